@@ -1,0 +1,28 @@
+/**
+ * A start-up problem: something an operator wrote that cannot be served. Loaders collect all of
+ * them and never throw for what is in a file.   AGTP-API "Validation Timing"
+ */
+
+export interface Problem {
+  /** The file, relative to the deployment directory, with forward slashes. */
+  readonly file: string;
+  /** Dotted key inside the file (`endpoint.handler.url`), or "" for the file as a whole. */
+  readonly key: string;
+  /** Lower case, no full stop: what was wrong, and what was expected. */
+  readonly message: string;
+  readonly hint?: string;
+  /** A warning changes nothing about what is served and does not fail `--check`. */
+  readonly severity?: "error" | "warning";
+}
+
+/** `endpoints/book_room.toml: endpoint.handler.url: must use https (hint)` */
+export function formatProblem(problem: Problem): string {
+  const place = problem.key === "" ? problem.file : `${problem.file}: ${problem.key}`;
+  const hint = problem.hint === undefined ? "" : ` (${problem.hint})`;
+  return `${place}: ${problem.message}${hint}`;
+}
+
+/** Whether a problem stops something from being served, as opposed to a warning. */
+export function isError(problem: Problem): boolean {
+  return problem.severity !== "warning";
+}

@@ -1,0 +1,195 @@
+/**
+ * Finds the lines of a head, and name and value of each field line, in bytes that arrive in pieces.
+ * Looks at each octet once, and decides everything that depends on single octets: CRLF and nothing
+ * else ends a line, names are tokens, no control bytes, and the limits. What it answers depends on
+ * the octets up to the one that decides, never on how they were cut:
+ *
+ * - the start line is too long at its first octet beyond the limit that is neither CR nor LF;
+ * - the header block is too large at the first octet of a field line that leaves no room for the
+ *   line's CRLF within `headerBytes`, or that begins one field more than `headerCount`;
+ * - a bare LF is a fault at the LF, a bare CR at the octet after it.   AGTP "Wire Format"
+ */
+
+import { knownFieldName } from "./known-fields.ts";
+import type { WireFault, WireFaultCode, WireLimits } from "./message.ts";
+
+/** What a start line is called, and what its faults are. */
+export interface StartLineRules {
+  readonly name: string;
+  readonly invalid: WireFaultCode;
+  readonly tooLong: WireFaultCode;
+}
+
+/** Where a field line has its parts; offsets are relative to the first octet of the header block. */
+export interface FieldLine {
+  /** Lower-case, if it is one of the well-known. */
+  readonly knownName: string | undefined;
+  readonly nameStart: number;
+  readonly nameEnd: number;
+  /** Without optional whitespace. */
+  readonly valueStart: number;
+  readonly valueEnd: number;
+}
+
+const TAB = 0x09;
+const LF = 0x0a;
+const CR = 0x0d;
+const SPACE = 0x20;
+const COLON = 0x3a;
+const DELETE = 0x7f;
+
+/** 1 for the octets of an RFC 9110 token. */
+const IS_TOKEN: Uint8Array = Uint8Array.from({ length: 256 }, (_, octet) =>
+  /[!#$%&'*+\-.^_`|~0-9A-Za-z]/.test(String.fromCharCode(octet)) ? 1 : 0,
+);
+
+/** One a parser; `reset` between messages. */
+export class HeadScanner {
+  readonly #rules: StartLineRules;
+  readonly #limits: WireLimits;
+  #scanned = 0;
+  #lineStart = 0;
+  /** The most octets this line may have before its CR. */
+  #room: number;
+  /** Octets of the name of this field line; 0 until its colon was seen. */
+  #nameLength = 0;
+
+  /** Octets of the start line without CRLF; undefined until its CRLF was seen. */
+  startLineLength: number | undefined;
+  fieldLines: FieldLine[] = [];
+
+  constructor(rules: StartLineRules, limits: WireLimits) {
+    this.#rules = rules;
+    this.#limits = limits;
+    this.#room = limits.requestLineBytes;
+  }
+
+  /**
+   * Goes on where the last scan stopped. Answers the length of the head with its empty line, or a
+   * fault, or undefined when more octets are needed.
+   */
+  scan(bytes: Uint8Array, start: number, end: number): number | WireFault | undefined {
+    let at = start + this.#scanned;
+    for (;;) {
+      const lineStart = start + this.#lineStart;
+      const inName = this.#nameLength === 0 && this.startLineLength !== undefined;
+      const stop = Math.min(end, lineStart + this.#room + 1);
+      at = inName ? skipToken(bytes, at, stop) : skipText(bytes, at, stop);
+      if (at - lineStart > this.#room) return this.#tooLarge();
+      if (at === end) break;
+      const octet = bytes[at]!;
+      if (inName && at > lineStart) {
+        if (octet !== COLON) return this.#badName(bytes, lineStart, at);
+        this.#nameLength = at - lineStart;
+        at += 1;
+      } else if (octet === TAB && !inName) {
+        at += 1;
+      } else {
+        if (octet !== CR) return this.#badOctet(octet);
+        if (at + 1 === end) break;
+        if (bytes[at + 1] !== LF) return this.#badOctet(octet);
+        if (inName) return at + 2 - start;
+        this.#endLine(bytes, start, at);
+        at += 2;
+      }
+    }
+    this.#scanned = at - start;
+    return undefined;
+  }
+
+  /** Forgets the message, so that the next one can be scanned. */
+  reset(): void {
+    this.#scanned = 0;
+    this.#lineStart = 0;
+    this.#room = this.#limits.requestLineBytes;
+    this.#nameLength = 0;
+    this.startLineLength = undefined;
+    this.fieldLines = [];
+  }
+
+  #endLine(bytes: Uint8Array, start: number, end: number): void {
+    if (this.startLineLength === undefined) this.startLineLength = end - start;
+    else this.#endFieldLine(bytes, start, end);
+    this.#nameLength = 0;
+    this.#lineStart = end + 2 - start;
+    const block = this.#lineStart - (this.startLineLength + 2);
+    const full = this.fieldLines.length >= this.#limits.headerCount;
+    // Without room a line can only be the empty one, which is not counted.
+    this.#room = full ? 0 : Math.max(0, this.#limits.headerBytes - 2 - block);
+  }
+
+  #endFieldLine(bytes: Uint8Array, start: number, end: number): void {
+    const nameStart = start + this.#lineStart;
+    const nameEnd = nameStart + this.#nameLength;
+    let valueStart = nameEnd + 1;
+    let valueEnd = end;
+    while (valueStart < valueEnd && isBlank(bytes[valueStart]!)) valueStart += 1;
+    while (valueEnd > valueStart && isBlank(bytes[valueEnd - 1]!)) valueEnd -= 1;
+    const block = start + this.startLineLength! + 2;
+    this.fieldLines.push({
+      knownName: knownFieldName(bytes, nameStart, nameEnd),
+      nameStart: nameStart - block,
+      nameEnd: nameEnd - block,
+      valueStart: valueStart - block,
+      valueEnd: valueEnd - block,
+    });
+  }
+
+  #tooLarge(): WireFault {
+    const { requestLineBytes, headerBytes, headerCount } = this.#limits;
+    if (this.startLineLength === undefined) {
+      const message = `the ${this.#rules.name} exceeds the limit of ${requestLineBytes} octets`;
+      return fault(this.#rules.tooLong, message);
+    }
+    const message =
+      this.fieldLines.length >= headerCount
+        ? `the head exceeds the limit of ${headerCount} header fields`
+        : `the header block exceeds the limit of ${headerBytes} octets`;
+    return fault("header-too-large", message);
+  }
+
+  #badName(bytes: Uint8Array, from: number, to: number): WireFault {
+    const octet = bytes[to]!;
+    if (octet === LF) return this.#badOctet(octet);
+    const name = String.fromCharCode(...bytes.subarray(from, Math.min(to, from + 40)));
+    const expected = octet === CR ? "no colon" : "a name that is not a token followed by a colon";
+    return fault("invalid-wire-format", `the header line that begins "${name}" has ${expected}`);
+  }
+
+  #badOctet(octet: number): WireFault {
+    const inStartLine = this.startLineLength === undefined;
+    const place = inStartLine ? this.#rules.name : "header block";
+    const code = inStartLine ? this.#rules.invalid : "invalid-wire-format";
+    if (octet === LF) return fault(code, `bare LF in the ${place}, expected CRLF`);
+    if (octet === CR) return fault(code, `bare CR in the ${place}, expected CRLF`);
+    if (!inStartLine && isBlank(octet)) {
+      return fault(code, "a header line begins with white space, folding is not part of AGTP");
+    }
+    if (octet < SPACE || octet === DELETE) return fault(code, `control byte in the ${place}`);
+    return fault(code, "a header line begins with no name, expected a token and a colon");
+  }
+}
+
+function skipToken(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to && IS_TOKEN[bytes[at]!] === 1) at += 1;
+  return at;
+}
+
+function skipText(bytes: Uint8Array, from: number, to: number): number {
+  let at = from;
+  while (at < to) {
+    const octet = bytes[at]!;
+    if (octet < SPACE || octet === DELETE) break;
+    at += 1;
+  }
+  return at;
+}
+
+function isBlank(octet: number): boolean {
+  return octet === SPACE || octet === TAB;
+}
+
+function fault(code: WireFaultCode, message: string): WireFault {
+  return { kind: "wire-fault", code, message };
+}

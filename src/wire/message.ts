@@ -1,0 +1,64 @@
+/**
+ * The two messages of AGTP, as values. A request is what the parser hands to the dispatcher; a
+ * response is what the dispatcher hands to the serializer. Neither knows a socket.
+ * AGTP "Wire Format"
+ */
+
+/** Header fields by lower-case name. Repeated list fields are joined with ", ". */
+export type HeaderFields = ReadonlyMap<string, string>;
+
+export interface Request {
+  /** As on the wire: any RFC 9110 token. Gate 02 decides whether it is a method. */
+  readonly method: string;
+  /** The request-target up to the first "?", raw; "/" for a two-token request line. */
+  readonly path: string;
+  /** What follows the first "?", raw, without it; undefined when there is no "?". */
+  readonly query: string | undefined;
+  readonly headers: HeaderFields;
+  readonly body: Uint8Array;
+}
+
+/** One response header field; names are written as given. */
+export type HeaderField = readonly [name: string, value: string];
+
+export interface Response {
+  readonly status: number;
+  /** Without Content-Length, which the serializer writes. */
+  readonly headers: readonly HeaderField[];
+  /** A string is sent as UTF-8. Empty for 204. */
+  readonly body: string | Uint8Array;
+}
+
+/**
+ * The bytes are not an AGTP message. Answered with 400 and this code, then the connection closes,
+ * because nothing after the fault can be framed.
+ */
+export interface WireFault {
+  readonly kind: "wire-fault";
+  readonly code: WireFaultCode;
+  readonly message: string;
+}
+
+export type WireFaultCode =
+  | "invalid-request-line"
+  | "request-line-too-long"
+  | "invalid-wire-format"
+  | "header-too-large"
+  | "invalid-framing"
+  | "body-too-large"
+  | "request-timeout";
+
+/** Tells a fault from the message it stands in for. */
+export function isWireFault(value: object): value is WireFault {
+  return "kind" in value && value.kind === "wire-fault";
+}
+
+/** The limits of `[limits]` that the parser enforces; all in octets but headerCount. */
+export interface WireLimits {
+  /** The request line without its CRLF. */
+  readonly requestLineBytes: number;
+  /** All header field lines with their CRLFs, without the empty line. */
+  readonly headerBytes: number;
+  readonly headerCount: number;
+  readonly bodyBytes: number;
+}

@@ -1,0 +1,43 @@
+import { describe, expect, it } from "vitest";
+import { ReceiveBuffer } from "../../src/wire/receive-buffer.ts";
+
+describe("ReceiveBuffer", () => {
+  it("holds at most about twice what arrived, in however small pieces", () => {
+    const received = new ReceiveBuffer();
+    let largest = 0;
+    for (let count = 0; count < 100_000; count += 1) {
+      received.append(Buffer.of(count & 0xff));
+      if (count > 1024) largest = Math.max(largest, received.bytes.length / received.length);
+    }
+    expect(received.length).toBe(100_000);
+    expect(largest).toBeLessThanOrEqual(2.01);
+    expect(received.take(3)).toEqual(Buffer.of(0, 1, 2));
+  });
+
+  it("copies what waits a logarithmic number of times", () => {
+    const received = new ReceiveBuffer();
+    const buffers = new Set<Buffer>();
+    for (let count = 0; count < 100_000; count += 1) {
+      received.append(Buffer.of(1));
+      buffers.add(received.bytes);
+    }
+    expect(buffers.size).toBeLessThan(12);
+  });
+
+  it("never writes over what was taken", () => {
+    const received = new ReceiveBuffer();
+    received.append(Buffer.from("ab"));
+    received.append(Buffer.from("cd"));
+    const taken = received.take(3);
+    for (let count = 0; count < 2000; count += 1) received.append(Buffer.from("xyz"));
+    expect(taken.toString()).toBe("abc");
+  });
+
+  it("lets go of its memory once everything was taken", () => {
+    const received = new ReceiveBuffer();
+    received.append(Buffer.alloc(5000));
+    received.append(Buffer.alloc(5000));
+    received.take(10_000);
+    expect(received.bytes).toHaveLength(0);
+  });
+});
