@@ -1,0 +1,71 @@
+/**
+ * The method catalog in memory: the curated vocabulary that a method name must come from, the
+ * floor that every server supports, and the HTTP verbs that an operator may opt into. Decides what
+ * a method name looks like and when a deprecation is announced; `catalog-file.ts` reads the file.
+ * AGTP-API §3, §4
+ */
+
+/** One word of the catalog; the last three are its deprecation metadata.   AGTP-API §4.2 */
+export interface Verb {
+  readonly name: string;
+  readonly categories: readonly string[];
+  readonly description: string;
+  readonly deprecatedIn?: string;
+  readonly removedIn?: string;
+  readonly successor?: string;
+}
+
+/** An HTTP verb, and the catalog verb that replaces it.   AGTP-API §3.1 */
+export interface LegacyVerb {
+  readonly preferred: string;
+  readonly description: string;
+}
+
+/** One version of the catalog, valid as a whole. Order is the file's. */
+export interface Catalog {
+  readonly version: string;
+  readonly embedded: readonly string[];
+  readonly legacy: ReadonlyMap<string, LegacyVerb>;
+  readonly categories: ReadonlyMap<string, string>;
+  readonly verbs: ReadonlyMap<string, Verb>;
+  /** Whether the name is a verb of the catalog, deprecated or not. Legacy verbs are none. */
+  has(name: string): boolean;
+}
+
+/** The protocol floor by group; the groups inform, they decide nothing.   AGTP-API §3.1 */
+export const FLOOR_GROUPS = {
+  cognitive: ["QUERY", "DISCOVER", "DESCRIBE", "INSPECT", "SUMMARIZE", "PLAN", "PROPOSE"],
+  mechanics: ["EXECUTE", "DELEGATE", "ESCALATE", "CONFIRM", "SUSPEND", "NOTIFY"],
+  lifecycle: ["ACTIVATE", "DEACTIVATE", "REINSTATE", "REVOKE", "DEPRECATE"],
+} as const;
+
+/** `cognitive`, `mechanics` or `lifecycle`. */
+export type FloorGroup = keyof typeof FLOOR_GROUPS;
+
+/** The name of one of the 18 floor methods. */
+export type FloorMethod = (typeof FLOOR_GROUPS)[FloorGroup][number];
+
+/** The 18 methods that every server supports, group by group.   AGTP-API §3.1 */
+export const FLOOR_METHODS: readonly FloorMethod[] = Object.values(FLOOR_GROUPS).flat();
+
+/** The HTTP verbs that a catalog may list as legacy.   AGTP-API §3.6 */
+export const HTTP_VERBS = ["GET", "POST", "PUT", "DELETE", "PATCH"] as const;
+
+/** Length bounds of a method name.   AGTP-API §3.2 */
+export const METHOD_NAME_LENGTH = { min: 3, max: 32 } as const;
+
+const METHOD_NAME = /^[A-Z]{3,32}$/;
+
+/** Whether a name has the form of a method name; the catalog says whether it is one.   §3.2 */
+export function isMethodName(name: string): boolean {
+  return METHOD_NAME.test(name);
+}
+
+/** The value of `AGTP-Catalog-Warning` for a deprecated verb.   AGTP-API §4.4 */
+export function catalogWarning(verb: Verb): string | undefined {
+  if (verb.deprecatedIn === undefined) return undefined;
+  const parts = ["deprecated"];
+  if (verb.successor !== undefined) parts.push(`successor=${verb.successor}`);
+  if (verb.removedIn !== undefined) parts.push(`removed_in=${verb.removedIn}`);
+  return parts.join("; ");
+}

@@ -1,0 +1,128 @@
+/**
+ * Close matches: which known names somebody may have meant by an unknown one. Suggests for a 459
+ * and for unknown keys in files; decides nothing. Letter case does not count, two edits at most
+ * do (a swap of neighbours is one), and a name that merely begins like another comes last.
+ */
+
+/** Longer names get no suggestion: whoever sends one did not mistype a known name. */
+const MAX_NAME_LENGTH = 64;
+/** Shorter beginnings are shared by too many names to mean anything. */
+const MIN_PREFIX_LENGTH = 4;
+const MAX_EDITS = 2;
+const PREFIX_RANK = MAX_EDITS + 1;
+
+interface Candidate {
+  readonly name: string;
+  readonly folded: string;
+  readonly letters: number;
+}
+
+/** Finds the close matches of a name among the candidates it was compiled for, best first. */
+export type CloseMatcher = (name: string, max?: number) => string[];
+
+/** At most `max` candidates close to `name`, by distance and then by name. */
+export function closeMatches(name: string, candidates: Iterable<string>, max = 3): string[] {
+  return compileCloseMatches(candidates)(name, max);
+}
+
+/** The same for many names: whatever depends on the candidates alone is worked out once. */
+export function compileCloseMatches(candidates: Iterable<string>): CloseMatcher {
+  const known = [...new Set(candidates)]
+    .filter((name) => name.length <= MAX_NAME_LENGTH)
+    .map((name): Candidate => {
+      const folded = name.toLowerCase();
+      return { name, folded, letters: letterSet(folded) };
+    });
+  return (name, max = 3) => {
+    if (name.length === 0 || name.length > MAX_NAME_LENGTH) return [];
+    return rankCandidates(name.toLowerCase(), known)
+      .sort((a, b) => a.rank - b.rank || (a.name < b.name ? -1 : 1))
+      .slice(0, Math.max(0, max))
+      .map((match) => match.name);
+  };
+}
+
+interface Match {
+  readonly name: string;
+  readonly rank: number;
+}
+
+function rankCandidates(folded: string, known: readonly Candidate[]): Match[] {
+  const letters = letterSet(folded);
+  const matches: Match[] = [];
+  for (const candidate of known) {
+    const rank = rankCandidate(folded, letters, candidate);
+    if (rank !== undefined) matches.push({ name: candidate.name, rank });
+  }
+  return matches;
+}
+
+function rankCandidate(folded: string, letters: number, candidate: Candidate): number | undefined {
+  const shorter = Math.min(folded.length, candidate.folded.length);
+  // Two edits turn any name of three letters into half of the others.
+  const limit = shorter <= 3 ? 1 : MAX_EDITS;
+  if (canBeWithin(limit, folded, letters, candidate)) {
+    const distance = editDistance(folded, candidate.folded, limit);
+    if (distance <= limit) return distance;
+  }
+  if (shorter < MIN_PREFIX_LENGTH) return undefined;
+  const sharesStart = folded.startsWith(candidate.folded) || candidate.folded.startsWith(folded);
+  return sharesStart ? PREFIX_RANK : undefined;
+}
+
+/** One edit changes the length by at most one, and takes or brings at most one letter. */
+function canBeWithin(
+  limit: number,
+  folded: string,
+  letters: number,
+  candidate: Candidate,
+): boolean {
+  return (
+    Math.abs(folded.length - candidate.folded.length) <= limit &&
+    hasAtMost(limit, letters & ~candidate.letters) &&
+    hasAtMost(limit, candidate.letters & ~letters)
+  );
+}
+
+/** The characters of a name as bits; different ones may share a bit, which only lets more pass. */
+function letterSet(folded: string): number {
+  let letters = 0;
+  for (let index = 0; index < folded.length; index += 1) {
+    letters |= 1 << (folded.charCodeAt(index) & 31);
+  }
+  return letters;
+}
+
+function hasAtMost(limit: number, bits: number): boolean {
+  let rest = bits;
+  for (let count = 0; count < limit; count += 1) rest &= rest - 1;
+  return rest === 0;
+}
+
+/**
+ * Insertions, deletions, substitutions and swaps of neighbours that turn the rest of one name into
+ * the rest of the other; any number above `limit` once they cannot be within it. What is equal is
+ * passed over first, so that each of the few branches is short.
+ */
+function editDistance(from: string, to: string, limit: number, start = 0, toStart = start): number {
+  let i = start;
+  let j = toStart;
+  while (i < from.length && j < to.length && from.charCodeAt(i) === to.charCodeAt(j)) {
+    i += 1;
+    j += 1;
+  }
+  const difference = Math.abs(from.length - i - (to.length - j));
+  if (i === from.length || j === to.length) return difference;
+  if (limit === 0 || difference > limit) return limit + 1;
+  const rest = limit - 1;
+  const swapped = from[i] === to[j + 1] && from[i + 1] === to[j];
+  return (
+    1 +
+    Math.min(
+      editDistance(from, to, rest, i + 1, j + 1),
+      editDistance(from, to, rest, i + 1, j),
+      editDistance(from, to, rest, i, j + 1),
+      swapped ? editDistance(from, to, rest, i + 2, j + 2) : limit,
+    )
+  );
+}

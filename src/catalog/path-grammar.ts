@@ -1,0 +1,146 @@
+/**
+ * The path grammar: is a request path, or the path of an endpoint, well-formed and free of method
+ * names? A method in a path would say a second time, and perhaps differently, what the request
+ * line says. Answers 460 for a request and a problem for a template.   AGTP-API §5.1-5.3
+ */
+import { type Catalog, HTTP_VERBS, isMethodName, METHOD_NAME_LENGTH } from "./catalog.ts";
+
+/** What breaks the grammar: the segment as it was written, and why. */
+export interface PathFault {
+  readonly segment: string;
+  readonly message: string;
+}
+
+/** Method names as the grammar compares them: upper case, without "-" and "_". */
+export type MethodNames = ReadonlySet<string>;
+
+// Both consume one character, or one encoded octet, a step: no input makes them backtrack further.
+const LEGAL_PATH = /^\/(?:[A-Za-z0-9\-._~!$&'()*+,;=:@/]|%[0-9A-Fa-f]{2})*$/;
+const LEGAL_SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()*+,;=:@]|%[0-9A-Fa-f]{2})*$/;
+const PARAMETER = /^\{[A-Za-z0-9_]+\}$/;
+const INCOMPLETE_ENCODING = /%(?![0-9A-Fa-f]{2})/;
+// Octets outside ASCII stay encoded: no method name has any.
+const ENCODED_ASCII = /%([2-7][0-9A-Fa-f])/g;
+const MAX_QUOTED_LENGTH = 64;
+
+/** The names that no segment may match: catalog, floor, HTTP verbs and the server's own. */
+export function methodNames(catalog: Catalog, custom: readonly string[]): MethodNames {
+  const names = [...catalog.verbs.keys(), ...catalog.embedded, ...HTTP_VERBS, ...custom];
+  return new Set(names.map(bareName).filter(isMethodName));
+}
+
+/** Checks the path of a live request, where a parameter has become a value.   AGTP-API §5.1 */
+export function checkPath(path: string, names: MethodNames): PathFault | undefined {
+  const structure = checkStructure(path);
+  if (structure !== undefined) return structure;
+  if (!LEGAL_PATH.test(path)) return findIllegalSegment(path);
+  // On the hot path of every request: no array of segments, only the one being looked at.
+  let start = 1;
+  while (start < path.length) {
+    const slash = path.indexOf("/", start);
+    const end = slash === -1 ? path.length : slash;
+    if (end - start >= METHOD_NAME_LENGTH.min) {
+      const segment = path.slice(start, end);
+      if (names.has(bareName(segment))) return methodFault(segment);
+    }
+    start = end + 1;
+  }
+  return undefined;
+}
+
+/** Checks the path that an endpoint registers, with whole segments as parameters.   §5.2, §5.3 */
+export function checkTemplate(path: string, names: MethodNames): PathFault | undefined {
+  const structure = checkStructure(path);
+  if (structure !== undefined) return structure;
+  const parameters = new Set<string>();
+  for (const segment of path.slice(1).split("/")) {
+    if (PARAMETER.test(segment)) {
+      if (parameters.has(segment)) {
+        return { segment, message: `parameter ${quote(segment)} occurs twice` };
+      }
+      parameters.add(segment);
+    } else if (/[{}]/.test(segment)) {
+      return templateFault(segment);
+    } else if (!LEGAL_SEGMENT.test(segment)) {
+      return illegalSegment(segment);
+    } else if (names.has(bareName(segment))) {
+      return methodFault(segment);
+    }
+  }
+  return undefined;
+}
+
+/** The parameter names of a template, in order; parts that are no parameter are passed over. */
+export function templateParameters(path: string): readonly string[] {
+  return path
+    .split("/")
+    .filter((segment) => PARAMETER.test(segment))
+    .map((segment) => segment.slice(1, -1));
+}
+
+function checkStructure(path: string): PathFault | undefined {
+  if (!path.startsWith("/")) {
+    const slash = path.indexOf("/");
+    const segment = slash === -1 ? path : path.slice(0, slash);
+    return { segment, message: `the path begins with ${quote(segment)}, expected "/"` };
+  }
+  if (path === "/") return undefined;
+  if (path.startsWith("//")) {
+    return { segment: "/", message: "the first segment is empty" };
+  }
+  if (path.endsWith("/")) {
+    return { segment: "/", message: 'the path ends with "/"; only the root path may' };
+  }
+  return undefined;
+}
+
+/** The first segment that is why `LEGAL_PATH` did not match. */
+function findIllegalSegment(path: string): PathFault {
+  const segments = path.slice(1).split("/");
+  return illegalSegment(segments.find((segment) => !LEGAL_SEGMENT.test(segment)) ?? path);
+}
+
+function illegalSegment(segment: string): PathFault {
+  const name = `segment ${quote(segment)}`;
+  if (/[{}]/.test(segment)) {
+    return { segment, message: `${name} has braces, which only the path of an endpoint may have` };
+  }
+  if (INCOMPLETE_ENCODING.test(segment)) {
+    return { segment, message: `${name} has a "%" without two hexadecimal digits after it` };
+  }
+  return { segment, message: `${name} has a character that must be percent-encoded` };
+}
+
+function templateFault(segment: string): PathFault {
+  const whole = segment.startsWith("{") && segment.endsWith("}");
+  const why = whole
+    ? "is no parameter name; expected letters, digits and underscores in braces"
+    : "mixes text and braces; a parameter takes a whole segment, as in {name}";
+  return { segment, message: `segment ${quote(segment)} ${why}` };
+}
+
+function methodFault(segment: string): PathFault {
+  return {
+    segment,
+    message: `segment ${quote(segment)} is the name of a method; methods belong on the request line`,
+  };
+}
+
+/** Each step is skipped where it has nothing to do, which on a live path is nearly always. */
+function bareName(segment: string): string {
+  let name = segment;
+  if (name.includes("%")) name = name.replace(ENCODED_ASCII, decodeOctet);
+  if (name.includes("-")) name = name.replaceAll("-", "");
+  if (name.includes("_")) name = name.replaceAll("_", "");
+  return name.toUpperCase();
+}
+
+function decodeOctet(_encoded: string, digits: string): string {
+  return String.fromCharCode(Number.parseInt(digits, 16));
+}
+
+/** A hostile segment may be thousands of characters long; a message needs only its beginning. */
+function quote(segment: string): string {
+  const long = segment.length > MAX_QUOTED_LENGTH;
+  return JSON.stringify(long ? `${segment.slice(0, MAX_QUOTED_LENGTH)}…` : segment);
+}
