@@ -1,0 +1,78 @@
+/** Rules between keys of one section.   AGTP-API §3.3 and §9 */
+import type { CrossCheck } from "./cross-check.ts";
+
+const HTTP_METHODS: ReadonlySet<string> = new Set([
+  "CONNECT",
+  "DELETE",
+  "GET",
+  "HEAD",
+  "OPTIONS",
+  "PATCH",
+  "POST",
+  "PUT",
+  "TRACE",
+]);
+
+const customMethods: CrossCheck = {
+  sections: ["policies"],
+  check: ({ policies }, report) => {
+    for (const [index, name] of policies.methods.custom.entries()) {
+      if (!HTTP_METHODS.has(name)) continue;
+      report(`policies.methods.custom[${index}]`, `must not be an HTTP method, got "${name}"`, {
+        hint: "policies.methods.legacy accepts HTTP verbs",
+      });
+    }
+  },
+};
+
+const redirects: CrossCheck = {
+  sections: ["policies"],
+  check: ({ policies }, report) => {
+    for (const [index, redirect] of policies.methods.redirects.entries()) {
+      const { fromMethod, fromPath, toMethod, toPath = fromPath } = redirect;
+      if (fromMethod !== toMethod || fromPath !== toPath) continue;
+      report(`policies.methods.redirects[${index}]`, "must not redirect to itself");
+    }
+  },
+};
+
+const oauthKeys: CrossCheck = {
+  sections: ["policies"],
+  check: ({ policies: { oauth } }, report) => {
+    if (oauth === undefined) return;
+    if ((oauth.jwksUri === undefined) !== (oauth.jwksFile === undefined)) return;
+    report("policies.oauth", "must have one of jwks_uri and jwks_file");
+  },
+};
+
+const storeUrl: CrossCheck = {
+  sections: ["store"],
+  check: ({ store }, report) => {
+    if (store.driver !== "postgres") return;
+    if (store.url === undefined) report("store.url", 'is required by driver = "postgres"');
+    else if (!/^postgres(ql)?:\/\//.test(store.url)) {
+      report("store.url", 'must start with "postgres://"');
+    }
+  },
+};
+
+const persistence: CrossCheck = {
+  sections: ["synthesis"],
+  check: (
+    { synthesis: { persistentDefaultSeconds: usual, persistentMaxSeconds: most } },
+    report,
+  ) => {
+    if (usual <= most) return;
+    const message = `must be at most synthesis.persistent_max_seconds, ${most}, got ${usual}`;
+    report("synthesis.persistent_default_seconds", message);
+  },
+};
+
+/** Every rule of this file. */
+export const consistencyChecks: readonly CrossCheck[] = [
+  customMethods,
+  redirects,
+  oauthKeys,
+  storeUrl,
+  persistence,
+];

@@ -1,0 +1,171 @@
+/**
+ * The configuration after loading: every key present with its default, secrets resolved, paths
+ * absolute, frozen. `schema.ts` says what each key means; this is only its shape in camelCase.
+ */
+
+export interface Config {
+  /** Directory of agtp-server.toml; every relative path was resolved against it. */
+  readonly directory: string;
+  /** The configuration file, absolute. */
+  readonly file: string;
+  readonly server: ServerConfig;
+  readonly tls: TlsConfig;
+  readonly limits: LimitsConfig;
+  readonly catalog: { readonly file: string };
+  readonly endpoints: { readonly dir: string };
+  readonly recipes: { readonly dir: string };
+  readonly handlers: { readonly root: string };
+  readonly agents: AgentsConfig;
+  readonly policies: PoliciesConfig;
+  readonly synthesis: SynthesisConfig;
+  readonly signing: { readonly key?: string };
+  readonly attribution: { readonly enabled: boolean };
+  readonly store: StoreConfig;
+  readonly gateway: GatewayConfig;
+  readonly metrics: { readonly enabled: boolean; readonly host: string; readonly port: number };
+  readonly webhooks: { readonly escalations?: string; readonly secret?: string };
+  readonly apis: readonly ApiEntry[];
+  readonly hostedProtocols: readonly HostedProtocolEntry[];
+  /** Shapes as in agtp-server.toml, snake_case; validated, not yet converted. */
+  readonly openwop: Readonly<Record<string, unknown>>;
+  readonly agntcy: readonly Readonly<Record<string, unknown>>[];
+  readonly agentcli: Readonly<Record<string, unknown>>;
+}
+
+export interface ServerConfig {
+  readonly serverId: string;
+  readonly operator?: string;
+  readonly contact?: string;
+  readonly domain?: string;
+  readonly host: string;
+  readonly port: number;
+  readonly documentVersion?: string;
+  readonly onInvalid: "skip" | "fail";
+}
+
+export interface TlsConfig {
+  /** Absolute paths; both or neither. */
+  readonly cert?: string;
+  readonly key?: string;
+  readonly clientAuth: "none" | "optional" | "required";
+  readonly clientCa?: string;
+}
+
+export interface LimitsConfig {
+  readonly requestLineBytes: number;
+  readonly headerBytes: number;
+  readonly headerCount: number;
+  readonly bodyBytes: number;
+  readonly headerTimeoutMs: number;
+  readonly bodyTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  readonly handlerTimeoutMs: number;
+  readonly maxConnections: number;
+  readonly maxConnectionsPerAddress: number;
+  readonly maxPipelined: number;
+  readonly drainTimeoutMs: number;
+}
+
+export interface AgentsConfig {
+  readonly dir: string;
+  readonly disclosure: "public" | "authenticated" | "private";
+  readonly disclosureNotice?: string;
+  readonly default?: string;
+}
+
+export interface PoliciesConfig {
+  readonly wildcardsAccepted: boolean;
+  readonly anonymousDiscovery: boolean;
+  readonly scopeRequiredForInvocation: boolean;
+  readonly synthesisEnabled: boolean;
+  readonly maxSynthesisDepth: number;
+  readonly outputValidation: "open" | "strict";
+  readonly identity: IdentityConfig;
+  readonly methods: MethodPolicyConfig;
+  /** Reserved DISCOVER name (`methods`) -> dotted handler path. */
+  readonly builtins: Readonly<Record<string, string>>;
+  readonly rcns: RcnsConfig;
+  readonly oauth?: OauthConfig;
+}
+
+export interface IdentityConfig {
+  readonly unknownAgents: "reject" | "accept";
+  readonly unknownTrustTier: 1 | 2 | 3;
+  readonly assurance: "header" | "certificate";
+  readonly allowUnverifiedIdentity: boolean;
+  readonly lifecycleAuth: "genesis_issuer" | "open";
+  readonly trustedIssuers: readonly string[];
+  readonly inspectAcl: "public" | "agent_only" | "operator_only";
+  readonly operatorCertificates: readonly string[];
+}
+
+export interface Redirect {
+  readonly fromMethod: string;
+  readonly fromPath?: string;
+  readonly toMethod: string;
+  readonly toPath?: string;
+}
+
+/** As written, not yet checked against the catalog; `dispatch/method-policy.ts` does that. */
+export interface MethodPolicyConfig {
+  readonly allow: "*" | readonly string[];
+  readonly disallow: readonly string[];
+  readonly legacy: "NONE" | "*" | readonly string[];
+  readonly custom: readonly string[];
+  /** Undefined when the operator wrote none: the catalog's seed applies. */
+  readonly aliases?: Readonly<Record<string, string>>;
+  readonly redirects: readonly Redirect[];
+}
+
+export interface RcnsConfig {
+  readonly enabled: boolean;
+  readonly mode: "confirm-first" | "optimistic";
+  readonly minTrustTier: number;
+  readonly rateLimitPerMinute: number;
+  readonly contractTtlSeconds: number;
+  readonly onPolicyChange: "grandfather" | "invalidate";
+}
+
+export interface OauthConfig {
+  readonly issuer: string;
+  readonly audience?: string;
+  readonly jwksUri?: string;
+  readonly jwksFile?: string;
+  readonly principalClaim: string;
+  readonly requiredOnMethods: readonly string[];
+}
+
+export interface SynthesisConfig {
+  readonly asyncEvaluation: boolean;
+  readonly sessionTtlSeconds: number;
+  readonly persistentDefaultSeconds: number;
+  readonly persistentMaxSeconds: number;
+}
+
+export interface StoreConfig {
+  readonly driver: "sqlite" | "memory" | "postgres";
+  readonly path: string;
+  readonly url?: string;
+}
+
+export interface GatewayConfig {
+  readonly enabled: boolean;
+  readonly host: string;
+  readonly port: number;
+  readonly agent?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+export interface ApiEntry {
+  readonly name: string;
+  readonly description?: string;
+  readonly base_url?: string;
+  readonly http_documentation?: string;
+}
+
+export interface HostedProtocolEntry {
+  readonly protocol: string;
+  readonly method: string;
+  readonly path: string;
+}

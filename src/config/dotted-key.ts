@@ -1,0 +1,40 @@
+/** Dotted keys, as problems name places in a TOML file: `agntcy[0].base`. */
+
+const BARE_KEY = /^[A-Za-z0-9_-]+$/;
+
+/** The key of a member; a name that TOML would need quotes for gets them. */
+export function appendKey(parent: string, name: string): string {
+  const written = BARE_KEY.test(name) ? name : JSON.stringify(name);
+  return parent === "" ? written : `${parent}.${written}`;
+}
+
+/** The key of an item of an array. */
+export function appendIndex(parent: string, index: number): string {
+  return `${parent}[${index}]`;
+}
+
+/** The key that a JSON Pointer names; `root` tells items of arrays from members. */
+export function fromPointer(pointer: string, root: unknown): string {
+  let key = "";
+  let value = root;
+  for (const token of pointer.split("/").slice(1)) {
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    key = Array.isArray(value) ? appendIndex(key, Number(name)) : appendKey(key, name);
+    value = memberAt(value, name);
+  }
+  return key;
+}
+
+/** The value that a JSON Pointer names, undefined when there is none. */
+export function atPointer(pointer: string, root: unknown): unknown {
+  const names = pointer.split("/").slice(1);
+  return names.reduce<unknown>(
+    (value, name) => memberAt(value, name.replaceAll("~1", "/").replaceAll("~0", "~")),
+    root,
+  );
+}
+
+function memberAt(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}

@@ -1,0 +1,107 @@
+/** The sections of agtp-server.toml about agents of other systems: OpenWOP, AGNTCY and agentcli. */
+import {
+  choice,
+  count,
+  flag,
+  list,
+  map,
+  optional,
+  type Properties,
+  path,
+  table,
+  text,
+  word,
+} from "./field.ts";
+import { agtpPath, dottedPath, safeUrl, scopeToken, secret } from "./words.ts";
+
+const anyName = text("", "");
+
+const apiKey = table(
+  "A bearer key of the HTTP face; the key itself is never in a file",
+  {
+    sha256: optional(word("", "^[0-9a-f]{64}$", "64 lower-case hex digits", "SHA-256 of the key")),
+    tenant: optional(text("", "The tenant whose runs it sees")),
+    scopes: list(scopeToken(""), "What it may do over HTTP"),
+    agtp_scopes: list(scopeToken(""), "AGTP scopes that its runs' tool calls hold"),
+  },
+  ["sha256", "tenant"],
+);
+
+const runtime = table("Who takes an agent's turn", {
+  kind: choice(
+    "deterministic",
+    ["deterministic", "openai-compatible", "function"],
+    "A scripted turn, a chat-completions API, or a function of yours",
+  ),
+  base_url: optional(safeUrl("The chat-completions API")),
+  api_key: optional(secret("Its key; best taken from the environment")),
+  function: optional(dottedPath("The function, under [handlers] root")),
+  models: map(anyName, text("", ""), "Model name by model class"),
+});
+
+const openwop = table("OpenWOP agent packs and workflows", {
+  packs_dir: path("agents/openwop", "Directory of unpacked agent packs"),
+  workflows_dir: path("agents/openwop/workflows", "Directory of workflow definitions"),
+  satisfied: list(anyName, "Peer capabilities this host has beyond its own"),
+  install_scope: choice(
+    "host",
+    ["host", "tenant"],
+    "Packs for every tenant, or one directory each",
+  ),
+  tenant: text("default", "The tenant that owns the runs of AGTP callers"),
+  require_signatures: flag(false, "Whether a pack must be signed with a trusted key"),
+  conformance: flag(
+    false,
+    "The mock agent and the test seams of the public suite; never in production",
+  ),
+  api_keys: list(apiKey, "Bearer keys of the HTTP face"),
+  trusted_keys: map(anyName, path("", ""), "Key file by a pack's publicKeyRef"),
+  agents: map(
+    anyName,
+    table("What one agent may do", {
+      scopes: list(scopeToken(""), "Scopes granted to its tool calls"),
+    }),
+    "Grants by agent id",
+  ),
+  runtime,
+});
+
+const agntcy = list(
+  table(
+    "An AGNTCY agent and the path it is served on",
+    {
+      manifest: optional(path("", "Its manifest")),
+      base: optional(agtpPath("The path of its endpoints")),
+      option: optional(text("", "Deployment option by name; without it, the first")),
+      deferred: flag(false, "true: look for the remote agent on first use, not at the start"),
+      allow_http: flag(false, "true: plain http to an upstream on loopback"),
+      impact: choice(
+        "irreversible",
+        ["informational", "reversible", "irreversible"],
+        "The declared impact of a run",
+      ),
+      required_scopes: list(scopeToken(""), "What a caller needs"),
+      timeout_seconds: count(300, "How long a run may take", 86_400),
+    },
+    ["manifest", "base"],
+  ),
+  "AGNTCY agents",
+);
+
+const LEVELS = ["untrusted", "restricted", "supervised", "autonomous"];
+const trustLevel = (tier: number) =>
+  optional(choice("untrusted", LEVELS, `agentcli level of callers of tier ${tier}`));
+
+const agentcli = table("agentcli workflows", {
+  manifests: list(path("", ""), "Manifest files; loading one exposes nothing"),
+  expose: list(anyName, "Workflow ids whose shell tasks become endpoints"),
+  prompt_runtime: optional(text("", 'Who answers prompt tasks, such as "agntcy:/mailcomposer"')),
+  trust_levels: table("agentcli level by AGTP trust tier; no default is safe to assume", {
+    "1": trustLevel(1),
+    "2": trustLevel(2),
+    "3": trustLevel(3),
+  }),
+});
+
+/** Sections by name, in the order of the sample file. */
+export const agentSystemSections: Properties = { openwop, agntcy, agentcli };

@@ -1,0 +1,179 @@
+/**
+ * The server's TLS certificate: the operator's own, read and checked, or a self-signed one that is
+ * made once and kept in the deployment, so that a first start needs no preparation. Clients trust
+ * the made one by its file or its fingerprint.   AGTP "Transport"
+ */
+import { createPrivateKey, type KeyObject, randomUUID, X509Certificate } from "node:crypto";
+import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createSecureContext } from "node:tls";
+import { readBoundedFile } from "../bounded-file.ts";
+import type { Problem } from "../problem.ts";
+import { isOwnPrivateKey, makePrivateKey, makeSelfSigned } from "./self-signed.ts";
+
+/** A certificate with its key, as `tls.createServer` takes them. */
+export interface ServerCertificate {
+  /** PEM; the server's own certificate comes first. */
+  readonly cert: string;
+  /** PEM. */
+  readonly key: string;
+  /** SHA-256 of the server's own certificate: upper-case hex pairs with colons. */
+  readonly fingerprint256: string;
+  /** Whether it was made just now. */
+  readonly created: boolean;
+}
+
+/** A certificate that can be served, or every reason why it cannot. */
+export type CertificateReading =
+  | (ServerCertificate & { readonly problems?: undefined })
+  | { readonly problems: readonly Problem[] };
+
+const MAX_BYTES = 256 * 1024;
+const DAY_MS = 86_400_000;
+const RENEW_BEFORE_MS = 30 * DAY_MS;
+const ATTEMPTS = 3;
+
+/** Reads a certificate and its key, and checks that they can serve together at `now`. */
+export function readCertificate(
+  certPath: string,
+  keyPath: string,
+  now: number = Date.now(),
+): CertificateReading {
+  const problems: Problem[] = [];
+  const report: Report = (file, message) => {
+    problems.push({ file, key: "", message });
+  };
+  const cert = readBoundedFile(certPath, MAX_BYTES);
+  if (cert.fault !== undefined) report(certPath, cert.fault);
+  const key = readBoundedFile(keyPath, MAX_BYTES);
+  if (key.fault !== undefined) report(keyPath, key.fault);
+  if (cert.text === undefined || key.text === undefined) return { problems };
+
+  const certificate = parseCertificate(cert.text);
+  if (certificate === undefined) report(certPath, "must be a certificate in PEM");
+  else checkValidity(certificate, now, (message) => report(certPath, message));
+  const privateKey = parseKey(key.text);
+  if (privateKey === undefined) report(keyPath, "must be a private key in PEM, not encrypted");
+  if (certificate === undefined || privateKey === undefined) return { problems };
+
+  const pair = { cert: cert.text, key: key.text };
+  if (!certificate.checkPrivateKey(privateKey)) report(keyPath, "is not the certificate's key");
+  else {
+    const fault = findTlsFault(pair);
+    if (fault !== undefined) report(certPath, `cannot serve TLS: ${fault}`);
+  }
+  if (problems.length > 0) return { problems };
+  return { ...pair, fingerprint256: certificate.fingerprint256, created: false };
+}
+
+/**
+ * The certificate kept as cert.pem and key.pem in `directory`; made when there is none that can be
+ * used, and renewed over the same key when fewer than 30 days of it are left.
+ */
+export async function ensureCertificate(
+  directory: string,
+  now: number = Date.now(),
+): Promise<ServerCertificate> {
+  const paths = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
+  const kept = readKept(paths, now);
+  if (kept.problems === undefined) return kept;
+  await mkdir(directory, { recursive: true, mode: 0o700 });
+  for (let attempt = 1; ; attempt += 1) {
+    const made = await makeSelfSigned(await ensureKey(paths.key), now);
+    await place(paths.cert, made, { mode: 0o644, isUsable: () => isUsable(paths, now) });
+    const result = readKept(paths, now);
+    // What is on the disk counts: another daemon of this deployment may have been quicker.
+    if (result.problems === undefined) return { ...result, created: result.cert === made };
+    if (attempt === ATTEMPTS) throw new Error(describeFailure(result.problems));
+  }
+}
+
+interface PairPaths {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** A kept certificate must be valid now and still be so when the time to renew it is over. */
+function readKept(paths: PairPaths, now: number): CertificateReading {
+  const reading = readCertificate(paths.cert, paths.key, now);
+  if (reading.problems !== undefined) return reading;
+  return readCertificate(paths.cert, paths.key, now + RENEW_BEFORE_MS);
+}
+
+function isUsable(paths: PairPaths, now: number): boolean {
+  return readKept(paths, now).problems === undefined;
+}
+
+/** The key that is there stays, so that a renewed certificate still has the key clients know. */
+async function ensureKey(path: string): Promise<string> {
+  const isUsableKey = (): boolean => {
+    const { text } = readBoundedFile(path, MAX_BYTES);
+    return text !== undefined && isOwnPrivateKey(text);
+  };
+  if (!isUsableKey()) await place(path, makePrivateKey(), { mode: 0o600, isUsable: isUsableKey });
+  return readFile(path, "utf8");
+}
+
+/**
+ * Puts a complete file in place, never a partial one. Of two daemons that find none, `link` lets
+ * one win; a file that is there and of no use is replaced.
+ */
+async function place(
+  path: string,
+  content: string,
+  { mode, isUsable }: { readonly mode: number; readonly isUsable: () => boolean },
+): Promise<void> {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    await writeFile(temporary, content, { mode, flag: "wx" });
+    await link(temporary, path).catch(async (error: NodeJS.ErrnoException) => {
+      // Some file systems have no hard links; there, too, the rename is atomic.
+      if (error.code !== "EEXIST" || !isUsable()) await rename(temporary, path);
+    });
+  } finally {
+    await rm(temporary, { force: true });
+  }
+}
+
+type Report = (file: string, message: string) => void;
+
+function checkValidity(
+  certificate: X509Certificate,
+  now: number,
+  report: (message: string) => void,
+): void {
+  const { validFrom, validTo } = certificate;
+  if (Date.parse(validTo) <= now) report(`expired on ${validTo}`);
+  else if (Date.parse(validFrom) > now) report(`is not valid before ${validFrom}`);
+}
+
+function parseCertificate(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+function parseKey(pem: string): KeyObject | undefined {
+  try {
+    return createPrivateKey(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+/** OpenSSL has the last word: on a broken chain, or a key too small for its security level. */
+function findTlsFault(pair: { readonly cert: string; readonly key: string }): string | undefined {
+  try {
+    createSecureContext({ ...pair, minVersion: "TLSv1.3" });
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function describeFailure(problems: readonly Problem[]): string {
+  const reasons = problems.map((problem) => `${problem.file} ${problem.message}`);
+  return `no certificate could be made: ${reasons.join(", ")}`;
+}
