@@ -1,0 +1,32 @@
+/** How the outputs of a composition's steps become one body.   AGTP-API §12.1 */
+import { isRecord } from "../catalog/json-values.ts";
+import type { AggregationMode } from "../synthesis/recipe.ts";
+
+/** What one step answered. */
+export interface StepOutput {
+  /** Its capture name, else `step_N`. */
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** The body of a composition whose steps all succeeded. */
+export function aggregate(mode: AggregationMode, outputs: readonly StepOutput[]): unknown {
+  switch (mode) {
+    case "last":
+      return outputs.at(-1)?.value ?? {};
+    case "merge":
+      return mergeOutputs(outputs);
+    case "list":
+      return { results: outputs.map(({ value }) => value) };
+  }
+}
+
+/** Later members win; what is no object stands under its step's name. */
+function mergeOutputs(outputs: readonly StepOutput[]): Record<string, unknown> {
+  // fromEntries defines properties, so a member "__proto__" is a member like any other.
+  return Object.fromEntries(
+    outputs.flatMap(({ name, value }): [string, unknown][] =>
+      isRecord(value) ? Object.entries(value) : [[name, value]],
+    ),
+  );
+}

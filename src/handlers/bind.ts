@@ -1,0 +1,190 @@
+/**
+ * Binds every endpoint to what realises it: loads functions, resolves recipes, prepares upstreams.
+ * An endpoint with a problem stays unbound and takes along the compositions that need it; all
+ * others are bound.   AGTP-API §12, "Validation Timing"
+ */
+import { closeMatches } from "../catalog/close-matches.ts";
+import type {
+  CompositionBinding,
+  EndpointDefinition,
+  ExternalServiceBinding,
+  RegisteredFunctionBinding,
+} from "../contract/endpoint.ts";
+import type { SchemaViolation } from "../contract/schema.ts";
+import type { Problem } from "../problem.ts";
+import type { Recipe } from "../synthesis/recipe.ts";
+import { checkComposition } from "./check-composition.ts";
+import { createComposition } from "./composition.ts";
+import { createExternalService } from "./external-service.ts";
+import type { Handler } from "./handler.ts";
+import type { ModuleLoader } from "./module-loader.ts";
+import { compileStepTargets, type StepTarget, type StepTargetOptions } from "./step-target.ts";
+import type { UpstreamPools } from "./upstream-pools.ts";
+import { parseUpstreamUrl } from "./upstream-url.ts";
+
+/** An endpoint's handler, and what has to be checked around it. */
+export interface BoundHandler {
+  readonly handler: Handler;
+  /** Rules on the input that a schema cannot express; a violation is a 422. */
+  readonly precheck?: (
+    input: Readonly<Record<string, unknown>>,
+  ) => readonly SchemaViolation[] | undefined;
+}
+
+export interface BindOptions {
+  readonly endpoints: readonly EndpointDefinition[];
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly loader: ModuleLoader;
+  readonly pools: UpstreamPools;
+  /** Whether granted scopes, wildcards included, cover a required one. */
+  readonly covers: (granted: readonly string[], required: string) => boolean;
+  /** Whether the server itself answers a pair: floor methods, DISCOVER built-ins. */
+  readonly floor: (method: string, path: string) => boolean;
+  /** What aliases and redirects make of a step's pair; nothing unless given. */
+  readonly canonical?: NonNullable<StepTargetOptions["canonical"]>;
+}
+
+export interface BoundHandlers {
+  readonly bound: ReadonlyMap<EndpointDefinition, BoundHandler>;
+  readonly problems: readonly Problem[];
+}
+
+type Binding =
+  | { readonly bound: BoundHandler; readonly problems?: undefined }
+  | { readonly bound?: undefined; readonly problems: readonly Problem[] };
+
+/** Binds what can be bound, and says what is in the way of the rest. */
+export async function bindHandlers(options: BindOptions): Promise<BoundHandlers> {
+  const targetOf = compileStepTargets({ ...options, isFloor: options.floor });
+  const bindings = await Promise.all(
+    options.endpoints.map((endpoint) => bindEndpoint(endpoint, options, targetOf)),
+  );
+  const bound = new Map<EndpointDefinition, BoundHandler>();
+  const problems: Problem[] = [];
+  for (const [index, endpoint] of options.endpoints.entries()) {
+    const binding = bindings[index];
+    if (binding?.bound !== undefined) bound.set(endpoint, binding.bound);
+    problems.push(...(binding?.problems ?? []));
+  }
+  problems.push(...unbindDependents(bound, options.recipes, targetOf));
+  return { bound, problems };
+}
+
+type TargetOf = ReturnType<typeof compileStepTargets>;
+
+function bindEndpoint(
+  endpoint: EndpointDefinition,
+  options: BindOptions,
+  targetOf: TargetOf,
+): Binding | Promise<Binding> {
+  switch (endpoint.handler.type) {
+    case "registered_function":
+      return bindFunction(endpoint, endpoint.handler, options.loader);
+    case "composition":
+      return bindComposition(endpoint, endpoint.handler, options, targetOf);
+    case "external_service":
+      return bindExternalService(endpoint, endpoint.handler, options.pools);
+  }
+}
+
+async function bindFunction(
+  { file }: EndpointDefinition,
+  binding: RegisteredFunctionBinding,
+  loader: ModuleLoader,
+): Promise<Binding> {
+  const place = { file, key: "endpoint.handler.function" };
+  const { handler, problems } = await loader.load(binding.function, place);
+  return handler === undefined ? { problems } : { bound: { handler } };
+}
+
+function bindComposition(
+  endpoint: EndpointDefinition,
+  binding: CompositionBinding,
+  { recipes, covers, floor }: BindOptions,
+  targetOf: TargetOf,
+): Binding {
+  const recipe = recipes.get(binding.recipe);
+  if (recipe === undefined) return { problems: [unknownRecipe(endpoint.file, binding, recipes)] };
+  const problems = checkComposition(recipe, endpoint, { recipes, targetOf, covers });
+  if (problems.length > 0) return { problems };
+  return { bound: { handler: createComposition(recipe, floor) } };
+}
+
+function unknownRecipe(
+  file: string,
+  { recipe }: CompositionBinding,
+  recipes: ReadonlyMap<string, Recipe>,
+): Problem {
+  const message = `no recipe "${recipe}" is registered`;
+  const problem = { file, key: "endpoint.handler.recipe", message };
+  const matches = closeMatches(recipe, recipes.keys());
+  return matches.length === 0
+    ? problem
+    : { ...problem, hint: `did you mean ${matches.join(", ")}?` };
+}
+
+function bindExternalService(
+  { file }: EndpointDefinition,
+  binding: ExternalServiceBinding,
+  pools: UpstreamPools,
+): Binding {
+  const url = parseUpstreamUrl(binding.url);
+  if (typeof url === "string") {
+    return { problems: [{ file, key: "endpoint.handler.url", message: url }] };
+  }
+  return { bound: createExternalService(binding, url, pools) };
+}
+
+/** Takes out compositions that need an unbound endpoint, then those that need one of these. */
+function unbindDependents(
+  bound: Map<EndpointDefinition, BoundHandler>,
+  recipes: ReadonlyMap<string, Recipe>,
+  targetOf: TargetOf,
+): Problem[] {
+  const problems: Problem[] = [];
+  let before: number;
+  do {
+    before = bound.size;
+    for (const endpoint of [...bound.keys()]) {
+      const broken = findUnboundStep(endpoint, bound, recipes, targetOf);
+      if (broken === undefined) continue;
+      bound.delete(endpoint);
+      problems.push({
+        file: endpoint.file,
+        key: "endpoint.handler.recipe",
+        message: `step ${broken} needs an endpoint that could not be loaded`,
+      });
+    }
+  } while (bound.size < before);
+  return problems;
+}
+
+/** The number and target of the first step that nothing bound can answer. */
+function findUnboundStep(
+  { handler }: EndpointDefinition,
+  bound: ReadonlyMap<EndpointDefinition, BoundHandler>,
+  recipes: ReadonlyMap<string, Recipe>,
+  targetOf: TargetOf,
+): string | undefined {
+  if (handler.type !== "composition") return undefined;
+  const steps = recipes.get(handler.recipe)?.steps ?? [];
+  const at = steps.findIndex((step) => !isAnswered(targetOf(step), bound));
+  const step = steps[at];
+  return step && `${at + 1} (${step.method} ${step.path}) of recipe "${handler.recipe}"`;
+}
+
+function isAnswered(
+  target: StepTarget,
+  bound: ReadonlyMap<EndpointDefinition, BoundHandler>,
+): boolean {
+  switch (target.kind) {
+    case "server":
+      return true;
+    case "endpoint":
+      return bound.has(target.endpoint);
+    case "any-of":
+      return target.endpoints.some((endpoint) => bound.has(endpoint));
+    case "none":
+      return false;
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Compositions: an endpoint whose behaviour is a recipe. Its steps run in order, each through the
+ * dispatcher with the caller's identity and no more authority; the first that does not succeed ends
+ * it with `composition_failed`.   AGTP-API §12.1
+ */
+import { isRecord } from "../catalog/json-values.ts";
+import type { Recipe, RecipeStep } from "../synthesis/recipe.ts";
+import { isSuccess } from "../wire/status.ts";
+import { aggregate, type StepOutput } from "./aggregate.ts";
+import type { Call, DispatchResult, Handler, HandlerError } from "./handler.ts";
+import { prepareStep } from "./step-input.ts";
+
+/** Whether a pair is answered by the server itself, with no endpoint registered for it. */
+export type FloorCheck = (method: string, path: string) => boolean;
+
+/** What went wrong with a step; `status` is null when it was never dispatched. */
+interface StepFailure {
+  readonly path: string;
+  readonly status: number | null;
+  readonly error: unknown;
+  readonly message: string;
+}
+
+/** The handler that runs a recipe; floor methods live at "/" unless told otherwise. */
+export function createComposition(
+  recipe: Recipe,
+  isFloor: FloorCheck = (_, path) => path === "/",
+): Handler {
+  return async (call) => {
+    const captured = new Map<string, unknown>();
+    const outputs: StepOutput[] = [];
+    for (const [index, step] of recipe.steps.entries()) {
+      const outcome = await runStep(step, call, captured, isFloor);
+      if ("message" in outcome) return compositionFailed(recipe, index, outcome, captured);
+      if (step.captureAs !== undefined) captured.set(step.captureAs, outcome.value);
+      outputs.push({ name: step.captureAs ?? `step_${index + 1}`, value: outcome.value });
+    }
+    return { body: aggregate(recipe.aggregation, outputs) };
+  };
+}
+
+async function runStep(
+  step: RecipeStep,
+  call: Call,
+  captured: ReadonlyMap<string, unknown>,
+  isFloor: FloorCheck,
+): Promise<StepFailure | { readonly value: unknown }> {
+  const prepared = prepareStep(step, { input: call.input, captured });
+  if (prepared.fault !== undefined) return notDispatched(step, "invalid-step", prepared.fault);
+  if (call.signal.aborted) return notDispatched(step, "aborted", "the call was aborted");
+  const { path } = prepared;
+  const result = await dispatchStep(call, step.method, path, prepared.input);
+  if (isSuccess(result.status)) {
+    return { value: outputOf(result.body, isFloor(step.method, path)) };
+  }
+  const error = isRecord(result.body) ? (result.body["error"] ?? null) : null;
+  return { path, status: result.status, error, message: `answered ${result.status}` };
+}
+
+/** A fault below is a step that failed: the caller learns which, the log learns why. */
+async function dispatchStep(
+  call: Call,
+  method: string,
+  path: string,
+  input: Readonly<Record<string, unknown>>,
+): Promise<DispatchResult> {
+  try {
+    return await call.dispatch(method, path, input);
+  } catch (error) {
+    call.log.error({ err: error, method, path }, "a composition step threw");
+    return { status: 500, headers: {}, body: undefined };
+  }
+}
+
+function notDispatched(step: RecipeStep, code: string, message: string): StepFailure {
+  return { path: step.path, status: null, error: { code, message }, message };
+}
+
+/** A floor method wraps what it has to say: `{ status, task_id?, result }`. */
+function outputOf(body: unknown, isFloor: boolean): unknown {
+  if (body === undefined) return {};
+  const isWrapped =
+    isFloor &&
+    isRecord(body) &&
+    typeof body["status"] === "number" &&
+    Object.hasOwn(body, "result");
+  return isWrapped ? body["result"] : body;
+}
+
+function compositionFailed(
+  recipe: Recipe,
+  index: number,
+  { path, status, error, message }: StepFailure,
+  captured: ReadonlyMap<string, unknown>,
+): HandlerError {
+  const step = index + 1;
+  const method = recipe.steps[index]?.method;
+  const outputs = Object.fromEntries(captured);
+  return {
+    error: "composition_failed",
+    message: `step ${step} (${method} ${path}): ${message}`,
+    details: { recipe: recipe.name, step, method, path, status, error, outputs },
+  };
+}

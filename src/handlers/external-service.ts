@@ -1,0 +1,86 @@
+/**
+ * External services: an existing HTTPS API behind an endpoint. One request to it a call, within the
+ * endpoint's own deadline, aborted when the caller leaves; every way it can fail is one of the five
+ * `upstream_*` errors or an error the operator mapped a status to.   AGTP-API §12.3
+ */
+import type { ExternalServiceBinding } from "../contract/endpoint.ts";
+import type { SchemaViolation } from "../contract/schema.ts";
+import { CallDeadline } from "./call-deadline.ts";
+import type { Call, Handler, HandlerError } from "./handler.ts";
+import type { UpstreamPools } from "./upstream-pools.ts";
+import { compileUpstreamRequest } from "./upstream-request.ts";
+import { compileUpstreamResponse } from "./upstream-response.ts";
+import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
+
+/** The handler, and the check its input has to pass first. */
+export interface ExternalService {
+  readonly handler: Handler;
+  /** What a schema cannot say of values that become part of a URL. */
+  readonly precheck: (
+    input: Readonly<Record<string, unknown>>,
+  ) => readonly SchemaViolation[] | undefined;
+}
+
+/** Binds an external service; its URL is the binding's, taken apart. */
+export function createExternalService(
+  binding: ExternalServiceBinding,
+  url: UpstreamUrl,
+  pools: UpstreamPools,
+): ExternalService {
+  const pool = pools.pool({ origin: url.origin, ca: binding.ca });
+  const buildRequest = compileUpstreamRequest(binding, url);
+  const readResponse = compileUpstreamResponse(binding);
+  const { timeoutMs } = binding;
+
+  const handler: Handler = async (call) => {
+    const request = buildRequest(call.input);
+    const deadline = new CallDeadline(call.signal, timeoutMs);
+    try {
+      const response = await pool.request({
+        ...request,
+        signal: deadline.signal,
+        headersTimeout: timeoutMs,
+        bodyTimeout: timeoutMs,
+      });
+      return await readResponse(response);
+    } catch (error) {
+      const failure = failureOf(error, deadline);
+      logFailure(call, failure, url.origin, error);
+      return failure;
+    } finally {
+      deadline.clear();
+    }
+  };
+  return { handler, precheck: (input) => checkUrlInput(url, input) };
+}
+
+const TIMEOUT_CODES: ReadonlySet<string> = new Set([
+  "UND_ERR_HEADERS_TIMEOUT",
+  "UND_ERR_BODY_TIMEOUT",
+]);
+
+function failureOf(error: unknown, deadline: CallDeadline): HandlerError {
+  const code = codeOf(error);
+  // When the caller left, nobody reads the answer; it only has to be one.
+  if (deadline.signal.aborted || TIMEOUT_CODES.has(code)) {
+    return { error: "upstream_timeout", message: "the upstream did not answer in time" };
+  }
+  // A request undici will not send is a fault of ours, not of the upstream.
+  if (code === "UND_ERR_INVALID_ARG") throw error;
+  if (code.startsWith("HPE_")) {
+    const message = "the upstream's response is not HTTP";
+    return { error: "upstream_malformed_response", message };
+  }
+  return { error: "upstream_connection_error", message: "the upstream cannot be reached" };
+}
+
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "";
+}
+
+/** The operator gets what the caller does not: where the call went, and what the system said. */
+function logFailure(call: Call, failure: HandlerError, origin: string, error: unknown): void {
+  if (call.signal.aborted) return;
+  const cause = error instanceof Error ? error.message : String(error);
+  call.log.warn({ upstream: origin, error: failure.error, cause }, "upstream call failed");
+}

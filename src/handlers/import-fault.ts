@@ -1,0 +1,56 @@
+/**
+ * Says why a module could not be imported, and where: `"endpoints/rooms.ts" threw on import:
+ * TypeError: …, at endpoints/rooms.ts:12`. Paths are given relative to the handlers root.
+ */
+import { relative, sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import { findSyntaxFault } from "./syntax-fault.ts";
+
+const MAX_MESSAGE_LENGTH = 500;
+
+/** A message for the error that `import()` of the module rejected with. */
+export function describeImportFault(error: unknown, modulePath: string, root: string): string {
+  const name = `"${relativePath(modulePath, root)}"`;
+  if (!(error instanceof Error)) return `${name} threw on import: ${brief(String(error))}`;
+  const message = brief(relativize(error.message, root));
+  const place = placeOf(error, modulePath, root);
+  if (isMissingImport(error)) return `${name} imports what does not exist: ${message}`;
+  const where = place === undefined || message.includes(place) ? "" : `, at ${place}`;
+  if (error instanceof SyntaxError) return `${name} does not parse: ${message}${where}`;
+  return `${name} threw on import: ${error.name}: ${message}${where}`;
+}
+
+/** A path below the root, with forward slashes. */
+export function relativePath(path: string, root: string): string {
+  return relative(root, path).split(sep).join("/");
+}
+
+/** A module, package or export; for the latter Node has a SyntaxError. */
+function isMissingImport(error: Error): boolean {
+  const isUnresolved = "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
+  return isUnresolved || error.message.includes("does not provide an export named");
+}
+
+/** The innermost stack frame of the operator's own code. */
+function placeOf(error: Error, modulePath: string, root: string): string | undefined {
+  const stack = relativize(error.stack ?? "", root).replace(error.message, "");
+  const line = stack.split("\n").find((text) => /(?:^|\(|at )(?!node:|\/|file:)\S+:\d+/.test(text));
+  const frame = /(?:^|\(|at (?:async )?)([^\s(]+:\d+)(?::\d+)?\)?$/.exec(line ?? "")?.[1];
+  if (frame !== undefined || !(error instanceof SyntaxError)) return frame;
+  const fault = findSyntaxFault(modulePath);
+  return fault && `${relativePath(fault.path, root)}:${fault.line}`;
+}
+
+/** Absolute paths and URLs below the root, made relative; generations taken off. */
+function relativize(text: string, root: string): string {
+  const prefix = root.endsWith(sep) ? root : root + sep;
+  return text
+    .replaceAll(pathToFileURL(prefix).href, "")
+    .replaceAll(prefix, "")
+    .replaceAll(/\?agtpd=\w+/g, "");
+}
+
+function brief(message: string): string {
+  const line = message.split("\n", 1)[0] ?? "";
+  return line.length > MAX_MESSAGE_LENGTH ? `${line.slice(0, MAX_MESSAGE_LENGTH)}…` : line;
+}

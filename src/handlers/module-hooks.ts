@@ -1,0 +1,71 @@
+/**
+ * Node's loader hooks for handler modules; Node runs this file on its own thread. They act only on
+ * modules that carry a generation (`?agtpd=…`) or are imported by one that does: such a module may
+ * be TypeScript, its relative imports carry the same generation on, so that a reload loads them
+ * afresh, and `agtpd` means this daemon's own package.   AGTP-API §12.2
+ */
+import { readFile } from "node:fs/promises";
+import type { LoadHook, ResolveHook } from "node:module";
+import { basename } from "node:path";
+import { fileURLToPath } from "node:url";
+import { loadTranspiler, type TranspilerFault } from "./transpiler.ts";
+
+const GENERATION = /\?agtpd=\w+$/;
+const RELATIVE = /^(?:\.{1,2}\/|file:)/;
+const TYPESCRIPT = /\.m?ts$/;
+
+/** Adds the generation, finds `rates.ts` for `./rates.js`, and answers `agtpd` itself. */
+export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
+  const generation = GENERATION.exec(context.parentURL ?? "")?.[0];
+  if (generation === undefined) return nextResolve(specifier, context);
+  if (specifier === "agtpd") {
+    return { url: new URL("../index.js", import.meta.url).href, shortCircuit: true };
+  }
+  if (!RELATIVE.test(specifier)) return nextResolve(specifier, context);
+  const found = await resolveRelative(specifier, (wanted) => nextResolve(wanted, context));
+  const isOurs = found.url.startsWith("file:") && !found.url.includes("/node_modules/");
+  return isOurs && !GENERATION.test(found.url) ? { ...found, url: found.url + generation } : found;
+};
+
+type Resolved = Awaited<ReturnType<ResolveHook>>;
+
+/** TypeScript is often written with the extension its output would have. */
+async function resolveRelative(
+  specifier: string,
+  next: (specifier: string) => Resolved | Promise<Resolved>,
+): Promise<Resolved> {
+  try {
+    return await next(specifier);
+  } catch (error) {
+    if (!/\.m?js$/.test(specifier)) throw error;
+    try {
+      return await next(`${specifier.slice(0, -2)}ts`);
+    } catch {
+      throw error;
+    }
+  }
+}
+
+/** Turns TypeScript into JavaScript with an inline source map; leaves all else to Node. */
+export const load: LoadHook = async (url, context, nextLoad) => {
+  if (!GENERATION.test(url)) return nextLoad(url, context);
+  const path = fileURLToPath(url);
+  if (!TYPESCRIPT.test(path)) return nextLoad(url, context);
+  const source = transpile(await readFile(path, "utf8"), path);
+  return { format: "module", source, shortCircuit: true };
+};
+
+function transpile(source: string, path: string): string {
+  const { transformSync } = loadTranspiler();
+  try {
+    // "transform" and not "strip-only": enums work, and so do types imported without `type`.
+    const options = { mode: "transform", module: true, sourceMap: true } as const;
+    const { code, map = "" } = transformSync(source, { ...options, filename: basename(path) });
+    const encoded = Buffer.from(map).toString("base64");
+    return `${code}\n//# sourceMappingURL=data:application/json;base64,${encoded}\n`;
+  } catch (error) {
+    const { message, startLine = 1, startColumn = 0 } = error as TranspilerFault;
+    // Of what a hook throws, the message is what reaches the importing thread.
+    throw new SyntaxError(`${path}:${startLine}:${startColumn + 1}: ${message}`);
+  }
+}

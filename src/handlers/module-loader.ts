@@ -1,0 +1,163 @@
+/**
+ * Loads the functions that endpoints name. Every loader is a generation of its own, so that the one
+ * a reload creates sees files as they are then. Whatever is wrong with a module is a problem of the
+ * endpoint that names it.   AGTP-API §12.2
+ */
+import { randomBytes } from "node:crypto";
+import { realpathSync } from "node:fs";
+import { createRequire } from "node:module";
+import { sep } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describeFileError } from "../bounded-file.ts";
+import { closeMatches } from "../catalog/close-matches.ts";
+import type { Problem } from "../problem.ts";
+import type { Handler } from "./handler.ts";
+import { describeImportFault, relativePath } from "./import-fault.ts";
+import { findModuleFile } from "./module-file.ts";
+import { registerModuleHooks } from "./module-registration.ts";
+import {
+  createRegisteredFunction,
+  type ExportedFunction,
+  parseFunctionReference,
+} from "./registered-function.ts";
+
+/** Where a reference was written. */
+export interface ReferencePlace {
+  readonly file: string;
+  readonly key: string;
+}
+
+/** A handler, or the problems that are in its way. */
+export interface LoadedFunction {
+  readonly handler?: Handler;
+  readonly problems: readonly Problem[];
+}
+
+/** Resolves dotted references to handlers. */
+export interface ModuleLoader {
+  load(reference: string, place: ReferencePlace): Promise<LoadedFunction>;
+}
+
+export interface ModuleLoaderOptions {
+  /** Absolute path of `[handlers] root`. */
+  readonly root: string;
+  /** How long a module's top level may wait for something; 30 seconds unless given. */
+  readonly importTimeoutMs?: number;
+}
+
+type ModuleExports = Readonly<Record<string, unknown>>;
+
+/** What a step of loading ends in: a value, or a fault in words. */
+type Attempt<T> =
+  | { readonly value: T; readonly fault?: undefined }
+  | { readonly value?: undefined; readonly fault: string; readonly hint?: string };
+
+/** A loader for one configuration; a reload creates another. */
+export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
+  const root = resolveRoot(options.root);
+  const timeoutMs = options.importTimeoutMs ?? 30_000;
+  const generation = randomBytes(6).toString("hex");
+  const imports = new Map<string, Promise<Attempt<ModuleExports>>>();
+  if (root.value !== undefined) forgetRequired(root.value);
+
+  function importOnce(path: string, below: string): Promise<Attempt<ModuleExports>> {
+    let imported = imports.get(path);
+    if (imported === undefined) {
+      imported = importModule(path, { root: below, generation, timeoutMs });
+      imports.set(path, imported);
+    }
+    return imported;
+  }
+
+  async function find(reference: string): Promise<Attempt<ExportedFunction>> {
+    const parsed = parseFunctionReference(reference);
+    if (parsed === undefined) {
+      return { fault: `"${reference}" must be identifiers joined by dots: module.function` };
+    }
+    if (root.value === undefined) return root;
+    const file = findModuleFile(root.value, parsed.modulePath);
+    if (file.path === undefined) return file;
+    const imported = await importOnce(file.path, root.value);
+    if (imported.value === undefined) return imported;
+    return selectExport(imported.value, parsed.exportName, relativePath(file.path, root.value));
+  }
+
+  return {
+    async load(reference, place) {
+      const found = await find(reference);
+      if (found.value !== undefined) {
+        return { handler: createRegisteredFunction(found.value), problems: [] };
+      }
+      const hint = found.hint === undefined ? {} : { hint: found.hint };
+      return { problems: [{ ...place, message: found.fault, ...hint }] };
+    },
+  };
+}
+
+function resolveRoot(root: string): Attempt<string> {
+  try {
+    return { value: realpathSync(root) };
+  } catch (error) {
+    return { fault: `the handlers root "${root}" ${describeFileError(error)}` };
+  }
+}
+
+/** CommonJS keeps modules by path alone, so a reload has to make Node forget the operator's. */
+function forgetRequired(root: string): void {
+  const { cache } = createRequire(import.meta.url);
+  for (const path of Object.keys(cache)) {
+    if (path.startsWith(root + sep) && !path.includes(`${sep}node_modules${sep}`)) {
+      delete cache[path];
+    }
+  }
+}
+
+interface ImportContext {
+  readonly root: string;
+  readonly generation: string;
+  readonly timeoutMs: number;
+}
+
+async function importModule(path: string, context: ImportContext): Promise<Attempt<ModuleExports>> {
+  registerModuleHooks();
+  const url = `${pathToFileURL(path).href}?agtpd=${context.generation}`;
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    const message = `its top level was not done within ${context.timeoutMs} ms`;
+    timer = setTimeout(() => reject(new Error(message)), context.timeoutMs);
+  });
+  try {
+    return { value: (await Promise.race([import(url), late])) as ModuleExports };
+  } catch (error) {
+    return { fault: describeImportFault(error, path, context.root) };
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function selectExport(
+  exports: ModuleExports,
+  name: string,
+  modulePath: string,
+): Attempt<ExportedFunction> {
+  const holder = Object.hasOwn(exports, name) ? exports : commonJsExports(exports, modulePath);
+  if (!Object.hasOwn(holder, name)) {
+    const functions = Object.keys(holder).filter((key) => typeof holder[key] === "function");
+    const matches = closeMatches(name, functions);
+    const fault = `module "${modulePath}" has no export "${name}"`;
+    return matches.length === 0
+      ? { fault }
+      : { fault, hint: `did you mean ${matches.join(", ")}?` };
+  }
+  const value = holder[name];
+  if (typeof value === "function") return { value: value as ExportedFunction };
+  const kind = value === null ? "null" : typeof value;
+  return { fault: `export "${name}" of "${modulePath}" must be a function, is ${kind}` };
+}
+
+/** Node finds only some of the names of a CommonJS module; its `module.exports` has all. */
+function commonJsExports(exports: ModuleExports, modulePath: string): ModuleExports {
+  const whole = exports["default"];
+  const isObject = typeof whole === "object" && whole !== null;
+  return modulePath.endsWith(".js") && isObject ? (whole as ModuleExports) : exports;
+}

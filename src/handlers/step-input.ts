@@ -1,0 +1,109 @@
+/**
+ * What one step of a composition sends: its parameters, taken from the caller's input, from earlier
+ * outputs and from constants, and its path filled with them. A parameter in the path is not sent a
+ * second time. What cannot be had fails the step, in words.   AGTP-API §12.1
+ */
+import type { ParameterSource, RecipeStep } from "../synthesis/recipe.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+/** Where the values of a step come from. */
+export interface StepSources {
+  readonly input: Values;
+  /** Captured outputs by name. */
+  readonly captured: ReadonlyMap<string, unknown>;
+}
+
+/** A step ready to be dispatched, or why it cannot be. */
+export type PreparedStep =
+  | { readonly path: string; readonly input: Values; readonly fault?: undefined }
+  | { readonly fault: string };
+
+const PARAMETER = /\{([^{}/]+)\}/g;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** The names in a step's path template. */
+function pathParameters(path: string): string[] {
+  return [...path.matchAll(PARAMETER)].map(([, name = ""]) => name);
+}
+
+/** Resolves a step's parameters and fills its path. */
+export function prepareStep(step: RecipeStep, sources: StepSources): PreparedStep {
+  const values = new Map<string, unknown>();
+  for (const [name, source] of Object.entries(step.parameters)) {
+    const found = resolveSource(source, sources);
+    if (found.kind === "missing") return { fault: `parameter "${name}": ${found.message}` };
+    if (found.kind === "value") values.set(name, found.value);
+  }
+  const filled = fillPath(step.path, values);
+  if (filled.fault !== undefined) return filled;
+  for (const name of pathParameters(step.path)) values.delete(name);
+  return { path: filled.path, input: Object.fromEntries(values) };
+}
+
+type Found =
+  | { readonly kind: "value"; readonly value: unknown }
+  /** Optional input the caller did not send: the parameter is left out. */
+  | { readonly kind: "absent" }
+  | { readonly kind: "missing"; readonly message: string };
+
+function resolveSource(source: ParameterSource, { input, captured }: StepSources): Found {
+  switch (source.kind) {
+    case "proposal":
+      if (!Object.hasOwn(input, source.value)) return { kind: "absent" };
+      return { kind: "value", value: input[source.value] };
+    case "previous_step":
+      return reachInto(captured, source.value);
+    case "constant":
+      // A handler that changes its input must not change the recipe.
+      return { kind: "value", value: structuredClone(source.value) };
+  }
+}
+
+/** Follows a dotted path through own properties and array indices. */
+function reachInto(captured: ReadonlyMap<string, unknown>, path: string): Found {
+  const [name = "", ...members] = path.split(".");
+  if (!captured.has(name)) return { kind: "missing", message: `no output "${name}" was captured` };
+  let value = captured.get(name);
+  for (const member of members) {
+    const next = memberOf(value, member);
+    if (next === undefined) return { kind: "missing", message: `the output has no "${path}"` };
+    value = next;
+  }
+  return { kind: "value", value };
+}
+
+function memberOf(value: unknown, member: string): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  if (Array.isArray(value)) {
+    return /^(?:0|[1-9]\d{0,8})$/.test(member) ? value[Number(member)] : undefined;
+  }
+  return Object.hasOwn(value, member) ? (value as Values)[member] : undefined;
+}
+
+type FilledPath =
+  | { readonly path: string; readonly fault?: undefined }
+  | { readonly fault: string };
+
+/** Each value becomes part of one segment, whatever is in it. */
+function fillPath(template: string, values: ReadonlyMap<string, unknown>): FilledPath {
+  for (const name of pathParameters(template)) {
+    const fault = pathValueFault(values.get(name));
+    if (fault !== undefined) return { fault: `path parameter "${name}" ${fault}` };
+  }
+  const path = template.replace(PARAMETER, (_, name: string) =>
+    encodeURIComponent(String(values.get(name))),
+  );
+  const climbs = path.split("/").some((segment) => segment === "." || segment === "..");
+  return climbs ? { fault: `path "${path}" must not climb` } : { path };
+}
+
+function pathValueFault(value: unknown): string | undefined {
+  if (value === undefined) return "has no value";
+  if (!["string", "number", "boolean"].includes(typeof value)) {
+    return "must be a string, a number or a boolean";
+  }
+  if (value === "") return "must not be empty";
+  if (value === "." || value === "..") return 'must not be "." or ".."';
+  return LONE_SURROGATE.test(String(value)) ? "must be well-formed text" : undefined;
+}

@@ -1,0 +1,109 @@
+/**
+ * Which endpoint a step of a recipe reaches, as far as that can be said before it runs: for a path
+ * without parameters exactly what the dispatcher would find, for one with parameters the endpoint
+ * whose template it repeats, else all that could match.   AGTP-API §5.3, §12.1
+ */
+import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { RecipeStep } from "../synthesis/recipe.ts";
+import type { FloorCheck } from "./composition.ts";
+
+/** What a step will meet. */
+export type StepTarget =
+  /** The server itself: a floor method or a built-in. */
+  | { readonly kind: "server" }
+  | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
+  /** A parameterised path: which of these is known when it runs. */
+  | { readonly kind: "any-of"; readonly endpoints: readonly EndpointDefinition[] }
+  | { readonly kind: "none" };
+
+/** A method and path after alias and redirect. */
+export type CanonicalPair = Pick<RecipeStep, "method" | "path">;
+
+export interface StepTargetOptions {
+  readonly endpoints: readonly EndpointDefinition[];
+  readonly isFloor: FloorCheck;
+  /** What the server's aliases and redirects make of a pair; nothing unless given. */
+  readonly canonical?: (pair: CanonicalPair) => CanonicalPair;
+}
+
+interface Known {
+  readonly endpoint: EndpointDefinition;
+  readonly segments: readonly string[];
+}
+
+/** Indexes the endpoints, and answers for steps; each step is looked up once. */
+export function compileStepTargets(options: StepTargetOptions): (step: RecipeStep) => StepTarget {
+  const byMethod = new Map<string, Known[]>();
+  const byShape = new Map<string, EndpointDefinition>();
+  for (const endpoint of options.endpoints) {
+    const known = byMethod.get(endpoint.method) ?? [];
+    known.push({ endpoint, segments: endpoint.path.split("/") });
+    byMethod.set(endpoint.method, known);
+    byShape.set(`${endpoint.method} ${shapeOf(endpoint.path)}`, endpoint);
+  }
+
+  function find(step: RecipeStep): StepTarget {
+    const { method, path } = options.canonical?.(step) ?? step;
+    const same = byShape.get(`${method} ${shapeOf(path)}`);
+    if (same !== undefined) return { kind: "endpoint", endpoint: same };
+    const known = byMethod.get(method) ?? [];
+    const found = isTemplate(path) ? findPossible(path, known) : findMatching(path, known);
+    return found.kind === "none" && options.isFloor(method, path) ? { kind: "server" } : found;
+  }
+
+  const found = new Map<RecipeStep, StepTarget>();
+  return (step) => {
+    const target = found.get(step) ?? find(step);
+    found.set(step, target);
+    return target;
+  };
+}
+
+/** Whether part of a path is known only when the step runs. */
+export function isTemplate(path: string): boolean {
+  return path.includes("{");
+}
+
+/** A template without the names of its parameters; any other path as it is. */
+function shapeOf(path: string): string {
+  return path.replace(/\{[^{}/]*\}/g, "{}");
+}
+
+/** The most specific template that a path matches. */
+function findMatching(path: string, known: readonly Known[]): StepTarget {
+  const segments = path.split("/");
+  const [best] = known
+    .filter((candidate) => matches(candidate.segments, segments))
+    .sort((a, b) => countParameters(a) - countParameters(b));
+  return best === undefined ? { kind: "none" } : { kind: "endpoint", endpoint: best.endpoint };
+}
+
+/** A parameter of the template takes any segment but an empty one. */
+function matches(template: readonly string[], segments: readonly string[]): boolean {
+  return (
+    template.length === segments.length &&
+    template.every((part, at) => part === segments[at] || (isTemplate(part) && segments[at] !== ""))
+  );
+}
+
+function countParameters({ segments }: Known): number {
+  return segments.filter(isTemplate).length;
+}
+
+/** All that a parameterised path could lead to. */
+function findPossible(path: string, known: readonly Known[]): StepTarget {
+  const segments = path.split("/");
+  const endpoints = known
+    .filter((candidate) => canMatch(candidate.segments, segments))
+    .map(({ endpoint }) => endpoint);
+  return endpoints.length === 0 ? { kind: "none" } : { kind: "any-of", endpoints };
+}
+
+function canMatch(template: readonly string[], segments: readonly string[]): boolean {
+  return (
+    template.length === segments.length &&
+    template.every(
+      (part, at) => part === segments[at] || isTemplate(part) || isTemplate(segments[at] ?? ""),
+    )
+  );
+}

@@ -1,0 +1,110 @@
+/**
+ * What an external service's answer means: a body for the caller, or the named error that stands
+ * for it. An error tells the upstream's status and nothing else of what the upstream said.
+ * AGTP-API §12.3, Table 8
+ */
+import type { Dispatcher } from "undici";
+import { isRecord } from "../catalog/json-values.ts";
+import type { ExternalServiceBinding } from "../contract/endpoint.ts";
+import type { HandlerError, HandlerResult } from "./handler.ts";
+import { renameKeys } from "./rename-keys.ts";
+
+/** Of a body that nobody reads, this much is drained so that its connection can be used again. */
+const DRAINED_BYTES = 65_536;
+
+/** Compiles a binding into what turns its upstream's responses into results. */
+export function compileUpstreamResponse(
+  binding: ExternalServiceBinding,
+): (response: Dispatcher.ResponseData) => Promise<HandlerResult> {
+  const errors = new Map(Object.entries(binding.errorMap));
+  const names = new Map(
+    Object.entries(binding.outputTransform).map(([ours, theirs]) => [theirs, ours]),
+  );
+  return async (response) => {
+    const status = response.statusCode;
+    // A stream that fails after nobody wants it any more must not end the process.
+    response.body.on("error", () => {});
+    const error = errors.get(String(status)) ?? errorOfStatus(status);
+    if (error !== undefined) {
+      drain(response);
+      return { error, message: `the upstream answered ${status}`, details: { status } };
+    }
+    return readResult(response, binding, names);
+  };
+}
+
+function errorOfStatus(status: number): string | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  if (status === 401 || status === 403) return "upstream_authentication_failed";
+  return "upstream_error";
+}
+
+function drain({ body }: Dispatcher.ResponseData): void {
+  body.dump({ limit: DRAINED_BYTES }).catch(() => {});
+}
+
+async function readResult(
+  response: Dispatcher.ResponseData,
+  { method, maxResponseBytes }: ExternalServiceBinding,
+  names: ReadonlyMap<string, string>,
+): Promise<HandlerResult> {
+  if (method === "HEAD") {
+    drain(response);
+    return { body: {} };
+  }
+  const encoding = response.headers["content-encoding"] ?? "identity";
+  if (String(encoding).toLowerCase() !== "identity") {
+    response.body.destroy();
+    return malformed(response, "is compressed, though identity was asked for");
+  }
+  const bytes = await readUpTo(maxResponseBytes, response);
+  if (bytes === undefined) {
+    const details = { status: response.statusCode };
+    const message = `the upstream's response is longer than ${maxResponseBytes} bytes`;
+    return { error: "upstream_error", message, details };
+  }
+  if (bytes.length === 0) return { body: {} };
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+    return { body: renameOutput(JSON.parse(text), names) };
+  } catch {
+    return malformed(response, "is not JSON");
+  }
+}
+
+function malformed(response: Dispatcher.ResponseData, fault: string): HandlerError {
+  return {
+    error: "upstream_malformed_response",
+    message: `the upstream's response ${fault}`,
+    details: { status: response.statusCode },
+  };
+}
+
+/** The whole body, or undefined when it is too long; the rest is then never received. */
+async function readUpTo(
+  limit: number,
+  { body, headers }: Dispatcher.ResponseData,
+): Promise<Buffer | undefined> {
+  const announced = Number(headers["content-length"] ?? 0);
+  if (announced > limit) {
+    body.destroy();
+    return undefined;
+  }
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    length += chunk.length;
+    // Leaving the loop destroys the body, and the connection with it.
+    if (length > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks, length);
+}
+
+function renameOutput(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (names.size === 0) return value;
+  if (Array.isArray(value)) {
+    return value.map((item) => (isRecord(item) ? renameKeys(item, names) : item));
+  }
+  return isRecord(value) ? renameKeys(value, names) : value;
+}

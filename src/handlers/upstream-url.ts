@@ -1,0 +1,116 @@
+/**
+ * The URL of an external service: an https origin, and a path and query whose `{name}` parameters
+ * are filled from the input, percent-encoded. A value cannot add, leave or climb path segments;
+ * one that would try is a violation, answered with 422.   AGTP-API §12.3
+ */
+import type { SchemaViolation } from "../contract/schema.ts";
+
+type Input = Readonly<Record<string, unknown>>;
+
+type Piece =
+  | { readonly kind: "literal"; readonly text: string }
+  | { readonly kind: "parameter"; readonly name: string };
+
+/** A URL template taken apart. */
+export interface UpstreamUrl {
+  readonly origin: string;
+  /** Names of the parameters, in order. */
+  readonly parameters: readonly string[];
+  /** The path between its slashes. */
+  readonly segments: readonly (readonly Piece[])[];
+  /** What follows "?"; empty without one. */
+  readonly query: readonly Piece[];
+}
+
+const URL_PARTS = /^(https:\/\/[^/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/i;
+const PARAMETER = /^\{[^{}/]+\}$/;
+const PARAMETER_SPLIT = /(\{[^{}/]+\})/;
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Takes a template apart; a string says what is wrong, without quoting what may be a secret. */
+export function parseUpstreamUrl(url: string): UpstreamUrl | string {
+  const [, head, path = "/", query = ""] = URL_PARTS.exec(url) ?? [];
+  if (head === undefined) return "must be an https URL without a fragment";
+  if (/[{}]/.test(head)) return "must have a fixed host, parameters belong in the path";
+  if (!URL.canParse(head)) return "must have a valid host";
+  const { origin, username, password } = new URL(head);
+  if (username !== "" || password !== "") return "must hold no user name or password";
+  const segments = path.slice(1).split("/").map(parsePieces);
+  const pieces = [...segments.flat(), ...parsePieces(query)];
+  if (pieces.some((piece) => piece.kind === "literal" && /[{}]/.test(piece.text))) {
+    return "must have its braces around names, as in {name}";
+  }
+  if (segments.some((segment) => isDots(segment.map(literalText).join("")))) {
+    return 'must have no "." or ".." segment';
+  }
+  const names = pieces.flatMap((piece) => (piece.kind === "parameter" ? [piece.name] : []));
+  return { origin, parameters: [...new Set(names)], segments, query: parsePieces(query) };
+}
+
+function parsePieces(text: string): Piece[] {
+  return text
+    .split(PARAMETER_SPLIT)
+    .filter((part) => part !== "")
+    .map((part) =>
+      PARAMETER.test(part)
+        ? { kind: "parameter", name: part.slice(1, -1) }
+        : { kind: "literal", text: part.replace(/[^\x21-\x7e]/gu, encodeURIComponent) },
+    );
+}
+
+function literalText(piece: Piece): string {
+  return piece.kind === "literal" ? piece.text : `{${piece.name}}`;
+}
+
+/** What stands in the way of filling the URL from an input; undefined when nothing does. */
+export function checkUrlInput(url: UpstreamUrl, input: Input): SchemaViolation[] | undefined {
+  const violations = url.parameters.flatMap((name) => checkValue(name, input));
+  if (violations.length > 0) return violations;
+  // Single values may be harmless and yet spell ".." together, as "{a}{b}" does with two dots.
+  const climbing = url.segments.find((pieces) => isDots(fill(pieces, input)));
+  if (climbing === undefined) return undefined;
+  return climbing.flatMap((piece) =>
+    piece.kind === "parameter" ? [violation(piece.name, "not", 'must not make "." or ".."')] : [],
+  );
+}
+
+function checkValue(name: string, input: Input): SchemaViolation[] {
+  if (!Object.hasOwn(input, name)) {
+    return [violation(name, "required", "is required, it is part of the upstream's URL")];
+  }
+  const value = input[name];
+  if (!isScalar(value)) {
+    return [violation(name, "type", "must be a string, a number or a boolean")];
+  }
+  if (value === "") return [violation(name, "minLength", "must not be empty")];
+  if (value === "." || value === "..") return [violation(name, "not", 'must not be "." or ".."')];
+  return LONE_SURROGATE.test(String(value))
+    ? [violation(name, "format", "must be well-formed text")]
+    : [];
+}
+
+function violation(name: string, keyword: string, message: string): SchemaViolation {
+  return { path: `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, keyword, message };
+}
+
+function isScalar(value: unknown): value is string | number | boolean {
+  return typeof value === "string" || typeof value === "number" || typeof value === "boolean";
+}
+
+function isDots(segment: string): boolean {
+  return /^(?:\.|%2e){1,2}$/i.test(segment);
+}
+
+/** The path with its query, filled from an input that `checkUrlInput` accepts. */
+export function fillUrl(url: UpstreamUrl, input: Input): string {
+  const path = `/${url.segments.map((pieces) => fill(pieces, input)).join("/")}`;
+  return url.query.length === 0 ? path : `${path}?${fill(url.query, input)}`;
+}
+
+function fill(pieces: readonly Piece[], input: Input): string {
+  return pieces
+    .map((piece) =>
+      piece.kind === "literal" ? piece.text : encodeURIComponent(String(input[piece.name])),
+    )
+    .join("");
+}

@@ -1,0 +1,234 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { createComposition } from "../../src/handlers/composition.ts";
+import type { DispatchResult, HandlerResult } from "../../src/handlers/handler.ts";
+import type { AggregationMode, ParameterSource, Recipe } from "../../src/synthesis/recipe.ts";
+import { makeRecipe } from "../support/endpoint-definition.ts";
+import { type Dispatched, makeCall, type TestCall } from "../support/handler-call.ts";
+
+const proposal = (value: string): ParameterSource => ({ kind: "proposal", value });
+const previous = (value: string): ParameterSource => ({ kind: "previous_step", value });
+const constant = (value: unknown): ParameterSource => ({ kind: "constant", value });
+
+interface Run {
+  readonly result: HandlerResult;
+  readonly call: TestCall;
+}
+
+/** Runs a recipe whose steps are answered in turn. */
+async function run(
+  recipe: Recipe,
+  answers: readonly Partial<DispatchResult>[],
+  input: Readonly<Record<string, unknown>> = {},
+): Promise<Run> {
+  const remaining = [...answers];
+  const call = makeCall({ input, answer: () => remaining.shift() ?? {} });
+  return { result: await createComposition(recipe)(call), call };
+}
+
+// AGTP-API §12.1
+describe("the steps of createComposition", () => {
+  it("run in order, with parameters from input, earlier outputs and constants", async () => {
+    const recipe = makeRecipe([
+      {
+        method: "QUERY",
+        path: "/facts/{subject}",
+        captureAs: "facts",
+        parameters: { subject: proposal("subject"), depth: proposal("depth") },
+      },
+      {
+        method: "SUMMARIZE",
+        parameters: {
+          source: previous("facts"),
+          second: previous("facts.items.1.name"),
+          length: constant("brief"),
+        },
+      },
+    ]);
+    const facts = { items: [{ name: "a" }, { name: "b" }] };
+    const answers = [{ body: facts }, { body: { status: 200, task_id: "t", result: { s: 1 } } }];
+    const { result, call } = await run(recipe, answers, { subject: "x y/z" });
+    expect(call.dispatched).toEqual<Dispatched[]>([
+      { method: "QUERY", path: "/facts/x%20y%2Fz", input: {} },
+      {
+        method: "SUMMARIZE",
+        path: "/",
+        input: { source: facts, second: "b", length: "brief" },
+      },
+    ]);
+    expect(result).toEqual({ body: { s: 1 } });
+  });
+
+  it.each([
+    [7, "/a/7"],
+    [true, "/a/true"],
+    ["..x", "/a/..x"],
+    ["%2F", "/a/%252F"],
+  ])("put %j into a path", async (value, path) => {
+    const steps = [{ method: "QUERY", path: "/a/{v}", parameters: { v: constant(value) } }];
+    const { call } = await run(makeRecipe(steps), []);
+    expect(call.dispatched[0]?.path).toBe(path);
+  });
+
+  it("put any value into one segment, or fail", async () => {
+    const recipe = makeRecipe([
+      { method: "QUERY", path: "/a/{v}/b", parameters: { v: proposal("v") } },
+    ]);
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(fc.string({ unit: "binary" }), fc.anything()), async (v) => {
+        const { result, call } = await run(recipe, [], { v });
+        if ("error" in result) expect(call.dispatched).toEqual([]);
+        else expect(call.dispatched[0]?.path).toMatch(/^\/a\/[\w.!~*'()%-]+\/b$/);
+      }),
+    );
+  });
+
+  it("cannot change the recipe's constants", async () => {
+    const recipe = makeRecipe([{ method: "QUERY", parameters: { list: constant([1]) } }]);
+    const { call } = await run(recipe, []);
+    const list = call.dispatched[0]?.input?.["list"];
+    if (Array.isArray(list)) list.push(2);
+    expect(list).toEqual([1, 2]);
+    const again = await run(recipe, []);
+    expect(again.call.dispatched[0]?.input).toEqual({ list: [1] });
+  });
+
+  it("take a floor method's result, and everybody else's whole body", async () => {
+    const wrapped = { status: 200, result: "inner" };
+    const at = (path: string): Recipe => makeRecipe([{ method: "QUERY", path }]);
+    expect((await run(at("/"), [{ body: wrapped }])).result).toEqual({ body: "inner" });
+    expect((await run(at("/a"), [{ body: wrapped }])).result).toEqual({ body: wrapped });
+    const bare = { status: "open", result: 1 };
+    expect((await run(at("/"), [{ body: bare }])).result).toEqual({ body: bare });
+  });
+});
+
+describe("the aggregation of createComposition", () => {
+  const answers = [
+    { body: { a: 1, shared: "first" } },
+    { body: [2] },
+    { status: 204 },
+    { body: "four" },
+    { body: { b: 5, shared: "last" } },
+  ];
+  const steps = [{ captureAs: "one" }, { captureAs: "two" }, {}, {}, { captureAs: "five" }];
+  const recipe = (aggregation: AggregationMode): Recipe =>
+    makeRecipe(
+      steps.map((step) => ({ ...step, method: "QUERY", path: "/x" })),
+      { aggregation },
+    );
+
+  it.each<[AggregationMode, unknown]>([
+    ["last", { b: 5, shared: "last" }],
+    ["merge", { a: 1, shared: "last", two: [2], step_4: "four", b: 5 }],
+    ["list", { results: [answers[0]?.body, [2], {}, "four", answers[4]?.body] }],
+  ])("%s", async (mode, body) => {
+    expect((await run(recipe(mode), answers)).result).toEqual({ body });
+  });
+
+  it("merges a member __proto__ as a member", async () => {
+    const poison = JSON.parse('{"__proto__":{"polluted":1}}') as unknown;
+    const { result } = await run(recipe("merge"), [{ body: poison }]);
+    expect(JSON.stringify(result)).toContain('"__proto__":{"polluted":1}');
+    expect(({} as Record<string, unknown>)["polluted"]).toBeUndefined();
+  });
+});
+
+// AGTP-API §12.1: "details with the recipe identifier, the failed step number, the underlying step
+// method, the underlying status, and any captured outputs from preceding steps"
+describe("the failure of createComposition", () => {
+  const steps = [
+    { method: "QUERY", path: "/a", captureAs: "facts" },
+    { method: "BOOK", path: "/b/{id}", parameters: { id: previous("facts.id") } },
+    { method: "NOTIFY", path: "/c" },
+  ];
+
+  it.each([401, 404, 422, 455, 500, 503, 261, 262])("stops at status %i", async (status) => {
+    const error = { code: "room_unavailable", message: "full" };
+    const answers = [{ body: { id: 7 } }, { status, body: { error } }];
+    const { result, call } = await run(makeRecipe(steps, { name: "r" }), answers);
+    expect(result).toMatchObject({
+      error: "composition_failed",
+      details: {
+        recipe: "r",
+        step: 2,
+        method: "BOOK",
+        path: "/b/7",
+        status,
+        error,
+        outputs: { facts: { id: 7 } },
+      },
+    });
+    expect(call.dispatched).toHaveLength(2);
+  });
+
+  it.each([200, 202, 204, 263])("does not stop at status %i", async (status) => {
+    const answers = [{ body: { id: 7 } }, { status, body: {} }];
+    const { call } = await run(makeRecipe(steps), answers);
+    expect(call.dispatched).toHaveLength(3);
+  });
+
+  it.each([
+    ["facts.missing", {}],
+    ["facts.a.b", { a: null }],
+    ["facts.a.length", { a: "text" }],
+    ["facts.a.length", { a: [1] }],
+    ["facts.a.1", { a: [1] }],
+    ["facts.a.01", { a: [1, 2] }],
+    ["facts.constructor", {}],
+    ["facts.__proto__", {}],
+    ["nothing", {}],
+  ])("names the output %s that is not there", async (value, facts) => {
+    const [first] = steps;
+    const second = { method: "BOOK", parameters: { p: previous(value) } };
+    const recipe = makeRecipe([first as { method: string }, second]);
+    const { result, call } = await run(recipe, [{ body: facts }]);
+    expect(call.dispatched).toHaveLength(1);
+    expect(result).toMatchObject({
+      error: "composition_failed",
+      details: { step: 2, status: null, error: { code: "invalid-step" } },
+    });
+    expect(JSON.stringify(result)).toContain(value);
+  });
+
+  it.each([undefined, null, "", ".", "..", {}, ["a"], "\ud800"])(
+    "dispatches nothing for the path value %j",
+    async (id) => {
+      const recipe = makeRecipe([
+        { method: "QUERY", path: "/a/{id}", parameters: { id: proposal("id") } },
+      ]);
+      const { result, call } = await run(recipe, [], id === undefined ? {} : { id });
+      expect(result).toMatchObject({
+        error: "composition_failed",
+        details: { step: 1, path: "/a/{id}", status: null, outputs: {} },
+      });
+      expect(call.dispatched).toEqual([]);
+    },
+  );
+
+  it("is also a step that threw, which the log has", async () => {
+    const call = makeCall({
+      answer: () => {
+        throw new Error("secret");
+      },
+    });
+    const result = await createComposition(makeRecipe(steps))(call);
+    expect(result).toMatchObject({ error: "composition_failed", details: { status: 500 } });
+    expect(JSON.stringify(result)).not.toContain("secret");
+    expect(call.logged).toHaveLength(1);
+  });
+
+  it("begins no step once the call is aborted", async () => {
+    const caller = new AbortController();
+    const call = makeCall({
+      signal: caller.signal,
+      answer: () => {
+        caller.abort();
+        return { body: { id: 1 } };
+      },
+    });
+    const result = await createComposition(makeRecipe(steps))(call);
+    expect(result).toMatchObject({ error: "composition_failed", details: { step: 2 } });
+    expect(call.dispatched).toHaveLength(1);
+  });
+});

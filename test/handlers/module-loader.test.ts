@@ -1,0 +1,228 @@
+/** These run the built loader in a Node of its own: `npm test` builds before it tests. */
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Problem } from "../../src/problem.ts";
+
+interface Outcome {
+  readonly problems: readonly Problem[];
+  readonly result?: { readonly body?: unknown };
+  readonly stack?: string;
+}
+
+interface Phase {
+  readonly files?: Readonly<Record<string, string>>;
+  readonly references: readonly string[];
+  readonly importTimeoutMs?: number;
+}
+
+type Outcomes = Readonly<Record<string, Outcome>>;
+
+const DRIVER = fileURLToPath(new URL("../support/load-functions.mjs", import.meta.url));
+const roots: string[] = [];
+
+function makeRoot(): string {
+  const root = mkdtempSync(join(tmpdir(), "agtpd handlers #%20-"));
+  roots.push(root);
+  return root;
+}
+
+async function run(root: string, phases: readonly Phase[]): Promise<Outcomes[]> {
+  const { stdout } = await promisify(execFile)(process.execPath, [
+    DRIVER,
+    root,
+    JSON.stringify(phases),
+  ]);
+  return JSON.parse(stdout) as Outcomes[];
+}
+
+afterAll(() => {
+  for (const root of roots) rmSync(root, { recursive: true, force: true });
+});
+
+// AGTP-API §12.2: the server imports the module at registration time.
+describe("createModuleLoader, for modules that load", () => {
+  const files = {
+    "rates.ts": `
+      export interface Rate { readonly value: number }
+      export enum Kind { Net = "net" }
+      export const rate: Rate = { value: 7 };`,
+    "desk/rooms.ts": `
+      import { Handler } from "agtpd";
+      import { Kind, type Rate, rate } from "../rates.js";
+      import { nights } from "./nights.mts";
+      interface Unused {
+        readonly name: string;
+      }
+      export const book: Handler = () => ({ body: [rate.value, Kind.Net, nights] });
+      export const fail: Handler = () => {
+        const none: Rate | undefined = undefined;
+        return { body: (none as unknown as Rate).value };
+      };`,
+    "desk/nights.mts": "export const nights: number = 3;",
+    "untyped.js": "export const answer = () => ({ body: 'esm' });",
+    "plain.mjs": "export async function answer() { return { body: 'mjs' }; }",
+    "common.js": "module.exports = { answer: () => ({ body: 'commonjs' }) };",
+    "both.ts": "export const answer = () => ({ body: 'ts' });",
+    "both.js": "export const answer = () => ({ body: 'js' });",
+    "package.ts": 'export const answer = () => ({ body: import.meta.resolve("agtpd") });',
+  };
+  const references = [
+    "desk.rooms.book",
+    "desk.rooms.fail",
+    "untyped.answer",
+    "plain.answer",
+    "common.answer",
+    "both.answer",
+    "package.answer",
+  ];
+  let outcomes: Outcomes;
+  beforeAll(async () => {
+    [outcomes = {}] = await run(makeRoot(), [{ files, references }]);
+  });
+
+  it("loads TypeScript with enums, types imported without `type`, and .js for .ts", () => {
+    expect(outcomes["desk.rooms.book"]).toEqual({
+      problems: [],
+      result: { body: [7, "net", 3] },
+    });
+  });
+
+  it("keeps TypeScript lines in stack traces", () => {
+    expect(outcomes["desk.rooms.fail"]?.stack).toMatch(/desk\/rooms\.ts:11:/);
+  });
+
+  it("means this daemon by `agtpd`, wherever the deployment lies", () => {
+    expect(outcomes["package.answer"]?.result?.body).toMatch(/^file:.*\/dist\/src\/index\.js$/);
+  });
+
+  it.each([
+    ["an ES module in .js without a package.json", "untyped.answer", "esm"],
+    [".mjs", "plain.answer", "mjs"],
+    ["CommonJS", "common.answer", "commonjs"],
+    ["TypeScript before JavaScript of the same name", "both.answer", "ts"],
+  ])("loads %s", (_, reference, body) => {
+    expect(outcomes[reference]).toEqual({ problems: [], result: { body } });
+  });
+});
+
+describe("createModuleLoader, for modules that do not", () => {
+  const files = {
+    "rooms.ts": "export const book = () => ({}); export const count = 3;",
+    "bad_types.ts": "export const a = 1;\n\nexport const b: = 3;\n",
+    "imports_bad.ts": 'import "./bad_types.ts";\nexport const b = 1;\n',
+    "bad.mjs": "const a = 1;\nexport const b = ;\n",
+    "imports_bad_js.mjs": 'import { b } from "./bad.mjs";\nexport const c = b;\n',
+    "bad_common.js": "const a = 1;\n\nmodule.exports = { ; };\n",
+    "throws.ts":
+      "interface A {\n  a: string;\n}\nconst x: any = undefined;\nexport const f = x.y();",
+    "throws_text.js": "throw 'no database';\nexport const f = 1;\n",
+    "wants_export.ts": 'import { none } from "./rooms.ts";\nexport const f = none;\n',
+    "wants_module.ts": 'import { none } from "./nowhere.ts";\nexport const f = none;\n',
+    "wants_package.ts": 'import { none } from "no-such-package";\nexport const f = none;\n',
+  };
+  const expected: [reference: string, message: RegExp][] = [
+    ["room.book", /^module "room" does not exist, looked for \.ts, \.mts, \.js, \.mjs$/],
+    ["rooms.boook", /^module "rooms\.ts" has no export "boook"$/],
+    ["rooms.toString", /^module "rooms\.ts" has no export "toString"$/],
+    ["rooms.count", /^export "count" of "rooms\.ts" must be a function, is number$/],
+    ["rooms.book.more", /^module "rooms\/book" does not exist/],
+    ["book", /^"book" must be identifiers joined by dots/],
+    ["bad_types.b", /^"bad_types\.ts" does not parse: bad_types\.ts:3:17: /],
+    ["imports_bad.b", /^"imports_bad\.ts" does not parse: bad_types\.ts:3:17: /],
+    ["bad.b", /^"bad\.mjs" does not parse: Unexpected token ';', at bad\.mjs:2$/],
+    ["imports_bad_js.c", /^"imports_bad_js\.mjs" does not parse: .*, at bad\.mjs:2$/],
+    ["bad_common.f", /^"bad_common\.js" does not parse: .*, at bad_common\.js:3$/],
+    ["throws.f", /^"throws\.ts" threw on import: TypeError: .*, at throws\.ts:5:20$/],
+    ["throws_text.f", /^"throws_text\.js" threw on import: no database$/],
+    ["wants_export.f", /^"wants_export\.ts" imports what does not exist: .*'none'$/],
+    ["wants_module.f", /^"wants_module\.ts" imports what does not exist: .*'nowhere\.ts'/],
+    ["wants_package.f", /^"wants_package\.ts" imports what does not exist: .*'no-such-package'/],
+    ["directory.f", /^module "directory\.ts" must be a regular file$/],
+    ["outside.f", /^module "outside\.ts" leads outside the handlers root$/],
+    ["out.side.f", /^module "out\/side\.ts" leads outside the handlers root$/],
+    ["loop.f", /^module "loop\.ts" is a loop of symbolic links$/],
+    ["inside.book", /^$/],
+  ];
+  let outcomes: Outcomes;
+  beforeAll(async () => {
+    const root = makeRoot();
+    const elsewhere = makeRoot();
+    writeFileSync(join(elsewhere, "side.ts"), "export const f = () => ({ body: 'secret' });");
+    mkdirSync(join(root, "directory.ts"));
+    symlinkSync(join(elsewhere, "side.ts"), join(root, "outside.ts"));
+    symlinkSync(elsewhere, join(root, "out"));
+    symlinkSync("loop.ts", join(root, "loop.ts"));
+    symlinkSync("rooms.ts", join(root, "inside.ts"));
+    const references = expected.map(([reference]) => reference);
+    [outcomes = {}] = await run(root, [{ files, references }]);
+  });
+
+  it.each(expected)("says of %s what is wrong, and where", (reference, message) => {
+    const { problems = [], result } = outcomes[reference] ?? {};
+    expect(problems.map((problem) => problem.message).join()).toMatch(message);
+    expect(result === undefined).toBe(problems.length === 1);
+    for (const problem of problems) {
+      expect(problem.file).toBe("endpoints/x.toml");
+      expect(problem.key).toBe("endpoint.handler.function");
+    }
+  });
+
+  it("suggests close matches of modules and of exports", () => {
+    expect(outcomes["room.book"]?.problems[0]?.hint).toMatch(/^did you mean rooms/);
+    expect(outcomes["rooms.boook"]?.problems[0]?.hint).toBe("did you mean book?");
+  });
+
+  it("does not wait for ever for a module's top level", async () => {
+    const files = { "waits.ts": "await new Promise(() => {});\nexport const f = 1;\n" };
+    const [waiting] = await run(makeRoot(), [
+      { files, references: ["waits.f"], importTimeoutMs: 50 },
+    ]);
+    expect(waiting?.["waits.f"]?.problems[0]?.message).toBe(
+      '"waits.ts" threw on import: Error: its top level was not done within 50 ms',
+    );
+  });
+
+  it("names a root that does not exist", async () => {
+    const [missing] = await run(join(makeRoot(), "none"), [{ references: ["a.b"] }]);
+    expect(missing?.["a.b"]?.problems[0]?.message).toMatch(
+      /^the handlers root ".*" does not exist$/,
+    );
+  });
+});
+
+describe("createModuleLoader, created again by a reload", () => {
+  it("sees changed modules and whatever they import", async () => {
+    const phases = ["one", "two"].map((word) => ({
+      files: {
+        "handlers.ts": `import { text } from "./text.ts"; export const f = () => ({ body: text });`,
+        "text.ts": `export const text: string = "${word}";`,
+        "common.js": `const { text } = require("./text-common.js");
+          module.exports = { f: () => ({ body: text }) };`,
+        "text-common.js": `exports.text = "${word}";`,
+      },
+      references: ["handlers.f", "common.f"],
+    }));
+    const bodies = (await run(makeRoot(), phases)).map((outcome) => [
+      outcome["handlers.f"]?.result?.body,
+      outcome["common.f"]?.result?.body,
+    ]);
+    expect(bodies).toEqual([
+      ["one", "one"],
+      ["two", "two"],
+    ]);
+  });
+
+  it("serves what could not be loaded before", async () => {
+    const phases = ["export const f = ;", "export const f = () => ({ body: 'mended' });"].map(
+      (text) => ({ files: { "handlers.ts": text }, references: ["handlers.f"] }),
+    );
+    const [broken, mended] = await run(makeRoot(), phases);
+    expect(broken?.["handlers.f"]?.problems).toHaveLength(1);
+    expect(mended?.["handlers.f"]?.result).toEqual({ body: "mended" });
+  });
+});

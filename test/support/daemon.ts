@@ -1,0 +1,133 @@
+/** A daemon on a free port, and a client that writes and reads bytes as they are. */
+import { connect, type TLSSocket } from "node:tls";
+import { onTestFinished } from "vitest";
+import { formatProblem } from "../../src/problem.ts";
+import { type Daemon, startDaemon } from "../../src/server/daemon.ts";
+import { createLog } from "../../src/server/log.ts";
+import { isWireFault } from "../../src/wire/message.ts";
+import { ResponseParser } from "../../src/wire/response-parser.ts";
+import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
+import type { TestBody, TestReply } from "./dispatch.ts";
+
+export interface TestDaemon {
+  readonly daemon: Daemon;
+  readonly directory: string;
+  /** Log lines so far, parsed. */
+  readonly log: readonly Readonly<Record<string, unknown>>[];
+  connect(): Promise<RawClient>;
+  close(): Promise<void>;
+}
+
+/** Starts a daemon for the running test. */
+export async function openDaemon(files: DeploymentFiles = {}): Promise<TestDaemon> {
+  const deployment = createDeployment(files);
+  onTestFinished(() => deployment.remove());
+  const daemon = await createDaemon(deployment);
+  onTestFinished(() => daemon.close());
+  return daemon;
+}
+
+/** Starts a daemon that the caller closes. */
+export async function createDaemon({ configPath, directory }: TestDeployment): Promise<TestDaemon> {
+  const log: Readonly<Record<string, unknown>>[] = [];
+  const write = (text: string): void => {
+    for (const line of text.split("\n").filter(Boolean)) log.push(JSON.parse(line));
+  };
+  const sink = { write, flushSync: () => undefined };
+  const options = { configPath, port: 0, env: {}, log: createLog("info", sink) };
+  const started = await startDaemon(options);
+  if (started.kind === "refused") {
+    throw new Error(`refused to start:\n${started.problems.map(formatProblem).join("\n")}`);
+  }
+  const { daemon } = started;
+  const clients = new Set<RawClient>();
+  return {
+    daemon,
+    directory,
+    log,
+    async connect() {
+      const client = await connectRaw(daemon);
+      clients.add(client);
+      return client;
+    },
+    async close() {
+      for (const client of clients) client.destroy();
+      await daemon.drain();
+    },
+  };
+}
+
+/** One TLS connection; replies are taken in the order in which they came. */
+export class RawClient {
+  readonly #socket: TLSSocket;
+  readonly #parser = new ResponseParser();
+  readonly #replies: TestReply[] = [];
+  #isClosed = false;
+  #wake: () => void = () => undefined;
+
+  constructor(socket: TLSSocket) {
+    this.#socket = socket;
+    socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+    // A reset is one of the ways in which a connection closes.
+    socket.on("error", () => undefined);
+    socket.on("close", () => {
+      this.#isClosed = true;
+      this.#wake();
+    });
+  }
+
+  write(bytes: Buffer | string): void {
+    this.#socket.write(bytes);
+  }
+
+  /** Ends this side; the peer may still answer. */
+  end(): void {
+    this.#socket.end();
+  }
+
+  destroy(): void {
+    this.#socket.destroy();
+  }
+
+  /** Waits until this many replies were received in all, or the connection is closed. */
+  async replies(count: number): Promise<readonly TestReply[]> {
+    while (this.#replies.length < count && !this.#isClosed) await this.#nextEvent();
+    return this.#replies;
+  }
+
+  /** Waits until the peer has closed the connection. */
+  async closed(): Promise<readonly TestReply[]> {
+    while (!this.#isClosed) await this.#nextEvent();
+    return this.#replies;
+  }
+
+  #nextEvent(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#parser.push(chunk);
+    for (let next = this.#parser.next(); next !== undefined; next = this.#parser.next()) {
+      if (isWireFault(next)) throw new Error(`no response: ${next.message}`);
+      const text = Buffer.from(next.body).toString("utf8");
+      const body = (text === "" ? {} : JSON.parse(text)) as TestBody;
+      this.#replies.push({ status: next.status, headers: next.headers, body, text });
+    }
+    this.#wake();
+  }
+}
+
+function connectRaw({ port }: Daemon): Promise<RawClient> {
+  return new Promise((resolve, reject) => {
+    // The daemon's certificate is made for the test; whom it proves is not what is tested.
+    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
+    socket.once("error", reject);
+    socket.once("secureConnect", () => {
+      socket.off("error", reject);
+      socket.setNoDelay(true);
+      resolve(new RawClient(socket));
+    });
+  });
+}

@@ -1,0 +1,176 @@
+/**
+ * A whole deployment without a socket: bytes through the request parser, the pipeline and the
+ * serializer, and back through the response parser, so that what a test sees is what a peer sees.
+ */
+import { onTestFinished } from "vitest";
+import { loadConfig } from "../../src/config/load.ts";
+import type { Observer } from "../../src/dispatch/dispatcher.ts";
+import { Exchange } from "../../src/dispatch/exchange.ts";
+import type { Fault } from "../../src/dispatch/invoke.ts";
+import { formatProblem, type Problem } from "../../src/problem.ts";
+import { type Deployment, loadDeployment } from "../../src/server/deployment.ts";
+import { isWireFault, type Request, type WireFault } from "../../src/wire/message.ts";
+import { RequestParser } from "../../src/wire/request-parser.ts";
+import { ResponseParser } from "../../src/wire/response-parser.ts";
+import { serializeRequest, serializeResponses } from "../../src/wire/serialize.ts";
+import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
+
+/** A request in the words of a test; an object body is sent as JSON. */
+export interface TestRequest {
+  readonly method: string;
+  readonly path?: string;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+export interface TestReply {
+  readonly status: number;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: TestBody;
+  readonly text: string;
+}
+
+/** Bodies are JSON; a test looks at the members it knows. */
+export interface TestBody {
+  readonly [member: string]: TestBody;
+}
+
+export interface TestServer {
+  readonly directory: string;
+  readonly deployment: Deployment;
+  readonly problems: readonly Problem[];
+  /** What was reported to the log as faults. */
+  readonly faults: readonly Fault[];
+  /** Warnings that handlers logged. */
+  readonly warnings: readonly object[];
+  send(request: TestRequest | string): Promise<TestReply>;
+  /** Every byte that a connection would answer with; nothing is answered after a fault. */
+  exchange(chunks: readonly Buffer[], isEnded?: boolean): Promise<readonly TestReply[]>;
+  close(): Promise<void>;
+}
+
+export interface TestServerOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  /** False: problems do not fail the test. */
+  readonly isClean?: boolean;
+}
+
+/** Opens a deployment for the running test. */
+export async function openServer(
+  files: DeploymentFiles = {},
+  options: TestServerOptions = {},
+): Promise<TestServer> {
+  const deployment = createDeployment(files);
+  onTestFinished(() => deployment.remove());
+  const server = await createServer(deployment, options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Opens a deployment that the caller closes. */
+export async function createServer(
+  { configPath, directory }: TestDeployment,
+  { env = {}, isClean = true }: TestServerOptions = {},
+): Promise<TestServer> {
+  const faults: Fault[] = [];
+  const warnings: object[] = [];
+  const { config, problems } = loadConfig(configPath, env);
+  if (config === undefined) throw new Error(problems.map(formatProblem).join("\n"));
+  const observer = recordingObserver(faults, warnings);
+  const loaded = await loadDeployment(config, { observer, env, isPersistent: true });
+  const all = [...problems, ...loaded.problems];
+  if (loaded.deployment === undefined || (isClean && all.length > 0)) {
+    throw new Error(`the deployment has problems:\n${all.map(formatProblem).join("\n")}`);
+  }
+  const { deployment } = loaded;
+  const exchange: TestServer["exchange"] = (chunks, isEnded = false) =>
+    answerAll(deployment, chunks, isEnded);
+  return {
+    directory,
+    deployment,
+    problems: all,
+    faults,
+    warnings,
+    exchange,
+    async send(request) {
+      const [reply] = await exchange([encodeRequest(request)], true);
+      if (reply === undefined) throw new Error("the bytes are no whole request");
+      return reply;
+    },
+    close: () => deployment.close(),
+  };
+}
+
+/** Raw text stands for itself, in latin1; a record becomes a request as a client writes it. */
+export function encodeRequest(request: TestRequest | string): Buffer {
+  if (typeof request === "string") return Buffer.from(request, "latin1");
+  const { method, path = "/", query, headers = {}, body } = request;
+  const isRaw = body === undefined || typeof body === "string" || body instanceof Uint8Array;
+  return serializeRequest({
+    method,
+    path,
+    query,
+    headers: Object.entries(headers),
+    body: isRaw ? (body ?? "") : JSON.stringify(body),
+  });
+}
+
+async function answerAll(
+  { config, dispatcher }: Deployment,
+  chunks: readonly Buffer[],
+  isEnded: boolean,
+): Promise<readonly TestReply[]> {
+  const parser = new RequestParser(config.limits);
+  const replies: TestReply[] = [];
+  const answer = async (message: Request | WireFault): Promise<void> => {
+    const response = isWireFault(message)
+      ? dispatcher.answerFault(message)
+      : await dispatcher.answer(new Exchange(message, PEER, performance.now()));
+    replies.push(decodeReply(serializeResponses([response])));
+  };
+  for (const chunk of chunks) {
+    // The parser takes the chunk over.
+    parser.push(Buffer.from(chunk));
+    for (let next = parser.next(); next !== undefined; next = parser.next()) await answer(next);
+  }
+  const cut = isEnded ? parser.end() : undefined;
+  if (cut !== undefined) await answer(cut);
+  return replies;
+}
+
+const PEER = { address: "127.0.0.1", port: 4480 };
+
+/** Reads exactly one response. */
+export function decodeReply(bytes: Buffer): TestReply {
+  const parser = new ResponseParser();
+  parser.push(bytes);
+  const received = parser.next();
+  if (received === undefined || isWireFault(received)) {
+    throw new Error(`no response: ${JSON.stringify(received)}`);
+  }
+  if (parser.phase !== "idle") throw new Error("more than one response");
+  const text = Buffer.from(received.body).toString("utf8");
+  return { status: received.status, headers: received.headers, body: parseBody(text), text };
+}
+
+function parseBody(text: string): TestBody {
+  return text === "" ? {} : (JSON.parse(text) as TestBody);
+}
+
+function recordingObserver(faults: Fault[], warnings: object[]): Observer {
+  const ignore = (): void => undefined;
+  const log = {
+    debug: ignore,
+    info: ignore,
+    warn: (fields: object) => void warnings.push(fields),
+    error: ignore,
+  };
+  return {
+    start: ignore,
+    end: ignore,
+    wireFault: ignore,
+    fault: (fault) => void faults.push(fault),
+    logFor: () => log,
+  };
+}
