@@ -1,0 +1,89 @@
+/**
+ * The reserved DISCOVER built-ins as protocol endpoints, in the order the directory lists them.
+ * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
+ */
+import type { JsonSchema } from "../contract/endpoint.ts";
+import type { RouteHandler } from "../dispatch/route.ts";
+import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
+import { agentsBuiltin } from "./agents.ts";
+import { apisBuiltin } from "./apis.ts";
+import type { Builtin } from "./builtin.ts";
+import { contractsBuiltin } from "./contracts.ts";
+import { genesisBuiltin } from "./genesis.ts";
+import type { Inventory } from "./inventory.ts";
+import { withTarget } from "./legacy-target.ts";
+import { methodsBuiltin } from "./methods.ts";
+import { patternsBuiltin } from "./patterns.ts";
+import { type RootOptions, rootHandler } from "./root.ts";
+import { toolsBuiltin } from "./tools.ts";
+
+export interface BuiltinOptions {
+  readonly inventory: Inventory;
+  readonly manifestFor: RootOptions["manifestFor"];
+  /** Handlers of `policies.builtins`, by reserved name. */
+  readonly overrides: ReadonlyMap<string, RouteHandler>;
+}
+
+/** DISCOVER "/" and every reserved path. */
+export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndpoint[] {
+  const { inventory, overrides } = options;
+  const builtins = [
+    methodsBuiltin(inventory),
+    agentsBuiltin(inventory),
+    genesisBuiltin(),
+    toolsBuiltin(),
+    apisBuiltin(inventory),
+    patternsBuiltin(inventory),
+    contractsBuiltin(),
+  ];
+  const handlers = new Map(
+    builtins.map(({ name, handler }) => [name, overrides.get(name) ?? handler]),
+  );
+  const root: ProtocolEndpoint = {
+    ...DISCOVERY,
+    path: "/",
+    description: "Returns the server manifest, or to an agent the directory of built-ins.",
+    inputSchema: closed({ ...TARGET, ...SEARCH }),
+    outputSchema: { type: "object" },
+    handler: rootHandler({ handlers, manifestFor: options.manifestFor }),
+  };
+  return [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))];
+}
+
+const DISCOVERY = {
+  method: "DISCOVER",
+  capability: "discovery",
+  impact: "informational",
+  isReading: true,
+  isListed: true,
+} as const;
+
+const TARGET = {
+  target: { type: "string", description: "Deprecated: use the path instead." },
+  context: { type: "object" },
+};
+
+const SEARCH = {
+  criteria: { type: ["string", "object"] },
+  intent: { type: ["string", "object"] },
+  filter: { type: "object" },
+  max_results: { type: "integer", minimum: 1 },
+};
+
+function closed(properties: Readonly<Record<string, unknown>>): JsonSchema {
+  return { type: "object", properties, additionalProperties: false };
+}
+
+function discoveryEndpoint(
+  { name, description, outputSchema, handler }: Builtin,
+  handlers: ReadonlyMap<string, RouteHandler>,
+): ProtocolEndpoint {
+  return {
+    ...DISCOVERY,
+    path: `/${name}`,
+    description,
+    inputSchema: closed(TARGET),
+    outputSchema,
+    handler: withTarget(name, handlers.get(name) ?? handler),
+  };
+}

@@ -1,0 +1,16 @@
+/** A reserved DISCOVER built-in: its name, its contract, and the handler that answers it. */
+import type { JsonSchema } from "../contract/endpoint.ts";
+import type { RouteHandler } from "../dispatch/route.ts";
+
+export interface Builtin {
+  /** The reserved name; the path is `/name`. */
+  readonly name: string;
+  readonly description: string;
+  readonly outputSchema: JsonSchema;
+  readonly handler: RouteHandler;
+}
+
+/** Schema of a bare array of objects with some required members. */
+export function arrayOf(required: readonly string[]): JsonSchema {
+  return { type: "array", items: { type: "object", required } };
+}

@@ -1,0 +1,43 @@
+/** What the reserved DISCOVER built-ins talk about, decided at start-up.   AGTP-API §5.8 */
+import type { ApiEntry } from "../config/config.ts";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { Recipe } from "../synthesis/recipe.ts";
+
+export interface Inventory {
+  /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
+  endpoints(): readonly ListedEndpoint[];
+  readonly agents: AgentDirectory;
+  readonly disclosure: "public" | "authenticated" | "private";
+  readonly apis: readonly ApiEntry[];
+  readonly recipes: readonly Recipe[];
+}
+
+export interface ListedEndpoint {
+  readonly tier: "A" | "B";
+  readonly definition: EndpointDefinition;
+}
+
+/** The agents a caller may learn of, by `[agents] disclosure`.   AGTP-API §8.5 */
+export function disclosedAgents(
+  { agents, disclosure }: Pick<Inventory, "agents" | "disclosure">,
+  agentId: string | undefined,
+): readonly AgentDocument[] {
+  return isDisclosedTo({ agents, disclosure }, agentId) ? agents.list() : [];
+}
+
+/** "authenticated" discloses to an agent this server knows. */
+export function isDisclosedTo(
+  { agents, disclosure }: Pick<Inventory, "agents" | "disclosure">,
+  agentId: string | undefined,
+): boolean {
+  switch (disclosure) {
+    case "public":
+      return true;
+    case "authenticated":
+      return agentId !== undefined && agents.find(agentId) !== undefined;
+    case "private":
+      return false;
+  }
+}

@@ -1,0 +1,144 @@
+/**
+ * The TOML files below a directory of the deployment, in an order that is the same on every
+ * machine. Symbolic links are followed as long as they stay inside; what leads out, and what is no
+ * plain file, is a problem. Nothing here throws for what is on the disk.
+ */
+import { readdirSync, realpathSync, statSync } from "node:fs";
+import { join, relative, resolve, sep } from "node:path";
+import { describeFileError, readBoundedFile } from "../bounded-file.ts";
+import type { Problem } from "../problem.ts";
+
+/** Where to look. */
+export interface FilesLocation {
+  /** The deployment directory, absolute. */
+  readonly directory: string;
+  /** Absolute, or relative to the deployment directory. */
+  readonly dir: string;
+  /** The name it has when nobody configured one. */
+  readonly defaultDir: string;
+  /** What is said when a directory of that name is absent; undefined: nothing. */
+  readonly absence?: string;
+  /** Whether to look into directories below. */
+  readonly recursive: boolean;
+}
+
+/** One file. */
+export interface DeploymentFile {
+  /** Relative to the deployment directory, with forward slashes. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The files that could be read, and what is wrong with the others. */
+export interface DeploymentFiles {
+  readonly files: readonly DeploymentFile[];
+  readonly problems: readonly Problem[];
+}
+
+const MAX_BYTES = 1_048_576;
+const SUFFIX = ".toml";
+
+/** Reads every `*.toml`; names that begin with a dot are passed over. */
+export function readTomlFiles(location: FilesLocation): DeploymentFiles {
+  const listing = new Listing(location);
+  listing.walk(resolve(location.directory, location.dir));
+  const files: DeploymentFile[] = [];
+  const problems = [...listing.problems];
+  for (const path of listing.paths.toSorted(byCodeUnits)) {
+    const file = listing.nameOf(path);
+    const { text, fault } = readBoundedFile(path, MAX_BYTES);
+    if (fault === undefined) files.push({ file, text });
+    else problems.push({ file, key: "", message: fault });
+  }
+  return { files, problems };
+}
+
+function byCodeUnits(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+class Listing {
+  readonly paths: string[] = [];
+  readonly problems: Problem[] = [];
+  readonly #location: FilesLocation;
+  readonly #start: string;
+  readonly #root: string | undefined;
+  /** Real paths, so that a link to a directory above does not lead round in circles. */
+  readonly #visited = new Set<string>();
+
+  constructor(location: FilesLocation) {
+    this.#location = location;
+    this.#start = resolve(location.directory, location.dir);
+    // A directory that was configured outside the deployment is its own boundary.
+    const isInside = isWithin(resolve(location.directory), this.#start);
+    this.#root = realPath(isInside ? location.directory : this.#start);
+  }
+
+  nameOf(path: string): string {
+    return relative(this.#location.directory, path).split(sep).join("/");
+  }
+
+  walk(directory: string): void {
+    const real = realPath(directory);
+    if (real !== undefined && !this.#checkInside(directory, real)) return;
+    if (real !== undefined && this.#visited.has(real)) return;
+    if (real !== undefined) this.#visited.add(real);
+    for (const name of this.#namesIn(directory)) {
+      if (!name.startsWith(".")) this.#visit(join(directory, name));
+    }
+  }
+
+  #namesIn(directory: string): readonly string[] {
+    try {
+      return readdirSync(directory).toSorted(byCodeUnits);
+    } catch (error) {
+      this.#reportUnreadable(directory, error);
+      return [];
+    }
+  }
+
+  #reportUnreadable(directory: string, error: unknown): void {
+    const { defaultDir, absence } = this.#location;
+    const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
+    if (!isAbsent || this.nameOf(directory) !== defaultDir) {
+      this.problems.push(this.#problem(directory, `the directory ${describeFileError(error)}`));
+    } else if (absence !== undefined) {
+      this.problems.push({ ...this.#problem(directory, absence), severity: "warning" });
+    }
+  }
+
+  #visit(path: string): void {
+    const isFile = path.endsWith(SUFFIX);
+    if (!isFile && !this.#location.recursive) return;
+    try {
+      const status = statSync(path);
+      if (status.isDirectory()) {
+        if (this.#location.recursive) this.walk(path);
+      } else if (isFile && this.#checkInside(path, realpathSync(path))) this.paths.push(path);
+    } catch (error) {
+      if (isFile) this.problems.push(this.#problem(path, describeFileError(error)));
+    }
+  }
+
+  #checkInside(path: string, real: string): boolean {
+    if (this.#root === undefined || isWithin(this.#root, real)) return true;
+    this.problems.push(this.#problem(path, "is a link that leads out of the deployment directory"));
+    return false;
+  }
+
+  #problem(path: string, message: string): Problem {
+    return { file: this.nameOf(path), key: "", message };
+  }
+}
+
+function isWithin(root: string, path: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,182 @@
+/**
+ * Reads an endpoint file. Decides whether it declares a whole endpoint, valid by every rule that
+ * can be checked without loading handlers and recipes; answers with the definition, or with all
+ * that is wrong. Whether the schemas themselves are valid is the schema compiler's to say.
+ * AGTP-API §5, §6, §13.2
+ */
+import { quoteValue } from "../catalog/findings.ts";
+import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
+import { isScopeToken } from "../identity/authority-scope.ts";
+import { isError, type Problem } from "../problem.ts";
+import { readDeprecation } from "./deprecation-table.ts";
+import type { EndpointDefinition, JsonSchema } from "./endpoint.ts";
+import { readSchemas } from "./endpoint-schemas.ts";
+import type { Environment } from "./environment.ts";
+import { readHandler } from "./handler-table.ts";
+import { declaredTypes, propertiesOf } from "./input-shape.ts";
+import { checkMethod, type Vocabulary } from "./method-rule.ts";
+import { checkReservation } from "./reserved-endpoints.ts";
+import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
+import { TableReader } from "./table-reader.ts";
+import { isTable, parseToml } from "./toml-document.ts";
+
+/** What an endpoint file is checked against. */
+export interface EndpointFileContext extends Vocabulary {
+  /** The deployment directory, absolute. */
+  readonly directory: string;
+  /** Where `${VAR}` in a handler table comes from. */
+  readonly env: Environment;
+}
+
+/** The definition, unless one of the problems is an error. */
+export interface EndpointFile {
+  readonly definition?: EndpointDefinition;
+  readonly problems: readonly Problem[];
+}
+
+const KEYS = [
+  "method",
+  "path",
+  "description",
+  "namespace",
+  "semantic",
+  "input_schema",
+  "output_schema",
+  "input",
+  "output",
+  "errors",
+  "handler",
+  "required_scopes",
+  "deprecated",
+];
+/** What the text of a path segment can become. */
+const TEXT_TYPES = ["string", "integer", "number", "boolean"] as const;
+const ERROR_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
+
+/** Reads the text of one endpoint file; problems name it `file`. */
+export function parseEndpointFile(
+  text: string,
+  file: string,
+  context: EndpointFileContext,
+): EndpointFile {
+  const { table, fault } = parseToml(text);
+  if (fault !== undefined) return { problems: [{ file, key: "", message: fault }] };
+  const problems: Problem[] = [];
+  const root = new TableReader(table, { file, key: "" }, problems, ["endpoint"]);
+  const endpoint = root.table("endpoint", KEYS);
+  const definition = endpoint && readEndpoint(endpoint, context);
+  if (definition === undefined || problems.some(isError)) return { problems };
+  return { definition, problems };
+}
+
+function readEndpoint(
+  endpoint: TableReader,
+  context: EndpointFileContext,
+): EndpointDefinition | undefined {
+  const method = readMethod(endpoint, context);
+  const path = readPath(endpoint, context);
+  const description = endpoint.text("description");
+  const namespace = endpoint.optionalText("namespace");
+  const semanticTable = endpoint.table("semantic", SEMANTIC_KEYS);
+  const semantic = semanticTable && readSemanticBlock(semanticTable);
+  const { inputSchema, outputSchema, isFieldList } = readSchemas(endpoint);
+  const errors = readErrors(endpoint, isFieldList);
+  const requiredScopes = readScopes(endpoint);
+  const deprecated = readDeprecation(endpoint, context);
+  const handler = readHandler(endpoint, {
+    directory: context.directory,
+    environment: context.env,
+    inputSchema: inputSchema ?? {},
+    errors,
+  });
+  if (method !== undefined && path !== undefined) checkReserved(endpoint, method, path, context);
+  if (path !== undefined && inputSchema !== undefined) checkParameters(endpoint, path, inputSchema);
+  if (method === undefined || path === undefined || description === undefined) return undefined;
+  if (semantic === undefined || handler === undefined) return undefined;
+  if (inputSchema === undefined || outputSchema === undefined) return undefined;
+  return {
+    file: endpoint.place.file,
+    method,
+    path,
+    description,
+    ...(namespace === undefined ? {} : { namespace }),
+    semantic,
+    inputSchema,
+    outputSchema,
+    errors,
+    requiredScopes,
+    ...(deprecated === undefined ? {} : { deprecated }),
+    handler,
+  };
+}
+
+function readMethod(endpoint: TableReader, context: EndpointFileContext): string | undefined {
+  const method = endpoint.text("method");
+  if (method === undefined) return undefined;
+  const fault = checkMethod(method, context);
+  return fault === undefined ? method : endpoint.fail("method", fault.message, fault.hint);
+}
+
+function readPath(endpoint: TableReader, context: EndpointFileContext): string | undefined {
+  const path = endpoint.text("path");
+  if (path === undefined) return undefined;
+  const fault = checkTemplate(path, context.names);
+  return fault === undefined ? path : endpoint.fail("path", fault.message);
+}
+
+function checkReserved(
+  endpoint: TableReader,
+  method: string,
+  path: string,
+  { catalog }: EndpointFileContext,
+): void {
+  const fault = checkReservation(method, path, catalog.embedded);
+  if (fault !== undefined) {
+    const hint = method === "DISCOVER" ? "only policies.builtins overrides a built-in" : undefined;
+    endpoint.fail("path", fault, hint);
+  }
+}
+
+/** Every parameter of the path is a field of the input, and one that text can fill.   §5.3 */
+function checkParameters(endpoint: TableReader, path: string, inputSchema: JsonSchema): void {
+  const properties = propertiesOf(inputSchema);
+  for (const name of templateParameters(path)) {
+    if (!Object.hasOwn(properties, name)) {
+      const hint = `declare ${name} among the properties of the input`;
+      endpoint.fail("path", `parameter ${quoteValue(name)} is no field of the input schema`, hint);
+      continue;
+    }
+    const types = declaredTypes(properties[name], inputSchema);
+    if (TEXT_TYPES.some((type) => types.has(type))) continue;
+    endpoint.fail("path", `parameter ${quoteValue(name)} has a type that text cannot become`);
+  }
+}
+
+/** `errors = []`, or `[endpoint.errors] list = []`; only beside field lists may they be absent. */
+function readErrors(endpoint: TableReader, isFieldList: boolean): readonly string[] {
+  if (!endpoint.has("errors")) {
+    if (!isFieldList)
+      endpoint.fail("errors", "is missing, expected a list of names", "it may be []");
+    return [];
+  }
+  const isBlock = isTable(endpoint.raw("errors"));
+  const owner = isBlock ? endpoint.table("errors", ["list"]) : endpoint;
+  const name = isBlock ? "list" : "errors";
+  const errors = owner?.texts(name) ?? [];
+  for (const error of errors) {
+    if (ERROR_NAME.test(error)) continue;
+    const expected = 'expected letters, digits, "_", "-" and "."';
+    owner?.fail(name, `${quoteValue(error)} is no error name, ${expected}`);
+  }
+  return errors;
+}
+
+function readScopes(endpoint: TableReader): readonly string[] {
+  const scopes = endpoint.texts("required_scopes");
+  for (const scope of scopes) {
+    if (isScopeToken(scope)) continue;
+    const expected = 'expected two or more segments, as in "booking:room"';
+    endpoint.fail("required_scopes", `${quoteValue(scope)} is no scope, ${expected}`);
+  }
+  return scopes;
+}

@@ -1,0 +1,79 @@
+/**
+ * The two schemas of an endpoint, each as JSON Schema or as a field list, never as both. The input
+ * is a closed object: a field that nobody declared is a caller's mistake.   AGTP-API §6.4, §13.3
+ */
+
+import { quoteValue } from "../catalog/findings.ts";
+import { isRecord } from "../catalog/json-values.ts";
+import type { JsonSchema } from "./endpoint.ts";
+import { readInputFields, readOutputFields } from "./field-list.ts";
+import { describeToml, type TableReader } from "./table-reader.ts";
+import { isTable, toJson } from "./toml-document.ts";
+
+/** Both schemas; one that is undefined was a problem. */
+export interface EndpointSchemas {
+  readonly inputSchema: JsonSchema | undefined;
+  readonly outputSchema: JsonSchema | undefined;
+  /** Neither is written as JSON Schema. */
+  readonly isFieldList: boolean;
+}
+
+/** Reads both schemas. In a file of field lists an absent list is an empty one. */
+export function readSchemas(endpoint: TableReader): EndpointSchemas {
+  const hasSchema = endpoint.has("input_schema") || endpoint.has("output_schema");
+  const isFieldList = !hasSchema && (endpoint.has("input") || endpoint.has("output"));
+  const inputSchema = readInput(endpoint, isFieldList);
+  const outputSchema = readOutput(endpoint, isFieldList);
+  return { inputSchema, outputSchema, isFieldList };
+}
+
+function readInput(endpoint: TableReader, isFieldList: boolean): JsonSchema | undefined {
+  if (isMixed(endpoint, "input_schema", "input")) return undefined;
+  if (isFieldList || endpoint.has("input")) {
+    return readInputFields(endpoint.optionalTable("input", ["required", "optional"]));
+  }
+  const schema = readJsonSchema(endpoint, "input_schema");
+  if (schema !== undefined) checkInput(endpoint, schema);
+  return schema;
+}
+
+function readOutput(endpoint: TableReader, isFieldList: boolean): JsonSchema | undefined {
+  if (isMixed(endpoint, "output_schema", "output")) return undefined;
+  if (isFieldList || endpoint.has("output")) return readOutputFields(endpoint);
+  return readJsonSchema(endpoint, "output_schema");
+}
+
+function isMixed(endpoint: TableReader, schema: string, fields: string): boolean {
+  if (!endpoint.has(schema) || !endpoint.has(fields)) return false;
+  endpoint.fail(fields, `stands beside ${schema}, expected one of the two`);
+  return true;
+}
+
+function readJsonSchema(endpoint: TableReader, name: string): JsonSchema | undefined {
+  const raw = endpoint.raw(name);
+  if (!isTable(raw)) {
+    return endpoint.fail(name, `${describeToml(raw)}, expected a JSON Schema as a table`);
+  }
+  const schema = toJson(raw);
+  if (isRecord(schema)) return schema;
+  return endpoint.fail(name, "has inf, nan or more than 64 levels, which JSON Schema has not");
+}
+
+function checkInput(endpoint: TableReader, schema: JsonSchema): void {
+  const input = endpoint.table("input_schema");
+  if (schema["type"] !== "object") input?.fail("type", 'must be "object"');
+  if (schema["additionalProperties"] !== false) {
+    const hint = "an input refuses fields that it does not declare";
+    input?.fail("additionalProperties", "must be false", hint);
+  }
+  const { properties, patternProperties, required } = schema;
+  if (patternProperties !== undefined || !Array.isArray(required)) return;
+  const declared = isRecord(properties) ? properties : {};
+  for (const name of required) {
+    if (typeof name !== "string" || Object.hasOwn(declared, name)) continue;
+    input?.fail(
+      "required",
+      `${quoteValue(name)} is not among the properties, so no input is valid`,
+    );
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Loads every endpoint of a deployment: reads the files, compiles the schemas, refuses pairs that
+ * are taken. A file with a problem is not served; the others are, or none, as the operator decides.
+ * AGTP-API §13.2
+ */
+import { isError, type Problem } from "../problem.ts";
+import { readTomlFiles } from "./deployment-files.ts";
+import type { EndpointDefinition, JsonSchema } from "./endpoint.ts";
+import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
+import { createRegistry } from "./endpoint-registry.ts";
+import { type InputShape, inputShape } from "./input-shape.ts";
+import type { CompiledSchema, SchemaCompiler } from "./schema.ts";
+
+/** What to load, and against what. */
+export interface EndpointsSource extends EndpointFileContext {
+  /** Absolute, or relative to the deployment directory. */
+  readonly endpointsDir: string;
+  readonly compiler: SchemaCompiler;
+  /** `policies.output_validation`; "open" unless given. */
+  readonly outputValidation?: "open" | "strict";
+}
+
+/** An endpoint, ready to be bound to its handler. */
+export interface LoadedEndpoint {
+  readonly definition: EndpointDefinition;
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema;
+  readonly shape: InputShape;
+}
+
+/** The endpoints that can be served, in the order of their files, and what is wrong. */
+export interface LoadedEndpoints {
+  readonly endpoints: readonly LoadedEndpoint[];
+  readonly problems: readonly Problem[];
+}
+
+/** Loads the endpoints directory. It may be absent where nobody configured another one. */
+export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
+  const { files, problems: unreadable } = readTomlFiles({
+    directory: source.directory,
+    dir: source.endpointsDir,
+    defaultDir: "endpoints",
+    absence: "the directory does not exist, so there are no endpoints",
+    recursive: true,
+  });
+  const problems: Problem[] = [...unreadable];
+  const loaded: LoadedEndpoint[] = [];
+  for (const { file, text } of files) {
+    const parsed = parseEndpointFile(text, file, source);
+    problems.push(...parsed.problems);
+    const endpoint = parsed.definition && compileEndpoint(parsed.definition, source, problems);
+    if (endpoint !== undefined) loaded.push(endpoint);
+  }
+  return { endpoints: dropConflicts(loaded, problems), problems };
+}
+
+function compileEndpoint(
+  definition: EndpointDefinition,
+  { compiler, outputValidation }: EndpointsSource,
+  problems: Problem[],
+): LoadedEndpoint | undefined {
+  const { file, inputSchema, outputSchema } = definition;
+  const input = compiler.compile(inputSchema, { file, key: "endpoint.input_schema" });
+  const enforced = outputValidation === "strict" ? closeSchema(outputSchema) : outputSchema;
+  const output = compiler.compile(enforced, { file, key: "endpoint.output_schema" });
+  const found = [...input.problems, ...output.problems];
+  problems.push(...found);
+  if (input.compiled === undefined || output.compiled === undefined || found.some(isError)) {
+    return undefined;
+  }
+  const shape = inputShape(inputSchema);
+  return { definition, input: input.compiled, output: output.compiled, shape };
+}
+
+/** Output that nobody declared is refused, whatever the schema says about it.   AGTP-API §13.3 */
+function closeSchema(schema: JsonSchema): JsonSchema {
+  const { additionalProperties, ...rest } = schema;
+  const kept = additionalProperties === true ? rest : schema;
+  return { ...kept, unevaluatedProperties: false };
+}
+
+function dropConflicts(
+  loaded: readonly LoadedEndpoint[],
+  problems: Problem[],
+): readonly LoadedEndpoint[] {
+  const entries = loaded.map((endpoint) => {
+    const { method, path } = endpoint.definition;
+    return { method, path, endpoint };
+  });
+  const { registry, conflicts } = createRegistry(entries);
+  for (const { entry, other, message } of conflicts) {
+    const { file } = entry.endpoint.definition;
+    const hint = `the other one is in ${other.endpoint.definition.file}`;
+    problems.push({ file, key: "endpoint.path", message, hint });
+  }
+  return registry.entries.map(({ endpoint }) => endpoint);
+}

@@ -1,0 +1,38 @@
+/** A path template taken apart, as the router compares it with paths.   AGTP-API §5.2, §5.3 */
+
+/** The segments of a path template. */
+export interface Template {
+  readonly segments: readonly string[];
+  /** Positions of the literal segments. */
+  readonly literals: readonly number[];
+  readonly parameters: readonly { readonly name: string; readonly index: number }[];
+}
+
+const PARAMETER = /^\{([A-Za-z0-9_]+)\}$/;
+
+/** Undefined for a path without parameters, which is no template. */
+export function compileTemplate(path: string): Template | undefined {
+  const segments = path.slice(1).split("/");
+  const literals: number[] = [];
+  const parameters: { name: string; index: number }[] = [];
+  for (const [index, segment] of segments.entries()) {
+    const name = PARAMETER.exec(segment)?.[1];
+    if (name === undefined) literals.push(index);
+    else parameters.push({ name, index });
+  }
+  return parameters.length === 0 ? undefined : { segments, literals, parameters };
+}
+
+/** The segments of a request path; undefined when they are more than any template has. */
+export function segmentsOf(path: string, max: number): readonly string[] | undefined {
+  if (!path.startsWith("/")) return undefined;
+  const segments = path.slice(1).split("/", max + 1);
+  return segments.length > max ? undefined : segments;
+}
+
+/** The segments at some positions as one key; segments hold no slash, so no two keys are alike. */
+export function joinSegments(segments: readonly string[], positions: readonly number[]): string {
+  let key = "";
+  for (const position of positions) key += `${segments[position]}/`;
+  return key;
+}

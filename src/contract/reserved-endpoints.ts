@@ -1,0 +1,35 @@
+/**
+ * Pairs that belong to the protocol and that no operator may register: the floor methods at the
+ * root path, and DISCOVER below the reserved names. Beginning like a reserved name is enough.
+ * AGTP-API §5.9, §6.1
+ */
+
+/** The reserved first segments of DISCOVER paths. */
+export const RESERVED_NAMES = [
+  "methods",
+  "agents",
+  "genesis",
+  "tools",
+  "apis",
+  "patterns",
+  "contracts",
+] as const;
+
+/** Why the pair is reserved, if it is. */
+export function checkReservation(
+  method: string,
+  path: string,
+  floor: readonly string[],
+): string | undefined {
+  if (path === "/" && floor.includes(method)) {
+    return `"/" under ${method} belongs to the protocol`;
+  }
+  if (method !== "DISCOVER") return undefined;
+  const [first = ""] = path.slice(1).split("/");
+  const reserved = RESERVED_NAMES.find((name) => first.startsWith(name));
+  if (reserved !== undefined) {
+    return `${JSON.stringify(path)} is reserved under DISCOVER: it begins like "/${reserved}"`;
+  }
+  if (!first.startsWith("{")) return undefined;
+  return `${JSON.stringify(path)} could stand for a reserved name under DISCOVER`;
+}

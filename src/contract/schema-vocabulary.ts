@@ -1,0 +1,135 @@
+/**
+ * The keywords of JSON Schema 2020-12 and what their values must be. A keyword that is not here is
+ * an author's error: in a contract a typo must not silently accept everything.   AGTP-API §6.4
+ */
+
+/** What the value of a keyword must be. */
+export type KeywordValue =
+  | "anchor"
+  | "any"
+  | "boolean"
+  | "count"
+  | "format"
+  | "list"
+  | "number"
+  | "pattern"
+  | "positive number"
+  | "reference"
+  | "schema"
+  | "schema list"
+  | "schema map"
+  | "schema map by pattern"
+  | "text"
+  | "type"
+  | "unique texts"
+  | "unique texts by name"
+  | "values";
+
+/** Keywords by name. `$schema` and `$id` are absent: only the root may have them. */
+export const KEYWORDS: ReadonlyMap<string, KeywordValue> = new Map<string, KeywordValue>([
+  ["$ref", "reference"],
+  ["$anchor", "anchor"],
+  ["$defs", "schema map"],
+  // Its name before 2019-09, which references still use.
+  ["definitions", "schema map"],
+  ["$comment", "text"],
+  ["title", "text"],
+  ["description", "text"],
+  ["default", "any"],
+  ["examples", "list"],
+  ["deprecated", "boolean"],
+  ["readOnly", "boolean"],
+  ["writeOnly", "boolean"],
+  ["contentEncoding", "text"],
+  ["contentMediaType", "text"],
+  ["contentSchema", "schema"],
+  ["type", "type"],
+  ["enum", "values"],
+  ["const", "any"],
+  ["format", "format"],
+  ["multipleOf", "positive number"],
+  ["maximum", "number"],
+  ["exclusiveMaximum", "number"],
+  ["minimum", "number"],
+  ["exclusiveMinimum", "number"],
+  ["maxLength", "count"],
+  ["minLength", "count"],
+  ["pattern", "pattern"],
+  ["maxItems", "count"],
+  ["minItems", "count"],
+  ["uniqueItems", "boolean"],
+  ["maxContains", "count"],
+  ["minContains", "count"],
+  ["maxProperties", "count"],
+  ["minProperties", "count"],
+  ["required", "unique texts"],
+  ["dependentRequired", "unique texts by name"],
+  ["prefixItems", "schema list"],
+  ["items", "schema"],
+  ["contains", "schema"],
+  ["properties", "schema map"],
+  ["patternProperties", "schema map by pattern"],
+  ["additionalProperties", "schema"],
+  ["propertyNames", "schema"],
+  ["dependentSchemas", "schema map"],
+  ["unevaluatedItems", "schema"],
+  ["unevaluatedProperties", "schema"],
+  ["allOf", "schema list"],
+  ["anyOf", "schema list"],
+  ["oneOf", "schema list"],
+  ["not", "schema"],
+  ["if", "schema"],
+  ["then", "schema"],
+  ["else", "schema"],
+]);
+
+/** What to write instead of keywords that other dialects have. */
+export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
+  ["$schema", "only the root of a schema may have it"],
+  ["$id", "only the root of a schema may have it"],
+  ["nullable", 'write type = ["string", "null"]'],
+  ["example", "write examples, a list"],
+  ["additionalItems", "write items, next to prefixItems"],
+  ["dependencies", "write dependentRequired or dependentSchemas"],
+  ["discriminator", "write oneOf with a const in each branch"],
+  // Without references between documents these only say what the plain ones say.
+  ["$dynamicRef", "write $ref"],
+  ["$dynamicAnchor", "write $anchor"],
+  ["$recursiveRef", "write $ref"],
+  ["$recursiveAnchor", "write $anchor"],
+  ["id", "write $id, at the root"],
+]);
+
+/** The values of `type`. */
+export const SCHEMA_TYPES = [
+  "string",
+  "integer",
+  "number",
+  "boolean",
+  "object",
+  "array",
+  "null",
+] as const;
+/** One value of `type`. */
+export type SchemaType = (typeof SCHEMA_TYPES)[number];
+
+/** Keywords that mean nothing without one of others beside them. */
+export const COMPANIONS: ReadonlyMap<string, readonly string[]> = new Map([
+  ["if", ["then", "else"]],
+  ["then", ["if"]],
+  ["else", ["if"]],
+  ["minContains", ["contains"]],
+  ["maxContains", ["contains"]],
+]);
+
+/** Keywords whose schemas judge the same value that the schema around them judges. */
+export const IN_PLACE_KEYWORDS: ReadonlySet<string> = new Set([
+  "allOf",
+  "anyOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentSchemas",
+]);

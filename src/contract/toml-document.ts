@@ -1,0 +1,58 @@
+/**
+ * Reads TOML that an operator wrote. Decides whether a text is TOML at all and which of its values
+ * are JSON values; a text that is neither is a fault in words, never an exception.
+ */
+import { parse, TomlDate, TomlError } from "smol-toml";
+
+/** A TOML table; its prototype is null, so every member is the file's own. */
+export type TomlTable = Readonly<Record<string, unknown>>;
+
+/** The root table of a document, or why there is none. */
+export type TomlDocument =
+  | { readonly table: TomlTable; readonly fault?: undefined }
+  | { readonly table?: undefined; readonly fault: string };
+
+/** Deeper values are not for schemas, and would only exhaust the stack of whoever walks them. */
+const MAX_DEPTH = 64;
+
+/** Parses a document; a fault names line and column. */
+export function parseToml(text: string): TomlDocument {
+  try {
+    return { table: parse(text, { useLegacyDate: true, maxDepth: MAX_DEPTH }) };
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const reason = error.message.split("\n", 1)[0]?.replace("Invalid TOML document: ", "");
+    return { fault: `is not TOML: line ${error.line}, column ${error.column}: ${reason}` };
+  }
+}
+
+/** Whether a value is a table, as opposed to an array, a date or a scalar. */
+export function isTable(value: unknown): value is TomlTable {
+  return (
+    typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date)
+  );
+}
+
+/**
+ * The JSON value of a TOML value: tables as plain objects, dates as ISO text. Undefined for what
+ * JSON cannot say: `inf`, `nan`, and nesting beyond 64 levels.
+ */
+export function toJson(value: unknown, depth = 0): unknown {
+  if (depth > MAX_DEPTH) return undefined;
+  if (value instanceof TomlDate) return value.toISOString();
+  if (Array.isArray(value)) {
+    const items = value.map((item) => toJson(item, depth + 1));
+    return items.includes(undefined) ? undefined : items;
+  }
+  if (isTable(value)) {
+    const members = Object.entries(value).map(([name, member]) => [
+      name,
+      toJson(member, depth + 1),
+    ]);
+    // fromEntries defines members, so that one named __proto__ stays a member.
+    return members.some(([, member]) => member === undefined)
+      ? undefined
+      : Object.fromEntries(members);
+  }
+  return typeof value === "number" && !Number.isFinite(value) ? undefined : value;
+}

@@ -1,0 +1,104 @@
+/**
+ * The `call` object a handler receives. What costs something to make (headers, query, abort signal,
+ * child logger) is made when a handler first looks at it.
+ */
+import type { Call, CallLog, DispatchResult } from "../handlers/handler.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** What a call needs from outside its exchange. */
+export interface CallServices {
+  /** A logger bound to the call's identifiers. */
+  logFor(exchange: Exchange): CallLog;
+  /** Runs another request with the same caller. */
+  dispatch(
+    parent: Exchange,
+    method: string,
+    path: string,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<DispatchResult>;
+}
+
+const NO_QUERY: Readonly<Record<string, string>> = Object.freeze({});
+
+export class CallContext implements Call {
+  readonly input: Readonly<Record<string, unknown>>;
+  readonly #exchange: Exchange;
+  readonly #services: CallServices;
+  #headers: Readonly<Record<string, string>> | undefined;
+  #log: CallLog | undefined;
+
+  constructor(exchange: Exchange, services: CallServices) {
+    this.input = exchange.input;
+    this.#exchange = exchange;
+    this.#services = services;
+  }
+
+  get method(): string {
+    return this.#exchange.method;
+  }
+
+  get path(): string {
+    return this.#exchange.path;
+  }
+
+  get requestedMethod(): string | undefined {
+    return this.#exchange.requestedMethod;
+  }
+
+  get query(): Readonly<Record<string, string>> {
+    const { query } = this.#exchange;
+    return query === undefined ? NO_QUERY : Object.fromEntries(query);
+  }
+
+  get headers(): Readonly<Record<string, string>> {
+    this.#headers ??= Object.freeze(Object.fromEntries(this.#exchange.request.headers));
+    return this.#headers;
+  }
+
+  get agentId(): string | undefined {
+    return this.#exchange.caller.agentId;
+  }
+
+  get ownerId(): string | undefined {
+    return this.#exchange.caller.ownerId;
+  }
+
+  get principalId(): string | undefined {
+    return this.#exchange.caller.principalId;
+  }
+
+  get scopes(): readonly string[] {
+    return this.#exchange.caller.authority.scopes;
+  }
+
+  get trustTier(): number | undefined {
+    return this.#exchange.caller.trustTier;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#exchange.sessionId;
+  }
+
+  get taskId(): string | undefined {
+    return this.#exchange.taskId;
+  }
+
+  get requestId(): string | undefined {
+    return this.#exchange.header("request-id");
+  }
+
+  get signal(): AbortSignal {
+    return this.#exchange.signal;
+  }
+
+  get log(): CallLog {
+    this.#log ??= this.#services.logFor(this.#exchange);
+    return this.#log;
+  }
+
+  readonly dispatch = (
+    method: string,
+    path: string,
+    input: Readonly<Record<string, unknown>> = {},
+  ): Promise<DispatchResult> => this.#services.dispatch(this.#exchange, method, path, input);
+}

@@ -1,0 +1,37 @@
+/**
+ * Who is asking, and under which authority this request acts. Resolved once by gate 00 and handed
+ * unchanged to every inner dispatch.   AGTP "Identity", AGTP-API §6.4 "required_scopes"
+ */
+import type { AgentDocument } from "../identity/agent-document.ts";
+
+export interface Caller {
+  readonly agentId: string | undefined;
+  readonly ownerId: string | undefined;
+  /** From a validated external credential only. */
+  readonly principalId: string | undefined;
+  readonly document: AgentDocument | undefined;
+  /** The scopes this request acts under: the claim, or all that the document grants. */
+  readonly authority: Authority;
+  /** 1 is strongest. */
+  readonly trustTier: number | undefined;
+}
+
+export interface Authority {
+  /** `claim`: the Authority-Scope header; `document`: inherited; `none`: neither. */
+  readonly source: "claim" | "document" | "none";
+  readonly scopes: readonly string[];
+  covers(required: string): boolean;
+}
+
+/** No header, no document: nothing is covered. */
+export const NO_AUTHORITY: Authority = { source: "none", scopes: [], covers: () => false };
+
+/** A caller that names no agent. */
+export const ANONYMOUS: Caller = {
+  agentId: undefined,
+  ownerId: undefined,
+  principalId: undefined,
+  document: undefined,
+  authority: NO_AUTHORITY,
+  trustTier: undefined,
+};

@@ -1,0 +1,143 @@
+/**
+ * The pipeline, readable as a list. Every reason a request can be refused stands here in order, and
+ * each gate's dependencies are visible here and nowhere else. No socket: a request goes in, a
+ * response comes out.   AGTP-API Appendix A.2
+ */
+import type { Catalog } from "../catalog/catalog.ts";
+import type { MethodNames } from "../catalog/path-grammar.ts";
+import type { PoliciesConfig } from "../config/config.ts";
+import type { EndpointRegistry } from "../contract/endpoint-registry.ts";
+import type { CallLog, DispatchResult } from "../handlers/handler.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { Response, WireFault } from "../wire/message.ts";
+import type { Deadlines } from "./deadlines.ts";
+import { Exchange } from "./exchange.ts";
+import { standingGate } from "./gates/00-standing.ts";
+import { aliasGate } from "./gates/01-alias.ts";
+import { methodGate } from "./gates/02-method.ts";
+import { pathGate } from "./gates/03-path.ts";
+import { policyGate } from "./gates/04-policy.ts";
+import { endpointGate } from "./gates/05-endpoint.ts";
+import { inputGate } from "./gates/06-input.ts";
+import { scopeGate } from "./gates/07-scope.ts";
+import { negotiationGate, presentationGate } from "./gates/08-negotiation.ts";
+import type { Gate } from "./gates/gate.ts";
+import { innerRequest, resultOf } from "./inner.ts";
+import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
+import type { MethodPolicy } from "./method-policy.ts";
+import { badRequest } from "./refusal.ts";
+import { type Reply, replyToRefusal } from "./reply.ts";
+import type { Route } from "./route.ts";
+import { createStamp } from "./stamp.ts";
+
+/** How deep handlers may dispatch into one another. */
+const MAX_DISPATCH_DEPTH = 16;
+
+export interface DispatcherParts {
+  readonly serverId: string;
+  readonly catalog: Catalog;
+  readonly names: MethodNames;
+  readonly policies: PoliciesConfig;
+  readonly methodPolicy: MethodPolicy;
+  readonly registry: EndpointRegistry<Route>;
+  readonly directory: AgentDirectory;
+  readonly deadlines: Deadlines;
+  readonly observer: Observer;
+}
+
+/** Where the pipeline reports what happened; logging, metrics and tracing stay outside. */
+export interface Observer {
+  start(exchange: Exchange): void;
+  end(exchange: Exchange, response: Response, reply: Reply): void;
+  wireFault(fault: WireFault, response: Response): void;
+  fault(fault: Fault): void;
+  logFor(exchange: Exchange): CallLog;
+}
+
+export interface Dispatcher {
+  /** Answers one request; synchronously when nothing in its way is asynchronous. */
+  answer(exchange: Exchange): Response | Promise<Response>;
+  /** The response to bytes that are no request; the connection closes after it. */
+  answerFault(fault: WireFault): Response;
+}
+
+/** Builds the pipeline. */
+export function createDispatcher(parts: DispatcherParts): Dispatcher {
+  const { catalog, names, policies, methodPolicy, registry, directory, observer } = parts;
+  const standing = standingGate(directory, policies.identity);
+  const admission: readonly Gate[] = [
+    aliasGate(methodPolicy), //                                                   01
+    methodGate(catalog, methodPolicy), //                                         02  459
+    pathGate(names), //                                                           03  460
+    policyGate(methodPolicy, registry), //                                        04  405
+    presentationGate(), //                                                        08  404
+    endpointGate(registry, policies.anonymousDiscovery, negotiationGate(methodPolicy, registry)),
+    inputGate(), //                                                               06  422
+    scopeGate(policies.scopeRequiredForInvocation), //                            07  455 262
+  ];
+  const stamp = createStamp(parts.serverId);
+  const services: InvokeServices = {
+    deadlines: parts.deadlines,
+    logFor: (exchange) => observer.logFor(exchange),
+    reportFault: (fault) => observer.fault(fault),
+    dispatch: (parent, method, path, input) => dispatchInner(parent, method, path, input),
+  };
+
+  const admit = <T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> => {
+    for (const gate of admission) {
+      const refusal = gate(exchange);
+      if (refusal !== undefined) return finish(replyToRefusal(refusal));
+    }
+    const { route } = exchange;
+    if (route === undefined) throw new Error("the endpoint gate resolved nothing");
+    return invoke(exchange, route, services, finish);
+  };
+
+  const finish = (exchange: Exchange, reply: Reply): Response => {
+    let sent = reply;
+    let response: Response;
+    try {
+      response = stamp(reply, exchange);
+    } catch (error) {
+      sent = faultReply(exchange, services, "the body cannot be encoded", error);
+      response = stamp(sent, exchange);
+    }
+    observer.end(exchange, response, sent);
+    return response;
+  };
+
+  const answer = (exchange: Exchange): Response | Promise<Response> => {
+    const finishThis = (reply: Reply): Response => finish(exchange, reply);
+    observer.start(exchange);
+    try {
+      const refusal = standing(exchange); //                                      00  401 410 503
+      if (refusal !== undefined) return finishThis(replyToRefusal(refusal));
+      return admit(exchange, finishThis);
+    } catch (error) {
+      return finishThis(faultReply(exchange, services, "a gate threw", error));
+    }
+  };
+
+  const dispatchInner = async (
+    parent: Exchange,
+    method: string,
+    path: string,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<DispatchResult> => {
+    const request = innerRequest(parent, method, path);
+    const inner = new Exchange(request, parent.peer, performance.now(), { parent, input });
+    if (inner.depth > MAX_DISPATCH_DEPTH) {
+      throw new Error(`dispatched more than ${MAX_DISPATCH_DEPTH} deep at ${method} ${path}`);
+    }
+    return admit(inner, resultOf);
+  };
+
+  return {
+    answer,
+    answerFault: (fault) => {
+      const response = stamp(replyToRefusal(badRequest(fault.code, fault.message)));
+      observer.wireFault(fault, response);
+      return response;
+    },
+  };
+}

@@ -1,0 +1,91 @@
+/**
+ * One request on its way through the pipeline. Gates read it and fill in what they decide; nothing
+ * else changes it. It also carries the abort signal of the call, made only when somebody asks.
+ */
+import type { Request } from "../wire/message.ts";
+import { ANONYMOUS, type Caller } from "./caller.ts";
+import type { Route } from "./route.ts";
+
+/** What the server knows of the connection a request came on. */
+export interface Peer {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A composition's own request: the caller is known, the input is a value. */
+export interface InnerOrigin {
+  readonly parent: Exchange;
+  readonly input: Readonly<Record<string, unknown>>;
+}
+
+export class Exchange {
+  readonly request: Request;
+  readonly peer: Peer;
+  /** Set for a request that a handler dispatches. */
+  readonly inner: InnerOrigin | undefined;
+  /** `performance.now()` at the start. */
+  readonly startedAt: number;
+
+  /** Gate 00. */
+  caller: Caller = ANONYMOUS;
+  /** Gate 01, 04: the method to answer, after alias and redirect. */
+  method: string;
+  /** Gate 04: the path to answer, after redirect. */
+  path: string;
+  /** Gate 01: parameters that a legacy mapping adds. */
+  mappedParameters: Readonly<Record<string, unknown>> | undefined;
+  /** Gate 02: the AGTP-Catalog-Warning, if the method is deprecated. */
+  catalogWarning: string | undefined;
+  /** Gate 05. */
+  route: Route | undefined;
+  pathValues: Readonly<Record<string, string>> | undefined;
+  /** Gate 06: validated. */
+  input: Readonly<Record<string, unknown>> = {};
+  query: ReadonlyMap<string, string> | undefined;
+  /** From the headers, else from an enveloped body. */
+  taskId: string | undefined;
+  sessionId: string | undefined;
+
+  #abort: AbortController | undefined;
+  #reason: Error | undefined;
+
+  constructor(request: Request, peer: Peer, startedAt: number, inner?: InnerOrigin) {
+    this.request = request;
+    this.peer = peer;
+    this.startedAt = startedAt;
+    this.inner = inner;
+    this.method = request.method;
+    this.path = request.path;
+    this.taskId = request.headers.get("task-id");
+    this.sessionId = request.headers.get("session-id");
+    if (inner !== undefined) this.caller = inner.parent.caller;
+  }
+
+  header(name: string): string | undefined {
+    return this.request.headers.get(name);
+  }
+
+  /** The wire's method, when it is not the one that is answered. */
+  get requestedMethod(): string | undefined {
+    return this.request.method === this.method ? undefined : this.request.method;
+  }
+
+  /** How many dispatches deep this one is; 0 on the wire. */
+  get depth(): number {
+    return this.inner === undefined ? 0 : this.inner.parent.depth + 1;
+  }
+
+  /** Shared by a call and everything it dispatches. */
+  get signal(): AbortSignal {
+    if (this.inner !== undefined) return this.inner.parent.signal;
+    this.#abort ??= new AbortController();
+    if (this.#reason !== undefined) this.#abort.abort(this.#reason);
+    return this.#abort.signal;
+  }
+
+  /** Ends the call for whoever listens: timeout, disconnect, or a drain out of time. */
+  abort(reason: Error): void {
+    this.#reason ??= reason;
+    this.#abort?.abort(this.#reason);
+  }
+}

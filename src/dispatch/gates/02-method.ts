@@ -1,0 +1,31 @@
+/**
+ * Gate 02. Is the method in the catalog, opted-in legacy, or custom?   459 · AGTP-API §3.2, §4.4
+ * A deprecated method passes with its AGTP-Catalog-Warning.
+ */
+import { type Catalog, catalogWarning } from "../../catalog/catalog.ts";
+import { compileCloseMatches } from "../../catalog/close-matches.ts";
+import type { MethodPolicy } from "../method-policy.ts";
+import { methodViolation } from "../refusal.ts";
+import type { Gate } from "./gate.ts";
+
+/** How much of an unknown method a refusal repeats. */
+const QUOTED_METHOD_LENGTH = 64;
+
+/** Gate 02 over the catalog and the policy's own names. */
+export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
+  const warnings = new Map<string, string>();
+  for (const verb of catalog.verbs.values()) {
+    const warning = catalogWarning(verb);
+    if (warning !== undefined) warnings.set(verb.name, warning);
+  }
+  const closeMatches = compileCloseMatches(policy.suggestions);
+  return (exchange) => {
+    const { method } = exchange;
+    if (!policy.isKnown(method)) {
+      const quoted = method.slice(0, QUOTED_METHOD_LENGTH);
+      return methodViolation(quoted, catalog.version, closeMatches(quoted));
+    }
+    if (warnings.size > 0) exchange.catalogWarning = warnings.get(method);
+    return undefined;
+  };
+}

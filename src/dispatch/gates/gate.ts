@@ -1,0 +1,6 @@
+/** What a gate is: a synchronous decision over tables built at start-up. */
+import type { Exchange } from "../exchange.ts";
+import type { Refusal } from "../refusal.ts";
+
+/** Answers with a refusal or with nothing. It never throws for what a client did. */
+export type Gate = (exchange: Exchange) => Refusal | undefined;

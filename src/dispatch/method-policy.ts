@@ -1,0 +1,230 @@
+/**
+ * The method policy of `[policies.methods]`, checked against the catalog and compiled to lookups:
+ * which methods the server accepts, under which other names, and where it sends them instead.
+ * AGTP-API §9
+ */
+import type { Catalog } from "../catalog/catalog.ts";
+import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
+import type { MethodPolicyConfig, Redirect } from "../config/config.ts";
+import type { Problem } from "../problem.ts";
+
+export interface MethodPolicy {
+  /** Where a wire method goes before anything else looks at it. */
+  alias(method: string): MethodAlias | undefined;
+  /** Catalog, opted-in legacy, or custom.   §3.2 */
+  isKnown(method: string): boolean;
+  /** §9.2 allow and disallow; floor methods are always allowed unless disallowed by name. */
+  isAllowed(method: string): boolean;
+  /** The first redirect that applies, with its target path filled in. */
+  redirect(
+    method: string,
+    path: string,
+  ): { readonly method: string; readonly path: string } | undefined;
+  /** Every method-to-method redirect that applies on a path, for the 405 body.   §11 */
+  redirectsFor(path: string): Readonly<Record<string, string>>;
+  /** Every name a 459 may suggest. */
+  readonly suggestions: readonly string[];
+  /** The manifest's `policies.methods`. */
+  readonly projection: Readonly<Record<string, unknown>>;
+}
+
+/** An alias, or the mapping of an opted-in legacy verb that has none (§3.6). */
+export interface MethodAlias {
+  readonly method: string;
+  /** Parameters that §3.6 adds: DELETE is EXECUTE with `action: "delete"`. */
+  readonly parameters?: Readonly<Record<string, unknown>>;
+}
+
+const LEGACY_MAPPING: ReadonlyMap<string, MethodAlias> = new Map([
+  ["GET", { method: "QUERY" }],
+  ["POST", { method: "EXECUTE" }],
+  ["PUT", { method: "EXECUTE" }],
+  ["DELETE", { method: "EXECUTE", parameters: { action: "delete" } }],
+  ["PATCH", { method: "EXECUTE", parameters: { action: "modify" } }],
+]);
+
+interface PolicyInput {
+  readonly config: MethodPolicyConfig;
+  readonly catalog: Catalog;
+  readonly names: MethodNames;
+  /** Name of the configuration file, for problems. */
+  readonly file: string;
+}
+
+/** Checks and compiles the policy. Removed methods are skipped with a warning, §9.4. */
+export function compileMethodPolicy(input: PolicyInput): {
+  readonly policy: MethodPolicy;
+  readonly problems: readonly Problem[];
+} {
+  const { config, catalog } = input;
+  const problems: Problem[] = [];
+  const custom = new Set(config.custom);
+  const legacy = legacySet(config.legacy, catalog);
+  const isKnown = (method: string): boolean =>
+    catalog.has(method) || legacy.has(method) || custom.has(method);
+
+  const keepKnown = (names: readonly string[], key: string): readonly string[] =>
+    names.filter((name, index) => {
+      if (isKnown(name) || catalog.legacy.has(name)) return true;
+      problems.push(skipped(input.file, `policies.methods.${key}[${index}]`, name, catalog));
+      return false;
+    });
+  const allow = config.allow === "*" ? "*" : keepKnown(config.allow, "allow");
+  const disallow = keepKnown(config.disallow, "disallow");
+  const redirects = compileRedirects(input, isKnown, problems);
+  const aliases = compileAliases(input, custom, problems);
+
+  return {
+    policy: createPolicy({ catalog, config, custom, legacy, allow, disallow, redirects, aliases }),
+    problems,
+  };
+}
+
+interface Compiled {
+  readonly catalog: Catalog;
+  readonly config: MethodPolicyConfig;
+  readonly custom: ReadonlySet<string>;
+  readonly legacy: ReadonlySet<string>;
+  readonly allow: "*" | readonly string[];
+  readonly disallow: readonly string[];
+  readonly redirects: readonly Redirect[];
+  readonly aliases: ReadonlyMap<string, string>;
+}
+
+function createPolicy(from: Compiled): MethodPolicy {
+  const { catalog, custom, legacy, redirects } = from;
+  const disallowed = new Set(from.disallow);
+  const allowed = from.allow === "*" ? undefined : new Set([...from.allow, ...catalog.embedded]);
+  const aliases = new Map<string, MethodAlias>();
+  for (const verb of legacy) {
+    const mapping = LEGACY_MAPPING.get(verb);
+    if (mapping !== undefined) aliases.set(verb, mapping);
+  }
+  for (const [name, method] of from.aliases) aliases.set(name, { method });
+
+  return {
+    alias: (method) => aliases.get(method),
+    isKnown: (method) => catalog.has(method) || custom.has(method),
+    isAllowed: (method) =>
+      !disallowed.has(method) && (allowed === undefined || allowed.has(method)),
+    redirect: (method, path) => {
+      for (const redirect of redirects) {
+        if (redirect.fromMethod !== method) continue;
+        const target = redirectTarget(redirect, path);
+        if (target !== undefined) return target;
+      }
+      return undefined;
+    },
+    redirectsFor: (path) => {
+      const applying = redirects.filter((one) => redirectTarget(one, path) !== undefined);
+      return Object.fromEntries(applying.map((one) => [one.fromMethod, one.toMethod]));
+    },
+    suggestions: [...catalog.verbs.keys(), ...custom],
+    projection: projectPolicy(from),
+  };
+}
+
+/** Where a redirect sends this path, or undefined when it does not apply to it. */
+function redirectTarget(
+  redirect: Redirect,
+  path: string,
+): { readonly method: string; readonly path: string } | undefined {
+  const { fromPath, toPath = path, toMethod } = redirect;
+  if (fromPath === undefined || fromPath === path) return { method: toMethod, path: toPath };
+  const values = matchSegments(fromPath, path);
+  if (values === undefined) return undefined;
+  const filled = toPath.replace(/\{(\w+)\}/g, (whole, name: string) => values.get(name) ?? whole);
+  return { method: toMethod, path: filled };
+}
+
+function matchSegments(template: string, path: string): ReadonlyMap<string, string> | undefined {
+  if (!template.includes("{")) return undefined;
+  const expected = template.split("/");
+  const actual = path.split("/");
+  if (expected.length !== actual.length) return undefined;
+  const values = new Map<string, string>();
+  for (const [index, segment] of expected.entries()) {
+    const value = actual[index] ?? "";
+    if (segment.startsWith("{") && value !== "") values.set(segment.slice(1, -1), value);
+    else if (segment !== value) return undefined;
+  }
+  return values;
+}
+
+function legacySet(legacy: MethodPolicyConfig["legacy"], catalog: Catalog): ReadonlySet<string> {
+  if (legacy === "NONE") return new Set();
+  return new Set(legacy === "*" ? catalog.legacy.keys() : legacy);
+}
+
+/** Redirects with a path come before those without, so that the more specific one wins. */
+function compileRedirects(
+  { config, names, file, catalog }: PolicyInput,
+  isKnown: (method: string) => boolean,
+  problems: Problem[],
+): readonly Redirect[] {
+  const kept = config.redirects.filter((redirect, index) => {
+    const key = `policies.methods.redirects[${index}]`;
+    for (const method of [redirect.fromMethod, redirect.toMethod]) {
+      if (isKnown(method)) continue;
+      problems.push(skipped(file, key, method, catalog));
+      return false;
+    }
+    const pathFaults = [redirect.fromPath, redirect.toPath].flatMap((path) => {
+      const fault = path === undefined ? undefined : checkTemplate(path, names);
+      return fault === undefined ? [] : [{ file, key, message: fault.message }];
+    });
+    problems.push(...pathFaults);
+    return pathFaults.length === 0;
+  });
+  return kept.toSorted(
+    (a, b) => Number(b.fromPath !== undefined) - Number(a.fromPath !== undefined),
+  );
+}
+
+/** Aliases are single-hop: chains, cycles and unknown targets stop the start.   §9.2 */
+function compileAliases(
+  { config, catalog, file }: PolicyInput,
+  custom: ReadonlySet<string>,
+  problems: Problem[],
+): ReadonlyMap<string, string> {
+  const known = (method: string): boolean => catalog.has(method) || custom.has(method);
+  if (config.aliases === undefined) {
+    const seed = [...catalog.legacy].map(([verb, { preferred }]) => [verb, preferred] as const);
+    return new Map(seed.filter(([, preferred]) => known(preferred)));
+  }
+  const aliases = new Map(Object.entries(config.aliases));
+  for (const [alias, method] of aliases) {
+    const key = `policies.methods.aliases.${alias}`;
+    const report = (message: string): number => problems.push({ file, key, message });
+    if (aliases.has(method)) report(`"${method}" is itself an alias; aliases are single-hop`);
+    else if (!known(method)) report(`"${method}" is no method of the catalog or of custom`);
+    if (catalog.embedded.includes(alias)) report(`the floor method "${alias}" cannot be an alias`);
+  }
+  return aliases;
+}
+
+function skipped(file: string, key: string, method: string, catalog: Catalog): Problem {
+  const message = `skipped: "${method}" is not in the method catalog ${catalog.version}`;
+  return { file, key, message, severity: "warning" };
+}
+
+function projectPolicy({
+  config,
+  allow,
+  disallow,
+  redirects,
+  aliases,
+}: Compiled): Record<string, unknown> {
+  return {
+    allow,
+    disallow,
+    legacy: config.legacy,
+    aliases: Object.fromEntries(aliases),
+    redirects: redirects.map((one) => ({
+      from_method: one.fromMethod,
+      ...(one.fromPath === undefined ? {} : { from_path: one.fromPath }),
+      to_method: one.toMethod,
+      ...(one.toPath === undefined ? {} : { to_path: one.toPath }),
+    })),
+  };
+}

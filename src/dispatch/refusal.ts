@@ -1,0 +1,190 @@
+/**
+ * Refusals: every way the protocol says no, as values. One constructor a status, each naming the
+ * clause it implements. The body shape is `{ error: { code, message, details? } }`, and whatever a
+ * draft says "the body carries" stands at top level and again inside `error`.
+ */
+import type { SchemaViolation } from "../contract/schema.ts";
+import type { WireFaultCode } from "../wire/message.ts";
+import type { Status } from "../wire/status.ts";
+
+export type RefusalCode =
+  | WireFaultCode
+  | "invalid-canonical-id"
+  | "invalid-identifier"
+  | "invalid-authority-scope"
+  | "invalid-body"
+  | "invalid-query"
+  | "unsupported-content-type"
+  | "discover-target-conflict"
+  | "agent-unauthenticated"
+  | "credentials-missing"
+  | "anonymous-discovery-disabled"
+  | "scope-claim-invalid"
+  | "scope-required"
+  | "endpoint-not-found"
+  | "genesis-not-found"
+  | "contract-not-found"
+  | "method-not-allowed"
+  | "schema-validation-failed"
+  | "scope-violation"
+  | "method-not-in-catalog"
+  | "path-grammar-violation"
+  | "synthesis-disabled"
+  | "rcns-disabled"
+  | "internal-error"
+  | "handler-timeout"
+  | "not-implemented"
+  | "server-draining";
+
+export interface Refusal {
+  readonly kind: "refusal";
+  readonly status: Status;
+  /** A closed code, or the name of an error the endpoint declares. */
+  readonly code: RefusalCode | (string & {});
+  readonly message: string;
+  /** Members that stand at top level and inside `error`. */
+  readonly carried?: Readonly<Record<string, unknown>>;
+  readonly details?: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function refusal(
+  status: Status,
+  code: Refusal["code"],
+  message: string,
+  more: Pick<Refusal, "carried" | "details" | "headers"> = {},
+): Refusal {
+  return { kind: "refusal", status, code, message, ...more };
+}
+
+/** The JSON body of a refusal. */
+export function refusalBody(from: Refusal): Record<string, unknown> {
+  const error: Record<string, unknown> = { code: from.code, message: from.message };
+  if (from.details !== undefined) error["details"] = from.details;
+  return { ...from.carried, error: { ...error, ...from.carried } };
+}
+
+/** 400: the request cannot be understood.   AGTP "Malformed Requests" */
+export function badRequest(
+  code: RefusalCode,
+  message: string,
+  carried?: Readonly<Record<string, unknown>>,
+): Refusal {
+  return refusal(400, code, message, carried === undefined ? {} : { carried });
+}
+
+/** 401: the Agent-ID does not resolve to an agent this server knows.   AGTP "Status Codes" */
+export function agentUnauthenticated(message: string): Refusal {
+  const carried = { reason: "agent-unauthenticated" };
+  return refusal(401, "agent-unauthenticated", message, { carried });
+}
+
+type AuthorizationCondition =
+  | "credentials-missing"
+  | "anonymous-discovery-disabled"
+  | "scope-claim-invalid"
+  | "scope-required";
+
+/** 262: authority has to be established first; `type` names the condition.   AGTP-API §11 */
+export function authorizationRequired(
+  type: AuthorizationCondition,
+  message: string,
+  more: { readonly scope?: string; readonly details?: unknown } = {},
+): Refusal {
+  const carried = {
+    type,
+    explanation: message,
+    ...(more.scope === undefined ? {} : { scope: more.scope }),
+  };
+  return refusal(262, type, message, { carried, details: more.details });
+}
+
+/** 404: nothing at this path, or not this record.   AGTP-API §5.4, §11 */
+export function notFound(
+  code: "endpoint-not-found" | "genesis-not-found" | "contract-not-found",
+  message: string,
+): Refusal {
+  return refusal(404, code, message);
+}
+
+/** 405: method and path are fine, the combination is not exposed.   AGTP-API §11 */
+export function methodNotAllowed(
+  message: string,
+  allowed: readonly string[],
+  redirects: Readonly<Record<string, string>>,
+): Refusal {
+  const carried = { allowed_methods_for_path: allowed, redirects_for_path: redirects };
+  return refusal(405, "method-not-allowed", message, { carried });
+}
+
+/** 422: the merged input does not satisfy the input schema.   AGTP-API §13.2 */
+export function schemaViolation(violations: readonly SchemaViolation[]): Refusal {
+  const first = violations[0];
+  const message =
+    first === undefined ? "the input is not valid" : `${first.path || "/"} ${first.message}`;
+  return refusal(422, "schema-validation-failed", message, {
+    details: { errors: violations.slice(0, 20) },
+  });
+}
+
+/** 422: an error the endpoint declares; the code is its name.   AGTP-API §6.4 "errors" */
+export function namedError(name: string, message: string | undefined, details: unknown): Refusal {
+  return refusal(422, name, message ?? name.replaceAll("_", " "), { details });
+}
+
+/** 455: a required scope is not among those this request acts under.   AGTP-API §6.4, §13.2 */
+export function scopeViolation(missing: readonly string[]): Refusal {
+  return refusal(455, "scope-violation", `missing scope ${missing.join(", ")}`, {
+    carried: { missing_scopes: missing },
+  });
+}
+
+/** 459: the method is in no vocabulary this server validates against.   AGTP-API §3.2, §4.4 */
+export function methodViolation(
+  method: string,
+  catalogVersion: string,
+  suggestions: readonly string[],
+): Refusal {
+  const message = `method "${method}" is not in the method catalog ${catalogVersion}`;
+  const carried = { method, catalog_version: catalogVersion, suggestions };
+  return refusal(459, "method-not-in-catalog", message, { carried });
+}
+
+/** 460: the path breaks the grammar.   AGTP-API §5.1 */
+export function endpointViolation(segment: string, message: string): Refusal {
+  return refusal(460, "path-grammar-violation", message, { carried: { segment } });
+}
+
+/** 463: the proposal is refused, with the draft's reason.   AGTP-API §8.7, §10.6 */
+export function proposalRejected(reason: "synthesis-disabled", explanation: string): Refusal {
+  return refusal(463, reason, explanation, { carried: { reason, explanation } });
+}
+
+/** 464: no contract can be delivered.   AGTP-API §10.1.2 */
+export function noContract(reason: "rcns-disabled", explanation: string): Refusal {
+  return refusal(464, reason, explanation, { carried: { reason, explanation } });
+}
+
+/** 500: a fault; the caller learns its id and nothing else. */
+export function serverError(errorId: string): Refusal {
+  return refusal(500, "internal-error", "the server failed to answer", {
+    carried: { error_id: errorId },
+  });
+}
+
+/** 500: the handler did not answer in time and was aborted. */
+export function handlerTimeout(errorId: string): Refusal {
+  return refusal(500, "handler-timeout", "the handler did not answer in time", {
+    carried: { error_id: errorId },
+  });
+}
+
+/** 501: a protocol feature this server does not have; the body names it.   AGTP "Status Codes" */
+export function notImplemented(feature: string, message: string): Refusal {
+  return refusal(501, "not-implemented", message, { carried: { feature } });
+}
+
+/** 503: the server is draining and takes no new work. */
+export function draining(): Refusal {
+  return refusal(503, "server-draining", "the server is shutting down");
+}

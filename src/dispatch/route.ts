@@ -1,0 +1,55 @@
+/**
+ * A route is an endpoint ready to be called: its definition, compiled schemas and bound handler,
+ * with everything a request needs decided at start-up.   AGTP-API §6.1 (tiers)
+ */
+import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { InputShape } from "../contract/input.ts";
+import type { CompiledSchema, SchemaViolation } from "../contract/schema.ts";
+import type { Call, HandlerResult } from "../handlers/handler.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** Tier A: the protocol's own. Tier B: the operator's. */
+export type Tier = "A" | "B";
+
+/** Protocol routes may refuse; the operator's handlers have named errors only. */
+export type RouteHandler = (
+  call: Call,
+) => HandlerResult | Refusal | Promise<HandlerResult | Refusal>;
+
+export interface Route {
+  readonly method: string;
+  /** The path template. */
+  readonly path: string;
+  readonly tier: Tier;
+  /** Reading routes of tier A are open to anonymous callers by `anonymous_discovery`. */
+  readonly isReading: boolean;
+  readonly definition: EndpointDefinition;
+  readonly input: CompiledSchema;
+  /** Undefined: what the handler returns is not checked (tier A builds its own bodies). */
+  readonly output: CompiledSchema | undefined;
+  readonly shape: InputShape;
+  readonly errors: ReadonlySet<string>;
+  /** The AGTP-Endpoint-Warning of a deprecated endpoint, §6.5. */
+  readonly warning: string | undefined;
+  readonly handler: RouteHandler;
+  /** The handler ends by itself within the handler deadline, and says so in its own words. */
+  readonly endsInTime: boolean;
+  /** Rules on the input that a schema cannot express; a violation is a 422. */
+  readonly precheck?: (
+    input: Readonly<Record<string, unknown>>,
+  ) => readonly SchemaViolation[] | undefined;
+}
+
+/** `deprecated; successor=RESERVE /rooms; removed_in=3.0.0`   AGTP-API §6.5 */
+export function endpointWarning(definition: EndpointDefinition): string | undefined {
+  const { deprecated } = definition;
+  if (deprecated === undefined) return undefined;
+  const successor = [deprecated.successor?.method, deprecated.successor?.path]
+    .filter((part) => part !== undefined)
+    .join(" ");
+  return [
+    "deprecated",
+    ...(successor === "" ? [] : [`successor=${successor}`]),
+    ...(deprecated.removed_in === undefined ? [] : [`removed_in=${deprecated.removed_in}`]),
+  ].join("; ");
+}

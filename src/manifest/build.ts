@@ -1,0 +1,82 @@
+/** The server manifest's content, from what the server loaded.   AGTP-API §8 */
+import type { Catalog } from "../catalog/catalog.ts";
+import { FLOOR_GROUPS } from "../catalog/catalog.ts";
+import type { Config } from "../config/config.ts";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { ManifestContent } from "./document.ts";
+import { projectEndpoint } from "./project.ts";
+
+export interface ManifestSource {
+  readonly config: Config;
+  readonly catalog: Catalog;
+  /** Every listed endpoint, built-ins included. */
+  readonly endpoints: readonly EndpointDefinition[];
+  /** The agents this variant discloses. */
+  readonly agents: readonly AgentDocument[];
+  /** `policies.methods` as it applies, §9.3. */
+  readonly methodPolicy: Readonly<Record<string, unknown>>;
+  readonly supportedFeatures: readonly string[];
+}
+
+/** Every field of §8.2 but the document's own version, dates and signature. */
+export function buildManifest(source: ManifestSource): ManifestContent {
+  const { config, catalog } = source;
+  const { policies, agents } = config;
+  return {
+    agtp_version: "1.0",
+    agtp_api_version: "1.0",
+    catalog_version: catalog.version,
+    catalog_versions_supported: [catalog.version],
+    server: serverBlock(source),
+    embedded_methods: embeddedMethods(catalog),
+    custom_methods: policies.methods.custom,
+    endpoints: source.endpoints.map(projectEndpoint),
+    agent_disclosure: agents.disclosure,
+    hosted_agents: source.agents.map(agentReference),
+    agent_disclosure_notice: agents.disclosureNotice ?? null,
+    apis: config.apis,
+    hosted_protocols: config.hostedProtocols,
+    policies: {
+      wildcards_accepted: policies.wildcardsAccepted,
+      anonymous_discovery: policies.anonymousDiscovery,
+      scope_required_for_invocation: policies.scopeRequiredForInvocation,
+      synthesis_enabled: policies.synthesisEnabled,
+      max_synthesis_depth: policies.maxSynthesisDepth,
+      methods: source.methodPolicy,
+    },
+  };
+}
+
+function serverBlock({ config: { server }, supportedFeatures }: ManifestSource) {
+  return {
+    server_id: server.serverId,
+    domain: server.domain ?? null,
+    operator: server.operator ?? null,
+    contact: server.contact ?? null,
+    supported_features: supportedFeatures,
+  };
+}
+
+function embeddedMethods(catalog: Catalog): readonly Record<string, string>[] {
+  const groups = Object.entries(FLOOR_GROUPS).flatMap(([group, names]) =>
+    names.map((name): [string, string] => [name, group]),
+  );
+  const groupOf = new Map(groups);
+  return catalog.embedded.map((name) => ({
+    name,
+    group: groupOf.get(name) ?? "",
+    description: catalog.verbs.get(name)?.description ?? "",
+  }));
+}
+
+function agentReference(agent: AgentDocument): Record<string, unknown> {
+  return {
+    agent_id: agent.agentId,
+    name: agent.name,
+    description: agent.description,
+    status: agent.status,
+    trust_tier: agent.trustTier,
+    verification_path: agent.verificationPath,
+  };
+}

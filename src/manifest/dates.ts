@@ -1,0 +1,49 @@
+/**
+ * When the manifest was first issued and last changed, kept across restarts in the state directory.
+ * `updated` moves exactly when the content does.   AGTP-API §8.3
+ */
+import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
+import type { ManifestDates } from "./document.ts";
+
+interface KeptDates extends ManifestDates {
+  readonly content_hash: string;
+}
+
+/** The dates that belong to this content, given what was kept before. */
+export function resolveDates(file: string, contentHash: string, now: Date): ManifestDates {
+  const kept = readKept(file);
+  if (kept?.content_hash === contentHash) return { issued: kept.issued, updated: kept.updated };
+  const updated = now.toISOString();
+  return { issued: kept?.issued ?? updated, updated };
+}
+
+/** Keeps the dates; throws when the state directory cannot be written. */
+export function keepDates(file: string, contentHash: string, dates: ManifestDates): void {
+  const kept: KeptDates = { ...dates, content_hash: contentHash };
+  if (readKept(file)?.content_hash === contentHash) return;
+  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  const temporary = `${file}.${process.pid}`;
+  writeFileSync(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600 });
+  renameSync(temporary, file);
+}
+
+function readKept(file: string): KeptDates | undefined {
+  try {
+    const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
+    return isKept(kept) ? kept : undefined;
+  } catch {
+    // Nothing was kept, or nothing readable: the manifest is issued now.
+    return undefined;
+  }
+}
+
+function isKept(value: unknown): value is KeptDates {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    ["issued", "updated", "content_hash"].every(
+      (name) => typeof (value as Record<string, unknown>)[name] === "string",
+    )
+  );
+}

@@ -1,0 +1,57 @@
+/**
+ * The manifest as bytes. Its `document_version` is derived from its content unless the operator
+ * sets one, so it changes exactly when the content does; the dates do not count as content.
+ * AGTP-API §8.2, §8.11
+ */
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+
+/** AGTP-API §8.10 */
+export const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
+
+export interface ManifestDocument {
+  readonly bytes: Uint8Array;
+  /** Quoted, as the header carries it. */
+  readonly etag: string;
+  readonly documentVersion: string;
+}
+
+export interface ManifestDates {
+  /** RFC 3339. */
+  readonly issued: string;
+  readonly updated: string;
+}
+
+/** A manifest without the members that describe the document itself. */
+export interface ManifestContent {
+  readonly [member: string]: unknown;
+  readonly server: Readonly<Record<string, unknown>>;
+}
+
+/** SHA-256 over the canonical form of the content, in hex. */
+export function contentHash(content: ManifestContent): string {
+  return createHash("sha256")
+    .update(canonicalize(content) ?? "")
+    .digest("hex");
+}
+
+/** Encodes one variant of the manifest. */
+export function encodeManifest(
+  content: ManifestContent,
+  dates: ManifestDates,
+  operatorVersion: string | undefined,
+): ManifestDocument {
+  const documentVersion = operatorVersion ?? `v-${contentHash(content).slice(0, 12)}`;
+  const { agtp_version, agtp_api_version, server, ...rest } = content;
+  const manifest = {
+    agtp_version,
+    agtp_api_version,
+    document_version: documentVersion,
+    ...rest,
+    server: { ...server, ...dates },
+    manifest_signature: null,
+  };
+  const bytes = Buffer.from(JSON.stringify(manifest));
+  const etag = `"${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}"`;
+  return { bytes, etag, documentVersion };
+}

@@ -1,0 +1,54 @@
+/**
+ * The floor: the eighteen methods every AGTP server answers on the path "/". What this server does
+ * not do yet is answered 501 with the feature's name, never with a made-up success.
+ * AGTP "Method Floor", AGTP-API §3.1
+ */
+import { FLOOR_METHODS } from "../catalog/catalog.ts";
+import type { Capability, Impact } from "../contract/endpoint.ts";
+import { notImplemented } from "../dispatch/refusal.ts";
+import { proposeHandler } from "./propose.ts";
+import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
+
+/** Methods that change no state, and are open to anonymous callers by policy. */
+const READING: ReadonlySet<string> = new Set([
+  "QUERY",
+  "DISCOVER",
+  "DESCRIBE",
+  "INSPECT",
+  "SUMMARIZE",
+  "PLAN",
+]);
+
+const IRREVERSIBLE: ReadonlySet<string> = new Set(["REVOKE", "NOTIFY", "EXECUTE", "DELEGATE"]);
+
+export interface FloorOptions {
+  readonly synthesisEnabled: boolean;
+  /** What an agent reads about a method: the catalog's sentence. */
+  describe(method: string): { readonly description: string; readonly capability: Capability };
+}
+
+/** One protocol endpoint a floor method, DISCOVER excepted: its paths are the built-ins. */
+export function floorEndpoints(options: FloorOptions): readonly ProtocolEndpoint[] {
+  return FLOOR_METHODS.filter((method) => method !== "DISCOVER").map((method) => {
+    const { description, capability } = options.describe(method);
+    return {
+      method,
+      path: "/",
+      description,
+      capability,
+      impact: impactOf(method),
+      isReading: READING.has(method),
+      inputSchema: { type: "object" },
+      isListed: false,
+      handler:
+        method === "PROPOSE"
+          ? proposeHandler(options.synthesisEnabled)
+          : () => notImplemented(method.toLowerCase(), `${method} is not available on this server`),
+    };
+  });
+}
+
+function impactOf(method: string): Impact {
+  if (READING.has(method)) return "informational";
+  return IRREVERSIBLE.has(method) ? "irreversible" : "reversible";
+}

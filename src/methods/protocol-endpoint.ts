@@ -1,0 +1,70 @@
+/**
+ * Endpoints of the protocol itself (tier A), written down compactly and completed into the same
+ * endpoint primitive that operators declare, so that one registry and one pipeline serve both.
+ * AGTP-API §5.8, §6.1
+ */
+import type { Capability, EndpointDefinition, Impact, JsonSchema } from "../contract/endpoint.ts";
+import { inputShape } from "../contract/input.ts";
+import type { SchemaCompiler } from "../contract/schema.ts";
+import type { Route, RouteHandler } from "../dispatch/route.ts";
+
+export interface ProtocolEndpoint {
+  readonly method: string;
+  readonly path: string;
+  readonly description: string;
+  readonly capability: Capability;
+  readonly impact: Impact;
+  readonly isReading: boolean;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  /** Whether DISCOVER /methods and the manifest's endpoints list it. */
+  readonly isListed: boolean;
+  readonly handler: RouteHandler;
+}
+
+/** The full primitive of a protocol endpoint, as the manifest shows it. */
+export function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
+  return {
+    file: "",
+    method: from.method,
+    path: from.path,
+    description: from.description,
+    namespace: "agtp",
+    semantic: {
+      intent: from.description,
+      actor: "agent",
+      outcome: from.description,
+      capability: from.capability,
+      confidence: 1,
+      impact: from.impact,
+      is_idempotent: from.isReading,
+    },
+    inputSchema: from.inputSchema,
+    outputSchema: from.outputSchema ?? {},
+    errors: [],
+    requiredScopes: [],
+    handler: { type: "registered_function", function: "" },
+  };
+}
+
+/** The route of a protocol endpoint. Its schema is this program's own: a problem is a bug. */
+export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler): Route {
+  const definition = protocolDefinition(from);
+  const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
+  const { compiled, problems } = compiler.compile(from.inputSchema, place);
+  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+  return {
+    method: from.method,
+    path: from.path,
+    tier: "A",
+    isReading: from.isReading,
+    definition,
+    input: compiled,
+    output: undefined,
+    shape: inputShape(from.inputSchema),
+    errors: new Set(),
+    warning: undefined,
+    handler: from.handler,
+    endsInTime: false,
+  };
+}

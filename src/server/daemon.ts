@@ -1,0 +1,192 @@
+/** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
+import { relative } from "node:path";
+import type { Config } from "../config/config.ts";
+import { loadConfig } from "../config/load.ts";
+import { formatProblem, isError, type Problem } from "../problem.ts";
+import { type Deployment, loadDeployment } from "./deployment.ts";
+import { createListener, type Listener, type TlsIdentity } from "./listener.ts";
+import type { Log } from "./log.ts";
+import { createMetrics, type Metrics } from "./metrics.ts";
+import { createObserver } from "./observer.ts";
+import { loadTlsIdentity } from "./tls-identity.ts";
+
+export interface DaemonOptions {
+  readonly configPath: string;
+  /** Override `[server] host` and `port`. */
+  readonly host?: string;
+  readonly port?: number;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly log: Log;
+}
+
+export interface Daemon {
+  readonly address: string;
+  readonly port: number;
+  readonly fingerprint256: string;
+  /** Builds a whole new configuration and swaps it in; any problem, and nothing changes. */
+  reload(): Promise<readonly Problem[]>;
+  /** Answers what was received, then ends everything. */
+  drain(): Promise<void>;
+}
+
+interface Refused {
+  readonly kind: "refused";
+  readonly problems: readonly Problem[];
+}
+
+export type StartResult = { readonly kind: "started"; readonly daemon: Daemon } | Refused;
+
+/** Loads everything without starting anything. Writes nothing. */
+export async function checkDeployment(options: DaemonOptions): Promise<readonly Problem[]> {
+  const built = await build(options, { isPersistent: false });
+  if (built.kind === "built") await built.deployment.close();
+  return built.problems;
+}
+
+/** Starts a daemon, or says everything that is in the way. */
+export async function startDaemon(options: DaemonOptions): Promise<StartResult> {
+  const built = await build(options, { isPersistent: true });
+  if (built.kind === "refused") return built;
+  reportProblems(options.log, built.problems);
+  const running = new Running(built, options);
+  const started = await running.listen();
+  return started.kind === "refused" ? started : { kind: "started", daemon: running };
+}
+
+interface Built {
+  readonly kind: "built";
+  readonly deployment: Deployment;
+  readonly identity: TlsIdentity;
+  readonly fingerprint256: string;
+  readonly problems: readonly Problem[];
+}
+
+async function build(
+  options: DaemonOptions,
+  { isPersistent }: { readonly isPersistent: boolean },
+): Promise<Built | Refused> {
+  const { configPath, env, log, host, port } = options;
+  const overrides = {
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+  };
+  const { config, problems } = loadConfig(configPath, env, overrides);
+  if (config === undefined) return { kind: "refused", problems };
+  const observer = createObserver(log);
+  const tls = await loadTlsIdentity(config, { isPersistent });
+  const loaded = await loadDeployment(config, { observer, env, isPersistent });
+  const found = [...problems, ...tls.problems, ...loaded.problems];
+  const { deployment } = loaded;
+  if (deployment === undefined || tls.identity === undefined) {
+    await deployment?.close();
+    return { kind: "refused", problems: found };
+  }
+  const { identity, fingerprint256 } = tls;
+  return { kind: "built", deployment, identity, fingerprint256, problems: found };
+}
+
+class Running implements Daemon {
+  readonly #options: DaemonOptions;
+  readonly #listener: Listener;
+  readonly #identity: TlsIdentity;
+  #deployment: Deployment;
+  #metrics: Metrics | undefined;
+  fingerprint256: string;
+  address = "";
+  port = 0;
+
+  constructor({ deployment, identity, fingerprint256 }: Built, options: DaemonOptions) {
+    this.#options = options;
+    this.#deployment = deployment;
+    this.#identity = identity;
+    this.fingerprint256 = fingerprint256;
+    this.#listener = createListener({
+      identity: this.#identity,
+      limits: () => this.#deployment.config.limits,
+      dispatcher: () => this.#deployment.dispatcher,
+      onFault: (error) =>
+        options.log.logger.error({ event: "fault", error }, "a connection failed"),
+    });
+  }
+
+  /** Binds the ports; on failure everything is closed again. */
+  async listen(): Promise<{ readonly kind: "listening" } | Refused> {
+    const { config } = this.#deployment;
+    const { server, metrics } = config;
+    try {
+      if (metrics.enabled) {
+        const connectionCount = (): number => this.#listener.connectionCount;
+        this.#metrics = await createMetrics({ ...metrics, connectionCount });
+      }
+    } catch (error) {
+      return this.#refuse("metrics.port", metrics.host, metrics.port, error);
+    }
+    try {
+      const bound = await this.#listener.listen(server.host, server.port);
+      this.address = bound.address;
+      this.port = bound.port;
+    } catch (error) {
+      return this.#refuse("server.port", server.host, server.port, error);
+    }
+    this.#announce(config);
+    return { kind: "listening" };
+  }
+
+  async #refuse(key: string, host: string, port: number, error: unknown): Promise<Refused> {
+    const { config } = this.#deployment;
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `cannot listen on ${host} port ${port}: ${reason}`;
+    await this.#close(0);
+    const file = relative(config.directory, config.file);
+    return { kind: "refused", problems: [{ file, key, message }] };
+  }
+
+  /** The ready line, which programs that start a daemon wait for. */
+  #announce({ server }: Config): void {
+    const { address, port, fingerprint256 } = this;
+    const ready = { event: "listening", address, port, server_id: server.serverId, fingerprint256 };
+    const metrics = this.#metrics === undefined ? {} : { metrics_port: this.#metrics.port };
+    this.#options.log.logger.info({ ...ready, ...metrics }, `listening on ${address} port ${port}`);
+    this.#options.log.flush();
+  }
+
+  async reload(): Promise<readonly Problem[]> {
+    const { log } = this.#options;
+    const next = await build(this.#options, { isPersistent: true });
+    reportProblems(log, next.problems);
+    const errors = next.problems.filter(isError);
+    if (next.kind === "refused" || errors.length > 0) {
+      if (next.kind === "built") await next.deployment.close();
+      log.logger.error({ event: "reload-refused" }, "nothing changed");
+      return errors;
+    }
+    // Requests may still run in the previous one: its idle upstream connections close by themselves.
+    this.#deployment = next.deployment;
+    this.fingerprint256 = next.fingerprint256;
+    this.#listener.replaceIdentity(next.identity);
+    log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
+    return [];
+  }
+
+  async drain(): Promise<void> {
+    const { log } = this.#options;
+    log.logger.info({ event: "draining" }, "draining");
+    await this.#close(this.#deployment.config.limits.drainTimeoutMs);
+    log.logger.info({ event: "stopped" }, "stopped");
+    log.flush();
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    await this.#listener.drain(timeoutMs);
+    await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
+  }
+}
+
+function reportProblems({ logger }: Log, problems: readonly Problem[]): void {
+  for (const problem of problems) {
+    const { file, key, message, hint } = problem;
+    const line = { event: "problem", file, key, problem: message, hint };
+    if (isError(problem)) logger.error(line, formatProblem(problem));
+    else logger.warn(line, formatProblem(problem));
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * The optional Prometheus endpoint. It only listens to the diagnostics channels, so the core does
+ * not know it exists. Labels come from closed sets: a stranger cannot make a new time series.
+ */
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+import { monitorEventLoopDelay } from "node:perf_hooks";
+import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import { CHANNELS, type RequestEnd } from "./observer.ts";
+
+export interface MetricsOptions {
+  readonly host: string;
+  readonly port: number;
+  connectionCount(): number;
+}
+
+export interface Metrics {
+  readonly port: number;
+  close(): Promise<void>;
+}
+
+const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
+
+/** Serves `GET /metrics`. Throws when the port cannot be bound. */
+export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
+  const registry = new Registry();
+  const delay = monitorEventLoopDelay({ resolution: 20 });
+  delay.enable();
+  const onEnd = createRecorder(registry);
+  createGauges(registry, options, delay);
+  subscribe(CHANNELS.end, onEnd);
+
+  const server = http.createServer((request, response) => {
+    if (request.method !== "GET" || request.url?.split("?")[0] !== "/metrics") {
+      response.writeHead(404).end();
+      return;
+    }
+    registry.metrics().then(
+      (text) => response.writeHead(200, { "content-type": registry.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  return {
+    port: (server.address() as AddressInfo).port,
+    close: () => {
+      unsubscribe(CHANNELS.end, onEnd);
+      delay.disable();
+      server.closeAllConnections();
+      return new Promise((resolve) => {
+        server.close(() => resolve());
+      });
+    },
+  };
+}
+
+function createRecorder(registry: Registry): (message: unknown) => void {
+  const registers = [registry];
+  const requests = new Counter({
+    name: "agtp_requests_total",
+    help: "Requests by method, status and endpoint template.",
+    labelNames: ["method", "status", "endpoint"],
+    registers,
+  });
+  const durations = new Histogram({
+    name: "agtp_request_duration_seconds",
+    help: "Time from the parsed request to its response.",
+    labelNames: ["method", "endpoint"],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  return (message) => {
+    const { exchange, status, durationMs } = message as RequestEnd;
+    // Only a request that found its route has a method and a path worth a label.
+    const method = exchange?.route?.method ?? "";
+    const endpoint = exchange?.route?.path ?? "";
+    requests.inc({ method, status, endpoint });
+    durations.observe({ method, endpoint }, durationMs / 1000);
+  };
+}
+
+function createGauges(
+  registry: Registry,
+  { connectionCount }: MetricsOptions,
+  delay: ReturnType<typeof monitorEventLoopDelay>,
+): void {
+  const registers = [registry];
+  new Gauge({
+    name: "agtp_open_connections",
+    help: "Connections that are open now.",
+    registers,
+    collect() {
+      this.set(connectionCount());
+    },
+  });
+  new Gauge({
+    name: "agtp_event_loop_delay_seconds",
+    help: "99th percentile of the event-loop delay since the last scrape.",
+    registers,
+    collect() {
+      this.set(Number.isNaN(delay.mean) ? 0 : delay.percentile(99) / 1e9);
+      delay.reset();
+    },
+  });
+}

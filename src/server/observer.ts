@@ -1,0 +1,84 @@
+/**
+ * Where the pipeline's reports go: the log, and `node:diagnostics_channel` for whoever wants
+ * metrics or traces. Publishing costs nothing while nobody listens.
+ */
+import { channel } from "node:diagnostics_channel";
+import type { Observer } from "../dispatch/dispatcher.ts";
+import type { Exchange } from "../dispatch/exchange.ts";
+import { isAgtpSpecific } from "../wire/status.ts";
+import type { Log } from "./log.ts";
+import { requestLine, wireFaultLine } from "./request-log.ts";
+
+/** Channel names, and what their messages carry. */
+export const CHANNELS = {
+  /** `{exchange}` */
+  start: "agtpd:request:start",
+  /** `{exchange, refusal}` */
+  refusal: "agtpd:request:refusal",
+  /** `{exchange, status, durationMs}`; exchange is undefined for bytes that were no request. */
+  end: "agtpd:request:end",
+} as const;
+
+/** What the end channel publishes. */
+export interface RequestEnd {
+  readonly exchange: Exchange | undefined;
+  readonly status: number;
+  readonly durationMs: number;
+}
+
+/** Reports to a log and to the channels. */
+export function createObserver(log: Log): Observer {
+  const started = channel(CHANNELS.start);
+  const refused = channel(CHANNELS.refusal);
+  const ended = channel(CHANNELS.end);
+  const { logger } = log;
+  const isLogged = (status: number): boolean =>
+    logger.isLevelEnabled("info") || isAgtpSpecific(status);
+
+  return {
+    start(exchange) {
+      if (started.hasSubscribers) started.publish({ exchange });
+    },
+    end(exchange, response, reply) {
+      const durationMs = performance.now() - exchange.startedAt;
+      if (reply.refusal !== undefined && refused.hasSubscribers) {
+        refused.publish({ exchange, refusal: reply.refusal });
+      }
+      if (ended.hasSubscribers) {
+        ended.publish({ exchange, status: response.status, durationMs } satisfies RequestEnd);
+      }
+      if (isLogged(response.status)) {
+        log.writeLine(requestLine(exchange, response, reply, durationMs));
+      }
+    },
+    wireFault(fault, response) {
+      if (ended.hasSubscribers) {
+        const end: RequestEnd = { exchange: undefined, status: response.status, durationMs: 0 };
+        ended.publish(end);
+      }
+      if (isLogged(response.status)) {
+        log.writeLine(wireFaultLine(fault.code, fault.message, response));
+      }
+    },
+    fault({ errorId, exchange, message, cause }) {
+      logger.error(
+        {
+          event: "fault",
+          error_id: errorId,
+          method: exchange.method,
+          endpoint: exchange.route?.path,
+          ...(cause === undefined ? {} : { error: cause }),
+        },
+        message,
+      );
+    },
+    logFor(exchange) {
+      return logger.child({
+        endpoint: `${exchange.method} ${exchange.route?.path ?? exchange.path}`,
+        agent_id: exchange.caller.agentId,
+        request_id: exchange.header("request-id"),
+        task_id: exchange.taskId,
+      });
+    },
+  };
+}

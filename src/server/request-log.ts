@@ -1,0 +1,70 @@
+/**
+ * One JSON line a request: ids, method, path, status, duration. Never a header, body or query, so
+ * no secret can get in. Statuses of AGTP's own are written whatever the level.   AGTP "Status Codes"
+ */
+import type { Exchange } from "../dispatch/exchange.ts";
+import type { Reply } from "../dispatch/reply.ts";
+import type { Response } from "../wire/message.ts";
+
+/** The line of one answered request, without its line feed. */
+export function requestLine(
+  exchange: Exchange,
+  response: Response,
+  reply: Reply,
+  durationMs: number,
+): string {
+  const { request } = exchange;
+  let line = `{"level":"info","time":"${isoNow()}","event":"request","method":${JSON.stringify(
+    clip(request.method),
+  )},"path":${JSON.stringify(clip(request.path))},"status":${response.status},"duration_ms":${
+    Math.round(durationMs * 1000) / 1000
+  }`;
+  line += field("code", reply.refusal?.code);
+  line += field(
+    "answered_as",
+    exchange.requestedMethod === undefined ? undefined : exchange.method,
+  );
+  line += field("agent_id", exchange.caller.agentId ?? exchange.header("agent-id"));
+  line += field("request_id", exchange.header("request-id"));
+  line += field("response_id", responseId(response));
+  line += field("task_id", exchange.taskId);
+  line += field("session_id", exchange.sessionId);
+  line += field("error_id", reply.refusal?.carried?.["error_id"]);
+  line += field("remote", exchange.peer.address);
+  return `${line}}`;
+}
+
+/** The line of bytes that were no request. */
+export function wireFaultLine(code: string, message: string, response: Response): string {
+  return `{"level":"info","time":"${isoNow()}","event":"request","status":${response.status}${field(
+    "code",
+    code,
+  )}${field("response_id", responseId(response))}${field("detail", clip(message))}}`;
+}
+
+const MAX_LOGGED_LENGTH = 512;
+
+function clip(text: string): string {
+  return text.length > MAX_LOGGED_LENGTH ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text;
+}
+
+function field(name: string, value: unknown): string {
+  return typeof value === "string" ? `,"${name}":${JSON.stringify(clip(value))}` : "";
+}
+
+function responseId(response: Response): string | undefined {
+  return response.headers.find(([name]) => name === "Response-ID")?.[1];
+}
+
+let cachedAt = 0;
+let cached = "";
+
+/** The time as RFC 3339, made anew at most once a millisecond. */
+function isoNow(): string {
+  const now = Date.now();
+  if (now !== cachedAt) {
+    cachedAt = now;
+    cached = new Date(now).toISOString();
+  }
+  return cached;
+}

@@ -1,0 +1,45 @@
+/**
+ * A recipe: the reusable unit of composition logic. One recipe may back several endpoints, and is
+ * what synthesis builds contracts from.   AGTP-API §10.5, §12.1
+ */
+import type { SemanticBlock } from "../contract/endpoint.ts";
+
+/** Where one parameter of a step comes from. */
+export type ParameterSource =
+  /** The caller's input, by name. */
+  | { readonly kind: "proposal"; readonly value: string }
+  /** A captured output; a dotted path reaches into it (`facts.items`). */
+  | { readonly kind: "previous_step"; readonly value: string }
+  | { readonly kind: "constant"; readonly value: unknown };
+
+export interface RecipeStep {
+  readonly method: string;
+  /** May hold `{param}`, filled from this step's parameters. */
+  readonly path: string;
+  readonly captureAs?: string;
+  readonly parameters: Readonly<Record<string, ParameterSource>>;
+}
+
+export interface RecipePattern {
+  readonly methodExact: string;
+  readonly pathExact?: string;
+  readonly pathRegex?: RegExp;
+  readonly hasParameters: readonly string[];
+}
+
+export type AggregationMode = "last" | "merge" | "list";
+
+export interface Recipe {
+  /** The declaring file, relative to the deployment directory. */
+  readonly file: string;
+  readonly name: string;
+  /** Opaque, operator-defined. */
+  readonly version: string;
+  readonly description: string;
+  readonly requiredScopes: readonly string[];
+  /** Absent: the recipe backs endpoints but matches no proposal. */
+  readonly pattern?: RecipePattern;
+  readonly semantic?: SemanticBlock;
+  readonly steps: readonly RecipeStep[];
+  readonly aggregation: AggregationMode;
+}

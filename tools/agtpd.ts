@@ -1,0 +1,111 @@
+#!/usr/bin/env node
+/** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
+import { Command, InvalidArgumentError, Option } from "commander";
+import { formatProblem, isError, type Problem } from "../src/problem.ts";
+import {
+  checkDeployment,
+  type Daemon,
+  type DaemonOptions,
+  startDaemon,
+} from "../src/server/daemon.ts";
+import { createLog, LOG_LEVELS, type LogLevel, openStdout } from "../src/server/log.ts";
+import { VERSION } from "../src/version.ts";
+
+interface Flags {
+  readonly config: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly check?: boolean;
+  readonly json?: boolean;
+  readonly logLevel: LogLevel;
+}
+
+const program = new Command("agtpd")
+  .description("The AGTP daemon: serves endpoints to agents over TLS 1.3.")
+  .version(VERSION)
+  .option("--config <file>", "configuration file", "agtp-server.toml")
+  .option("--host <host>", "address to listen on, instead of [server] host")
+  .option("--port <number>", "port to listen on, instead of [server] port", parsePort)
+  .option("--check", "load everything, print every problem, start nothing")
+  .option("--json", "with --check: print the problems as JSON")
+  .addOption(
+    new Option("--log-level <level>", "least important line to log")
+      .choices(LOG_LEVELS)
+      .default("info"),
+  )
+  .configureOutput({ writeErr: (text) => process.stderr.write(text) })
+  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
+  .action(run);
+
+await program.parseAsync();
+
+async function run(flags: Flags): Promise<void> {
+  const options: DaemonOptions = {
+    configPath: flags.config,
+    ...(flags.host === undefined ? {} : { host: flags.host }),
+    ...(flags.port === undefined ? {} : { port: flags.port }),
+    env: process.env,
+    log: createLog(flags.check ? "silent" : flags.logLevel, openStdout()),
+  };
+  if (flags.check) await check(options, flags.json === true);
+  else await serve(options);
+}
+
+async function check(options: DaemonOptions, asJson: boolean): Promise<void> {
+  const problems = await checkDeployment(options);
+  const failed = problems.some(isError);
+  if (asJson) {
+    process.stdout.write(`${JSON.stringify({ ok: !failed, problems }, undefined, 2)}\n`);
+  } else {
+    for (const problem of problems) process.stdout.write(`${formatForPeople(problem)}\n`);
+    process.stderr.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
+  }
+  process.exitCode = failed ? 1 : 0;
+}
+
+async function serve(options: DaemonOptions): Promise<void> {
+  const result = await startDaemon(options);
+  if (result.kind === "refused") {
+    for (const problem of result.problems) process.stderr.write(`${formatForPeople(problem)}\n`);
+    process.stderr.write("not started\n");
+    process.exitCode = 1;
+    return;
+  }
+  handleSignals(result.daemon, options);
+}
+
+function handleSignals(daemon: Daemon, { log }: DaemonOptions): void {
+  let draining = false;
+  const drain = (): void => {
+    // A second signal means now.
+    if (draining) process.exit(1);
+    draining = true;
+    daemon.drain().then(() => process.exit(0));
+  };
+  process.on("SIGTERM", drain);
+  process.on("SIGINT", drain);
+  let reloading: Promise<unknown> = Promise.resolve();
+  process.on("SIGHUP", () => {
+    reloading = reloading.then(() =>
+      daemon.reload().catch((error: unknown) => {
+        log.logger.error({ event: "reload-refused", error }, "nothing changed");
+      }),
+    );
+  });
+  process.on("unhandledRejection", (error) => {
+    log.logger.error({ event: "fault", error }, "unhandled rejection");
+  });
+  process.on("uncaughtException", (error) => {
+    log.logger.error({ event: "fault", error }, "uncaught exception");
+  });
+}
+
+function formatForPeople(problem: Problem): string {
+  return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new InvalidArgumentError("a port is a number from 0 to 65535");
+}
