@@ -3,11 +3,13 @@
  * server that starts without its certificate, keys or catalog is not the one that was asked for.
  */
 import { createPrivateKey } from "node:crypto";
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
 import { describeFileError, readBoundedFile } from "../bounded-file.ts";
 import type { CrossCheck, Report } from "./cross-check.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
+const DEFAULT_CATALOG = "catalog/methods.json";
 const MAX_DATA_BYTES = 16 * 1024 * 1024;
 
 interface PairConfig {
@@ -30,7 +32,12 @@ const gatewayFiles: CrossCheck = {
 
 const catalogFile: CrossCheck = {
   sections: ["catalog"],
-  check: ({ catalog }, report) => checkFile("catalog.file", catalog.file, report, MAX_DATA_BYTES),
+  check: ({ catalog, directory }, report) => {
+    if (catalog.file === join(directory, DEFAULT_CATALOG) && !existsSync(catalog.file)) {
+      const message = `"${DEFAULT_CATALOG}" does not exist, the catalog that comes with agtpd is used`;
+      report("catalog.file", message, { severity: "warning" });
+    } else checkFile("catalog.file", catalog.file, report, MAX_DATA_BYTES);
+  },
 };
 
 const handlersRoot: CrossCheck = {

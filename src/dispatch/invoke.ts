@@ -1,17 +1,14 @@
 /**
- * Calls the handler and judges what comes back: a body the output schema accepts, an error the
- * endpoint declares, or a fault. A fault is logged with an id, and the caller learns only the id.
- * AGTP-API §6.4 "errors", §12, §13.3
+ * Calls the handler, in time, and makes a reply of what comes back. A fault is logged with an id,
+ * and the caller learns only the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
  */
 import { randomBytes } from "node:crypto";
-import { type HandlerResult, isHandlerError } from "../handlers/handler.ts";
-import { isFieldName, isFieldValue } from "../wire/header-fields.ts";
-import { isStatus, isSuccess, type Status } from "../wire/status.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
 import type { Deadlines, Expiring } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
-import { handlerTimeout, namedError, type Refusal, serverError } from "./refusal.ts";
-import { AGTP_JSON, type Reply, replyToRefusal } from "./reply.ts";
+import { judge, type Outcome } from "./judge.ts";
+import { handlerTimeout, serverError } from "./refusal.ts";
+import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 
 /** A fault on its way to the log. */
@@ -26,8 +23,6 @@ export interface InvokeServices extends CallServices {
   readonly deadlines: Deadlines;
   reportFault(fault: Fault): void;
 }
-
-type Outcome = HandlerResult | Refusal;
 
 /** What becomes of a reply; applied once, in the same turn as the handler settles. */
 type Finish<T> = (reply: Reply) => T;
@@ -45,7 +40,7 @@ export function invoke<T>(
   } catch (error) {
     return finish(faultReply(exchange, services, "the handler threw", error));
   }
-  if (!(outcome instanceof Promise)) return finish(judge(exchange, route, outcome, services));
+  if (!(outcome instanceof Promise)) return finish(replyTo(exchange, route, outcome, services));
   return new Invocation(exchange, route, services, finish).settle(outcome);
 }
 
@@ -75,7 +70,7 @@ class Invocation<T> implements Expiring {
       const isTimed = this.#exchange.inner === undefined && !this.#route.endsInTime;
       if (isTimed) this.#services.deadlines.add(this);
       outcome.then(
-        (value) => this.#over(judge(this.#exchange, this.#route, value, this.#services)),
+        (value) => this.#over(replyTo(this.#exchange, this.#route, value, this.#services)),
         (error: unknown) => this.#threw(error),
       );
     });
@@ -104,76 +99,14 @@ class Invocation<T> implements Expiring {
   }
 }
 
-function judge(
+function replyTo(
   exchange: Exchange,
   route: Route,
   outcome: Outcome,
   services: InvokeServices,
 ): Reply {
-  const fault = (message: string): Reply => faultReply(exchange, services, message);
-  if (typeof outcome !== "object" || outcome === null) return fault("the handler returned nothing");
-  if (route.tier === "A" && "kind" in outcome) return replyToRefusal(outcome as Refusal);
-  const result = outcome as HandlerResult;
-  if (isHandlerError(result)) {
-    if (!route.errors.has(result.error)) return fault(`undeclared error "${result.error}"`);
-    return replyToRefusal(namedError(result.error, result.message, result.details));
-  }
-  const { status = 200, body, headers } = result;
-  if (!isStatus(status)) return fault(`unknown status ${status}`);
-  if (body === undefined && result.status === undefined) return fault("no body, error or status");
-  if (headers !== undefined && !areFields(headers)) return fault("malformed response headers");
-  if (isSuccess(status) && status !== 204) {
-    const violations = route.output?.check(body);
-    if (violations !== undefined) {
-      const found = violations.map(({ path, message }) => `${path} ${message}`).join("; ");
-      return fault(`the output does not satisfy the output schema: ${found}`);
-    }
-  }
-  return successReply(status, body, headers);
-}
-
-function successReply(
-  status: Status,
-  body: unknown,
-  headers: Readonly<Record<string, string>> | undefined,
-): Reply {
-  if (headers === undefined) {
-    return { status, body, contentType: AGTP_JSON, headers, refusal: undefined };
-  }
-  const fields = Object.entries(headers);
-  const contentType = fields.find(([name]) => name.toLowerCase() === "content-type")?.[1];
-  const others = fields.filter(([name]) => !PROTOCOL_FIELDS.has(name.toLowerCase()));
-  return {
-    status,
-    body,
-    contentType: contentType ?? AGTP_JSON,
-    headers: Object.fromEntries(others),
-    refusal: undefined,
-  };
-}
-
-/** Fields that only the server writes; a handler's are dropped. */
-const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
-  "content-type",
-  "content-length",
-  "transfer-encoding",
-  "server-id",
-  "response-id",
-  "request-id",
-  "task-id",
-  "agent-id",
-  "agtp-api-version",
-  "agtp-catalog-warning",
-  "agtp-endpoint-warning",
-  "attribution-record",
-  "audit-id",
-  "contract-synthesized",
-]);
-
-function areFields(headers: Readonly<Record<string, string>>): boolean {
-  return Object.entries(headers).every(
-    ([name, value]) => isFieldName(name) && typeof value === "string" && isFieldValue(value),
-  );
+  const judged = judge(route, outcome);
+  return typeof judged === "string" ? faultReply(exchange, services, judged) : judged;
 }
 
 /** Logs a fault and answers 500 with its id. */

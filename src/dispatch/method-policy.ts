@@ -4,9 +4,10 @@
  * AGTP-API §9
  */
 import type { Catalog } from "../catalog/catalog.ts";
-import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
+import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { MethodPolicyConfig, Redirect } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
+import { compileRedirects, type RedirectTarget, redirectTarget } from "./redirects.ts";
 
 export interface MethodPolicy {
   /** Where a wire method goes before anything else looks at it. */
@@ -16,10 +17,7 @@ export interface MethodPolicy {
   /** §9.2 allow and disallow; floor methods are always allowed unless disallowed by name. */
   isAllowed(method: string): boolean;
   /** The first redirect that applies, with its target path filled in. */
-  redirect(
-    method: string,
-    path: string,
-  ): { readonly method: string; readonly path: string } | undefined;
+  redirect(method: string, path: string): RedirectTarget | undefined;
   /** Every method-to-method redirect that applies on a path, for the 405 body.   §11 */
   redirectsFor(path: string): Readonly<Record<string, string>>;
   /** Every name a 459 may suggest. */
@@ -71,7 +69,13 @@ export function compileMethodPolicy(input: PolicyInput): {
     });
   const allow = config.allow === "*" ? "*" : keepKnown(config.allow, "allow");
   const disallow = keepKnown(config.disallow, "disallow");
-  const redirects = compileRedirects(input, isKnown, problems);
+  const { redirects, problems: redirectProblems } = compileRedirects(config.redirects, {
+    names: input.names,
+    file: input.file,
+    isKnown,
+    skip: (key, method) => skipped(input.file, key, method, catalog),
+  });
+  problems.push(...redirectProblems);
   const aliases = compileAliases(input, custom, problems);
 
   return {
@@ -124,61 +128,9 @@ function createPolicy(from: Compiled): MethodPolicy {
   };
 }
 
-/** Where a redirect sends this path, or undefined when it does not apply to it. */
-function redirectTarget(
-  redirect: Redirect,
-  path: string,
-): { readonly method: string; readonly path: string } | undefined {
-  const { fromPath, toPath = path, toMethod } = redirect;
-  if (fromPath === undefined || fromPath === path) return { method: toMethod, path: toPath };
-  const values = matchSegments(fromPath, path);
-  if (values === undefined) return undefined;
-  const filled = toPath.replace(/\{(\w+)\}/g, (whole, name: string) => values.get(name) ?? whole);
-  return { method: toMethod, path: filled };
-}
-
-function matchSegments(template: string, path: string): ReadonlyMap<string, string> | undefined {
-  if (!template.includes("{")) return undefined;
-  const expected = template.split("/");
-  const actual = path.split("/");
-  if (expected.length !== actual.length) return undefined;
-  const values = new Map<string, string>();
-  for (const [index, segment] of expected.entries()) {
-    const value = actual[index] ?? "";
-    if (segment.startsWith("{") && value !== "") values.set(segment.slice(1, -1), value);
-    else if (segment !== value) return undefined;
-  }
-  return values;
-}
-
 function legacySet(legacy: MethodPolicyConfig["legacy"], catalog: Catalog): ReadonlySet<string> {
   if (legacy === "NONE") return new Set();
   return new Set(legacy === "*" ? catalog.legacy.keys() : legacy);
-}
-
-/** Redirects with a path come before those without, so that the more specific one wins. */
-function compileRedirects(
-  { config, names, file, catalog }: PolicyInput,
-  isKnown: (method: string) => boolean,
-  problems: Problem[],
-): readonly Redirect[] {
-  const kept = config.redirects.filter((redirect, index) => {
-    const key = `policies.methods.redirects[${index}]`;
-    for (const method of [redirect.fromMethod, redirect.toMethod]) {
-      if (isKnown(method)) continue;
-      problems.push(skipped(file, key, method, catalog));
-      return false;
-    }
-    const pathFaults = [redirect.fromPath, redirect.toPath].flatMap((path) => {
-      const fault = path === undefined ? undefined : checkTemplate(path, names);
-      return fault === undefined ? [] : [{ file, key, message: fault.message }];
-    });
-    problems.push(...pathFaults);
-    return pathFaults.length === 0;
-  });
-  return kept.toSorted(
-    (a, b) => Number(b.fromPath !== undefined) - Number(a.fromPath !== undefined),
-  );
 }
 
 /** Aliases are single-hop: chains, cycles and unknown targets stop the start.   §9.2 */

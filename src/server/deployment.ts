@@ -3,10 +3,12 @@
  * is served. All problems are collected; which of them stop the start is decided here.
  * AGTP-API "Validation Timing"
  */
+import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/catalog-file.ts";
 import { type MethodNames, methodNames } from "../catalog/path-grammar.ts";
+import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
 import type { Config, LimitsConfig } from "../config/config.ts";
 import { createRegistry } from "../contract/endpoint-registry.ts";
 import { type LoadedEndpoint, loadEndpoints } from "../contract/load-endpoints.ts";
@@ -104,7 +106,9 @@ export async function loadDeployment(
 }
 
 function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undefined {
-  const loaded = loadCatalog(config.catalog.file, relative(config.directory, config.catalog.file));
+  // The configuration let a missing file pass only where the operator named none.
+  const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
+  const loaded = loadCatalog(path, relative(config.directory, path));
   problems.push(...loaded.problems);
   const { catalog } = loaded;
   if (catalog === undefined || loaded.problems.some(isError)) return undefined;

@@ -1,5 +1,5 @@
 /** A daemon on a free port, and a client that writes and reads bytes as they are. */
-import { connect, type TLSSocket } from "node:tls";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { formatProblem } from "../../src/problem.ts";
 import { type Daemon, startDaemon } from "../../src/server/daemon.ts";
@@ -14,7 +14,7 @@ export interface TestDaemon {
   readonly directory: string;
   /** Log lines so far, parsed. */
   readonly log: readonly Readonly<Record<string, unknown>>[];
-  connect(): Promise<RawClient>;
+  connect(options?: ConnectionOptions): Promise<RawClient>;
   close(): Promise<void>;
 }
 
@@ -45,8 +45,8 @@ export async function createDaemon({ configPath, directory }: TestDeployment): P
     daemon,
     directory,
     log,
-    async connect() {
-      const client = await connectRaw(daemon);
+    async connect(options) {
+      const client = await connectRaw(daemon, options);
       clients.add(client);
       return client;
     },
@@ -74,6 +74,11 @@ export class RawClient {
       this.#isClosed = true;
       this.#wake();
     });
+  }
+
+  /** For what only some tests do: pause, reset, look at the session. */
+  get socket(): TLSSocket {
+    return this.#socket;
   }
 
   write(bytes: Buffer | string): void {
@@ -119,10 +124,10 @@ export class RawClient {
   }
 }
 
-function connectRaw({ port }: Daemon): Promise<RawClient> {
+function connectRaw({ port }: Daemon, options?: ConnectionOptions): Promise<RawClient> {
   return new Promise((resolve, reject) => {
     // The daemon's certificate is made for the test; whom it proves is not what is tested.
-    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
+    const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options });
     socket.once("error", reject);
     socket.once("secureConnect", () => {
       socket.off("error", reject);

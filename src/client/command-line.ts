@@ -1,0 +1,89 @@
+/**
+ * The command line of `agtp`: what may be written, and what it means before anything is read or
+ * asked. Answers with options, or with the exit code when there is nothing left to do.
+ */
+
+import { Command, CommanderError } from "commander";
+import { VERSION } from "../version.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The options as written. */
+export interface CommandLine {
+  readonly kind: "command-line";
+  readonly uri: string;
+  readonly method?: string;
+  readonly path?: string;
+  readonly data?: string;
+  readonly header: readonly string[];
+  readonly agentId?: string;
+  readonly ownerId?: string;
+  readonly scope?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly ca?: string;
+  readonly insecure?: boolean;
+  readonly include?: boolean;
+  readonly json?: boolean;
+  readonly envelope?: boolean;
+}
+
+/** Nothing to ask: help was wanted, or the command line is wrong. */
+export interface CommandLineEnd {
+  readonly kind: "end";
+  readonly exitCode: 0 | 2;
+}
+
+const EXAMPLES = `
+Examples:
+  agtp agtp://localhost                          the server's manifest
+  agtp agtp://localhost DISCOVER /methods        its methods
+  agtp agtp://localhost QUERY /orders/7 --agent-id 4f…
+  agtp agtp://localhost/orders/7 CANCEL -d '{"reason":"late"}'
+
+Exit codes: 0 for 200, 202, 204, 261 and 263; 1 for any other status; 2 when there was no response.`;
+
+/** Reads the arguments behind the program's name. */
+export function parseCommandLine(
+  args: readonly string[],
+  { out, err }: Terminal,
+): CommandLine | CommandLineEnd {
+  const command = new Command("agtp")
+    .description("Sends one AGTP request and prints the response.")
+    .version(VERSION)
+    .argument("<uri>", "agtp://HOST[:PORT][/PATH], agtp://HOST/agents/NAME or agtp://AGENT_ID@HOST")
+    .argument("[method]", "default DISCOVER; DESCRIBE for a URI that names an agent")
+    .argument("[path]", 'default: the URI\'s, else "/"; may have a query')
+    .option("-d, --data <json>", "parameters: JSON, @FILE, or - for standard input")
+    .option("-H, --header <field>", "'Name: value'; may be repeated", append, [])
+    .option("--agent-id <id>", "Agent-ID: who asks")
+    .option("--owner-id <id>", "Owner-ID: for whom")
+    .option("--scope <scopes>", "Authority-Scope: a:b,c:d")
+    .option("--cert <file>", "certificate of the agent, PEM")
+    .option("--key <file>", "its key, PEM")
+    .option("--ca <file>", "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem")
+    .option("--insecure", "trust any certificate")
+    .option("-i, --include", "print the status line and header fields too")
+    .option("--json", "print {status, headers, body}")
+    .option("--envelope", "send the parameters in the AGTP envelope")
+    .addHelpText("after", EXAMPLES)
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+  try {
+    command.parse(args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
+  }
+  const [uri = "", method, path] = command.args;
+  return {
+    ...{ kind: "command-line", uri },
+    ...(method === undefined ? {} : { method }),
+    ...(path === undefined ? {} : { path }),
+    ...command.opts<Omit<CommandLine, "kind" | "uri">>(),
+  };
+}
+
+function append(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
+}

@@ -1,0 +1,73 @@
+/**
+ * Opens the TLS socket of a connection, and says in AGTP's terms why that failed.
+ * AGTP "Transport": TLS 1.3, SNI with the authority's name, ALPN `agtp` where the peer has one.
+ */
+
+import { isIP } from "node:net";
+import { connect, type TLSSocket } from "node:tls";
+import { AgtpClientError } from "./client-error.ts";
+
+/** Where a client connects to, and whom it trusts there. */
+export interface Peer {
+  readonly host: string;
+  readonly port: number;
+  /** PEM; instead of the authorities that Node trusts. */
+  readonly ca?: string | Buffer | undefined;
+  /** PEM; the client's own certificate and key, both or neither. */
+  readonly cert?: string | Buffer | undefined;
+  readonly key?: string | Buffer | undefined;
+  /** False trusts anybody; default true. */
+  readonly rejectUnauthorized?: boolean | undefined;
+}
+
+/** Starts connecting; "secureConnect" or "close" follows. Throws for unusable PEM texts. */
+export function openSocket(peer: Peer): TLSSocket {
+  const { host, port, ca, cert, key, rejectUnauthorized = true } = peer;
+  try {
+    const socket = connect({
+      host,
+      port,
+      ca,
+      cert,
+      key,
+      rejectUnauthorized,
+      // An address is no server name; the certificate is then checked against the host.
+      servername: isIP(host) === 0 ? host : "",
+      minVersion: "TLSv1.3",
+      ALPNProtocols: ["agtp"],
+    });
+    return socket.setNoDelay(true);
+  } catch (error) {
+    throw new AgtpClientError(
+      "ERR_AGTP_TLS",
+      `unusable certificate or key: ${reason(error)}`,
+      error,
+    );
+  }
+}
+
+/** Why no connection came about, or why one ended. */
+export function connectionError(peer: Peer, error: unknown): AgtpClientError {
+  const at = peer.host.includes(":") ? `[${peer.host}]:${peer.port}` : `${peer.host}:${peer.port}`;
+  if (error === undefined) {
+    return new AgtpClientError("ERR_AGTP_CONNECT", `${at} closed before the TLS handshake`);
+  }
+  const code = isTlsFault(error) ? "ERR_AGTP_TLS" : "ERR_AGTP_CONNECT";
+  const what = code === "ERR_AGTP_TLS" ? "no trusted TLS connection to" : "no connection to";
+  return new AgtpClientError(code, `${what} ${at}: ${reason(error)}`, error);
+}
+
+/** Errors of the operating system are called ECONNREFUSED or EAI_AGAIN; those of TLS are not. */
+export function isTlsFault(error: unknown): boolean {
+  if (error instanceof AgtpClientError) return false;
+  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  return code !== "" && !/^E(?:AI_)?[A-Z]+$/.test(code);
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  // Several addresses were tried: each has its own error, and the whole has no message.
+  const first: unknown = error instanceof AggregateError ? error.errors[0] : undefined;
+  const message = error.message || (first instanceof Error ? first.message : "");
+  return message || ("code" in error ? String(error.code) : error.name);
+}

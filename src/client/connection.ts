@@ -1,0 +1,177 @@
+/**
+ * One connection of a client: requests out, responses matched to them in order. Never half-closes.
+ * What was sent and not answered when it ends is handed back, because only the client as a whole
+ * knows whether it may be sent again.   AGTP "Connection Lifetime"
+ */
+
+import type { TLSSocket } from "node:tls";
+import { isWireFault } from "../wire/message.ts";
+import {
+  type ReceivedResponse,
+  type ResponseLimits,
+  ResponseParser,
+} from "../wire/response-parser.ts";
+import { AgtpClientError } from "./client-error.ts";
+import { connectionError, isTlsFault, openSocket, type Peer } from "./connect.ts";
+import type { Exchange } from "./exchange.ts";
+
+/** How a connection is made and watched. */
+export interface ConnectionOptions {
+  readonly peer: Peer;
+  readonly limits: ResponseLimits;
+  readonly connectTimeoutMs: number;
+  readonly idleTimeoutMs: number;
+  /** It has room for more, or has become usable. */
+  onProgress(connection: ClientConnection): void;
+  /** It is over; `lost` were sent and had no octet of an answer. */
+  onClosed(connection: ClientConnection, lost: readonly Exchange[], error: unknown): void;
+}
+
+/** A peer that closes after each response does so at once; one that waited this long does not. */
+const PERSISTENCE_MS = 100;
+
+export class ClientConnection {
+  readonly #options: ConnectionOptions;
+  readonly #socket: TLSSocket;
+  readonly #parser: ResponseParser;
+  readonly #connectTimer: NodeJS.Timeout;
+  readonly #pending: Exchange[] = [];
+  #idleTimer: NodeJS.Timeout | undefined;
+  #isSecure = false;
+  #isClosing = false;
+  #error: unknown;
+  #answered = 0;
+  #idleSince = 0;
+
+  /** Throws when the peer's PEM texts are unusable. */
+  constructor(options: ConnectionOptions) {
+    this.#options = options;
+    this.#parser = new ResponseParser(options.limits);
+    this.#socket = openSocket(options.peer);
+    this.#connectTimer = setTimeout(() => this.#connectTimedOut(), options.connectTimeoutMs);
+    this.#socket.on("secureConnect", () => this.#secured());
+    this.#socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+    this.#socket.on("end", () => {
+      this.#isClosing = true;
+    });
+    this.#socket.on("error", (error) => {
+      this.#error ??= error;
+    });
+    this.#socket.on("close", () => this.#closed());
+  }
+
+  /** Requests sent, or about to be, and not answered. */
+  get pendingCount(): number {
+    return this.#pending.length;
+  }
+
+  /** Whether another request may be given to it. */
+  get isUsable(): boolean {
+    return !this.#isClosing;
+  }
+
+  /** Whether the peer has shown that it does not close after each response. */
+  get isProvenPersistent(): boolean {
+    if (this.#answered > 1) return true;
+    const waited = performance.now() - this.#idleSince;
+    return this.#answered === 1 && this.#pending.length === 0 && waited >= PERSISTENCE_MS;
+  }
+
+  /** Writes a request, now or when the connection is secure. */
+  send(exchange: Exchange): void {
+    clearTimeout(this.#idleTimer);
+    this.#pending.push(exchange);
+    if (this.#isSecure) this.#socket.write(exchange.bytes);
+  }
+
+  /** Lets what is pending be answered, and takes nothing more. */
+  close(): void {
+    this.#isClosing = true;
+    clearTimeout(this.#idleTimer);
+    if (this.#pending.length === 0) this.#socket.destroySoon();
+  }
+
+  /** A pending request was given up: the answers behind it may still come, others need not wait. */
+  abandon(exchange: Exchange): void {
+    if (!this.#pending.includes(exchange)) return;
+    this.#isClosing = true;
+    if (this.#pending.every((pending) => pending.isSettled)) this.#socket.destroy();
+  }
+
+  #secured(): void {
+    clearTimeout(this.#connectTimer);
+    this.#isSecure = true;
+    for (const exchange of this.#pending) this.#socket.write(exchange.bytes);
+    this.#options.onProgress(this);
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#parser.push(chunk);
+    for (let read = this.#parser.next(); read !== undefined; read = this.#parser.next()) {
+      if (isWireFault(read)) {
+        this.#misbehaved(`${read.code}: ${read.message}`);
+        return;
+      }
+      if (!this.#answer(read)) return;
+    }
+    if (this.#pending.length === 0) this.#becomeIdle();
+    this.#options.onProgress(this);
+  }
+
+  #answer(response: ReceivedResponse): boolean {
+    const exchange = this.#pending.shift();
+    if (exchange === undefined) {
+      this.#misbehaved("a response that nobody asked for");
+      return false;
+    }
+    this.#answered += 1;
+    exchange.complete(response);
+    return true;
+  }
+
+  #becomeIdle(): void {
+    if (this.#isClosing) {
+      this.#socket.destroySoon();
+      return;
+    }
+    this.#idleSince = performance.now();
+    this.#idleTimer = setTimeout(() => this.close(), this.#options.idleTimeoutMs).unref();
+  }
+
+  #misbehaved(what: string): void {
+    const error = new AgtpClientError("ERR_AGTP_RESPONSE", `the peer sent ${what}`);
+    this.#isClosing = true;
+    this.#error ??= error;
+    this.#pending.shift()?.fail(error);
+    this.#socket.destroy();
+  }
+
+  #connectTimedOut(): void {
+    const { peer, connectTimeoutMs } = this.#options;
+    this.#error = new AgtpClientError(
+      "ERR_AGTP_TIMEOUT",
+      `no TLS connection to ${peer.host}:${peer.port} within ${connectTimeoutMs} ms`,
+    );
+    this.#socket.destroy();
+  }
+
+  #closed(): void {
+    this.#isClosing = true;
+    clearTimeout(this.#connectTimer);
+    clearTimeout(this.#idleTimer);
+    const pending = this.#pending.splice(0);
+    if (!this.#isSecure || isTlsFault(this.#error)) {
+      const error = this.#connectError();
+      for (const exchange of pending.splice(0)) exchange.fail(error);
+    } else if (this.#parser.end() !== undefined) {
+      const message = "the connection closed in the middle of a response";
+      pending.shift()?.fail(new AgtpClientError("ERR_AGTP_CLOSED", message, this.#error));
+    }
+    this.#options.onClosed(this, pending, this.#error);
+  }
+
+  #connectError(): AgtpClientError {
+    if (this.#error instanceof AgtpClientError) return this.#error;
+    return connectionError(this.#options.peer, this.#error);
+  }
+}

@@ -1,0 +1,73 @@
+/**
+ * One request on its way to its response: settled once, by a response, a fault, its deadline or its
+ * caller. Whoever carries it asks `isSettled` before doing more for it.
+ */
+
+import type { ReceivedResponse } from "../wire/response-parser.ts";
+import { AgtpClientError } from "./client-error.ts";
+
+/** When to give up. */
+export interface Deadline {
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Owns a timer and a listener on the signal, which end with it. */
+export class Exchange {
+  readonly bytes: Uint8Array;
+  /** Whether it may be sent again when nobody knows if it was received. */
+  readonly isRepeatable: boolean;
+  wasRepeated = false;
+  readonly response: Promise<ReceivedResponse>;
+  readonly #timer: NodeJS.Timeout;
+  readonly #signal: AbortSignal | undefined;
+  readonly #abort: () => void;
+  #resolve!: (response: ReceivedResponse) => void;
+  #reject!: (error: AgtpClientError) => void;
+  #isSettled = false;
+
+  /** `onAbandoned` is called when the deadline or the caller gives it up. */
+  constructor(
+    request: { readonly bytes: Uint8Array; readonly isRepeatable: boolean },
+    { timeoutMs, signal }: Deadline,
+    onAbandoned: (exchange: Exchange) => void,
+  ) {
+    this.bytes = request.bytes;
+    this.isRepeatable = request.isRepeatable;
+    this.response = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+    const abandon = (error: AgtpClientError): void => {
+      this.fail(error);
+      onAbandoned(this);
+    };
+    this.#abort = () =>
+      abandon(new AgtpClientError("ERR_AGTP_ABORTED", "the caller aborted it", signal?.reason));
+    this.#timer = setTimeout(() => {
+      abandon(new AgtpClientError("ERR_AGTP_TIMEOUT", `no response within ${timeoutMs} ms`));
+    }, timeoutMs);
+    this.#signal = signal;
+    signal?.addEventListener("abort", this.#abort, { once: true });
+  }
+
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  complete(response: ReceivedResponse): void {
+    if (this.#settle()) this.#resolve(response);
+  }
+
+  fail(error: AgtpClientError): void {
+    if (this.#settle()) this.#reject(error);
+  }
+
+  #settle(): boolean {
+    if (this.#isSettled) return false;
+    this.#isSettled = true;
+    clearTimeout(this.#timer);
+    this.#signal?.removeEventListener("abort", this.#abort);
+    return true;
+  }
+}

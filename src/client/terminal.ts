@@ -1,0 +1,37 @@
+/**
+ * What a program of the command line is given of the world, so that a test can be the world: where
+ * it writes, what it reads, and where it stands.
+ */
+
+/** One output stream. */
+export interface Output {
+  write(text: string): void;
+  /** A person reads it, so control characters are defused. */
+  readonly isTerminal: boolean;
+  readonly hasColour: boolean;
+}
+
+export interface Terminal {
+  /** Results. */
+  readonly out: Output;
+  /** Messages for people. */
+  readonly err: Output;
+  /** Relative paths start here. */
+  readonly directory: string;
+  /** All of standard input, or ERR_AGTP_REQUEST when that is absurdly much. */
+  readInput(): Promise<string>;
+}
+
+/** C0 but HTAB and LF, DEL, C1, and what changes the direction of text: a peer could forge output. */
+const CONTROLS = /[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+/** Text of a peer, made safe to be shown. */
+export function defuse(text: string): string {
+  return text.replace(CONTROLS, "\ufffd");
+}
+
+/** The same on one line of bearable length. */
+export function defuseLine(text: string): string {
+  const line = defuse(text.replace(/\s+/g, " ").trim());
+  return line.length > 500 ? `${line.slice(0, 500)}…` : line;
+}

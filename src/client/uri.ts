@@ -1,0 +1,70 @@
+/**
+ * The URI forms of AGTP. A URI says which server to ask, and may say which agent or path is meant;
+ * what to ask is the caller's.   AGTP "URI Scheme"
+ */
+
+import { AgtpClientError } from "./client-error.ts";
+
+/** What a URI names: a server (Forms 2 and 2a), an agent by id (1a) or by name (3 and 4). */
+export interface AgtpUri {
+  readonly host: string;
+  readonly port: number;
+  /** Form 1a: the canonical Agent-ID; the host is only where to ask. */
+  readonly agentId?: string;
+  /** Forms 3 and 4: the name under `/agents/`. */
+  readonly agentName?: string;
+  /** As written, raw; undefined when the URI ends after host and port or with "/". */
+  readonly path?: string;
+  /** As written, without the "?". */
+  readonly query?: string;
+}
+
+/** The port of a URI that names none.   AGTP "IANA Considerations" */
+export const DEFAULT_PORT = 4480;
+
+const URI =
+  /^agtp:\/\/(?:([^@/?#]*)@)?(\[[^\]/?#@]*\]|[^:/?#@[\]]*)(?::([^/?#@]*))?([^?#]*)(?:\?([^#]*))?$/i;
+const AGENT_ID = /^[0-9a-f]{64}$/;
+const HOST_NAME = /^[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_.])?$/i;
+const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/i;
+const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
+
+/** Reads a URI, or throws ERR_AGTP_URI with what is wrong about it. */
+export function parseUri(text: string): AgtpUri {
+  if (!/^agtp:\/\//i.test(text)) throw invalid(text, 'expected it to begin with "agtp://"');
+  if (text.includes("#")) throw invalid(text, "a fragment may not be sent");
+  const [, userinfo, authority = "", portText, path = "", query] = URI.exec(text) ?? [];
+  if (AGENT_ID.test(authority) && userinfo === undefined) {
+    throw invalid(text, "it names an agent but no server: a host is needed, agtp://AGENT_ID@HOST");
+  }
+  if (userinfo !== undefined && !AGENT_ID.test(userinfo)) {
+    throw invalid(text, "expected 64 lower-case hexadecimal digits before the @");
+  }
+  const agentName = AGENT_PATH.exec(path)?.[1];
+  return {
+    host: readHost(text, authority),
+    port: readPort(text, portText),
+    ...(userinfo === undefined ? {} : { agentId: userinfo }),
+    ...(agentName === undefined ? {} : { agentName }),
+    ...(path === "" || path === "/" ? {} : { path }),
+    ...(query === undefined ? {} : { query }),
+  };
+}
+
+function readHost(text: string, authority: string): string {
+  if (IPV6.test(authority)) return authority.slice(1, -1);
+  if (HOST_NAME.test(authority)) return authority;
+  throw invalid(text, "expected a host name or address");
+}
+
+function readPort(text: string, written: string | undefined): number {
+  if (written === undefined) return DEFAULT_PORT;
+  const port = Number(written);
+  if (/^[0-9]{1,5}$/.test(written) && port > 0 && port < 65_536) return port;
+  throw invalid(text, "expected a port from 1 to 65535");
+}
+
+function invalid(text: string, reason: string): AgtpClientError {
+  const shown = JSON.stringify(text.length > 100 ? `${text.slice(0, 100)}…` : text);
+  return new AgtpClientError("ERR_AGTP_URI", `${shown} is not a usable AGTP URI: ${reason}`);
+}

@@ -1,0 +1,87 @@
+/**
+ * What a handler returned, judged: a body the output schema accepts, an error the endpoint declares,
+ * or a fault. The operator's handlers may neither refuse for the protocol nor write its header
+ * fields.   AGTP-API §6.4 "errors", §13.3
+ */
+import { type HandlerResult, isHandlerError } from "../handlers/handler.ts";
+import { isFieldName, isFieldValue } from "../wire/header-fields.ts";
+import { isStatus, isSuccess, type Status } from "../wire/status.ts";
+import { namedError, type Refusal } from "./refusal.ts";
+import { AGTP_JSON, type Reply, replyToRefusal } from "./reply.ts";
+import type { Route } from "./route.ts";
+
+/** What a route's handler may return. */
+export type Outcome = HandlerResult | Refusal;
+
+/** The reply an outcome stands for, or what is wrong with it. */
+export function judge(route: Route, outcome: Outcome): Reply | string {
+  if (typeof outcome !== "object" || outcome === null) return "the handler returned nothing";
+  if (route.tier === "A" && "kind" in outcome) return replyToRefusal(outcome as Refusal);
+  const result = outcome as HandlerResult;
+  if (isHandlerError(result)) {
+    if (!route.errors.has(result.error)) return `undeclared error "${result.error}"`;
+    return replyToRefusal(namedError(result.error, result.message, result.details));
+  }
+  const { status = 200, body, headers } = result;
+  if (!isStatus(status)) return `unknown status ${status}`;
+  if (body === undefined && result.status === undefined) return "no body, error or status";
+  if (headers !== undefined && !areFields(headers)) return "malformed response headers";
+  if (isSuccess(status) && status !== 204) {
+    const violations = route.output?.check(body);
+    if (violations !== undefined) {
+      const found = violations.map(({ path, message }) => `${path} ${message}`).join("; ");
+      return `the output does not satisfy the output schema: ${found}`;
+    }
+  }
+  const reserved = route.tier === "A" ? FRAMING_FIELDS : PROTOCOL_FIELDS;
+  return successReply(status, body, headers, reserved);
+}
+
+function successReply(
+  status: Status,
+  body: unknown,
+  headers: Readonly<Record<string, string>> | undefined,
+  reserved: ReadonlySet<string>,
+): Reply {
+  if (headers === undefined) {
+    return { status, body, contentType: AGTP_JSON, headers, refusal: undefined };
+  }
+  const fields = Object.entries(headers);
+  const contentType = fields.find(([name]) => name.toLowerCase() === "content-type")?.[1];
+  const others = fields.filter(([name]) => !reserved.has(name.toLowerCase()));
+  return {
+    status,
+    body,
+    contentType: contentType ?? AGTP_JSON,
+    headers: Object.fromEntries(others),
+    refusal: undefined,
+  };
+}
+
+const FRAMING_FIELDS: ReadonlySet<string> = new Set([
+  "content-type",
+  "content-length",
+  "transfer-encoding",
+]);
+
+/** Fields that only the protocol writes; an operator's are dropped. */
+const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
+  ...FRAMING_FIELDS,
+  "server-id",
+  "response-id",
+  "request-id",
+  "task-id",
+  "agent-id",
+  "agtp-api-version",
+  "agtp-catalog-warning",
+  "agtp-endpoint-warning",
+  "attribution-record",
+  "audit-id",
+  "contract-synthesized",
+]);
+
+function areFields(headers: Readonly<Record<string, string>>): boolean {
+  return Object.entries(headers).every(
+    ([name, value]) => isFieldName(name) && typeof value === "string" && isFieldValue(value),
+  );
+}
