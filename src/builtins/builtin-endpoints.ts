@@ -3,6 +3,7 @@
  * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
  */
 import type { JsonSchema } from "../contract/endpoint.ts";
+import type { SchemaCompiler } from "../contract/schema.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
 import { agentsBuiltin } from "./agents.ts";
@@ -13,6 +14,7 @@ import { genesisBuiltin } from "./genesis.ts";
 import type { Inventory } from "./inventory.ts";
 import { withTarget } from "./legacy-target.ts";
 import { methodsBuiltin } from "./methods.ts";
+import { holdToContract } from "./override.ts";
 import { patternsBuiltin } from "./patterns.ts";
 import { type RootOptions, rootHandler } from "./root.ts";
 import { toolsBuiltin } from "./tools.ts";
@@ -22,11 +24,12 @@ export interface BuiltinOptions {
   readonly manifestFor: RootOptions["manifestFor"];
   /** Handlers of `policies.builtins`, by reserved name. */
   readonly overrides: ReadonlyMap<string, RouteHandler>;
+  readonly compiler: SchemaCompiler;
 }
 
 /** DISCOVER "/" and every reserved path. */
 export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndpoint[] {
-  const { inventory, overrides } = options;
+  const { inventory } = options;
   const builtins = [
     methodsBuiltin(inventory),
     agentsBuiltin(inventory),
@@ -36,9 +39,7 @@ export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndp
     patternsBuiltin(inventory),
     contractsBuiltin(),
   ];
-  const handlers = new Map(
-    builtins.map(({ name, handler }) => [name, overrides.get(name) ?? handler]),
-  );
+  const handlers = new Map(builtins.map((builtin) => [builtin.name, handlerOf(builtin, options)]));
   const root: ProtocolEndpoint = {
     ...DISCOVERY,
     path: "/",
@@ -48,6 +49,18 @@ export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndp
     handler: rootHandler({ handlers, manifestFor: options.manifestFor }),
   };
   return [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))];
+}
+
+function handlerOf(
+  { name, handler, outputSchema }: Builtin,
+  { overrides, compiler }: BuiltinOptions,
+): RouteHandler {
+  const override = overrides.get(name);
+  if (override === undefined) return handler;
+  const place = { file: `DISCOVER /${name}`, key: "output_schema" };
+  const { compiled, problems } = compiler.compile(outputSchema, place);
+  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+  return holdToContract(override, compiled);
 }
 
 const DISCOVERY = {

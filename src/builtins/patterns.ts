@@ -19,7 +19,7 @@ function patternEntry(recipe: Recipe): readonly Record<string, unknown>[] {
   if (pattern === undefined) return [];
   const path =
     pattern.pathExact === undefined
-      ? { path_regex: pattern.pathRegex?.source ?? "^/" }
+      ? { path_regex: textOf(pattern.pathRegex) }
       : { path_exact: pattern.pathExact };
   return [
     {
@@ -32,4 +32,10 @@ function patternEntry(recipe: Recipe): readonly Record<string, unknown>[] {
       ...(pattern.hasParameters.length === 0 ? {} : { has_parameters: pattern.hasParameters }),
     },
   ];
+}
+
+/** As the recipe's author wrote it: JavaScript escapes slashes that need no escape elsewhere. */
+function textOf(pattern: RegExp | undefined): string {
+  if (pattern === undefined) return "^/";
+  return pattern.source.replace(/\\(.)/gs, (pair, next: string) => (next === "/" ? next : pair));
 }

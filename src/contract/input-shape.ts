@@ -87,7 +87,7 @@ function typesOf(value: unknown): readonly SchemaType[] {
   }
 }
 
-/** What a local reference leads to; anchors are looked up where definitions are. */
+/** What a local reference leads to; anchors are in `$defs` only. */
 function resolve(reference: string, root: JsonSchema): unknown {
   const fragment = reference.slice(1);
   if (fragment !== "" && !fragment.startsWith("/")) {

@@ -34,6 +34,9 @@ export interface LoadedEndpoints {
   readonly problems: readonly Problem[];
 }
 
+/** Keywords that may declare members elsewhere than in `properties`. */
+const COMBINING = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
+
 /** Loads the endpoints directory. It may be absent where nobody configured another one. */
 export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
   const { files, problems: unreadable } = readTomlFiles({
@@ -76,7 +79,9 @@ function compileEndpoint(
 function closeSchema(schema: JsonSchema): JsonSchema {
   const { additionalProperties, ...rest } = schema;
   const kept = additionalProperties === true ? rest : schema;
-  return { ...kept, unevaluatedProperties: false };
+  const isPlain = COMBINING.every((keyword) => !Object.hasOwn(schema, keyword));
+  if (!isPlain) return { ...kept, unevaluatedProperties: false };
+  return { additionalProperties: false, ...kept };
 }
 
 function dropConflicts(

@@ -26,6 +26,7 @@ export class CallContext implements Call {
   readonly #services: CallServices;
   #headers: Readonly<Record<string, string>> | undefined;
   #log: CallLog | undefined;
+  #dispatch: Call["dispatch"] | undefined;
 
   constructor(exchange: Exchange, services: CallServices) {
     this.input = exchange.input;
@@ -96,9 +97,10 @@ export class CallContext implements Call {
     return this.#log;
   }
 
-  readonly dispatch = (
-    method: string,
-    path: string,
-    input: Readonly<Record<string, unknown>> = {},
-  ): Promise<DispatchResult> => this.#services.dispatch(this.#exchange, method, path, input);
+  /** Bound, so that a handler may take it out of the call. */
+  get dispatch(): Call["dispatch"] {
+    this.#dispatch ??= (method, path, input = {}) =>
+      this.#services.dispatch(this.#exchange, method, path, input);
+    return this.#dispatch;
+  }
 }

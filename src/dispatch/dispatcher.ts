@@ -65,11 +65,13 @@ export interface Dispatcher {
 export function createDispatcher(parts: DispatcherParts): Dispatcher {
   const { catalog, names, policies, methodPolicy, registry, directory, observer } = parts;
   const standing = standingGate(directory, policies.identity);
+  const alias = aliasGate(methodPolicy);
+  const method = methodGate(catalog, methodPolicy);
   const admission: readonly Gate[] = [
-    aliasGate(methodPolicy), //                                                   01
-    methodGate(catalog, methodPolicy), //                                         02  459
+    alias, //                                                                     01
+    method, //                                                                    02  459
     pathGate(names), //                                                           03  460
-    policyGate(methodPolicy, registry), //                                        04  405
+    policyGate(methodPolicy, registry, catalog), //                               04  405
     presentationGate(), //                                                        08  404
     endpointGate(registry, policies.anonymousDiscovery, negotiationGate(methodPolicy, registry)),
     inputGate(), //                                                               06  422
@@ -93,6 +95,12 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     return invoke(exchange, route, services, finish);
   };
 
+  /** Every response about a deprecated method says so, even one to a stranger.   AGTP-API §13.1 */
+  const resolveWarning = (exchange: Exchange): void => {
+    alias(exchange);
+    method(exchange);
+  };
+
   const finish = (exchange: Exchange, reply: Reply): Response => {
     let sent = reply;
     let response: Response;
@@ -111,8 +119,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     observer.start(exchange);
     try {
       const refusal = standing(exchange); //                                      00  401 410 503
-      if (refusal !== undefined) return finishThis(replyToRefusal(refusal));
-      return admit(exchange, finishThis);
+      if (refusal === undefined) return admit(exchange, finishThis);
+      resolveWarning(exchange);
+      return finishThis(replyToRefusal(refusal));
     } catch (error) {
       return finishThis(faultReply(exchange, services, "a gate threw", error));
     }

@@ -58,7 +58,12 @@ export class Exchange {
     this.path = request.path;
     this.taskId = request.headers.get("task-id");
     this.sessionId = request.headers.get("session-id");
-    if (inner !== undefined) this.caller = inner.parent.caller;
+    if (inner === undefined) return;
+    const { parent } = inner;
+    this.caller = parent.caller;
+    // They may have stood in the envelope of the parent's body.
+    this.taskId = parent.taskId;
+    this.sessionId = parent.sessionId;
   }
 
   header(name: string): string | undefined {

@@ -35,7 +35,12 @@ export function resultOf({ status, headers, body }: Reply): DispatchResult {
   return { status, headers: Object.fromEntries(lowered), body: decodeBody(body) };
 }
 
+/** Bytes are most often a document encoded at start-up; what is no JSON stays as it is. */
 function decodeBody(body: unknown): unknown {
   if (!(body instanceof Uint8Array)) return body;
-  return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
+  try {
+    return JSON.parse(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString());
+  } catch {
+    return body;
+  }
 }

@@ -51,6 +51,7 @@ class Invocation<T> implements Expiring {
   readonly #services: InvokeServices;
   readonly #finish: Finish<T>;
   #resolve: ((value: T) => void) | undefined;
+  #reject: (error: unknown) => void = () => undefined;
 
   constructor(exchange: Exchange, route: Route, services: InvokeServices, finish: Finish<T>) {
     this.#exchange = exchange;
@@ -64,8 +65,9 @@ class Invocation<T> implements Expiring {
   }
 
   settle(outcome: Promise<Outcome>): Promise<T> {
-    return new Promise((resolve) => {
+    return new Promise((resolve, reject) => {
       this.#resolve = resolve;
+      this.#reject = reject;
       // What a handler dispatches ends with the call that dispatched it.
       const isTimed = this.#exchange.inner === undefined && !this.#route.endsInTime;
       if (isTimed) this.#services.deadlines.add(this);
@@ -95,7 +97,11 @@ class Invocation<T> implements Expiring {
     if (resolve === undefined) return;
     this.#resolve = undefined;
     this.#services.deadlines.delete(this);
-    resolve(this.#finish(reply));
+    try {
+      resolve(this.#finish(reply));
+    } catch (error) {
+      this.#reject(error);
+    }
   }
 }
 
@@ -105,8 +111,13 @@ function replyTo(
   outcome: Outcome,
   services: InvokeServices,
 ): Reply {
-  const judged = judge(route, outcome);
-  return typeof judged === "string" ? faultReply(exchange, services, judged) : judged;
+  try {
+    const judged = judge(route, outcome);
+    return typeof judged === "string" ? faultReply(exchange, services, judged) : judged;
+  } catch (error) {
+    // What a handler returns may throw when it is looked at: getters, proxies, null for a record.
+    return faultReply(exchange, services, "what the handler returned cannot be read", error);
+  }
 }
 
 /** Logs a fault and answers 500 with its id. */

@@ -13,17 +13,22 @@ import type { Route } from "./route.ts";
 /** What a route's handler may return. */
 export type Outcome = HandlerResult | Refusal;
 
+/** What an outcome is held to. */
+export type Contract = Pick<Route, "tier" | "errors" | "output">;
+
 /** The reply an outcome stands for, or what is wrong with it. */
-export function judge(route: Route, outcome: Outcome): Reply | string {
+export function judge(route: Contract, outcome: Outcome): Reply | string {
   if (typeof outcome !== "object" || outcome === null) return "the handler returned nothing";
-  if (route.tier === "A" && "kind" in outcome) return replyToRefusal(outcome as Refusal);
+  if (route.tier === "A" && "kind" in outcome && outcome.kind === "refusal") {
+    return replyToRefusal(outcome);
+  }
   const result = outcome as HandlerResult;
   if (isHandlerError(result)) {
     if (!route.errors.has(result.error)) return `undeclared error "${result.error}"`;
     return replyToRefusal(namedError(result.error, result.message, result.details));
   }
   const { status = 200, body, headers } = result;
-  if (!isStatus(status)) return `unknown status ${status}`;
+  if (typeof status !== "number" || !isStatus(status)) return `unknown status ${String(status)}`;
   if (body === undefined && result.status === undefined) return "no body, error or status";
   if (headers !== undefined && !areFields(headers)) return "malformed response headers";
   if (isSuccess(status) && status !== 204) {

@@ -31,12 +31,14 @@ export interface MethodAlias {
   readonly method: string;
   /** Parameters that §3.6 adds: DELETE is EXECUTE with `action: "delete"`. */
   readonly parameters?: Readonly<Record<string, unknown>>;
+  /** PUT is EXECUTE with `idempotency_key`: the request's own Idempotency-Key. */
+  readonly takesIdempotencyKey?: boolean;
 }
 
 const LEGACY_MAPPING: ReadonlyMap<string, MethodAlias> = new Map([
   ["GET", { method: "QUERY" }],
   ["POST", { method: "EXECUTE" }],
-  ["PUT", { method: "EXECUTE" }],
+  ["PUT", { method: "EXECUTE", takesIdempotencyKey: true }],
   ["DELETE", { method: "EXECUTE", parameters: { action: "delete" } }],
   ["PATCH", { method: "EXECUTE", parameters: { action: "modify" } }],
 ]);
@@ -121,7 +123,8 @@ function createPolicy(from: Compiled): MethodPolicy {
     },
     redirectsFor: (path) => {
       const applying = redirects.filter((one) => redirectTarget(one, path) !== undefined);
-      return Object.fromEntries(applying.map((one) => [one.fromMethod, one.toMethod]));
+      // Of two for one method the first applies; of two equal keys the last would stay.
+      return Object.fromEntries(applying.toReversed().map((one) => [one.fromMethod, one.toMethod]));
     },
     suggestions: [...catalog.verbs.keys(), ...custom],
     projection: projectPolicy(from),

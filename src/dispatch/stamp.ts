@@ -15,12 +15,10 @@ export type Stamp = (reply: Reply, exchange?: Exchange) => Response;
 
 /** Stamps for one server. A body that cannot be encoded throws, as a fault of its handler. */
 export function createStamp(serverId: string): Stamp {
-  const fixed: readonly HeaderField[] = [
-    ["Server-ID", serverId],
-    ["AGTP-API-Version", AGTP_API_VERSION],
-  ];
+  const server: HeaderField = ["Server-ID", serverId];
+  const version: HeaderField = ["AGTP-API-Version", AGTP_API_VERSION];
   return (reply, exchange) => {
-    const headers: HeaderField[] = [...fixed, ["Response-ID", uuidv7()]];
+    const headers: HeaderField[] = [server, version, ["Response-ID", uuidv7()]];
     if (exchange !== undefined) pushExchangeFields(headers, exchange);
     if (reply.headers !== undefined) headers.push(...Object.entries(reply.headers));
     const body = encodeBody(reply);
@@ -30,14 +28,14 @@ export function createStamp(serverId: string): Stamp {
 }
 
 function pushExchangeFields(headers: HeaderField[], exchange: Exchange): void {
-  const push = (name: string, value: string | undefined): void => {
-    if (value !== undefined) headers.push([name, value]);
-  };
-  push("Agent-ID", exchange.header("agent-id"));
-  push("Request-ID", exchange.header("request-id"));
-  push("Task-ID", exchange.taskId);
-  push("AGTP-Catalog-Warning", exchange.catalogWarning);
-  push("AGTP-Endpoint-Warning", exchange.route?.warning);
+  const { taskId, catalogWarning, route } = exchange;
+  const agentId = exchange.header("agent-id");
+  const requestId = exchange.header("request-id");
+  if (agentId !== undefined) headers.push(["Agent-ID", agentId]);
+  if (requestId !== undefined) headers.push(["Request-ID", requestId]);
+  if (taskId !== undefined) headers.push(["Task-ID", taskId]);
+  if (catalogWarning !== undefined) headers.push(["AGTP-Catalog-Warning", catalogWarning]);
+  if (route?.warning !== undefined) headers.push(["AGTP-Endpoint-Warning", route.warning]);
 }
 
 function encodeBody({ status, body }: Reply): string | Uint8Array {

@@ -1,15 +1,15 @@
 /**
  * One connection: bytes in, requests through the dispatcher one after another, replies out in the
- * same order. Requests that wait are bounded; beyond that the socket is no longer read. After a
- * framing fault the 400 is the last thing sent.   AGTP "Connection Lifetime"
+ * same order. While the inbox is full or the peer does not read, the socket is not read either.
+ * After a framing fault the 400 is the last thing sent.   AGTP "Connection Lifetime"
  */
 import type { TLSSocket } from "node:tls";
 import type { LimitsConfig } from "../config/config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange, type Peer } from "../dispatch/exchange.ts";
 import { isWireFault, type Request, type Response, type WireFault } from "../wire/message.ts";
-import { RequestParser } from "../wire/request-parser.ts";
-import { serializeResponses } from "../wire/serialize.ts";
+import { Inbox } from "./inbox.ts";
+import { Outbox } from "./outbox.ts";
 
 /** What every connection of a listener shares. */
 export interface ConnectionContext {
@@ -19,96 +19,57 @@ export interface ConnectionContext {
   onFault(error: unknown): void;
 }
 
-/** How long a peer may take to close after the last reply. */
+/** How long a peer that stays silent after the last reply may take to close. */
 const LINGER_MS = 2_000;
 
-type State = "open" | "closing" | "ended";
-
+/** Serves a socket whose handshake is done. */
 export class Connection {
   readonly #socket: TLSSocket;
   readonly #context: ConnectionContext;
-  readonly #parser: RequestParser;
+  readonly #inbox: Inbox;
+  readonly #outbox: Outbox;
   readonly #peer: Peer;
-  readonly #waiting: (Request | WireFault)[] = [];
   #running: Exchange | undefined;
-  #replies: Response[] = [];
   #isFlushScheduled = false;
-  #isBlocked = false;
   #isPaused = false;
-  #state: State = "open";
-  /** When the phase that a deadline applies to began. */
-  #phase: "idle" | "head" | "body" | "failed" = "idle";
-  #phaseSince: number;
+  /** When this side was ended, and when the peer was last heard of since. */
+  #endedAt: number | undefined;
+  #heardAt = 0;
 
   constructor(socket: TLSSocket, context: ConnectionContext) {
     this.#socket = socket;
     this.#context = context;
-    this.#parser = new RequestParser(context.limits);
+    this.#inbox = new Inbox(context.limits);
+    this.#outbox = new Outbox(socket);
     this.#peer = { address: socket.remoteAddress ?? "", port: socket.remotePort ?? 0 };
-    this.#phaseSince = performance.now();
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));
-    socket.on("drain", () => this.#unblock());
+    socket.on("drain", () => this.#proceed());
+    socket.on("finish", () => this.#hear());
     socket.on("end", () => this.#peerEnded());
     socket.on("error", () => socket.destroy());
     socket.on("close", () => this.#closed());
   }
 
   #receive(chunk: Buffer): void {
-    if (this.#state !== "open") return;
-    this.#parser.push(chunk);
+    this.#hear();
+    // What comes after the last request is discarded, so that the peer's close is seen.
+    if (this.#inbox.isClosed) return;
+    this.#inbox.push(chunk);
+    this.#proceed();
+  }
+
+  /** Answers what can be answered, and sends it. */
+  #proceed(): void {
     this.#work();
     this.#flush();
   }
 
-  /** Parses ahead as far as allowed, and answers one request after another. */
   #work(): void {
-    this.#parse();
-    while (this.#running === undefined && !this.#isBlocked) {
-      const message = this.#waiting.shift();
+    while (this.#running === undefined && !this.#outbox.isBlocked) {
+      const message = this.#inbox.take();
       if (message === undefined) break;
       this.#answer(message);
-      this.#parse();
     }
-    if (this.#isPaused && !this.#isFull()) this.#resume();
-  }
-
-  #isFull(): boolean {
-    const running = this.#running === undefined ? 0 : 1;
-    return this.#isBlocked || this.#waiting.length + running >= this.#context.limits.maxPipelined;
-  }
-
-  #parse(): void {
-    while (this.#state === "open" && !this.#isFull()) {
-      const message = this.#parser.next();
-      if (message === undefined) break;
-      this.#waiting.push(message);
-      this.#phase = "idle";
-      if (isWireFault(message)) this.#stopReading();
-    }
-    this.#trackPhase();
-    if (this.#isFull() && !this.#isPaused) {
-      this.#isPaused = true;
-      this.#socket.pause();
-    }
-  }
-
-  #resume(): void {
-    this.#isPaused = false;
-    if (this.#state === "open") this.#socket.resume();
-  }
-
-  /** Nothing after this point is read: the connection ends once everything is answered. */
-  #stopReading(): void {
-    if (this.#state === "open") this.#state = "closing";
-    // Discards what still comes in, so that the peer's close is seen.
-    this.#socket.resume();
-  }
-
-  #trackPhase(): void {
-    const { phase } = this.#parser;
-    if (phase === this.#phase && phase !== "idle") return;
-    this.#phase = phase;
-    this.#phaseSince = performance.now();
   }
 
   #answer(message: Request | WireFault): void {
@@ -133,6 +94,11 @@ export class Connection {
     );
   }
 
+  #reply(response: Response): void {
+    this.#outbox.add(response);
+    this.#inbox.answered();
+  }
+
   #settled(response: Response): void {
     this.#running = undefined;
     this.#reply(response);
@@ -146,95 +112,88 @@ export class Connection {
     });
   }
 
-  #reply(response: Response): void {
-    this.#replies.push(response);
-    // A peer that does not read must not make replies pile up.
-    if (this.#replies.length >= this.#context.limits.maxPipelined) this.#flush();
-  }
-
   #flush(): void {
-    if (this.#replies.length > 0 && !this.#socket.destroyed) {
-      const replies = this.#replies;
-      this.#replies = [];
-      if (!this.#socket.write(serializeResponses(replies))) this.#block();
+    this.#outbox.flush();
+    this.#throttle();
+    if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#end();
+  }
+
+  /** Reads only what there is room for; a connection that will close is read to its end. */
+  #throttle(): void {
+    const { isClosed, isFull } = this.#inbox;
+    const isPaused = !isClosed && (isFull || this.#outbox.isBlocked);
+    if (isPaused === this.#isPaused) return;
+    this.#isPaused = isPaused;
+    if (isPaused) this.#socket.pause();
+    else {
+      this.#inbox.restartClock();
+      this.#socket.resume();
     }
-    this.#endWhenDone();
   }
 
-  #block(): void {
-    this.#isBlocked = true;
-    this.#phaseSince = performance.now();
-  }
-
-  #unblock(): void {
-    this.#isBlocked = false;
-    this.#work();
-    this.#flush();
-  }
-
-  #isQuiet(): boolean {
-    return this.#running === undefined && this.#waiting.length === 0 && this.#replies.length === 0;
-  }
-
-  #endWhenDone(): void {
-    if (this.#state !== "closing" || !this.#isQuiet()) return;
-    this.#state = "ended";
-    this.#phaseSince = performance.now();
+  #end(): void {
+    if (this.#endedAt !== undefined) return;
+    this.#endedAt = performance.now();
+    this.#heardAt = this.#endedAt;
     this.#socket.end();
   }
 
+  #hear(): void {
+    if (this.#endedAt !== undefined) this.#heardAt = performance.now();
+  }
+
   /**
-   * A peer that ends its side has left: what runs is aborted, what has not begun is not started.
+   * A peer that ends its side has left: what runs is aborted, and what has not begun is not started.
    * A message cut short is still answered.
    */
   #peerEnded(): void {
-    const fault = this.#state === "open" ? this.#parser.end() : undefined;
-    this.#running?.abort(new Error("the caller left"));
-    if (this.#state !== "ended") this.#state = "closing";
-    if (this.#running !== undefined) this.#waiting.length = 0;
-    if (fault !== undefined) this.#waiting.push(fault);
-    this.#work();
-    this.#flush();
+    if (this.#running === undefined) this.#inbox.end();
+    else this.#leave();
+    this.#proceed();
   }
 
   #closed(): void {
-    this.#state = "ended";
-    this.#waiting.length = 0;
-    this.#replies = [];
+    this.#leave();
+    this.#endedAt ??= performance.now();
+  }
+
+  #leave(): void {
     this.#running?.abort(new Error("the caller left"));
+    this.#inbox.clear();
   }
 
   /** Called from time to time: closes what has waited too long.   `[limits]` */
   sweep(now: number): void {
-    const { limits } = this.#context;
-    const elapsed = now - this.#phaseSince;
-    if (this.#state === "ended") {
-      if (elapsed > LINGER_MS) this.#socket.destroy();
-    } else if (this.#isBlocked) {
-      if (elapsed > limits.idleTimeoutMs) this.#socket.destroy();
-    } else if (this.#state === "open" && this.#phase === "head") {
-      if (elapsed > limits.headerTimeoutMs) this.#timeOut("header fields");
-    } else if (this.#state === "open" && this.#phase === "body") {
-      if (elapsed > limits.bodyTimeoutMs) this.#timeOut("body");
-    } else if (this.#state === "open" && this.#isQuiet() && elapsed > limits.idleTimeoutMs) {
-      this.drain();
-    }
+    const { idleTimeoutMs } = this.#context.limits;
+    if (this.#outbox.blockedFor(now) > idleTimeoutMs) this.#socket.destroy();
+    else if (this.#endedAt !== undefined) this.#linger(now, this.#endedAt);
+    // Whoever is not read cannot be late.
+    else if (!this.#isPaused) this.#checkDeadlines(now);
   }
 
-  #timeOut(part: string): void {
-    // While the socket is paused the peer cannot be blamed for what was not read.
-    if (this.#isPaused) return;
-    const message = `the ${part} did not arrive in time`;
-    this.#waiting.push({ kind: "wire-fault", code: "request-timeout", message });
-    this.#stopReading();
-    this.#work();
-    this.#flush();
+  /** A peer that still sends or reads gets its last reply, but not for ever. */
+  #linger(now: number, endedAt: number): void {
+    // Of a socket that was reset while Node wrote a session ticket, no more is ever heard.
+    const isOver = this.#socket.writableFinished || this.#socket.readableEnded;
+    const isSilent = isOver && now - this.#heardAt > LINGER_MS;
+    if (isSilent || now - endedAt > this.#context.limits.idleTimeoutMs) this.#socket.destroy();
+  }
+
+  #checkDeadlines(now: number): void {
+    const overdue = this.#inbox.overdue(now);
+    if (overdue === undefined) return;
+    if (overdue === "idle") this.#inbox.close();
+    else {
+      const message = `the ${overdue} did not arrive in time`;
+      this.#inbox.close({ kind: "wire-fault", code: "request-timeout", message });
+    }
+    this.#proceed();
   }
 
   /** Answers what was received, then closes. */
   drain(): void {
-    this.#stopReading();
-    this.#flush();
+    this.#inbox.close();
+    this.#proceed();
   }
 
   /** Ends what is still running, and the connection with it. */

@@ -141,13 +141,15 @@ class Running implements Daemon {
     return { kind: "refused", problems: [{ file, key, message }] };
   }
 
-  /** The ready line, which programs that start a daemon wait for. */
+  /** The ready line: programs that start a daemon wait for it, so no log level hides it. */
   #announce({ server }: Config): void {
     const { address, port, fingerprint256 } = this;
     const ready = { event: "listening", address, port, server_id: server.serverId, fingerprint256 };
     const metrics = this.#metrics === undefined ? {} : { metrics_port: this.#metrics.port };
-    this.#options.log.logger.info({ ...ready, ...metrics }, `listening on ${address} port ${port}`);
-    this.#options.log.flush();
+    this.#options.log.logger
+      .child({}, { level: "info" })
+      .info({ ...ready, ...metrics }, `listening on ${address} port ${port}`);
+    void this.#options.log.flush();
   }
 
   async reload(): Promise<readonly Problem[]> {
@@ -173,7 +175,7 @@ class Running implements Daemon {
     log.logger.info({ event: "draining" }, "draining");
     await this.#close(this.#deployment.config.limits.drainTimeoutMs);
     log.logger.info({ event: "stopped" }, "stopped");
-    log.flush();
+    await log.flush();
   }
 
   async #close(timeoutMs: number): Promise<void> {

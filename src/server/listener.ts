@@ -1,11 +1,12 @@
 /**
- * The TLS 1.3 listener: accepts, caps and sweeps connections. A connection over a cap is closed
+ * The TLS 1.3 listener: accepts, sweeps and drains connections. A connection over a cap is closed
  * before its handshake, and a slow handshake holds up nobody.   AGTP "Transport"
  */
 import net from "node:net";
 import tls from "node:tls";
 import type { LimitsConfig, TlsConfig } from "../config/config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import { Admission } from "./admission.ts";
 import { Connection } from "./connection.ts";
 
 /** Key, certificate and client verification, as PEM text. */
@@ -26,7 +27,7 @@ export interface ListenerOptions {
 
 export interface Listener {
   listen(host: string, port: number): Promise<net.AddressInfo>;
-  /** A new certificate for new connections. */
+  /** A new certificate, and new rules for clients' own, for new connections. */
   replaceIdentity(identity: TlsIdentity): void;
   readonly connectionCount: number;
   /** Stops accepting, answers what was received, and aborts what is left after `timeoutMs`. */
@@ -36,52 +37,63 @@ export interface Listener {
 /** Builds a listener; nothing is bound yet. */
 export function createListener(options: ListenerOptions): Listener {
   const connections = new Set<Connection>();
-  const admission = createAdmission(options);
-  const secure = tls.createServer({
-    ...secureOptions(options.identity),
-    ALPNProtocols: ["agtp"],
-    handshakeTimeout: options.limits().headerTimeoutMs,
-    allowHalfOpen: true,
-  });
-  secure.on("secureConnection", (socket) => {
+  const admission = new Admission(options.limits);
+  const serve = (socket: tls.TLSSocket): void => {
+    admission.established(socket);
     const connection = new Connection(socket, { ...options, limits: options.limits() });
     connections.add(connection);
     socket.on("close", () => connections.delete(connection));
-  });
-  // A failed handshake is the peer's business; its socket is destroyed by the TLS layer.
-  secure.on("tlsClientError", () => undefined);
-
+  };
+  let secure = createHandshaker(options.identity, serve);
   const acceptor = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     socket.on("error", () => socket.destroy());
     if (admission.admit(socket)) secure.emit("connection", socket);
     else socket.destroy();
   });
-  acceptor.on("error", options.onFault);
-  const sweeper = startSweeper(connections, options);
+  const sweeper = startSweeper(options, (now) => {
+    admission.sweep(now);
+    for (const connection of connections) connection.sweep(now);
+  });
 
   return {
-    listen: (host, port) => bind(acceptor, host, port),
-    replaceIdentity: (identity) => secure.setSecureContext(secureOptions(identity)),
+    async listen(host, port) {
+      const address = await bind(acceptor, host, port);
+      acceptor.on("error", quietened(options.onFault));
+      return address;
+    },
+    replaceIdentity(identity) {
+      secure = createHandshaker(identity, serve);
+    },
     get connectionCount() {
       return admission.count;
     },
-    drain: (timeoutMs) =>
-      drainAll({ acceptor, connections, admission, timeoutMs }).finally(() =>
-        clearInterval(sweeper),
-      ),
+    async drain(timeoutMs) {
+      await drainAll({ acceptor, connections, admission, timeoutMs });
+      sweeper.stop();
+    },
   };
 }
 
-function secureOptions({ cert, key, clientAuth, clientCa }: TlsIdentity): tls.TlsOptions {
-  return {
+/** A TLS server that is handed its connections; it never listens itself. */
+function createHandshaker(
+  { cert, key, clientAuth, clientCa }: TlsIdentity,
+  serve: (socket: tls.TLSSocket) => void,
+): tls.Server {
+  const secure = tls.createServer({
     cert,
     key,
     minVersion: "TLSv1.3",
     maxVersion: "TLSv1.3",
+    ALPNProtocols: ["agtp"],
     requestCert: clientAuth !== "none",
     rejectUnauthorized: clientAuth === "required",
+    allowHalfOpen: true,
     ...(clientCa === undefined ? {} : { ca: clientCa }),
-  };
+  });
+  secure.on("secureConnection", serve);
+  // A failed handshake is the peer's business; nobody else destroys its socket.
+  secure.on("tlsClientError", (_, socket) => socket.destroy());
+  return secure;
 }
 
 function bind(acceptor: net.Server, host: string, port: number): Promise<net.AddressInfo> {
@@ -94,51 +106,32 @@ function bind(acceptor: net.Server, host: string, port: number): Promise<net.Add
   });
 }
 
-interface Admission {
-  admit(socket: net.Socket): boolean;
-  readonly count: number;
-  /** Raw sockets, those still shaking hands included. */
-  readonly sockets: ReadonlySet<net.Socket>;
-}
+const QUIET_MS = 1_000;
 
-/** Counts connections in all and per address, from accept to close. */
-function createAdmission({ limits }: ListenerOptions): Admission {
-  const sockets = new Set<net.Socket>();
-  const perAddress = new Map<string, number>();
-  return {
-    sockets,
-    get count() {
-      return sockets.size;
-    },
-    admit(socket) {
-      const { maxConnections, maxConnectionsPerAddress } = limits();
-      const address = socket.remoteAddress;
-      // The peer was gone before it could be served.
-      if (address === undefined) return false;
-      const held = perAddress.get(address) ?? 0;
-      if (sockets.size >= maxConnections || held >= maxConnectionsPerAddress) return false;
-      sockets.add(socket);
-      perAddress.set(address, held + 1);
-      socket.once("close", () => {
-        sockets.delete(socket);
-        const left = (perAddress.get(address) ?? 1) - 1;
-        if (left > 0) perAddress.set(address, left);
-        else perAddress.delete(address);
-      });
-      return true;
-    },
+/** Without a descriptor left every accept fails: one line a second says so. */
+function quietened(onFault: (error: unknown) => void): (error: unknown) => void {
+  let quietUntil = 0;
+  return (error) => {
+    const now = performance.now();
+    if (now < quietUntil) return;
+    quietUntil = now + QUIET_MS;
+    onFault(error);
   };
 }
 
-/** One timer for all deadlines of all connections, as fine as the shortest deadline needs. */
-function startSweeper(connections: ReadonlySet<Connection>, options: ListenerOptions) {
-  const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = options.limits();
-  const shortest = Math.min(headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs);
-  const period = Math.min(1_000, Math.max(20, shortest / 4));
-  return setInterval(() => {
-    const now = performance.now();
-    for (const connection of connections) connection.sweep(now);
-  }, period);
+/** One timer for all deadlines, as fine as the shortest in force needs. */
+function startSweeper({ limits }: ListenerOptions, sweep: (now: number) => void) {
+  const period = (): number => {
+    const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = limits();
+    const shortest = Math.min(headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs);
+    return Math.min(1_000, Math.max(20, shortest / 4));
+  };
+  const run = (): void => {
+    sweep(performance.now());
+    timer = setTimeout(run, period());
+  };
+  let timer = setTimeout(run, period());
+  return { stop: () => clearTimeout(timer) };
 }
 
 interface Drain {
@@ -152,11 +145,12 @@ async function drainAll({ acceptor, connections, admission, timeoutMs }: Drain):
   const closed = new Promise<void>((resolve) => {
     acceptor.close(() => resolve());
   });
+  admission.endHandshakes();
   for (const connection of connections) connection.drain();
   const timer = setTimeout(() => {
     const reason = new Error("the server is shutting down");
     for (const connection of connections) connection.abort(reason);
-    for (const socket of admission.sockets) socket.destroy();
+    admission.endAll();
   }, timeoutMs);
   await closed;
   clearTimeout(timer);

@@ -32,24 +32,24 @@ export function createObserver(log: Log): Observer {
   const refused = channel(CHANNELS.refusal);
   const ended = channel(CHANNELS.end);
   const { logger } = log;
-  const isLogged = (status: number): boolean =>
-    logger.isLevelEnabled("info") || isAgtpSpecific(status);
+  const isVerbose = logger.isLevelEnabled("info");
+  const isLogged = (status: number): boolean => isVerbose || isAgtpSpecific(status);
 
   return {
     start(exchange) {
       if (started.hasSubscribers) started.publish({ exchange });
     },
     end(exchange, response, reply) {
-      const durationMs = performance.now() - exchange.startedAt;
       if (reply.refusal !== undefined && refused.hasSubscribers) {
         refused.publish({ exchange, refusal: reply.refusal });
       }
+      const logs = isLogged(response.status);
+      if (!logs && !ended.hasSubscribers) return;
+      const durationMs = performance.now() - exchange.startedAt;
       if (ended.hasSubscribers) {
         ended.publish({ exchange, status: response.status, durationMs } satisfies RequestEnd);
       }
-      if (isLogged(response.status)) {
-        log.writeLine(requestLine(exchange, response, reply, durationMs));
-      }
+      if (logs) log.writeLine(requestLine(exchange, response, reply, durationMs));
     },
     wireFault(fault, response) {
       if (ended.hasSubscribers) {

@@ -67,6 +67,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<{
     ...builtinEndpoints({
       inventory,
       overrides,
+      compiler,
       manifestFor: (agentId) => {
         const name = isDisclosedTo(inventory, agentId) ? "disclosed" : "withheld";
         const manifest = manifests[name];

@@ -49,6 +49,47 @@ export function isFieldValue(value: string): boolean {
 }
 
 /**
+ * The fields of one head. A value becomes a string when it is first asked for: most fields of most
+ * messages never are.
+ */
+class FieldList implements HeaderFields {
+  readonly #names: readonly string[];
+  readonly #lines: readonly FieldLine[];
+  readonly #block: string;
+
+  constructor(names: readonly string[], lines: readonly FieldLine[], block: string) {
+    this.#names = names;
+    this.#lines = lines;
+    this.#block = block;
+  }
+
+  get size(): number {
+    return this.#names.length;
+  }
+
+  has(name: string): boolean {
+    return this.#names.includes(name);
+  }
+
+  get(name: string): string | undefined {
+    const names = this.#names;
+    for (let index = 0; index < names.length; index += 1) {
+      if (names[index] === name) return fieldValue(this.#lines[index]!, this.#block);
+    }
+    return undefined;
+  }
+
+  *[Symbol.iterator](): Generator<readonly [string, string]> {
+    for (const [index, line] of this.#lines.entries()) {
+      yield [this.#names[index]!, fieldValue(line, this.#block)];
+    }
+  }
+}
+
+/** Names up to so many are compared one by one, more of them through a set. */
+const FEW_FIELDS = 12;
+
+/**
  * The fields of a header block, given as latin1. A repeated field is joined with ", ", unless it is
  * Content-Length or one of `singletons`.
  */
@@ -56,22 +97,25 @@ export function collectFields(
   lines: readonly FieldLine[],
   block: string,
   singletons: ReadonlySet<string>,
-): Map<string, string> | WireFault {
-  const fields = new Map<string, string>();
-  for (const line of lines) fields.set(fieldName(line, block), fieldValue(line, block));
-  if (fields.size === lines.length) return fields;
-  return joinRepeated(lines, block, singletons);
+): HeaderFields | WireFault {
+  const names: string[] = [];
+  let isRepeated = false;
+  for (const line of lines) {
+    const name = fieldName(line, block);
+    if (lines.length <= FEW_FIELDS && names.includes(name)) isRepeated = true;
+    names.push(name);
+  }
+  if (lines.length > FEW_FIELDS) isRepeated = new Set(names).size < names.length;
+  const fields = new FieldList(names, lines, block);
+  return isRepeated ? joinRepeated(fields, singletons) : fields;
 }
 
 function joinRepeated(
-  lines: readonly FieldLine[],
-  block: string,
+  lines: Iterable<readonly [name: string, value: string]>,
   singletons: ReadonlySet<string>,
-): Map<string, string> | WireFault {
+): HeaderFields | WireFault {
   const fields = new Map<string, string>();
-  for (const line of lines) {
-    const name = fieldName(line, block);
-    const value = fieldValue(line, block);
+  for (const [name, value] of lines) {
     const earlier = fields.get(name);
     if (earlier !== undefined && name === "content-length") {
       return framing("more than one Content-Length");

@@ -107,7 +107,7 @@ export class MessageParser<Start extends { readonly kind: string }> {
 
   #completeHead(start: Start, block: string, length: number): Head<Start> | WireFault {
     const headers = collectFields(this.#scanner.fieldLines, block, this.#rules.singletons);
-    if (!(headers instanceof Map)) return headers;
+    if ("kind" in headers) return headers;
     const contentLength = readContentLength(headers, this.#limits.bodyBytes);
     if (typeof contentLength !== "number") return contentLength;
     this.#start = undefined;

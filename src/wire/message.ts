@@ -5,7 +5,11 @@
  */
 
 /** Header fields by lower-case name. Repeated list fields are joined with ", ". */
-export type HeaderFields = ReadonlyMap<string, string>;
+export interface HeaderFields extends Iterable<readonly [name: string, value: string]> {
+  get(name: string): string | undefined;
+  has(name: string): boolean;
+  readonly size: number;
+}
 
 export interface Request {
   /** As on the wire: any RFC 9110 token. Gate 02 decides whether it is a method. */

@@ -1,4 +1,5 @@
 /** A daemon on a free port, and a client that writes and reads bytes as they are. */
+import type { Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { formatProblem } from "../../src/problem.ts";
@@ -33,7 +34,7 @@ export async function createDaemon({ configPath, directory }: TestDeployment): P
   const write = (text: string): void => {
     for (const line of text.split("\n").filter(Boolean)) log.push(JSON.parse(line));
   };
-  const sink = { write, flushSync: () => undefined };
+  const sink = { write, flush: () => Promise.resolve() };
   const options = { configPath, port: 0, env: {}, log: createLog("info", sink) };
   const started = await startDaemon(options);
   if (started.kind === "refused") {
@@ -122,6 +123,14 @@ export class RawClient {
     }
     this.#wake();
   }
+}
+
+/** Waits until a socket is closed, by a reset or otherwise. */
+export function closeOf(socket: Socket): Promise<void> {
+  socket.on("error", () => undefined);
+  return new Promise((resolve) => {
+    socket.once("close", () => resolve());
+  });
 }
 
 function connectRaw({ port }: Daemon, options?: ConnectionOptions): Promise<RawClient> {

@@ -9,7 +9,12 @@ import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Fault } from "../../src/dispatch/invoke.ts";
 import { formatProblem, type Problem } from "../../src/problem.ts";
 import { type Deployment, loadDeployment } from "../../src/server/deployment.ts";
-import { isWireFault, type Request, type WireFault } from "../../src/wire/message.ts";
+import {
+  type HeaderFields,
+  isWireFault,
+  type Request,
+  type WireFault,
+} from "../../src/wire/message.ts";
 import { RequestParser } from "../../src/wire/request-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { serializeRequest, serializeResponses } from "../../src/wire/serialize.ts";
@@ -26,7 +31,7 @@ export interface TestRequest {
 
 export interface TestReply {
   readonly status: number;
-  readonly headers: ReadonlyMap<string, string>;
+  readonly headers: HeaderFields;
   readonly body: TestBody;
   readonly text: string;
 }

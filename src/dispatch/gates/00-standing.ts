@@ -3,7 +3,6 @@
  * 400 malformed identifiers · 401 unknown agent · 262 a scope claim the document does not grant ·
  * 501 a Delegation-Chain.   AGTP "Request Headers", "Authority Scope"
  */
-import { LRUCache } from "lru-cache";
 import type { IdentityConfig } from "../../config/config.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -73,16 +72,33 @@ function createCallerResolver(
   directory: AgentDirectory,
   policy: IdentityConfig,
 ): (agentId: string, claim: string | undefined) => Resolution {
-  const known = new LRUCache<string, Caller>({ max: REMEMBERED_CLAIMS });
+  let remembered = new Map<string, Map<string, Caller>>();
+  let size = 0;
   return (agentId, claim) => {
-    const key = claim === undefined ? agentId : `${agentId}\n${claim}`;
-    const remembered = known.get(key);
-    if (remembered !== undefined) return remembered;
-    const resolution = resolveCaller(directory, policy, agentId, claim);
-    const isMemorable = key.length <= REMEMBERED_CLAIM_LENGTH;
-    if (!("kind" in resolution) && isMemorable) known.set(key, resolution);
+    const known = remembered.get(agentId)?.get(claim ?? NO_CLAIM);
+    if (known !== undefined) return known;
+    const own = ownCopy(agentId);
+    const ownClaim = claim === undefined ? undefined : ownCopy(claim);
+    const resolution = resolveCaller(directory, policy, own, ownClaim);
+    if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
+    // Whoever sends new claims all the time only makes this forget.
+    if (size >= REMEMBERED_CLAIMS) {
+      remembered = new Map();
+      size = 0;
+    }
+    const claims = remembered.get(own) ?? new Map<string, Caller>();
+    remembered.set(own, claims.set(ownClaim ?? NO_CLAIM, resolution));
+    size += 1;
     return resolution;
   };
+}
+
+/** Stands for an absent Authority-Scope; no header value has a line feed. */
+const NO_CLAIM = "\n";
+
+/** A string cut from a message keeps the whole message alive; a copy does not. */
+function ownCopy(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
 }
 
 function resolveCaller(

@@ -9,10 +9,11 @@ import type { Gate } from "./gate.ts";
 export function aliasGate(policy: MethodPolicy): Gate {
   return (exchange) => {
     const alias = policy.alias(exchange.method);
-    if (alias !== undefined) {
-      exchange.method = alias.method;
-      exchange.mappedParameters = alias.parameters;
-    }
+    if (alias === undefined) return undefined;
+    exchange.method = alias.method;
+    exchange.mappedParameters = alias.parameters;
+    const key = alias.takesIdempotencyKey ? exchange.header("idempotency-key") : undefined;
+    if (key !== undefined) exchange.mappedParameters = { idempotency_key: key };
     return undefined;
   };
 }

@@ -13,11 +13,7 @@ const QUOTED_METHOD_LENGTH = 64;
 
 /** Gate 02 over the catalog and the policy's own names. */
 export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
-  const warnings = new Map<string, string>();
-  for (const verb of catalog.verbs.values()) {
-    const warning = catalogWarning(verb);
-    if (warning !== undefined) warnings.set(verb.name, warning);
-  }
+  const warnings = compileWarnings(catalog);
   const closeMatches = compileCloseMatches(policy.suggestions);
   return (exchange) => {
     const { method } = exchange;
@@ -28,4 +24,14 @@ export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
     if (warnings.size > 0) exchange.catalogWarning = warnings.get(method);
     return undefined;
   };
+}
+
+/** The AGTP-Catalog-Warning of every deprecated method.   AGTP-API §4.4 */
+export function compileWarnings(catalog: Catalog): ReadonlyMap<string, string> {
+  const warnings = new Map<string, string>();
+  for (const verb of catalog.verbs.values()) {
+    const warning = catalogWarning(verb);
+    if (warning !== undefined) warnings.set(verb.name, warning);
+  }
+  return warnings;
 }

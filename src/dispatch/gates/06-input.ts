@@ -65,17 +65,15 @@ function adoptIdentifiers(
   taskId: string | undefined,
   sessionId: string | undefined,
 ): Refusal | undefined {
-  for (const [name, value] of [
-    ["task_id", taskId],
-    ["session_id", sessionId],
-  ] as const) {
-    if (value === undefined || isOpaqueId(value)) continue;
-    const message = `${name} must be 1 to 256 visible ASCII characters`;
-    return badRequest("invalid-identifier", message);
-  }
+  if (taskId !== undefined && !isOpaqueId(taskId)) return invalidIdentifier("task_id");
+  if (sessionId !== undefined && !isOpaqueId(sessionId)) return invalidIdentifier("session_id");
   exchange.taskId ??= taskId;
   exchange.sessionId ??= sessionId;
   return undefined;
+}
+
+function invalidIdentifier(name: string): Refusal {
+  return badRequest("invalid-identifier", `${name} must be 1 to 256 visible ASCII characters`);
 }
 
 /** `application/json`, `text/json`, and every `+json` type, with or without parameters. */

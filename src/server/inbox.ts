@@ -1,0 +1,114 @@
+/**
+ * What a connection received and has not answered: requests that wait, up to `max_pipelined` with
+ * the one being answered, and the beginning of the next. Says since when a peer lets it wait for
+ * what.   AGTP "Connection Lifetime"
+ */
+import type { LimitsConfig } from "../config/config.ts";
+import { isWireFault, type Request, type WireFault } from "../wire/message.ts";
+import { RequestParser } from "../wire/request-parser.ts";
+
+/** The kinds of waiting that have a deadline each. */
+export type Overdue = "idle" | "header fields" | "body";
+
+/** One a connection. Nothing is read after a fault, or once it is closed. */
+export class Inbox {
+  readonly #limits: LimitsConfig;
+  readonly #parser: RequestParser;
+  readonly #waiting: (Request | WireFault)[] = [];
+  #isAnswering = false;
+  #isClosed = false;
+  #phase: RequestParser["phase"] = "idle";
+  #phaseSince: number = performance.now();
+
+  constructor(limits: LimitsConfig) {
+    this.#limits = limits;
+    this.#parser = new RequestParser(limits);
+  }
+
+  /** No more is wanted until something was answered. */
+  get isFull(): boolean {
+    const answering = this.#isAnswering ? 1 : 0;
+    return this.#waiting.length + answering >= this.#limits.maxPipelined;
+  }
+
+  get isQuiet(): boolean {
+    return !this.#isAnswering && this.#waiting.length === 0;
+  }
+
+  /** Nothing more is read, because of a fault or because `close` was called. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#isClosed) return;
+    this.#parser.push(chunk);
+    this.#parse(this.#limits.maxPipelined);
+  }
+
+  /** The next message to answer; `answered` makes room for another. */
+  take(): Request | WireFault | undefined {
+    const message = this.#waiting.shift();
+    this.#isAnswering = message !== undefined;
+    return message;
+  }
+
+  answered(): void {
+    this.#isAnswering = false;
+    this.#parse(this.#limits.maxPipelined);
+  }
+
+  /** What waits is answered; nothing more is read. */
+  close(fault?: WireFault): void {
+    if (this.#isClosed) return;
+    if (fault !== undefined) this.#waiting.push(fault);
+    this.#isClosed = true;
+  }
+
+  /** The peer sends no more: what it completed is answered, and a message cut short is a fault. */
+  end(): void {
+    this.#parse(Number.POSITIVE_INFINITY);
+    if (!this.#isClosed) this.close(this.#parser.end());
+  }
+
+  /** Forgets what waits. */
+  clear(): void {
+    this.#waiting.length = 0;
+    this.#isClosed = true;
+  }
+
+  /** The peer is not to blame for the time in which nothing was read. */
+  restartClock(): void {
+    this.#phaseSince = performance.now();
+  }
+
+  /** What the peer has let wait for longer than the limits allow. */
+  overdue(now: number): Overdue | undefined {
+    if (this.#isClosed) return undefined;
+    const elapsed = now - this.#phaseSince;
+    const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = this.#limits;
+    if (this.#phase === "head") return elapsed > headerTimeoutMs ? "header fields" : undefined;
+    if (this.#phase === "body") return elapsed > bodyTimeoutMs ? "body" : undefined;
+    return this.isQuiet && elapsed > idleTimeoutMs ? "idle" : undefined;
+  }
+
+  #parse(capacity: number): void {
+    const taken = this.#isAnswering ? 1 : 0;
+    while (!this.#isClosed && this.#waiting.length + taken < capacity) {
+      const message = this.#parser.next();
+      if (message === undefined) break;
+      this.#waiting.push(message);
+      this.#phase = "idle";
+      this.#isClosed = isWireFault(message);
+    }
+    this.#trackPhase();
+  }
+
+  /** A deadline runs from the first octet of a head or a body, and from the last sign of life. */
+  #trackPhase(): void {
+    const { phase } = this.#parser;
+    if (phase === this.#phase && phase !== "idle") return;
+    this.#phase = phase;
+    this.#phaseSince = performance.now();
+  }
+}

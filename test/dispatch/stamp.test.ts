@@ -1,0 +1,89 @@
+import { describe, expect, it } from "vitest";
+import { AGTP_JSON, type Reply } from "../../src/dispatch/reply.ts";
+import { createStamp } from "../../src/dispatch/stamp.ts";
+import type { Response } from "../../src/wire/message.ts";
+import { makeExchange, makeRoute } from "../support/exchange.ts";
+
+const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+function reply(more: Partial<Reply> = {}): Reply {
+  return {
+    status: 200,
+    body: { ok: true },
+    contentType: AGTP_JSON,
+    headers: undefined,
+    refusal: undefined,
+    ...more,
+  };
+}
+
+function fieldsOf({ headers }: Response): Readonly<Record<string, string>> {
+  return Object.fromEntries(headers);
+}
+
+// AGTP "Response Headers"
+describe("createStamp", () => {
+  const stamp = createStamp("agents.example");
+
+  it("puts Server-ID and a fresh UUIDv7 on every response, even without a request", () => {
+    const [first, second] = [fieldsOf(stamp(reply())), fieldsOf(stamp(reply()))];
+    expect(first["Server-ID"]).toBe("agents.example");
+    expect(first["AGTP-API-Version"]).toBe("1.0");
+    expect(first["Response-ID"]).toMatch(UUID_V7);
+    expect(first["Response-ID"]).not.toBe(second["Response-ID"]);
+  });
+
+  it("echoes identifiers verbatim, malformed ones too", () => {
+    const headers = { "agent-id": "NOT ONE", "request-id": "7", "task-id": "a b" };
+    const fields = fieldsOf(stamp(reply(), makeExchange({ headers })));
+    expect(fields).toMatchObject({ "Agent-ID": "NOT ONE", "Request-ID": "7", "Task-ID": "a b" });
+  });
+
+  it("echoes a Task-ID that came in an envelope", () => {
+    const exchange = makeExchange();
+    exchange.taskId = "from-the-body";
+    expect(fieldsOf(stamp(reply(), exchange))["Task-ID"]).toBe("from-the-body");
+  });
+
+  it("echoes nothing that was not sent", () => {
+    const names = stamp(reply(), makeExchange()).headers.map(([name]) => name);
+    expect(names).toEqual(["Server-ID", "AGTP-API-Version", "Response-ID", "Content-Type"]);
+  });
+
+  // AGTP-API §4.4, §6.5
+  it.each([200, 422, 500] as const)("carries both warnings on a %i", (status) => {
+    const exchange = makeExchange();
+    exchange.catalogWarning = "deprecated";
+    exchange.route = makeRoute({ warning: "deprecated; successor=RESERVE" });
+    expect(fieldsOf(stamp(reply({ status }), exchange))).toMatchObject({
+      "AGTP-Catalog-Warning": "deprecated",
+      "AGTP-Endpoint-Warning": "deprecated; successor=RESERVE",
+    });
+  });
+
+  it("sends bytes as they are, with their own type", () => {
+    const body = Buffer.from("{}");
+    const response = stamp(reply({ body, contentType: "application/vnd.agtp.manifest+json" }));
+    expect(response.body).toBe(body);
+    expect(fieldsOf(response)["Content-Type"]).toBe("application/vnd.agtp.manifest+json");
+  });
+
+  it.each([
+    ["a 204", reply({ status: 204 })],
+    ["no body", reply({ body: undefined })],
+  ])("sends neither body nor Content-Type for %s", (_, bodiless) => {
+    const response = stamp(bodiless);
+    expect(response.body).toBe("");
+    expect(fieldsOf(response)).not.toHaveProperty("Content-Type");
+  });
+
+  it.each([null, 0, false, "", []])("sends the JSON value %j", (body) => {
+    expect(stamp(reply({ body })).body).toBe(JSON.stringify(body));
+  });
+
+  it("throws for a body that has no JSON form", () => {
+    const circular: Record<string, unknown> = {};
+    circular["self"] = circular;
+    for (const body of [circular, 1n, () => 1]) expect(() => stamp(reply({ body }))).toThrow();
+  });
+});

@@ -1,0 +1,71 @@
+/** Exchanges and routes for tests of one gate, without a deployment. */
+import { inputShape } from "../../src/contract/input.ts";
+import { createSchemaCompiler } from "../../src/contract/schema.ts";
+import { Exchange } from "../../src/dispatch/exchange.ts";
+import type { Route, RouteHandler } from "../../src/dispatch/route.ts";
+import type { Handler } from "../../src/handlers/handler.ts";
+import { makeEndpoint } from "./endpoint-definition.ts";
+
+/** What a test says of its request. */
+export interface ExchangeOptions {
+  readonly method?: string;
+  readonly path?: string;
+  readonly query?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string | object;
+  readonly startedAt?: number;
+}
+
+const PEER = { address: "127.0.0.1", port: 4480 };
+
+/** A request as the parser hands it over; header names are lower-case there. */
+export function makeExchange(options: ExchangeOptions = {}): Exchange {
+  const { method = "BOOK", path = "/room", query, headers = {}, body = "" } = options;
+  const text = typeof body === "string" ? body : JSON.stringify(body);
+  const request = {
+    method,
+    path,
+    query,
+    headers: new Map(Object.entries(headers)),
+    body: Buffer.from(text),
+  };
+  return new Exchange(request, PEER, options.startedAt ?? performance.now());
+}
+
+/** What a test says of its route; `inputSchema` is closed unless it says otherwise. */
+export interface RouteOptions extends Partial<Omit<Route, "handler" | "definition">> {
+  readonly handler?: RouteHandler | Handler;
+  readonly properties?: Readonly<Record<string, object>>;
+  readonly outputSchema?: object;
+  readonly requiredScopes?: readonly string[];
+}
+
+/** A tier B route over `BOOK /room`. */
+export function makeRoute(options: RouteOptions = {}): Route {
+  const { properties = {}, outputSchema = {}, requiredScopes = [], ...rest } = options;
+  const inputSchema = { type: "object", properties, additionalProperties: false };
+  const definition = makeEndpoint(
+    { type: "registered_function", function: "handlers.book" },
+    { inputSchema, outputSchema: { ...outputSchema }, requiredScopes },
+  );
+  const compiler = createSchemaCompiler();
+  const place = { file: "endpoints/x.toml", key: "" };
+  const input = compiler.compile(inputSchema, place).compiled;
+  const output = compiler.compile({ ...outputSchema }, place).compiled;
+  if (input === undefined || output === undefined) throw new Error("the schemas do not compile");
+  return {
+    method: definition.method,
+    path: definition.path,
+    tier: "B",
+    isReading: false,
+    definition,
+    input,
+    output,
+    shape: inputShape(inputSchema),
+    errors: new Set(definition.errors),
+    warning: undefined,
+    endsInTime: false,
+    handler: () => ({ body: {} }),
+    ...rest,
+  };
+}

@@ -1,0 +1,35 @@
+/** Method policies over the small catalog. */
+import type { MethodPolicyConfig } from "../../src/config/config.ts";
+import { compileMethodPolicy, type MethodPolicy } from "../../src/dispatch/method-policy.ts";
+import type { Problem } from "../../src/problem.ts";
+import { smallCatalog, smallVocabulary } from "./vocabulary.ts";
+
+const DEFAULTS: MethodPolicyConfig = {
+  allow: "*",
+  disallow: [],
+  legacy: "NONE",
+  custom: ["FROBNICATE"],
+  redirects: [],
+};
+
+/** The policy that a configuration compiles to, with what is wrong with it. */
+export function compilePolicy(config: Partial<MethodPolicyConfig> = {}): {
+  readonly policy: MethodPolicy;
+  readonly problems: readonly Problem[];
+} {
+  const { names } = smallVocabulary();
+  const file = "agtp-server.toml";
+  return compileMethodPolicy({
+    config: { ...DEFAULTS, ...config },
+    catalog: smallCatalog(),
+    names,
+    file,
+  });
+}
+
+/** A policy without problems. */
+export function makePolicy(config: Partial<MethodPolicyConfig> = {}): MethodPolicy {
+  const { policy, problems } = compilePolicy(config);
+  if (problems.length > 0) throw new Error(JSON.stringify(problems));
+  return policy;
+}

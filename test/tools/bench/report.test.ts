@@ -1,0 +1,65 @@
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { median, medianRatio } from "../../../tools/bench/measure.ts";
+import { formatTable, writeReadme } from "../../../tools/bench/report.ts";
+import { atLeast, atMost } from "../../../tools/bench/row.ts";
+import { Tally } from "../../../tools/bench/tally.ts";
+
+describe("median", () => {
+  it.each([
+    [[3, 1, 2], 2],
+    [[4, 1, 2, 3], 2.5],
+    [[10], 10],
+  ])("of %j is %d", (values, expected) => {
+    expect(median(values)).toBe(expected);
+  });
+});
+
+describe("medianRatio", () => {
+  it("compares within a round, so that a slow round does not count against either", () => {
+    const sample = (perSecond: number) => ({ perSecond, cpuMicros: 1, p99Micros: 1 });
+    const ours = [sample(90), sample(9), sample(80)];
+    const base = [sample(100), sample(10), sample(100)];
+    expect(medianRatio(ours, base, "perSecond")).toBeCloseTo(0.9);
+  });
+});
+
+describe("Tally", () => {
+  it("counts and ranks only what came after the reset", () => {
+    const tally = new Tally();
+    tally.add(1_000);
+    tally.reset();
+    for (let ms = 1; ms <= 100; ms += 1) tally.add(ms);
+    expect(tally.count).toBe(100);
+    expect(tally.percentileMicros(0.99)).toBe(100_000);
+    expect(tally.percentileMicros(0.5)).toBe(51_000);
+  });
+});
+
+describe("formatTable", () => {
+  it("writes a line a row, and marks a goal that was missed", () => {
+    const goals = [atLeast(0.91, 0.85, "of raw"), atMost(1.6, 1.5, "raw")];
+    const row = { scenario: "throughput", label: "16 x 1", unit: "req/s", raw: 80_000 } as const;
+    const table = formatTable([{ ...row, agtpd: 72_800.4, goals }]);
+    expect(table.split("\n").at(-1)).toBe(
+      "| 16 x 1, req/s | 80,000 | 72,800 |  | 91 % of raw (>= 85 %), 1.60 x raw (**missed** <= 1.5 x) |",
+    );
+  });
+});
+
+describe("writeReadme", () => {
+  it("replaces what stands between the markers, and nothing else", async () => {
+    const directory = await mkdtemp(join(tmpdir(), "readme-"));
+    const file = join(directory, "README.md");
+    await writeFile(file, "before\n<!-- bench -->\nold\n<!-- /bench -->\nafter\n");
+    writeReadme(file, "new $& table\n");
+    expect(await readFile(file, "utf8")).toBe(
+      "before\n<!-- bench -->\nnew $& table\n<!-- /bench -->\nafter\n",
+    );
+    await writeFile(file, "no markers\n");
+    expect(() => writeReadme(file, "new\n")).toThrow("expected a <!-- bench --> marker");
+    await rm(directory, { recursive: true });
+  });
+});

@@ -1,0 +1,89 @@
+#!/usr/bin/env node
+/**
+ * `npm run bench`: the daemon, a raw TLS echo and fastify side by side, each a process of its own on
+ * loopback, with one certificate. Absolute numbers drift from machine to machine; the ratios of one
+ * run are what counts. It reports and never judges: exit 0 unless something could not be measured.
+ */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Command, Option } from "commander";
+import { ensureCertificate } from "../src/server/certificate.ts";
+import { measureIdle, measureStart } from "./bench/cost-scenarios.ts";
+import {
+  measureConnections,
+  measureEndpoints,
+  measureRefusals,
+  measureThroughput,
+} from "./bench/load-scenarios.ts";
+import type { Timing } from "./bench/measure.ts";
+import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
+import type { Row } from "./bench/row.ts";
+import { createServerPool, type ServerPool } from "./bench/servers.ts";
+
+const SCENARIOS = {
+  throughput: measureThroughput,
+  connections: measureConnections,
+  refusals: measureRefusals,
+  endpoints: measureEndpoints,
+  start: measureStart,
+  idle: measureIdle,
+} as const;
+
+type ScenarioName = keyof typeof SCENARIOS;
+
+const README = fileURLToPath(new URL("../../README.md", import.meta.url));
+
+const QUICK: Timing = { rounds: 3, warmUpMs: 200, windowMs: 400 };
+const FULL: Timing = { rounds: 5, warmUpMs: 1_000, windowMs: 3_000 };
+
+interface Options {
+  readonly quick: boolean;
+  readonly only?: ScenarioName;
+  readonly json: boolean;
+  readonly write: boolean;
+}
+
+async function main(): Promise<void> {
+  const options = parseOptions();
+  const timing = options.quick ? QUICK : FULL;
+  const names = Object.keys(SCENARIOS) as ScenarioName[];
+  const loadBefore = currentLoad();
+  const rows: Row[] = [];
+  for (const name of options.only === undefined ? names : [options.only]) {
+    process.stderr.write(`measuring ${name}\n`);
+    rows.push(...(await withServers((pool) => SCENARIOS[name](pool, timing))));
+  }
+  const machine = describeMachine(loadBefore);
+  const report = formatReport(rows, machine);
+  process.stdout.write(options.json ? `${JSON.stringify({ machine, timing, rows })}\n` : report);
+  if (options.write) writeReadme(README, report);
+}
+
+function parseOptions(): Options {
+  return new Command("bench")
+    .description("measures the daemon beside a raw TLS echo and fastify")
+    .option("--quick", "shorter rounds: less than a minute in all, and less exact", false)
+    .addOption(new Option("--only <scenario>").choices(Object.keys(SCENARIOS)))
+    .option("--json", "the numbers as JSON on standard output", false)
+    .option("--write", "write the table into README.md", false)
+    .parse()
+    .opts<Options>();
+}
+
+/** Each scenario has its own servers and files, so that none inherits what another left behind. */
+async function withServers<T>(run: (pool: ServerPool) => Promise<T>): Promise<T> {
+  const directory = mkdtempSync(join(tmpdir(), "agtpd-bench-"));
+  const tls = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
+  await ensureCertificate(directory);
+  const pool = createServerPool(directory, tls);
+  try {
+    return await run(pool);
+  } finally {
+    await pool.closeAll();
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+await main();

@@ -1,0 +1,97 @@
+/** Deployment directories for the daemon under test, as many endpoints as asked for. */
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { BENCH_AGENT_ID, ORDER_RESULT } from "./order.ts";
+
+/** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
+export function writeDeployment(
+  directory: string,
+  endpointCount: number,
+  tls: { readonly cert: string; readonly key: string },
+): string {
+  for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
+    mkdirSync(join(directory, name), { recursive: true });
+  }
+  const catalog = new URL("../../../catalog/methods.json", import.meta.url);
+  cpSync(catalog, join(directory, "catalog/methods.json"));
+  for (let index = 0; index < endpointCount; index += 1) {
+    writeFileSync(join(directory, `endpoints/order-${index}.toml`), endpointFile(index));
+  }
+  writeFileSync(join(directory, "orders.mjs"), HANDLER);
+  writeFileSync(join(directory, "agents/bench.agent.json"), JSON.stringify(AGENT));
+  const config = join(directory, "agtp-server.toml");
+  writeFileSync(config, configFile(tls));
+  return config;
+}
+
+/** The path of the nth endpoint; all are of one length, so that all answers are. */
+export function orderPath(index: number): string {
+  return `/orders/${String(index).padStart(5, "0")}`;
+}
+
+function configFile(tls: { readonly cert: string; readonly key: string }): string {
+  return `[server]
+server_id = "bench.example"
+operator = "Bench"
+contact = "ops@bench.example"
+port = 0
+[tls]
+cert = ${JSON.stringify(tls.cert)}
+key = ${JSON.stringify(tls.key)}
+[limits]
+max_connections_per_address = 10000
+`;
+}
+
+function endpointFile(index: number): string {
+  return `[endpoint]
+method = "CREATE"
+path = "${orderPath(index)}"
+description = "Places an order."
+required_scopes = ["orders:write"]
+errors = []
+[endpoint.semantic]
+intent = "Place an order."
+actor = "agent"
+outcome = "The order is placed."
+capability = "creation"
+confidence = 0.9
+impact = "reversible"
+is_idempotent = false
+[endpoint.input_schema]
+type = "object"
+required = ["item", "quantity", "price", "date", "express"]
+additionalProperties = false
+[endpoint.input_schema.properties]
+item = { type = "string", minLength = 1, maxLength = 40 }
+quantity = { type = "integer", minimum = 1 }
+price = { type = "number" }
+date = { type = "string", format = "date" }
+express = { type = "boolean" }
+[endpoint.output_schema]
+type = "object"
+required = ["order_id", "status"]
+[endpoint.output_schema.properties]
+order_id = { type = "string" }
+status = { type = "string" }
+total = { type = "number" }
+[endpoint.handler]
+type = "registered_function"
+function = "orders.place"
+`;
+}
+
+const HANDLER = `export const place = () => ({ body: ${JSON.stringify(ORDER_RESULT)} });\n`;
+
+const AGENT = {
+  agtp_version: "1.0",
+  agent_id: BENCH_AGENT_ID,
+  name: "bench",
+  description: "The caller of the benchmark.",
+  principal: "Bench",
+  principal_id: "bench.example",
+  issuer: "https://bench.example",
+  issued_at: "2026-01-15T09:00:00Z",
+  status: "active",
+  scopes_accepted: ["orders:write"],
+};

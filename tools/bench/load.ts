@@ -1,0 +1,141 @@
+/**
+ * The load generator: TLS 1.3 connections that each keep a fixed number of requests in flight, or
+ * that are opened anew for every request. It must cost less than any server it measures, so the
+ * requests are built beforehand and responses are counted by their size, which the first response
+ * told; each later one must begin as that one did.
+ */
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import type { Tally } from "./tally.ts";
+
+/** Where to send what, and how the answer looks. */
+export interface Target {
+  readonly port: number;
+  readonly ca: string;
+  /** Connection i sends requests[i % length], again and again. */
+  readonly requests: readonly Buffer[];
+  /** What every response begins with: `AGTP/1.0 200`. */
+  readonly start: string;
+  readonly responseBytes: number;
+}
+
+/** How hard. */
+export interface Shape {
+  readonly connections: number;
+  readonly inFlight: number;
+  /** A new connection for each request, with a full handshake. */
+  readonly fresh?: boolean;
+}
+
+/** A running load; `stop` ends it and closes its connections. */
+export interface Load {
+  stop(): void;
+  /** Rejects when a connection failed or a response was not the expected one. */
+  readonly failed: Promise<never>;
+}
+
+/** Starts the load; completions go to the tally. */
+export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
+  let stopped = false;
+  let fail: (cause: Error) => void = () => {};
+  const failed = new Promise<never>((_, reject) => {
+    fail = (cause) => stopped || reject(cause);
+  });
+  failed.catch(() => {});
+  const sockets = new Set<TLSSocket>();
+  const open = (index: number): void => {
+    const request = target.requests[index % target.requests.length] ?? Buffer.alloc(0);
+    const depth = shape.fresh === true ? 1 : shape.inFlight;
+    const goOn = (): boolean => {
+      if (shape.fresh !== true) return true;
+      sockets.delete(socket);
+      socket.destroy();
+      if (!stopped) open(index);
+      return false;
+    };
+    const socket = openConnection(target, { request, depth, tally, fail, goOn });
+    sockets.add(socket);
+  };
+  for (let index = 0; index < shape.connections; index += 1) open(index);
+  const stop = (): void => {
+    stopped = true;
+    for (const socket of sockets) socket.destroy();
+  };
+  return { stop, failed };
+}
+
+/** What one connection does. */
+interface Duty {
+  readonly request: Buffer;
+  /** Requests in flight. */
+  readonly depth: number;
+  readonly tally: Tally;
+  fail(cause: Error): void;
+  /** After responses arrived: whether as many requests follow. */
+  goOn(): boolean;
+}
+
+function openConnection(target: Target, duty: Duty): TLSSocket {
+  const { request, depth, tally, fail, goOn } = duty;
+  const batches = Array.from({ length: depth + 1 }, (_, count) =>
+    Buffer.concat(Array.from({ length: count }, () => request)),
+  );
+  const startedAt = new Float64Array(depth);
+  const countResponses = createResponseCounter(target);
+  let sent = 0;
+  let answered = 0;
+  const send = (count: number, now: number): void => {
+    for (let i = 0; i < count; i += 1) startedAt[(sent + i) % depth] = now;
+    sent += count;
+    socket.write(batches[count] ?? request);
+  };
+  const onBytes = (length: number, buffer: Uint8Array): boolean => {
+    const done = countResponses(buffer, length);
+    if (done < 0) {
+      fail(new Error(`expected "${target.start}", got "${text(buffer, Math.min(length, 200))}"`));
+    } else if (done > 0) {
+      const now = performance.now();
+      for (let i = 0; i < done; i += 1) tally.add(now - (startedAt[(answered + i) % depth] ?? now));
+      answered += done;
+      if (goOn()) send(done, now);
+    }
+    return true;
+  };
+  // The first latency of a connection includes its handshake.
+  const connectedAt = performance.now();
+  const socket = connect(connectionOptions(target, onBytes));
+  socket.setNoDelay(true);
+  socket.once("secureConnect", () => send(depth, connectedAt));
+  socket.on("error", fail);
+  socket.on("close", () => answered < sent && fail(new Error("the server closed a connection")));
+  return socket;
+}
+
+/** Counts whole responses of a known size; -1 when one does not begin as it should. */
+function createResponseCounter(target: Target): (chunk: Uint8Array, length: number) => number {
+  const expected = Buffer.from(target.start);
+  let pending = 0;
+  return (chunk, length) => {
+    const first = pending === 0 ? 0 : target.responseBytes - pending;
+    for (let at = first; at + expected.length <= length; at += target.responseBytes) {
+      for (let i = 0; i < expected.length; i += 1) if (chunk[at + i] !== expected[i]) return -1;
+    }
+    pending += length;
+    const done = Math.floor(pending / target.responseBytes);
+    pending -= done * target.responseBytes;
+    return done;
+  };
+}
+
+/** `onread` spares the stream machinery: bytes arrive in one buffer that is used again and again. */
+function connectionOptions(
+  target: Pick<Target, "port" | "ca">,
+  onBytes: (length: number, buffer: Uint8Array) => boolean,
+): ConnectionOptions {
+  const onread = { buffer: new Uint8Array(65_536), callback: onBytes };
+  const options = { host: "127.0.0.1", servername: "localhost", minVersion: "TLSv1.3" } as const;
+  return { ...options, port: target.port, ca: target.ca, ...{ onread } };
+}
+
+function text(bytes: Uint8Array, length: number): string {
+  return Buffer.from(bytes.subarray(0, length)).toString("latin1");
+}

@@ -1,0 +1,123 @@
+/** Measures loads: several rounds, the contenders one after the other in each, and the medians. */
+import { setTimeout as delay } from "node:timers/promises";
+import { connect } from "node:tls";
+import { type Shape, startLoad, type Target } from "./load.ts";
+import type { ServerProcess } from "./server-process.ts";
+import { Tally } from "./tally.ts";
+
+/** One server with one kind of request. */
+export interface Contender {
+  readonly server: ServerProcess;
+  readonly target: Target;
+}
+
+export interface Timing {
+  readonly rounds: number;
+  readonly warmUpMs: number;
+  readonly windowMs: number;
+}
+
+export interface Sample {
+  readonly perSecond: number;
+  /** The server's CPU time a request. */
+  readonly cpuMicros: number;
+  readonly p99Micros: number;
+}
+
+/** Per contender one sample a round; rounds are interleaved, so that drift hits all alike. */
+export async function measureRounds<Name extends string>(
+  contenders: Readonly<Record<Name, Contender>>,
+  shape: Shape,
+  timing: Timing,
+): Promise<Record<Name, Sample[]>> {
+  const names = Object.keys(contenders) as Name[];
+  const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]]));
+  for (let round = 0; round < timing.rounds; round += 1) {
+    for (const name of names) {
+      samples[name]?.push(await measureLoad(contenders[name], shape, timing));
+    }
+  }
+  return samples as Record<Name, Sample[]>;
+}
+
+async function measureLoad(to: Contender, shape: Shape, timing: Timing): Promise<Sample> {
+  const tally = new Tally();
+  const load = startLoad(to.target, shape, tally);
+  try {
+    await Promise.race([delay(timing.warmUpMs), load.failed]);
+    const before = await to.server.usage();
+    const startedAt = performance.now();
+    tally.reset();
+    await Promise.race([delay(timing.windowMs), load.failed]);
+    const after = await to.server.usage();
+    const seconds = (performance.now() - startedAt) / 1000;
+    if (tally.count === 0) throw new Error("no request was answered");
+    return {
+      perSecond: tally.count / seconds,
+      cpuMicros: (after.cpuMicros - before.cpuMicros) / tally.count,
+      p99Micros: tally.percentileMicros(0.99),
+    };
+  } finally {
+    load.stop();
+  }
+}
+
+/** Sends the first request alone, to learn how long the responses are. */
+export async function aimAt(
+  server: ServerProcess,
+  ca: string,
+  start: string,
+  requests: readonly Buffer[],
+): Promise<Contender> {
+  const head = { port: server.port, ca, requests, start };
+  const responseBytes = await measureResponse(head);
+  return { server, target: { ...head, responseBytes } };
+}
+
+async function measureResponse(target: Omit<Target, "responseBytes">): Promise<number> {
+  const socket = connect({
+    host: "127.0.0.1",
+    port: target.port,
+    servername: "localhost",
+    ca: target.ca,
+  });
+  try {
+    socket.write(target.requests[0] ?? Buffer.alloc(0));
+    let received = "";
+    for await (const chunk of socket.setEncoding("latin1")) {
+      received += chunk;
+      const headEnd = received.indexOf("\r\n\r\n");
+      const length = /^content-length: *(\d+)/im.exec(received.slice(0, Math.max(headEnd, 0)));
+      if (headEnd < 0 || length === null) continue;
+      if (!received.startsWith(target.start)) throw new Error(`unexpected answer: ${received}`);
+      const bytes = headEnd + 4 + Number(length[1]);
+      if (received.length >= bytes) return bytes;
+    }
+    throw new Error(`expected "${target.start}", got "${received}"`);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** The middle of the values. */
+export function median(values: readonly number[]): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const middle = sorted.length / 2;
+  const upper = sorted[Math.floor(middle)] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
+}
+
+/** The median of a quantity over the rounds. */
+export function medianOf(samples: readonly Sample[], quantity: keyof Sample): number {
+  return median(samples.map((sample) => sample[quantity]));
+}
+
+/** The median, over the rounds, of one contender's quantity over another's in the same round. */
+export function medianRatio(
+  samples: readonly Sample[],
+  base: readonly Sample[],
+  quantity: keyof Sample,
+): number {
+  const ratios = samples.map((sample, round) => sample[quantity] / (base[round]?.[quantity] ?? 0));
+  return median(ratios);
+}

@@ -1,0 +1,44 @@
+/** The one call that every server is measured with: an order of five fields, and its small answer. */
+
+export const ORDER_SCHEMA = {
+  type: "object",
+  required: ["item", "quantity", "price", "date", "express"],
+  additionalProperties: false,
+  properties: {
+    item: { type: "string", minLength: 1, maxLength: 40 },
+    quantity: { type: "integer", minimum: 1 },
+    price: { type: "number" },
+    date: { type: "string", format: "date" },
+    express: { type: "boolean" },
+  },
+} as const;
+
+/** What the handler answers. */
+export const ORDER_RESULT = { order_id: "a3f1c2d4", status: "placed", total: 38.5 } as const;
+
+/** The identity that the requests carry and the deployment knows. */
+export const BENCH_AGENT_ID: string = "be".repeat(32);
+
+const ORDER = JSON.stringify({
+  item: "espresso",
+  quantity: 2,
+  price: 19.25,
+  date: "2030-05-04",
+  express: true,
+});
+
+/** An AGTP request as bytes. */
+export function agtpRequest(method: string, path: string, body: string = ORDER): Buffer {
+  return Buffer.from(
+    `AGTP/1.0 ${method} ${path}\r\nAgent-ID: ${BENCH_AGENT_ID}\r\n` +
+      `Content-Type: application/vnd.agtp+json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+  );
+}
+
+/** The same call over HTTP/1.1, with a header of the same size for the identity. */
+export function httpRequest(path: string): Buffer {
+  return Buffer.from(
+    `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAgent-ID: ${BENCH_AGENT_ID}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
+  );
+}

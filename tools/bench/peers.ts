@@ -1,0 +1,43 @@
+/** Who is measured: the raw echo, the daemon and fastify, and the requests they are sent. */
+import { orderPath } from "./deployment.ts";
+import { aimAt, type Contender, medianOf, type Sample } from "./measure.ts";
+import { agtpRequest, httpRequest } from "./order.ts";
+import type { Row } from "./row.ts";
+import type { ServerProcess } from "./server-process.ts";
+import type { ServerPool } from "./servers.ts";
+
+/** The daemon beside what it is compared with, each with the same call. */
+export async function startPeers(
+  pool: ServerPool,
+): Promise<Record<"raw" | "agtpd" | "fastify", Contender>> {
+  const request = agtpRequest("CREATE", orderPath(0));
+  return {
+    raw: await aimAt(await pool.rawEcho(), pool.ca, "AGTP/1.0 CREATE", [request]),
+    agtpd: await served(pool, await pool.agtpd(10), 10),
+    fastify: await aimAt(await pool.fastify(), pool.ca, "HTTP/1.1 200", [httpRequest("/orders")]),
+  };
+}
+
+/** Ten requests, spread over all endpoints of a deployment. */
+export function served(
+  pool: ServerPool,
+  server: ServerProcess,
+  endpoints: number,
+): Promise<Contender> {
+  const requests = Array.from({ length: 10 }, (_, index) =>
+    agtpRequest("CREATE", orderPath(index * (endpoints / 10))),
+  );
+  return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
+}
+
+/** The medians of a quantity, as a row shows them. */
+export function compare(
+  samples: Readonly<Record<"raw" | "agtpd" | "fastify", readonly Sample[]>>,
+  quantity: keyof Sample,
+): Pick<Row, "raw" | "agtpd" | "fastify"> {
+  return {
+    raw: medianOf(samples.raw, quantity),
+    agtpd: medianOf(samples.agtpd, quantity),
+    fastify: medianOf(samples.fastify, quantity),
+  };
+}

@@ -1,0 +1,68 @@
+/** How a run is shown: a Markdown table, for a terminal and for the README. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { cpus, loadavg } from "node:os";
+import type { Row } from "./row.ts";
+
+const MARKED = /(<!-- bench -->\n)[\s\S]*?(<!-- \/bench -->)/;
+
+/** What the numbers were measured on. */
+export interface Machine {
+  readonly node: string;
+  readonly cpu: string;
+  readonly cores: number;
+  readonly loadBefore: number;
+  readonly loadAfter: number;
+}
+
+/** The machine, with its load now; `loadBefore` is that of the run's start. */
+export function describeMachine(loadBefore: number): Machine {
+  const cores = cpus();
+  return {
+    node: process.version,
+    cpu: cores[0]?.model.trim() ?? "unknown",
+    cores: cores.length,
+    loadBefore,
+    loadAfter: currentLoad(),
+  };
+}
+
+/** The load average of the last minute. */
+export function currentLoad(): number {
+  return Math.round((loadavg()[0] ?? 0) * 100) / 100;
+}
+
+/** The rows as a Markdown table, goals in the last column. */
+export function formatTable(rows: readonly Row[]): string {
+  const lines = rows.map((row) => {
+    const numbers = [row.raw, row.agtpd, row.fastify].map((value) => formatNumber(value, row));
+    const goals = row.goals.map(
+      ({ measured, bound, isMet }) => `${measured} (${isMet ? "" : "**missed** "}${bound})`,
+    );
+    return `| ${[`${row.label}, ${row.unit}`, ...numbers, goals.join(", ")].join(" | ")} |`;
+  });
+  const head = ["| | raw `node:tls` echo | agtpd | fastify 5 | agtpd against goal |"];
+  return [...head, "|---|---:|---:|---:|---|", ...lines].join("\n");
+}
+
+/** The table with the line that says where the numbers come from. */
+export function formatReport(rows: readonly Row[], machine: Machine): string {
+  const { node, cpu, cores, loadBefore, loadAfter } = machine;
+  const load = `load ${loadBefore} before and ${loadAfter} after`;
+  return `${formatTable(rows)}\n\nMedians; Node ${node}, ${cores} cores of ${cpu}, ${load}.\n`;
+}
+
+/** Replaces what stands between the README's markers. */
+export function writeReadme(file: string, report: string): void {
+  const text = readFileSync(file, "utf8");
+  if (!MARKED.test(text)) throw new Error(`${file}: expected a <!-- bench --> marker`);
+  writeFileSync(
+    file,
+    text.replace(MARKED, (_, open: string, close: string) => open + report + close),
+  );
+}
+
+function formatNumber(value: number | undefined, row: Row): string {
+  if (value === undefined) return "";
+  if (row.unit === "µs" && value < 100) return value.toFixed(1);
+  return Math.round(value).toLocaleString("en-US");
+}

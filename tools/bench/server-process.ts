@@ -1,0 +1,75 @@
+/**
+ * A server under test: a process of its own whose standard output goes to a file, which says when
+ * it listens. Its CPU time and memory are asked over IPC (usage-probe.ts).
+ */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, openSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import type { Usage } from "./usage-probe.ts";
+
+export interface ServerProcess {
+  readonly port: number;
+  /** From the start of the process to its listening line. */
+  readonly startMs: number;
+  usage(): Promise<Usage>;
+  /** As usage, after a full collection. */
+  memory(): Promise<Usage>;
+  close(): Promise<void>;
+}
+
+const START_LIMIT_MS = 60_000;
+
+/** Starts `node SCRIPT ARGS…` and waits until it listens. */
+export async function startServer(
+  script: URL,
+  args: readonly string[],
+  logFile: string,
+): Promise<ServerProcess> {
+  const probe = new URL("./usage-probe.js", import.meta.url).href;
+  const log = openSync(logFile, "w");
+  const startedAt = performance.now();
+  const child = spawn(
+    process.execPath,
+    ["--expose-gc", "--import", probe, fileURLToPath(script), ...args],
+    { stdio: ["ignore", log, "inherit", "ipc"] },
+  );
+  closeSync(log);
+  const port = await listeningPort(child, logFile, startedAt + START_LIMIT_MS);
+  const startMs = performance.now() - startedAt;
+  return {
+    port,
+    startMs,
+    usage: () => ask(child, "usage"),
+    memory: () => ask(child, "memory"),
+    close: () => close(child),
+  };
+}
+
+async function listeningPort(child: ChildProcess, logFile: string, until: number): Promise<number> {
+  while (performance.now() < until && child.exitCode === null) {
+    const line = readFileSync(logFile, "utf8")
+      .split("\n")
+      .find((candidate) => candidate.includes('"event":"listening"') && candidate.endsWith("}"));
+    if (line !== undefined) return (JSON.parse(line) as { port: number }).port;
+    await delay(2);
+  }
+  await close(child);
+  throw new Error(`the server did not listen:\n${readFileSync(logFile, "utf8")}`);
+}
+
+async function ask(child: ChildProcess, question: "usage" | "memory"): Promise<Usage> {
+  const answer = once(child, "message") as Promise<[Usage]>;
+  child.send(question);
+  return (await answer)[0];
+}
+
+async function close(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const gone = once(child, "exit");
+  child.kill("SIGTERM");
+  const killer = setTimeout(() => child.kill("SIGKILL"), 5_000);
+  await gone;
+  clearTimeout(killer);
+}

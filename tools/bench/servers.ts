@@ -1,0 +1,48 @@
+/** Starts the servers of a run, and ends every one of them when the run is over. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { writeDeployment } from "./deployment.ts";
+import { type ServerProcess, startServer } from "./server-process.ts";
+
+/** One P-256 certificate, for all servers. */
+export interface BenchTls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface ServerPool {
+  /** PEM of the certificate that all servers show. */
+  readonly ca: string;
+  rawEcho(): Promise<ServerProcess>;
+  fastify(): Promise<ServerProcess>;
+  /** The daemon over a deployment of its own. */
+  agtpd(endpointCount: number, logLevel?: "info" | "warn"): Promise<ServerProcess>;
+  closeAll(): Promise<void>;
+}
+
+/** A pool whose files all lie under the directory. */
+export function createServerPool(directory: string, tls: BenchTls): ServerPool {
+  const running: ServerProcess[] = [];
+  let started = 0;
+  const start = async (script: string, args: readonly string[]): Promise<ServerProcess> => {
+    started += 1;
+    const log = join(directory, `server-${started}.log`);
+    const server = await startServer(new URL(script, import.meta.url), args, log);
+    running.push(server);
+    return server;
+  };
+  return {
+    ca: readFileSync(tls.cert, "utf8"),
+    rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
+    fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
+    agtpd: (endpointCount, logLevel = "warn") => {
+      const deployment = join(directory, `deployment-${endpointCount}-${logLevel}`);
+      mkdirSync(deployment, { recursive: true });
+      const config = writeDeployment(deployment, endpointCount, tls);
+      return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
+    },
+    closeAll: async () => {
+      await Promise.all(running.map((server) => server.close()));
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/**
+ * Loaded into every server under test (`node --import`): answers its parent's questions about CPU
+ * time and memory over the IPC channel, so that each server is measured by the same means on every
+ * platform. Needs `--expose-gc`, to tell live memory from garbage.
+ */
+
+/** What the probe answers. */
+export interface Usage {
+  /** User and system time of the process since its start. */
+  readonly cpuMicros: number;
+  /** Resident set after a full collection. */
+  readonly rssBytes: number;
+}
+
+process.on("message", (question) => {
+  if (question === "memory") globalThis.gc?.();
+  const { user, system } = process.cpuUsage();
+  const usage: Usage = { cpuMicros: user + system, rssBytes: process.memoryUsage.rss() };
+  process.send?.(usage);
+});
+// A question may come, but waiting for one must not keep a server alive that is done.
+process.channel?.unref();
