@@ -1,39 +1,60 @@
-/** The README says what the code does: the same statuses, the same codes, the same files. */
-import { readFileSync } from "node:fs";
+/** What the documents say is what the code does: statuses, refusal codes, programs, transcripts. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { STATUS_TEXT } from "../src/wire/status.ts";
+import { ROOT, readModules } from "./support/source-tree.ts";
 
 const readme = read("README.md");
-const statusRows = [...readme.matchAll(/^\| (\d{3}) \| ([^|]+) \| ([^|]*) \|/gm)];
 
-function read(path: string): string {
-  return readFileSync(new URL(`../${path}`, import.meta.url), "utf8");
+function read(file: string): string {
+  return readFileSync(join(ROOT, file), "utf8");
 }
 
-/** The members of a union of string literals, which exists only in the source. */
-function literalsOf(path: string, type: string): string[] {
-  const [, body = ""] = new RegExp(`export type ${type} =([^;]+);`).exec(read(path)) ?? [];
-  return [...body.matchAll(/"([^"]+)"/g)].map(([, literal = ""]) => literal);
+interface StatusRow {
+  readonly status: number;
+  readonly text: string;
+  readonly codes: readonly string[];
 }
 
-describe("README.md", () => {
-  it("is no longer than 150 lines", () => {
+const rows: readonly StatusRow[] = [
+  ...readme.matchAll(/^\| (\d{3}) \| ([^|]+) \| ([^|]*) \| [^|]+ \|$/gm),
+].map(([, status, text = "", codes = ""]) => ({
+  status: Number(status),
+  text: text.trim(),
+  codes: [...codes.matchAll(/`([^`]+)`/g)].map(([, code = ""]) => code),
+}));
+
+/** The closed unions of codes, read from their declarations. */
+function codesOf(file: string, type: string): readonly string[] {
+  const { text } = readModules("src").find((module) => module.file === file) ?? { text: "" };
+  const declaration = new RegExp(`export type ${type} =([^;]*);`).exec(text)?.[1] ?? "";
+  return [...declaration.matchAll(/"([^"]+)"/g)].map(([, code = ""]) => code);
+}
+
+const refusalCodes = codesOf("src/dispatch/refusal.ts", "RefusalCode");
+const faultCodes = codesOf("src/wire/message.ts", "WireFaultCode");
+
+describe("the README", () => {
+  it("has the statuses of the server, each with its text", () => {
+    expect(Object.fromEntries(rows.map(({ status, text }) => [status, text]))).toEqual(STATUS_TEXT);
+  });
+
+  it("names every code that a refusal may have, once, and no other", () => {
+    const named = rows.flatMap(({ codes }) => codes);
+    expect(named.toSorted()).toEqual([...refusalCodes, ...faultCodes].toSorted());
+    expect(refusalCodes.length).toBeGreaterThan(10);
+  });
+
+  it("stays at 150 lines", () => {
     expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
   });
 
-  it("lists every status with its text, and no other", () => {
-    const listed = statusRows.map(([, status, text]) => [status, text]);
-    expect(listed).toEqual(Object.entries(STATUS_TEXT));
-  });
-
-  it("lists every error code once, and no other", () => {
-    const listed = statusRows.flatMap(([, , , codes = ""]) =>
-      [...codes.matchAll(/`([^`]+)`/g)].map(([, code]) => code),
-    );
-    const wire = literalsOf("src/wire/message.ts", "WireFaultCode");
-    const refusals = literalsOf("src/dispatch/refusal.ts", "RefusalCode");
-    expect(wire.length * refusals.length).toBeGreaterThan(0);
-    expect(listed.toSorted()).toEqual([...wire, ...refusals].toSorted());
+  it("names programs that exist", () => {
+    const named = [...readme.matchAll(/dist\/tools\/([a-z-]+)\.js/g)].map(([, name]) => name);
+    expect(named.length).toBeGreaterThan(0);
+    for (const name of named)
+      expect(existsSync(join(ROOT, "tools", `${name}.ts`)), name).toBe(true);
   });
 
   it("shows an endpoint file of the sample, whole", () => {
@@ -46,5 +67,34 @@ describe("README.md", () => {
     const named = [...readme.matchAll(/--agent-id (\w{64})/g)].map(([, id]) => id);
     expect(new Set(named)).toEqual(new Set([concierge]));
     expect(read("tools/start.ts")).toContain(concierge);
+  });
+
+  it("draws every gate of the pipeline", () => {
+    const gates = readdirSync(join(ROOT, "src/dispatch/gates")).filter((name) => /^\d/.test(name));
+    for (const gate of gates) {
+      const [number = "", name = ""] = gate.replace(/\.ts$/, "").split("-");
+      expect(readme).toMatch(new RegExp(`\\b${number} ${name}\\b`));
+    }
+  });
+});
+
+describe("the golden exchanges", () => {
+  const names = readdirSync(join(ROOT, "test/exchanges")).filter((name) => name.endsWith(".agtp"));
+  const texts = names.map((name) => readFileSync(join(ROOT, "test/exchanges", name), "utf8"));
+
+  it("are named after the status that they are about", () => {
+    for (const [index, name] of names.entries()) {
+      expect(texts[index], name).toContain(`AGTP/1.0 ${name.slice(0, 3)} `);
+    }
+  });
+
+  it("show every code that a request alone can bring about", () => {
+    // A drain and a slow peer need more than a request.
+    const elsewhere = ["server-draining", "request-timeout"];
+    const shown = [...refusalCodes, ...faultCodes].filter((code) =>
+      texts.some((text) => text.includes(`"code": "${code}"`)),
+    );
+    const expected = [...refusalCodes, ...faultCodes].filter((code) => !elsewhere.includes(code));
+    expect(shown.toSorted()).toEqual(expected.toSorted());
   });
 });

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
+import { accessSync, constants } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { describeFileError } from "../src/bounded-file.ts";
 import { formatProblem, isError, type Problem } from "../src/problem.ts";
 import {
   checkDeployment,
@@ -8,7 +10,8 @@ import {
   type DaemonOptions,
   startDaemon,
 } from "../src/server/daemon.ts";
-import { createLog, LOG_LEVELS, type LogLevel, openStdout } from "../src/server/log.ts";
+import { createLog, LOG_LEVELS, type LogLevel } from "../src/server/log.ts";
+import { openStdout } from "../src/server/stdout.ts";
 import { VERSION } from "../src/version.ts";
 
 interface Flags {
@@ -47,8 +50,22 @@ async function run(flags: Flags): Promise<void> {
     env: process.env,
     log: createLog(flags.check ? "silent" : flags.logLevel, openStdout()),
   };
+  const unreadable = findReadFault(flags.config);
+  if (unreadable !== undefined) {
+    process.stderr.write(`${flags.config}: ${unreadable}\n`);
+    await finish(2);
+  }
   if (flags.check) await check(options, flags.json === true);
   else await serve(options);
+}
+
+function findReadFault(path: string): string | undefined {
+  try {
+    accessSync(path, constants.R_OK);
+    return undefined;
+  } catch (error) {
+    return describeFileError(error);
+  }
 }
 
 async function check(options: DaemonOptions, asJson: boolean): Promise<void> {
@@ -60,36 +77,49 @@ async function check(options: DaemonOptions, asJson: boolean): Promise<void> {
     for (const problem of problems) process.stdout.write(`${formatForPeople(problem)}\n`);
     process.stderr.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
   }
-  process.exitCode = failed ? 1 : 0;
+  await finish(failed ? 1 : 0);
 }
 
 async function serve(options: DaemonOptions): Promise<void> {
+  let daemon: Daemon | undefined;
+  // Before anything is started: whoever sees the ready line may signal at once.
+  handleSignals(() => daemon, options);
   const result = await startDaemon(options);
   if (result.kind === "refused") {
     for (const problem of result.problems) process.stderr.write(`${formatForPeople(problem)}\n`);
     process.stderr.write("not started\n");
-    process.exitCode = 1;
-    return;
-  }
-  handleSignals(result.daemon, options);
+    await finish(1);
+  } else daemon = result.daemon;
 }
 
-function handleSignals(daemon: Daemon, { log }: DaemonOptions): void {
-  let draining = false;
-  const drain = (): void => {
+/** Ends once everything is said; modules of the deployment may hold the process open otherwise. */
+async function finish(code: number): Promise<never> {
+  const said = [process.stdout, process.stderr].map(
+    (stream) => new Promise((resolve) => stream.write("", resolve)),
+  );
+  await Promise.all(said);
+  process.exit(code);
+}
+
+function handleSignals(running: () => Daemon | undefined, { log }: DaemonOptions): void {
+  let isStopping = false;
+  const stop = async (): Promise<void> => {
     // A second signal means now.
-    if (draining) process.exit(1);
-    draining = true;
-    daemon.drain().then(() => process.exit(0));
+    if (isStopping) process.exit(1);
+    isStopping = true;
+    await running()?.drain();
+    process.exit(0);
   };
-  process.on("SIGTERM", drain);
-  process.on("SIGINT", drain);
+  process.on("SIGTERM", () => void stop());
+  process.on("SIGINT", () => void stop());
   let reloading: Promise<unknown> = Promise.resolve();
   process.on("SIGHUP", () => {
     reloading = reloading.then(() =>
-      daemon.reload().catch((error: unknown) => {
-        log.logger.error({ event: "reload-refused", error }, "nothing changed");
-      }),
+      running()
+        ?.reload()
+        .catch((error: unknown) => {
+          log.logger.error({ event: "reload-refused", error }, "nothing changed");
+        }),
     );
   });
   process.on("unhandledRejection", (error) => {

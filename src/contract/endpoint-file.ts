@@ -79,7 +79,10 @@ function readEndpoint(
   const namespace = endpoint.optionalText("namespace");
   const semanticTable = endpoint.table("semantic", SEMANTIC_KEYS);
   const semantic = semanticTable && readSemanticBlock(semanticTable);
-  const { inputSchema, outputSchema, isFieldList } = readSchemas(endpoint);
+  const { inputSchema, outputSchema, isFieldList } = readSchemas(
+    endpoint,
+    templateParameters(path ?? "/"),
+  );
   const errors = readErrors(endpoint, isFieldList);
   const requiredScopes = readScopes(endpoint);
   const deprecated = readDeprecation(endpoint, context);

@@ -19,18 +19,26 @@ export interface EndpointSchemas {
 }
 
 /** Reads both schemas. In a file of field lists an absent list is an empty one. */
-export function readSchemas(endpoint: TableReader): EndpointSchemas {
+export function readSchemas(
+  endpoint: TableReader,
+  pathParameters: readonly string[],
+): EndpointSchemas {
   const hasSchema = endpoint.has("input_schema") || endpoint.has("output_schema");
   const isFieldList = !hasSchema && (endpoint.has("input") || endpoint.has("output"));
-  const inputSchema = readInput(endpoint, isFieldList);
+  const inputSchema = readInput(endpoint, isFieldList, pathParameters);
   const outputSchema = readOutput(endpoint, isFieldList);
   return { inputSchema, outputSchema, isFieldList };
 }
 
-function readInput(endpoint: TableReader, isFieldList: boolean): JsonSchema | undefined {
+function readInput(
+  endpoint: TableReader,
+  isFieldList: boolean,
+  pathParameters: readonly string[],
+): JsonSchema | undefined {
   if (isMixed(endpoint, "input_schema", "input")) return undefined;
   if (isFieldList || endpoint.has("input")) {
-    return readInputFields(endpoint.optionalTable("input", ["required", "optional"]));
+    const lists = endpoint.optionalTable("input", ["required", "optional"]);
+    return readInputFields(lists, pathParameters);
   }
   const schema = readJsonSchema(endpoint, "input_schema");
   if (schema !== undefined) checkInput(endpoint, schema);

@@ -11,8 +11,14 @@ import { isTable, toJson } from "./toml-document.ts";
 const FIELD_KEYS = ["name", "type", "description", "format", "enum", "schema"];
 const FIELD_TYPES = SCHEMA_TYPES.filter((type) => type !== "null");
 
-/** `[[endpoint.input.required]]` and `[[endpoint.input.optional]]`; absent: no parameters at all. */
-export function readInputFields(input: TableReader | undefined): JsonSchema {
+/**
+ * `[[endpoint.input.required]]` and `[[endpoint.input.optional]]`; absent: no parameters at all. A
+ * parameter of the path that is in neither list is a string: files of this form leave it out.
+ */
+export function readInputFields(
+  input: TableReader | undefined,
+  pathParameters: readonly string[],
+): JsonSchema {
   const fields = new Map<string, JsonSchema>();
   const required: string[] = [];
   for (const field of input?.tables("required", FIELD_KEYS) ?? []) {
@@ -20,6 +26,9 @@ export function readInputFields(input: TableReader | undefined): JsonSchema {
     if (name !== undefined) required.push(name);
   }
   for (const field of input?.tables("optional", FIELD_KEYS) ?? []) readField(field, fields);
+  for (const name of pathParameters) {
+    if (!fields.has(name)) fields.set(name, { type: "string" });
+  }
   return {
     type: "object",
     ...(required.length === 0 ? {} : { required }),

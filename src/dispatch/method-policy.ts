@@ -79,6 +79,7 @@ export function compileMethodPolicy(input: PolicyInput): {
   });
   problems.push(...redirectProblems);
   const aliases = compileAliases(input, custom, problems);
+  problems.push(...warnOfAliased(disallow, aliases, input.file));
 
   return {
     policy: createPolicy({ catalog, config, custom, legacy, allow, disallow, redirects, aliases }),
@@ -156,6 +157,20 @@ function compileAliases(
     if (catalog.embedded.includes(alias)) report(`the floor method "${alias}" cannot be an alias`);
   }
   return aliases;
+}
+
+/** Aliases run first: a disallowed name that is one is never judged under that name.   §9.2 */
+function warnOfAliased(
+  disallow: readonly string[],
+  aliases: ReadonlyMap<string, string>,
+  file: string,
+): Problem[] {
+  return disallow.flatMap((name) => {
+    const method = aliases.get(name);
+    if (method === undefined) return [];
+    const message = `"${name}" has no effect: it is an alias, and judged as "${method}"`;
+    return [{ file, key: "policies.methods.disallow", message, severity: "warning" }];
+  });
 }
 
 function skipped(file: string, key: string, method: string, catalog: Catalog): Problem {

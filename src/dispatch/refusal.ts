@@ -33,8 +33,7 @@ export type RefusalCode =
   | "rcns-disabled"
   | "internal-error"
   | "handler-timeout"
-  | "not-implemented"
-  | "server-draining";
+  | "not-implemented";
 
 export interface Refusal {
   readonly kind: "refusal";
@@ -182,9 +181,4 @@ export function handlerTimeout(errorId: string): Refusal {
 /** 501: a protocol feature this server does not have; the body names it.   AGTP "Status Codes" */
 export function notImplemented(feature: string, message: string): Refusal {
   return refusal(501, "not-implemented", message, { carried: { feature } });
-}
-
-/** 503: the server is draining and takes no new work. */
-export function draining(): Refusal {
-  return refusal(503, "server-draining", "the server is shutting down");
 }

@@ -55,8 +55,9 @@ export interface Call {
 }
 
 export interface HandlerSuccess {
+  /** A JSON value; without one, `status` must be given (204, say). */
   readonly body?: unknown;
-  /** 200 unless given; 204 when there is no body. */
+  /** 200 unless given. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
 }

@@ -35,13 +35,17 @@ export function contentHash(content: ManifestContent): string {
     .digest("hex");
 }
 
+/** The `document_version` of content with this hash. */
+export function documentVersionOf(hash: string): string {
+  return `v-${hash.slice(0, 12)}`;
+}
+
 /** Encodes one variant of the manifest. */
 export function encodeManifest(
   content: ManifestContent,
   dates: ManifestDates,
-  operatorVersion: string | undefined,
+  documentVersion: string,
 ): ManifestDocument {
-  const documentVersion = operatorVersion ?? `v-${contentHash(content).slice(0, 12)}`;
   const { agtp_version, agtp_api_version, server, ...rest } = content;
   const manifest = {
     agtp_version,

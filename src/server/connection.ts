@@ -8,6 +8,7 @@ import type { LimitsConfig } from "../config/config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange, type Peer } from "../dispatch/exchange.ts";
 import { isWireFault, type Request, type Response, type WireFault } from "../wire/message.ts";
+import { Ending } from "./ending.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 
@@ -19,43 +20,39 @@ export interface ConnectionContext {
   onFault(error: unknown): void;
 }
 
-/** How long a peer that stays silent after the last reply may take to close. */
-const LINGER_MS = 2_000;
-
 /** Serves a socket whose handshake is done. */
 export class Connection {
   readonly #socket: TLSSocket;
   readonly #context: ConnectionContext;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
+  readonly #ending: Ending;
   readonly #peer: Peer;
   #running: Exchange | undefined;
   #isFlushScheduled = false;
   #isPaused = false;
-  /** When this side was ended, and when the peer was last heard of since. */
-  #endedAt: number | undefined;
-  #heardAt = 0;
 
   constructor(socket: TLSSocket, context: ConnectionContext) {
     this.#socket = socket;
     this.#context = context;
     this.#inbox = new Inbox(context.limits);
     this.#outbox = new Outbox(socket);
+    this.#ending = new Ending(socket, context.limits.idleTimeoutMs);
     this.#peer = { address: socket.remoteAddress ?? "", port: socket.remotePort ?? 0 };
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));
     socket.on("drain", () => this.#proceed());
-    socket.on("finish", () => this.#hear());
     socket.on("end", () => this.#peerEnded());
     socket.on("error", () => socket.destroy());
-    socket.on("close", () => this.#closed());
+    socket.on("close", () => this.#leave());
   }
 
   #receive(chunk: Buffer): void {
-    this.#hear();
     // What comes after the last request is discarded, so that the peer's close is seen.
-    if (this.#inbox.isClosed) return;
-    this.#inbox.push(chunk);
-    this.#proceed();
+    if (this.#inbox.isClosed) this.#ending.hear();
+    else {
+      this.#inbox.push(chunk);
+      this.#proceed();
+    }
   }
 
   /** Answers what can be answered, and sends it. */
@@ -74,16 +71,16 @@ export class Connection {
 
   #answer(message: Request | WireFault): void {
     const dispatcher = this.#context.dispatcher();
-    if (isWireFault(message)) {
-      this.#reply(dispatcher.answerFault(message));
-      return;
+    if (isWireFault(message)) this.#reply(dispatcher.answerFault(message));
+    else {
+      const exchange = new Exchange(message, this.#peer, performance.now());
+      const response = dispatcher.answer(exchange);
+      if (response instanceof Promise) this.#await(exchange, response);
+      else this.#reply(response);
     }
-    const exchange = new Exchange(message, this.#peer, performance.now());
-    const response = dispatcher.answer(exchange);
-    if (!(response instanceof Promise)) {
-      this.#reply(response);
-      return;
-    }
+  }
+
+  #await(exchange: Exchange, response: Promise<Response>): void {
     this.#running = exchange;
     response.then(
       (settled) => this.#settled(settled),
@@ -115,7 +112,7 @@ export class Connection {
   #flush(): void {
     this.#outbox.flush();
     this.#throttle();
-    if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#end();
+    if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#ending.begin();
   }
 
   /** Reads only what there is room for; a connection that will close is read to its end. */
@@ -131,17 +128,6 @@ export class Connection {
     }
   }
 
-  #end(): void {
-    if (this.#endedAt !== undefined) return;
-    this.#endedAt = performance.now();
-    this.#heardAt = this.#endedAt;
-    this.#socket.end();
-  }
-
-  #hear(): void {
-    if (this.#endedAt !== undefined) this.#heardAt = performance.now();
-  }
-
   /**
    * A peer that ends its side has left: what runs is aborted, and what has not begun is not started.
    * A message cut short is still answered.
@@ -152,11 +138,6 @@ export class Connection {
     this.#proceed();
   }
 
-  #closed(): void {
-    this.#leave();
-    this.#endedAt ??= performance.now();
-  }
-
   #leave(): void {
     this.#running?.abort(new Error("the caller left"));
     this.#inbox.clear();
@@ -164,19 +145,10 @@ export class Connection {
 
   /** Called from time to time: closes what has waited too long.   `[limits]` */
   sweep(now: number): void {
-    const { idleTimeoutMs } = this.#context.limits;
-    if (this.#outbox.blockedFor(now) > idleTimeoutMs) this.#socket.destroy();
-    else if (this.#endedAt !== undefined) this.#linger(now, this.#endedAt);
+    const isStuck = this.#outbox.blockedFor(now) > this.#context.limits.idleTimeoutMs;
+    if (isStuck || this.#ending.isOver(now)) this.#socket.destroy();
     // Whoever is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);
-  }
-
-  /** A peer that still sends or reads gets its last reply, but not for ever. */
-  #linger(now: number, endedAt: number): void {
-    // Of a socket that was reset while Node wrote a session ticket, no more is ever heard.
-    const isOver = this.#socket.writableFinished || this.#socket.readableEnded;
-    const isSilent = isOver && now - this.#heardAt > LINGER_MS;
-    if (isSilent || now - endedAt > this.#context.limits.idleTimeoutMs) this.#socket.destroy();
   }
 
   #checkDeadlines(now: number): void {

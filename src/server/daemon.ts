@@ -6,8 +6,9 @@ import { formatProblem, isError, type Problem } from "../problem.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { createListener, type Listener, type TlsIdentity } from "./listener.ts";
 import type { Log } from "./log.ts";
-import { createMetrics, type Metrics } from "./metrics.ts";
+import type { Metrics } from "./metrics.ts";
 import { createObserver } from "./observer.ts";
+import { keysNeedingRestart } from "./restart-keys.ts";
 import { loadTlsIdentity } from "./tls-identity.ts";
 
 export interface DaemonOptions {
@@ -74,7 +75,7 @@ async function build(
   if (config === undefined) return { kind: "refused", problems };
   const observer = createObserver(log);
   const tls = await loadTlsIdentity(config, { isPersistent });
-  const loaded = await loadDeployment(config, { observer, env, isPersistent });
+  const loaded = await loadDeployment(config, { observer, env });
   const found = [...problems, ...tls.problems, ...loaded.problems];
   const { deployment } = loaded;
   if (deployment === undefined || tls.identity === undefined) {
@@ -88,7 +89,6 @@ async function build(
 class Running implements Daemon {
   readonly #options: DaemonOptions;
   readonly #listener: Listener;
-  readonly #identity: TlsIdentity;
   #deployment: Deployment;
   #metrics: Metrics | undefined;
   fingerprint256: string;
@@ -98,10 +98,9 @@ class Running implements Daemon {
   constructor({ deployment, identity, fingerprint256 }: Built, options: DaemonOptions) {
     this.#options = options;
     this.#deployment = deployment;
-    this.#identity = identity;
     this.fingerprint256 = fingerprint256;
     this.#listener = createListener({
-      identity: this.#identity,
+      identity,
       limits: () => this.#deployment.config.limits,
       dispatcher: () => this.#deployment.dispatcher,
       onFault: (error) =>
@@ -116,6 +115,8 @@ class Running implements Daemon {
     try {
       if (metrics.enabled) {
         const connectionCount = (): number => this.#listener.connectionCount;
+        // Loaded by those who want it only.
+        const { createMetrics } = await import("./metrics.ts");
         this.#metrics = await createMetrics({ ...metrics, connectionCount });
       }
     } catch (error) {
@@ -128,6 +129,7 @@ class Running implements Daemon {
     } catch (error) {
       return this.#refuse("server.port", server.host, server.port, error);
     }
+    reportProblems(this.#options.log, this.#deployment.commit());
     this.#announce(config);
     return { kind: "listening" };
   }
@@ -162,10 +164,12 @@ class Running implements Daemon {
       log.logger.error({ event: "reload-refused" }, "nothing changed");
       return errors;
     }
+    const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
+    this.#listener.replaceIdentity(next.identity);
     // Requests may still run in the previous one: its idle upstream connections close by themselves.
     this.#deployment = next.deployment;
     this.fingerprint256 = next.fingerprint256;
-    this.#listener.replaceIdentity(next.identity);
+    reportProblems(log, [...unchanged, ...next.deployment.commit()]);
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
     return [];
   }

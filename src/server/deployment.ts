@@ -19,7 +19,7 @@ import { compileMethodPolicy, type MethodPolicy } from "../dispatch/method-polic
 import type { Route } from "../dispatch/route.ts";
 import { bindHandlers } from "../handlers/bind.ts";
 import { createModuleLoader, type ModuleLoader } from "../handlers/module-loader.ts";
-import { createUpstreamPools, type UpstreamPools } from "../handlers/upstream-pools.ts";
+import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import { covers } from "../identity/authority-scope.ts";
 import { loadAgents } from "../identity/load-agents.ts";
@@ -32,6 +32,8 @@ import { isProtocolPair, loadProtocolRoutes } from "./protocol-routes.ts";
 export interface Deployment {
   readonly config: Config;
   readonly dispatcher: Dispatcher;
+  /** Writes what outlives the process: called when the deployment is served, and not before. */
+  commit(): readonly Problem[];
   /** Ends what the deployment holds open, once its running requests are done. */
   close(): Promise<void>;
 }
@@ -39,8 +41,6 @@ export interface Deployment {
 export interface DeploymentOptions {
   readonly observer: Observer;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** False: nothing is written, as `--check` promises. */
-  readonly isPersistent: boolean;
 }
 
 export interface LoadedDeployment {
@@ -56,7 +56,7 @@ interface Vocabulary {
   readonly methodPolicy: MethodPolicy;
 }
 
-/** Loads, compiles and binds a whole deployment. */
+/** Loads, compiles and binds a whole deployment. Writes nothing. */
 export async function loadDeployment(
   config: Config,
   options: DeploymentOptions,
@@ -67,7 +67,7 @@ export async function loadDeployment(
 
   const directory = loadDirectory(config, problems);
   const contents = loadContents(config, vocabulary, options, problems);
-  const pools = createUpstreamPools();
+  const pools = await openUpstreamPools(contents.endpoints);
   const loader = createModuleLoader({ root: config.handlers.root });
   const operatorRoutes = await bindRoutes(
     { contents, methodPolicy: vocabulary.methodPolicy, limits: config.limits, loader, pools },
@@ -83,7 +83,6 @@ export async function loadDeployment(
     recipes: [...contents.recipes.values()],
     operatorRoutes,
     loader,
-    isPersistent: options.isPersistent,
   });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
@@ -102,7 +101,8 @@ export async function loadDeployment(
     deadlines,
     observer: options.observer,
   });
-  return { deployment: { config, dispatcher, close: () => pools.close() }, problems };
+  const { keep: commit } = protocol;
+  return { deployment: { config, dispatcher, commit, close: () => pools.close() }, problems };
 }
 
 function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undefined {
@@ -153,6 +153,23 @@ function loadContents(
   problems.push(...recipes.problems, ...endpoints.problems);
   return { compiler, recipes: recipes.recipes, endpoints: endpoints.endpoints };
 }
+
+/** The HTTP client takes long to load: only a deployment that has upstreams waits for it. */
+async function openUpstreamPools(endpoints: readonly LoadedEndpoint[]): Promise<UpstreamPools> {
+  const hasUpstream = endpoints.some(
+    ({ definition }) => definition.handler.type === "external_service",
+  );
+  if (!hasUpstream) return NO_UPSTREAMS;
+  const { createUpstreamPools } = await import("../handlers/upstream-pools.ts");
+  return createUpstreamPools();
+}
+
+const NO_UPSTREAMS: UpstreamPools = {
+  pool: () => {
+    throw new Error("no endpoint of this deployment has an upstream");
+  },
+  close: () => Promise.resolve(),
+};
 
 interface Binding {
   readonly contents: Contents;

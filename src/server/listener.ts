@@ -40,12 +40,14 @@ export function createListener(options: ListenerOptions): Listener {
   const admission = new Admission(options.limits);
   const serve = (socket: tls.TLSSocket): void => {
     admission.established(socket);
+    // Only now: a peer that ends its side in the handshake is gone.
+    socket.allowHalfOpen = true;
     const connection = new Connection(socket, { ...options, limits: options.limits() });
     connections.add(connection);
     socket.on("close", () => connections.delete(connection));
   };
   let secure = createHandshaker(options.identity, serve);
-  const acceptor = net.createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+  const acceptor = net.createServer({ noDelay: true }, (socket) => {
     socket.on("error", () => socket.destroy());
     if (admission.admit(socket)) secure.emit("connection", socket);
     else socket.destroy();
@@ -87,7 +89,6 @@ function createHandshaker(
     ALPNProtocols: ["agtp"],
     requestCert: clientAuth !== "none",
     rejectUnauthorized: clientAuth === "required",
-    allowHalfOpen: true,
     ...(clientCa === undefined ? {} : { ca: clientCa }),
   });
   secure.on("secureConnection", serve);

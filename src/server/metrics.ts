@@ -26,10 +26,8 @@ const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1,
 export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const registry = new Registry();
   const delay = monitorEventLoopDelay({ resolution: 20 });
-  delay.enable();
   const onEnd = createRecorder(registry);
   createGauges(registry, options, delay);
-  subscribe(CHANNELS.end, onEnd);
 
   const server = http.createServer((request, response) => {
     if (request.method !== "GET" || request.url?.split("?")[0] !== "/metrics") {
@@ -45,6 +43,10 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
     server.once("error", reject);
     server.listen(options.port, options.host, resolve);
   });
+  // Running out of descriptors costs a scrape, not the daemon.
+  server.on("error", () => undefined);
+  delay.enable();
+  subscribe(CHANNELS.end, onEnd);
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {

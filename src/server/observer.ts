@@ -57,7 +57,7 @@ export function createObserver(log: Log): Observer {
         ended.publish(end);
       }
       if (isLogged(response.status)) {
-        log.writeLine(wireFaultLine(fault.code, fault.message, response));
+        log.writeLine(wireFaultLine(fault.code, response));
       }
     },
     fault({ errorId, exchange, message, cause }) {

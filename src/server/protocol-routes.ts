@@ -16,7 +16,13 @@ import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { buildManifest } from "../manifest/build.ts";
 import { keepDates, resolveDates } from "../manifest/dates.ts";
-import { contentHash, encodeManifest, type ManifestDocument } from "../manifest/document.ts";
+import {
+  contentHash,
+  documentVersionOf,
+  encodeManifest,
+  type ManifestContent,
+  type ManifestDocument,
+} from "../manifest/document.ts";
 import { floorEndpoints } from "../methods/floor.ts";
 import { protocolRoute } from "../methods/protocol-endpoint.ts";
 import type { Problem } from "../problem.ts";
@@ -31,7 +37,6 @@ export interface ProtocolParts {
   readonly recipes: readonly Recipe[];
   readonly operatorRoutes: readonly Route[];
   readonly loader: ModuleLoader;
-  readonly isPersistent: boolean;
 }
 
 /** Whether a pair is the protocol's own: a floor method on "/", or a DISCOVER built-in. */
@@ -40,11 +45,16 @@ export function isProtocolPair(method: string, path: string): boolean {
   return method === "DISCOVER" && (RESERVED_NAMES as readonly string[]).includes(path.slice(1));
 }
 
-/** Builds the tier A routes; problems are those of `policies.builtins` and the state directory. */
-export async function loadProtocolRoutes(parts: ProtocolParts): Promise<{
+export interface ProtocolRoutes {
   readonly routes: readonly Route[];
+  /** Those of `policies.builtins`. */
   readonly problems: readonly Problem[];
-}> {
+  /** Keeps the manifest's dates in the state directory. */
+  keep(): readonly Problem[];
+}
+
+/** Builds the tier A routes. Writes nothing. */
+export async function loadProtocolRoutes(parts: ProtocolParts): Promise<ProtocolRoutes> {
   const { config, catalog, compiler } = parts;
   const { overrides, problems } = await loadOverrides(config, parts.loader);
   const listed: ListedEndpoint[] = parts.operatorRoutes.map(({ definition }) => ({
@@ -83,7 +93,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<{
   }
   const published = publishManifests(parts, listed);
   Object.assign(manifests, published.manifests);
-  return { routes, problems: [...problems, ...published.problems] };
+  return { routes, problems, keep: published.keep };
 }
 
 async function loadOverrides(
@@ -109,7 +119,13 @@ function describeMethod(catalog: Catalog, method: string) {
   };
 }
 
-/** Both variants: with the hosted agents, and without. They share the dates of the whole. */
+interface Manifests {
+  readonly disclosed: ManifestDocument;
+  /** Without the hosted agents. */
+  readonly withheld: ManifestDocument;
+}
+
+/** Both variants; they share the dates of the whole. */
 function publishManifests(parts: ProtocolParts, listed: readonly ListedEndpoint[]) {
   const { config, catalog, directory, methodPolicy } = parts;
   const build = (agents: ReturnType<AgentDirectory["list"]>) =>
@@ -121,16 +137,19 @@ function publishManifests(parts: ProtocolParts, listed: readonly ListedEndpoint[
       methodPolicy: methodPolicy.projection,
       supportedFeatures: SUPPORTED_FEATURES,
     });
-  const whole = build(directory.list());
+  // What nobody is shown does not count as content.
+  const agents = config.agents.disclosure === "private" ? [] : directory.list();
+  const whole = build(agents);
   const hash = contentHash(whole);
   const file = join(config.directory, ".agtp", "manifest.json");
   const dates = resolveDates(file, hash, new Date());
-  const { documentVersion } = config.server;
-  const manifests = {
-    disclosed: encodeManifest(whole, dates, documentVersion),
-    withheld: encodeManifest(build([]), dates, documentVersion),
-  };
-  return { manifests, problems: parts.isPersistent ? keep(file, hash, dates, config) : [] };
+  const encode = (content: ManifestContent, contentHash: string): ManifestDocument =>
+    encodeManifest(content, dates, config.server.documentVersion ?? documentVersionOf(contentHash));
+  const disclosed = encode(whole, hash);
+  const bare = agents.length === 0 ? undefined : build([]);
+  const withheld = bare === undefined ? disclosed : encode(bare, contentHash(bare));
+  const manifests: Manifests = { disclosed, withheld };
+  return { manifests, keep: () => keep(file, hash, dates, config) };
 }
 
 const SUPPORTED_FEATURES = ["endpoint-registry", "composition", "external-service"];

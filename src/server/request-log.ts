@@ -4,7 +4,7 @@
  */
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Reply } from "../dispatch/reply.ts";
-import type { Response } from "../wire/message.ts";
+import type { Response, WireFaultCode } from "../wire/message.ts";
 
 /** The line of one answered request, without its line feed. */
 export function requestLine(
@@ -34,12 +34,12 @@ export function requestLine(
   return `${line}}`;
 }
 
-/** The line of bytes that were no request. */
-export function wireFaultLine(code: string, message: string, response: Response): string {
+/** The line of bytes that were no request; the fault's message quotes them, and stays out. */
+export function wireFaultLine(code: WireFaultCode, response: Response): string {
   return `{"level":"info","time":"${isoNow()}","event":"request","status":${response.status}${field(
     "code",
     code,
-  )}${field("response_id", responseId(response))}${field("detail", clip(message))}}`;
+  )}${field("response_id", responseId(response))}}`;
 }
 
 const MAX_LOGGED_LENGTH = 512;

@@ -39,8 +39,11 @@ class BatchingSink implements LogSink {
 
   flush(): Promise<void> {
     return new Promise((resolve) => {
-      setTimeout(resolve, LAST_FLUSH_MS).unref();
-      this.#send(() => resolve());
+      const timer = setTimeout(resolve, LAST_FLUSH_MS);
+      this.#send(() => {
+        clearTimeout(timer);
+        resolve();
+      });
     });
   }
 

@@ -3,13 +3,11 @@
  * stops the start.
  */
 import { join, relative } from "node:path";
-import { readBoundedFile } from "../bounded-file.ts";
 import type { Config } from "../config/config.ts";
+import { readCertificates } from "../contract/upstream-ca.ts";
 import type { Problem } from "../problem.ts";
 import { ensureCertificate, readCertificate, type ServerCertificate } from "./certificate.ts";
 import type { TlsIdentity } from "./listener.ts";
-
-const MAX_CA_BYTES = 1024 * 1024;
 
 export interface LoadedTlsIdentity {
   readonly identity: TlsIdentity | undefined;
@@ -26,7 +24,7 @@ export async function loadTlsIdentity(
   const file = relative(directory, config.file);
   const problems: Problem[] = [];
   const certificate = await loadCertificate(config, isPersistent, problems);
-  const ca = tls.clientCa === undefined ? undefined : readBoundedFile(tls.clientCa, MAX_CA_BYTES);
+  const ca = tls.clientCa === undefined ? undefined : readCertificates(directory, tls.clientCa);
   if (ca?.fault !== undefined) problems.push({ file, key: "tls.client_ca", message: ca.fault });
   if (certificate === undefined || problems.length > 0) {
     return { identity: undefined, fingerprint256: "", problems };

@@ -18,19 +18,23 @@ export interface RequestLine {
 const VERSION = "AGTP/1.0";
 
 /** Any token, then any printable ASCII; but "#" may stand nowhere in the line. */
-const REQUEST_LINE = /^AGTP\/1\.0 ([!$%&'*+\-.^_`|~0-9A-Za-z]+)(?: ([\x21\x22\x24-\x7e]+))?$/;
+const REQUEST_LINE = /^AGTP\/1\.0 [!$%&'*+\-.^_`|~0-9A-Za-z]+(?: [\x21\x22\x24-\x7e]+)?$/;
 
 /** Reads a request line without its CRLF, given as latin1. */
 export function parseRequestLine(line: string): RequestLine | WireFault {
-  const match = REQUEST_LINE.exec(line);
-  if (match === null) return invalid(reason(line));
-  const method = match[1]!;
-  const target = match[2];
-  if (target === undefined) return { kind: "request-line", method, path: "/", query: undefined };
-  const mark = target.indexOf("?");
-  if (mark === -1) return { kind: "request-line", method, path: target, query: undefined };
-  const path = target.slice(0, mark);
-  return { kind: "request-line", method, path, query: target.slice(mark + 1) };
+  if (!REQUEST_LINE.test(line)) return invalid(reason(line));
+  const start = VERSION.length + 1;
+  const space = line.indexOf(" ", start);
+  if (space === -1) {
+    return { kind: "request-line", method: line.slice(start), path: "/", query: undefined };
+  }
+  const method = line.slice(start, space);
+  const mark = line.indexOf("?", space);
+  if (mark === -1) {
+    return { kind: "request-line", method, path: line.slice(space + 1), query: undefined };
+  }
+  const path = line.slice(space + 1, mark);
+  return { kind: "request-line", method, path, query: line.slice(mark + 1) };
 }
 
 /** Why a line is no request line; the wording is all that is left to decide. */

@@ -1,16 +1,25 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { FLOOR_METHODS } from "../../src/catalog/catalog.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { loadDeployment } from "../../src/server/deployment.ts";
 import {
   agentFile,
   configFile,
   createDeployment,
   type DeploymentFiles,
   endpointFile,
+  makeDeployment,
 } from "../support/deployment.ts";
 import { ALICE, discoveryFiles } from "../support/discovery.ts";
-import { createServer, openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
+import {
+  createServer,
+  openServer,
+  SILENT_OBSERVER,
+  type TestReply,
+  type TestServer,
+} from "../support/dispatch.ts";
 
 const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 
@@ -290,5 +299,38 @@ describe("document_version, ETag, issued and updated", () => {
       await server.close();
       expect(JSON.parse(readFileSync(state, "utf8"))).toHaveProperty("content_hash");
     }
+  });
+});
+
+describe("what is kept of the manifest", () => {
+  const stateOf = (directory: string): string => join(directory, ".agtp", "manifest.json");
+
+  it("is written when the deployment is served, not when it is loaded", async () => {
+    const { configPath, directory } = makeDeployment(discoveryFiles());
+    const { config } = loadConfig(configPath, {});
+    if (config === undefined) throw new Error("the configuration has problems");
+    const loaded = await loadDeployment(config, { observer: SILENT_OBSERVER, env: {} });
+    expect(existsSync(stateOf(directory))).toBe(false);
+    expect(loaded.deployment?.commit()).toEqual([]);
+    expect(existsSync(stateOf(directory))).toBe(true);
+    await loaded.deployment?.close();
+  });
+
+  it("does not change with agents that nobody is shown", async () => {
+    const start = makeRestarts(discoveryFiles({ agents: { disclosure: "private" } }));
+    const before = await start();
+    const renamed = agentFile({ agent_id: "b".repeat(64), name: "rob" });
+    const after = await start({ "agents/bob.agent.json": renamed });
+    expect(after.text).toBe(before.text);
+  });
+
+  it("is a warning where it cannot be written", async () => {
+    const deployment = makeDeployment({ ...discoveryFiles(), ".agtp": "a file, no directory" });
+    const server = await createServer(deployment);
+    expect(server.deployment.commit()).toMatchObject([
+      { file: ".agtp/manifest.json", severity: "warning" },
+    ]);
+    expect((await fetchManifest(server)).status).toBe(200);
+    await server.close();
   });
 });

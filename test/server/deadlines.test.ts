@@ -219,6 +219,18 @@ describe("a handshake", () => {
     expect(await (await connect()).replies(0)).toEqual([]);
   });
 
+  it.each([
+    ["before it begins", Buffer.alloc(0)],
+    ["in the middle", clientHello().subarray(0, 40)],
+    ["after the first flight", clientHello()],
+  ])("that the peer ends %s is over at once", async (_, bytes) => {
+    const { daemon } = await openDaemon(serverFiles());
+    const socket = connectTcp({ host: "127.0.0.1", port: daemon.port });
+    socket.resume();
+    socket.end(bytes);
+    expect(await elapsed(closeOf(socket))).toBeLessThan(5_000);
+  });
+
   it("that comes octet by octet is ended at the header deadline", async () => {
     const { daemon } = await openDaemon(serverFiles({ limits: { header_timeout_ms: SHORT_MS } }));
     const socket = connectTcp({ host: "127.0.0.1", port: daemon.port });

@@ -132,7 +132,7 @@ describe("a reset", () => {
   });
 
   it("right after the handshake is noticed", async () => {
-    const server = await openDaemon(serverFiles());
+    const server = await openDaemon(serverFiles({ limits: { header_timeout_ms: 500 } }));
     const tcp = connectTcp({ host: "127.0.0.1", port: server.daemon.port });
     const tls = connectTls({ socket: tcp, rejectUnauthorized: false });
     tls.on("error", () => undefined);

@@ -133,7 +133,11 @@ export function closeOf(socket: Socket): Promise<void> {
   });
 }
 
-function connectRaw({ port }: Daemon, options?: ConnectionOptions): Promise<RawClient> {
+/** Opens a connection that the caller closes. */
+export function connectRaw(
+  { port }: { readonly port: number },
+  options?: ConnectionOptions,
+): Promise<RawClient> {
   return new Promise((resolve, reject) => {
     // The daemon's certificate is made for the test; whom it proves is not what is tested.
     const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options });

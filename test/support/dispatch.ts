@@ -83,12 +83,13 @@ export async function createServer(
   const { config, problems } = loadConfig(configPath, env);
   if (config === undefined) throw new Error(problems.map(formatProblem).join("\n"));
   const observer = recordingObserver(faults, warnings);
-  const loaded = await loadDeployment(config, { observer, env, isPersistent: true });
+  const loaded = await loadDeployment(config, { observer, env });
   const all = [...problems, ...loaded.problems];
   if (loaded.deployment === undefined || (isClean && all.length > 0)) {
     throw new Error(`the deployment has problems:\n${all.map(formatProblem).join("\n")}`);
   }
   const { deployment } = loaded;
+  deployment.commit();
   const exchange: TestServer["exchange"] = (chunks, isEnded = false) =>
     answerAll(deployment, chunks, isEnded);
   return {
@@ -163,19 +164,22 @@ function parseBody(text: string): TestBody {
   return text === "" ? {} : (JSON.parse(text) as TestBody);
 }
 
+const ignore = (): void => undefined;
+
+/** For tests that only load. */
+export const SILENT_OBSERVER: Observer = {
+  start: ignore,
+  end: ignore,
+  wireFault: ignore,
+  fault: ignore,
+  logFor: () => ({ debug: ignore, info: ignore, warn: ignore, error: ignore }),
+};
+
 function recordingObserver(faults: Fault[], warnings: object[]): Observer {
-  const ignore = (): void => undefined;
-  const log = {
-    debug: ignore,
-    info: ignore,
-    warn: (fields: object) => void warnings.push(fields),
-    error: ignore,
-  };
+  const warn = (fields: object): void => void warnings.push(fields);
   return {
-    start: ignore,
-    end: ignore,
-    wireFault: ignore,
+    ...SILENT_OBSERVER,
     fault: (fault) => void faults.push(fault),
-    logFor: () => log,
+    logFor: () => ({ debug: ignore, info: ignore, warn, error: ignore }),
   };
 }

@@ -5,7 +5,7 @@
 import { type Catalog, catalogWarning } from "../../catalog/catalog.ts";
 import { compileCloseMatches } from "../../catalog/close-matches.ts";
 import type { MethodPolicy } from "../method-policy.ts";
-import { methodViolation } from "../refusal.ts";
+import { methodViolation, type Refusal } from "../refusal.ts";
 import type { Gate } from "./gate.ts";
 
 /** How much of an unknown method a refusal repeats. */
@@ -14,13 +14,10 @@ const QUOTED_METHOD_LENGTH = 64;
 /** Gate 02 over the catalog and the policy's own names. */
 export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
   const warnings = compileWarnings(catalog);
-  const closeMatches = compileCloseMatches(policy.suggestions);
+  const violation = createViolations(catalog.version, policy.suggestions);
   return (exchange) => {
     const { method } = exchange;
-    if (!policy.isKnown(method)) {
-      const quoted = method.slice(0, QUOTED_METHOD_LENGTH);
-      return methodViolation(quoted, catalog.version, closeMatches(quoted));
-    }
+    if (!policy.isKnown(method)) return violation(method.slice(0, QUOTED_METHOD_LENGTH));
     if (warnings.size > 0) exchange.catalogWarning = warnings.get(method);
     return undefined;
   };
@@ -34,4 +31,23 @@ export function compileWarnings(catalog: Catalog): ReadonlyMap<string, string> {
     if (warning !== undefined) warnings.set(verb.name, warning);
   }
   return warnings;
+}
+
+/** A client that keeps making one mistake must not cost more than one that makes none. */
+const REMEMBERED_METHODS = 256;
+
+function createViolations(
+  catalogVersion: string,
+  suggestions: readonly string[],
+): (method: string) => Refusal {
+  const closeMatches = compileCloseMatches(suggestions);
+  const remembered = new Map<string, Refusal>();
+  return (method) => {
+    const known = remembered.get(method);
+    if (known !== undefined) return known;
+    const refusal = methodViolation(method, catalogVersion, closeMatches(method));
+    if (remembered.size >= REMEMBERED_METHODS) remembered.clear();
+    remembered.set(method, refusal);
+    return refusal;
+  };
 }

@@ -1,0 +1,30 @@
+/**
+ * What a reload cannot put in force: ports are bound once. Such a change is no reason to refuse the
+ * rest of a configuration, but whoever made it should know.
+ */
+import { relative } from "node:path";
+import type { Config } from "../config/config.ts";
+import type { Problem } from "../problem.ts";
+
+/** The bindings of a configuration by key. */
+function bindings({ server, metrics }: Config): Readonly<Record<string, unknown>> {
+  return {
+    "server.host": server.host,
+    "server.port": server.port,
+    "metrics.enabled": metrics.enabled,
+    "metrics.host": metrics.host,
+    "metrics.port": metrics.port,
+  };
+}
+
+/** A warning for each key that changed and needs a restart. */
+export function keysNeedingRestart(before: Config, after: Config): readonly Problem[] {
+  const file = relative(after.directory, after.file);
+  const previous = bindings(before);
+  return Object.entries(bindings(after))
+    .filter(([key, value]) => value !== previous[key])
+    .map(([key]) => ({
+      ...{ file, key, severity: "warning" },
+      message: "changed, which takes effect at the next start",
+    }));
+}

@@ -1,0 +1,271 @@
+/** How the sources are put together: which folder knows which, and what no file may do. */
+import { existsSync, readFileSync } from "node:fs";
+import { basename, join } from "node:path";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import { VERSION } from "../src/version.ts";
+import { ROOT, readModules, type SourceModule } from "./support/source-tree.ts";
+
+const sources = readModules("src");
+const tools = readModules("tools");
+const byFile = new Map(sources.map((module) => [module.file, module]));
+
+/** Which folders a folder may import; what is not listed may be imported by the server alone. */
+const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
+  wire: [],
+  catalog: [],
+  config: ["catalog"],
+  identity: ["wire", "catalog"],
+  contract: ["catalog", "identity"],
+  synthesis: ["catalog", "identity", "contract"],
+  handlers: ["wire", "catalog", "identity", "contract", "synthesis"],
+  manifest: ["catalog", "config", "identity", "contract"],
+  dispatch: ["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers"],
+  methods: ["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
+  builtins: [
+    ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
+    ...["methods", "manifest"],
+  ],
+  client: ["wire", "identity", "config"],
+  conformance: ["wire"],
+  server: [
+    ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
+    ...["dispatch", "methods", "builtins"],
+  ],
+  // The public surface.
+  "": ["client", "handlers"],
+};
+
+/** Where a module may open or speak to a socket. */
+const SOCKET_FOLDERS = ["server", "client", "tools"];
+const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
+/** Of node:net, what only looks at text. */
+const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList"];
+
+describe("the folders of src", () => {
+  it("are all known to this test", () => {
+    expect(sources.map(({ folder }) => folder)).toEqual(
+      expect.arrayContaining(Object.keys(MAY_IMPORT).filter((folder) => folder !== "")),
+    );
+    for (const { folder } of sources) expect(Object.keys(MAY_IMPORT)).toContain(folder);
+  });
+
+  it("import only what lies below them", () => {
+    const upward = sources.flatMap(({ file, folder, imports }) =>
+      imports.flatMap((one) => {
+        const target = one.file === undefined ? undefined : byFile.get(one.file);
+        if (target === undefined || target.folder === folder || target.folder === "") return [];
+        return MAY_IMPORT[folder]?.includes(target.folder) ? [] : [`${file} -> ${target.file}`];
+      }),
+    );
+    expect(upward).toEqual([]);
+  });
+
+  it("import files that exist, by their own extension", () => {
+    const missing = [...sources, ...tools].flatMap(({ file, imports }) =>
+      imports
+        .filter((one) => one.file !== undefined && !existsSync(join(ROOT, one.file)))
+        .map(({ specifier }) => `${file} -> ${specifier}`),
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it("have no cycle, not even of types", () => {
+    expect(findCycle()).toBeUndefined();
+  });
+
+  it("leave sockets to the server, the client and the connection pools of undici", () => {
+    const offenders = sources.flatMap(({ file, folder, imports }) =>
+      imports
+        .filter(({ specifier }) => SOCKET_MODULES.test(specifier) || specifier === "undici")
+        .filter(({ specifier, names }) => {
+          if (specifier === "undici") return folder !== "handlers";
+          const isText = names.length > 0 && names.every((name) => TEXT_ONLY.includes(name));
+          return !isText && !SOCKET_FOLDERS.includes(folder);
+        })
+        .map(({ specifier }) => `${file} imports ${specifier}`),
+    );
+    expect(offenders).toEqual([]);
+  });
+
+  it("construct a deployment in one place", () => {
+    const builders = sources
+      .filter(({ text }) => /\bcreateDispatcher\(/.test(text))
+      .map(({ file }) => file);
+    expect(builders).toEqual(["src/dispatch/dispatcher.ts", "src/server/deployment.ts"]);
+  });
+});
+
+describe("every module", () => {
+  it.each(["utils", "helpers", "common", "types", "manager", "service"])(
+    "has a better name than %s",
+    (word) => {
+      const names = [...sources, ...tools].map(({ file }) => basename(file, ".ts"));
+      expect(names.filter((name) => name === word || name.endsWith(`-${word}`))).toEqual(
+        // "external service" is the draft's own word for that binding.
+        word === "service" ? ["external-service"] : [],
+      );
+    },
+  );
+
+  it("is named in kebab-case; gates begin with their position", () => {
+    for (const { file } of [...sources, ...tools]) {
+      expect(basename(file, ".ts")).toMatch(/^[a-z0-9]+(?:-[a-z0-9]+)*$/);
+    }
+    const gates = sources.map(({ file }) => file).filter((file) => file.includes("/gates/"));
+    const numbers = gates.flatMap((file) => /\/(\d\d)-/.exec(file)?.[1] ?? []);
+    expect(numbers).toEqual(["00", "01", "02", "03", "04", "05", "06", "07", "08"]);
+  });
+
+  it("opens with a paragraph about itself", () => {
+    const silent = [...sources, ...tools].filter(({ text }) => !/^(?:#!.*\n)?\/\*\*/.test(text));
+    expect(silent.map(({ file }) => file)).toEqual([]);
+  });
+
+  it("does nothing when it is imported", () => {
+    const active = sources.flatMap(({ file, syntax }) =>
+      syntax.statements
+        .filter((statement) => ts.isExpressionStatement(statement) || ts.isIfStatement(statement))
+        .map((statement) => `${file}: ${statement.getText()}`),
+    );
+    expect(active).toEqual([]);
+  });
+
+  it("exports by name, and has neither enums nor namespaces", () => {
+    const offenders = [...sources, ...tools].filter(({ syntax }) =>
+      syntax.statements.some(
+        (statement) =>
+          ts.isExportAssignment(statement) ||
+          ts.isEnumDeclaration(statement) ||
+          ts.isModuleDeclaration(statement) ||
+          hasModifier(statement, ts.SyntaxKind.DefaultKeyword),
+      ),
+    );
+    expect(offenders.map(({ file }) => file)).toEqual([]);
+  });
+
+  it("says what each function is for that others may use", () => {
+    const silent = sources.flatMap(({ file, syntax }) =>
+      syntax.statements
+        .filter(
+          (statement) =>
+            ts.isFunctionDeclaration(statement) &&
+            hasModifier(statement, ts.SyntaxKind.ExportKeyword) &&
+            ts.getJSDocCommentsAndTags(statement).length === 0,
+        )
+        .map((statement) => `${file}: ${statement.getText().split("\n")[0]}`),
+    );
+    expect(silent).toEqual([]);
+  });
+
+  it("takes the environment as an argument", () => {
+    const readers = [...sources, ...tools].filter(({ syntax }) => readsEnvironment(syntax));
+    for (const { file } of readers) expect(file).toMatch(/^tools\//);
+  });
+
+  it("leaves nothing to be done", () => {
+    const left = [...sources, ...tools].filter(({ text }) =>
+      /\b(?:TODO|FIXME|XXX|HACK)\b/.test(text),
+    );
+    expect(left.map(({ file }) => file)).toEqual([]);
+  });
+});
+
+describe("the programs in tools", () => {
+  it("are thin", () => {
+    const lengths = tools.map(
+      ({ file, text }) => [file, text.trimEnd().split("\n").length] as const,
+    );
+    expect(lengths.filter(([, length]) => length > 150)).toEqual([]);
+  });
+});
+
+describe("package.json", () => {
+  const manifest = readJson("package.json");
+  const lock = readJson("package-lock.json");
+
+  it("pins every dependency exactly", () => {
+    const pins = { ...manifest["dependencies"], ...manifest["devDependencies"] };
+    for (const pin of Object.values(pins)) expect(pin).toMatch(/^\d+\.\d+\.\d+(?:-[\w.]+)?$/);
+  });
+
+  it("has the version that the programs say, and that the lockfile has", () => {
+    expect(manifest["version"]).toBe(VERSION);
+    expect(lock["version"]).toBe(VERSION);
+  });
+
+  it("depends on nothing that runs scripts when it is installed", () => {
+    const scripted = Object.entries(lock["packages"] ?? {}).filter(
+      ([, entry]) => (entry as { hasInstallScript?: boolean }).hasInstallScript === true,
+    );
+    expect(scripted.map(([name]) => name)).toEqual([]);
+  });
+
+  it("has every package that src imports among its dependencies", () => {
+    const imported = sources.flatMap(({ text }) =>
+      [...text.matchAll(/(?:from|import|import\(|require\()\s*"([^"./][^"]*)"/g)].map(
+        ([, specifier = ""]) => specifier,
+      ),
+    );
+    const packages = new Set(imported.filter((name) => !name.startsWith("node:")).map(packageOf));
+    const dependencies = Object.keys(manifest["dependencies"] ?? {});
+    for (const name of packages) expect([...dependencies, "agtpd"]).toContain(name);
+  });
+
+  it("maps its programs to files that the build makes", () => {
+    for (const target of Object.values(manifest["bin"] ?? {})) {
+      const source = String(target)
+        .replace(/^(?:\.\/)?dist\//, "")
+        .replace(/\.js$/, ".ts");
+      expect(existsSync(join(ROOT, source)), source).toBe(true);
+    }
+  });
+});
+
+function packageOf(specifier: string): string {
+  return specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/");
+}
+
+function readJson(file: string): Readonly<Record<string, Readonly<Record<string, unknown>>>> {
+  return JSON.parse(readFileSync(join(ROOT, file), "utf8"));
+}
+
+function hasModifier(statement: ts.Statement, kind: ts.SyntaxKind): boolean {
+  return (
+    ts.canHaveModifiers(statement) &&
+    (ts.getModifiers(statement) ?? []).some((modifier) => modifier.kind === kind)
+  );
+}
+
+function readsEnvironment(node: ts.Node): boolean {
+  if (ts.isPropertyAccessExpression(node) && node.getText() === "process.env") return true;
+  return ts.forEachChild(node, (child) => readsEnvironment(child) || undefined) ?? false;
+}
+
+/** The files of the first cycle, in order. */
+function findCycle(): readonly string[] | undefined {
+  const done = new Set<SourceModule>();
+  const trail: SourceModule[] = [];
+  const visit = (module: SourceModule): readonly string[] | undefined => {
+    const seenAt = trail.indexOf(module);
+    if (seenAt !== -1) return [...trail.slice(seenAt), module].map(({ file }) => file);
+    if (done.has(module)) return undefined;
+    trail.push(module);
+    for (const { file } of module.imports) {
+      const target = file === undefined ? undefined : byFile.get(file);
+      const cycle = target && visit(target);
+      if (cycle !== undefined) return cycle;
+    }
+    trail.pop();
+    done.add(module);
+    return undefined;
+  };
+  for (const module of sources) {
+    const cycle = visit(module);
+    if (cycle !== undefined) return cycle;
+  }
+  return undefined;
+}

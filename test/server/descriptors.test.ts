@@ -1,0 +1,52 @@
+import { connect, type Socket } from "node:net";
+import { describe, expect, it } from "vitest";
+import { startProgram } from "../support/agtpd.ts";
+import { closeOf } from "../support/daemon.ts";
+import { makeDeployment } from "../support/deployment.ts";
+import { echo, serverFiles } from "../support/server-deployment.ts";
+
+const HANDLERS = `
+export const echo = ({ input }) => ({ body: input });
+export { echo as blob, echo as later, echo as wait };
+`;
+
+/** Opens so many connections that some of them are closed by the other side. */
+async function exhaust(port: number, count: number): Promise<readonly Socket[]> {
+  const sockets = Array.from({ length: count }, () => connect({ host: "127.0.0.1", port }));
+  await Promise.any(sockets.map((socket) => closeOf(socket.resume())));
+  return sockets;
+}
+
+/** The daemon may not have seen yet that descriptors are free again. */
+async function retry<T>(attempt: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await attempt();
+    } catch (error) {
+      expect(error).toMatchObject({ code: "ECONNRESET" });
+    }
+  }
+}
+
+describe("a daemon without file descriptors", () => {
+  it("serves who is in, and everybody when there are some again", async () => {
+    const { configPath } = makeDeployment(serverFiles({}, { "handlers.mjs": HANDLERS }));
+    // Fewer would not do for loading the program.
+    const daemon = await startProgram(configPath, { before: "ulimit -n 96" });
+    const kept = await daemon.connect();
+    const sockets = await exhaust(daemon.port, 200);
+    kept.write(echo(1));
+    expect((await kept.replies(1))[0]?.status).toBe(200);
+    const open = sockets.filter((socket) => !socket.destroyed);
+    expect(open.length).toBeLessThan(96);
+    const closed = open.map(closeOf);
+    for (const socket of open) socket.destroy();
+    await Promise.all(closed);
+    const client = await retry(() => daemon.connect());
+    client.write(echo(2));
+    expect((await client.replies(1))[0]?.status).toBe(200);
+    expect(daemon.log.filter(({ event }) => event === "fault").length).toBeLessThan(5);
+    daemon.child.kill("SIGTERM");
+    expect((await daemon.outcome).code).toBe(0);
+  });
+});

@@ -1,0 +1,91 @@
+import { createServer } from "node:net";
+import { describe, expect, it } from "vitest";
+import { startDaemon } from "../../src/server/daemon.ts";
+import { createLog } from "../../src/server/log.ts";
+import { openDaemon, type TestDaemon } from "../support/daemon.ts";
+import { makeDeployment } from "../support/deployment.ts";
+import { listen } from "../support/port.ts";
+import { call, echo, serverFiles } from "../support/server-deployment.ts";
+
+const ENABLED = { metrics: { enabled: true, port: 0 } };
+
+function metricsUrl({ log }: TestDaemon): string {
+  const ready = log.find(({ event }) => event === "listening");
+  return `http://127.0.0.1:${ready?.["metrics_port"]}/metrics`;
+}
+
+async function scrape(server: TestDaemon): Promise<readonly string[]> {
+  const response = await fetch(metricsUrl(server));
+  expect(response.status).toBe(200);
+  return (await response.text()).split("\n").filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+describe("the Prometheus endpoint", () => {
+  it("is off by default", async () => {
+    const { log } = await openDaemon(serverFiles());
+    expect(log.find(({ event }) => event === "listening")).not.toHaveProperty("metrics_port");
+  });
+
+  it("counts requests by method, status and endpoint template, and times them", async () => {
+    const server = await openDaemon(serverFiles(ENABLED));
+    const client = await server.connect();
+    client.write(Buffer.concat([echo(1), echo(2), call("QUERY", "/echoes", { number: "no" })]));
+    await client.replies(3);
+    const lines = await scrape(server);
+    const series = '{method="QUERY",status="200",endpoint="/echoes"}';
+    expect(lines).toContain(`agtp_requests_total${series} 2`);
+    expect(lines).toContain(`agtp_requests_total${series.replace("200", "422")} 1`);
+    expect(lines).toContain(
+      'agtp_request_duration_seconds_count{method="QUERY",endpoint="/echoes"} 3',
+    );
+    expect(lines).toContain("agtp_open_connections 1");
+    expect(lines.some((line) => /^agtp_event_loop_delay_seconds \d/.test(line))).toBe(true);
+  });
+
+  it("gets no new series from a stranger's methods and paths", async () => {
+    const server = await openDaemon(serverFiles(ENABLED));
+    const client = await server.connect();
+    const names = (lines: readonly string[]) => lines.map((line) => line.replace(/ \S+$/, ""));
+    client.write(Buffer.concat([call("X0", "/p0"), call("QUERY", "/p0"), call("QUERY", "/a b")]));
+    await client.closed();
+    const before = names(await scrape(server));
+    const other = await server.connect();
+    for (let index = 1; index < 50; index += 1) {
+      other.write(Buffer.concat([call(`X${index}`, `/p${index}`), call("QUERY", `/p${index}`)]));
+    }
+    await other.replies(98);
+    expect(names(await scrape(server))).toEqual(before);
+    expect(before.join("\n")).not.toMatch(/X0|p0/);
+  });
+
+  it("counts connections down again", async () => {
+    const server = await openDaemon(serverFiles(ENABLED));
+    const clients = [await server.connect(), await server.connect()];
+    expect(await scrape(server)).toContain("agtp_open_connections 2");
+    for (const client of clients) client.end();
+    await Promise.all(clients.map((client) => client.closed()));
+    expect(await scrape(server)).toContain("agtp_open_connections 0");
+  });
+
+  it("serves nothing else", async () => {
+    const server = await openDaemon(serverFiles(ENABLED));
+    const url = metricsUrl(server);
+    expect((await fetch(`${url}/other`)).status).toBe(404);
+    expect((await fetch(url, { method: "POST" })).status).toBe(404);
+    expect((await fetch(`${url}?name=a`)).status).toBe(200);
+  });
+
+  it("that cannot have its port stops the start with a problem that says so", async () => {
+    const port = await listen(createServer());
+    const { configPath } = makeDeployment(serverFiles({ metrics: { enabled: true, port } }));
+    const log = createLog("silent", { write: () => undefined, flush: () => Promise.resolve() });
+    const result = await startDaemon({ configPath, env: {}, log });
+    expect(result.kind === "refused" && result.problems).toEqual([
+      {
+        file: "agtp-server.toml",
+        key: "metrics.port",
+        message: expect.stringContaining(`cannot listen on 127.0.0.1 port ${port}: `),
+      },
+    ]);
+  });
+});

@@ -1,0 +1,94 @@
+import { describe, expect, it } from "vitest";
+import { startProgram } from "../support/agtpd.ts";
+import { makeDeployment } from "../support/deployment.ts";
+import { call, echo, serverFiles } from "../support/server-deployment.ts";
+
+/** Handlers that need no test in the same process. */
+const HANDLERS = `
+export const echo = ({ input }) => ({ body: input });
+export const blob = ({ input }) => ({ body: { data: "x".repeat(input.size) } });
+export const later = ({ input }) => ({ body: input });
+export const wait = ({ input, log, signal }) => {
+  log.info({ event: "handler-started" });
+  if (input.id !== "stuck") return new Promise((resolve) => {
+    setTimeout(() => resolve({ body: { id: input.id } }), 150);
+  });
+  return new Promise(() => {
+    signal.addEventListener("abort", () => log.info({ event: "handler-aborted" }));
+  });
+};
+`;
+
+function start(limits: object = {}) {
+  const { configPath } = makeDeployment(serverFiles({ limits }, { "handlers.mjs": HANDLERS }));
+  return startProgram(configPath);
+}
+
+describe.each(["SIGTERM", "SIGINT"] as const)("%s", (signal) => {
+  it("lets what runs finish, closes what is idle, and exits 0", async () => {
+    const daemon = await start();
+    const idle = await daemon.connect();
+    const busy = await daemon.connect();
+    busy.write(Buffer.concat([call("EXECUTE", "/gates", { id: "running" }), echo(2)]));
+    await daemon.line("handler-started");
+    daemon.child.kill(signal);
+    expect(await idle.closed()).toEqual([]);
+    const replies = await busy.closed();
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
+    expect((await daemon.outcome).code).toBe(0);
+    expect(daemon.log.slice(-1).map(({ event }) => event)).toEqual(["stopped"]);
+  });
+
+  it("ends the daemon at once when it comes a second time", async () => {
+    const daemon = await start({ drain_timeout_ms: 60_000 });
+    const client = await daemon.connect();
+    client.write(call("EXECUTE", "/gates", { id: "stuck" }));
+    await daemon.line("handler-started");
+    daemon.child.kill(signal);
+    await daemon.line("draining");
+    daemon.child.kill(signal);
+    expect((await daemon.outcome).code).toBe(1);
+  });
+
+  it("is obeyed as soon as the daemon says that it listens", async () => {
+    const daemon = await start();
+    daemon.child.kill(signal);
+    expect(await daemon.outcome).toMatchObject({ code: 0, signal: null });
+  });
+});
+
+describe("a drain", () => {
+  it("aborts what is not done when the drain runs out of time, and exits 0", async () => {
+    const daemon = await start({ drain_timeout_ms: 200 });
+    const client = await daemon.connect();
+    client.write(call("EXECUTE", "/gates", { id: "stuck" }));
+    await daemon.line("handler-started");
+    const begun = performance.now();
+    daemon.child.kill("SIGTERM");
+    await client.closed();
+    expect((await daemon.outcome).code).toBe(0);
+    expect(performance.now() - begun).toBeGreaterThan(150);
+    expect(performance.now() - begun).toBeLessThan(3_000);
+    expect(daemon.log.map(({ event }) => event)).toContain("handler-aborted");
+  });
+
+  it("refuses new connections", async () => {
+    const daemon = await start();
+    const busy = await daemon.connect();
+    busy.write(call("EXECUTE", "/gates", { id: "running" }));
+    await daemon.line("handler-started");
+    daemon.child.kill("SIGTERM");
+    await daemon.line("draining");
+    await expect(daemon.connect()).rejects.toThrow(/ECONNREFUSED|disconnected|ECONNRESET/);
+    await daemon.outcome;
+  });
+
+  it("waits for a peer that never closes no longer than for anything else", async () => {
+    const daemon = await start({ drain_timeout_ms: 200 });
+    const client = await daemon.connect();
+    client.socket.allowHalfOpen = true;
+    client.socket.pause();
+    daemon.child.kill("SIGTERM");
+    expect((await daemon.outcome).code).toBe(0);
+  });
+});

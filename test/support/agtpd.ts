@@ -1,0 +1,133 @@
+/** The built program in a process of its own: what it prints, its log line by line, its exit. */
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import { resolve } from "node:path";
+import { createInterface } from "node:readline";
+import type { Readable } from "node:stream";
+import { onTestFinished } from "vitest";
+import { connectRaw, type RawClient } from "./daemon.ts";
+
+const PROGRAM = resolve(import.meta.dirname, "../../dist/tools/agtpd.js");
+
+/** One line of the log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** How a process ended, and what it said. */
+export interface Outcome {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+export interface ProgramOptions {
+  readonly args?: readonly string[];
+  readonly cwd?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Run by bash before the program replaces it, such as `ulimit -n 96`. */
+  readonly before?: string;
+}
+
+type Child = ChildProcessByStdio<null, Readable, Readable>;
+
+/** A daemon of the running test, which is killed when the test is over. */
+export interface RunningProgram {
+  readonly child: Child;
+  /** The line that says it listens. */
+  readonly ready: LogLine;
+  readonly port: number;
+  readonly log: readonly LogLine[];
+  /** The next line of this event that nobody has waited for. */
+  line(event: string): Promise<LogLine>;
+  connect(): Promise<RawClient>;
+  /** Waits for the end. */
+  readonly outcome: Promise<Outcome>;
+}
+
+/** Runs the program to its end. */
+export function runProgram(options: ProgramOptions): Promise<Outcome> {
+  return outcomeOf(launch(options));
+}
+
+/** Starts the daemon of a deployment on a free port, and waits until it listens. */
+export async function startProgram(
+  configPath: string,
+  options: ProgramOptions = {},
+): Promise<RunningProgram> {
+  const args = ["--config", configPath, "--port", "0", ...(options.args ?? [])];
+  const child = launch({ ...options, args });
+  const outcome = outcomeOf(child);
+  const log = new LogReader(child.stdout);
+  const refused = outcome.then(({ stderr }): never => {
+    throw new Error(`it ended instead of listening:\n${stderr}`);
+  });
+  const ready = await Promise.race([log.next("listening"), refused]);
+  refused.catch(() => undefined);
+  const port = Number(ready["port"]);
+  return {
+    ...{ child, outcome, ready, port },
+    log: log.lines,
+    line: (event) => log.next(event),
+    async connect() {
+      const client = await connectRaw({ port });
+      onTestFinished(() => client.destroy());
+      return client;
+    },
+  };
+}
+
+function launch({ args = [], cwd, env, before }: ProgramOptions): Child {
+  const command = [process.execPath, PROGRAM, ...args];
+  const [file, ...rest] =
+    before === undefined ? command : ["bash", "-c", `${before}; exec "$@"`, "bash", ...command];
+  const child = spawn(file ?? "", rest, {
+    ...(cwd === undefined ? {} : { cwd }),
+    env: { ...process.env, ...env },
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  onTestFinished(() => {
+    child.kill("SIGKILL");
+  });
+  return child;
+}
+
+function outcomeOf(child: Child): Promise<Outcome> {
+  let stdout = "";
+  let stderr = "";
+  child.stdout.on("data", (chunk) => {
+    stdout += chunk;
+  });
+  child.stderr.on("data", (chunk) => {
+    stderr += chunk;
+  });
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("close", (code, signal) => resolve({ code, signal, stdout, stderr }));
+  });
+}
+
+/** Parses the log as it comes; a line that is not JSON fails the test. */
+class LogReader {
+  readonly lines: LogLine[] = [];
+  readonly #taken = new Set<LogLine>();
+  #wake: () => void = () => undefined;
+
+  constructor(stdout: Readable) {
+    createInterface({ input: stdout }).on("line", (line) => {
+      this.lines.push(JSON.parse(line) as LogLine);
+      this.#wake();
+    });
+  }
+
+  async next(event: string): Promise<LogLine> {
+    for (;;) {
+      const found = this.lines.find((line) => line["event"] === event && !this.#taken.has(line));
+      if (found !== undefined) {
+        this.#taken.add(found);
+        return found;
+      }
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+    }
+  }
+}

@@ -1,0 +1,257 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { runProgram, startProgram } from "../support/agtpd.ts";
+import { makeCertificate } from "../support/certificate.ts";
+import { configFile, endpointFile, makeDeployment } from "../support/deployment.ts";
+import { listen } from "../support/port.ts";
+import { call, echo, serverFiles } from "../support/server-deployment.ts";
+
+const { version } = JSON.parse(
+  readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"),
+) as { version: string };
+
+/** Handlers that need no test in the same process. */
+const HANDLERS = `
+export const echo = ({ input }) => ({ body: input });
+export { echo as blob, echo as later, echo as wait };
+`;
+
+/** A deployment whose handlers run in a process of their own. */
+function deploy(tables = {}, files = {}) {
+  return makeDeployment(serverFiles(tables, { "handlers.mjs": HANDLERS, ...files }));
+}
+
+// formats "Programs"
+describe("agtpd", () => {
+  it("explains itself with --help, and says its version", async () => {
+    const [help, about] = await Promise.all([
+      runProgram({ args: ["--help"] }),
+      runProgram({ args: ["--version"] }),
+    ]);
+    expect([about.code, about.stdout]).toEqual([0, `${version}\n`]);
+    const { code, stdout, stderr } = help;
+    expect([code, stderr]).toEqual([0, ""]);
+    for (const flag of ["--config", "--host", "--port", "--check", "--log-level", "--version"]) {
+      expect(stdout).toContain(flag);
+    }
+  });
+
+  it("exits 2 for usage it does not know", async () => {
+    const usages = [
+      ...[["--unknown"], ["--port", "eighty"], ["--port", "65536"], ["--port", "-1"]],
+      ...[["--log-level", "loud"], ["--config"], ["surplus"]],
+    ];
+    const outcomes = await Promise.all(usages.map((args) => runProgram({ args })));
+    for (const { code, stdout, stderr } of outcomes) {
+      expect([code, stdout]).toEqual([2, ""]);
+      expect(stderr).not.toBe("");
+    }
+  });
+
+  it("exits 2 when there is no configuration file", async () => {
+    const { directory: cwd } = makeDeployment();
+    const config = ["--config", "no.toml"];
+    const outcomes = await Promise.all([
+      runProgram({ cwd, args: config }),
+      runProgram({ cwd, args: ["--check", ...config] }),
+    ]);
+    for (const { code, stderr } of outcomes) {
+      expect(code).toBe(2);
+      expect(stderr).toContain("no.toml: does not exist");
+    }
+  });
+
+  it("takes agtp-server.toml of the working directory by default", async () => {
+    const { directory } = deploy();
+    expect((await runProgram({ cwd: directory, args: ["--check"] })).code).toBe(0);
+  });
+});
+
+describe("agtpd --check", () => {
+  it("exits 0 for a valid deployment, and writes nothing", async () => {
+    const { directory, configPath } = deploy();
+    const before = readdirSync(directory).toSorted();
+    const { code, stdout } = await runProgram({ args: ["--check", "--config", configPath] });
+    expect([code, stdout]).toEqual([0, ""]);
+    expect(readdirSync(directory).toSorted()).toEqual(before);
+    expect(existsSync(join(directory, ".agtp"))).toBe(false);
+  });
+
+  const broken = {
+    "endpoints/bad.toml": '[endpoint]\nmethod = "BOOK"\n',
+    "endpoints/worse.toml": "[[",
+    "endpoints/lost.toml": endpointFile({
+      ...{ method: "QUERY", path: "/losses" },
+      handler: { type: "registered_function", function: "nowhere.handler" },
+    }),
+    "recipes/bad.toml": "[[recipe]]\nname = 1\n",
+    "agents/bad.agent.json": "{",
+  };
+
+  it("exits 1 and prints every problem of every file", async () => {
+    const { directory, configPath } = deploy({}, broken);
+    const { code, stdout } = await runProgram({ args: ["--check", "--config", configPath] });
+    expect(code).toBe(1);
+    for (const file of Object.keys(broken)) expect(stdout).toContain(`${file}: `);
+    expect(
+      stdout.split("\n").filter((line) => line.startsWith("endpoints/bad.toml")).length,
+    ).toBeGreaterThan(1);
+    expect(existsSync(join(directory, ".agtp"))).toBe(false);
+  });
+
+  it("prints the problems as JSON", async () => {
+    const { configPath } = deploy({}, broken);
+    const args = ["--check", "--json", "--config", configPath];
+    const { code, stdout } = await runProgram({ args });
+    const report = JSON.parse(stdout);
+    expect([code, report.ok]).toEqual([1, false]);
+    const files = new Set(report.problems.map((problem: { file: string }) => problem.file));
+    expect([...files].toSorted()).toEqual(Object.keys(broken).toSorted());
+  });
+
+  it("prints every problem of a configuration", async () => {
+    const config = configFile({ limits: { speed: 1, body_bytes: -1 }, sevrer: {} });
+    const { configPath } = deploy({}, { "agtp-server.toml": config });
+    const { code, stdout } = await runProgram({ args: ["--check", "--config", configPath] });
+    expect(code).toBe(1);
+    for (const key of ["limits.speed", "limits.body_bytes", "sevrer"])
+      expect(stdout).toContain(key);
+  });
+
+  it("ends even when a handler module keeps a timer", async () => {
+    const module = `${HANDLERS}\nsetInterval(() => undefined, 1_000);`;
+    const { configPath } = deploy({}, { "handlers.mjs": module });
+    expect((await runProgram({ args: ["--check", "--config", configPath] })).code).toBe(0);
+  });
+});
+
+describe("agtpd, starting", () => {
+  it("prints a ready line, whatever the log level", async () => {
+    const { configPath } = deploy({ server: { server_id: "ready.example", port: 0 } });
+    const levels = ["info", "silent"];
+    const daemons = await Promise.all(
+      levels.map((level) => startProgram(configPath, { args: ["--log-level", level] })),
+    );
+    for (const { ready } of daemons) {
+      expect(ready).toMatchObject({
+        event: "listening",
+        address: "127.0.0.1",
+        server_id: "ready.example",
+        fingerprint256: expect.stringMatching(/^([0-9A-F]{2}:){31}[0-9A-F]{2}$/),
+      });
+      expect(ready["port"]).toBeGreaterThan(0);
+    }
+    // Both started at once in a deployment that had no certificate.
+    expect(daemons[0]?.ready["fingerprint256"]).toBe(daemons[1]?.ready["fingerprint256"]);
+  });
+
+  it("says that its port is taken, and exits 1 whatever a handler module waits for", async () => {
+    const taken = await listen(createServer());
+    const module = `${HANDLERS}\nsetInterval(() => undefined, 1_000);`;
+    const { configPath } = deploy({}, { "handlers.mjs": module });
+    const args = ["--config", configPath, "--port", String(taken)];
+    const { code, stderr } = await runProgram({ args });
+    expect(code).toBe(1);
+    expect(stderr).toContain(`server.port: cannot listen on 127.0.0.1 port ${taken}`);
+    expect(stderr).not.toContain("    at ");
+  });
+
+  it("serves the valid rest and logs the problems, unless on_invalid is fail", async () => {
+    const bad = { "endpoints/bad.toml": "[[" };
+    const skipping = await startProgram(deploy({}, bad).configPath);
+    const client = await skipping.connect();
+    client.write(echo(1));
+    expect((await client.replies(1))[0]?.status).toBe(200);
+    expect(skipping.log.find(({ event }) => event === "problem")).toMatchObject({
+      file: "endpoints/bad.toml",
+    });
+    const server = { server_id: "strict", port: 0, on_invalid: "fail" };
+    const { configPath } = deploy({ server }, bad);
+    const { code, stderr } = await runProgram({ args: ["--config", configPath] });
+    expect(code).toBe(1);
+    expect(stderr).toContain("endpoints/bad.toml: ");
+  });
+});
+
+// formats "agtp-server.toml", [policies.identity]
+describe("agtpd on a host that is not loopback", () => {
+  const certificate = async () => {
+    const { cert, key } = await makeCertificate();
+    return { "tls/cert.pem": cert, "tls/key.pem": key };
+  };
+  const tls = { cert: "tls/cert.pem", key: "tls/key.pem" };
+  const server = { server_id: "open", port: 0, host: "0.0.0.0" };
+
+  it("refuses to start without allow_unverified_identity", async () => {
+    const { configPath } = deploy({ server, tls }, await certificate());
+    const { code, stderr } = await runProgram({ args: ["--config", configPath] });
+    expect(code).toBe(1);
+    expect(stderr).toContain("agtp-server.toml: policies.identity.assurance: ");
+    expect(stderr).toContain("allow_unverified_identity");
+  });
+
+  it("refuses to start without a certificate", async () => {
+    const policies = { identity: { allow_unverified_identity: true } };
+    const { directory, configPath } = deploy({ server, policies });
+    const { code, stderr } = await runProgram({ args: ["--config", configPath] });
+    expect(code).toBe(1);
+    expect(stderr).toContain("agtp-server.toml: tls.cert: is required");
+    expect(existsSync(join(directory, ".agtp"))).toBe(false);
+  });
+
+  it("looks at --host as well", async () => {
+    const { configPath } = deploy();
+    const hosts = ["0.0.0.0", "::", "10.0.0.1"];
+    const outcomes = await Promise.all(
+      hosts.map((host) => runProgram({ args: ["--config", configPath, "--host", host] })),
+    );
+    for (const { code, stderr } of outcomes) {
+      expect(code).toBe(1);
+      expect(stderr).toContain("policies.identity.assurance");
+      expect(stderr).toContain("tls.cert");
+    }
+  });
+
+  it("starts when both are there", async () => {
+    const policies = { identity: { allow_unverified_identity: true, unknown_agents: "accept" } };
+    const { configPath } = deploy({ server, tls, policies }, await certificate());
+    const { ready } = await startProgram(configPath);
+    expect(ready["address"]).toBe("0.0.0.0");
+  });
+});
+
+describe("agtpd, whose log nobody reads", () => {
+  it("goes on when its standard output is closed, and still drains", async () => {
+    const daemon = await startProgram(deploy().configPath);
+    daemon.child.stdout.destroy();
+    const client = await daemon.connect();
+    for (let count = 1; count <= 200; count += 1) {
+      client.write(echo(count));
+      await client.replies(count);
+    }
+    daemon.child.kill("SIGTERM");
+    expect(await exitOf(daemon.child)).toBe(0);
+  });
+
+  it("goes on when the reader stalls, and still drains", async () => {
+    const daemon = await startProgram(deploy().configPath);
+    daemon.child.stdout.pause();
+    const client = await daemon.connect();
+    // Far more lines than a pipe holds.
+    const batch = Buffer.concat(Array.from({ length: 500 }, () => call("QUERY", "/echoes")));
+    for (let count = 1; count <= 10; count += 1) {
+      client.write(batch);
+      expect(await client.replies(500 * count)).toHaveLength(500 * count);
+    }
+    daemon.child.kill("SIGTERM");
+    expect(await exitOf(daemon.child)).toBe(0);
+  });
+});
+
+function exitOf(child: {
+  once(event: "exit", listener: (code: number | null) => void): unknown;
+}): Promise<number | null> {
+  return new Promise((resolve) => child.once("exit", resolve));
+}
