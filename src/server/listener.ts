@@ -91,10 +91,7 @@ function createHandshaker(
     rejectUnauthorized: clientAuth === "required",
     ...(clientCa === undefined ? {} : { ca: clientCa }),
   });
-  secure.on("secureConnection", serve);
-  // A failed handshake is the peer's business; nobody else destroys its socket.
-  secure.on("tlsClientError", (_, socket) => socket.destroy());
-  return secure;
+  return secure.on("secureConnection", serve);
 }
 
 function bind(acceptor: net.Server, host: string, port: number): Promise<net.AddressInfo> {

@@ -72,19 +72,24 @@ describe("the header deadline", () => {
   });
 
   it("does not run while the daemon itself does not read", async () => {
-    const limits = { header_timeout_ms: SHORT_MS, max_pipelined: 1 };
+    const limits = { header_timeout_ms: 500, body_timeout_ms: 100, max_pipelined: 1 };
     const { connect } = await openDaemon(serverFiles({ limits }));
     const client = await connect();
     const started = heard("started", "held");
     const next = echo(2);
     client.write(Buffer.concat([call("EXECUTE", "/gates", { id: "held" }), next.subarray(0, 12)]));
     await started;
-    client.write(next.subarray(12));
     const other = await connect();
     other.write("AGTP/1.0 ");
     // The other connection's deadline is over: so would this one's be.
     await other.closed();
     bus.emit("release held");
+    await client.replies(1);
+    const late = await connect();
+    late.write("AGTP/1.0 QUERY /echoes\r\nContent-Length: 1\r\n\r\n");
+    // The deadlines have been looked at since.
+    await late.closed();
+    client.write(next.subarray(12));
     const replies = await client.replies(2);
     expect(replies.map(({ status }) => status)).toEqual([200, 200]);
   });

@@ -3,12 +3,7 @@ import { describe, expect, it } from "vitest";
 import { startProgram } from "../support/agtpd.ts";
 import { closeOf } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
-import { echo, serverFiles } from "../support/server-deployment.ts";
-
-const HANDLERS = `
-export const echo = ({ input }) => ({ body: input });
-export { echo as blob, echo as later, echo as wait };
-`;
+import { echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
 
 /** Opens so many connections that some of them are closed by the other side. */
 async function exhaust(port: number, count: number): Promise<readonly Socket[]> {
@@ -30,7 +25,7 @@ async function retry<T>(attempt: () => Promise<T>): Promise<T> {
 
 describe("a daemon without file descriptors", () => {
   it("serves who is in, and everybody when there are some again", async () => {
-    const { configPath } = makeDeployment(serverFiles({}, { "handlers.mjs": HANDLERS }));
+    const { configPath } = makeDeployment(serverFiles({}, { "handlers.mjs": PLAIN_HANDLERS }));
     // Fewer would not do for loading the program.
     const daemon = await startProgram(configPath, { before: "ulimit -n 96" });
     const kept = await daemon.connect();

@@ -57,6 +57,20 @@ describe("a peer that ends its side", () => {
     },
   );
 
+  it("gets the answers that it is slow to read", async () => {
+    const { connect } = await openDaemon(serverFiles({ limits: { max_pipelined: 2 } }));
+    const client = await connect();
+    client.socket.pause();
+    const blob = call("QUERY", "/blobs", { size: 1_000_000 });
+    client.socket.end(Buffer.concat([blob, blob, blob, blob, blob, blob]));
+    const other = await connect();
+    other.socket.end(echo(1));
+    await other.closed();
+    client.socket.resume();
+    const replies = await client.closed();
+    expect(replies.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+  });
+
   it("aborts the handler that runs, and what was pipelined behind it never starts", async () => {
     const { connect, log } = await openDaemon(serverFiles());
     const client = await connect();
@@ -70,6 +84,22 @@ describe("a peer that ends its side", () => {
     expect(await aborted).toBe("the caller left");
     await client.closed();
     expect(log.filter(({ path }) => path === "/echoes")).toEqual([]);
+  });
+
+  it("is noticed behind bytes that cannot be framed", async () => {
+    const { connect } = await openDaemon(serverFiles({ limits: { max_pipelined: 2 } }));
+    const client = await connect();
+    const started = heard("started", "behind");
+    client.write(
+      Buffer.concat([
+        call("EXECUTE", "/gates", { id: "behind", obeys: true }),
+        Buffer.from("oops\n"),
+      ]),
+    );
+    await started;
+    const aborted = heard("aborted", "behind");
+    client.end();
+    expect(await aborted).toBe("the caller left");
   });
 
   it("does not make a complete request behind a running one a truncated one", async () => {

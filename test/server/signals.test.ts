@@ -1,13 +1,14 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { startProgram } from "../support/agtpd.ts";
-import { makeDeployment } from "../support/deployment.ts";
-import { call, echo, serverFiles } from "../support/server-deployment.ts";
+import { endpointFile, makeDeployment } from "../support/deployment.ts";
+import { call, echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
 
 /** Handlers that need no test in the same process. */
 const HANDLERS = `
 export const echo = ({ input }) => ({ body: input });
-export const blob = ({ input }) => ({ body: { data: "x".repeat(input.size) } });
-export const later = ({ input }) => ({ body: input });
+export { echo as blob, echo as later, echo as soon };
 export const wait = ({ input, log, signal }) => {
   log.info({ event: "handler-started" });
   if (input.id !== "stuck") return new Promise((resolve) => {
@@ -54,6 +55,25 @@ describe.each(["SIGTERM", "SIGINT"] as const)("%s", (signal) => {
     const daemon = await start();
     daemon.child.kill(signal);
     expect(await daemon.outcome).toMatchObject({ code: 0, signal: null });
+  });
+});
+
+describe("SIGHUP", () => {
+  it("reloads, or says why not, as often as it comes", async () => {
+    const { directory, configPath } = makeDeployment(
+      serverFiles({}, { "handlers.mjs": PLAIN_HANDLERS }),
+    );
+    const daemon = await startProgram(configPath);
+    const client = await daemon.connect();
+    for (const content of ["[[", endpointFile({ method: "QUERY", path: "/novelties" })]) {
+      writeFileSync(join(directory, "endpoints/novelties.toml"), content);
+      daemon.child.kill("SIGHUP");
+      await daemon.line(content === "[[" ? "reload-refused" : "reloaded");
+    }
+    expect(await daemon.line("problem")).toMatchObject({ file: "endpoints/novelties.toml" });
+    client.write(Buffer.concat([call("QUERY", "/novelties"), echo(1)]));
+    const replies = await client.replies(2);
+    expect(replies.map(({ status }) => status)).toEqual([200, 200]);
   });
 });
 

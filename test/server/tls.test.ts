@@ -67,10 +67,8 @@ describe("the transport", () => {
     ["an HTTP request", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"],
     ["an AGTP request", "AGTP/1.0 DISCOVER /\r\nContent-Length: 0\r\n\r\n"],
     ["zeros", "\0".repeat(70_000)],
-    ["half a record header", "\x16\x03"],
   ])("ends a connection that sends plaintext: %s", async (_, bytes) => {
-    const limits = { header_timeout_ms: 150 };
-    const { daemon, connect } = await openDaemon(serverFiles({ limits }));
+    const { daemon, connect } = await openDaemon(serverFiles());
     const socket = connectTcp({ host: "127.0.0.1", port: daemon.port });
     socket.on("data", () => undefined);
     socket.write(bytes, "latin1");

@@ -41,9 +41,18 @@ export const wait = ({ input: { id, obeys }, signal }) =>
     bus.emit("started " + id);
   });
 
+/** Answers with a promise that is settled already. */
+export const soon = async ({ input }) => ({ body: input });
+
 /** Answers a turn of the event loop later. */
 export const later = ({ input }) =>
   new Promise((resolve) => setImmediate(() => resolve({ body: input })));
+`;
+
+/** Handlers for a daemon in a process of its own, where there is no bus: all of them echo. */
+export const PLAIN_HANDLERS = `
+export const echo = ({ input }) => ({ body: input });
+export { echo as blob, echo as later, echo as soon, echo as wait };
 `;
 
 const text = { type: "string" };
@@ -61,6 +70,10 @@ const FILES: DeploymentFiles = {
   "endpoints/gates.toml": endpointFile({
     ...{ method: "EXECUTE", path: "/gates", properties: { id: text, obeys: { type: "boolean" } } },
     handler: { type: "registered_function", function: "handlers.wait" },
+  }),
+  "endpoints/soons.toml": endpointFile({
+    ...{ method: "QUERY", path: "/soons", properties: { number: { type: "integer" } } },
+    handler: { type: "registered_function", function: "handlers.soon" },
   }),
   "endpoints/laters.toml": endpointFile({
     ...{ method: "QUERY", path: "/laters", properties: { number: { type: "integer" } } },

@@ -6,21 +6,15 @@ import { runProgram, startProgram } from "../support/agtpd.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { configFile, endpointFile, makeDeployment } from "../support/deployment.ts";
 import { listen } from "../support/port.ts";
-import { call, echo, serverFiles } from "../support/server-deployment.ts";
+import { call, echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
 
 const { version } = JSON.parse(
   readFileSync(join(import.meta.dirname, "../../package.json"), "utf8"),
 ) as { version: string };
 
-/** Handlers that need no test in the same process. */
-const HANDLERS = `
-export const echo = ({ input }) => ({ body: input });
-export { echo as blob, echo as later, echo as wait };
-`;
-
 /** A deployment whose handlers run in a process of their own. */
 function deploy(tables = {}, files = {}) {
-  return makeDeployment(serverFiles(tables, { "handlers.mjs": HANDLERS, ...files }));
+  return makeDeployment(serverFiles(tables, { "handlers.mjs": PLAIN_HANDLERS, ...files }));
 }
 
 // formats "Programs"
@@ -121,7 +115,7 @@ describe("agtpd --check", () => {
   });
 
   it("ends even when a handler module keeps a timer", async () => {
-    const module = `${HANDLERS}\nsetInterval(() => undefined, 1_000);`;
+    const module = `${PLAIN_HANDLERS}\nsetInterval(() => undefined, 1_000);`;
     const { configPath } = deploy({}, { "handlers.mjs": module });
     expect((await runProgram({ args: ["--check", "--config", configPath] })).code).toBe(0);
   });
@@ -149,7 +143,7 @@ describe("agtpd, starting", () => {
 
   it("says that its port is taken, and exits 1 whatever a handler module waits for", async () => {
     const taken = await listen(createServer());
-    const module = `${HANDLERS}\nsetInterval(() => undefined, 1_000);`;
+    const module = `${PLAIN_HANDLERS}\nsetInterval(() => undefined, 1_000);`;
     const { configPath } = deploy({}, { "handlers.mjs": module });
     const args = ["--config", configPath, "--port", String(taken)];
     const { code, stderr } = await runProgram({ args });
