@@ -3,6 +3,7 @@
  * or a binary file is a fault in words, never an exception and never a hang.
  */
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { codeOf } from "./thrown.ts";
 
 /** The text of a file, or why there is none. */
 export type FileText =
@@ -39,7 +40,7 @@ export function readBoundedFile(path: string, maxBytes: number): FileText {
 
 /** What went wrong with a file, in words, from a `node:fs` error. */
 export function describeFileError(error: unknown): string {
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = codeOf(error);
   return FAULTS.get(code) ?? `cannot be read (${code === "" ? "invalid path" : code})`;
 }
 

@@ -3,6 +3,7 @@
  * them and never throw for what is in a file.   AGTP-API "Validation Timing"
  */
 
+/** One thing that is wrong with a file. */
 export interface Problem {
   /** The file, relative to the deployment directory, with forward slashes. */
   readonly file: string;

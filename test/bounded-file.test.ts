@@ -1,15 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readBoundedFile } from "../src/bounded-file.ts";
-
-function makeDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-files-"));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
+import { makeDirectory } from "./support/directory.ts";
 
 describe("readBoundedFile", () => {
   it("reads UTF-8, without a byte order mark, up to the bound", () => {

@@ -19,6 +19,7 @@ import { patternsBuiltin } from "./patterns.ts";
 import { type RootOptions, rootHandler } from "./root.ts";
 import { toolsBuiltin } from "./tools.ts";
 
+/** What the built-ins are made of. */
 export interface BuiltinOptions {
   readonly inventory: Inventory;
   readonly manifestFor: RootOptions["manifestFor"];

@@ -2,6 +2,7 @@
 import type { JsonSchema } from "../contract/endpoint.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 
+/** One reserved path of DISCOVER. */
 export interface Builtin {
   /** The reserved name; the path is `/name`. */
   readonly name: string;

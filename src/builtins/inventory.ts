@@ -5,6 +5,7 @@ import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 
+/** What this server has to be discovered. */
 export interface Inventory {
   /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
   endpoints(): readonly ListedEndpoint[];
@@ -14,6 +15,7 @@ export interface Inventory {
   readonly recipes: readonly Recipe[];
 }
 
+/** An endpoint as DISCOVER /methods lists it. */
 export interface ListedEndpoint {
   readonly tier: "A" | "B";
   readonly definition: EndpointDefinition;

@@ -8,7 +8,7 @@ import type { RouteHandler } from "../dispatch/route.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 
 /** The targets that the body form ever had. */
-export const LEGACY_TARGETS: readonly string[] = ["methods", "agents", "genesis", "tools", "apis"];
+const LEGACY_TARGETS: readonly string[] = ["methods", "agents", "genesis", "tools", "apis"];
 
 const REMEMBERED_AGENTS = 10_000;
 

@@ -11,6 +11,7 @@ import { legacyTargetHandler } from "./legacy-target.ts";
 
 const SEARCH_PARAMETERS = ["criteria", "intent", "filter"] as const;
 
+/** What DISCOVER "/" answers with. */
 export interface RootOptions {
   /** The built-ins by reserved name, as their own paths answer. */
   readonly handlers: ReadonlyMap<string, RouteHandler>;
@@ -42,5 +43,6 @@ export function rootHandler({ handlers, manifestFor }: RootOptions): RouteHandle
 }
 
 function wantsManifest(call: Call): boolean {
-  return call.agentId === undefined || (call.headers["accept"] ?? "").includes(MANIFEST_TYPE);
+  if (call.agentId === undefined) return true;
+  return (call.headers["accept"] ?? "").toLowerCase().includes(MANIFEST_TYPE);
 }

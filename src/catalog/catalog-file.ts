@@ -4,18 +4,14 @@
  * throws. Any version of the catalog is accepted, and any subset that has the floor.
  * AGTP-API §3.1, §3.2, §4.2
  */
-import { readFileSync, statSync } from "node:fs";
+import { readBoundedFile } from "../bounded-file.ts";
+import { joinKey } from "../dotted-key.ts";
+import { describeValue, isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
 import type { Problem } from "../problem.ts";
+import { reasonOf } from "../thrown.ts";
 import { type Catalog, FLOOR_METHODS, HTTP_VERBS, type LegacyVerb, type Verb } from "./catalog.ts";
-import { Findings, joinKey, quoteValue } from "./findings.ts";
-import {
-  describeValue,
-  isRecord,
-  type JsonRecord,
-  readMembers,
-  readText,
-  readVersion,
-} from "./json-values.ts";
+import { readMembers, readText, readVersion } from "./entry-values.ts";
+import { Findings } from "./findings.ts";
 import { readVerbs } from "./verb-entries.ts";
 
 /** A catalog, unless one of the problems is an error. */
@@ -33,15 +29,8 @@ const LEGACY_KEYS = ["preferred", "description"];
 
 /** Reads the catalog at `path`; problems name it `file`. */
 export function loadCatalog(path: string, file: string): CatalogResult {
-  try {
-    const stats = statSync(path);
-    if (!stats.isFile()) return refuseFile(file, "is no file");
-    if (stats.size > MAX_FILE_BYTES) return refuseFile(file, TOO_LARGE);
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(readFileSync(path));
-    return parseCatalog(text, file);
-  } catch (error) {
-    return refuseFile(file, `cannot be read: ${reasonOf(error)}`);
-  }
+  const { text, fault } = readBoundedFile(path, MAX_FILE_BYTES);
+  return fault === undefined ? parseCatalog(text, file) : refuseFile(file, fault);
 }
 
 /** Checks the text of a catalog; problems name it `file`. */
@@ -61,13 +50,6 @@ export function parseCatalog(text: string, file: string): CatalogResult {
 
 function refuseFile(file: string, message: string): CatalogResult {
   return { catalog: undefined, problems: [{ file, key: "", message }] };
-}
-
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (!("code" in error)) return error.message;
-  if (error.code === "ENOENT") return "there is no such file";
-  return error.code === "ERR_ENCODING_INVALID_ENCODED_DATA" ? "not UTF-8" : String(error.code);
 }
 
 function readCatalog(root: JsonRecord, findings: Findings): Catalog {

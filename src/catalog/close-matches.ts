@@ -25,7 +25,13 @@ export function closeMatches(name: string, candidates: Iterable<string>, max = 3
   return compileCloseMatches(candidates)(name, max);
 }
 
-/** The same for many names: whatever depends on the candidates alone is worked out once. */
+/** `did you mean a, b?`, as problems hint; undefined when nothing comes close. */
+export function suggest(name: string, candidates: Iterable<string>): string | undefined {
+  const matches = closeMatches(name, candidates);
+  return matches.length === 0 ? undefined : `did you mean ${matches.join(", ")}?`;
+}
+
+/** Close matches for many names: what depends on the candidates alone is worked out once. */
 export function compileCloseMatches(candidates: Iterable<string>): CloseMatcher {
   const known = [...new Set(candidates)]
     .filter((name) => name.length <= MAX_NAME_LENGTH)

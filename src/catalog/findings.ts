@@ -2,12 +2,11 @@
  * What a reader found wrong in one file, as problems. Bounded, because the file may be hostile:
  * past the limit findings are only counted, and nobody works out a hint for them.
  */
+import { joinKey } from "../dotted-key.ts";
 import type { Problem } from "../problem.ts";
-import { closeMatches } from "./close-matches.ts";
+import { suggest } from "./close-matches.ts";
 
 const MAX_PROBLEMS = 200;
-const MAX_QUOTED_LENGTH = 64;
-const PLAIN_KEY = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** Collects the problems of one file. */
 export class Findings {
@@ -67,24 +66,7 @@ export class Findings {
 
   #suggest(name: string, known: Iterable<string>): { readonly hint?: string } {
     if (this.#problems.length >= MAX_PROBLEMS) return {};
-    const matches = closeMatches(name, known);
-    return matches.length === 0 ? {} : { hint: `did you mean ${matches.join(", ")}?` };
+    const hint = suggest(name, known);
+    return hint === undefined ? {} : { hint };
   }
-}
-
-/** A key below another, in a form that is safe to print. */
-export function joinKey(prefix: string, name: string): string {
-  const safe = PLAIN_KEY.test(name) ? name : quoteValue(name);
-  return prefix === "" ? safe : `${prefix}.${safe}`;
-}
-
-/** A value as a message quotes it: short, on one line, and never walking into what is nested. */
-export function quoteValue(value: unknown): string {
-  if (typeof value === "string") {
-    const long = value.length > MAX_QUOTED_LENGTH;
-    return JSON.stringify(long ? `${value.slice(0, MAX_QUOTED_LENGTH)}…` : value);
-  }
-  if (Array.isArray(value)) return "an array";
-  if (typeof value === "object" && value !== null) return "an object";
-  return String(value);
 }

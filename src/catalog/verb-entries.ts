@@ -2,16 +2,11 @@
  * Reads the verbs of a catalog file: names by the lexical rule, categories among the file's own,
  * deprecation metadata with a successor that exists.   AGTP-API §3.1, §3.2, §4.2
  */
+import { joinKey } from "../dotted-key.ts";
+import { describeValue, isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
 import { HTTP_VERBS, isMethodName, type Verb } from "./catalog.ts";
-import { type Findings, joinKey, quoteValue } from "./findings.ts";
-import {
-  describeValue,
-  isRecord,
-  type JsonRecord,
-  readMembers,
-  readText,
-  readVersion,
-} from "./json-values.ts";
+import { readMembers, readText, readVersion } from "./entry-values.ts";
+import type { Findings } from "./findings.ts";
 
 const MAX_VERBS = 4096;
 const VERB_KEYS = ["categories", "description", "deprecated_in", "removed_in", "successor"];

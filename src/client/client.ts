@@ -3,7 +3,6 @@
  * reconnects to peers that close after each response. A request whose connection closed before any
  * answer is sent once more if that is safe.   AGTP "Connection Lifetime"
  */
-
 import { DEFAULT_RESPONSE_LIMITS, type ResponseLimits } from "../wire/response-parser.ts";
 import { serializeRequest } from "../wire/serialize.ts";
 import { AgtpClientError } from "./client-error.ts";

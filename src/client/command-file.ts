@@ -1,5 +1,4 @@
 /** Files that a command line of `agtp` names: read whole, or a usage error that says why not. */
-
 import { resolve } from "node:path";
 import { readBoundedFile } from "../bounded-file.ts";
 import { AgtpClientError } from "./client-error.ts";

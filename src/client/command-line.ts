@@ -2,7 +2,6 @@
  * The command line of `agtp`: what may be written, and what it means before anything is read or
  * asked. Answers with options, or with the exit code when there is nothing left to do.
  */
-
 import { Command, CommanderError } from "commander";
 import { VERSION } from "../version.ts";
 import type { Terminal } from "./terminal.ts";
@@ -77,7 +76,8 @@ export function parseCommandLine(
   }
   const [uri = "", method, path] = command.args;
   return {
-    ...{ kind: "command-line", uri },
+    kind: "command-line",
+    uri,
     ...(method === undefined ? {} : { method }),
     ...(path === undefined ? {} : { path }),
     ...command.opts<Omit<CommandLine, "kind" | "uri">>(),

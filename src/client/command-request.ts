@@ -2,7 +2,7 @@
  * The request that a command line of `agtp` asks for: its method and target from the URI and the
  * arguments, its parameters from an argument, a file or standard input.
  */
-
+import { reasonOf } from "../thrown.ts";
 import type { HeaderField } from "../wire/message.ts";
 import { readText, usage } from "./command-file.ts";
 import type { CommandLine } from "./command-line.ts";
@@ -56,7 +56,7 @@ async function readData(
   try {
     return { text, value: JSON.parse(text) };
   } catch (error) {
-    throw usage(`the parameters are no JSON: ${error instanceof Error ? error.message : error}`);
+    throw usage(`the parameters are no JSON: ${reasonOf(error)}`);
   }
 }
 

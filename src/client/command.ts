@@ -2,7 +2,6 @@
  * `agtp`: one request, one response. The exit code is 0 when the server did or accepted what it was
  * asked, 1 when it answered otherwise, 2 when there was no answer to be had.
  */
-
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopbackHost } from "../config/loopback.ts";
@@ -59,7 +58,9 @@ function readOptions(line: CommandLine, uri: AgtpUri, terminal: Terminal): Clien
   const hasLocal =
     !line.insecure && isLoopbackHost(host) && existsSync(resolve(directory, LOCAL_CERTIFICATE));
   return {
-    ...{ host, port, rejectUnauthorized: line.insecure !== true },
+    host,
+    port,
+    rejectUnauthorized: line.insecure !== true,
     ca: read(line.ca ?? (hasLocal ? LOCAL_CERTIFICATE : undefined)),
     cert: read(line.cert),
     key: read(line.key),

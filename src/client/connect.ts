@@ -2,9 +2,9 @@
  * Opens the TLS socket of a connection, and says in AGTP's terms why that failed.
  * AGTP "Transport": TLS 1.3, SNI with the authority's name, ALPN `agtp` where the peer has one.
  */
-
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
+import { codeOf } from "../thrown.ts";
 import { AgtpClientError } from "./client-error.ts";
 
 /** Where a client connects to, and whom it trusts there. */
@@ -60,7 +60,7 @@ export function connectionError(peer: Peer, error: unknown): AgtpClientError {
 /** Errors of the operating system are called ECONNREFUSED or EAI_AGAIN; those of TLS are not. */
 export function isTlsFault(error: unknown): boolean {
   if (error instanceof AgtpClientError) return false;
-  const code = error instanceof Error && "code" in error ? String(error.code) : "";
+  const code = codeOf(error);
   return code !== "" && !/^E(?:AI_)?[A-Z]+$/.test(code);
 }
 

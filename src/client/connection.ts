@@ -3,7 +3,6 @@
  * What was sent and not answered when it ends is handed back, because only the client as a whole
  * knows whether it may be sent again.   AGTP "Connection Lifetime"
  */
-
 import type { TLSSocket } from "node:tls";
 import { isWireFault } from "../wire/message.ts";
 import {
@@ -30,6 +29,7 @@ export interface ConnectionOptions {
 /** A peer that closes after each response does so at once; one that waited this long does not. */
 const PERSISTENCE_MS = 100;
 
+/** One TLS connection to the peer. */
 export class ClientConnection {
   readonly #options: ConnectionOptions;
   readonly #socket: TLSSocket;

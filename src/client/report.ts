@@ -2,7 +2,6 @@
  * How `agtp` shows a response: the result on standard output, as it came or laid out for a person;
  * warnings and the reason of a refusal on standard error.
  */
-
 import pc from "picocolors";
 import type { ClientResponse } from "./response.ts";
 import { isAccepted } from "./response.ts";
@@ -48,7 +47,11 @@ function printMessages(response: ClientResponse, err: Output): void {
 function reasons(body: unknown): string[] {
   const error = member(body, "error");
   const code = member(error, "code") ?? member(body, "reason") ?? member(body, "type");
-  const text = member(error, "message") ?? member(body, "explanation");
+  const text =
+    member(error, "message") ??
+    member(error, "explanation") ??
+    member(error, "detail") ??
+    member(body, "explanation");
   return [code, text].filter((reason) => typeof reason === "string");
 }
 

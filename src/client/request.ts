@@ -2,7 +2,6 @@
  * What a caller asks for, made into a message. Everything that would break the message, or smuggle a
  * second one into it, is refused here, before a byte is sent.   AGTP "Wire Format"
  */
-
 import { uuidv7 } from "../identity/uuid.ts";
 import { isFieldName, isFieldValue, isToken } from "../wire/header-fields.ts";
 import type { HeaderField } from "../wire/message.ts";
@@ -46,7 +45,14 @@ const FRAMING_FIELDS: ReadonlySet<string> = new Set(["content-length", "transfer
 
 /** The methods of the floor that may be sent again.   AGTP "Method Summary" */
 const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
-  ...["QUERY", "DISCOVER", "DESCRIBE", "INSPECT", "SUMMARIZE", "PLAN", "ESCALATE", "CONFIRM"],
+  "QUERY",
+  "DISCOVER",
+  "DESCRIBE",
+  "INSPECT",
+  "SUMMARIZE",
+  "PLAN",
+  "ESCALATE",
+  "CONFIRM",
 ]);
 
 /** The message to send, or ERR_AGTP_REQUEST. */
@@ -80,8 +86,11 @@ function buildBody(request: ClientRequest): string | Uint8Array {
   if (envelope !== undefined && envelope !== false) {
     const { taskId, sessionId, context } = envelope === true ? {} : (envelope satisfies Envelope);
     return JSON.stringify({
-      ...{ method, task_id: taskId, session_id: sessionId },
-      ...{ parameters: parameters ?? {}, context },
+      method,
+      task_id: taskId,
+      session_id: sessionId,
+      parameters: parameters ?? {},
+      context,
     });
   }
   return parameters === undefined ? "" : JSON.stringify(parameters);

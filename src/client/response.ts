@@ -1,5 +1,4 @@
 /** A response as the client hands it to a caller: the message, and its body read as JSON. */
-
 import type { HeaderFields } from "../wire/message.ts";
 import type { ReceivedResponse } from "../wire/response-parser.ts";
 

@@ -11,6 +11,7 @@ export interface Output {
   readonly hasColour: boolean;
 }
 
+/** The world around one run of a program. */
 export interface Terminal {
   /** Results. */
   readonly out: Output;

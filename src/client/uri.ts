@@ -2,7 +2,7 @@
  * The URI forms of AGTP. A URI says which server to ask, and may say which agent or path is meant;
  * what to ask is the caller's.   AGTP "URI Scheme"
  */
-
+import { isAgentId } from "../identity/identifiers.ts";
 import { AgtpClientError } from "./client-error.ts";
 
 /** What a URI names: a server (Forms 2 and 2a), an agent by id (1a) or by name (3 and 4). */
@@ -20,11 +20,10 @@ export interface AgtpUri {
 }
 
 /** The port of a URI that names none.   AGTP "IANA Considerations" */
-export const DEFAULT_PORT = 4480;
+const DEFAULT_PORT = 4480;
 
 const URI =
   /^agtp:\/\/(?:([^@/?#]*)@)?(\[[^\]/?#@]*\]|[^:/?#@[\]]*)(?::([^/?#@]*))?([^?#]*)(?:\?([^#]*))?$/i;
-const AGENT_ID = /^[0-9a-f]{64}$/;
 const HOST_NAME = /^[a-z0-9_](?:[a-z0-9._-]{0,251}[a-z0-9_.])?$/i;
 const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/i;
 const AGENT_PATH = /^\/agents\/([A-Za-z0-9_-]+)$/;
@@ -34,10 +33,10 @@ export function parseUri(text: string): AgtpUri {
   if (!/^agtp:\/\//i.test(text)) throw invalid(text, 'expected it to begin with "agtp://"');
   if (text.includes("#")) throw invalid(text, "a fragment may not be sent");
   const [, userinfo, authority = "", portText, path = "", query] = URI.exec(text) ?? [];
-  if (AGENT_ID.test(authority) && userinfo === undefined) {
+  if (isAgentId(authority) && userinfo === undefined) {
     throw invalid(text, "it names an agent but no server: a host is needed, agtp://AGENT_ID@HOST");
   }
-  if (userinfo !== undefined && !AGENT_ID.test(userinfo)) {
+  if (userinfo !== undefined && !isAgentId(userinfo)) {
     throw invalid(text, "expected 64 lower-case hexadecimal digits before the @");
   }
   const agentName = AGENT_PATH.exec(path)?.[1];

@@ -3,6 +3,7 @@
  * absolute, frozen. `schema.ts` says what each key means; this is only its shape in camelCase.
  */
 
+/** A whole configuration. */
 export interface Config {
   /** Directory of agtp-server.toml; every relative path was resolved against it. */
   readonly directory: string;
@@ -32,6 +33,7 @@ export interface Config {
   readonly agentcli: Readonly<Record<string, unknown>>;
 }
 
+/** `[server]` */
 export interface ServerConfig {
   readonly serverId: string;
   readonly operator?: string;
@@ -43,6 +45,7 @@ export interface ServerConfig {
   readonly onInvalid: "skip" | "fail";
 }
 
+/** `[tls]` */
 export interface TlsConfig {
   /** Absolute paths; both or neither. */
   readonly cert?: string;
@@ -51,6 +54,7 @@ export interface TlsConfig {
   readonly clientCa?: string;
 }
 
+/** `[limits]` */
 export interface LimitsConfig {
   readonly requestLineBytes: number;
   readonly headerBytes: number;
@@ -66,6 +70,7 @@ export interface LimitsConfig {
   readonly drainTimeoutMs: number;
 }
 
+/** `[agents]` */
 export interface AgentsConfig {
   readonly dir: string;
   readonly disclosure: "public" | "authenticated" | "private";
@@ -73,6 +78,7 @@ export interface AgentsConfig {
   readonly default?: string;
 }
 
+/** `[policies]` */
 export interface PoliciesConfig {
   readonly wildcardsAccepted: boolean;
   readonly anonymousDiscovery: boolean;
@@ -88,6 +94,7 @@ export interface PoliciesConfig {
   readonly oauth?: OauthConfig;
 }
 
+/** `[policies.identity]` */
 export interface IdentityConfig {
   readonly unknownAgents: "reject" | "accept";
   readonly unknownTrustTier: 1 | 2 | 3;
@@ -99,6 +106,7 @@ export interface IdentityConfig {
   readonly operatorCertificates: readonly string[];
 }
 
+/** One of `[[policies.methods.redirects]]`. */
 export interface Redirect {
   readonly fromMethod: string;
   readonly fromPath?: string;
@@ -117,6 +125,7 @@ export interface MethodPolicyConfig {
   readonly redirects: readonly Redirect[];
 }
 
+/** `[policies.rcns]` */
 export interface RcnsConfig {
   readonly enabled: boolean;
   readonly mode: "confirm-first" | "optimistic";
@@ -126,6 +135,7 @@ export interface RcnsConfig {
   readonly onPolicyChange: "grandfather" | "invalidate";
 }
 
+/** `[policies.oauth]` */
 export interface OauthConfig {
   readonly issuer: string;
   readonly audience?: string;
@@ -135,6 +145,7 @@ export interface OauthConfig {
   readonly requiredOnMethods: readonly string[];
 }
 
+/** `[synthesis]` */
 export interface SynthesisConfig {
   readonly asyncEvaluation: boolean;
   readonly sessionTtlSeconds: number;
@@ -142,12 +153,14 @@ export interface SynthesisConfig {
   readonly persistentMaxSeconds: number;
 }
 
+/** `[store]` */
 export interface StoreConfig {
   readonly driver: "sqlite" | "memory" | "postgres";
   readonly path: string;
   readonly url?: string;
 }
 
+/** `[gateway]` */
 export interface GatewayConfig {
   readonly enabled: boolean;
   readonly host: string;
@@ -157,6 +170,7 @@ export interface GatewayConfig {
   readonly key?: string;
 }
 
+/** One of `[[apis]]`, as it is written. */
 export interface ApiEntry {
   readonly name: string;
   readonly description?: string;
@@ -164,6 +178,7 @@ export interface ApiEntry {
   readonly http_documentation?: string;
 }
 
+/** One of `[[hosted_protocols]]`. */
 export interface HostedProtocolEntry {
   readonly protocol: string;
   readonly method: string;

@@ -1,11 +1,9 @@
 /**
- * Replaces `${VAR}` in the strings of a configuration by variables of the environment. What was
- * put in is not looked at again, so a variable's value may itself contain `${`.
+ * Puts variables of the environment into the strings of a configuration, wherever they stand in it.
+ * Keys, numbers and booleans stay as they are.
  */
-import { appendIndex, appendKey } from "./dotted-key.ts";
-
-/** Variables by name, as `process.env` has them. */
-export type Environment = Readonly<Record<string, string | undefined>>;
+import { joinIndex, joinKey } from "../dotted-key.ts";
+import { type Environment, substituteVariables } from "../environment.ts";
 
 /** The tree with everything replaced, and each place where that was not possible. */
 export interface Expansion {
@@ -13,59 +11,31 @@ export interface Expansion {
   readonly faults: readonly { readonly key: string; readonly message: string }[];
 }
 
-const PLACEHOLDER = /\$\{([^}]*)\}/g;
-const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
-/** No meaningful setting is longer; without a bound, one large variable could be put in often. */
-const MAX_LENGTH = 65_536;
 /** Dotted TOML keys nest without brackets, so the parser's own bound on depth does not see them. */
 const MAX_DEPTH = 16;
 
-type Report = (key: string, message: string) => void;
-
-/** Builds a new tree; keys, numbers and booleans stay as they are. */
+/** Builds a new tree; a value that cannot be had is a fault, and has no place in it. */
 export function expandEnvironment(tree: unknown, environment: Environment): Expansion {
   const faults: { key: string; message: string }[] = [];
-  const report: Report = (key, message) => {
+  const report = (key: string, message: string): undefined => {
     faults.push({ key, message });
   };
   const expand = (value: unknown, key: string, depth: number): unknown => {
-    if (typeof value === "string") return expandText(value, key, environment, report);
+    if (typeof value === "string") {
+      const substitution = substituteVariables(value, environment);
+      for (const fault of substitution.faults ?? []) report(key, fault);
+      return substitution.text ?? "";
+    }
     if (typeof value !== "object" || value === null) return value;
-    if (value instanceof Date) {
-      report(key, "must not be a date");
-      return undefined;
-    }
-    if (depth > MAX_DEPTH) {
-      report(key, `must not be nested deeper than ${MAX_DEPTH} levels`);
-      return undefined;
-    }
+    if (value instanceof Date) return report(key, "must not be a date");
+    if (depth > MAX_DEPTH) return report(key, `must not be nested deeper than ${MAX_DEPTH} levels`);
     if (Array.isArray(value)) {
-      return value.map((item, index) => expand(item, appendIndex(key, index), depth + 1));
+      return value.map((item, index) => expand(item, joinIndex(key, index), depth + 1));
     }
     const members = Object.entries(value);
     return Object.fromEntries(
-      members.map(([name, member]) => [name, expand(member, appendKey(key, name), depth + 1)]),
+      members.map(([name, member]) => [name, expand(member, joinKey(key, name), depth + 1)]),
     );
   };
   return { value: expand(tree, "", 0), faults };
-}
-
-function expandText(text: string, key: string, environment: Environment, report: Report): string {
-  if (!text.includes("${")) return text;
-  let length = text.length;
-  const expanded = text.replace(PLACEHOLDER, (placeholder, name: string) => {
-    if (!NAME.test(name)) {
-      report(key, `"${placeholder}" does not name an environment variable`);
-      return "";
-    }
-    const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
-    if (value === undefined) {
-      report(key, `environment variable "${name}" is not set`);
-      return "";
-    }
-    length += value.length;
-    return length > MAX_LENGTH ? "" : value;
-  });
-  if (length > MAX_LENGTH) report(key, `must be at most ${MAX_LENGTH} characters long`);
-  return expanded;
 }

@@ -4,15 +4,16 @@
  */
 import { basename, dirname, resolve } from "node:path";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { parse, TomlError } from "smol-toml";
 import { readBoundedFile } from "../bounded-file.ts";
+import type { Environment } from "../environment.ts";
 import { isError, type Problem } from "../problem.ts";
+import { parseToml, type TomlTable } from "../toml-document.ts";
 import { consistencyChecks } from "./check-consistency.ts";
 import { exposureChecks } from "./check-exposure.ts";
 import { fileChecks } from "./check-files.ts";
 import type { Config } from "./config.ts";
 import type { Report } from "./cross-check.ts";
-import { type Environment, expandEnvironment } from "./environment.ts";
+import { expandEnvironment } from "./environment.ts";
 import { normalize } from "./normalize.ts";
 import { configSchema } from "./schema.ts";
 import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
@@ -32,8 +33,6 @@ export interface ConfigOverrides {
 const MAX_BYTES = 1024 * 1024;
 const MAX_PROBLEMS = 200;
 
-type Table = Record<string, unknown>;
-
 /** Loads and checks a configuration; never throws for what is in the file. */
 export function loadConfig(
   path: string,
@@ -44,11 +43,11 @@ export function loadConfig(
   const file = basename(absolute);
   const read = readBoundedFile(absolute, MAX_BYTES);
   if (read.fault !== undefined) return refuse(file, `"${absolute}" ${read.fault}`);
-  const written = parseToml(read.text);
-  if (typeof written === "string") return refuse(file, written);
+  const { table: written, fault } = parseToml(read.text);
+  if (fault !== undefined) return refuse(file, fault);
 
   const { value, faults } = expandEnvironment(written, environment);
-  const tree = override(value as Table, overrides);
+  const tree = override(value as TomlTable, overrides);
   const validation = validate(tree, { file, tree: override(written, overrides) });
   const unexpanded = new Set(faults.map((fault) => fault.key));
   const problems = [
@@ -73,18 +72,7 @@ function refuse(file: string, message: string): LoadedConfig {
   return { config: undefined, problems: [{ file, key: "", message }] };
 }
 
-/** The tree, or what is wrong with the text; without the excerpt, which may show a secret. */
-function parseToml(text: string): Table | string {
-  try {
-    return parse(text);
-  } catch (error) {
-    if (!(error instanceof TomlError)) return `must be TOML: ${String(error)}`;
-    const [message = ""] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
-    return `line ${error.line}, column ${error.column}: ${message}`;
-  }
-}
-
-function override(tree: Table, overrides: ConfigOverrides): Table {
+function override(tree: TomlTable, overrides: ConfigOverrides): TomlTable {
   const { server = {} } = tree;
   if (Object.keys(overrides).length === 0 || typeof server !== "object") return tree;
   return { ...tree, server: { ...server, ...overrides } };
@@ -97,7 +85,7 @@ interface Validation {
 }
 
 /** Fills in defaults as it goes. */
-function validate(tree: Table, written: WrittenFile): Validation {
+function validate(tree: TomlTable, written: WrittenFile): Validation {
   const ajv = new Ajv2020({ allErrors: true, useDefaults: true, verbose: true });
   ajv.addVocabulary(["expected", "isPath"]);
   const isValid = ajv.compile(configSchema);

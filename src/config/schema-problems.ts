@@ -4,8 +4,8 @@
  */
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { closeMatches } from "../catalog/close-matches.ts";
+import { atPointer, fromPointer, joinKey } from "../dotted-key.ts";
 import type { Problem } from "../problem.ts";
-import { appendKey, atPointer, fromPointer } from "./dotted-key.ts";
 
 /** The file's name, and the tree as it was written, before variables were put in. */
 export interface WrittenFile {
@@ -35,21 +35,14 @@ function describeError(error: ErrorObject, { file, tree }: WrittenFile): Problem
   }
   if (error.keyword === "required") {
     const missing: string = params["missingProperty"];
-    return { file, key: appendKey(key, missing), message: "is required" };
+    return { file, key: joinKey(key, missing), message: "is required" };
   }
-  const expected = describeExpected(error);
   if (error.propertyName !== undefined) {
-    return nameProblem(
-      file,
-      appendKey(key, error.propertyName),
-      error.propertyName,
-      expected,
-      parentSchema,
-    );
+    return nameProblem(error, error.propertyName, { file, key: joinKey(key, error.propertyName) });
   }
   const isSecret = parentSchema["writeOnly"] === true;
   const got = isSecret ? "" : `, got ${quote(atPointer(error.instancePath, tree))}`;
-  return { file, key, message: `must ${expected}${got}` };
+  return { file, key, message: `must ${describeExpected(error)}${got}` };
 }
 
 function unknownKey(file: string, parent: string, name: string, properties: unknown): Problem {
@@ -57,7 +50,7 @@ function unknownKey(file: string, parent: string, name: string, properties: unkn
   const [closest] = closeMatches(name, known, 1);
   return {
     file,
-    key: appendKey(parent, name),
+    key: joinKey(parent, name),
     message: `unknown key ${quote(name)}`,
     hint: closest === undefined ? `known keys: ${known.join(", ")}` : `did you mean "${closest}"?`,
   };
@@ -65,21 +58,15 @@ function unknownKey(file: string, parent: string, name: string, properties: unkn
 
 /** A key of the operator's choosing that may not be chosen. */
 function nameProblem(
-  file: string,
-  key: string,
+  error: ErrorObject,
   name: string,
-  expected: string,
-  schema: Readonly<Record<string, unknown>>,
+  place: Pick<Problem, "file" | "key">,
 ): Problem {
-  const among = Array.isArray(schema["enum"]) ? schema["enum"].map(String) : [];
-  const [closest] = closeMatches(name, among, 1);
-  const message = `the key must ${expected}, got ${quote(name)}`;
-  return {
-    file,
-    key,
-    message,
-    ...(closest === undefined ? {} : { hint: `did you mean "${closest}"?` }),
-  };
+  const allowed: unknown = error.parentSchema?.["enum"];
+  const [closest] = closeMatches(name, Array.isArray(allowed) ? allowed.map(String) : [], 1);
+  const message = `the key must ${describeExpected(error)}, got ${quote(name)}`;
+  const hint = closest === undefined ? {} : { hint: `did you mean "${closest}"?` };
+  return { ...place, message, ...hint };
 }
 
 function describeExpected({ keyword, params, parentSchema, message }: ErrorObject): string {

@@ -1,6 +1,7 @@
 /**
  * Everything that may stand in agtp-server.toml: one JSON Schema (2020-12) that gives each key its
- * form, its default and its meaning. Rules between keys are in `cross-checks.ts`.
+ * form, its default and its meaning. Rules between keys are in the
+ * `check-*.ts` files.
  */
 import { agentSystemSections } from "./schema/agent-systems.ts";
 import { optional, type Schema, table } from "./schema/field.ts";

@@ -7,7 +7,7 @@
  * RFC 3339 time; `{hex}` lower-case hex digits. A last array element `"{more}"`, or a member of that
  * name, stands for whatever else there is.
  */
-
+import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { HeaderFields } from "../wire/message.ts";
 
 /** A text with placeholders, compiled. */
@@ -16,12 +16,14 @@ export interface Pattern {
   matches(text: string): boolean;
 }
 
+/** A response as a transcript writes it. */
 export interface ExpectedResponse {
   readonly status: number;
   readonly headers: readonly (readonly [name: string, value: Pattern])[];
   readonly body: ExpectedBody;
 }
 
+/** Compared by structure when it is JSON, else as a text. */
 export type ExpectedBody =
   | { readonly kind: "json"; readonly value: unknown }
   | { readonly kind: "text"; readonly pattern: Pattern };
@@ -33,6 +35,7 @@ export interface ActualResponse {
   readonly body: string;
 }
 
+/** How strict the comparison is. */
 export interface MatchOptions {
   /** "ignore": other servers may send header fields that a transcript does not list. */
   readonly unlistedHeaders: "refuse" | "ignore";
@@ -132,7 +135,7 @@ function matchValue(expected: unknown, actual: unknown, at: string): readonly st
       ? matchArray(expected, actual, at)
       : [differs(expected, actual, at)];
   }
-  if (isObject(expected) && isObject(actual)) return matchObject(expected, actual, at);
+  if (isRecord(expected) && isRecord(actual)) return matchObject(expected, actual, at);
   return expected === actual ? [] : [differs(expected, actual, at)];
 }
 
@@ -149,9 +152,7 @@ function matchArray(
   return items.flatMap((item, index) => matchValue(item, actual[index], `${at}/${index}`));
 }
 
-type JsonObject = Readonly<Record<string, unknown>>;
-
-function matchObject(expected: JsonObject, actual: JsonObject, at: string): readonly string[] {
+function matchObject(expected: JsonRecord, actual: JsonRecord, at: string): readonly string[] {
   const names = Object.keys(expected).filter((name) => name !== MORE);
   const unlisted = Object.hasOwn(expected, MORE)
     ? []
@@ -164,10 +165,6 @@ function matchObject(expected: JsonObject, actual: JsonObject, at: string): read
     ),
     ...unlisted.map((name) => `${at}/${name}: not expected`),
   ];
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function differs(expected: unknown, actual: unknown, at: string): string {

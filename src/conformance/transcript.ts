@@ -34,6 +34,7 @@ export interface Transcript {
   readonly exchanges: readonly TranscriptExchange[];
 }
 
+/** One request, and the response it is to get. */
 export interface TranscriptExchange {
   /** Line of the request in the file, from 1. */
   readonly line: number;

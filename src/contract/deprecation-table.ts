@@ -4,7 +4,7 @@
  */
 import { checkTemplate } from "../catalog/path-grammar.ts";
 import type { EndpointDeprecation } from "./endpoint.ts";
-import { checkMethod, type Vocabulary } from "./method-rule.ts";
+import { readMethod, type Vocabulary } from "./method-rule.ts";
 import type { TableReader } from "./table-reader.ts";
 
 type Successor = NonNullable<EndpointDeprecation["successor"]>;
@@ -39,10 +39,8 @@ function readVersion(table: TableReader, name: string): string | undefined {
 function readSuccessor(table: TableReader, vocabulary: Vocabulary): Successor | undefined {
   const successor = table.optionalTable("successor", ["method", "path"]);
   if (successor === undefined) return undefined;
-  const method = successor.optionalText("method");
+  const method = successor.has("method") ? readMethod(successor, "method", vocabulary) : undefined;
   const path = successor.optionalText("path");
-  const methodFault = method === undefined ? undefined : checkMethod(method, vocabulary);
-  if (methodFault !== undefined) successor.fail("method", methodFault.message, methodFault.hint);
   const pathFault = path === undefined ? undefined : checkTemplate(path, vocabulary.names);
   if (pathFault !== undefined) successor.fail("path", pathFault.message);
   if (successor.names.length === 0) table.fail("successor", "is empty, expected method or path");

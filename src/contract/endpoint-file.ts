@@ -4,21 +4,21 @@
  * that is wrong. Whether the schemas themselves are valid is the schema compiler's to say.
  * AGTP-API §5, §6, §13.2
  */
-import { quoteValue } from "../catalog/findings.ts";
 import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
-import { isScopeToken } from "../identity/authority-scope.ts";
+import type { Environment } from "../environment.ts";
+import { quoteValue } from "../json-value.ts";
 import { isError, type Problem } from "../problem.ts";
+import { isTable, parseToml } from "../toml-document.ts";
 import { readDeprecation } from "./deprecation-table.ts";
 import type { EndpointDefinition, JsonSchema } from "./endpoint.ts";
 import { readSchemas } from "./endpoint-schemas.ts";
-import type { Environment } from "./environment.ts";
 import { readHandler } from "./handler-table.ts";
 import { declaredTypes, propertiesOf } from "./input-shape.ts";
-import { checkMethod, type Vocabulary } from "./method-rule.ts";
+import { readMethod, type Vocabulary } from "./method-rule.ts";
 import { checkReservation } from "./reserved-endpoints.ts";
+import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
 import { TableReader } from "./table-reader.ts";
-import { isTable, parseToml } from "./toml-document.ts";
 
 /** What an endpoint file is checked against. */
 export interface EndpointFileContext extends Vocabulary {
@@ -73,7 +73,7 @@ function readEndpoint(
   endpoint: TableReader,
   context: EndpointFileContext,
 ): EndpointDefinition | undefined {
-  const method = readMethod(endpoint, context);
+  const method = readMethod(endpoint, "method", context);
   const path = readPath(endpoint, context);
   const description = endpoint.text("description");
   const namespace = endpoint.optionalText("namespace");
@@ -84,7 +84,7 @@ function readEndpoint(
     templateParameters(path ?? "/"),
   );
   const errors = readErrors(endpoint, isFieldList);
-  const requiredScopes = readScopes(endpoint);
+  const requiredScopes = readRequiredScopes(endpoint);
   const deprecated = readDeprecation(endpoint, context);
   const handler = readHandler(endpoint, {
     directory: context.directory,
@@ -111,13 +111,6 @@ function readEndpoint(
     ...(deprecated === undefined ? {} : { deprecated }),
     handler,
   };
-}
-
-function readMethod(endpoint: TableReader, context: EndpointFileContext): string | undefined {
-  const method = endpoint.text("method");
-  if (method === undefined) return undefined;
-  const fault = checkMethod(method, context);
-  return fault === undefined ? method : endpoint.fail("method", fault.message, fault.hint);
 }
 
 function readPath(endpoint: TableReader, context: EndpointFileContext): string | undefined {
@@ -172,14 +165,4 @@ function readErrors(endpoint: TableReader, isFieldList: boolean): readonly strin
     owner?.fail(name, `${quoteValue(error)} is no error name, ${expected}`);
   }
   return errors;
-}
-
-function readScopes(endpoint: TableReader): readonly string[] {
-  const scopes = endpoint.texts("required_scopes");
-  for (const scope of scopes) {
-    if (isScopeToken(scope)) continue;
-    const expected = 'expected two or more segments, as in "booking:room"';
-    endpoint.fail("required_scopes", `${quoteValue(scope)} is no scope, ${expected}`);
-  }
-  return scopes;
 }

@@ -2,13 +2,11 @@
  * The two schemas of an endpoint, each as JSON Schema or as a field list, never as both. The input
  * is a closed object: a field that nobody declared is a caller's mistake.   AGTP-API §6.4, §13.3
  */
-
-import { quoteValue } from "../catalog/findings.ts";
-import { isRecord } from "../catalog/json-values.ts";
+import { isRecord, quoteValue } from "../json-value.ts";
+import { isTable, toJson } from "../toml-document.ts";
 import type { JsonSchema } from "./endpoint.ts";
 import { readInputFields, readOutputFields } from "./field-list.ts";
 import { describeToml, type TableReader } from "./table-reader.ts";
-import { isTable, toJson } from "./toml-document.ts";
 
 /** Both schemas; one that is undefined was a problem. */
 export interface EndpointSchemas {

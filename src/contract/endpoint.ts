@@ -3,6 +3,7 @@
  * handler binding.   AGTP-API §6, §7, §12
  */
 
+/** The values of `semantic.capability`.   AGTP-API §7.1 */
 export const CAPABILITIES = [
   "discovery",
   "retrieval",
@@ -14,9 +15,12 @@ export const CAPABILITIES = [
   "mechanics",
   "domain_spanning",
 ] as const;
+/** What kind of work an endpoint does. */
 export type Capability = (typeof CAPABILITIES)[number];
 
+/** The values of `semantic.impact`.   AGTP-API §7.1 */
 export const IMPACTS = ["informational", "reversible", "irreversible"] as const;
+/** What a call leaves behind. */
 export type Impact = (typeof IMPACTS)[number];
 
 /** The structural metadata block of §7; keys are the wire's own. */
@@ -38,19 +42,23 @@ export interface EndpointDeprecation {
   readonly successor?: { readonly method?: string; readonly path?: string };
 }
 
+/** A JSON Schema 2020-12, as an object of keywords. */
 export type JsonSchema = { readonly [keyword: string]: unknown };
 
+/** A function of a handler module.   §12.2 */
 export interface RegisteredFunctionBinding {
   readonly type: "registered_function";
   /** Dotted path: `a.b.c` is export `c` of module `a/b` under the handlers root. */
   readonly function: string;
 }
 
+/** A recipe, by name.   §12.1 */
 export interface CompositionBinding {
   readonly type: "composition";
   readonly recipe: string;
 }
 
+/** The HTTP methods an external service may be called with.   §12.3 */
 export const UPSTREAM_METHODS = [
   "GET",
   "POST",
@@ -60,6 +68,7 @@ export const UPSTREAM_METHODS = [
   "HEAD",
   "OPTIONS",
 ] as const;
+/** One of them. */
 export type UpstreamMethod = (typeof UPSTREAM_METHODS)[number];
 
 /** The five errors an external_service endpoint must declare, §12.3. */
@@ -92,6 +101,7 @@ export interface ExternalServiceBinding {
   readonly errorMap: Readonly<Record<string, string>>;
 }
 
+/** What realises an endpoint, as its file says.   §12 */
 export type HandlerBinding =
   | RegisteredFunctionBinding
   | CompositionBinding

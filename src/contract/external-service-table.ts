@@ -3,9 +3,13 @@
  * the host, credentials in the URL, names that collide, and errors that are not declared.
  * `${VAR}` is replaced in url, headers, query and ca.   AGTP-API §12.3
  */
-import type { JsonSchema } from "./endpoint.ts";
-import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "./endpoint.ts";
-import { type Environment, substituteVariables } from "./environment.ts";
+import { type Environment, substituteVariables } from "../environment.ts";
+import {
+  type ExternalServiceBinding,
+  type JsonSchema,
+  UPSTREAM_ERRORS,
+  UPSTREAM_METHODS,
+} from "./endpoint.ts";
 import { propertiesOf } from "./input-shape.ts";
 import type { TableReader } from "./table-reader.ts";
 import { readCertificates } from "./upstream-ca.ts";
@@ -97,7 +101,8 @@ function substitute(
   const text = table.text(name);
   if (text === undefined) return undefined;
   const replaced = substituteVariables(text, environment);
-  return replaced.fault === undefined ? replaced.text : table.fail(name, replaced.fault);
+  for (const fault of replaced.faults ?? []) table.fail(name, fault);
+  return replaced.text;
 }
 
 function readUrl(

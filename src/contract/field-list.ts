@@ -3,10 +3,10 @@
  * the JSON Schema it stands for: a closed input, an open output whose fields are all required.
  * AGTP-API §6.4, §13.3
  */
+import { isTable, toJson } from "../toml-document.ts";
 import type { JsonSchema } from "./endpoint.ts";
 import { SCHEMA_TYPES, type SchemaType } from "./schema-vocabulary.ts";
 import type { TableReader } from "./table-reader.ts";
-import { isTable, toJson } from "./toml-document.ts";
 
 const FIELD_KEYS = ["name", "type", "description", "format", "enum", "schema"];
 const FIELD_TYPES = SCHEMA_TYPES.filter((type) => type !== "null");

@@ -2,7 +2,7 @@
  * What the members of an input are declared to be, worked out once per endpoint, so that text from
  * a path or a query can become the number or boolean that its schema asks for.   AGTP-API §5.3, §5.5
  */
-import { isRecord } from "../catalog/json-values.ts";
+import { isRecord } from "../json-value.ts";
 import type { JsonSchema } from "./endpoint.ts";
 import { SCHEMA_TYPES, type SchemaType } from "./schema-vocabulary.ts";
 

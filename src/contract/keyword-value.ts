@@ -1,5 +1,5 @@
 /** The values of keywords that hold no schema: is each of the kind that its keyword needs? */
-import { isRecord } from "../catalog/json-values.ts";
+import { isRecord } from "../json-value.ts";
 import { type KeywordValue, SCHEMA_TYPES } from "./schema-vocabulary.ts";
 
 /** What a keyword holds besides schemas and references to them. */

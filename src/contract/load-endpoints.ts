@@ -3,8 +3,8 @@
  * are taken. A file with a problem is not served; the others are, or none, as the operator decides.
  * AGTP-API §13.2
  */
+import { readDeploymentFiles } from "../deployment-files.ts";
 import { isError, type Problem } from "../problem.ts";
-import { readTomlFiles } from "./deployment-files.ts";
 import type { EndpointDefinition, JsonSchema } from "./endpoint.ts";
 import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
 import { createRegistry } from "./endpoint-registry.ts";
@@ -39,11 +39,12 @@ const COMBINING = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
 
 /** Loads the endpoints directory. It may be absent where nobody configured another one. */
 export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
-  const { files, problems: unreadable } = readTomlFiles({
+  const { files, problems: unreadable } = readDeploymentFiles({
     directory: source.directory,
     dir: source.endpointsDir,
     defaultDir: "endpoints",
     absence: "the directory does not exist, so there are no endpoints",
+    suffix: ".toml",
     recursive: true,
   });
   const problems: Problem[] = [...unreadable];

@@ -4,9 +4,10 @@
  * AGTP-API §3.2, §3.3, §3.6, §4.5
  */
 import { type Catalog, isMethodName } from "../catalog/catalog.ts";
-import { quoteValue } from "../catalog/findings.ts";
+import { suggest } from "../catalog/close-matches.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
-import { suggest } from "./table-reader.ts";
+import { quoteValue } from "../json-value.ts";
+import type { TableReader } from "./table-reader.ts";
 
 /** The method names that a server knows. */
 export interface Vocabulary {
@@ -17,14 +18,24 @@ export interface Vocabulary {
   readonly customMethods: ReadonlySet<string>;
 }
 
-/** What is wrong with a method, and what may have been meant. */
-export interface MethodFault {
+interface MethodFault {
   readonly message: string;
   readonly hint?: string;
 }
 
-/** Whether a file may name this method. */
-export function checkMethod(method: string, vocabulary: Vocabulary): MethodFault | undefined {
+/** The method that a member names, required; nothing and a problem where no file may name it. */
+export function readMethod(
+  table: TableReader,
+  key: string,
+  vocabulary: Vocabulary,
+): string | undefined {
+  const method = table.text(key);
+  if (method === undefined) return undefined;
+  const fault = checkMethod(method, vocabulary);
+  return fault === undefined ? method : table.fail(key, fault.message, fault.hint);
+}
+
+function checkMethod(method: string, vocabulary: Vocabulary): MethodFault | undefined {
   const { catalog, customMethods } = vocabulary;
   const quoted = quoteValue(method);
   const legacy = catalog.legacy.get(method);

@@ -3,8 +3,8 @@
  * keywords, without remote references, and bounded in every dimension. What passes compiles.
  * Written against hostile schemas, since callers may propose some.   AGTP-API §6.4, §10.6
  */
-import { joinKey } from "../catalog/findings.ts";
-import { describeValue } from "../catalog/json-values.ts";
+import { joinKey } from "../dotted-key.ts";
+import { describeValue } from "../json-value.ts";
 import type { JsonSchema } from "./endpoint.ts";
 import type { SchemaBounds } from "./schema-bounds.ts";
 import { MAX_FAULTS, type SchemaFault, SchemaWalk } from "./schema-walk.ts";

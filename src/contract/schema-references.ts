@@ -3,7 +3,7 @@
  * one value for ever, or ever more often, because they refer to themselves or to each other without
  * going deeper into the value.
  */
-import { quoteValue } from "../catalog/findings.ts";
+import { quoteValue } from "../json-value.ts";
 
 /** One schema inside a schema, by its JSON Pointer. */
 export interface SchemaNode {

@@ -13,7 +13,7 @@ export interface SchemaViolation {
 }
 
 /** More say nothing new to whoever has to mend the input. */
-export const MAX_VIOLATIONS = 20;
+const MAX_VIOLATIONS = 20;
 /** A key may be as long as a body; twenty copies of it need not be in the answer. */
 const MAX_PATH_LENGTH = 512;
 const MAX_LISTED_LENGTH = 200;
@@ -62,10 +62,14 @@ function messageOf({ keyword, params, message }: ErrorObject): string {
     case "const":
       return `must be ${shorten(JSON.stringify(params["allowedValue"]), MAX_LISTED_LENGTH)}`;
     case "type":
-      return `must be ${[params["type"]].flat().join(" or ")}`;
+      return `must be ${typeNames(params["type"])}`;
     default:
       return (message ?? "is not valid").replaceAll("NOT", "not");
   }
+}
+
+function typeNames(type: unknown): string {
+  return Array.isArray(type) ? type.join(" or ") : String(type);
 }
 
 function list(values: unknown): string {

@@ -2,8 +2,9 @@
  * The walk through a schema: every keyword is known, every value is of its keyword's kind, nothing
  * exceeds the bounds. It stops after twenty faults, and never goes deeper than the bounds allow.
  */
-import { joinKey, quoteValue } from "../catalog/findings.ts";
-import { describeValue, isRecord } from "../catalog/json-values.ts";
+import { suggest } from "../catalog/close-matches.ts";
+import { joinKey } from "../dotted-key.ts";
+import { describeValue, isRecord, quoteValue } from "../json-value.ts";
 import type { JsonSchema } from "./endpoint.ts";
 import { checkPlainValue, isPattern } from "./keyword-value.ts";
 import { type SchemaBounds, SchemaBudget } from "./schema-bounds.ts";
@@ -16,7 +17,6 @@ import {
   KEYWORDS,
   type KeywordValue,
 } from "./schema-vocabulary.ts";
-import { suggest } from "./table-reader.ts";
 
 /** What is wrong with a schema, below which dotted key; "" is the schema itself. */
 export interface SchemaFault {
@@ -36,6 +36,13 @@ interface Position {
   readonly key: string;
   readonly pointer: string;
   readonly depth: number;
+}
+
+/** A keyword: its dotted key, and the schema that it stands in. */
+interface Site {
+  readonly key: string;
+  readonly pointer: string;
+  readonly node: SchemaNode;
 }
 
 /** Goes through a schema once; each walk is for one schema. */
@@ -101,7 +108,7 @@ export class SchemaWalk {
       this.#fault(key, "unknown keyword", hint);
       return;
     }
-    const children = this.#checkValue(expected, value, key, at.pointer, node);
+    const children = this.#checkValue(expected, value, { key, pointer: at.pointer, node });
     for (const [name, child] of children) {
       const path = name === undefined ? [keyword] : [keyword, name];
       const pointer = `${at.pointer}/${path.map(escapeToken).join("/")}`;
@@ -118,9 +125,7 @@ export class SchemaWalk {
   #checkValue(
     expected: KeywordValue,
     value: unknown,
-    key: string,
-    pointer: string,
-    node: SchemaNode,
+    { key, pointer, node }: Site,
   ): readonly (readonly [string | undefined, unknown])[] {
     switch (expected) {
       case "schema":

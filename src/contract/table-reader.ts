@@ -3,11 +3,11 @@
  * problem, so that one pass over a file finds everything that is wrong with it. A key that nobody
  * knows is a problem that names the closest known one.
  */
-import { closeMatches } from "../catalog/close-matches.ts";
-import { joinKey } from "../catalog/findings.ts";
-import { describeValue, isRecord } from "../catalog/json-values.ts";
+import { suggest } from "../catalog/close-matches.ts";
+import { joinKey } from "../dotted-key.ts";
+import { describeValue, isRecord } from "../json-value.ts";
 import type { Problem } from "../problem.ts";
-import { isTable, type TomlTable } from "./toml-document.ts";
+import { isTable, type TomlTable } from "../toml-document.ts";
 
 /** A place in a file that problems point at. */
 export interface Place {
@@ -20,6 +20,7 @@ export interface Place {
 /** A hostile file may have a hundred thousand unknown keys; nobody reads that many problems. */
 const MAX_PROBLEMS = 200;
 
+/** One table, and the list its problems go to. */
 export class TableReader {
   readonly place: Place;
   readonly #table: TomlTable;
@@ -166,12 +167,6 @@ export class TableReader {
       this.fail(name, "unknown key", suggest(name, known));
     }
   }
-}
-
-/** `did you mean a, b?`, or nothing when nothing comes close. */
-export function suggest(name: string, known: Iterable<string>): string | undefined {
-  const matches = closeMatches(name, known);
-  return matches.length === 0 ? undefined : `did you mean ${matches.join(", ")}?`;
 }
 
 /** How a message about a TOML value begins. */

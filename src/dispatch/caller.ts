@@ -4,6 +4,7 @@
  */
 import type { AgentDocument } from "../identity/agent-document.ts";
 
+/** An agent as gate 00 resolved it, or nobody. */
 export interface Caller {
   readonly agentId: string | undefined;
   readonly ownerId: string | undefined;
@@ -16,6 +17,7 @@ export interface Caller {
   readonly trustTier: number | undefined;
 }
 
+/** The scopes of one request, compiled. */
 export interface Authority {
   /** `claim`: the Authority-Scope header; `document`: inherited; `none`: neither. */
   readonly source: "claim" | "document" | "none";

@@ -9,6 +9,7 @@ export interface Expiring {
   expire(): void;
 }
 
+/** What is running, oldest first. */
 export class Deadlines {
   readonly #timeoutMs: number;
   readonly #entries = new Set<Expiring>();

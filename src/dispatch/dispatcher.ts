@@ -11,7 +11,7 @@ import type { CallLog, DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { Exchange } from "./exchange.ts";
+import { Exchange, type Peer } from "./exchange.ts";
 import { standingGate } from "./gates/00-standing.ts";
 import { aliasGate } from "./gates/01-alias.ts";
 import { methodGate } from "./gates/02-method.ts";
@@ -49,7 +49,7 @@ export interface DispatcherParts {
 export interface Observer {
   start(exchange: Exchange): void;
   end(exchange: Exchange, response: Response, reply: Reply): void;
-  wireFault(fault: WireFault, response: Response): void;
+  wireFault(fault: WireFault, response: Response, peer?: Peer): void;
   fault(fault: Fault): void;
   logFor(exchange: Exchange): CallLog;
 }
@@ -58,7 +58,7 @@ export interface Dispatcher {
   /** Answers one request; synchronously when nothing in its way is asynchronous. */
   answer(exchange: Exchange): Response | Promise<Response>;
   /** The response to bytes that are no request; the connection closes after it. */
-  answerFault(fault: WireFault): Response;
+  answerFault(fault: WireFault, peer?: Peer): Response;
 }
 
 /** Builds the pipeline. */
@@ -70,7 +70,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
   const admission: readonly Gate[] = [
     alias, //                                                                     01
     method, //                                                                    02  459
-    pathGate(names), //                                                           03  460
+    pathGate(
+      names,
+      registry.entries.map(({ path }) => path),
+    ), //                 03  460
     policyGate(methodPolicy, registry, catalog), //                               04  405
     presentationGate(), //                                                        08  404
     endpointGate(registry, policies.anonymousDiscovery, negotiationGate(methodPolicy, registry)),
@@ -143,9 +146,9 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
   return {
     answer,
-    answerFault: (fault) => {
+    answerFault: (fault, peer) => {
       const response = stamp(replyToRefusal(badRequest(fault.code, fault.message)));
-      observer.wireFault(fault, response);
+      observer.wireFault(fault, response, peer);
       return response;
     },
   };

@@ -34,7 +34,7 @@ export function judge(route: Contract, outcome: Outcome): Reply | string {
   if (isSuccess(status) && status !== 204) {
     const violations = route.output?.check(body);
     if (violations !== undefined) {
-      const found = violations.map(({ path, message }) => `${path} ${message}`).join("; ");
+      const found = violations.map(({ path, message }) => `${path || "/"} ${message}`).join("; ");
       return `the output does not satisfy the output schema: ${found}`;
     }
   }

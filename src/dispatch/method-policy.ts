@@ -9,6 +9,7 @@ import type { MethodPolicyConfig, Redirect } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
 import { compileRedirects, type RedirectTarget, redirectTarget } from "./redirects.ts";
 
+/** The policy as lookups. */
 export interface MethodPolicy {
   /** Where a wire method goes before anything else looks at it. */
   alias(method: string): MethodAlias | undefined;

@@ -6,11 +6,13 @@ import { checkTemplate, type MethodNames, templateParameters } from "../catalog/
 import type { Redirect } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
 
+/** Where a redirected request goes. */
 export interface RedirectTarget {
   readonly method: string;
   readonly path: string;
 }
 
+/** What redirects are checked against. */
 export interface RedirectRules {
   readonly names: MethodNames;
   readonly file: string;

@@ -7,6 +7,7 @@ import type { SchemaViolation } from "../contract/schema.ts";
 import type { WireFaultCode } from "../wire/message.ts";
 import type { Status } from "../wire/status.ts";
 
+/** Every `error.code` of the protocol; a test keeps the README's table equal to it. */
 export type RefusalCode =
   | WireFaultCode
   | "invalid-canonical-id"
@@ -35,6 +36,7 @@ export type RefusalCode =
   | "handler-timeout"
   | "not-implemented";
 
+/** One way of saying no. */
 export interface Refusal {
   readonly kind: "refusal";
   readonly status: Status;
@@ -60,7 +62,10 @@ function refusal(
 export function refusalBody(from: Refusal): Record<string, unknown> {
   const error: Record<string, unknown> = { code: from.code, message: from.message };
   if (from.details !== undefined) error["details"] = from.details;
-  return { ...from.carried, error: { ...error, ...from.carried } };
+  const { carried } = from;
+  if (carried === undefined) return { error };
+  // Spreading into a literal that has members already costs several times what assigning does.
+  return { ...carried, error: Object.assign(error, carried) };
 }
 
 /** 400: the request cannot be understood.   AGTP "Malformed Requests" */

@@ -5,6 +5,7 @@ import { type Refusal, refusalBody } from "./refusal.ts";
 /** Content type of every body that no draft gives a type of its own. */
 export const AGTP_JSON = "application/vnd.agtp+json";
 
+/** An answer that has no header of the server yet. */
 export interface Reply {
   readonly status: Status;
   /** A JSON value; bytes are sent as they are; undefined: no body. */

@@ -3,7 +3,7 @@
  * with everything a request needs decided at start-up.   AGTP-API §6.1 (tiers)
  */
 import type { EndpointDefinition } from "../contract/endpoint.ts";
-import type { InputShape } from "../contract/input.ts";
+import type { InputShape } from "../contract/input-shape.ts";
 import type { CompiledSchema, SchemaViolation } from "../contract/schema.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { Refusal } from "./refusal.ts";
@@ -16,6 +16,7 @@ export type RouteHandler = (
   call: Call,
 ) => HandlerResult | Refusal | Promise<HandlerResult | Refusal>;
 
+/** An endpoint that can be called. */
 export interface Route {
   readonly method: string;
   /** The path template. */

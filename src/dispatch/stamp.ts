@@ -4,7 +4,8 @@
  * on success and failure alike.   AGTP "Response Headers", AGTP-API §4.4, §6.5, §17.4
  */
 import { uuidv7 } from "../identity/uuid.ts";
-import type { HeaderField, Response } from "../wire/message.ts";
+import type { Response } from "../wire/message.ts";
+import { fieldLines } from "../wire/serialize.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reply } from "./reply.ts";
 
@@ -13,29 +14,35 @@ export const AGTP_API_VERSION = "1.0";
 
 export type Stamp = (reply: Reply, exchange?: Exchange) => Response;
 
-/** Stamps for one server. A body that cannot be encoded throws, as a fault of its handler. */
+/**
+ * Stamps for one server. A body that cannot be encoded throws, as a fault of its handler. No value
+ * can break its line: each comes from a parsed head, was checked as an identifier, or was checked
+ * when the file or the handler's answer that it stands in was read.
+ */
 export function createStamp(serverId: string): Stamp {
-  const server: HeaderField = ["Server-ID", serverId];
-  const version: HeaderField = ["AGTP-API-Version", AGTP_API_VERSION];
+  const opening = `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `;
   return (reply, exchange) => {
-    const headers: HeaderField[] = [server, version, ["Response-ID", uuidv7()]];
-    if (exchange !== undefined) pushExchangeFields(headers, exchange);
-    if (reply.headers !== undefined) headers.push(...Object.entries(reply.headers));
+    const responseId = uuidv7();
     const body = encodeBody(reply);
-    if (body.length > 0) headers.push(["Content-Type", reply.contentType]);
-    return { status: reply.status, headers, body };
+    let fields = `${opening}${responseId}\r\n`;
+    if (exchange !== undefined) fields += exchangeFields(exchange);
+    if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
+    if (body.length > 0) fields += `Content-Type: ${reply.contentType}\r\n`;
+    return { status: reply.status, responseId, fields, body };
   };
 }
 
-function pushExchangeFields(headers: HeaderField[], exchange: Exchange): void {
+function exchangeFields(exchange: Exchange): string {
   const { taskId, catalogWarning, route } = exchange;
   const agentId = exchange.header("agent-id");
   const requestId = exchange.header("request-id");
-  if (agentId !== undefined) headers.push(["Agent-ID", agentId]);
-  if (requestId !== undefined) headers.push(["Request-ID", requestId]);
-  if (taskId !== undefined) headers.push(["Task-ID", taskId]);
-  if (catalogWarning !== undefined) headers.push(["AGTP-Catalog-Warning", catalogWarning]);
-  if (route?.warning !== undefined) headers.push(["AGTP-Endpoint-Warning", route.warning]);
+  let fields = "";
+  if (agentId !== undefined) fields += `Agent-ID: ${agentId}\r\n`;
+  if (requestId !== undefined) fields += `Request-ID: ${requestId}\r\n`;
+  if (taskId !== undefined) fields += `Task-ID: ${taskId}\r\n`;
+  if (catalogWarning !== undefined) fields += `AGTP-Catalog-Warning: ${catalogWarning}\r\n`;
+  if (route?.warning !== undefined) fields += `AGTP-Endpoint-Warning: ${route.warning}\r\n`;
+  return fields;
 }
 
 function encodeBody({ status, body }: Reply): string | Uint8Array {

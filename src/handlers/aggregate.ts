@@ -1,5 +1,5 @@
 /** How the outputs of a composition's steps become one body.   AGTP-API §12.1 */
-import { isRecord } from "../catalog/json-values.ts";
+import { isRecord } from "../json-value.ts";
 import type { AggregationMode } from "../synthesis/recipe.ts";
 
 /** What one step answered. */

@@ -3,7 +3,7 @@
  * An endpoint with a problem stays unbound and takes along the compositions that need it; all
  * others are bound.   AGTP-API §12, "Validation Timing"
  */
-import { closeMatches } from "../catalog/close-matches.ts";
+import { suggest } from "../catalog/close-matches.ts";
 import type {
   CompositionBinding,
   EndpointDefinition,
@@ -31,6 +31,7 @@ export interface BoundHandler {
   ) => readonly SchemaViolation[] | undefined;
 }
 
+/** The endpoints, and everything they may be bound to. */
 export interface BindOptions {
   readonly endpoints: readonly EndpointDefinition[];
   readonly recipes: ReadonlyMap<string, Recipe>;
@@ -44,6 +45,7 @@ export interface BindOptions {
   readonly canonical?: NonNullable<StepTargetOptions["canonical"]>;
 }
 
+/** The endpoints that were bound, and what is wrong with the others. */
 export interface BoundHandlers {
   readonly bound: ReadonlyMap<EndpointDefinition, BoundHandler>;
   readonly problems: readonly Problem[];
@@ -117,10 +119,8 @@ function unknownRecipe(
 ): Problem {
   const message = `no recipe "${recipe}" is registered`;
   const problem = { file, key: "endpoint.handler.recipe", message };
-  const matches = closeMatches(recipe, recipes.keys());
-  return matches.length === 0
-    ? problem
-    : { ...problem, hint: `did you mean ${matches.join(", ")}?` };
+  const hint = suggest(recipe, recipes.keys());
+  return hint === undefined ? problem : { ...problem, hint };
 }
 
 function bindExternalService(

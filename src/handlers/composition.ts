@@ -3,7 +3,7 @@
  * dispatcher with the caller's identity and no more authority; the first that does not succeed ends
  * it with `composition_failed`.   AGTP-API §12.1
  */
-import { isRecord } from "../catalog/json-values.ts";
+import { isRecord } from "../json-value.ts";
 import type { Recipe, RecipeStep } from "../synthesis/recipe.ts";
 import { isSuccess } from "../wire/status.ts";
 import { aggregate, type StepOutput } from "./aggregate.ts";

@@ -5,6 +5,7 @@
  */
 import type { ExternalServiceBinding } from "../contract/endpoint.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
+import { codeOf, reasonOf } from "../thrown.ts";
 import { CallDeadline } from "./call-deadline.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
@@ -74,13 +75,9 @@ function failureOf(error: unknown, deadline: CallDeadline): HandlerError {
   return { error: "upstream_connection_error", message: "the upstream cannot be reached" };
 }
 
-function codeOf(error: unknown): string {
-  return error instanceof Error && "code" in error ? String(error.code) : "";
-}
-
 /** The operator gets what the caller does not: where the call went, and what the system said. */
 function logFailure(call: Call, failure: HandlerError, origin: string, error: unknown): void {
   if (call.signal.aborted) return;
-  const cause = error instanceof Error ? error.message : String(error);
+  const cause = reasonOf(error);
   call.log.warn({ upstream: origin, error: failure.error, cause }, "upstream call failed");
 }

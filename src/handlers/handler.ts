@@ -54,6 +54,7 @@ export interface Call {
   ): Promise<DispatchResult>;
 }
 
+/** A result: a body, or a status that has none. */
 export interface HandlerSuccess {
   /** A JSON value; without one, `status` must be given (204, say). */
   readonly body?: unknown;
@@ -69,8 +70,10 @@ export interface HandlerError {
   readonly details?: unknown;
 }
 
+/** What a handler answers. */
 export type HandlerResult = HandlerSuccess | HandlerError;
 
+/** Answers one call, at once or later; a throw is a fault, answered with 500. */
 export type Handler = (call: Call) => HandlerResult | Promise<HandlerResult>;
 
 /** Whether a handler's result is a named error. */

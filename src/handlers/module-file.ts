@@ -6,10 +6,9 @@
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
 import { describeFileError } from "../bounded-file.ts";
-import { closeMatches } from "../catalog/close-matches.ts";
-
-/** In order of preference. */
-const EXTENSIONS = [".ts", ".mts", ".js", ".mjs"] as const;
+import { suggest } from "../catalog/close-matches.ts";
+import { codeOf } from "../thrown.ts";
+import { MODULE_EXTENSIONS } from "./module-extensions.ts";
 
 /** The real path of a module's file, or why there is none. */
 export type ModuleFile =
@@ -18,7 +17,7 @@ export type ModuleFile =
 
 /** Looks for `modulePath` with each extension; `root` is a real path. */
 export function findModuleFile(root: string, modulePath: string): ModuleFile {
-  for (const extension of EXTENSIONS) {
+  for (const extension of MODULE_EXTENSIONS) {
     const name = modulePath + extension;
     let path: string;
     try {
@@ -36,10 +35,9 @@ export function findModuleFile(root: string, modulePath: string): ModuleFile {
 }
 
 function missing(root: string, modulePath: string): ModuleFile {
-  const fault = `module "${modulePath}" does not exist, looked for ${EXTENSIONS.join(", ")}`;
-  const matches = closeMatches(basename(modulePath), moduleNames(join(root, dirname(modulePath))));
-  if (matches.length === 0) return { fault };
-  return { fault, hint: `did you mean ${matches.join(", ")}?` };
+  const fault = `module "${modulePath}" does not exist, looked for ${MODULE_EXTENSIONS.join(", ")}`;
+  const hint = suggest(basename(modulePath), moduleNames(join(root, dirname(modulePath))));
+  return hint === undefined ? { fault } : { fault, hint };
 }
 
 function moduleNames(directory: string): string[] {
@@ -53,11 +51,7 @@ function moduleNames(directory: string): string[] {
 }
 
 function isAbsent(error: unknown): boolean {
-  return (
-    error instanceof Error &&
-    "code" in error &&
-    (error.code === "ENOENT" || error.code === "ENOTDIR")
-  );
+  return ["ENOENT", "ENOTDIR"].includes(codeOf(error));
 }
 
 function isBelow(root: string, path: string): boolean {

@@ -8,13 +8,14 @@ import { readFile } from "node:fs/promises";
 import type { LoadHook, ResolveHook } from "node:module";
 import { basename } from "node:path";
 import { fileURLToPath } from "node:url";
+import { MODULE_EXTENSIONS } from "./module-extensions.ts";
 import { loadTranspiler, type TranspilerFault } from "./transpiler.ts";
 
 const GENERATION = /\?agtpd=\w+$/;
 const RELATIVE = /^(?:\.{1,2}\/|file:)/;
 const TYPESCRIPT = /\.m?ts$/;
 
-/** Adds the generation, finds `rates.ts` for `./rates.js`, and answers `agtpd` itself. */
+/** Adds the generation, finds `rates.ts` for `./rates.js` and `./rates`, and answers `agtpd` itself. */
 export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
   const generation = GENERATION.exec(context.parentURL ?? "")?.[0];
   if (generation === undefined) return nextResolve(specifier, context);
@@ -29,7 +30,7 @@ export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
 
 type Resolved = Awaited<ReturnType<ResolveHook>>;
 
-/** TypeScript is often written with the extension its output would have. */
+/** TypeScript is often written with the extension its output would have, or with none. */
 async function resolveRelative(
   specifier: string,
   next: (specifier: string) => Resolved | Promise<Resolved>,
@@ -37,13 +38,21 @@ async function resolveRelative(
   try {
     return await next(specifier);
   } catch (error) {
-    if (!/\.m?js$/.test(specifier)) throw error;
-    try {
-      return await next(`${specifier.slice(0, -2)}ts`);
-    } catch {
-      throw error;
+    for (const guess of guesses(specifier)) {
+      try {
+        return await next(guess);
+      } catch {
+        // The fault of what was written is the one that helps.
+      }
     }
+    throw error;
   }
+}
+
+function guesses(specifier: string): readonly string[] {
+  if (/\.m?js$/.test(specifier)) return [`${specifier.slice(0, -2)}ts`];
+  if (/\.\w+$/.test(specifier)) return [];
+  return MODULE_EXTENSIONS.map((extension) => specifier + extension);
 }
 
 /** Turns TypeScript into JavaScript with an inline source map; leaves all else to Node. */

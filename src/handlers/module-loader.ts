@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 import { sep } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describeFileError } from "../bounded-file.ts";
-import { closeMatches } from "../catalog/close-matches.ts";
+import { suggest } from "../catalog/close-matches.ts";
 import type { Problem } from "../problem.ts";
 import type { Handler } from "./handler.ts";
 import { describeImportFault, relativePath } from "./import-fault.ts";
@@ -38,6 +38,7 @@ export interface ModuleLoader {
   load(reference: string, place: ReferencePlace): Promise<LoadedFunction>;
 }
 
+/** Where modules are, and how long one may take to load. */
 export interface ModuleLoaderOptions {
   /** Absolute path of `[handlers] root`. */
   readonly root: string;
@@ -143,11 +144,9 @@ function selectExport(
   const holder = Object.hasOwn(exports, name) ? exports : commonJsExports(exports, modulePath);
   if (!Object.hasOwn(holder, name)) {
     const functions = Object.keys(holder).filter((key) => typeof holder[key] === "function");
-    const matches = closeMatches(name, functions);
+    const hint = suggest(name, functions);
     const fault = `module "${modulePath}" has no export "${name}"`;
-    return matches.length === 0
-      ? { fault }
-      : { fault, hint: `did you mean ${matches.join(", ")}?` };
+    return hint === undefined ? { fault } : { fault, hint };
   }
   const value = holder[name];
   if (typeof value === "function") return { value: value as ExportedFunction };

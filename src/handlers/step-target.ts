@@ -19,6 +19,7 @@ export type StepTarget =
 /** A method and path after alias and redirect. */
 export type CanonicalPair = Pick<RecipeStep, "method" | "path">;
 
+/** Everything that a step could reach. */
 export interface StepTargetOptions {
   readonly endpoints: readonly EndpointDefinition[];
   readonly isFloor: FloorCheck;

@@ -2,8 +2,8 @@
  * Finds where JavaScript does not parse. Node says what is wrong with an ES module but neither in
  * which file nor on which line, so the module and what it imports are parsed once more.
  */
-import { readFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
+import { readBoundedFile } from "../bounded-file.ts";
 import { loadTranspiler, type TranspilerFault } from "./transpiler.ts";
 
 /** A place in a file that is no JavaScript. */
@@ -13,6 +13,7 @@ export interface SyntaxFault {
 }
 
 const MAX_FILES = 200;
+const MAX_BYTES = 16 * 1024 * 1024;
 const IMPORT = /\b(?:from|import)\s*["'](\.{1,2}\/[^"'\n]+\.m?js)["']/g;
 
 /** The first fault in a module or in what it imports relatively; undefined when all of it parses. */
@@ -20,7 +21,7 @@ export function findSyntaxFault(modulePath: string): SyntaxFault | undefined {
   const { transformSync } = loadTranspiler();
   const paths = new Set([modulePath]);
   for (const path of paths) {
-    const source = readSource(path);
+    const source = readBoundedFile(path, MAX_BYTES).text;
     if (source === undefined) continue;
     try {
       transformSync(source, { mode: "strip-only", module: true });
@@ -32,12 +33,4 @@ export function findSyntaxFault(modulePath: string): SyntaxFault | undefined {
     }
   }
   return undefined;
-}
-
-function readSource(path: string): string | undefined {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return undefined;
-  }
 }

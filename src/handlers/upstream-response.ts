@@ -4,8 +4,8 @@
  * AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
-import { isRecord } from "../catalog/json-values.ts";
 import type { ExternalServiceBinding } from "../contract/endpoint.ts";
+import { isRecord } from "../json-value.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./rename-keys.ts";
 

@@ -1,6 +1,7 @@
 /** Which agents this server knows: the seam that gate 00 and the DISCOVER built-ins look through. */
 import type { AgentDocument } from "./agent-document.ts";
 
+/** The agents of one server. */
 export interface AgentDirectory {
   /** By canonical Agent-ID. */
   find(agentId: string): AgentDocument | undefined;

@@ -4,6 +4,7 @@
  * AGTP "Agent Identity Document"
  */
 
+/** An agent that this server knows. */
 export interface AgentDocument {
   /** 64 lower-case hex characters. */
   readonly agentId: string;
@@ -24,4 +25,5 @@ export interface AgentDocument {
   readonly file: string;
 }
 
+/** Where an agent is in its life. */
 export type AgentStatus = "active" | "suspended" | "retired" | "deprecated";

@@ -3,6 +3,7 @@
  * wrong with it. Members beyond those checked here are kept as they are, because a signature may
  * cover them.   AGTP "Agent Identity Document"
  */
+import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
 import type { Problem } from "../problem.ts";
 import type { AgentDocument, AgentStatus } from "./agent-document.ts";
 import { isScopeToken } from "./authority-scope.ts";
@@ -42,7 +43,6 @@ const ISO_8601 =
   /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/i;
 
 type Report = (key: string, message: string) => void;
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Reads a document from its text; `file` is the name that problems carry. */
 export function readAgentFile(text: string, file: string): AgentFile {
@@ -61,7 +61,7 @@ function build(text: string, file: string, report: Report): AgentDocument | unde
     return undefined;
   }
   const source = parsed.value;
-  if (!isObject(source)) {
+  if (!isRecord(source)) {
     report("", "must be a JSON object");
     return undefined;
   }
@@ -70,12 +70,12 @@ function build(text: string, file: string, report: Report): AgentDocument | unde
   if (status === undefined && required.status !== "") {
     report(
       "status",
-      `must be active, suspended, retired or deprecated, got ${quote(required.status)}`,
+      `must be active, suspended, retired or deprecated, got ${quoteValue(required.status)}`,
     );
   }
   const scopes = readScopes(source, report);
   for (const fault of checkPostureSource(source)) {
-    report(fault.key, `${fault.message}, got ${quote(source[fault.key])}`);
+    report(fault.key, `${fault.message}, got ${quoteValue(source[fault.key])}`);
   }
   return {
     agentId: required.agent_id,
@@ -92,37 +92,40 @@ function build(text: string, file: string, report: Report): AgentDocument | unde
 }
 
 /** Absent members come back as "", each with its problem. */
-function readRequired(source: JsonObject, report: Report): Required {
+function readRequired(source: JsonRecord, report: Report): Required {
   const entries = REQUIRED.map((key): [string, string] => {
     const value = source[key] ?? undefined;
     if (value === undefined) report(key, "is required");
-    else if (typeof value !== "string") report(key, `must be a string, got ${quote(value)}`);
+    else if (typeof value !== "string") report(key, `must be a string, got ${quoteValue(value)}`);
     else if (value.trim() === "") report(key, "must not be empty");
     else return [key, value];
     return [key, ""];
   });
   const required = Object.fromEntries(entries) as Required;
   if (required.agent_id !== "" && !isAgentId(required.agent_id)) {
-    report("agent_id", `must be 64 lower-case hex characters, got ${quote(required.agent_id)}`);
+    report(
+      "agent_id",
+      `must be 64 lower-case hex characters, got ${quoteValue(required.agent_id)}`,
+    );
   }
   if (required.issued_at !== "" && !isTimestamp(required.issued_at)) {
-    report("issued_at", `must be an ISO 8601 time, got ${quote(required.issued_at)}`);
+    report("issued_at", `must be an ISO 8601 time, got ${quoteValue(required.issued_at)}`);
   }
   return required;
 }
 
 /** The reference's `requires.scopes` is what the agent holds; the drafts have `scopes_accepted`. */
-function readScopes(source: JsonObject, report: Report): readonly string[] {
+function readScopes(source: JsonRecord, report: Report): readonly string[] {
   const requires = source["requires"] ?? undefined;
-  if (requires !== undefined && !isObject(requires)) {
-    report("requires", `must be an object, got ${quote(requires)}`);
+  if (requires !== undefined && !isRecord(requires)) {
+    report("requires", `must be an object, got ${quoteValue(requires)}`);
     return [];
   }
   const held = requires?.["scopes"] ?? undefined;
   const key = held === undefined ? "scopes_accepted" : "requires.scopes";
   const scopes = held ?? source["scopes_accepted"] ?? [];
   if (!Array.isArray(scopes)) {
-    report(key, `must be an array of scope tokens, got ${quote(scopes)}`);
+    report(key, `must be an array of scope tokens, got ${quoteValue(scopes)}`);
     return [];
   }
   if (scopes.length > MAX_SCOPES) {
@@ -131,20 +134,14 @@ function readScopes(source: JsonObject, report: Report): readonly string[] {
   }
   for (const [index, scope] of scopes.entries()) {
     if (typeof scope === "string" && isScopeToken(scope)) continue;
-    report(`${key}[${index}]`, `must be a scope token like "booking:room", got ${quote(scope)}`);
+    report(
+      `${key}[${index}]`,
+      `must be a scope token like "booking:room", got ${quoteValue(scope)}`,
+    );
   }
   return [...new Set<string>(scopes)];
 }
 
 function isTimestamp(text: string): boolean {
   return ISO_8601.test(text) && !Number.isNaN(Date.parse(text));
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-function quote(value: unknown): string {
-  const text = JSON.stringify(value);
-  return text.length > 80 ? `${text.slice(0, 79)}…` : text;
 }

@@ -29,8 +29,3 @@ export function isRequestId(text: string): boolean {
 export function isOpaqueId(text: string): boolean {
   return VISIBLE.test(text);
 }
-
-/** An Idempotency-Key has the lexical form of the other opaque ids. */
-export function isIdempotencyKey(text: string): boolean {
-  return VISIBLE.test(text);
-}

@@ -2,6 +2,7 @@
  * JSON that others wrote: parsed, bounded in depth so that nothing later has to fear recursion,
  * free of the one member name that reaches an object's prototype, and frozen all the way down.
  */
+import { reasonOf } from "../thrown.ts";
 
 /** The value, or why the text has none. */
 export type JsonDocument =
@@ -16,7 +17,7 @@ export function parseBoundedJson(text: string): JsonDocument {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return { fault: `must be JSON: ${error instanceof Error ? error.message : String(error)}` };
+    return { fault: `must be JSON: ${reasonOf(error)}` };
   }
   const fault = freezeBounded(value, MAX_DEPTH);
   return fault === undefined ? { value } : { fault };

@@ -8,6 +8,7 @@ import { isOwnerId } from "./identifiers.ts";
 /** What one source (an identity document, a Genesis) says about an agent; members may be absent. */
 export type PostureSource = Readonly<Record<string, unknown>>;
 
+/** What an agent is served with. */
 export interface TrustPosture {
   readonly trustTier: 1 | 2 | 3;
   readonly verificationPath: string;

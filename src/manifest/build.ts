@@ -7,6 +7,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { ManifestContent } from "./document.ts";
 import { projectEndpoint } from "./project.ts";
 
+/** What a manifest is made from. */
 export interface ManifestSource {
   readonly config: Config;
   readonly catalog: Catalog;

@@ -2,13 +2,17 @@
  * When the manifest was first issued and last changed, kept across restarts in the state directory.
  * `updated` moves exactly when the content does.   AGTP-API §8.3
  */
-import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
+import { readBoundedFile } from "../bounded-file.ts";
+import { isRecord } from "../json-value.ts";
 import type { ManifestDates } from "./document.ts";
 
 interface KeptDates extends ManifestDates {
   readonly content_hash: string;
 }
+
+const MAX_BYTES = 65_536;
 
 /** The dates that belong to this content, given what was kept before. */
 export function resolveDates(file: string, contentHash: string, now: Date): ManifestDates {
@@ -28,22 +32,18 @@ export function keepDates(file: string, contentHash: string, dates: ManifestDate
   renameSync(temporary, file);
 }
 
+/** Undefined when nothing was kept, or nothing readable: the manifest is then issued now. */
 function readKept(file: string): KeptDates | undefined {
   try {
-    const kept: unknown = JSON.parse(readFileSync(file, "utf8"));
+    const kept: unknown = JSON.parse(readBoundedFile(file, MAX_BYTES).text ?? "");
     return isKept(kept) ? kept : undefined;
   } catch {
-    // Nothing was kept, or nothing readable: the manifest is issued now.
     return undefined;
   }
 }
 
 function isKept(value: unknown): value is KeptDates {
-  return (
-    typeof value === "object" &&
-    value !== null &&
-    ["issued", "updated", "content_hash"].every(
-      (name) => typeof (value as Record<string, unknown>)[name] === "string",
-    )
-  );
+  if (!isRecord(value)) return false;
+  const { issued, updated, content_hash: hash } = value;
+  return [issued, updated, hash].every((member) => typeof member === "string");
 }

@@ -9,6 +9,7 @@ import canonicalize from "canonicalize";
 /** AGTP-API §8.10 */
 export const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 
+/** An encoded manifest, ready to be sent. */
 export interface ManifestDocument {
   readonly bytes: Uint8Array;
   /** Quoted, as the header carries it. */
@@ -16,6 +17,7 @@ export interface ManifestDocument {
   readonly documentVersion: string;
 }
 
+/** The dates that a manifest carries. */
 export interface ManifestDates {
   /** RFC 3339. */
   readonly issued: string;

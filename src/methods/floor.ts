@@ -21,6 +21,7 @@ const READING: ReadonlySet<string> = new Set([
 
 const IRREVERSIBLE: ReadonlySet<string> = new Set(["REVOKE", "NOTIFY", "EXECUTE", "DELEGATE"]);
 
+/** What the floor needs to know of this server. */
 export interface FloorOptions {
   readonly synthesisEnabled: boolean;
   /** What an agent reads about a method: the catalog's sentence. */

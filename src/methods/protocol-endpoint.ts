@@ -4,10 +4,11 @@
  * AGTP-API §5.8, §6.1
  */
 import type { Capability, EndpointDefinition, Impact, JsonSchema } from "../contract/endpoint.ts";
-import { inputShape } from "../contract/input.ts";
+import { inputShape } from "../contract/input-shape.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { Route, RouteHandler } from "../dispatch/route.ts";
 
+/** An endpoint of the protocol, in short. */
 export interface ProtocolEndpoint {
   readonly method: string;
   readonly path: string;
@@ -23,7 +24,7 @@ export interface ProtocolEndpoint {
 }
 
 /** The full primitive of a protocol endpoint, as the manifest shows it. */
-export function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
+function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
   return {
     file: "",
     method: from.method,

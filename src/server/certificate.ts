@@ -9,6 +9,7 @@ import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { readBoundedFile } from "../bounded-file.ts";
 import type { Problem } from "../problem.ts";
+import { reasonOf } from "../thrown.ts";
 import { isOwnPrivateKey, makePrivateKey, makeSelfSigned } from "./self-signed.ts";
 
 /** A certificate with its key, as `tls.createServer` takes them. */
@@ -169,7 +170,7 @@ function findTlsFault(pair: { readonly cert: string; readonly key: string }): st
     createSecureContext({ ...pair, minVersion: "TLSv1.3" });
     return undefined;
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    return reasonOf(error);
   }
 }
 

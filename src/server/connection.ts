@@ -71,7 +71,7 @@ export class Connection {
 
   #answer(message: Request | WireFault): void {
     const dispatcher = this.#context.dispatcher();
-    if (isWireFault(message)) this.#reply(dispatcher.answerFault(message));
+    if (isWireFault(message)) this.#reply(dispatcher.answerFault(message, this.#peer));
     else {
       const exchange = new Exchange(message, this.#peer, performance.now());
       const response = dispatcher.answer(exchange);

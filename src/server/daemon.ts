@@ -2,7 +2,9 @@
 import { relative } from "node:path";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
+import type { Environment } from "../environment.ts";
 import { formatProblem, isError, type Problem } from "../problem.ts";
+import { reasonOf } from "../thrown.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { createListener, type Listener, type TlsIdentity } from "./listener.ts";
 import type { Log } from "./log.ts";
@@ -11,15 +13,17 @@ import { createObserver } from "./observer.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
 import { loadTlsIdentity } from "./tls-identity.ts";
 
+/** What a daemon is started with. */
 export interface DaemonOptions {
   readonly configPath: string;
   /** Override `[server] host` and `port`. */
   readonly host?: string;
   readonly port?: number;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
   readonly log: Log;
 }
 
+/** A daemon that is listening. */
 export interface Daemon {
   readonly address: string;
   readonly port: number;
@@ -35,6 +39,7 @@ interface Refused {
   readonly problems: readonly Problem[];
 }
 
+/** A daemon, or what keeps it from starting. */
 export type StartResult = { readonly kind: "started"; readonly daemon: Daemon } | Refused;
 
 /** Loads everything without starting anything. Writes nothing. */
@@ -136,7 +141,7 @@ class Running implements Daemon {
 
   async #refuse(key: string, host: string, port: number, error: unknown): Promise<Refused> {
     const { config } = this.#deployment;
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const message = `cannot listen on ${host} port ${port}: ${reason}`;
     await this.#close(0);
     const file = relative(config.directory, config.file);

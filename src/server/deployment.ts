@@ -9,7 +9,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/catalog-file.ts";
 import { type MethodNames, methodNames } from "../catalog/path-grammar.ts";
 import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
-import type { Config, LimitsConfig } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
 import { createRegistry } from "../contract/endpoint-registry.ts";
 import { type LoadedEndpoint, loadEndpoints } from "../contract/load-endpoints.ts";
 import { createSchemaCompiler, type SchemaCompiler } from "../contract/schema.ts";
@@ -17,18 +17,19 @@ import { Deadlines } from "../dispatch/deadlines.ts";
 import { createDispatcher, type Dispatcher, type Observer } from "../dispatch/dispatcher.ts";
 import { compileMethodPolicy, type MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
-import { bindHandlers } from "../handlers/bind.ts";
-import { createModuleLoader, type ModuleLoader } from "../handlers/module-loader.ts";
+import type { Environment } from "../environment.ts";
+import { createModuleLoader } from "../handlers/module-loader.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
-import { covers } from "../identity/authority-scope.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
 import { loadAgents } from "../identity/load-agents.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import { loadRecipes } from "../synthesis/recipe-file.ts";
-import { operatorRoute } from "./operator-route.ts";
-import { isProtocolPair, loadProtocolRoutes } from "./protocol-routes.ts";
+import { bindOperatorRoutes } from "./operator-routes.ts";
+import { loadProtocolRoutes } from "./protocol-routes.ts";
 
+/** A deployment that can be served. */
 export interface Deployment {
   readonly config: Config;
   readonly dispatcher: Dispatcher;
@@ -38,18 +39,20 @@ export interface Deployment {
   close(): Promise<void>;
 }
 
+/** What a deployment takes from the process it is served by. */
 export interface DeploymentOptions {
   readonly observer: Observer;
-  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly env: Environment;
 }
 
+/** A deployment, and everything that is wrong with its files. */
 export interface LoadedDeployment {
   /** Undefined when a problem stops the start. */
   readonly deployment: Deployment | undefined;
   readonly problems: readonly Problem[];
 }
 
-/** What a problem in the vocabulary itself leaves nothing to build on. */
+/** The methods of the server; with a problem in these there is nothing to build on. */
 interface Vocabulary {
   readonly catalog: Catalog;
   readonly names: MethodNames;
@@ -69,10 +72,15 @@ export async function loadDeployment(
   const contents = loadContents(config, vocabulary, options, problems);
   const pools = await openUpstreamPools(contents.endpoints);
   const loader = createModuleLoader({ root: config.handlers.root });
-  const operatorRoutes = await bindRoutes(
-    { contents, methodPolicy: vocabulary.methodPolicy, limits: config.limits, loader, pools },
-    problems,
-  );
+  const operator = await bindOperatorRoutes({
+    endpoints: contents.endpoints,
+    recipes: contents.recipes,
+    methodPolicy: vocabulary.methodPolicy,
+    loader,
+    pools,
+    handlerTimeoutMs: config.limits.handlerTimeoutMs,
+  });
+  problems.push(...operator.problems);
   const isFatal = config.server.onInvalid === "fail" && problems.some(isError);
 
   const protocol = await loadProtocolRoutes({
@@ -81,7 +89,7 @@ export async function loadDeployment(
     directory,
     compiler: contents.compiler,
     recipes: [...contents.recipes.values()],
-    operatorRoutes,
+    operatorRoutes: operator.routes,
     loader,
   });
   problems.push(...protocol.problems);
@@ -90,7 +98,7 @@ export async function loadDeployment(
     return { deployment: undefined, problems };
   }
 
-  const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
+  const { registry } = createRegistry<Route>([...protocol.routes, ...operator.routes]);
   const deadlines = new Deadlines(config.limits.handlerTimeoutMs);
   const dispatcher = createDispatcher({
     ...vocabulary,
@@ -101,8 +109,13 @@ export async function loadDeployment(
     deadlines,
     observer: options.observer,
   });
-  const { keep: commit } = protocol;
-  return { deployment: { config, dispatcher, commit, close: () => pools.close() }, problems };
+  const deployment: Deployment = {
+    config,
+    dispatcher,
+    commit: protocol.keep,
+    close: () => pools.close(),
+  };
+  return { deployment, problems };
 }
 
 function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undefined {
@@ -122,8 +135,19 @@ function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undef
 
 function loadDirectory(config: Config, problems: Problem[]): AgentDirectory {
   const agents = loadAgents({ directory: config.directory, agentsDir: config.agents.dir });
-  problems.push(...agents.problems);
+  problems.push(...agents.problems, ...checkDefaultAgent(config, agents.documents));
   return createAgentDirectory(agents.documents);
+}
+
+function checkDefaultAgent(
+  { agents, directory, file }: Config,
+  documents: readonly AgentDocument[],
+): readonly Problem[] {
+  const name = agents.default;
+  const isThere = documents.some((agent) => agent.name === name || agent.agentId === name);
+  if (name === undefined || isThere) return [];
+  const message = `no agent is called "${name}"`;
+  return [{ file: relative(directory, file), key: "agents.default", message, severity: "warning" }];
 }
 
 interface Contents {
@@ -154,6 +178,13 @@ function loadContents(
   return { compiler, recipes: recipes.recipes, endpoints: endpoints.endpoints };
 }
 
+const NO_UPSTREAMS: UpstreamPools = {
+  pool: () => {
+    throw new Error("no endpoint of this deployment has an upstream");
+  },
+  close: () => Promise.resolve(),
+};
+
 /** The HTTP client takes long to load: only a deployment that has upstreams waits for it. */
 async function openUpstreamPools(endpoints: readonly LoadedEndpoint[]): Promise<UpstreamPools> {
   const hasUpstream = endpoints.some(
@@ -162,42 +193,4 @@ async function openUpstreamPools(endpoints: readonly LoadedEndpoint[]): Promise<
   if (!hasUpstream) return NO_UPSTREAMS;
   const { createUpstreamPools } = await import("../handlers/upstream-pools.ts");
   return createUpstreamPools();
-}
-
-const NO_UPSTREAMS: UpstreamPools = {
-  pool: () => {
-    throw new Error("no endpoint of this deployment has an upstream");
-  },
-  close: () => Promise.resolve(),
-};
-
-interface Binding {
-  readonly contents: Contents;
-  readonly methodPolicy: MethodPolicy;
-  readonly limits: LimitsConfig;
-  readonly loader: ModuleLoader;
-  readonly pools: UpstreamPools;
-}
-
-async function bindRoutes(
-  { contents, methodPolicy, limits, loader, pools }: Binding,
-  problems: Problem[],
-): Promise<readonly Route[]> {
-  const { bound, problems: found } = await bindHandlers({
-    endpoints: contents.endpoints.map(({ definition }) => definition),
-    recipes: contents.recipes,
-    loader,
-    pools,
-    covers,
-    floor: isProtocolPair,
-    canonical: ({ method, path }) => {
-      const resolved = methodPolicy.alias(method)?.method ?? method;
-      return methodPolicy.redirect(resolved, path) ?? { method: resolved, path };
-    },
-  });
-  problems.push(...found);
-  return contents.endpoints.flatMap((endpoint) => {
-    const handler = bound.get(endpoint.definition);
-    return handler === undefined ? [] : [operatorRoute(endpoint, handler, limits)];
-  });
 }

@@ -18,7 +18,8 @@ export class Inbox {
   #isAnswering = false;
   #isClosed = false;
   #phase: RequestParser["phase"] = "idle";
-  #phaseSince: number = performance.now();
+  /** Undefined: since the last sweep or later. */
+  #phaseSince: number | undefined;
 
   constructor(limits: LimitsConfig) {
     this.#limits = limits;
@@ -85,6 +86,7 @@ export class Inbox {
   /** What the peer has let wait for longer than the limits allow. */
   overdue(now: number): Overdue | undefined {
     if (this.#isClosed) return undefined;
+    this.#phaseSince ??= now;
     const elapsed = now - this.#phaseSince;
     const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs } = this.#limits;
     if (this.#phase === "head") return elapsed > headerTimeoutMs ? "header fields" : undefined;
@@ -104,11 +106,14 @@ export class Inbox {
     this.#trackPhase();
   }
 
-  /** A deadline runs from the first octet of a head or a body, and from the last sign of life. */
+  /**
+   * A deadline runs from the first octet of a head or a body, and from the last sign of life. The
+   * latter comes with every request, and is not worth a look at the clock: a sweep finds it.
+   */
   #trackPhase(): void {
     const { phase } = this.#parser;
     if (phase === this.#phase && phase !== "idle") return;
     this.#phase = phase;
-    this.#phaseSince = performance.now();
+    this.#phaseSince = phase === "idle" ? undefined : performance.now();
   }
 }

@@ -10,6 +10,7 @@ export interface LogSink extends DestinationStream {
   flush(): Promise<void>;
 }
 
+/** The log of one process. */
 export interface Log {
   readonly logger: Logger;
   /** One finished line without its line feed. */
@@ -17,7 +18,9 @@ export interface Log {
   flush(): Promise<void>;
 }
 
+/** From everything to nothing. */
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+/** The least important line that is logged. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /** A log on a sink. */

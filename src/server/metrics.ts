@@ -9,12 +9,14 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import { CHANNELS, type RequestEnd } from "./observer.ts";
 
+/** Where to serve metrics, and what only the server can count. */
 export interface MetricsOptions {
   readonly host: string;
   readonly port: number;
   connectionCount(): number;
 }
 
+/** The endpoint while it is served. */
 export interface Metrics {
   readonly port: number;
   close(): Promise<void>;
@@ -77,12 +79,17 @@ function createRecorder(registry: Registry): (message: unknown) => void {
   });
   return (message) => {
     const { exchange, status, durationMs } = message as RequestEnd;
-    // Only a request that found its route has a method and a path worth a label.
-    const method = exchange?.route?.method ?? "";
-    const endpoint = exchange?.route?.path ?? "";
+    const { route } = exchange ?? {};
+    const method = route?.method ?? (isKnownMethod(status) ? (exchange?.method ?? "") : "");
+    const endpoint = route?.path ?? "";
     requests.inc({ method, status, endpoint });
     durations.observe({ method, endpoint }, durationMs / 1000);
   };
+}
+
+/** Without a route, these statuses still come after gate 02: the method is one this server knows. */
+function isKnownMethod(status: number): boolean {
+  return status === 404 || status === 405 || status === 460 || status === 464;
 }
 
 function createGauges(

@@ -51,13 +51,13 @@ export function createObserver(log: Log): Observer {
       }
       if (logs) log.writeLine(requestLine(exchange, response, reply, durationMs));
     },
-    wireFault(fault, response) {
+    wireFault(fault, response, peer) {
       if (ended.hasSubscribers) {
         const end: RequestEnd = { exchange: undefined, status: response.status, durationMs: 0 };
         ended.publish(end);
       }
       if (isLogged(response.status)) {
-        log.writeLine(wireFaultLine(fault.code, response));
+        log.writeLine(wireFaultLine(fault.code, response, peer));
       }
     },
     fault({ errorId, exchange, message, cause }) {

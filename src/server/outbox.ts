@@ -51,7 +51,7 @@ export class Outbox {
     const replies = this.#replies;
     this.#replies = [];
     this.#bytes = 0;
-    if (this.#socket.destroyed || this.#socket.write(serializeResponses(replies))) return;
+    if (this.#socket.destroyed || this.#socket.write(serializeResponses(replies), "latin1")) return;
     this.#blockedSince ??= performance.now();
   }
 }

@@ -2,7 +2,7 @@
  * One JSON line a request: ids, method, path, status, duration. Never a header, body or query, so
  * no secret can get in. Statuses of AGTP's own are written whatever the level.   AGTP "Status Codes"
  */
-import type { Exchange } from "../dispatch/exchange.ts";
+import type { Exchange, Peer } from "../dispatch/exchange.ts";
 import type { Reply } from "../dispatch/reply.ts";
 import type { Response, WireFaultCode } from "../wire/message.ts";
 
@@ -14,9 +14,9 @@ export function requestLine(
   durationMs: number,
 ): string {
   const { request } = exchange;
-  let line = `{"level":"info","time":"${isoNow()}","event":"request","method":${JSON.stringify(
-    clip(request.method),
-  )},"path":${JSON.stringify(clip(request.path))},"status":${response.status},"duration_ms":${
+  let line = `{"level":"info","time":"${isoNow()}","event":"request","method":${quoted(
+    request.method,
+  )},"path":${quoted(request.path)},"status":${response.status},"duration_ms":${
     Math.round(durationMs * 1000) / 1000
   }`;
   line += field("code", reply.refusal?.code);
@@ -26,7 +26,7 @@ export function requestLine(
   );
   line += field("agent_id", exchange.caller.agentId ?? exchange.header("agent-id"));
   line += field("request_id", exchange.header("request-id"));
-  line += field("response_id", responseId(response));
+  line += field("response_id", response.responseId);
   line += field("task_id", exchange.taskId);
   line += field("session_id", exchange.sessionId);
   line += field("error_id", reply.refusal?.carried?.["error_id"]);
@@ -35,25 +35,31 @@ export function requestLine(
 }
 
 /** The line of bytes that were no request; the fault's message quotes them, and stays out. */
-export function wireFaultLine(code: WireFaultCode, response: Response): string {
-  return `{"level":"info","time":"${isoNow()}","event":"request","status":${response.status}${field(
-    "code",
-    code,
-  )}${field("response_id", responseId(response))}}`;
+export function wireFaultLine(
+  code: WireFaultCode,
+  response: Response,
+  peer: Peer | undefined,
+): string {
+  let line = `{"level":"info","time":"${isoNow()}","event":"request","status":${response.status}`;
+  line += field("code", code);
+  line += field("response_id", response.responseId);
+  line += field("remote", peer?.address);
+  return `${line}}`;
 }
 
 const MAX_LOGGED_LENGTH = 512;
 
-function clip(text: string): string {
-  return text.length > MAX_LOGGED_LENGTH ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text;
+/** Printable ASCII without the quote and the backslash. */
+const PLAIN = /^[\x20\x21\x23-\x5b\x5d-\x7e]*$/;
+
+/** Nearly every text is plain already, which costs less to find out than a text to escape. */
+function quoted(text: string): string {
+  const clipped = text.length > MAX_LOGGED_LENGTH ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text;
+  return PLAIN.test(clipped) ? `"${clipped}"` : JSON.stringify(clipped);
 }
 
 function field(name: string, value: unknown): string {
-  return typeof value === "string" ? `,"${name}":${JSON.stringify(clip(value))}` : "";
-}
-
-function responseId(response: Response): string | undefined {
-  return response.headers.find(([name]) => name === "Response-ID")?.[1];
+  return typeof value === "string" ? `,"${name}":${quoted(value)}` : "";
 }
 
 let cachedAt = 0;

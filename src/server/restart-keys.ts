@@ -23,8 +23,8 @@ export function keysNeedingRestart(before: Config, after: Config): readonly Prob
   const previous = bindings(before);
   return Object.entries(bindings(after))
     .filter(([key, value]) => value !== previous[key])
-    .map(([key]) => ({
-      ...{ file, key, severity: "warning" },
-      message: "changed, which takes effect at the next start",
-    }));
+    .map(([key]) => {
+      const message = "changed, which takes effect at the next start";
+      return { file, key, message, severity: "warning" };
+    });
 }

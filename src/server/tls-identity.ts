@@ -6,9 +6,11 @@ import { join, relative } from "node:path";
 import type { Config } from "../config/config.ts";
 import { readCertificates } from "../contract/upstream-ca.ts";
 import type { Problem } from "../problem.ts";
+import { reasonOf } from "../thrown.ts";
 import { ensureCertificate, readCertificate, type ServerCertificate } from "./certificate.ts";
 import type { TlsIdentity } from "./listener.ts";
 
+/** What the server shows and trusts, or what is wrong with it. */
 export interface LoadedTlsIdentity {
   readonly identity: TlsIdentity | undefined;
   readonly fingerprint256: string;
@@ -57,7 +59,7 @@ async function loadCertificate(
   try {
     return await ensureCertificate(join(directory, ".agtp", "tls"));
   } catch (error) {
-    const reason = error instanceof Error ? error.message : String(error);
+    const reason = reasonOf(error);
     const message = `no certificate can be made: ${reason}`;
     problems.push({ file: relative(directory, file), key: "tls.cert", message });
     return undefined;

@@ -4,15 +4,15 @@
  * others. Whether a step reaches an endpoint is decided where compositions are bound.
  * AGTP-API §10.5, §12.1
  */
-import { quoteValue } from "../catalog/findings.ts";
-import { readTomlFiles } from "../contract/deployment-files.ts";
 import type { SemanticBlock } from "../contract/endpoint.ts";
 import type { Vocabulary } from "../contract/method-rule.ts";
+import { readRequiredScopes } from "../contract/scope-list.ts";
 import { readSemanticBlock, SEMANTIC_KEYS } from "../contract/semantic-block.ts";
 import { TableReader } from "../contract/table-reader.ts";
-import { parseToml } from "../contract/toml-document.ts";
-import { isScopeToken } from "../identity/authority-scope.ts";
+import { readDeploymentFiles } from "../deployment-files.ts";
+import { quoteValue } from "../json-value.ts";
 import { isError, type Problem } from "../problem.ts";
+import { parseToml } from "../toml-document.ts";
 import type { AggregationMode, Recipe } from "./recipe.ts";
 import { readPattern } from "./recipe-pattern.ts";
 import { readSteps } from "./recipe-steps.ts";
@@ -52,10 +52,11 @@ const MODES = ["last", "merge", "list"] as const satisfies readonly AggregationM
 
 /** Loads `*.toml` of the recipes directory; it may be absent where nobody configured another. */
 export function loadRecipes(source: RecipesSource): LoadedRecipes {
-  const { files, problems: unreadable } = readTomlFiles({
+  const { files, problems: unreadable } = readDeploymentFiles({
     directory: source.directory,
     dir: source.recipesDir,
     defaultDir: "recipes",
+    suffix: ".toml",
     recursive: false,
   });
   const problems: Problem[] = [...unreadable];
@@ -109,7 +110,7 @@ function readRecipe(table: TableReader, vocabulary: Vocabulary): Recipe | undefi
   const name = table.text("name");
   const version = readVersion(table);
   const description = table.optionalText("description") ?? "";
-  const requiredScopes = readScopes(table);
+  const requiredScopes = readRequiredScopes(table);
   const pattern = readPattern(table, vocabulary);
   const semantic = readSemantic(table);
   const steps = readSteps(table, vocabulary);
@@ -140,14 +141,6 @@ function readSemantic(table: TableReader): SemanticBlock | undefined {
 function readVersion(table: TableReader): string | undefined {
   const version = table.raw("version");
   return Number.isInteger(version) ? String(version) : table.text("version");
-}
-
-function readScopes(table: TableReader): readonly string[] {
-  const scopes = table.texts("required_scopes");
-  for (const scope of scopes) {
-    if (!isScopeToken(scope)) table.fail("required_scopes", `${quoteValue(scope)} is no scope`);
-  }
-  return scopes;
 }
 
 function readAggregation(table: TableReader): AggregationMode {

@@ -2,10 +2,10 @@
  * Reads `[recipe.pattern]`: which (method, path) pairs a recipe answers for, and which parameters
  * they must have.   AGTP-API §5.8.6, §10.5
  */
-import { quoteValue } from "../catalog/findings.ts";
 import { checkPath } from "../catalog/path-grammar.ts";
-import { checkMethod, type Vocabulary } from "../contract/method-rule.ts";
+import { readMethod, type Vocabulary } from "../contract/method-rule.ts";
 import type { TableReader } from "../contract/table-reader.ts";
+import { quoteValue } from "../json-value.ts";
 import type { RecipePattern } from "./recipe.ts";
 
 const KEYS = ["method_exact", "name_exact", "path_exact", "path_regex", "has_parameters"];
@@ -19,7 +19,7 @@ export function readPattern(
 ): RecipePattern | undefined {
   const table = recipe.optionalTable("pattern", KEYS);
   if (table === undefined) return undefined;
-  const methodExact = readMethod(table, vocabulary);
+  const methodExact = readMethodExact(table, vocabulary);
   const pathExact = readPathExact(table, vocabulary);
   const pathRegex = readPathRegex(table);
   if (table.has("path_exact") && table.has("path_regex")) {
@@ -36,15 +36,12 @@ export function readPattern(
 }
 
 /** `method_exact`, or `name_exact` as older files call it. */
-function readMethod(table: TableReader, vocabulary: Vocabulary): string | undefined {
+function readMethodExact(table: TableReader, vocabulary: Vocabulary): string | undefined {
   if (table.has("method_exact") && table.has("name_exact")) {
     table.fail("name_exact", "is another name of method_exact, expected one of the two");
   }
   const key = table.has("name_exact") && !table.has("method_exact") ? "name_exact" : "method_exact";
-  const method = table.text(key);
-  if (method === undefined) return undefined;
-  const fault = checkMethod(method, vocabulary);
-  return fault === undefined ? method : table.fail(key, fault.message, fault.hint);
+  return readMethod(table, key, vocabulary);
 }
 
 function readPathExact(table: TableReader, { names }: Vocabulary): string | undefined {

@@ -2,11 +2,12 @@
  * Reads `[[recipe.steps]]`: a method and a path each, and parameters from the caller's input, from
  * the output of an earlier step, or constant.   AGTP-API §12.1
  */
-import { quoteValue } from "../catalog/findings.ts";
+import { suggest } from "../catalog/close-matches.ts";
 import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
-import { checkMethod, type Vocabulary } from "../contract/method-rule.ts";
-import { suggest, type TableReader } from "../contract/table-reader.ts";
-import { toJson } from "../contract/toml-document.ts";
+import { readMethod, type Vocabulary } from "../contract/method-rule.ts";
+import type { TableReader } from "../contract/table-reader.ts";
+import { quoteValue } from "../json-value.ts";
+import { toJson } from "../toml-document.ts";
 import type { ParameterSource, RecipeStep } from "./recipe.ts";
 
 const STEP_KEYS = ["method", "path", "capture_as", "parameters"];
@@ -38,7 +39,7 @@ function readStep(
   vocabulary: Vocabulary,
   captured: Set<string>,
 ): RecipeStep | undefined {
-  const method = readMethod(table, vocabulary);
+  const method = readMethod(table, "method", vocabulary);
   const path = readPath(table, vocabulary);
   const parameters = readParameters(table, captured);
   checkPathParameters(table, path, parameters);
@@ -51,13 +52,6 @@ function readStep(
     ...(captureAs === undefined ? {} : { captureAs }),
     parameters: Object.fromEntries(parameters),
   };
-}
-
-function readMethod(table: TableReader, vocabulary: Vocabulary): string | undefined {
-  const method = table.text("method");
-  if (method === undefined) return undefined;
-  const fault = checkMethod(method, vocabulary);
-  return fault === undefined ? method : table.fail("method", fault.message, fault.hint);
 }
 
 function readPath(table: TableReader, { names }: Vocabulary): string {

@@ -12,6 +12,7 @@ export type ParameterSource =
   | { readonly kind: "previous_step"; readonly value: string }
   | { readonly kind: "constant"; readonly value: unknown };
 
+/** One dispatch of a recipe. */
 export interface RecipeStep {
   readonly method: string;
   /** May hold `{param}`, filled from this step's parameters. */
@@ -20,6 +21,7 @@ export interface RecipeStep {
   readonly parameters: Readonly<Record<string, ParameterSource>>;
 }
 
+/** What a recipe answers for when a contract is negotiated. */
 export interface RecipePattern {
   readonly methodExact: string;
   readonly pathExact?: string;
@@ -27,8 +29,10 @@ export interface RecipePattern {
   readonly hasParameters: readonly string[];
 }
 
+/** How the outputs of the steps become one body. */
 export type AggregationMode = "last" | "merge" | "list";
 
+/** A recipe, as its file declares it. */
 export interface Recipe {
   /** The declaring file, relative to the deployment directory. */
   readonly file: string;

@@ -34,6 +34,8 @@ interface Head<Start> {
   readonly contentLength: number;
 }
 
+const MAX_REMEMBERED_HEAD = 1024;
+
 /** Bytes in, messages out. */
 export class MessageParser<Start extends { readonly kind: string }> {
   readonly #rules: MessageRules<Start>;
@@ -42,6 +44,9 @@ export class MessageParser<Start extends { readonly kind: string }> {
   readonly #scanner: HeadScanner;
   /** Set when the start line was complete before the rest of its head. */
   #start: Start | undefined;
+  /** The start line before, for the peer that repeats itself. */
+  #lastLine = "";
+  #lastStart: Start | undefined;
   #head: Head<Start> | undefined;
   #failed = false;
 
@@ -97,12 +102,26 @@ export class MessageParser<Start extends { readonly kind: string }> {
     const headLength = typeof scanned === "number" ? scanned : blockStart;
     const decodeFrom = from + (known === undefined ? 0 : blockStart);
     const text = bytes.toString("latin1", decodeFrom, from + headLength);
-    const start = known ?? this.#rules.startLine.parse(text.slice(0, lineLength));
+    const start = known ?? this.#parseStart(text, lineLength);
     if (isFault(start)) return start;
     this.#start = start;
     if (typeof scanned !== "number") return scanned;
     const block = known === undefined ? text.slice(blockStart) : text;
     return this.#completeHead(start, block, headLength);
+  }
+
+  /**
+   * Peers that stay connected repeat their start line: what it says, and the hashes of its texts,
+   * are known then. Remembered are short heads only, since a piece of a text keeps all of it alive.
+   */
+  #parseStart(text: string, lineLength: number): Start | WireFault {
+    const line = text.slice(0, lineLength);
+    if (this.#lastStart !== undefined && line === this.#lastLine) return this.#lastStart;
+    const start = this.#rules.startLine.parse(line);
+    if (isFault(start) || text.length > MAX_REMEMBERED_HEAD) return start;
+    this.#lastLine = line;
+    this.#lastStart = start;
+    return start;
   }
 
   #completeHead(start: Start, block: string, length: number): Head<Start> | WireFault {
@@ -120,6 +139,8 @@ export class MessageParser<Start extends { readonly kind: string }> {
     this.#failed = true;
     this.#head = undefined;
     this.#start = undefined;
+    this.#lastStart = undefined;
+    this.#lastLine = "";
     this.#received.clear();
     return fault;
   }

@@ -27,8 +27,13 @@ export type HeaderField = readonly [name: string, value: string];
 
 export interface Response {
   readonly status: number;
-  /** Without Content-Length, which the serializer writes. */
-  readonly headers: readonly HeaderField[];
+  /** As the log names this response. */
+  readonly responseId: string;
+  /**
+   * The header field lines as they are sent, each with its CRLF, without Content-Length, which the
+   * serializer writes. One text, since every request needs it and nobody takes it apart again.
+   */
+  readonly fields: string;
   /** A string is sent as UTF-8. Empty for 204. */
   readonly body: string | Uint8Array;
 }

@@ -1,6 +1,6 @@
 /**
  * Messages to bytes. A head is latin1 and a body UTF-8; every message says its Content-Length, and a
- * 204 has no body and no Content-Type. Names and values of header fields are written as they are:
+ * 204 has no body. Names and values of header fields are written as they are:
  * whoever takes one from outside checks it with `isFieldName` and `isFieldValue` first.
  * AGTP "Wire Format"
  */
@@ -19,13 +19,13 @@ export interface OutgoingRequest {
   readonly body: string | Uint8Array;
 }
 
-interface Outgoing {
-  readonly head: string;
-  readonly body: string | Uint8Array;
-  readonly bodyLength: number;
-}
-
 const NO_CONTENT = 204;
+
+/**
+ * Up to so much, a stream writes a text without a buffer being made of it first, which for a small
+ * reply would cost more than the rest of serializing it.
+ */
+const MAX_TEXT_LENGTH = 16 * 1024;
 
 const STATUS_LINES: ReadonlyMap<number, string> = new Map(
   Object.entries(STATUS_TEXT).map(([status, text]) => [
@@ -34,9 +34,21 @@ const STATUS_LINES: ReadonlyMap<number, string> = new Map(
   ]),
 );
 
-/** All responses in one buffer, so that answers to pipelined requests leave in one write. */
-export function serializeResponses(responses: readonly Response[]): Buffer {
-  return writeMessages(responses.map(outgoingResponse));
+/**
+ * All responses in one piece, so that answers to pipelined requests leave in one write. A text is
+ * to be written as latin1: it stands for a batch that is small and has ASCII bodies only.
+ */
+export function serializeResponses(responses: readonly Response[]): string | Buffer {
+  let text = "";
+  for (const response of responses) {
+    const body = response.status === NO_CONTENT ? "" : response.body;
+    const bodyLength = Buffer.byteLength(body);
+    if (typeof body !== "string" || body.length !== bodyLength) {
+      return writeMessages(responses.map(outgoingResponse));
+    }
+    text += responseHead(response, bodyLength) + body;
+  }
+  return text.length <= MAX_TEXT_LENGTH ? text : Buffer.from(text, "latin1");
 }
 
 /** One request in one buffer. */
@@ -50,23 +62,28 @@ export function serializeRequest(request: OutgoingRequest): Buffer {
   ]);
 }
 
-function outgoingResponse(response: Response): Outgoing {
-  const { status, headers } = response;
-  const line = STATUS_LINES.get(status) ?? `AGTP/1.0 ${status} \r\n`;
-  if (status === NO_CONTENT) {
-    const lines = fieldLines(headers.filter(([name]) => name.toLowerCase() !== "content-type"));
-    return { head: `${line}${lines}Content-Length: 0\r\n\r\n`, body: "", bodyLength: 0 };
-  }
-  const { body } = response;
-  const bodyLength = Buffer.byteLength(body);
-  const head = `${line}${fieldLines(headers)}Content-Length: ${bodyLength}\r\n\r\n`;
-  return { head, body, bodyLength };
+/** Header fields as they stand in a head, each on its line. */
+export function fieldLines(fields: Iterable<HeaderField>): string {
+  let lines = "";
+  for (const [name, value] of fields) lines += `${name}: ${value}\r\n`;
+  return lines;
 }
 
-function fieldLines(headers: readonly HeaderField[]): string {
-  let lines = "";
-  for (const field of headers) lines += `${field[0]}: ${field[1]}\r\n`;
-  return lines;
+interface Outgoing {
+  readonly head: string;
+  readonly body: string | Uint8Array;
+  readonly bodyLength: number;
+}
+
+function outgoingResponse(response: Response): Outgoing {
+  const body = response.status === NO_CONTENT ? "" : response.body;
+  const bodyLength = Buffer.byteLength(body);
+  return { head: responseHead(response, bodyLength), body, bodyLength };
+}
+
+function responseHead({ status, fields }: Response, bodyLength: number): string {
+  const line = STATUS_LINES.get(status) ?? `AGTP/1.0 ${status} \r\n`;
+  return `${line}${fields}Content-Length: ${bodyLength}\r\n\r\n`;
 }
 
 /** One allocation; heads and ASCII bodies that follow each other are written as one string. */

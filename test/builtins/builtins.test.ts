@@ -36,12 +36,15 @@ describe("DISCOVER /", () => {
     }
   });
 
-  it("is the manifest to an agent that accepts nothing else", async () => {
-    const server = await openServer(discoveryFiles());
-    const headers = { "Agent-ID": ALICE, Accept: `application/json, ${MANIFEST_TYPE}` };
-    const reply = await server.send({ method: "DISCOVER", path: "/", headers });
-    expect(reply.headers.get("content-type")).toBe(MANIFEST_TYPE);
-  });
+  it.each([`application/json, ${MANIFEST_TYPE}`, MANIFEST_TYPE.toUpperCase()])(
+    "is the manifest to an agent that accepts %s",
+    async (accept) => {
+      const server = await openServer(discoveryFiles());
+      const headers = { "Agent-ID": ALICE, Accept: accept };
+      const reply = await server.send({ method: "DISCOVER", path: "/", headers });
+      expect(reply.headers.get("content-type")).toBe(MANIFEST_TYPE);
+    },
+  );
 });
 
 // AGTP-API §5.8

@@ -227,10 +227,10 @@ describe("loadCatalog", () => {
       return formatProblem(problems[0]!);
     });
     expect(messages).toEqual([
-      "missing: cannot be read: there is no such file",
-      "folder: is no file",
-      "large: is larger than 4194304 bytes",
-      "latin: cannot be read: not UTF-8",
+      "missing: does not exist",
+      "folder: must be a file, is a directory",
+      "large: must be at most 4194304 bytes long, has 4194305",
+      "latin: must be UTF-8 text",
     ]);
   });
 });

@@ -147,6 +147,14 @@ describe("what agtp answers", () => {
     expect(err).toBe("refused: 459 Method Violation: method-not-in-catalog: no such method\n");
   });
 
+  // The reference implementation's two error bodies.
+  it.each(["explanation", "detail"])("explains a refusal by its error's %s", async (name) => {
+    const body = JSON.stringify({ error: { code: "agent-not-found", [name]: "not here" } });
+    const uri = await serve(reply(body, "404 Not Found"));
+    const { err } = await run([uri]);
+    expect(err).toBe("refused: 404 Not Found: agent-not-found: not here\n");
+  });
+
   it("explains a refusal by what the body says at top level", async () => {
     const body = JSON.stringify({ reason: "rcns-disabled", explanation: "not here" });
     const uri = await serve(reply(body, "464 RCNS No Contract"));

@@ -16,27 +16,39 @@ describe("expandEnvironment", () => {
   });
 
   it("leaves alone what is no placeholder", () => {
-    const tree = ["$A", `\${A`, "{A}", "$$"];
+    const tree = ["$A", "{A}", "$$"];
     expect(expandEnvironment(tree, { A: "a" })).toEqual({ value: tree, faults: [] });
+  });
+
+  it("refuses a placeholder that is never closed, which would be taken for a secret", () => {
+    const { faults } = expandEnvironment([`\${A`], { A: "a" });
+    expect(faults).toEqual([{ key: "[0]", message: 'has a "${" that is never closed' }]);
+  });
+
+  it("is quick with a text of nothing but openings", () => {
+    const { faults } = expandEnvironment(["${".repeat(500_000)], {});
+    expect(faults).toHaveLength(20);
   });
 
   it("reports each variable that is not set, with its key", () => {
     const tree = { a: { "b.c": [`\${ONE}\${TWO}`] } };
     expect(expandEnvironment(tree, {}).faults).toEqual([
-      { key: 'a."b.c"[0]', message: 'environment variable "ONE" is not set' },
-      { key: 'a."b.c"[0]', message: 'environment variable "TWO" is not set' },
+      { key: 'a."b.c"[0]', message: "the environment variable ONE is not set" },
+      { key: 'a."b.c"[0]', message: "the environment variable TWO is not set" },
     ]);
   });
 
   it.each(["constructor", "__proto__", "toString"])("takes %s from nowhere else", (name) => {
     const { faults } = expandEnvironment([`\${${name}}`], {});
-    expect(faults).toEqual([{ key: "[0]", message: `environment variable "${name}" is not set` }]);
+    expect(faults).toEqual([
+      { key: "[0]", message: `the environment variable ${name} is not set` },
+    ]);
   });
 
   it.each(["", "1A", "A-B", "A B", "A:-b"])("refuses the name %j", (name) => {
     const { faults } = expandEnvironment([`\${${name}}`], { [name]: "a" });
     expect(faults).toEqual([
-      { key: "[0]", message: `"\${${name}}" does not name an environment variable` },
+      { key: "[0]", message: `"\${${name}}" names no environment variable` },
     ]);
   });
 

@@ -4,7 +4,8 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type LoadedConfig, loadConfig } from "../../src/config/load.ts";
 import { formatProblem, type Problem } from "../../src/problem.ts";
-import { makeDeployment, makeKey } from "./deployment.ts";
+import { makeDirectory } from "../support/directory.ts";
+import { makeKey } from "../support/private-key.ts";
 
 const MINIMAL = '[server]\nserver_id = "agents.example"\n';
 
@@ -13,7 +14,7 @@ function load(
   files: Readonly<Record<string, string>> = {},
   environment: Readonly<Record<string, string>> = {},
 ): LoadedConfig {
-  const directory = makeDeployment({
+  const directory = makeDirectory({
     "catalog/methods.json": "{}",
     "agtp-server.toml": toml,
     ...files,
@@ -69,7 +70,7 @@ describe("loadConfig", () => {
   });
 
   it("makes paths absolute, from the directory of the file", () => {
-    const directory = makeDeployment({
+    const directory = makeDirectory({
       "catalog/methods.json": "{}",
       "agtp-server.toml": `${MINIMAL}[recipes]\ndir = "../shared/recipes"\n[agents]\ndir = "/agents"`,
     });
@@ -150,7 +151,7 @@ describe("loadConfig", () => {
 
   it("names the key and the variable that is not set, and says nothing else about the key", () => {
     expect(problemsOf(`[server]\nserver_id = "\${AGTP_ID}"\nport = 70000`)).toEqual([
-      'server.server_id: environment variable "AGTP_ID" is not set',
+      "server.server_id: the environment variable AGTP_ID is not set",
       "server.port: must be at most 65535, got 70000",
     ]);
   });
@@ -298,12 +299,12 @@ describe("loadConfig", () => {
 describe("loadConfig, for a file that is no configuration", () => {
   it("says where the TOML is wrong, without an excerpt that may show a secret", () => {
     const problems = problemsOf('[server]\nserver_id = "a"\nsecret = "hush" "hush"');
-    expect(problems).toEqual([expect.stringMatching(/^line 3, column \d+: /)]);
+    expect(problems).toEqual([expect.stringMatching(/^is not TOML: line 3, column \d+: /)]);
     expect(problems.join()).not.toContain("hush");
   });
 
   it("answers for a file that does not exist", () => {
-    const directory = makeDeployment({});
+    const directory = makeDirectory({});
     const { config, problems } = loadConfig(join(directory, "agtp-server.toml"), {});
     expect(config).toBeUndefined();
     expect(problems).toEqual([
@@ -316,7 +317,7 @@ describe("loadConfig, for a file that is no configuration", () => {
   });
 
   it("answers for a directory, a path with a NUL, and a file that is no UTF-8 or too long", () => {
-    const directory = makeDeployment({
+    const directory = makeDirectory({
       "binary.toml": new Uint8Array([0x61, 0xff]),
       "long.toml": "#".repeat(1024 * 1024 + 1),
     });
@@ -346,7 +347,7 @@ describe("loadConfig, for a file that is no configuration", () => {
     );
     const section = fc.constantFrom("server", "tls", "limits", "policies", "policies.methods");
     const key = fc.constantFrom("host", "port", "cert", "allow", "custom", "builtins", "__proto__");
-    const directory = makeDeployment({ "agtp-server.toml": "" });
+    const directory = makeDirectory({ "agtp-server.toml": "" });
     fc.assert(
       fc.property(section, key, scalar, (name, member, value) => {
         const toml = `[${name}]\n${member} = ${value}\n`;
@@ -403,7 +404,7 @@ describe("loadConfig, beyond loopback", () => {
   });
 
   it("judges the host of the command line, not the one it replaces", () => {
-    const directory = makeDeployment({
+    const directory = makeDirectory({
       "catalog/methods.json": "{}",
       "agtp-server.toml": MINIMAL,
     });

@@ -533,7 +533,7 @@ describe("an external service", () => {
       "an open placeholder",
       "${API_TOKEN}",
       "${API_TOKEN",
-      'endpoint.handler.headers.Authorization: "${API_TOKEN" names no environment variable',
+      'endpoint.handler.headers.Authorization: has a "${" that is never closed',
     ],
     [
       "an inherited variable",

@@ -7,7 +7,7 @@ import { type LoadedEndpoints, loadEndpoints } from "../../src/contract/load-end
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
 import { formatProblem } from "../../src/problem.ts";
 import { makeCertificate } from "../support/certificate.ts";
-import { makeDeployment } from "../support/deployment-directory.ts";
+import { makeDirectory } from "../support/directory.ts";
 import { BOOK_ROOM, FETCH_ARTICLE } from "../support/endpoint-toml.ts";
 import { smallVocabulary } from "../support/vocabulary.ts";
 
@@ -29,7 +29,7 @@ const at = (path: string): string => BOOK_ROOM.replace("/room/", `${path}/`);
 
 describe("loadEndpoints", () => {
   it("loads every file below the directory, in the order of their names", () => {
-    const directory = makeDeployment({
+    const directory = makeDirectory({
       "endpoints/b.toml": at("/b"),
       "endpoints/a/z.toml": at("/z"),
       "endpoints/a/deep/er/y.toml": at("/y"),
@@ -48,7 +48,7 @@ describe("loadEndpoints", () => {
   });
 
   it("compiles both schemas and the shape of the input", () => {
-    const [endpoint] = load(makeDeployment({ "endpoints/a.toml": FETCH_ARTICLE })).endpoints;
+    const [endpoint] = load(makeDirectory({ "endpoints/a.toml": FETCH_ARTICLE })).endpoints;
     expect(endpoint?.input.check({ article_id: 1 })).toBeUndefined();
     expect(endpoint?.input.check({ article_id: "1", more: 2 })).toHaveLength(2);
     expect(endpoint?.output.check({ title: "t", tags: [], more: 1 })).toBeUndefined();
@@ -57,7 +57,7 @@ describe("loadEndpoints", () => {
   });
 
   it("closes the output where that is the policy, whatever the schema says", () => {
-    const directory = makeDeployment({ "endpoints/a.toml": FETCH_ARTICLE });
+    const directory = makeDirectory({ "endpoints/a.toml": FETCH_ARTICLE });
     const [endpoint] = load(directory, { outputValidation: "strict" }).endpoints;
     expect(endpoint?.output.check({ title: "t", tags: [] })).toBeUndefined();
     expect(endpoint?.output.check({ title: "t", tags: [], more: 1 })?.[0]?.path).toBe("/more");
@@ -65,7 +65,7 @@ describe("loadEndpoints", () => {
   });
 
   it("serves the valid rest, and names file and key of what is not", () => {
-    const directory = makeDeployment({
+    const directory = makeDirectory({
       "endpoints/bad.toml": at("/bad").replace('format = "uuid"', 'format = "uid"'),
       "endpoints/broken.toml": "[endpoint",
       "endpoints/good.toml": at("/good"),
@@ -79,7 +79,7 @@ describe("loadEndpoints", () => {
   });
 
   it("refuses the later of two endpoints that match the same paths", () => {
-    const directory = makeDeployment({
+    const directory = makeDirectory({
       "endpoints/a.toml": BOOK_ROOM,
       "endpoints/b.toml": BOOK_ROOM,
       "endpoints/c.toml": BOOK_ROOM.replaceAll("property_id", "room_id"),
@@ -94,8 +94,8 @@ describe("loadEndpoints", () => {
   });
 
   it("follows links that stay inside, once, and none that lead out", () => {
-    const outside = makeDeployment({ "x.toml": at("/x") });
-    const directory = makeDeployment({
+    const outside = makeDirectory({ "x.toml": at("/x") });
+    const directory = makeDirectory({
       "endpoints/a.toml": at("/a"),
       "shared/b.toml": at("/b"),
     });
@@ -114,8 +114,8 @@ describe("loadEndpoints", () => {
   });
 
   it("does not follow the endpoints directory itself out of the deployment", () => {
-    const outside = makeDeployment({ "x.toml": at("/x") });
-    const directory = makeDeployment({});
+    const outside = makeDirectory({ "x.toml": at("/x") });
+    const directory = makeDirectory({});
     symlinkSync(outside, join(directory, "endpoints"));
     const loaded = load(directory);
     expect(loaded.endpoints).toEqual([]);
@@ -123,14 +123,14 @@ describe("loadEndpoints", () => {
   });
 
   it("takes a directory outside that was configured", () => {
-    const outside = makeDeployment({ "x.toml": at("/x") });
-    const loaded = load(makeDeployment({}), { endpointsDir: outside });
+    const outside = makeDirectory({ "x.toml": at("/x") });
+    const loaded = load(makeDirectory({}), { endpointsDir: outside });
     expect(loaded.problems).toEqual([]);
     expect(loaded.endpoints).toHaveLength(1);
   });
 
   it("warns of a missing directory, and refuses a missing one that was configured", () => {
-    const directory = makeDeployment({});
+    const directory = makeDirectory({});
     expect(load(directory).problems).toEqual([
       {
         file: "endpoints",
@@ -145,7 +145,7 @@ describe("loadEndpoints", () => {
   });
 
   it("survives whatever a file turns out to be", () => {
-    const directory = makeDeployment({ "endpoints/huge.toml": `#${"x".repeat(1_100_000)}` });
+    const directory = makeDirectory({ "endpoints/huge.toml": `#${"x".repeat(1_100_000)}` });
     mkdirSync(join(directory, "endpoints/directory.toml"));
     execFileSync("mkfifo", [join(directory, "endpoints/fifo.toml")]);
     const loaded = load(directory);
@@ -163,7 +163,7 @@ describe("the CA of an external service", () => {
 
   it("is read from a file of the deployment", async () => {
     const { cert } = await makeCertificate();
-    const loaded = load(makeDeployment({ "endpoints/a.toml": withCa, "tls/ca.pem": cert }));
+    const loaded = load(makeDirectory({ "endpoints/a.toml": withCa, "tls/ca.pem": cert }));
     expect(linesOf(loaded)).toEqual([]);
     expect(loaded.endpoints[0]?.definition.handler).toMatchObject({ ca: cert });
   });
@@ -176,7 +176,7 @@ describe("the CA of an external service", () => {
       String(generateKeyPairSync("ed25519").privateKey.export({ format: "pem", type: "pkcs8" })),
     ],
   ])("must not be %s", (_, pem) => {
-    const loaded = load(makeDeployment({ "endpoints/a.toml": withCa, "tls/ca.pem": pem }));
+    const loaded = load(makeDirectory({ "endpoints/a.toml": withCa, "tls/ca.pem": pem }));
     expect(linesOf(loaded)).toEqual([
       'endpoints/a.toml: endpoint.handler.ca: "tls/ca.pem" holds no PEM certificate, or one that is damaged',
     ]);

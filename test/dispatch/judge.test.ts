@@ -40,6 +40,12 @@ describe("judge", () => {
     });
   });
 
+  it("says where an output fails its schema, the whole value included", () => {
+    expect(judgeAny({ body: [] })).toBe(
+      "the output does not satisfy the output schema: / must be object",
+    );
+  });
+
   it.each([
     ["an undeclared error", { error: "on_fire" }],
     ["an error that is no text", { error: ["room_unavailable"] }],

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { AGTP_JSON, type Reply } from "../../src/dispatch/reply.ts";
 import { createStamp } from "../../src/dispatch/stamp.ts";
-import type { Response } from "../../src/wire/message.ts";
 import { makeExchange, makeRoute } from "../support/exchange.ts";
+import { fieldsOf } from "../support/responses.ts";
 
 const UUID_V7 = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 
@@ -17,10 +17,6 @@ function reply(more: Partial<Reply> = {}): Reply {
   };
 }
 
-function fieldsOf({ headers }: Response): Readonly<Record<string, string>> {
-  return Object.fromEntries(headers);
-}
-
 // AGTP "Response Headers"
 describe("createStamp", () => {
   const stamp = createStamp("agents.example");
@@ -31,6 +27,16 @@ describe("createStamp", () => {
     expect(first["AGTP-API-Version"]).toBe("1.0");
     expect(first["Response-ID"]).toMatch(UUID_V7);
     expect(first["Response-ID"]).not.toBe(second["Response-ID"]);
+  });
+
+  it("says beside the fields which Response-ID stands in them", () => {
+    const response = stamp(reply());
+    expect(fieldsOf(response)["Response-ID"]).toBe(response.responseId);
+  });
+
+  it("writes the fields of a reply as they are given", () => {
+    const headers = { ETag: '"1"', "X-Odd": "é" };
+    expect(fieldsOf(stamp(reply({ headers })))).toMatchObject(headers);
   });
 
   it("echoes identifiers verbatim, malformed ones too", () => {
@@ -46,7 +52,7 @@ describe("createStamp", () => {
   });
 
   it("echoes nothing that was not sent", () => {
-    const names = stamp(reply(), makeExchange()).headers.map(([name]) => name);
+    const names = Object.keys(fieldsOf(stamp(reply(), makeExchange())));
     expect(names).toEqual(["Server-ID", "AGTP-API-Version", "Response-ID", "Content-Type"]);
   });
 

@@ -340,8 +340,9 @@ describe("the failures of createExternalService", () => {
         else caller.abort();
       });
     });
-    await call({}, { signal: caller.signal });
+    const result = await call({}, { signal: caller.signal });
     await closed;
+    expect(result).toMatchObject({ error: "upstream_timeout" });
   });
 
   it("asks nothing for a caller who left already", async () => {

@@ -54,7 +54,7 @@ describe("createModuleLoader, for modules that load", () => {
     "desk/rooms.ts": `
       import { Handler } from "agtpd";
       import { Kind, type Rate, rate } from "../rates.js";
-      import { nights } from "./nights.mts";
+      import { nights } from "./nights";
       interface Unused {
         readonly name: string;
       }
@@ -85,7 +85,7 @@ describe("createModuleLoader, for modules that load", () => {
     [outcomes = {}] = await run(makeRoot(), [{ files, references }]);
   });
 
-  it("loads TypeScript with enums, types imported without `type`, and .js for .ts", () => {
+  it("loads TypeScript with enums, types imported without `type`, .js for .ts, and no extension", () => {
     expect(outcomes["desk.rooms.book"]).toEqual({
       problems: [],
       result: { body: [7, "net", 3] },

@@ -1,11 +1,12 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { readAgentFile } from "../../src/identity/agent-file.ts";
 import { type LoadedAgents, loadAgents } from "../../src/identity/load-agents.ts";
 import { formatProblem } from "../../src/problem.ts";
+import { makeDirectory } from "../support/directory.ts";
 
 const ID = "ab".repeat(32);
 const OTHER_ID = "cd".repeat(32);
@@ -23,8 +24,7 @@ const LAUREN = {
 };
 
 function loadFiles(files: Readonly<Record<string, unknown>>): LoadedAgents {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-agents-"));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const directory = makeDirectory();
   for (const [name, content] of Object.entries(files)) {
     const path = join(directory, "agents", name);
     mkdirSync(dirname(path), { recursive: true });
@@ -83,9 +83,14 @@ describe("loadAgents", () => {
     });
   });
 
+  it("reports a directory that somebody configured and that is not there", () => {
+    const missing = join(tmpdir(), "agtpd-no-such-directory");
+    const { problems } = loadAgents({ directory: missing, agentsDir: join(missing, "staff") });
+    expect(problems.map(formatProblem)).toEqual(["staff: the directory does not exist"]);
+  });
+
   it("reports an agents directory that is a file", () => {
-    const directory = mkdtempSync(join(tmpdir(), "agtpd-agents-"));
-    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+    const directory = makeDirectory();
     writeFileSync(join(directory, "agents"), "");
     const { problems } = loadAgents({ directory, agentsDir: join(directory, "agents") });
     expect(problems).toEqual([{ file: "agents", key: "", message: "must be a directory" }]);
@@ -129,9 +134,8 @@ describe("loadAgents", () => {
     ]);
   });
 
-  it("answers for a link to nowhere and for a device", () => {
-    const directory = mkdtempSync(join(tmpdir(), "agtpd-agents-"));
-    onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  it("answers for links that lead nowhere, round in a circle, or out of the deployment", () => {
+    const directory = makeDirectory();
     symlinkSync("nowhere", join(directory, "a.agent.json"));
     symlinkSync("b.agent.json", join(directory, "b.agent.json"));
     symlinkSync("/dev/zero", join(directory, "c.agent.json"));
@@ -139,7 +143,7 @@ describe("loadAgents", () => {
     expect(problems.map(({ message }) => message)).toEqual([
       "does not exist",
       "is a loop of symbolic links",
-      "must be a regular file",
+      "is a link that leads out of the deployment directory",
     ]);
   });
 });
@@ -197,7 +201,7 @@ describe("readAgentFile", () => {
       { requires: { scopes: [7] } },
       'requires.scopes[0]: must be a scope token like "booking:room", got 7',
     ],
-    [{ requires: [] }, "requires: must be an object, got []"],
+    [{ requires: [] }, "requires: must be an object, got an array"],
     [{ trust_tier: 0 }, "trust_tier: must be 1, 2 or 3, got 0"],
     [{ owner_id: "a b" }, /^owner_id: must be 1 to 256 letters.* got "a b"$/],
   ])("refuses a document with %j", (members, expected) => {

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { isWireFault, type Request, type WireFault } from "../../src/wire/message.ts";
 import { RequestParser } from "../../src/wire/request-parser.ts";
 import { type ReceivedResponse, ResponseParser } from "../../src/wire/response-parser.ts";
-import { serializeRequest, serializeResponses } from "../../src/wire/serialize.ts";
+import { serializeRequest } from "../../src/wire/serialize.ts";
+import { responseBytes } from "../support/responses.ts";
 
 const LIMITS = { requestLineBytes: 60, headerBytes: 150, headerCount: 6, bodyBytes: 40 };
 
@@ -143,6 +144,21 @@ describe("requests", () => {
     );
   });
 
+  it("and faults are the same whatever was read before them", () => {
+    fc.assert(
+      fc.property(request, mutated, (earlier, bytes) => {
+        const limits = { ...LIMITS, requestLineBytes: 100, headerBytes: 300, bodyBytes: 500 };
+        const before = serializeRequest(earlier);
+        const repeated = Buffer.concat([before.subarray(0, before.indexOf("\r\n") + 2), bytes]);
+        for (const next of [bytes, repeated]) {
+          const [, ...read] = readAll(new RequestParser(limits), [before, next]);
+          expect(read).toEqual(readAll(new RequestParser(limits), [next]));
+        }
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it("never make the parser throw, whatever the bytes", () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 65_536, size: "max" }), places, (bytes, at) => {
@@ -174,7 +190,7 @@ describe("responses", () => {
       fc.property(fc.array(response, { maxLength: 4 }), places, (responses, at) => {
         const read = readAll<ReceivedResponse>(
           new ResponseParser(),
-          cut(serializeResponses(responses), at),
+          cut(responseBytes(responses), at),
         );
         expect(read).toEqual([
           ...responses.map(({ status, headers, body: sent }) => ({

@@ -1,21 +1,15 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { connect, createServer } from "node:tls";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it } from "vitest";
 import { ensureCertificate, readCertificate } from "../../src/server/certificate.ts";
 import { makeCertificate } from "../support/certificate.ts";
+import { makeDirectory } from "../support/directory.ts";
 
 const DAY_MS = 86_400_000;
 const NOW = Date.now();
-
-function makeDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-tls-"));
-  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
-  return directory;
-}
 
 function modeOf(path: string): number {
   return statSync(path).mode & 0o777;

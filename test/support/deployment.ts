@@ -2,14 +2,14 @@
  * A deployment directory for one test or one suite: whatever the test writes, over a minimal
  * configuration and the real method catalog.
  */
-import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join, resolve } from "node:path";
+import { cpSync, rmSync } from "node:fs";
+import { join, resolve } from "node:path";
 import { stringify } from "smol-toml";
 import { onTestFinished } from "vitest";
+import { createDirectory, type Files, writeFiles } from "./directory.ts";
 
 /** Files by name, relative to the deployment directory. */
-export type DeploymentFiles = Readonly<Record<string, string | Uint8Array>>;
+export type DeploymentFiles = Files;
 
 export interface TestDeployment {
   readonly directory: string;
@@ -27,13 +27,9 @@ export function configFile(tables: Readonly<Record<string, object>> = {}): strin
 
 /** Writes a deployment that the caller removes. */
 export function createDeployment(files: DeploymentFiles = {}): TestDeployment {
-  const directory = mkdtempSync(join(tmpdir(), "agtpd-test-"));
+  const directory = createDirectory();
   cpSync(REAL_CATALOG, join(directory, "catalog/methods.json"), { recursive: true });
-  const all = { "agtp-server.toml": configFile(), ...files };
-  for (const [name, content] of Object.entries(all)) {
-    mkdirSync(dirname(join(directory, name)), { recursive: true });
-    writeFileSync(join(directory, name), content);
-  }
+  writeFiles(directory, { "agtp-server.toml": configFile(), ...files });
   return {
     directory,
     configPath: join(directory, "agtp-server.toml"),

@@ -17,8 +17,9 @@ import {
 } from "../../src/wire/message.ts";
 import { RequestParser } from "../../src/wire/request-parser.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
-import { serializeRequest, serializeResponses } from "../../src/wire/serialize.ts";
+import { serializeRequest } from "../../src/wire/serialize.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
+import { sentBytes } from "./responses.ts";
 
 /** A request in the words of a test; an object body is sent as JSON. */
 export interface TestRequest {
@@ -133,7 +134,7 @@ async function answerAll(
     const response = isWireFault(message)
       ? dispatcher.answerFault(message)
       : await dispatcher.answer(new Exchange(message, PEER, performance.now()));
-    replies.push(decodeReply(serializeResponses([response])));
+    replies.push(decodeReply(sentBytes([response])));
   };
   for (const chunk of chunks) {
     // The parser takes the chunk over.

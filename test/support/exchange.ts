@@ -1,5 +1,5 @@
 /** Exchanges and routes for tests of one gate, without a deployment. */
-import { inputShape } from "../../src/contract/input.ts";
+import { inputShape } from "../../src/contract/input-shape.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Route, RouteHandler } from "../../src/dispatch/route.ts";

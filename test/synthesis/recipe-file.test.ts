@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { formatProblem } from "../../src/problem.ts";
 import type { Recipe } from "../../src/synthesis/recipe.ts";
 import { loadRecipes, parseRecipeFile } from "../../src/synthesis/recipe-file.ts";
-import { makeDeployment } from "../support/deployment-directory.ts";
+import { makeDirectory } from "../support/directory.ts";
 import { smallVocabulary } from "../support/vocabulary.ts";
 
 const AUDIT = `
@@ -294,7 +294,7 @@ describe("a recipe file", () => {
 
 describe("loadRecipes", () => {
   const load = (files: Readonly<Record<string, string>>, recipesDir = "recipes") => {
-    const directory = makeDeployment(files);
+    const directory = makeDirectory(files);
     return loadRecipes({ ...smallVocabulary(), directory, recipesDir });
   };
 

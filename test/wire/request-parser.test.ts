@@ -283,6 +283,20 @@ describe("RequestParser", () => {
     expect(message.body.buffer).toBe(chunk.buffer);
   });
 
+  it("reads a request line that it has read before, and one that only begins like it", () => {
+    const lines = ["QUERY /a?b", "QUERY /a?b", "QUERY /a?bc", "QUERY /a", "QUERY /a?b", "QUERY"];
+    const created = parser(lines.map((line) => `AGTP/1.0 ${line}\r\nX: y\r\n\r\n`).join(""));
+    const read = lines.map(() => created.next() as Request);
+    expect(read.map(({ path, query }) => [path, query])).toEqual([
+      ["/a", "b"],
+      ["/a", "b"],
+      ["/a", "bc"],
+      ["/a", undefined],
+      ["/a", "b"],
+      ["/", undefined],
+    ]);
+  });
+
   it("hands out pipelined requests in order", () => {
     const text = ["/a", "/b", "/c"].map((path) => `AGTP/1.0 QUERY ${path}\r\n\r\n`).join("");
     const created = parser(text);

@@ -11,12 +11,14 @@ export interface Contender {
   readonly target: Target;
 }
 
+/** How long and how often to measure. */
 export interface Timing {
   readonly rounds: number;
   readonly warmUpMs: number;
   readonly windowMs: number;
 }
 
+/** What one round measured. */
 export interface Sample {
   readonly perSecond: number;
   /** The server's CPU time a request. */

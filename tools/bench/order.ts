@@ -1,5 +1,6 @@
 /** The one call that every server is measured with: an order of five fields, and its small answer. */
 
+/** The input schema of the call. */
 export const ORDER_SCHEMA = {
   type: "object",
   required: ["item", "quantity", "price", "date", "express"],

@@ -1,5 +1,6 @@
 /** One line of the benchmark's table, and the goals it is held against. */
 
+/** One line. */
 export interface Row {
   readonly scenario: string;
   readonly label: string;
@@ -10,6 +11,7 @@ export interface Row {
   readonly goals: readonly Goal[];
 }
 
+/** One goal of a line, and whether it is met. */
 export interface Goal {
   /** `88 % of raw` */
   readonly measured: string;

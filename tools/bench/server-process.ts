@@ -9,6 +9,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import type { Usage } from "./usage-probe.ts";
 
+/** A server that listens. */
 export interface ServerProcess {
   readonly port: number;
   /** From the start of the process to its listening line. */

@@ -10,6 +10,7 @@ export interface BenchTls {
   readonly key: string;
 }
 
+/** The servers of one run. */
 export interface ServerPool {
   /** PEM of the certificate that all servers show. */
   readonly ca: string;

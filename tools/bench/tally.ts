@@ -3,6 +3,7 @@
 /** Latencies kept for the percentiles; later ones are counted only. */
 const KEPT = 1 << 20;
 
+/** One count. */
 export class Tally {
   #count = 0;
   readonly #latenciesMs = new Float64Array(KEPT);

@@ -12,7 +12,7 @@ export type Schema = Readonly<Record<string, unknown>>;
 export type Properties = Readonly<Record<string, Schema>>;
 
 /** Timers of Node.js fire at once beyond this many milliseconds. */
-export const MAX_TIMER_MS = 2_147_483_647;
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** A key without a default: it is absent when the operator writes none. */
 export function optional(schema: Schema): Schema {

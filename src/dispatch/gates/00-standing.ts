@@ -23,6 +23,12 @@ import type { Gate } from "./gate.ts";
 const REMEMBERED_CLAIMS = 4096;
 const REMEMBERED_CLAIM_LENGTH = 1024;
 
+interface RememberedClaim {
+  readonly agentId: string;
+  readonly claim: string | undefined;
+  readonly caller: Caller;
+}
+
 type Resolution = Caller | Refusal;
 
 /** Gate 00 over the agents this server knows. */
@@ -72,29 +78,31 @@ function createCallerResolver(
   directory: AgentDirectory,
   policy: IdentityConfig,
 ): (agentId: string, claim: string | undefined) => Resolution {
-  let remembered = new Map<string, Map<string, Caller>>();
-  let size = 0;
+  const remembered = new Array<RememberedClaim | undefined>(REMEMBERED_CLAIMS).fill(undefined);
   return (agentId, claim) => {
-    const known = remembered.get(agentId)?.get(claim ?? NO_CLAIM);
-    if (known !== undefined) return known;
+    const place = placeOf(agentId, claim);
+    const known = remembered[place];
+    if (known?.agentId === agentId && known.claim === claim) return known.caller;
     const own = ownCopy(agentId);
     const ownClaim = claim === undefined ? undefined : ownCopy(claim);
     const resolution = resolveCaller(directory, policy, own, ownClaim);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
-    // Whoever sends new claims all the time only makes this forget.
-    if (size >= REMEMBERED_CLAIMS) {
-      remembered = new Map();
-      size = 0;
-    }
-    const claims = remembered.get(own) ?? new Map<string, Caller>();
-    remembered.set(own, claims.set(ownClaim ?? NO_CLAIM, resolution));
-    size += 1;
+    // Whoever comes to a place that is taken only makes this forget.
+    remembered[place] = { agentId: own, claim: ownClaim, caller: resolution };
     return resolution;
   };
 }
 
-/** Stands for an absent Authority-Scope; no header value has a line feed. */
-const NO_CLAIM = "\n";
+/**
+ * Where a claim is remembered. A map would hash all of a text that is new with every request, which
+ * costs several times what comparing it does; and an Agent-ID is a hash in itself.
+ */
+function placeOf(agentId: string, claim = ""): number {
+  let place = claim === "" ? 0 : claim.length * 31 + claim.charCodeAt(claim.length - 1);
+  for (let at = 0; at < 4; at += 1) place = place * 31 + agentId.charCodeAt(at);
+  // Not a number, for a text that is too short, is place 0.
+  return (place >>> 0) % REMEMBERED_CLAIMS;
+}
 
 /** A string cut from a message keeps the whole message alive; a copy does not. */
 function ownCopy(text: string): string {

@@ -3,7 +3,8 @@
  * 400 a body or query that cannot be read · 460 an undecodable path value · 422 every violation,
  * up to 20.   AGTP-API §5.5, §13.2, §13.3
  */
-import { mergeInput, parseBody, parseQuery, unwrapEnvelope } from "../../contract/input.ts";
+import { mergeInput, parseQuery } from "../../contract/input.ts";
+import { parseBody, unwrapEnvelope } from "../../contract/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
 import { badRequest, endpointViolation, type Refusal, schemaViolation } from "../refusal.ts";

@@ -102,6 +102,27 @@ describe("standingGate", () => {
     });
   });
 
+  it("tells claims apart, however much they look alike", () => {
+    const gate = makeGate(["booking:*"]);
+    const scopes = ["booking:room", "booking:loom", "booking:room", "booking:boom"];
+    const asked = scopes.map((claim) => ask({ "agent-id": ALICE, "authority-scope": claim }));
+    for (const exchange of asked) gate(exchange);
+    expect(asked.map(({ caller }) => caller.authority.scopes)).toEqual(scopes.map((one) => [one]));
+  });
+
+  it("tells agents apart, however much they look alike", () => {
+    const gate = makeGate(["booking:room"], { unknownAgents: "accept" });
+    const agents = [ALICE, ALICE.slice(0, -1) + (ALICE.endsWith("0") ? "1" : "0"), ALICE];
+    const asked = agents.map((agent) => ask({ "agent-id": agent }));
+    for (const exchange of asked) gate(exchange);
+    expect(asked.map(({ caller }) => caller.agentId)).toEqual(agents);
+    expect(asked.map(({ caller }) => caller.authority.source)).toEqual([
+      "document",
+      "none",
+      "document",
+    ]);
+  });
+
   it("believes a stranger where the operator accepts strangers", () => {
     const gate = makeGate([], { unknownAgents: "accept", unknownTrustTier: 2 });
     const exchange = ask({ "agent-id": STRANGER, "authority-scope": "booking:*" });

@@ -32,4 +32,11 @@ describe("pathGate", () => {
       carried: { segment },
     });
   });
+
+  it("judges the paths that are served like any other", () => {
+    const serving = pathGate(smallVocabulary().names, ["/room", "/book"]);
+    expect(serving(makeExchange({ path: "/room" }))).toBeUndefined();
+    expect(serving(makeExchange({ path: "/other" }))).toBeUndefined();
+    expect(serving(makeExchange({ path: "/book" }))).toMatchObject({ status: 460 });
+  });
 });

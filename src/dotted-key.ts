@@ -1,15 +1,17 @@
-/** Dotted keys, as problems name places in a TOML file: `agntcy[0].base`. */
+/** Dotted keys, as problems name places in a file: `agntcy[0].base`. */
+import { quoteValue } from "./json-value.ts";
 
-const BARE_KEY = /^[A-Za-z0-9_-]+$/;
+/** A longer name is quoted, because quoting also shortens it: a hostile one may have megabytes. */
+const BARE_KEY = /^[A-Za-z0-9_-]{1,64}$/;
 
 /** The key of a member; a name that TOML would need quotes for gets them. */
-export function appendKey(parent: string, name: string): string {
-  const written = BARE_KEY.test(name) ? name : JSON.stringify(name);
+export function joinKey(parent: string, name: string): string {
+  const written = BARE_KEY.test(name) ? name : quoteValue(name);
   return parent === "" ? written : `${parent}.${written}`;
 }
 
 /** The key of an item of an array. */
-export function appendIndex(parent: string, index: number): string {
+export function joinIndex(parent: string, index: number): string {
   return `${parent}[${index}]`;
 }
 
@@ -19,7 +21,7 @@ export function fromPointer(pointer: string, root: unknown): string {
   let value = root;
   for (const token of pointer.split("/").slice(1)) {
     const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
-    key = Array.isArray(value) ? appendIndex(key, Number(name)) : appendKey(key, name);
+    key = Array.isArray(value) ? joinIndex(key, Number(name)) : joinKey(key, name);
     value = memberAt(value, name);
   }
   return key;

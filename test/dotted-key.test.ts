@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { appendKey, atPointer, fromPointer } from "../../src/config/dotted-key.ts";
+import { atPointer, fromPointer, joinKey } from "../src/dotted-key.ts";
 
 const TREE = { agntcy: [{ base: "/a" }], levels: { "1": "x" }, "a/b": { "c~d": 1 }, "e.f": 2 };
 
@@ -26,10 +26,10 @@ describe("atPointer", () => {
   });
 });
 
-describe("appendKey", () => {
+describe("joinKey", () => {
   it("quotes what TOML would need quotes for", () => {
-    expect(appendKey("", "a_b-1")).toBe("a_b-1");
-    expect(appendKey("t", "")).toBe('t.""');
-    expect(appendKey("t", 'a"b')).toBe('t."a\\"b"');
+    expect(joinKey("", "a_b-1")).toBe("a_b-1");
+    expect(joinKey("t", "")).toBe('t.""');
+    expect(joinKey("t", 'a"b')).toBe('t."a\\"b"');
   });
 });

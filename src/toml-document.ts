@@ -3,6 +3,7 @@
  * are JSON values; a text that is neither is a fault in words, never an exception.
  */
 import { parse, TomlDate, TomlError } from "smol-toml";
+import { reasonOf } from "./thrown.ts";
 
 /** A TOML table; its prototype is null, so every member is the file's own. */
 export type TomlTable = Readonly<Record<string, unknown>>;
@@ -20,7 +21,8 @@ export function parseToml(text: string): TomlDocument {
   try {
     return { table: parse(text, { useLegacyDate: true, maxDepth: MAX_DEPTH }) };
   } catch (error) {
-    if (!(error instanceof TomlError)) throw error;
+    if (!(error instanceof TomlError)) return { fault: `is not TOML: ${reasonOf(error)}` };
+    // Without the excerpt that follows, which may show a secret.
     const reason = error.message.split("\n", 1)[0]?.replace("Invalid TOML document: ", "");
     return { fault: `is not TOML: line ${error.line}, column ${error.column}: ${reason}` };
   }

@@ -2,24 +2,12 @@
  * The values a catalog is made of, read from parsed JSON: each reader answers with the value, or
  * with an empty one and a problem, so that one pass over a file finds everything.
  */
-import { type Findings, quoteValue } from "./findings.ts";
-
-/** An object of parsed JSON; its members are anything. */
-export type JsonRecord = Readonly<Record<string, unknown>>;
+import { describeValue, isRecord } from "../json-value.ts";
+import type { Findings } from "./findings.ts";
 
 const MAX_VERSION_LENGTH = 64;
 const VERSION =
   /^(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)\.(?:0|[1-9]\d*)(?:-[0-9A-Za-z.-]+)?(?:\+[0-9A-Za-z.-]+)?$/;
-
-/** Whether a value is an object, as opposed to an array, null or a scalar. */
-export function isRecord(value: unknown): value is JsonRecord {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-/** How a message about a value begins. */
-export function describeValue(value: unknown): string {
-  return value === undefined ? "is missing" : `is ${quoteValue(value)}`;
-}
 
 /** A semantic version.   AGTP-API §4.1 */
 export function readVersion(value: unknown, key: string, findings: Findings): string | undefined {

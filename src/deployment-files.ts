@@ -1,12 +1,13 @@
 /**
- * The TOML files below a directory of the deployment, in an order that is the same on every
+ * The files of one kind in a directory of the deployment, in an order that is the same on every
  * machine. Symbolic links are followed as long as they stay inside; what leads out, and what is no
  * plain file, is a problem. Nothing here throws for what is on the disk.
  */
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
-import { describeFileError, readBoundedFile } from "../bounded-file.ts";
-import type { Problem } from "../problem.ts";
+import { describeFileError, readBoundedFile } from "./bounded-file.ts";
+import type { Problem } from "./problem.ts";
+import { codeOf } from "./thrown.ts";
 
 /** Where to look. */
 export interface FilesLocation {
@@ -18,6 +19,8 @@ export interface FilesLocation {
   readonly defaultDir: string;
   /** What is said when a directory of that name is absent; undefined: nothing. */
   readonly absence?: string;
+  /** How the names of the files end. */
+  readonly suffix: string;
   /** Whether to look into directories below. */
   readonly recursive: boolean;
 }
@@ -36,10 +39,9 @@ export interface DeploymentFiles {
 }
 
 const MAX_BYTES = 1_048_576;
-const SUFFIX = ".toml";
 
-/** Reads every `*.toml`; names that begin with a dot are passed over. */
-export function readTomlFiles(location: FilesLocation): DeploymentFiles {
+/** Reads every file of the kind; names that begin with a dot are passed over. */
+export function readDeploymentFiles(location: FilesLocation): DeploymentFiles {
   const listing = new Listing(location);
   listing.walk(resolve(location.directory, location.dir));
   const files: DeploymentFile[] = [];
@@ -74,10 +76,12 @@ class Listing {
     this.#root = realPath(isInside ? location.directory : this.#start);
   }
 
+  /** Relative to the deployment directory. */
   nameOf(path: string): string {
     return relative(this.#location.directory, path).split(sep).join("/");
   }
 
+  /** Adds the files of a directory, and of those below it. */
   walk(directory: string): void {
     const real = realPath(directory);
     if (real !== undefined && !this.#checkInside(directory, real)) return;
@@ -99,8 +103,10 @@ class Listing {
 
   #reportUnreadable(directory: string, error: unknown): void {
     const { defaultDir, absence } = this.#location;
-    const isAbsent = error instanceof Error && "code" in error && error.code === "ENOENT";
-    if (!isAbsent || this.nameOf(directory) !== defaultDir) {
+    const code = codeOf(error);
+    if (code === "ENOTDIR") {
+      this.problems.push(this.#problem(directory, "must be a directory"));
+    } else if (code !== "ENOENT" || this.nameOf(directory) !== defaultDir) {
       this.problems.push(this.#problem(directory, `the directory ${describeFileError(error)}`));
     } else if (absence !== undefined) {
       this.problems.push({ ...this.#problem(directory, absence), severity: "warning" });
@@ -108,15 +114,14 @@ class Listing {
   }
 
   #visit(path: string): void {
-    const isFile = path.endsWith(SUFFIX);
-    if (!isFile && !this.#location.recursive) return;
+    const { suffix, recursive } = this.#location;
+    const isNamed = path.endsWith(suffix);
+    if (!isNamed && !recursive) return;
     try {
-      const status = statSync(path);
-      if (status.isDirectory()) {
-        if (this.#location.recursive) this.walk(path);
-      } else if (isFile && this.#checkInside(path, realpathSync(path))) this.paths.push(path);
+      if (recursive && statSync(path).isDirectory()) this.walk(path);
+      else if (isNamed && this.#checkInside(path, realpathSync(path))) this.paths.push(path);
     } catch (error) {
-      if (isFile) this.problems.push(this.#problem(path, describeFileError(error)));
+      if (isNamed) this.problems.push(this.#problem(path, describeFileError(error)));
     }
   }
 

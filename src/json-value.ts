@@ -1,0 +1,30 @@
+/**
+ * Values that came out of JSON or TOML, whoever wrote them: telling objects from the rest, and
+ * naming a value in a message without repeating more of it than a reader needs.
+ */
+
+/** An object of parsed JSON; its members are anything. */
+export type JsonRecord = Readonly<Record<string, unknown>>;
+
+const MAX_QUOTED_LENGTH = 64;
+
+/** Whether a value is an object, as opposed to an array, null or a scalar. */
+export function isRecord(value: unknown): value is JsonRecord {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A value as a message quotes it: short, on one line, and never walking into what is nested. */
+export function quoteValue(value: unknown): string {
+  if (typeof value === "string") {
+    const long = value.length > MAX_QUOTED_LENGTH;
+    return JSON.stringify(long ? `${value.slice(0, MAX_QUOTED_LENGTH)}…` : value);
+  }
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "object" && value !== null) return "an object";
+  return String(value);
+}
+
+/** How a message about a value begins. */
+export function describeValue(value: unknown): string {
+  return value === undefined ? "is missing" : `is ${quoteValue(value)}`;
+}

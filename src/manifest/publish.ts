@@ -1,0 +1,45 @@
+/**
+ * The two variants of the manifest that a server publishes: with its hosted agents, for those who may
+ * learn of them, and without. Both carry the dates of the whole.   AGTP-API §8.3, §8.5
+ */
+import { join } from "node:path";
+import { buildManifest, type ManifestSource } from "./build.ts";
+import { keepDates, resolveDates } from "./dates.ts";
+import {
+  contentHash,
+  documentVersionOf,
+  encodeManifest,
+  type ManifestContent,
+  type ManifestDocument,
+} from "./document.ts";
+
+/** Both variants, encoded. */
+export interface PublishedManifest {
+  readonly disclosed: ManifestDocument;
+  /** Without the hosted agents. */
+  readonly withheld: ManifestDocument;
+  /** Keeps the dates across restarts; throws when the state directory cannot be written. */
+  keep(): void;
+}
+
+/** Where the dates are kept. */
+export function manifestFile(directory: string): string {
+  return join(directory, ".agtp", "manifest.json");
+}
+
+/** Builds both variants. Writes nothing before `keep`. */
+export function publishManifest(source: ManifestSource): PublishedManifest {
+  const { config } = source;
+  const file = manifestFile(config.directory);
+  // What nobody is shown does not count as content.
+  const agents = config.agents.disclosure === "private" ? [] : source.agents;
+  const whole = buildManifest({ ...source, agents });
+  const hash = contentHash(whole);
+  const dates = resolveDates(file, hash, new Date());
+  const encode = (content: ManifestContent, ownHash: string): ManifestDocument =>
+    encodeManifest(content, dates, config.server.documentVersion ?? documentVersionOf(ownHash));
+  const disclosed = encode(whole, hash);
+  const bare = agents.length === 0 ? undefined : buildManifest({ ...source, agents: [] });
+  const withheld = bare === undefined ? disclosed : encode(bare, contentHash(bare));
+  return { disclosed, withheld, keep: () => keepDates(file, hash, dates) };
+}

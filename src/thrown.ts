@@ -1,0 +1,11 @@
+/** What was thrown, as text: JavaScript lets anything be. */
+
+/** The message of an error, or the text of what is none. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/** The code of a platform error, such as `ENOENT`; empty for anything without one. */
+export function codeOf(thrown: unknown): string {
+  return thrown instanceof Error && "code" in thrown ? String(thrown.code) : "";
+}

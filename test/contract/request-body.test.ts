@@ -1,0 +1,97 @@
+import { describe, expect, it } from "vitest";
+import { parseBody, unwrapEnvelope } from "../../src/contract/request-body.ts";
+
+const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
+
+describe("parseBody", () => {
+  it("takes an empty body for an empty object", () => {
+    expect(parseBody(bytes(""))).toEqual({ kind: "ok", value: {} });
+  });
+
+  it("gives every empty body an object of its own", () => {
+    expect(parseBody(bytes(""))).not.toBe(parseBody(bytes("")));
+  });
+
+  it("reads a part of a larger buffer", () => {
+    const buffer = Buffer.from('xx{"a":"é"}yy', "utf8");
+    expect(parseBody(buffer.subarray(2, buffer.length - 2))).toEqual({
+      kind: "ok",
+      value: { a: "é" },
+    });
+  });
+
+  it.each([
+    ["[1]", "the body is an array, expected a JSON object"],
+    ["null", "the body is null, expected a JSON object"],
+    ['"x"', "the body is a string, expected a JSON object"],
+    ["{", "the body is not JSON"],
+    ["{'a':1}", "the body is not JSON"],
+    [" ", "the body is not JSON"],
+    ['{"a":1}{"b":2}', "the body is not JSON"],
+    ['\uFEFF{"a":1}', "the body is not JSON"],
+    ['{"a":NaN}', "the body is not JSON"],
+  ])("refuses %j", (text, message) => {
+    expect(parseBody(bytes(text))).toEqual({ kind: "invalid", message });
+  });
+
+  it("refuses what is not UTF-8", () => {
+    const body = Uint8Array.from([...bytes('{"a":"'), 0xff, ...bytes('"}')]);
+    expect(parseBody(body)).toEqual({ kind: "invalid", message: "the body is not UTF-8" });
+  });
+
+  it("takes 64 levels and refuses 65, brackets in texts aside", () => {
+    const nested = (levels: number): string =>
+      `{"${'[\\"{'.repeat(90)}":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+    expect(parseBody(bytes(nested(64))).kind).toBe("ok");
+    expect(parseBody(bytes(nested(65)))).toEqual({
+      kind: "invalid",
+      message: "the body is nested deeper than 64 levels",
+    });
+  });
+
+  it("refuses a megabyte of brackets at once", () => {
+    expect(parseBody(bytes("[".repeat(1_000_000))).kind).toBe("invalid");
+    expect(parseBody(bytes('{"a":'.repeat(200_000))).kind).toBe("invalid");
+    expect(parseBody(bytes(`"${"\\".repeat(1_000_000)}`)).kind).toBe("invalid");
+  });
+
+  it("keeps a member named __proto__ a member", () => {
+    const parsed = parseBody(bytes('{"__proto__":{"admin":true}}'));
+    expect(parsed.kind === "ok" && Object.keys(parsed.value)).toEqual(["__proto__"]);
+    expect(parsed.kind === "ok" && "admin" in parsed.value).toBe(false);
+  });
+});
+
+describe("unwrapEnvelope", () => {
+  it("unwraps a body that names the method of the request line", () => {
+    const body = { method: "book", parameters: { a: 1 }, task_id: "t", session_id: "s", extra: 1 };
+    expect(unwrapEnvelope(body, "BOOK")).toEqual({
+      parameters: { a: 1 },
+      taskId: "t",
+      sessionId: "s",
+    });
+  });
+
+  it("unwraps a body of envelope keys alone, whatever method it names", () => {
+    const context = { locale: "de" };
+    const body = { method: "CANCEL", parameters: { a: 1 }, context };
+    expect(unwrapEnvelope(body, "BOOK")).toEqual({ parameters: { a: 1 }, context });
+    expect(unwrapEnvelope({ parameters: {} }, "BOOK")).toEqual({ parameters: {} });
+  });
+
+  it.each([
+    [{ parameters: { a: 1 }, guest_id: "g" }],
+    [{ parameters: [1], method: "BOOK" }],
+    [{ parameters: "x" }],
+    [{ method: "BOOK", task_id: "t" }],
+    [{}],
+  ])("leaves %j as it is", (body) => {
+    expect(unwrapEnvelope(body, "BOOK")).toEqual({ parameters: body });
+  });
+
+  it("passes over identifiers that are no texts", () => {
+    expect(
+      unwrapEnvelope({ parameters: {}, task_id: 7, session_id: null, context: [] }, "X"),
+    ).toEqual({ parameters: {} });
+  });
+});
