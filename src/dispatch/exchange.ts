@@ -88,6 +88,11 @@ export class Exchange {
     return this.#abort.signal;
   }
 
+  /** Whether the call was ended from outside; what its handler throws then is no fault. */
+  get isAborted(): boolean {
+    return this.inner === undefined ? this.#reason !== undefined : this.inner.parent.isAborted;
+  }
+
   /** Ends the call for whoever listens: timeout, disconnect, or a drain out of time. */
   abort(reason: Error): void {
     this.#reason ??= reason;

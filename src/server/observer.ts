@@ -61,16 +61,16 @@ export function createObserver(log: Log): Observer {
       }
     },
     fault({ errorId, exchange, message, cause }) {
-      logger.error(
-        {
-          event: "fault",
-          error_id: errorId,
-          method: exchange.method,
-          endpoint: exchange.route?.path,
-          ...(cause === undefined ? {} : { error: cause }),
-        },
-        message,
-      );
+      const call = {
+        error_id: errorId,
+        method: exchange.method,
+        endpoint: exchange.route?.path,
+        ...(cause === undefined ? {} : { error: cause }),
+      };
+      // Giving up when the caller has left is what a handler should do.
+      if (cause !== undefined && exchange.isAborted) {
+        logger.info({ event: "abandoned", ...call }, "the call was ended before it was answered");
+      } else logger.error({ event: "fault", ...call }, message);
     },
     logFor(exchange) {
       return logger.child({
