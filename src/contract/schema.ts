@@ -17,8 +17,11 @@ export type { SchemaViolation } from "./schema-violation.ts";
 /** A schema that values can be checked against. */
 export interface CompiledSchema {
   readonly schema: JsonSchema;
-  /** Undefined: the value is valid. At most twenty violations. */
-  check(value: unknown): readonly SchemaViolation[] | undefined;
+  /**
+   * Undefined: the value is valid. At most twenty violations. `isSmall` promises fewer than 5,000
+   * members and items in all.
+   */
+  check(value: unknown, isSmall?: boolean): readonly SchemaViolation[] | undefined;
 }
 
 /** What compiling a schema gives; without problems there is always a compiled schema. */
@@ -63,9 +66,9 @@ function compileLazily(schema: JsonSchema, createValidator: ValidatorFactory): C
   const validate = createValidator(nameless);
   return {
     schema,
-    check(value) {
+    check(value, isSmall) {
       try {
-        const errors = validate(value);
+        const errors = validate(value, isSmall);
         return errors && toViolations(errors);
       } catch (error) {
         // A recursive schema follows a deep value down; the end of the stack is the value's fault.

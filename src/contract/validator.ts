@@ -8,8 +8,11 @@ import type { JsonSchema } from "./endpoint.ts";
 import { EQUALITY_KEYWORDS } from "./equality-keywords.ts";
 import { FORMATS } from "./schema-formats.ts";
 
-/** Finds what is wrong with a value; undefined: nothing. */
-export type Validator = (value: unknown) => readonly ErrorObject[] | undefined;
+/**
+ * Finds what is wrong with a value; undefined: nothing. Of a value known to be small the errors are
+ * listed at once, so that a bad one costs no more than a good one.
+ */
+export type Validator = (value: unknown, isSmall?: boolean) => readonly ErrorObject[] | undefined;
 
 /** Makes the validator of a schema; the code behind it is generated at its first value. */
 export type ValidatorFactory = (schema: JsonSchema) => Validator;
@@ -30,13 +33,19 @@ export function createValidatorFactory(): ValidatorFactory {
   return (schema) => {
     let quick: ValidateFunction | undefined;
     let thorough: ValidateFunction | undefined;
-    return (value) => {
+    return (value, isSmall = false) => {
+      if (isSmall) {
+        thorough ??= generate(schema, true);
+        const errors = listErrors(thorough, value);
+        if (errors !== "failed") return errors;
+      }
       quick ??= generate(schema, false);
       if (quick(value)) return undefined;
       const first = quick.errors ?? [];
-      if (hasMoreNodes(value, MAX_LISTED_NODES)) return first;
+      if (isSmall || hasMoreNodes(value, MAX_LISTED_NODES)) return first;
       thorough ??= generate(schema, true);
-      return listErrors(thorough, value) ?? first;
+      const errors = listErrors(thorough, value);
+      return errors === "failed" ? first : (errors ?? first);
     };
   };
 }
@@ -63,15 +72,15 @@ function createGenerator(allErrors: boolean, tracksMembers: boolean): Ajv2020 {
   return generator;
 }
 
-/** The verdict stands already: where listing trips over itself, the first error has to do. */
+/** "failed": listing trips over itself, and the quick validator has to give the verdict. */
 function listErrors(
   thorough: ValidateFunction,
   value: unknown,
-): readonly ErrorObject[] | undefined {
+): readonly ErrorObject[] | "failed" | undefined {
   try {
-    return thorough(value) ? undefined : (thorough.errors ?? undefined);
+    return thorough(value) ? undefined : (thorough.errors ?? []);
   } catch {
-    return undefined;
+    return "failed";
   }
 }
 

@@ -116,6 +116,15 @@ function withMapped(
 }
 
 function checkInput(exchange: Exchange, route: Route): Refusal | undefined {
-  const violations = route.input.check(exchange.input) ?? route.precheck?.(exchange.input);
+  const violations =
+    route.input.check(exchange.input, isSmall(exchange)) ?? route.precheck?.(exchange.input);
   return violations && schemaViolation(violations);
+}
+
+/** No text has more members and items than half its octets. */
+const SMALL_OCTETS = 8192;
+
+function isSmall({ inner, request }: Exchange): boolean {
+  const octets = request.body.length + (request.query?.length ?? 0);
+  return inner === undefined && octets <= SMALL_OCTETS;
 }
