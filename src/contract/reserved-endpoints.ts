@@ -3,17 +3,7 @@
  * root path, and DISCOVER below the reserved names. Beginning like a reserved name is enough.
  * AGTP-API §5.9, §6.1
  */
-
-/** The reserved first segments of DISCOVER paths. */
-export const RESERVED_NAMES = [
-  "methods",
-  "agents",
-  "genesis",
-  "tools",
-  "apis",
-  "patterns",
-  "contracts",
-] as const;
+import { RESERVED_NAMES } from "../catalog/reserved-names.ts";
 
 /** Why the pair is reserved, if it is. */
 export function checkReservation(

@@ -6,9 +6,9 @@ import { relative } from "node:path";
 import { builtinEndpoints } from "../builtins/builtin-endpoints.ts";
 import { type Inventory, isDisclosedTo, type ListedEndpoint } from "../builtins/inventory.ts";
 import { type Catalog, FLOOR_METHODS } from "../catalog/catalog.ts";
+import { RESERVED_NAMES } from "../catalog/reserved-names.ts";
 import type { Config } from "../config/config.ts";
 import { CAPABILITIES } from "../contract/endpoint.ts";
-import { RESERVED_NAMES } from "../contract/reserved-endpoints.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route, RouteHandler } from "../dispatch/route.ts";
@@ -47,7 +47,7 @@ const SUPPORTED_FEATURES = ["endpoint-registry", "composition", "external-servic
 /** Whether a pair is the protocol's own: a floor method on "/", or a DISCOVER built-in. */
 export function isProtocolPair(method: string, path: string): boolean {
   if (path === "/") return (FLOOR_METHODS as readonly string[]).includes(method);
-  return method === "DISCOVER" && (RESERVED_NAMES as readonly string[]).includes(path.slice(1));
+  return method === "DISCOVER" && RESERVED_NAMES.includes(path.slice(1));
 }
 
 /** Builds the tier A routes. Writes nothing. */

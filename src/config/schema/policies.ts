@@ -1,4 +1,6 @@
 /** `[policies]`: what the server accepts, from whom.   AGTP-API §8, §9 and §10.1.7 */
+import { HTTP_VERBS } from "../../catalog/catalog.ts";
+import { RESERVED_NAMES } from "../../catalog/reserved-names.ts";
 import {
   choice,
   count,
@@ -15,19 +17,6 @@ import {
   wordOrList,
 } from "./field.ts";
 import { agtpPath, dottedPath, methodName, safeUrl } from "./words.ts";
-
-/** The names that AGTP-API §5.9 reserves under DISCOVER. */
-export const RESERVED_NAMES: readonly string[] = [
-  "methods",
-  "agents",
-  "genesis",
-  "tools",
-  "apis",
-  "patterns",
-  "contracts",
-];
-
-const LEGACY_METHODS = ["GET", "POST", "PUT", "DELETE", "PATCH"];
 
 const identity = table("Whose word counts", {
   unknown_agents: choice(
@@ -84,7 +73,7 @@ const methods = table("The method policy, published in the manifest", {
   disallow: list(methodName(""), "Methods refused with 405"),
   legacy: wordOrList(
     ["NONE", "*"],
-    { enum: LEGACY_METHODS },
+    { enum: HTTP_VERBS },
     'HTTP verbs accepted as methods: "NONE", "*" or a list',
   ),
   custom: list(methodName(""), "Methods of this server alone, beside the catalog's"),
