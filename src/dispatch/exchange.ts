@@ -2,6 +2,7 @@
  * One request on its way through the pipeline. Gates read it and fill in what they decide; nothing
  * else changes it. It also carries the abort signal of the call, made only when somebody asks.
  */
+import type { ClientCertificate } from "../identity/client-certificate.ts";
 import type { Request } from "../wire/message.ts";
 import { ANONYMOUS, type Caller } from "./caller.ts";
 import type { Route } from "./route.ts";
@@ -10,6 +11,10 @@ import type { Route } from "./route.ts";
 export interface Peer {
   readonly address: string;
   readonly port: number;
+  /** The peer's certificate, its chain verified. */
+  readonly certificate?: ClientCertificate | undefined;
+  /** Why the certificate that the peer presented proves nothing. */
+  readonly certificateFault?: string | undefined;
 }
 
 /** A composition's own request: the caller is known, the input is a value. */

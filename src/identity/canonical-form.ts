@@ -1,0 +1,18 @@
+/**
+ * The canonical form that signatures and Agent-IDs are taken over: RFC 8785, some members left out.
+ * AGTP "Agent Genesis", RFC 8785
+ */
+import { createHash } from "node:crypto";
+import canonicalize from "canonicalize";
+import type { JsonRecord } from "../json-value.ts";
+
+/** The canonical octets of a document without some of its members; throws for what JCS rejects. */
+export function canonicalForm(document: JsonRecord, without: readonly string[] = []): Buffer {
+  const members = Object.entries(document).filter(([name]) => !without.includes(name));
+  return Buffer.from(canonicalize(Object.fromEntries(members)) ?? "", "utf8");
+}
+
+/** SHA-256 in lower-case hex. */
+export function sha256Hex(octets: Uint8Array | string): string {
+  return createHash("sha256").update(octets).digest("hex");
+}

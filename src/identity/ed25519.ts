@@ -1,0 +1,74 @@
+/**
+ * Ed25519 keys and signatures as AGTP writes them: public keys as base64url of the raw 32 octets or
+ * as PEM, detached signatures as base64url of 64 octets, and a key's fingerprint as the SHA-256 of
+ * its raw octets in lower-case hex.   AGTP "Agent Genesis", RFC 8032
+ */
+import {
+  createHash,
+  createPrivateKey,
+  createPublicKey,
+  type KeyObject,
+  sign,
+  verify,
+} from "node:crypto";
+
+/** A public key, in every form that somebody compares it in. */
+export interface Ed25519PublicKey {
+  readonly key: KeyObject;
+  /** base64url of the raw 32 octets. */
+  readonly text: string;
+  /** SHA-256 of the raw octets, 64 lower-case hex digits. */
+  readonly fingerprint: string;
+}
+
+const RAW_KEY = /^[A-Za-z0-9_-]{43}=?$/;
+const SIGNATURE = /^[A-Za-z0-9_-]{86}(?:==)?$/;
+
+/** The key that a text holds, PEM or base64url; undefined when it holds none. */
+export function readPublicKey(text: string): Ed25519PublicKey | undefined {
+  const trimmed = text.trim();
+  try {
+    if (trimmed.startsWith("-----BEGIN PUBLIC KEY-----"))
+      return publicKeyOf(createPublicKey(trimmed));
+    if (!RAW_KEY.test(trimmed)) return undefined;
+    const x = trimmed.slice(0, 43);
+    return publicKeyOf(createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" }));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The forms of a public key, or of a private key's public half; undefined for another algorithm. */
+export function publicKeyOf(key: KeyObject): Ed25519PublicKey | undefined {
+  if (key.asymmetricKeyType !== "ed25519") return undefined;
+  const publicKey = key.type === "private" ? createPublicKey(key) : key;
+  const text = publicKey.export({ format: "jwk" }).x;
+  if (text === undefined) return undefined;
+  const fingerprint = createHash("sha256").update(Buffer.from(text, "base64url")).digest("hex");
+  return { key: publicKey, text, fingerprint };
+}
+
+/** An Ed25519 private key from PKCS #8 PEM, not encrypted; undefined when the text holds none. */
+export function readPrivateKey(pem: string): KeyObject | undefined {
+  try {
+    const key = createPrivateKey(pem);
+    return key.asymmetricKeyType === "ed25519" ? key : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The detached signature of some octets, base64url. */
+export function signDetached(key: KeyObject, octets: Uint8Array): string {
+  return sign(null, octets, key).toString("base64url");
+}
+
+/** Whether a detached signature, base64url, is this key's over these octets. */
+export function verifyDetached(
+  { key }: Ed25519PublicKey,
+  octets: Uint8Array,
+  signature: string,
+): boolean {
+  if (!SIGNATURE.test(signature)) return false;
+  return verify(null, octets, key, Buffer.from(signature, "base64url"));
+}
