@@ -13,15 +13,23 @@ const byFile = new Map(sources.map((module) => [module.file, module]));
 /** Which folders a folder may import; what is not listed may be imported by the server alone. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   wire: [],
+  store: [],
   catalog: [],
   config: ["catalog"],
-  identity: ["wire", "catalog"],
+  identity: ["wire", "catalog", "store"],
+  attribution: ["identity", "store"],
   contract: ["catalog", "identity"],
   synthesis: ["catalog", "identity", "contract"],
   handlers: ["wire", "catalog", "identity", "contract", "synthesis"],
   manifest: ["catalog", "config", "identity", "contract"],
-  dispatch: ["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers"],
-  methods: ["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
+  dispatch: [
+    ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
+    ...["handlers"],
+  ],
+  methods: [
+    ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
+    ...["handlers", "dispatch"],
+  ],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
     ...["methods", "manifest"],
@@ -30,7 +38,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["wire"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
-    ...["dispatch", "methods", "builtins"],
+    ...["dispatch", "methods", "builtins", "store", "attribution"],
   ],
   // The public surface.
   "": ["client", "handlers"],
@@ -39,6 +47,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Where a module may open or speak to a socket. */
 const SOCKET_FOLDERS = ["server", "client", "tools"];
 const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
+/** The one other user of undici: the pools of the handlers are for the operator's upstreams. */
+const KEY_FETCHER = "src/server/jwks-source.ts";
 /** Of node:net, what only looks at text. */
 const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList"];
 
@@ -79,7 +89,7 @@ describe("the folders of src", () => {
       imports
         .filter(({ specifier }) => SOCKET_MODULES.test(specifier) || specifier === "undici")
         .filter(({ specifier, names }) => {
-          if (specifier === "undici") return folder !== "handlers";
+          if (specifier === "undici") return folder !== "handlers" && file !== KEY_FETCHER;
           const isText = names.length > 0 && names.every((name) => TEXT_ONLY.includes(name));
           return !isText && !SOCKET_FOLDERS.includes(folder);
         })

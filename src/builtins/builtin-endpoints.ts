@@ -5,6 +5,7 @@
 import type { JsonSchema } from "../contract/endpoint.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
+import type { Handler } from "../handlers/handler.ts";
 import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
 import { agentsBuiltin } from "./agents.ts";
 import { apisBuiltin } from "./apis.ts";
@@ -24,7 +25,7 @@ export interface BuiltinOptions {
   readonly inventory: Inventory;
   readonly manifestFor: RootOptions["manifestFor"];
   /** Handlers of `policies.builtins`, by reserved name. */
-  readonly overrides: ReadonlyMap<string, RouteHandler>;
+  readonly overrides: ReadonlyMap<string, Handler>;
   readonly compiler: SchemaCompiler;
 }
 
@@ -34,7 +35,7 @@ export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndp
   const builtins = [
     methodsBuiltin(inventory),
     agentsBuiltin(inventory),
-    genesisBuiltin(),
+    genesisBuiltin(inventory),
     toolsBuiltin(),
     apisBuiltin(inventory),
     patternsBuiltin(inventory),
@@ -89,14 +90,14 @@ function closed(properties: Readonly<Record<string, unknown>>): JsonSchema {
 }
 
 function discoveryEndpoint(
-  { name, description, outputSchema, handler }: Builtin,
+  { name, description, inputProperties, outputSchema, handler }: Builtin,
   handlers: ReadonlyMap<string, RouteHandler>,
 ): ProtocolEndpoint {
   return {
     ...DISCOVERY,
     path: `/${name}`,
     description,
-    inputSchema: closed(TARGET),
+    inputSchema: closed({ ...TARGET, ...inputProperties }),
     outputSchema,
     handler: withTarget(name, handlers.get(name) ?? handler),
   };

@@ -7,6 +7,8 @@ export interface Builtin {
   /** The reserved name; the path is `/name`. */
   readonly name: string;
   readonly description: string;
+  /** Parameters of this built-in alone. */
+  readonly inputProperties?: Readonly<Record<string, unknown>>;
   readonly outputSchema: JsonSchema;
   readonly handler: RouteHandler;
 }

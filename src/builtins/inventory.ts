@@ -11,6 +11,8 @@ export interface Inventory {
   endpoints(): readonly ListedEndpoint[];
   readonly agents: AgentDirectory;
   readonly disclosure: "public" | "authenticated" | "private";
+  /** Name or Agent-ID of the agent that is addressed when a request names none. */
+  readonly defaultAgent: string | undefined;
   readonly apis: readonly ApiEntry[];
   readonly recipes: readonly Recipe[];
 }

@@ -4,7 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 import { badRequest, type Refusal, schemaViolation } from "../dispatch/refusal.ts";
-import type { RouteHandler } from "../dispatch/route.ts";
+import type { ExchangeView, RouteHandler } from "../dispatch/route.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 
 /** The targets that the body form ever had. */
@@ -14,9 +14,11 @@ const REMEMBERED_AGENTS = 10_000;
 
 /** Refuses a `target` in the body that is not the path's own name. */
 export function withTarget(name: string, handler: RouteHandler): RouteHandler {
-  return (call) => {
+  return (call, exchange) => {
     const { target } = call.input;
-    return target === undefined || target === name ? handler(call) : conflict(`/${name}`, target);
+    return target === undefined || target === name
+      ? handler(call, exchange)
+      : conflict(`/${name}`, target);
   };
 }
 
@@ -28,13 +30,13 @@ function conflict(path: string, target: unknown): Refusal {
 /** Answers `target=NAME` on the root path with the built-in of that name. */
 export function legacyTargetHandler(
   handlers: ReadonlyMap<string, RouteHandler>,
-): (call: Call, target: unknown) => ReturnType<RouteHandler> {
+): (call: Call, exchange: ExchangeView, target: unknown) => ReturnType<RouteHandler> {
   const warned = new LRUCache<string, true>({ max: REMEMBERED_AGENTS });
-  return (call, target) => {
+  return (call, exchange, target) => {
     const isKnown = typeof target === "string" && LEGACY_TARGETS.includes(target);
     const handler = isKnown ? handlers.get(target) : undefined;
     if (handler === undefined) return unknownTarget();
-    const answer = handler(call);
+    const answer = handler(call, exchange);
     const agent = call.agentId ?? "";
     if (warned.has(agent)) return answer;
     warned.set(agent, true);

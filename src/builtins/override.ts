@@ -6,10 +6,10 @@
 import type { CompiledSchema } from "../contract/schema.ts";
 import { judge, type Outcome } from "../dispatch/judge.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
-import type { HandlerSuccess } from "../handlers/handler.ts";
+import type { Handler, HandlerSuccess } from "../handlers/handler.ts";
 
 /** The handler, held to a built-in's output schema and kept from the protocol's header fields. */
-export function holdToContract(handler: RouteHandler, output: CompiledSchema): RouteHandler {
+export function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler {
   const contract = { tier: "B", errors: new Set<string>(), output } as const;
   const check = (outcome: Outcome): HandlerSuccess => {
     const judged = judge(contract, outcome);

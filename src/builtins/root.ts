@@ -23,9 +23,9 @@ export interface RootOptions {
 export function rootHandler({ handlers, manifestFor }: RootOptions): RouteHandler {
   const answerTarget = legacyTargetHandler(handlers);
   const directory = [...handlers.keys()].map((name) => ({ path: `/${name}`, tier: "A" }));
-  return (call) => {
+  return (call, exchange) => {
     const { target } = call.input;
-    if (target !== undefined) return answerTarget(call, target);
+    if (target !== undefined) return answerTarget(call, exchange, target);
     if (SEARCH_PARAMETERS.some((name) => call.input[name] !== undefined)) {
       return notImplemented("discover-criteria", "this server cannot search by criteria");
     }

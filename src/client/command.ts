@@ -16,6 +16,9 @@ import { type ClientResponse, isAccepted } from "./response.ts";
 import { defuseLine, type Terminal } from "./terminal.ts";
 import { type AgtpUri, parseUri } from "./uri.ts";
 
+/** The flags about TLS, as written. */
+export type TrustFlags = Pick<CommandLine, "ca" | "insecure" | "cert" | "key">;
+
 /** Where a daemon that made its own certificate puts it. */
 const LOCAL_CERTIFICATE = ".agtp/tls/cert.pem";
 
@@ -46,7 +49,12 @@ async function ask(options: ClientOptions, request: ClientRequest): Promise<Clie
   }
 }
 
-function readOptions(line: CommandLine, uri: AgtpUri, terminal: Terminal): ClientOptions {
+/** Whom to ask and whom to trust, as flags say it. */
+export function readOptions(
+  line: TrustFlags,
+  uri: Pick<AgtpUri, "host" | "port">,
+  terminal: Pick<Terminal, "directory">,
+): ClientOptions {
   const { host, port } = uri;
   if (line.ca !== undefined && line.insecure) throw usage("expected --ca or --insecure, got both");
   if ((line.cert === undefined) !== (line.key === undefined)) {

@@ -3,6 +3,7 @@
  * warnings and the reason of a refusal on standard error.
  */
 import pc from "picocolors";
+import { doubtsAbout } from "./doubts.ts";
 import type { ClientResponse } from "./response.ts";
 import { isAccepted } from "./response.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "./terminal.ts";
@@ -37,6 +38,9 @@ function printMessages(response: ClientResponse, err: Output): void {
     const value = response.headers.get(name);
     if (value === undefined) continue;
     err.write(`${colours.yellow("warning:")} ${name}: ${defuseLine(value)}\n`);
+  }
+  for (const doubt of doubtsAbout(response)) {
+    err.write(`${colours.yellow("warning:")} ${defuseLine(doubt)}\n`);
   }
   if (isAccepted(response.status)) return;
   const line = [`${response.status} ${response.statusText}`.trim(), ...reasons(response.body)];

@@ -15,6 +15,8 @@ export interface Caller {
   readonly authority: Authority;
   /** 1 is strongest. */
   readonly trustTier: number | undefined;
+  /** Whether the peer's certificate binds the Agent-ID; otherwise it is the header's word alone. */
+  readonly isCertified: boolean;
 }
 
 /** The scopes of one request, compiled. */
@@ -36,4 +38,5 @@ export const ANONYMOUS: Caller = {
   document: undefined,
   authority: NO_AUTHORITY,
   trustTier: undefined,
+  isCertified: false,
 };

@@ -3,16 +3,21 @@
  * each gate's dependencies are visible here and nowhere else. No socket: a request goes in, a
  * response comes out.   AGTP-API Appendix A.2
  */
+import type { Attributor } from "../attribution/attributor.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { PoliciesConfig } from "../config/config.ts";
 import type { EndpointRegistry } from "../contract/endpoint-registry.ts";
 import type { CallLog, DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { TokenVerifier } from "../identity/bearer-tokens.ts";
 import type { Response, WireFault } from "../wire/message.ts";
+import { createStandingFields } from "./addressed-agent.ts";
+import { readToken } from "./bearer.ts";
 import type { Deadlines } from "./deadlines.ts";
-import { Exchange, type Peer } from "./exchange.ts";
-import { standingGate } from "./gates/00-standing.ts";
+import { Exchange } from "./exchange.ts";
+import { type Standing, standingGate } from "./gates/00-standing.ts";
 import { aliasGate } from "./gates/01-alias.ts";
 import { methodGate } from "./gates/02-method.ts";
 import { pathGate } from "./gates/03-path.ts";
@@ -25,7 +30,8 @@ import type { Gate } from "./gates/gate.ts";
 import { innerRequest, resultOf } from "./inner.ts";
 import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
 import type { MethodPolicy } from "./method-policy.ts";
-import { badRequest } from "./refusal.ts";
+import type { Peer } from "./peer.ts";
+import { attributionUnavailable, badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { createStamp } from "./stamp.ts";
@@ -41,6 +47,12 @@ export interface DispatcherParts {
   readonly methodPolicy: MethodPolicy;
   readonly registry: EndpointRegistry<Route>;
   readonly directory: AgentDirectory;
+  readonly defaultAgent: AgentDocument | undefined;
+  readonly standing: Standing;
+  /** Undefined: responses carry no record. */
+  readonly attributor: Attributor | undefined;
+  /** Undefined: bearer tokens are not looked at. */
+  readonly tokens: TokenVerifier | undefined;
   readonly deadlines: Deadlines;
   readonly observer: Observer;
 }
@@ -64,7 +76,13 @@ export interface Dispatcher {
 /** Builds the pipeline. */
 export function createDispatcher(parts: DispatcherParts): Dispatcher {
   const { catalog, names, policies, methodPolicy, registry, directory, observer } = parts;
-  const standing = standingGate(directory, policies.identity);
+  const { attributor, tokens } = parts;
+  const standing = standingGate({
+    directory,
+    policy: policies.identity,
+    methodPolicy,
+    standing: parts.standing,
+  });
   const alias = aliasGate(methodPolicy);
   const method = methodGate(catalog, methodPolicy);
   const admission: readonly Gate[] = [
@@ -76,11 +94,20 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     ), //                 03  460
     policyGate(methodPolicy, registry, catalog), //                               04  405
     presentationGate(), //                                                        08  404
-    endpointGate(registry, policies.anonymousDiscovery, negotiationGate(methodPolicy, registry)),
-    inputGate(), //                                                               06  422
+    endpointGate({
+      registry,
+      anonymousDiscovery: policies.anonymousDiscovery,
+      tokenMethods: new Set(policies.oauth?.requiredOnMethods),
+      onMiss: negotiationGate(methodPolicy, registry), //                         08
+    }), //                                                                        05  401 404 405 262
+    inputGate(parts.standing), //                                                 06  422
     scopeGate(policies.scopeRequiredForInvocation), //                            07  455 262
   ];
-  const stamp = createStamp(parts.serverId);
+  const stamp = createStamp({
+    serverId: parts.serverId,
+    attributor,
+    standingFields: createStandingFields(directory, parts.defaultAgent),
+  });
   const services: InvokeServices = {
     deadlines: parts.deadlines,
     logFor: (exchange) => observer.logFor(exchange),
@@ -117,11 +144,23 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     return response;
   };
 
+  /** What an agent of this server does is recorded, or not done. */
+  const checkLedger = ({ caller }: Exchange): Refusal | undefined =>
+    attributor === undefined || caller.document === undefined || attributor.isWritable
+      ? undefined
+      : attributionUnavailable();
+
   const answer = (exchange: Exchange): Response | Promise<Response> => {
-    const finishThis = (reply: Reply): Response => finish(exchange, reply);
     observer.start(exchange);
+    const reading = tokens === undefined ? undefined : readToken(exchange, tokens);
+    if (reading === undefined) return answerIdentified(exchange);
+    return reading.then(() => answerIdentified(exchange));
+  };
+
+  const answerIdentified = (exchange: Exchange): Response | Promise<Response> => {
+    const finishThis = (reply: Reply): Response => finish(exchange, reply);
     try {
-      const refusal = standing(exchange); //                                      00  401 410 503
+      const refusal = standing(exchange) ?? checkLedger(exchange); //             00  401 410 503
       if (refusal === undefined) return admit(exchange, finishThis);
       resolveWarning(exchange);
       return finishThis(replyToRefusal(refusal));

@@ -2,20 +2,12 @@
  * One request on its way through the pipeline. Gates read it and fill in what they decide; nothing
  * else changes it. It also carries the abort signal of the call, made only when somebody asks.
  */
-import type { ClientCertificate } from "../identity/client-certificate.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Request } from "../wire/message.ts";
 import { ANONYMOUS, type Caller } from "./caller.ts";
+import type { Peer } from "./peer.ts";
+import type { Refusal } from "./refusal.ts";
 import type { Route } from "./route.ts";
-
-/** What the server knows of the connection a request came on. */
-export interface Peer {
-  readonly address: string;
-  readonly port: number;
-  /** The peer's certificate, its chain verified. */
-  readonly certificate?: ClientCertificate | undefined;
-  /** Why the certificate that the peer presented proves nothing. */
-  readonly certificateFault?: string | undefined;
-}
 
 /** A composition's own request: the caller is known, the input is a value. */
 export interface InnerOrigin {
@@ -31,8 +23,15 @@ export class Exchange {
   /** `performance.now()` at the start. */
   readonly startedAt: number;
 
+  /** Before the gates: whom a bearer token names, or why it proves nothing. */
+  principalId: string | undefined;
+  tokenFault: string | undefined;
   /** Gate 00. */
   caller: Caller = ANONYMOUS;
+  /** Gate 00: why the caller may only call what is exempt from its lifecycle. */
+  lapse: Refusal | undefined;
+  /** The agent that the request is about, where it names one. */
+  addressed: AgentDocument | undefined;
   /** Gate 01, 04: the method to answer, after alias and redirect. */
   method: string;
   /** Gate 04: the path to answer, after redirect. */
@@ -66,6 +65,7 @@ export class Exchange {
     if (inner === undefined) return;
     const { parent } = inner;
     this.caller = parent.caller;
+    this.lapse = parent.lapse;
     // They may have stood in the envelope of the parent's body.
     this.taskId = parent.taskId;
     this.sessionId = parent.sessionId;

@@ -36,7 +36,7 @@ export function invoke<T>(
 ): T | Promise<T> {
   let outcome: Outcome | Promise<Outcome>;
   try {
-    outcome = route.handler(new CallContext(exchange, services));
+    outcome = route.handler(new CallContext(exchange, services), exchange);
   } catch (error) {
     return finish(faultReply(exchange, services, "the handler threw", error));
   }

@@ -82,6 +82,11 @@ const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
   "agtp-endpoint-warning",
   "attribution-record",
   "audit-id",
+  "owner-id",
+  "trust-tier",
+  "trust-warning",
+  "verification-path",
+  "rcns-attempt-id",
   "contract-synthesized",
 ]);
 

@@ -17,7 +17,20 @@ export type RefusalCode =
   | "invalid-query"
   | "unsupported-content-type"
   | "discover-target-conflict"
-  | "agent-unauthenticated"
+  | UnauthenticatedCode
+  | "agent-suspended"
+  | "agent-retired"
+  | "zone-violation"
+  | "lifecycle-forbidden"
+  | "lifecycle-conflict"
+  | "lifecycle-invalid"
+  | "missing-agent-id"
+  | "missing-audit-id"
+  | "invalid-audit-id"
+  | "inspect-forbidden"
+  | "record-not-found"
+  | "agent-not-found"
+  | "attribution-unavailable"
   | "credentials-missing"
   | "anonymous-discovery-disabled"
   | "scope-claim-invalid"
@@ -77,10 +90,82 @@ export function badRequest(
   return refusal(400, code, message, carried === undefined ? {} : { carried });
 }
 
-/** 401: the Agent-ID does not resolve to an agent this server knows.   AGTP "Status Codes" */
-export function agentUnauthenticated(message: string): Refusal {
-  const carried = { reason: "agent-unauthenticated" };
-  return refusal(401, "agent-unauthenticated", message, { carried });
+/** Why a caller is not who it says, or has not shown that it is. */
+type UnauthenticatedCode =
+  | "agent-unauthenticated"
+  | "certificate-invalid"
+  | "certificate-mismatch"
+  | "certificate-required"
+  | "certificate-revoked"
+  | "session-mismatch"
+  | "oauth-required"
+  | "oauth-invalid"
+  | "acl-anonymous-blocked"
+  | "genesis-issuer-cert-required";
+
+/** The draft's own reasons; what else there is to say stands in the code. */
+const REASONS: ReadonlySet<UnauthenticatedCode> = new Set([
+  "oauth-required",
+  "oauth-invalid",
+  "acl-anonymous-blocked",
+  "genesis-issuer-cert-required",
+]);
+
+/** 401: the caller is nobody this server knows, or not who it says.   AGTP "Status Codes" */
+export function agentUnauthenticated(
+  message: string,
+  code: UnauthenticatedCode = "agent-unauthenticated",
+  carried: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  const reason = REASONS.has(code) ? code : "agent-unauthenticated";
+  return refusal(401, code, message, { carried: { reason, ...carried } });
+}
+
+/** 403: the caller is known, and may not do this.   AGTP "Status Codes" */
+export function forbidden(
+  code: "lifecycle-forbidden" | "inspect-forbidden",
+  message: string,
+  carried: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  return refusal(403, code, message, { carried: { reason: code, ...carried } });
+}
+
+/** 503: the agent is suspended, and may be reinstated.   AGTP "URI Resolution" */
+export function agentSuspended(agentId: string): Refusal {
+  const carried = { reason: "agent-suspended", agent_id: agentId, state: "suspended" };
+  return refusal(503, "agent-suspended", "the agent is suspended", { carried });
+}
+
+/** 410: the agent is retired for good.   AGTP "URI Resolution" */
+export function agentRetired(agentId: string, since: string | undefined): Refusal {
+  const carried = {
+    reason: "agent-retired",
+    agent_id: agentId,
+    state: "retired",
+    ...(since === undefined ? {} : { revoked_at: since }),
+  };
+  return refusal(410, "agent-retired", "the agent is retired", { carried });
+}
+
+/** 409: the change is not possible while the agent is in its present state. */
+export function lifecycleConflict(message: string): Refusal {
+  return refusal(409, "lifecycle-conflict", message);
+}
+
+/** 422: the change is not possible any more.   AGTP "Lifecycle Methods" */
+export function lifecycleInvalid(message: string): Refusal {
+  return refusal(422, "lifecycle-invalid", message);
+}
+
+/** 457: the request would leave the caller's governance zone.   AGTP "Zones" */
+export function zoneViolation(message: string): Refusal {
+  return refusal(457, "zone-violation", message);
+}
+
+/** 503: what this agent does could not be recorded, so it is not begun. */
+export function attributionUnavailable(): Refusal {
+  const message = "the server cannot record what it does, and does nothing for now";
+  return refusal(503, "attribution-unavailable", message);
 }
 
 type AuthorizationCondition =
@@ -105,7 +190,12 @@ export function authorizationRequired(
 
 /** 404: nothing at this path, or not this record.   AGTP-API §5.4, §11 */
 export function notFound(
-  code: "endpoint-not-found" | "genesis-not-found" | "contract-not-found",
+  code:
+    | "endpoint-not-found"
+    | "genesis-not-found"
+    | "contract-not-found"
+    | "record-not-found"
+    | "agent-not-found",
   message: string,
 ): Refusal {
   return refusal(404, code, message);

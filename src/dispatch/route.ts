@@ -6,14 +6,34 @@ import type { EndpointDefinition } from "../contract/endpoint.ts";
 import type { InputShape } from "../contract/input-shape.ts";
 import type { CompiledSchema, SchemaViolation } from "../contract/schema.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { Request } from "../wire/message.ts";
+import type { Caller } from "./caller.ts";
+import type { Peer } from "./peer.ts";
 import type { Refusal } from "./refusal.ts";
 
 /** Tier A: the protocol's own. Tier B: the operator's. */
 export type Tier = "A" | "B";
 
-/** Protocol routes may refuse; the operator's handlers have named errors only. */
+/** What a protocol route sees beyond the call, and may say of it. */
+export interface ExchangeView {
+  readonly method: string;
+  readonly requestedMethod: string | undefined;
+  readonly path: string;
+  readonly request: Pick<Request, "body">;
+  readonly peer: Peer;
+  readonly caller: Caller;
+  /** Which agent the request turned out to be about. */
+  addressed: AgentDocument | undefined;
+}
+
+/**
+ * Protocol routes may refuse, and look at the exchange itself; the operator's handlers have named
+ * errors and the call alone.
+ */
 export type RouteHandler = (
   call: Call,
+  exchange: ExchangeView,
 ) => HandlerResult | Refusal | Promise<HandlerResult | Refusal>;
 
 /** An endpoint that can be called. */
@@ -24,6 +44,8 @@ export interface Route {
   readonly tier: Tier;
   /** Reading routes of tier A are open to anonymous callers by `anonymous_discovery`. */
   readonly isReading: boolean;
+  /** A verified client certificate stands for an Agent-ID here. */
+  readonly takesCertificate?: boolean;
   readonly definition: EndpointDefinition;
   readonly input: CompiledSchema;
   /** Undefined: what the handler returns is not checked (tier A builds its own bodies). */

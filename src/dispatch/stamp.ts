@@ -1,11 +1,15 @@
 /**
  * The last step: what every response carries, whatever happened before. Server-ID and Response-ID
- * always; Agent-ID, Task-ID and Request-ID echoed; the warnings of a deprecated method or endpoint
- * on success and failure alike.   AGTP "Response Headers", AGTP-API §4.4, §6.5, §17.4
+ * always, and the record of the answer; Agent-ID, Task-ID and Request-ID echoed; the standing of the
+ * agent that is spoken for; the warnings of a deprecated method or endpoint on success and failure
+ * alike.   AGTP "Response Headers", AGTP-API §4.4, §6.5, §17.4
  */
+import type { Attributor } from "../attribution/attributor.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
+import type { StandingFields } from "./addressed-agent.ts";
+import { attribute } from "./attribution.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reply } from "./reply.ts";
 
@@ -14,20 +18,31 @@ export const AGTP_API_VERSION = "1.0";
 
 export type Stamp = (reply: Reply, exchange?: Exchange) => Response;
 
+/** What responses are stamped with. */
+export interface StampOptions {
+  readonly serverId: string;
+  /** Undefined: responses carry no record. */
+  readonly attributor: Attributor | undefined;
+  readonly standingFields: StandingFields;
+}
+
 /**
  * Stamps for one server. A body that cannot be encoded throws, as a fault of its handler. No value
  * can break its line: each comes from a parsed head, was checked as an identifier, or was checked
  * when the file or the handler's answer that it stands in was read.
  */
-export function createStamp(serverId: string): Stamp {
+export function createStamp({ serverId, attributor, standingFields }: StampOptions): Stamp {
   const opening = `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `;
   return (reply, exchange) => {
     const responseId = uuidv7();
     const body = encodeBody(reply);
     let fields = `${opening}${responseId}\r\n`;
-    if (exchange !== undefined) fields += exchangeFields(exchange);
+    if (exchange !== undefined) fields += exchangeFields(exchange) + standingFields(exchange);
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
     if (body.length > 0) fields += `Content-Type: ${reply.contentType}\r\n`;
+    if (attributor === undefined) return { status: reply.status, responseId, fields, body };
+    const { jws, auditId } = attribute(attributor, reply, exchange, { responseId, body });
+    fields += `Attribution-Record: ${jws}\r\nAudit-ID: ${auditId}\r\n`;
     return { status: reply.status, responseId, fields, body };
   };
 }

@@ -1,16 +1,57 @@
 /** Which agents this server knows: the seam that gate 00 and the DISCOVER built-ins look through. */
 import type { AgentDocument } from "./agent-document.ts";
+import type { ClientCertificate } from "./client-certificate.ts";
 
 /** The agents of one server. */
 export interface AgentDirectory {
   /** By canonical Agent-ID. */
   find(agentId: string): AgentDocument | undefined;
+  /** By the name in the identity document. */
+  findByName(name: string): AgentDocument | undefined;
+  /** By either; an Agent-ID comes before an agent of that name. */
+  resolve(nameOrAgentId: string): AgentDocument | undefined;
+  /**
+   * The one agent that a plain certificate belongs to: its document names the certificate, or its
+   * Genesis the certificate's key. Undefined when there are several.
+   */
+  findByCertificate(certificate: CertificateKeys): AgentDocument | undefined;
   /** In a stable order. */
   list(): readonly AgentDocument[];
 }
 
+/** What binds a certificate that has no AGTP extensions. */
+export type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFingerprint">;
+
 /** A directory over documents that are already loaded. */
 export function createAgentDirectory(documents: readonly AgentDocument[]): AgentDirectory {
   const byId = new Map(documents.map((document) => [document.agentId, document]));
-  return { find: (agentId) => byId.get(agentId), list: () => documents };
+  const byName = new Map(documents.map((document) => [document.name, document]));
+  const byCertificate = groupBy(documents, ({ certFingerprint }) => certFingerprint);
+  const byKey = groupBy(documents, ({ genesis }) => genesis?.agentKey?.fingerprint);
+  return {
+    find: (agentId) => byId.get(agentId),
+    findByName: (name) => byName.get(name),
+    resolve: (nameOrAgentId) => byId.get(nameOrAgentId) ?? byName.get(nameOrAgentId),
+    findByCertificate: ({ fingerprint, keyFingerprint }) => {
+      const named = byCertificate.get(fingerprint) ?? [];
+      const [agent, ...others] = new Set([...named, ...(byKey.get(keyFingerprint) ?? [])]);
+      return others.length === 0 ? agent : undefined;
+    },
+    list: () => documents,
+  };
+}
+
+function groupBy(
+  documents: readonly AgentDocument[],
+  keyOf: (document: AgentDocument) => string | undefined,
+): ReadonlyMap<string, readonly AgentDocument[]> {
+  const groups = new Map<string, AgentDocument[]>();
+  for (const document of documents) {
+    const key = keyOf(document);
+    if (key === undefined) continue;
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [document]);
+    else group.push(document);
+  }
+  return groups;
 }

@@ -3,22 +3,26 @@
  * accepted: the drafts' `scopes_accepted` and the reference's `requires.scopes`.
  * AGTP "Agent Identity Document"
  */
+import type { Genesis } from "./genesis.ts";
+import type { TrustPosture } from "./trust-posture.ts";
 
 /** An agent that this server knows. */
-export interface AgentDocument {
+export interface AgentDocument extends TrustPosture {
   /** 64 lower-case hex characters. */
   readonly agentId: string;
   readonly name: string;
   readonly description: string;
   readonly principal: string;
   readonly principalId: string;
-  readonly ownerId: string | undefined;
   readonly status: AgentStatus;
-  /** Held scopes, wildcards included. */
+  /** Held scopes, wildcards included; none where an untrusted issuer signed the document. */
   readonly scopes: readonly string[];
-  readonly trustTier: 1 | 2 | 3;
-  readonly verificationPath: string;
-  readonly trustWarning: string | undefined;
+  /** SHA-256 of the DER certificate that the agent is to present, lower-case hex. */
+  readonly certFingerprint: string | undefined;
+  /** The birth record that the Agent-ID was derived from, if there is one. */
+  readonly genesis: Genesis | undefined;
+  /** Who stands behind the document. */
+  readonly signature: SignatureStanding;
   /** The document as loaded. */
   readonly document: Readonly<Record<string, unknown>>;
   /** The declaring file, relative to the deployment directory. */
@@ -27,3 +31,6 @@ export interface AgentDocument {
 
 /** Where an agent is in its life. */
 export type AgentStatus = "active" | "suspended" | "retired" | "deprecated";
+
+/** None: the operator's own word. Else whether the issuer of a verified signature is trusted. */
+export type SignatureStanding = "none" | "trusted" | "untrusted";

@@ -14,7 +14,7 @@ export interface ClientCertificate {
   readonly keyFingerprint: string;
   /** SHA-256 of the DER SPKI, whatever the key's algorithm; lower-case hex. */
   readonly spkiFingerprint: string;
-  /** Milliseconds since the epoch; later the certificate proves nothing any more. */
+  /** Milliseconds since the epoch: when it, or a CA above it, expires and it proves nothing more. */
   readonly notAfter: number;
   /** The AGTP extensions; undefined for a plain client certificate. */
   readonly agent: AgentExtensions | undefined;

@@ -1,8 +1,11 @@
 /**
  * JSON that others wrote: parsed, bounded in depth so that nothing later has to fear recursion,
- * free of the one member name that reaches an object's prototype, and frozen all the way down.
+ * free of what has no canonical form and of the one member name that reaches an object's prototype,
+ * and frozen all the way down.   RFC 8785 §3.1, RFC 7493
  */
+import { quoteValue } from "../json-value.ts";
 import { reasonOf } from "../thrown.ts";
+import { findRepeatedMember } from "./repeated-member.ts";
 
 /** The value, or why the text has none. */
 export type JsonDocument =
@@ -10,6 +13,8 @@ export type JsonDocument =
   | { readonly fault: string };
 
 const MAX_DEPTH = 32;
+/** With the `u` flag, a surrogate that is half of a pair does not match. */
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Parses a text; the caller has bounded its length. */
 export function parseBoundedJson(text: string): JsonDocument {
@@ -20,17 +25,30 @@ export function parseBoundedJson(text: string): JsonDocument {
     return { fault: `must be JSON: ${reasonOf(error)}` };
   }
   const fault = freezeBounded(value, MAX_DEPTH);
-  return fault === undefined ? { value } : { fault };
+  if (fault !== undefined) return { fault };
+  const repeated = findRepeatedMember(text);
+  if (repeated === undefined) return { value };
+  return { fault: `must not have the member ${quoteValue(repeated)} twice in one object` };
 }
 
 function freezeBounded(value: unknown, depth: number): string | undefined {
-  if (typeof value !== "object" || value === null) return undefined;
+  if (typeof value !== "object" || value === null) return findScalarFault(value);
   if (depth === 0) return `must not be nested deeper than ${MAX_DEPTH} levels`;
   for (const [key, member] of Object.entries(value)) {
     if (key === "__proto__") return 'must have no member "__proto__"';
-    const fault = freezeBounded(member, depth - 1);
+    const fault = findScalarFault(key) ?? freezeBounded(member, depth - 1);
     if (fault !== undefined) return fault;
   }
   Object.freeze(value);
+  return undefined;
+}
+
+function findScalarFault(value: unknown): string | undefined {
+  if (typeof value === "number" && !Number.isFinite(value)) {
+    return "must have no number beyond the range of double precision";
+  }
+  if (typeof value === "string" && LONE_SURROGATE.test(value)) {
+    return "must have no text with half of a surrogate pair";
+  }
   return undefined;
 }

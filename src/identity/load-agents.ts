@@ -1,20 +1,24 @@
 /**
- * Loads the agents that this server knows: every `*.agent.json` of the agents directory, in the
- * order of their names. A document with a problem is not served; the others are.
- * AGTP "Agent Identity Document"
+ * Loads the agents that this server knows: every `*.agent.json` of the agents directory with the
+ * `*.genesis.json` of the same stem, in the order of their names. A document with a problem, or with
+ * a Genesis that fails a check, is not served; the others are.
+ * AGTP "Agent Identity Document", AGTP-API §5.8.1
  */
 import { readDeploymentFiles } from "../deployment-files.ts";
 import { quoteValue } from "../json-value.ts";
-import type { Problem } from "../problem.ts";
+import { formatProblem, isError, type Problem } from "../problem.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import { readAgentFile } from "./agent-file.ts";
+import type { Ed25519PublicKey } from "./ed25519.ts";
+import { type GenesisFile, readGenesisFile } from "./genesis-file.ts";
 
-/** Where to look. */
+/** Where to look, and whose signatures count. */
 export interface AgentsLocation {
   /** The deployment directory, absolute. */
   readonly directory: string;
   /** Absolute, or relative to the deployment directory. */
   readonly agentsDir: string;
+  readonly trustedIssuers: readonly Ed25519PublicKey[];
 }
 
 /** The agents that can be served, and what is wrong with the rest. */
@@ -23,25 +27,75 @@ export interface LoadedAgents {
   readonly problems: readonly Problem[];
 }
 
+const DOCUMENT = ".agent.json";
+const GENESIS = ".genesis.json";
+
 /** Loads every identity document; the directory may be absent where nobody configured another. */
-export function loadAgents({ directory, agentsDir }: AgentsLocation): LoadedAgents {
-  const { files, problems: unreadable } = readDeploymentFiles({
-    directory,
-    dir: agentsDir,
-    defaultDir: "agents",
-    suffix: ".agent.json",
-    recursive: false,
-  });
+export function loadAgents(location: AgentsLocation): LoadedAgents {
+  const { trustedIssuers } = location;
+  const { files, problems: unreadable } = readFiles(location, DOCUMENT);
+  const geneses = loadGeneses(location);
   const problems: Problem[] = [...unreadable];
+  for (const { problems: found } of geneses.values()) problems.push(...found);
+  const paired = new Set(unreadable.map(({ file }) => stemOf(file, DOCUMENT)));
   const claims = new Claims();
   const documents: AgentDocument[] = [];
   for (const { file, text } of files) {
-    const { document, problems: found } = readAgentFile(text, file);
-    const taken = document === undefined ? [] : claims.claim(document);
+    const stem = stemOf(file, DOCUMENT);
+    paired.add(stem);
+    const beside = geneses.get(stem);
+    const { document, problems: found } = readAgentFile(text, file, {
+      genesis: beside?.genesis,
+      trustedIssuers,
+    });
+    const refused = checkGenesis(file, beside);
+    const taken = document === undefined || refused.length > 0 ? refused : claims.claim(document);
     problems.push(...found, ...taken);
     if (document !== undefined && taken.length === 0) documents.push(document);
   }
+  for (const stem of geneses.keys()) if (!paired.has(stem)) problems.push(loneGenesis(stem));
   return { documents, problems };
+}
+
+function readFiles({ directory, agentsDir }: AgentsLocation, suffix: string) {
+  return readDeploymentFiles({
+    directory,
+    dir: agentsDir,
+    defaultDir: "agents",
+    suffix,
+    recursive: false,
+  });
+}
+
+/** By stem; one that cannot be read is there with its problem, so that its document is not served. */
+function loadGeneses(location: AgentsLocation): ReadonlyMap<string, GenesisFile> {
+  const { files, problems } = readFiles(location, GENESIS);
+  const geneses = new Map<string, GenesisFile>();
+  for (const problem of problems) {
+    // What is wrong with the directory is reported with the documents.
+    if (!problem.file.endsWith(GENESIS)) continue;
+    geneses.set(stemOf(problem.file, GENESIS), { genesis: undefined, problems: [problem] });
+  }
+  for (const { file, text } of files) {
+    geneses.set(stemOf(file, GENESIS), readGenesisFile(text, file, location.trustedIssuers));
+  }
+  return geneses;
+}
+
+function stemOf(file: string, suffix: string): string {
+  return file.slice(0, -suffix.length);
+}
+
+/** A birth record that fails a check says that somebody changed it, or the agent. */
+function checkGenesis(file: string, beside: GenesisFile | undefined): readonly Problem[] {
+  const failed = beside?.problems.find(isError);
+  if (failed === undefined) return [];
+  return [{ file, key: "", message: `is not served, its Genesis fails: ${formatProblem(failed)}` }];
+}
+
+function loneGenesis(stem: string): Problem {
+  const message = `has no identity document ${quoteValue(stem + DOCUMENT)}`;
+  return { file: stem + GENESIS, key: "", message, severity: "warning" };
 }
 
 /** An Agent-ID or a name that two files claim belongs to the first of them. */

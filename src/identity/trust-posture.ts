@@ -1,12 +1,18 @@
 /**
- * Trust posture: the tier, verification path and warning that an agent is served with. Field by
- * field the first source that names one wins, and what none names has a cautious default.
- * AGTP-TRUST "Trust Posture Loading"
+ * Trust posture: the tier, verification path and warning that an agent is served with, its owner and
+ * zone. Field by field the identity document wins over the Genesis, and what neither names has a
+ * cautious default; which of them decided is kept beside it.   AGTP-TRUST "Trust Posture Loading"
  */
 import { isOwnerId } from "./identifiers.ts";
 
 /** What one source (an identity document, a Genesis) says about an agent; members may be absent. */
 export type PostureSource = Readonly<Record<string, unknown>>;
+
+/** The sources of one agent, in order of precedence. */
+export interface PostureSources {
+  readonly document: PostureSource;
+  readonly genesis?: PostureSource | undefined;
+}
 
 /** What an agent is served with. */
 export interface TrustPosture {
@@ -14,7 +20,23 @@ export interface TrustPosture {
   readonly verificationPath: string;
   readonly trustWarning: string | undefined;
   readonly ownerId: string | undefined;
+  readonly governanceZone: string | undefined;
+  readonly postureRules: PostureRules;
 }
+
+/** Which source decided each field. */
+export type PostureRules = Readonly<Record<PostureField, PostureRule>>;
+
+/** What a posture consists of. */
+export type PostureField =
+  | "trustTier"
+  | "verificationPath"
+  | "trustWarning"
+  | "ownerId"
+  | "governanceZone";
+
+/** "automatic": the server put it there, because of another field. */
+export type PostureRule = "document" | "genesis" | "default" | "automatic";
 
 /** A member that cannot be used as it stands, and what it should have been. */
 export interface PostureFault {
@@ -22,8 +44,15 @@ export interface PostureFault {
   readonly message: string;
 }
 
-const DEFAULT_TIER = 2;
-const DEFAULT_PATH = "org-asserted";
+/** The value of a field, with what decided it. */
+interface Decided<T> {
+  readonly value: T;
+  readonly rule: PostureRule;
+}
+
+const DEFAULT_TIER = { value: 2, rule: "default" } as const;
+const DEFAULT_PATH = { value: "org-asserted", rule: "default" } as const;
+const NOTHING = { value: undefined, rule: "default" } as const;
 const VERIFICATION_PATHS: ReadonlySet<string> = new Set([
   "dns-anchored",
   "log-anchored",
@@ -31,57 +60,78 @@ const VERIFICATION_PATHS: ReadonlySet<string> = new Set([
   "org-asserted",
 ]);
 
-/** Sources in order of precedence: the identity document itself comes first. */
-export function resolveTrustPosture(sources: readonly PostureSource[]): TrustPosture {
-  const declaredTier = firstOf(sources, "trust_tier", isTrustTier) ?? DEFAULT_TIER;
-  const verificationPath = firstOf(sources, "verification_path", isText) ?? DEFAULT_PATH;
-  const declaredWarning = firstOf(sources, "trust_warning", isText);
-  const ownerId = firstOf(sources, "owner_id", isOwner);
-  if (!VERIFICATION_PATHS.has(verificationPath)) {
-    return {
-      // A path nobody can check takes the first tier away; it does not lift the third.
-      trustTier: declaredTier === 3 ? 3 : DEFAULT_TIER,
-      verificationPath: DEFAULT_PATH,
-      trustWarning: "verification-path-unsupported",
-      ownerId,
-    };
-  }
-  const automatic = declaredTier === 2 ? "verification-incomplete" : undefined;
+/** Resolves every field by the precedence rule. */
+export function resolveTrustPosture(sources: PostureSources): TrustPosture {
+  const path = firstOf(sources, "verification_path", isText) ?? DEFAULT_PATH;
+  const standing = VERIFICATION_PATHS.has(path.value)
+    ? resolveStanding(sources, path)
+    : downgradeStanding(sources);
+  const ownerId = firstOf(sources, "owner_id", isOwner) ?? NOTHING;
+  const governanceZone = firstOf(sources, "governance_zone", isZone) ?? NOTHING;
   return {
-    trustTier: declaredTier,
-    verificationPath,
-    trustWarning: declaredWarning ?? automatic,
-    ownerId,
+    trustTier: standing.trustTier.value,
+    verificationPath: standing.verificationPath.value,
+    trustWarning: standing.trustWarning.value,
+    ownerId: ownerId.value,
+    governanceZone: governanceZone.value,
+    postureRules: {
+      trustTier: standing.trustTier.rule,
+      verificationPath: standing.verificationPath.rule,
+      trustWarning: standing.trustWarning.rule,
+      ownerId: ownerId.rule,
+      governanceZone: governanceZone.rule,
+    },
   };
+}
+
+/**
+ * What is left of a source that nobody vouches for: to pass over a third tier would lift the agent to
+ * the default, and a signature without standing grants nothing.
+ */
+export function distrustPosture(source: PostureSource): PostureSource {
+  return source["trust_tier"] === 3 ? { trust_tier: 3 } : {};
 }
 
 /** The members of one source that are there but cannot be what they are named. */
 export function checkPostureSource(source: PostureSource): readonly PostureFault[] {
-  const rules = [
-    { key: "trust_tier", accepts: isTrustTier, expected: "must be 1, 2 or 3" },
-    { key: "verification_path", accepts: isText, expected: "must be a text" },
-    { key: "trust_warning", accepts: isText, expected: "must be a text" },
-    {
-      key: "owner_id",
-      accepts: isOwner,
-      expected: 'must be 1 to 256 letters, digits, "-", "_", ":" or "."',
-    },
-  ];
-  return rules
-    .filter(({ key, accepts }) => (source[key] ?? undefined) !== undefined && !accepts(source[key]))
-    .map(({ key, expected }) => ({ key, message: expected }));
+  return RULES.filter(
+    ({ key, accepts }) => (source[key] ?? undefined) !== undefined && !accepts(source[key]),
+  ).map(({ key, expected }) => ({ key, message: expected }));
+}
+
+interface Standing {
+  readonly trustTier: Decided<1 | 2 | 3>;
+  readonly verificationPath: Decided<string>;
+  readonly trustWarning: Decided<string | undefined>;
+}
+
+function resolveStanding(sources: PostureSources, path: Decided<string>): Standing {
+  const trustTier = firstOf(sources, "trust_tier", isTrustTier) ?? DEFAULT_TIER;
+  const automatic: Decided<string | undefined> =
+    trustTier.value === 2 ? { value: "verification-incomplete", rule: "automatic" } : NOTHING;
+  const trustWarning = firstOf(sources, "trust_warning", isText) ?? automatic;
+  return { trustTier, verificationPath: path, trustWarning };
+}
+
+/** A path nobody can check takes the first tier away; it does not lift the third. */
+function downgradeStanding(sources: PostureSources): Standing {
+  const declared = firstOf(sources, "trust_tier", isTrustTier) ?? DEFAULT_TIER;
+  return {
+    trustTier: declared.value === 1 ? { value: 2, rule: "automatic" } : declared,
+    verificationPath: { value: DEFAULT_PATH.value, rule: "automatic" },
+    trustWarning: { value: "verification-path-unsupported", rule: "automatic" },
+  };
 }
 
 function firstOf<T>(
-  sources: readonly PostureSource[],
+  sources: PostureSources,
   key: string,
   accepts: (value: unknown) => value is T,
-): T | undefined {
-  for (const source of sources) {
-    const value = source[key];
-    if (accepts(value)) return value;
-  }
-  return undefined;
+): Decided<T> | undefined {
+  const declared = sources.document[key];
+  if (accepts(declared)) return { value: declared, rule: "document" };
+  const inherited = sources.genesis?.[key];
+  return accepts(inherited) ? { value: inherited, rule: "genesis" } : undefined;
 }
 
 function isTrustTier(value: unknown): value is 1 | 2 | 3 {
@@ -96,3 +146,23 @@ function isText(value: unknown): value is string {
 function isOwner(value: unknown): value is string {
   return typeof value === "string" && isOwnerId(value);
 }
+
+function isZone(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "" && /^\P{Cc}{1,256}$/u.test(value);
+}
+
+const RULES = [
+  { key: "trust_tier", accepts: isTrustTier, expected: "must be 1, 2 or 3" },
+  { key: "verification_path", accepts: isText, expected: "must be a text" },
+  { key: "trust_warning", accepts: isText, expected: "must be a text" },
+  {
+    key: "owner_id",
+    accepts: isOwner,
+    expected: 'must be 1 to 256 letters, digits, "-", "_", ":" or "."',
+  },
+  {
+    key: "governance_zone",
+    accepts: isZone,
+    expected: "must be a text of 1 to 256 characters",
+  },
+] as const;

@@ -5,6 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
+import type { JsonRecord } from "../json-value.ts";
 
 /** AGTP-API §8.10 */
 export const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
@@ -30,6 +31,9 @@ export interface ManifestContent {
   readonly server: Readonly<Record<string, unknown>>;
 }
 
+/** The `manifest_signature`; null from a server without a signing key.   AGTP-API §8.8 */
+export type ManifestSigner = (manifest: JsonRecord) => string | null;
+
 /** SHA-256 over the canonical form of the content, in hex. */
 export function contentHash(content: ManifestContent): string {
   return createHash("sha256")
@@ -47,6 +51,7 @@ export function encodeManifest(
   content: ManifestContent,
   dates: ManifestDates,
   documentVersion: string,
+  sign: ManifestSigner,
 ): ManifestDocument {
   const { agtp_version, agtp_api_version, server, ...rest } = content;
   const manifest = {
@@ -55,9 +60,9 @@ export function encodeManifest(
     document_version: documentVersion,
     ...rest,
     server: { ...server, ...dates },
-    manifest_signature: null,
   };
-  const bytes = Buffer.from(JSON.stringify(manifest));
+  const signed = { ...manifest, manifest_signature: sign(manifest) };
+  const bytes = Buffer.from(JSON.stringify(signed));
   const etag = `"${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}"`;
   return { bytes, etag, documentVersion };
 }

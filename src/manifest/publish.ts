@@ -2,7 +2,9 @@
  * The two variants of the manifest that a server publishes: with its hosted agents, for those who may
  * learn of them, and without. Both carry the dates of the whole.   AGTP-API §8.3, §8.5
  */
+import type { KeyObject } from "node:crypto";
 import { join } from "node:path";
+import { signManifest } from "../identity/manifest-signature.ts";
 import { buildManifest, type ManifestSource } from "./build.ts";
 import { keepDates, resolveDates } from "./dates.ts";
 import {
@@ -11,6 +13,7 @@ import {
   encodeManifest,
   type ManifestContent,
   type ManifestDocument,
+  type ManifestSigner,
 } from "./document.ts";
 
 /** Both variants, encoded. */
@@ -27,8 +30,8 @@ export function manifestFile(directory: string): string {
   return join(directory, ".agtp", "manifest.json");
 }
 
-/** Builds both variants. Writes nothing before `keep`. */
-export function publishManifest(source: ManifestSource): PublishedManifest {
+/** Builds both variants, signed where there is a key. Writes nothing before `keep`. */
+export function publishManifest(source: ManifestSource, key?: KeyObject): PublishedManifest {
   const { config } = source;
   const file = manifestFile(config.directory);
   // What nobody is shown does not count as content.
@@ -36,8 +39,12 @@ export function publishManifest(source: ManifestSource): PublishedManifest {
   const whole = buildManifest({ ...source, agents });
   const hash = contentHash(whole);
   const dates = resolveDates(file, hash, new Date());
-  const encode = (content: ManifestContent, ownHash: string): ManifestDocument =>
-    encodeManifest(content, dates, config.server.documentVersion ?? documentVersionOf(ownHash));
+  const sign: ManifestSigner = (manifest) =>
+    key === undefined ? null : signManifest(manifest, key);
+  const encode = (content: ManifestContent, ownHash: string): ManifestDocument => {
+    const version = config.server.documentVersion ?? documentVersionOf(ownHash);
+    return encodeManifest(content, dates, version, sign);
+  };
   const disclosed = encode(whole, hash);
   const bare = agents.length === 0 ? undefined : buildManifest({ ...source, agents: [] });
   const withheld = bare === undefined ? disclosed : encode(bare, contentHash(bare));

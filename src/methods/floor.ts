@@ -4,8 +4,9 @@
  * AGTP "Method Floor", AGTP-API §3.1
  */
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
-import type { Capability, Impact } from "../contract/endpoint.ts";
+import type { Capability, Impact, JsonSchema } from "../contract/endpoint.ts";
 import { notImplemented } from "../dispatch/refusal.ts";
+import type { RouteHandler } from "../dispatch/route.ts";
 import { proposeHandler } from "./propose.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
 
@@ -21,9 +22,18 @@ const READING: ReadonlySet<string> = new Set([
 
 const IRREVERSIBLE: ReadonlySet<string> = new Set(["REVOKE", "NOTIFY", "EXECUTE", "DELEGATE"]);
 
+/** A floor method that this server has. */
+export interface FloorMethod {
+  readonly inputSchema: JsonSchema;
+  readonly handler: RouteHandler;
+  readonly takesCertificate?: boolean;
+}
+
 /** What the floor needs to know of this server. */
 export interface FloorOptions {
   readonly synthesisEnabled: boolean;
+  /** By method. */
+  readonly methods: ReadonlyMap<string, FloorMethod>;
   /** What an agent reads about a method: the catalog's sentence. */
   describe(method: string): { readonly description: string; readonly capability: Capability };
 }
@@ -39,17 +49,24 @@ export function floorEndpoints(options: FloorOptions): readonly ProtocolEndpoint
       capability,
       impact: impactOf(method),
       isReading: READING.has(method),
-      inputSchema: { type: "object" },
       isListed: false,
-      handler:
-        method === "PROPOSE"
-          ? proposeHandler(options.synthesisEnabled)
-          : () => notImplemented(method.toLowerCase(), `${method} is not available on this server`),
+      ...(options.methods.get(method) ?? missingMethod(method, options)),
     };
   });
 }
 
-function impactOf(method: string): Impact {
+function missingMethod(method: string, { synthesisEnabled }: FloorOptions): FloorMethod {
+  return {
+    inputSchema: { type: "object" },
+    handler:
+      method === "PROPOSE"
+        ? proposeHandler(synthesisEnabled)
+        : () => notImplemented(method.toLowerCase(), `${method} is not available on this server`),
+  };
+}
+
+/** What calling a floor method can do. */
+export function impactOf(method: string): Impact {
   if (READING.has(method)) return "informational";
   return IRREVERSIBLE.has(method) ? "irreversible" : "reversible";
 }

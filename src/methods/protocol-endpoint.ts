@@ -16,6 +16,8 @@ export interface ProtocolEndpoint {
   readonly capability: Capability;
   readonly impact: Impact;
   readonly isReading: boolean;
+  /** A verified client certificate stands for an Agent-ID. */
+  readonly takesCertificate?: boolean;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   /** Whether DISCOVER /methods and the manifest's endpoints list it. */
@@ -59,6 +61,7 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
     path: from.path,
     tier: "A",
     isReading: from.isReading,
+    takesCertificate: from.takesCertificate ?? false,
     definition,
     input: compiled,
     output: undefined,

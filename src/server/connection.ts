@@ -6,17 +6,21 @@
 import type { TLSSocket } from "node:tls";
 import type { LimitsConfig } from "../config/config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import { Exchange, type Peer } from "../dispatch/exchange.ts";
+import { Exchange } from "../dispatch/exchange.ts";
+import type { Peer } from "../dispatch/peer.ts";
 import { isWireFault, type Request, type Response, type WireFault } from "../wire/message.ts";
 import { Ending } from "./ending.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
+import type { PeerIdentity } from "./peer-certificate.ts";
 
 /** What every connection of a listener shares. */
 export interface ConnectionContext {
   readonly limits: LimitsConfig;
   /** The dispatcher in force; a reload swaps it between two requests. */
   dispatcher(): Dispatcher;
+  /** Calls back once the records of what was answered are kept, or with why they cannot be. */
+  settle(done: (failure: Error | undefined) => void): void;
   onFault(error: unknown): void;
 }
 
@@ -30,15 +34,17 @@ export class Connection {
   readonly #peer: Peer;
   #running: Exchange | undefined;
   #isFlushScheduled = false;
+  #isSettling = false;
   #isPaused = false;
 
-  constructor(socket: TLSSocket, context: ConnectionContext) {
+  constructor(socket: TLSSocket, context: ConnectionContext, identity: PeerIdentity) {
     this.#socket = socket;
     this.#context = context;
     this.#inbox = new Inbox(context.limits);
     this.#outbox = new Outbox(socket);
     this.#ending = new Ending(socket, context.limits.idleTimeoutMs);
-    this.#peer = { address: socket.remoteAddress ?? "", port: socket.remotePort ?? 0 };
+    const { remoteAddress: address = "", remotePort: port = 0 } = socket;
+    this.#peer = { address, port, ...identity };
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));
     socket.on("drain", () => this.#proceed());
     socket.on("end", () => this.#peerEnded());
@@ -62,7 +68,7 @@ export class Connection {
   }
 
   #work(): void {
-    while (this.#running === undefined && !this.#outbox.isBlocked) {
+    while (this.#running === undefined && !this.#outbox.isBlocked && !this.#outbox.isFull) {
       const message = this.#inbox.take();
       if (message === undefined) break;
       this.#answer(message);
@@ -109,8 +115,23 @@ export class Connection {
     });
   }
 
+  /** No reply leaves before its record is kept; one whose record is lost does not leave at all. */
   #flush(): void {
-    this.#outbox.flush();
+    if (this.#isSettling) return;
+    if (this.#outbox.isEmpty) this.#rest();
+    else {
+      this.#isSettling = true;
+      this.#context.settle((failure) => {
+        this.#isSettling = false;
+        if (failure === undefined) this.#outbox.flush();
+        else this.#socket.destroy();
+        this.#proceed();
+      });
+    }
+  }
+
+  /** Everything that could be answered was, and was sent. */
+  #rest(): void {
     this.#throttle();
     if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#ending.begin();
   }

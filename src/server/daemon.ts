@@ -1,5 +1,6 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
 import { relative } from "node:path";
+import type { ServerState } from "../attribution/state.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Environment } from "../environment.ts";
@@ -11,6 +12,7 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { createObserver } from "./observer.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
+import { openServerState } from "./server-state.ts";
 import { loadTlsIdentity } from "./tls-identity.ts";
 
 /** What a daemon is started with. */
@@ -45,7 +47,10 @@ export type StartResult = { readonly kind: "started"; readonly daemon: Daemon } 
 /** Loads everything without starting anything. Writes nothing. */
 export async function checkDeployment(options: DaemonOptions): Promise<readonly Problem[]> {
   const built = await build(options, { isPersistent: false });
-  if (built.kind === "built") await built.deployment.close();
+  if (built.kind === "built") {
+    await built.deployment.close();
+    await built.state.close();
+  }
   return built.problems;
 }
 
@@ -62,14 +67,22 @@ export async function startDaemon(options: DaemonOptions): Promise<StartResult> 
 interface Built {
   readonly kind: "built";
   readonly deployment: Deployment;
+  readonly state: ServerState;
   readonly identity: TlsIdentity;
   readonly fingerprint256: string;
   readonly problems: readonly Problem[];
 }
 
+interface BuildOptions {
+  /** Whether what is missing may be made, and what is there written to. */
+  readonly isPersistent: boolean;
+  /** Of the daemon that is being reloaded. */
+  readonly state?: ServerState;
+}
+
 async function build(
   options: DaemonOptions,
-  { isPersistent }: { readonly isPersistent: boolean },
+  { isPersistent, state: kept }: BuildOptions,
 ): Promise<Built | Refused> {
   const { configPath, env, log, host, port } = options;
   const overrides = {
@@ -78,38 +91,55 @@ async function build(
   };
   const { config, problems } = loadConfig(configPath, env, overrides);
   if (config === undefined) return { kind: "refused", problems };
-  const observer = createObserver(log);
+  const onFault = (error: unknown): void =>
+    log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
+  const opening =
+    kept === undefined ? await openServerState(config, isPersistent, onFault) : { state: kept };
   const tls = await loadTlsIdentity(config, { isPersistent });
-  const loaded = await loadDeployment(config, { observer, env });
+  if (opening.state === undefined) {
+    return { kind: "refused", problems: [...problems, ...tls.problems, ...opening.problems] };
+  }
+  const { state } = opening;
+  const observer = createObserver(log);
+  const loaded = await loadDeployment(config, { observer, env, state, log: log.logger });
   const found = [...problems, ...tls.problems, ...loaded.problems];
   const { deployment } = loaded;
   if (deployment === undefined || tls.identity === undefined) {
     await deployment?.close();
+    if (kept === undefined) await state.close();
     return { kind: "refused", problems: found };
   }
   const { identity, fingerprint256 } = tls;
-  return { kind: "built", deployment, identity, fingerprint256, problems: found };
+  return { kind: "built", deployment, state, identity, fingerprint256, problems: found };
 }
 
 class Running implements Daemon {
   readonly #options: DaemonOptions;
   readonly #listener: Listener;
+  readonly #state: ServerState;
   #deployment: Deployment;
   #metrics: Metrics | undefined;
   fingerprint256: string;
   address = "";
   port = 0;
 
-  constructor({ deployment, identity, fingerprint256 }: Built, options: DaemonOptions) {
+  constructor({ deployment, state, identity, fingerprint256 }: Built, options: DaemonOptions) {
     this.#options = options;
+    this.#state = state;
     this.#deployment = deployment;
     this.fingerprint256 = fingerprint256;
     this.#listener = createListener({
       identity,
       limits: () => this.#deployment.config.limits,
       dispatcher: () => this.#deployment.dispatcher,
+      settle: (done) => state.ledger.settle(done),
       onFault: (error) =>
         options.log.logger.error({ event: "fault", error }, "a connection failed"),
+      onRefusedPeer: (reason, remote) =>
+        options.log.logger.warn(
+          { event: "peer-refused", reason, remote },
+          "a peer was turned away",
+        ),
     });
   }
 
@@ -135,6 +165,7 @@ class Running implements Daemon {
       return this.#refuse("server.port", server.host, server.port, error);
     }
     reportProblems(this.#options.log, this.#deployment.commit());
+    reportTrust(this.#options.log, this.#deployment);
     this.#announce(config);
     return { kind: "listening" };
   }
@@ -161,7 +192,7 @@ class Running implements Daemon {
 
   async reload(): Promise<readonly Problem[]> {
     const { log } = this.#options;
-    const next = await build(this.#options, { isPersistent: true });
+    const next = await build(this.#options, { isPersistent: true, state: this.#state });
     reportProblems(log, next.problems);
     const errors = next.problems.filter(isError);
     if (next.kind === "refused" || errors.length > 0) {
@@ -175,6 +206,7 @@ class Running implements Daemon {
     this.#deployment = next.deployment;
     this.fingerprint256 = next.fingerprint256;
     reportProblems(log, [...unchanged, ...next.deployment.commit()]);
+    reportTrust(log, next.deployment);
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
     return [];
   }
@@ -190,6 +222,7 @@ class Running implements Daemon {
   async #close(timeoutMs: number): Promise<void> {
     await this.#listener.drain(timeoutMs);
     await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
+    await this.#state.close();
   }
 }
 
@@ -200,4 +233,25 @@ function reportProblems({ logger }: Log, problems: readonly Problem[]): void {
     if (isError(problem)) logger.error(line, formatProblem(problem));
     else logger.warn(line, formatProblem(problem));
   }
+}
+
+/** By which rule each agent has its trust posture, and whether records prove anything. */
+function reportTrust({ logger }: Log, { config, directory, signer, lifecycle }: Deployment): void {
+  for (const agent of directory.list()) {
+    const { agentId, name, trustTier, verificationPath, trustWarning, postureRules } = agent;
+    const line = {
+      event: "agent",
+      agent_id: agentId,
+      name,
+      status: lifecycle.statusOf(agent),
+      trust_tier: trustTier,
+      verification_path: verificationPath,
+      trust_warning: trustWarning,
+      rules: postureRules,
+    };
+    logger.info(line, `agent ${name} has trust tier ${trustTier}, ${verificationPath}`);
+  }
+  if (signer.publicKey !== undefined || !config.attribution.enabled) return;
+  const message = "no [signing] key: Attribution-Records are unsigned and prove nothing";
+  logger.warn({ event: "unsigned-records" }, message);
 }

@@ -3,8 +3,14 @@
  * is served. All problems are collected; which of them stop the start is decided here.
  * AGTP-API "Validation Timing"
  */
+import type { KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
+import { Attributor } from "../attribution/attributor.ts";
+import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
+import { createRecordSigner, type RecordSigner } from "../attribution/signer.ts";
+import type { ServerState } from "../attribution/state.ts";
+import { readBoundedFile } from "../bounded-file.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/catalog-file.ts";
 import { type MethodNames, methodNames } from "../catalog/path-grammar.ts";
@@ -15,17 +21,22 @@ import { type LoadedEndpoint, loadEndpoints } from "../contract/load-endpoints.t
 import { createSchemaCompiler, type SchemaCompiler } from "../contract/schema.ts";
 import { Deadlines } from "../dispatch/deadlines.ts";
 import { createDispatcher, type Dispatcher, type Observer } from "../dispatch/dispatcher.ts";
+import type { Standing } from "../dispatch/gates/00-standing.ts";
 import { compileMethodPolicy, type MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { Environment } from "../environment.ts";
+import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import { readPrivateKey } from "../identity/ed25519.ts";
 import { loadAgents } from "../identity/load-agents.ts";
+import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import { loadRecipes } from "../synthesis/recipe-file.ts";
+import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 import { loadProtocolRoutes } from "./protocol-routes.ts";
 
@@ -33,6 +44,9 @@ import { loadProtocolRoutes } from "./protocol-routes.ts";
 export interface Deployment {
   readonly config: Config;
   readonly dispatcher: Dispatcher;
+  readonly directory: AgentDirectory;
+  readonly signer: RecordSigner;
+  readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
   commit(): readonly Problem[];
   /** Ends what the deployment holds open, once its running requests are done. */
@@ -43,6 +57,8 @@ export interface Deployment {
 export interface DeploymentOptions {
   readonly observer: Observer;
   readonly env: Environment;
+  readonly state: ServerState;
+  readonly log: Pick<CallLog, "info" | "warn">;
 }
 
 /** A deployment, and everything that is wrong with its files. */
@@ -69,6 +85,15 @@ export async function loadDeployment(
   if (vocabulary === undefined) return { deployment: undefined, problems };
 
   const directory = loadDirectory(config, problems);
+  if (directory === undefined) return { deployment: undefined, problems };
+  const tokens = await openTokens(config, options);
+  problems.push(...(tokens?.problems ?? []));
+  if (tokens?.problems.some(isError)) return { deployment: undefined, problems };
+  const signingKey = loadSigningKey(config);
+  const signer = createRecordSigner(signingKey);
+  const { state } = options;
+  const { ledger } = state;
+  const attributor = new Attributor({ serverId: config.server.serverId, signer, ledger });
   const contents = loadContents(config, vocabulary, options, problems);
   const pools = await openUpstreamPools(contents.endpoints);
   const loader = createModuleLoader({ root: config.handlers.root });
@@ -87,6 +112,9 @@ export async function loadDeployment(
     config,
     ...vocabulary,
     directory,
+    state,
+    attributor,
+    signingKey,
     compiler: contents.compiler,
     recipes: [...contents.recipes.values()],
     operatorRoutes: operator.routes,
@@ -106,14 +134,26 @@ export async function loadDeployment(
     policies: config.policies,
     registry,
     directory,
+    defaultAgent: defaultAgent(config, directory),
+    standing: standingOf(state),
+    attributor: config.attribution.enabled ? attributor : undefined,
+    tokens: tokens?.verifier,
     deadlines,
     observer: options.observer,
   });
   const deployment: Deployment = {
     config,
     dispatcher,
-    commit: protocol.keep,
-    close: () => pools.close(),
+    directory,
+    signer,
+    lifecycle: state.lifecycle,
+    commit: () => {
+      tokens?.start();
+      return protocol.keep();
+    },
+    close: async () => {
+      await Promise.all([pools.close(), tokens?.verifier?.close()]);
+    },
   };
   return { deployment, problems };
 }
@@ -133,9 +173,52 @@ function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undef
   return { catalog, names, methodPolicy: compiled.policy };
 }
 
-function loadDirectory(config: Config, problems: Problem[]): AgentDirectory {
-  const agents = loadAgents({ directory: config.directory, agentsDir: config.agents.dir });
-  problems.push(...agents.problems, ...checkDefaultAgent(config, agents.documents));
+/** The configuration's check has made sure that a key that is named can be read. */
+function loadSigningKey({ signing: { key } }: Config): KeyObject | undefined {
+  if (key === undefined) return undefined;
+  const { text } = readBoundedFile(key, MAX_KEY_BYTES);
+  return text === undefined ? undefined : readPrivateKey(text);
+}
+
+const MAX_KEY_BYTES = 65_536;
+
+/** Undefined where `[policies.oauth]` is not configured. */
+async function openTokens(
+  { policies: { oauth }, directory, file }: Config,
+  { log }: DeploymentOptions,
+): Promise<OpenedVerifier | undefined> {
+  if (oauth === undefined) return undefined;
+  return openTokenVerifier({ oauth, file: relative(directory, file), log });
+}
+
+function standingOf({ lifecycle, certificates, sessions }: ServerState): Standing {
+  return {
+    statusOf: (agent) => lifecycle.statusOf(agent),
+    statusSince: (agent) => lifecycle.statusSince(agent),
+    isRevoked: (certificate, agentId) => certificates.isRevoked(certificate, agentId),
+    admitSession: (sessionId, holder) => sessions.admit(sessionId, holder),
+  };
+}
+
+function defaultAgent({ agents }: Config, directory: AgentDirectory): AgentDocument | undefined {
+  return agents.default === undefined ? undefined : directory.resolve(agents.default);
+}
+
+/** Undefined when the configuration's own keys cannot be read. */
+function loadDirectory(config: Config, problems: Problem[]): AgentDirectory | undefined {
+  const issuers = readTrustedIssuers({
+    trustedIssuers: config.policies.identity.trustedIssuers,
+    signingKey: config.signing.key,
+    file: relative(config.directory, config.file),
+  });
+  const agents = loadAgents({
+    directory: config.directory,
+    agentsDir: config.agents.dir,
+    trustedIssuers: issuers.keys,
+  });
+  problems.push(...issuers.problems, ...agents.problems);
+  problems.push(...checkDefaultAgent(config, agents.documents));
+  if (issuers.problems.some(isError)) return undefined;
   return createAgentDirectory(agents.documents);
 }
 

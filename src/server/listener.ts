@@ -2,19 +2,19 @@
  * The TLS 1.3 listener: accepts, sweeps and drains connections. A connection over a cap is closed
  * before its handshake, and a slow handshake holds up nobody.   AGTP "Transport"
  */
+import { constants } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
-import type { LimitsConfig, TlsConfig } from "../config/config.ts";
+import type { LimitsConfig } from "../config/config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Admission } from "./admission.ts";
-import { Connection } from "./connection.ts";
+import { Connection, type ConnectionContext } from "./connection.ts";
+import { createPeerCheck, type PeerCheck, type PeerRules } from "./peer-certificate.ts";
 
-/** Key, certificate and client verification, as PEM text. */
-export interface TlsIdentity {
+/** Key and certificate, as PEM text, and what is asked of clients. */
+export interface TlsIdentity extends PeerRules {
   readonly cert: string;
   readonly key: string;
-  readonly clientAuth: TlsConfig["clientAuth"];
-  readonly clientCa: string | undefined;
 }
 
 export interface ListenerOptions {
@@ -22,7 +22,10 @@ export interface ListenerOptions {
   /** The limits in force; new connections take them as they are then. */
   limits(): LimitsConfig;
   dispatcher(): Dispatcher;
+  settle: ConnectionContext["settle"];
   onFault(error: unknown): void;
+  /** A peer was turned away for its certificate; told at most once a second. */
+  onRefusedPeer?(reason: string, address: string): void;
 }
 
 export interface Listener {
@@ -38,15 +41,26 @@ export interface Listener {
 export function createListener(options: ListenerOptions): Listener {
   const connections = new Set<Connection>();
   const admission = new Admission(options.limits);
-  const serve = (socket: tls.TLSSocket): void => {
-    admission.established(socket);
-    // Only now: a peer that ends its side in the handshake is gone.
-    socket.allowHalfOpen = true;
-    const connection = new Connection(socket, { ...options, limits: options.limits() });
-    connections.add(connection);
-    socket.on("close", () => connections.delete(connection));
+  const onRefusedPeer = quietened(options.onRefusedPeer ?? (() => undefined));
+  const handshakerFor = (identity: TlsIdentity): tls.Server => {
+    const checkPeer = guarded(createPeerCheck(identity), options.onFault);
+    return createHandshaker(identity, (socket) => {
+      admission.established(socket);
+      const peer = checkPeer(socket);
+      if (peer.kind === "refused") {
+        onRefusedPeer(peer.reason, socket.remoteAddress ?? "");
+        socket.destroy();
+        return;
+      }
+      // Only now: a peer that ends its side in the handshake is gone.
+      socket.allowHalfOpen = true;
+      const context = { ...options, limits: options.limits() };
+      const connection = new Connection(socket, context, peer.identity);
+      connections.add(connection);
+      socket.on("close", () => connections.delete(connection));
+    });
   };
-  let secure = createHandshaker(options.identity, serve);
+  let secure = handshakerFor(options.identity);
   const acceptor = net.createServer({ noDelay: true }, (socket) => {
     socket.on("error", () => socket.destroy());
     if (admission.admit(socket)) secure.emit("connection", socket);
@@ -64,7 +78,7 @@ export function createListener(options: ListenerOptions): Listener {
       return address;
     },
     replaceIdentity(identity) {
-      secure = createHandshaker(identity, serve);
+      secure = handshakerFor(identity);
     },
     get connectionCount() {
       return admission.count;
@@ -81,17 +95,33 @@ function createHandshaker(
   { cert, key, clientAuth, clientCa }: TlsIdentity,
   serve: (socket: tls.TLSSocket) => void,
 ): tls.Server {
+  const asksForCertificate = clientAuth !== "none";
   const secure = tls.createServer({
     cert,
     key,
     minVersion: "TLSv1.3",
     maxVersion: "TLSv1.3",
     ALPNProtocols: ["agtp"],
-    requestCert: clientAuth !== "none",
-    rejectUnauthorized: clientAuth === "required",
+    requestCert: asksForCertificate,
+    // OpenSSL refuses every Agent Certificate for its critical extensions.
+    rejectUnauthorized: false,
+    // In a session that is resumed nobody proves anything again.
+    ...(asksForCertificate ? { secureOptions: constants.SSL_OP_NO_TICKET } : {}),
     ...(clientCa === undefined ? {} : { ca: clientCa }),
   });
   return secure.on("secureConnection", serve);
+}
+
+/** Certificates are read by more code than ours: a bug there must not end the daemon. */
+function guarded(checkPeer: PeerCheck, onFault: (error: unknown) => void): PeerCheck {
+  return (socket) => {
+    try {
+      return checkPeer(socket);
+    } catch (error) {
+      onFault(error);
+      return { kind: "refused", reason: "the certificate could not be verified" };
+    }
+  };
 }
 
 function bind(acceptor: net.Server, host: string, port: number): Promise<net.AddressInfo> {
@@ -106,14 +136,16 @@ function bind(acceptor: net.Server, host: string, port: number): Promise<net.Add
 
 const QUIET_MS = 1_000;
 
-/** Without a descriptor left every accept fails: one line a second says so. */
-function quietened(onFault: (error: unknown) => void): (error: unknown) => void {
+/** Without a descriptor left every accept fails, and strangers come back: one line a second. */
+function quietened<Details extends readonly unknown[]>(
+  report: (...details: Details) => void,
+): (...details: Details) => void {
   let quietUntil = 0;
-  return (error) => {
+  return (...details) => {
     const now = performance.now();
     if (now < quietUntil) return;
     quietUntil = now + QUIET_MS;
-    onFault(error);
+    report(...details);
   };
 }
 

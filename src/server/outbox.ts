@@ -6,7 +6,7 @@ import type { TLSSocket } from "node:tls";
 import type { Response } from "../wire/message.ts";
 import { serializeResponses } from "../wire/serialize.ts";
 
-/** About how much is collected before it is written; one reply may be longer. */
+/** With about so much collected it should be written; one reply may be longer. */
 const BATCH_BYTES = 64 * 1024;
 
 /** What a head takes, roughly. */
@@ -35,6 +35,11 @@ export class Outbox {
     return this.#blockedSince !== undefined;
   }
 
+  /** Nothing more should be begun before this is flushed. */
+  get isFull(): boolean {
+    return this.#bytes >= BATCH_BYTES;
+  }
+
   /** How long the peer has taken nothing, in milliseconds. */
   blockedFor(now: number): number {
     return this.#blockedSince === undefined ? 0 : now - this.#blockedSince;
@@ -43,7 +48,6 @@ export class Outbox {
   add(reply: Response): void {
     this.#replies.push(reply);
     this.#bytes += HEAD_BYTES + reply.body.length;
-    if (this.#bytes >= BATCH_BYTES) this.flush();
   }
 
   flush(): void {

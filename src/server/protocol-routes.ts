@@ -2,7 +2,10 @@
  * The routes of the protocol itself (tier A): the floor methods on "/" and the DISCOVER built-ins,
  * with the manifest they publish.   AGTP-API §5.8, §6.1, §8
  */
+import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
+import type { Attributor } from "../attribution/attributor.ts";
+import type { ServerState } from "../attribution/state.ts";
 import { builtinEndpoints } from "../builtins/builtin-endpoints.ts";
 import { type Inventory, isDisclosedTo, type ListedEndpoint } from "../builtins/inventory.ts";
 import { type Catalog, FLOOR_METHODS } from "../catalog/catalog.ts";
@@ -11,11 +14,13 @@ import type { Config } from "../config/config.ts";
 import { CAPABILITIES } from "../contract/endpoint.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
-import type { Route, RouteHandler } from "../dispatch/route.ts";
+import type { Route } from "../dispatch/route.ts";
+import type { Handler } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { manifestFile, type PublishedManifest, publishManifest } from "../manifest/publish.ts";
 import { type FloorOptions, floorEndpoints } from "../methods/floor.ts";
+import { agentLifecycleEndpoints, keptMethods } from "../methods/kept-methods.ts";
 import { protocolRoute } from "../methods/protocol-endpoint.ts";
 import type { Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
@@ -27,6 +32,10 @@ export interface ProtocolParts {
   readonly catalog: Catalog;
   readonly methodPolicy: MethodPolicy;
   readonly directory: AgentDirectory;
+  readonly state: ServerState;
+  readonly attributor: Attributor;
+  /** Undefined: the manifest is unsigned. */
+  readonly signingKey: KeyObject | undefined;
   readonly compiler: SchemaCompiler;
   readonly recipes: readonly Recipe[];
   readonly operatorRoutes: readonly Route[];
@@ -62,15 +71,21 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     endpoints: () => listed,
     agents: parts.directory,
     disclosure: config.agents.disclosure,
+    defaultAgent: config.agents.default,
     apis: config.apis,
     recipes: parts.recipes,
   };
   let published: PublishedManifest | undefined;
+  const describe: FloorOptions["describe"] = (method) => describeMethod(catalog, method);
+  const methods = keptMethods({
+    directory: parts.directory,
+    state: parts.state,
+    attributor: parts.attributor,
+    policy: config.policies.identity,
+  });
   const endpoints = [
-    ...floorEndpoints({
-      synthesisEnabled: config.policies.synthesisEnabled,
-      describe: (method) => describeMethod(catalog, method),
-    }),
+    ...floorEndpoints({ synthesisEnabled: config.policies.synthesisEnabled, methods, describe }),
+    ...agentLifecycleEndpoints(methods, describe),
     ...builtinEndpoints({
       inventory,
       overrides,
@@ -87,14 +102,17 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     if (isListed && route !== undefined) listed.push({ tier: "A", definition: route.definition });
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
-  const manifest = publishManifest({
-    config,
-    catalog,
-    agents: parts.directory.list(),
-    endpoints: listed.map(({ definition }) => definition),
-    methodPolicy: parts.methodPolicy.projection,
-    supportedFeatures: SUPPORTED_FEATURES,
-  });
+  const manifest = publishManifest(
+    {
+      config,
+      catalog,
+      agents: parts.directory.list(),
+      endpoints: listed.map(({ definition }) => definition),
+      methodPolicy: parts.methodPolicy.projection,
+      supportedFeatures: SUPPORTED_FEATURES,
+    },
+    parts.signingKey,
+  );
   published = manifest;
   return { routes, problems, keep: () => keepManifest(manifest, config) };
 }
@@ -102,8 +120,8 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
 async function loadOverrides(
   { policies, directory, file }: Config,
   loader: ModuleLoader,
-): Promise<{ overrides: ReadonlyMap<string, RouteHandler>; problems: Problem[] }> {
-  const overrides = new Map<string, RouteHandler>();
+): Promise<{ overrides: ReadonlyMap<string, Handler>; problems: Problem[] }> {
+  const overrides = new Map<string, Handler>();
   const problems: Problem[] = [];
   for (const [name, reference] of Object.entries(policies.builtins)) {
     const place = { file: relative(directory, file), key: `policies.builtins.${name}` };

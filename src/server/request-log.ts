@@ -2,7 +2,8 @@
  * One JSON line a request: ids, method, path, status, duration. Never a header, body or query, so
  * no secret can get in. Statuses of AGTP's own are written whatever the level.   AGTP "Status Codes"
  */
-import type { Exchange, Peer } from "../dispatch/exchange.ts";
+import type { Exchange } from "../dispatch/exchange.ts";
+import type { Peer } from "../dispatch/peer.ts";
 import type { Reply } from "../dispatch/reply.ts";
 import type { Response, WireFaultCode } from "../wire/message.ts";
 

@@ -1,5 +1,5 @@
 /**
- * What a reload cannot put in force: ports are bound once. Such a change is no reason to refuse the
+ * What a reload cannot put in force: ports are bound and the store is opened once. Such a change is no reason to refuse the
  * rest of a configuration, but whoever made it should know.
  */
 import { relative } from "node:path";
@@ -7,13 +7,16 @@ import type { Config } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
 
 /** The bindings of a configuration by key. */
-function bindings({ server, metrics }: Config): Readonly<Record<string, unknown>> {
+function bindings({ server, metrics, store }: Config): Readonly<Record<string, unknown>> {
   return {
     "server.host": server.host,
     "server.port": server.port,
     "metrics.enabled": metrics.enabled,
     "metrics.host": metrics.host,
     "metrics.port": metrics.port,
+    "store.driver": store.driver,
+    "store.path": store.path,
+    "store.url": store.url,
   };
 }
 

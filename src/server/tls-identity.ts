@@ -5,7 +5,8 @@
 import { join, relative } from "node:path";
 import type { Config } from "../config/config.ts";
 import { readCertificates } from "../contract/upstream-ca.ts";
-import type { Problem } from "../problem.ts";
+import { checkTrustAnchor, readTrustAnchors } from "../identity/certificate-anchors.ts";
+import { isError, type Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { ensureCertificate, readCertificate, type ServerCertificate } from "./certificate.ts";
 import type { TlsIdentity } from "./listener.ts";
@@ -27,8 +28,12 @@ export async function loadTlsIdentity(
   const problems: Problem[] = [];
   const certificate = await loadCertificate(config, isPersistent, problems);
   const ca = tls.clientCa === undefined ? undefined : readCertificates(directory, tls.clientCa);
-  if (ca?.fault !== undefined) problems.push({ file, key: "tls.client_ca", message: ca.fault });
-  if (certificate === undefined || problems.length > 0) {
+  const place = { file, key: "tls.client_ca" };
+  if (ca?.fault !== undefined) problems.push({ ...place, message: ca.fault });
+  for (const message of findUselessAnchors(ca?.text)) {
+    problems.push({ ...place, message, severity: "warning" });
+  }
+  if (certificate === undefined || problems.some(isError)) {
     return { identity: undefined, fingerprint256: "", problems };
   }
   const { cert, key, fingerprint256 } = certificate;
@@ -37,6 +42,17 @@ export async function loadTlsIdentity(
     fingerprint256,
     problems,
   };
+}
+
+/** A CA that expired is replaced while the daemon runs: it is no reason not to start. */
+function findUselessAnchors(pem = ""): readonly string[] {
+  const now = Date.now();
+  return readTrustAnchors(pem).flatMap((anchor, index) => {
+    const reason = checkTrustAnchor(anchor, now)?.fault;
+    return reason === undefined
+      ? []
+      : [`certificate ${index + 1} vouches for nobody: it ${reason}`];
+  });
 }
 
 async function loadCertificate(

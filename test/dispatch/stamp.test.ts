@@ -19,7 +19,11 @@ function reply(more: Partial<Reply> = {}): Reply {
 
 // AGTP "Response Headers"
 describe("createStamp", () => {
-  const stamp = createStamp("agents.example");
+  const stamp = createStamp({
+    serverId: "agents.example",
+    attributor: undefined,
+    standingFields: () => "",
+  });
 
   it("puts Server-ID and a fresh UUIDv7 on every response, even without a request", () => {
     const [first, second] = [fieldsOf(stamp(reply())), fieldsOf(stamp(reply()))];

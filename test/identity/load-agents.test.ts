@@ -1,27 +1,26 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { readAgentFile } from "../../src/identity/agent-file.ts";
 import { type LoadedAgents, loadAgents } from "../../src/identity/load-agents.ts";
-import { formatProblem } from "../../src/problem.ts";
+import { formatProblem, isError } from "../../src/problem.ts";
 import { makeDirectory } from "../support/directory.ts";
+import {
+  agentIdOf,
+  DOCUMENT,
+  DRAFT,
+  ISSUER,
+  type Members,
+  REFERENCE,
+  STRANGER,
+  signGenesis,
+  signIdentity,
+  without,
+} from "../support/genesis.ts";
 
 const ID = "ab".repeat(32);
 const OTHER_ID = "cd".repeat(32);
-const LAUREN = {
-  agtp_version: "0.7",
-  agent_id: ID,
-  name: "lauren",
-  description: "Answers guests at the front desk.",
-  principal: "Harbour Hotel",
-  principal_id: "harbour-hotel.example",
-  issuer: "https://harbour-hotel.example",
-  issued_at: "2026-05-01T09:00:00Z",
-  status: "active",
-  scopes_accepted: ["booking:room", "documents:*"],
-};
+const LAUREN: Members = { ...DOCUMENT, agent_id: ID };
 
 function loadFiles(files: Readonly<Record<string, unknown>>): LoadedAgents {
   const directory = makeDirectory();
@@ -31,53 +30,28 @@ function loadFiles(files: Readonly<Record<string, unknown>>): LoadedAgents {
     const isRaw = typeof content === "string" || content instanceof Uint8Array;
     writeFileSync(path, isRaw ? content : JSON.stringify(content));
   }
-  return loadAgents({ directory, agentsDir: join(directory, "agents") });
+  return load(directory, join(directory, "agents"));
 }
 
-/** What is wrong with one document, without the name of its file. */
-function problemsOf(document: unknown): string[] {
-  const text = typeof document === "string" ? document : JSON.stringify(document);
-  const { problems } = readAgentFile(text, "agents/a.agent.json");
-  return problems.map((problem) => formatProblem(problem).replace("agents/a.agent.json: ", ""));
+function load(directory: string, agentsDir: string): LoadedAgents {
+  return loadAgents({ directory, agentsDir, trustedIssuers: [ISSUER.publicKey] });
 }
 
 describe("loadAgents", () => {
-  it("reads a document of the drafts", () => {
-    const { documents, problems } = loadFiles({ "lauren.agent.json": LAUREN });
-    expect(problems).toEqual([]);
-    expect(documents).toEqual([
-      {
-        agentId: ID,
-        name: "lauren",
-        description: "Answers guests at the front desk.",
-        principal: "Harbour Hotel",
-        principalId: "harbour-hotel.example",
-        ownerId: undefined,
-        status: "active",
-        scopes: ["booking:room", "documents:*"],
-        trustTier: 2,
-        verificationPath: "org-asserted",
-        trustWarning: "verification-incomplete",
-        document: LAUREN,
-        file: "agents/lauren.agent.json",
-      },
-    ]);
-  });
-
   it("reads agent documents alone, not those of subdirectories", () => {
     const { documents, problems } = loadFiles({
       "lauren.agent.json": LAUREN,
-      "lauren.genesis.json": "{",
       "notes.txt": "",
+      ".hidden.genesis.json": "{",
       "openwop/pack/max.agent.json": "{",
     });
-    expect(documents).toHaveLength(1);
     expect(problems).toEqual([]);
+    expect(documents).toMatchObject([{ file: "agents/lauren.agent.json", document: LAUREN }]);
   });
 
   it("has no agents and no problem without a directory", () => {
     const missing = join(tmpdir(), "agtpd-no-such-directory");
-    expect(loadAgents({ directory: missing, agentsDir: join(missing, "agents") })).toEqual({
+    expect(load(missing, join(missing, "agents"))).toEqual({
       documents: [],
       problems: [],
     });
@@ -85,14 +59,14 @@ describe("loadAgents", () => {
 
   it("reports a directory that somebody configured and that is not there", () => {
     const missing = join(tmpdir(), "agtpd-no-such-directory");
-    const { problems } = loadAgents({ directory: missing, agentsDir: join(missing, "staff") });
+    const { problems } = load(missing, join(missing, "staff"));
     expect(problems.map(formatProblem)).toEqual(["staff: the directory does not exist"]);
   });
 
   it("reports an agents directory that is a file", () => {
     const directory = makeDirectory();
     writeFileSync(join(directory, "agents"), "");
-    const { problems } = loadAgents({ directory, agentsDir: join(directory, "agents") });
+    const { problems } = load(directory, join(directory, "agents"));
     expect(problems).toEqual([{ file: "agents", key: "", message: "must be a directory" }]);
   });
 
@@ -139,7 +113,7 @@ describe("loadAgents", () => {
     symlinkSync("nowhere", join(directory, "a.agent.json"));
     symlinkSync("b.agent.json", join(directory, "b.agent.json"));
     symlinkSync("/dev/zero", join(directory, "c.agent.json"));
-    const { problems } = loadAgents({ directory, agentsDir: directory });
+    const { problems } = load(directory, directory);
     expect(problems.map(({ message }) => message)).toEqual([
       "does not exist",
       "is a loop of symbolic links",
@@ -148,99 +122,137 @@ describe("loadAgents", () => {
   });
 });
 
-describe("readAgentFile", () => {
-  it.each(Object.keys(LAUREN).filter((key) => key !== "scopes_accepted"))(
-    "requires %s, as a text",
-    (key) => {
-      expect(problemsOf({ ...LAUREN, [key]: undefined })).toEqual([`${key}: is required`]);
-      expect(problemsOf({ ...LAUREN, [key]: null })).toEqual([`${key}: is required`]);
-      expect(problemsOf({ ...LAUREN, [key]: 7 })).toEqual([`${key}: must be a string, got 7`]);
-      expect(problemsOf({ ...LAUREN, [key]: " " })).toEqual([`${key}: must not be empty`]);
-    },
-  );
+// AGTP-API §5.8.1
+describe("loadAgents, of documents and Geneses,", () => {
+  const genesis = signGenesis(DRAFT);
+  const agentId = agentIdOf(DRAFT);
+  const born: Members = { ...DOCUMENT, agent_id: agentId };
+  const PAIR = { "lauren.agent.json": born, "lauren.genesis.json": genesis };
 
-  it("collects every problem of a document", () => {
-    expect(problemsOf({})).toHaveLength(9);
+  const messagesOf = ({ problems }: LoadedAgents): readonly string[] => problems.map(formatProblem);
+
+  it("pairs them by stem, in both styles", () => {
+    const reference = { ...DOCUMENT, name: "max", agent_id: agentIdOf(REFERENCE) };
+    const { documents, problems } = loadFiles({
+      ...PAIR,
+      "max.agent.json": { ...without(reference, "scopes_accepted"), requires: { scopes: ["a:b"] } },
+      "max.genesis.json": without(signGenesis(REFERENCE), "agent_id"),
+      "zoe.agent.json": { ...LAUREN, name: "zoe" },
+    });
+    expect(problems).toEqual([]);
+    expect(documents).toMatchObject([
+      { agentId, trustTier: 1, genesis: { file: "agents/lauren.genesis.json" } },
+      { agentId: agentIdOf(REFERENCE), scopes: ["a:b"], ownerId: "acme.example" },
+      { agentId: ID, genesis: undefined },
+    ]);
   });
 
-  it.each([
-    ["active", "active"],
-    ["Active", "active"],
-    ["SUSPENDED", "suspended"],
-    ["retired", "retired"],
-    ["revoked", "retired"],
-    ["deprecated", "deprecated"],
-  ])("reads the status %s as %s", (status, expected) => {
-    const { document } = readAgentFile(JSON.stringify({ ...LAUREN, status }), "a");
-    expect(document?.status).toBe(expected);
+  it("does not serve a document whose Genesis was altered, and says which check failed", () => {
+    const altered = { ...genesis, owner: "mallory.example" };
+    const loaded = loadFiles({ ...PAIR, "lauren.genesis.json": altered });
+    expect(loaded.documents).toEqual([]);
+    expect(messagesOf(loaded)).toEqual([
+      expect.stringMatching(/^agents\/lauren\.genesis\.json: signature: does not verify: /),
+      expect.stringMatching(/^agents\/lauren\.genesis\.json: agent_id: must be "[0-9a-f]{64}"/),
+      expect.stringMatching(
+        /^agents\/lauren\.agent\.json: is not served, its Genesis fails: agents\/lauren\.genesis\.json: signature: does not verify: /,
+      ),
+    ]);
+    expect(loaded.problems.every(isError)).toBe(true);
   });
 
-  it("holds requires.scopes, where the document has it, instead of scopes_accepted", () => {
-    const scopesOf = (requires: unknown): readonly string[] | undefined =>
-      readAgentFile(JSON.stringify({ ...LAUREN, requires }), "a").document?.scopes;
-    expect(scopesOf({ scopes: ["a:b", "a:b"] })).toEqual(["a:b"]);
-    expect(scopesOf({ scopes: [] })).toEqual([]);
-    expect(scopesOf({ methods: ["QUERY"] })).toEqual(LAUREN.scopes_accepted);
-    expect(scopesOf({ scopes: null })).toEqual(LAUREN.scopes_accepted);
-    expect(scopesOf(null)).toEqual(LAUREN.scopes_accepted);
+  it("does not serve a document whose Genesis is of another agent", () => {
+    const other = signGenesis({ ...DRAFT, owner: "other.example" });
+    const loaded = loadFiles({ ...PAIR, "lauren.genesis.json": other });
+    expect(loaded.documents).toEqual([]);
+    expect(messagesOf(loaded)).toEqual([
+      `agents/lauren.agent.json: agent_id: must be "${String(other["agent_id"])}", the hash of agents/lauren.genesis.json, got "${agentId}"`,
+    ]);
   });
 
-  it.each([
-    [
-      { status: "asleep" },
-      'status: must be active, suspended, retired or deprecated, got "asleep"',
-    ],
-    [{ issued_at: "yesterday" }, 'issued_at: must be an ISO 8601 time, got "yesterday"'],
-    [{ issued_at: "2026-13-45" }, 'issued_at: must be an ISO 8601 time, got "2026-13-45"'],
-    [
-      { scopes_accepted: ["a:b", "room"] },
-      'scopes_accepted[1]: must be a scope token like "booking:room", got "room"',
-    ],
-    [{ scopes_accepted: "a:b" }, 'scopes_accepted: must be an array of scope tokens, got "a:b"'],
-    [
-      { requires: { scopes: [7] } },
-      'requires.scopes[0]: must be a scope token like "booking:room", got 7',
-    ],
-    [{ requires: [] }, "requires: must be an object, got an array"],
-    [{ trust_tier: 0 }, "trust_tier: must be 1, 2 or 3, got 0"],
-    [{ owner_id: "a b" }, /^owner_id: must be 1 to 256 letters.* got "a b"$/],
-  ])("refuses a document with %j", (members, expected) => {
-    const [problem, ...more] = problemsOf({ ...LAUREN, ...members });
-    expect(problem).toEqual(
-      typeof expected === "string" ? expected : expect.stringMatching(expected),
+  it.each<[string, string | Uint8Array, string | RegExp]>([
+    ["cut off", JSON.stringify(genesis).slice(0, 100), /^must be JSON: /],
+    ["empty", "", /^must be JSON: /],
+    ["not text", new Uint8Array([0xff]), "must be UTF-8 text"],
+    ["too large", " ".repeat(1_048_577), /^must be at most 1048576 bytes long/],
+  ])("does not serve a document whose Genesis is %s", (_, content, message) => {
+    const { documents, problems } = loadFiles({ ...PAIR, "lauren.genesis.json": content });
+    expect(documents).toEqual([]);
+    expect(problems).toHaveLength(2);
+    expect(problems[0]?.message).toEqual(
+      typeof message === "string" ? message : expect.stringMatching(message),
     );
-    expect(more).toEqual([]);
+    expect(problems[1]?.message).toMatch(/^is not served, its Genesis fails: /);
   });
 
-  it.each(["null", "[]", '"text"', "7"])("refuses %s, which is no object", (text) => {
-    expect(problemsOf(text)).toEqual(["must be a JSON object"]);
+  it("does not serve a document whose Genesis is a directory, or a link that leads out", () => {
+    const directory = makeDirectory();
+    for (const stem of ["a", "b"]) {
+      const document = { ...LAUREN, name: stem, agent_id: stem.repeat(64) };
+      writeFileSync(join(directory, `${stem}.agent.json`), JSON.stringify(document));
+    }
+    mkdirSync(join(directory, "a.genesis.json"));
+    symlinkSync("/dev/zero", join(directory, "b.genesis.json"));
+    const loaded = load(directory, directory);
+    expect(loaded.documents).toEqual([]);
+    expect(loaded.problems).toHaveLength(4);
   });
 
-  it("refuses what is no JSON, what nests too deep, and a reach for the prototype", () => {
-    expect(problemsOf("{")).toEqual([expect.stringMatching(/^must be JSON: /)]);
-    expect(problemsOf("[".repeat(100_000))).toEqual([expect.stringMatching(/^must be JSON: /)]);
-    const deep = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
-    expect(problemsOf(deep)).toEqual(["must not be nested deeper than 32 levels"]);
-    const polluting = JSON.stringify({ ...LAUREN, a: "A" }).replace('"a"', '"__proto__"');
-    expect(problemsOf(polluting)).toEqual(['must have no member "__proto__"']);
-  });
-
-  it("keeps and freezes members that it does not know", () => {
-    const extended = { ...LAUREN, skills: [{ name: "booking" }] };
-    const { document } = readAgentFile(JSON.stringify(extended), "a");
-    expect(document?.document).toEqual(extended);
-    expect(Object.isFrozen(document?.document["skills"])).toBe(true);
-  });
-
-  it("never throws, whatever the members are", () => {
-    const keys = fc.constantFrom(...Object.keys(LAUREN), "requires", "trust_tier", "owner_id");
-    fc.assert(
-      fc.property(fc.dictionary(keys, fc.jsonValue()), (members) => {
-        const text = JSON.stringify({ ...LAUREN, ...members });
-        const { document, problems } = readAgentFile(text, "a");
-        expect(document === undefined).toBe(problems.length > 0);
-      }),
-      { numRuns: 300 },
+  it("warns of a Genesis without a document, and still says what is wrong with it", () => {
+    const lone = loadFiles({ "lauren.genesis.json": genesis });
+    expect(lone.problems).toEqual([
+      {
+        file: "agents/lauren.genesis.json",
+        key: "",
+        message: 'has no identity document "agents/lauren.agent.json"',
+        severity: "warning",
+      },
+    ]);
+    expect(loadFiles({ "x.genesis.json": "{" }).problems.filter(isError)).toHaveLength(1);
+    // The stems differ, whatever the file system thinks of case.
+    expect(loadFiles({ "a.agent.json": LAUREN, "b.genesis.json": genesis }).documents).toHaveLength(
+      1,
     );
+  });
+
+  it("does not call a Genesis lone whose document has problems of its own", () => {
+    const loaded = loadFiles({ ...PAIR, "lauren.agent.json": "{" });
+    expect(messagesOf(loaded)).toEqual([expect.stringMatching(/agent\.json: must be JSON: /)]);
+    const unreadable = loadFiles({ ...PAIR, "lauren.agent.json": new Uint8Array([0xff]) });
+    expect(messagesOf(unreadable)).toEqual(["agents/lauren.agent.json: must be UTF-8 text"]);
+  });
+
+  it("serves what an untrusted issuer signed, without what that issuer says, with a warning", () => {
+    const foreign = { ...DRAFT, issuer_public_key: STRANGER.text };
+    const document = { ...DOCUMENT, agent_id: agentIdOf(foreign) };
+    const { documents, problems } = loadFiles({
+      "lauren.agent.json": signIdentity(document, STRANGER),
+      "lauren.genesis.json": signGenesis(foreign, STRANGER),
+    });
+    expect(documents).toMatchObject([{ signature: "untrusted", scopes: [], trustTier: 2 }]);
+    expect(problems.map(({ file, severity }) => [file, severity])).toEqual([
+      ["agents/lauren.genesis.json", "warning"],
+      ["agents/lauren.agent.json", "warning"],
+    ]);
+  });
+
+  it("leaves the claim of a refused document to the next one", () => {
+    const { documents } = loadFiles({
+      "a.agent.json": born,
+      "a.genesis.json": "{",
+      "b.agent.json": born,
+      "b.genesis.json": genesis,
+    });
+    expect(documents.map(({ file }) => file)).toEqual(["agents/b.agent.json"]);
+  });
+
+  it("leaves an Agent-ID to the first of two copies of a Genesis", () => {
+    const { documents, problems } = loadFiles({
+      ...PAIR,
+      "max.agent.json": { ...born, name: "max" },
+      "max.genesis.json": genesis,
+    });
+    expect(documents.map(({ name }) => name)).toEqual(["lauren"]);
+    expect(problems).toMatchObject([{ file: "agents/max.agent.json", key: "agent_id" }]);
   });
 });

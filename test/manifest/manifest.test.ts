@@ -16,6 +16,7 @@ import { ALICE, discoveryFiles } from "../support/discovery.ts";
 import {
   createServer,
   openServer,
+  outsideOf,
   SILENT_OBSERVER,
   type TestReply,
   type TestServer,
@@ -309,7 +310,10 @@ describe("what is kept of the manifest", () => {
     const { configPath, directory } = makeDeployment(discoveryFiles());
     const { config } = loadConfig(configPath, {});
     if (config === undefined) throw new Error("the configuration has problems");
-    const loaded = await loadDeployment(config, { observer: SILENT_OBSERVER, env: {} });
+    const loaded = await loadDeployment(config, {
+      ...(await outsideOf(SILENT_OBSERVER)),
+      env: {},
+    });
     expect(existsSync(stateOf(directory))).toBe(false);
     expect(loaded.deployment?.commit()).toEqual([]);
     expect(existsSync(stateOf(directory))).toBe(true);

@@ -9,7 +9,7 @@ import {
   makeDeployment,
 } from "../support/deployment.ts";
 import { ALICE, discoveryFiles } from "../support/discovery.ts";
-import { openServer, SILENT_OBSERVER } from "../support/dispatch.ts";
+import { openServer, outsideOf, SILENT_OBSERVER } from "../support/dispatch.ts";
 
 /** What loading a deployment comes to; one that is not served has no methods. */
 async function load(files: DeploymentFiles): Promise<{
@@ -19,7 +19,10 @@ async function load(files: DeploymentFiles): Promise<{
   const { configPath } = makeDeployment(files);
   const { config, problems } = loadConfig(configPath, {});
   if (config === undefined) return { isServed: false, problems };
-  const loaded = await loadDeployment(config, { observer: SILENT_OBSERVER, env: {} });
+  const loaded = await loadDeployment(config, {
+    ...(await outsideOf(SILENT_OBSERVER)),
+    env: {},
+  });
   await loaded.deployment?.close();
   const isServed = loaded.deployment !== undefined;
   return { isServed, problems: [...problems, ...loaded.problems] };

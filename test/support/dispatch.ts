@@ -3,12 +3,18 @@
  * serializer, and back through the response parser, so that what a test sees is what a peer sees.
  */
 import { onTestFinished } from "vitest";
+import { openState } from "../../src/attribution/state.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Observer } from "../../src/dispatch/dispatcher.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Fault } from "../../src/dispatch/invoke.ts";
 import { formatProblem, type Problem } from "../../src/problem.ts";
-import { type Deployment, loadDeployment } from "../../src/server/deployment.ts";
+import {
+  type Deployment,
+  type DeploymentOptions,
+  loadDeployment,
+} from "../../src/server/deployment.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
 import {
   type HeaderFields,
   isWireFault,
@@ -84,7 +90,8 @@ export async function createServer(
   const { config, problems } = loadConfig(configPath, env);
   if (config === undefined) throw new Error(problems.map(formatProblem).join("\n"));
   const observer = recordingObserver(faults, warnings);
-  const loaded = await loadDeployment(config, { observer, env });
+  const outside = await outsideOf(observer);
+  const loaded = await loadDeployment(config, { ...outside, env });
   const all = [...problems, ...loaded.problems];
   if (loaded.deployment === undefined || (isClean && all.length > 0)) {
     throw new Error(`the deployment has problems:\n${all.map(formatProblem).join("\n")}`);
@@ -105,8 +112,23 @@ export async function createServer(
       if (reply === undefined) throw new Error("the bytes are no whole request");
       return reply;
     },
-    close: () => deployment.close(),
+    close: async () => {
+      await deployment.close();
+      await outside.state.close();
+    },
   };
+}
+
+/** What a deployment takes from its process, where nothing is kept. */
+export async function outsideOf(observer: Observer): Promise<Omit<DeploymentOptions, "env">> {
+  const state = await openState({
+    store: createMemoryStore(),
+    journalDirectory: undefined,
+    onFault: (error) => {
+      throw error;
+    },
+  });
+  return { observer, state, log: { info: () => undefined, warn: () => undefined } };
 }
 
 /** Raw text stands for itself, in latin1; a record becomes a request as a client writes it. */

@@ -1,49 +1,78 @@
 /**
- * Gate 00. Who is asking, and is what they claim true?
- * 400 malformed identifiers · 401 unknown agent · 262 a scope claim the document does not grant ·
- * 501 a Delegation-Chain.   AGTP "Request Headers", "Authority Scope"
+ * Gate 00. Who is asking, is what they say of themselves true, and may they act now?
+ * 400 malformed identifiers · 401 an unknown agent, a certificate, token or session that is not the
+ * agent's own · 262 a scope claim the document does not grant · 455 and 457 a claim beyond the
+ * certificate · 503 a suspended agent · 410 a retired one · 501 a Delegation-Chain.
+ * AGTP "Request Headers", "Authority Scope", "Agent Lifecycle"; AGTP-CERT "Validation"
  */
 import type { IdentityConfig } from "../../config/config.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { AgentDocument } from "../../identity/agent-document.ts";
-import { compileGrants, type Grants, parseAuthorityScope } from "../../identity/authority-scope.ts";
-import { isAgentId, isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
-import { type Authority, type Caller, NO_AUTHORITY } from "../caller.ts";
+import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
+import type { ClientCertificate } from "../../identity/client-certificate.ts";
+import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
+import type { SessionHolder } from "../../identity/session-register.ts";
+import { ANONYMOUS, type Caller } from "../caller.ts";
+import { type CallerResolver, createCallerResolver } from "../caller-resolver.ts";
 import type { Exchange } from "../exchange.ts";
+import type { MethodPolicy } from "../method-policy.ts";
 import {
+  agentRetired,
+  agentSuspended,
   agentUnauthenticated,
-  authorizationRequired,
   badRequest,
   notImplemented,
   type Refusal,
+  zoneViolation,
 } from "../refusal.ts";
 import type { Gate } from "./gate.ts";
 
-/** Resolved claims are remembered, so that a busy agent's header is parsed once. */
-const REMEMBERED_CLAIMS = 4096;
-const REMEMBERED_CLAIM_LENGTH = 1024;
-
-interface RememberedClaim {
-  readonly agentId: string;
-  readonly claim: string | undefined;
-  readonly caller: Caller;
+/** Where agents, sessions and certificates stand while the server runs. */
+export interface Standing {
+  statusOf(agent: AgentDocument): AgentStatus;
+  /** When the agent came to its status; RFC 3339. */
+  statusSince(agent: AgentDocument): string | undefined;
+  isRevoked(certificate: ClientCertificate, agentId: string): boolean;
+  admitSession(sessionId: string, holder: SessionHolder): boolean;
 }
 
-type Resolution = Caller | Refusal;
+export interface StandingOptions {
+  readonly directory: AgentDirectory;
+  readonly policy: IdentityConfig;
+  readonly methodPolicy: Pick<MethodPolicy, "alias">;
+  readonly standing: Standing;
+}
+
+/** Methods that an agent which may not act can still call: how else would it come back? */
+const EXEMPT: ReadonlySet<string> = new Set([
+  ...["ACTIVATE", "DEACTIVATE", "REINSTATE", "REVOKE", "DEPRECATE"],
+  ...["INSPECT", "DESCRIBE", "DISCOVER"],
+]);
+
+/** Whether the method is answered whatever the caller's state. */
+export function isExemptFromLifecycle(method: string): boolean {
+  return EXEMPT.has(method);
+}
 
 /** Gate 00 over the agents this server knows. */
-export function standingGate(directory: AgentDirectory, policy: IdentityConfig): Gate {
+export function standingGate({ directory, policy, methodPolicy, standing }: StandingOptions): Gate {
   const resolve = createCallerResolver(directory, policy);
   return (exchange) => {
-    const fault = checkIdentifiers(exchange);
+    const fault = checkIdentifiers(exchange) ?? checkCredentials(exchange);
     if (fault !== undefined) return fault;
     const agentId = exchange.header("agent-id");
-    if (agentId === undefined) return undefined;
-    const resolution = resolve(agentId, exchange.header("authority-scope"));
-    if ("kind" in resolution) return resolution;
-    const ownerId = exchange.header("owner-id");
-    exchange.caller = ownerId === undefined ? resolution : { ...resolution, ownerId };
-    return undefined;
+    if (agentId === undefined) {
+      if (exchange.principalId !== undefined) {
+        exchange.caller = { ...ANONYMOUS, principalId: exchange.principalId };
+      }
+      return undefined;
+    }
+    const refusal = identify(exchange, agentId, resolve, standing);
+    if (refusal !== undefined) return refusal;
+    exchange.lapse = lapseOf(exchange.caller, standing);
+    if (exchange.lapse === undefined) return undefined;
+    const { method } = exchange.request;
+    const resolved = methodPolicy.alias(method)?.method ?? method;
+    return isExemptFromLifecycle(resolved) ? undefined : exchange.lapse;
   };
 }
 
@@ -74,96 +103,90 @@ function invalidIdentifier(name: string, expected: string): Refusal {
   return badRequest("invalid-identifier", `${name} must be ${expected}`, { header: name });
 }
 
-function createCallerResolver(
-  directory: AgentDirectory,
-  policy: IdentityConfig,
-): (agentId: string, claim: string | undefined) => Resolution {
-  const remembered = new Array<RememberedClaim | undefined>(REMEMBERED_CLAIMS).fill(undefined);
-  return (agentId, claim) => {
-    const place = placeOf(agentId, claim);
-    const known = remembered[place];
-    if (known?.agentId === agentId && known.claim === claim) return known.caller;
-    const own = ownCopy(agentId);
-    const ownClaim = claim === undefined ? undefined : ownCopy(claim);
-    const resolution = resolveCaller(directory, policy, own, ownClaim);
-    if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
-    // Whoever comes to a place that is taken only makes this forget.
-    remembered[place] = { agentId: own, claim: ownClaim, caller: resolution };
-    return resolution;
-  };
+/** A credential that is presented has to hold, even where none is asked for. */
+function checkCredentials({ peer, tokenFault }: Exchange): Refusal | undefined {
+  if (peer.certificateFault !== undefined) {
+    return agentUnauthenticated(
+      `the client certificate was not accepted: ${peer.certificateFault}`,
+      "certificate-invalid",
+    );
+  }
+  if (peer.certificate !== undefined && peer.certificate.notAfter < Date.now()) {
+    return agentUnauthenticated("the client certificate has expired", "certificate-invalid");
+  }
+  if (tokenFault === undefined) return undefined;
+  return agentUnauthenticated(`the bearer token was not accepted: ${tokenFault}`, "oauth-invalid");
 }
 
-/**
- * Where a claim is remembered. A map would hash all of a text that is new with every request, which
- * costs several times what comparing it does; and an Agent-ID is a hash in itself.
- */
-function placeOf(agentId: string, claim = ""): number {
-  let place = claim === "" ? 0 : claim.length * 31 + claim.charCodeAt(claim.length - 1);
-  for (let at = 0; at < 4; at += 1) place = place * 31 + agentId.charCodeAt(at);
-  // Not a number, for a text that is too short, is place 0.
-  return (place >>> 0) % REMEMBERED_CLAIMS;
-}
-
-/** A string cut from a message keeps the whole message alive; a copy does not. */
-function ownCopy(text: string): string {
-  return Buffer.from(text, "latin1").toString("latin1");
-}
-
-function resolveCaller(
-  directory: AgentDirectory,
-  policy: IdentityConfig,
+/** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
+function identify(
+  exchange: Exchange,
   agentId: string,
-  claim: string | undefined,
-): Resolution {
-  if (!isAgentId(agentId)) {
-    return badRequest("invalid-canonical-id", "Agent-ID must be 64 lower-case hex characters");
+  resolve: CallerResolver,
+  standing: Standing,
+): Refusal | undefined {
+  const { certificate } = exchange.peer;
+  const resolution = resolve(agentId, exchange.header("authority-scope"), certificate);
+  if ("kind" in resolution) return resolution;
+  const { caller } = resolution;
+  const ownerId = exchange.header("owner-id");
+  if (certificate !== undefined) {
+    const refusal = checkCertificate(exchange, certificate, agentId, ownerId, standing);
+    if (refusal !== undefined) return refusal;
   }
-  if (policy.assurance === "certificate") {
-    return agentUnauthenticated("this server admits only agents that present a certificate");
+  const { sessionId, principalId } = exchange;
+  if (sessionId !== undefined && !mayUseSession(exchange, caller, sessionId, standing)) {
+    return sessionMismatch();
   }
-  const document = directory.find(agentId);
-  if (document === undefined && policy.unknownAgents === "reject") {
-    return agentUnauthenticated("the Agent-ID is not known to this server");
-  }
-  const authority = resolveAuthority(document, claim);
-  if ("kind" in authority) return authority;
-  return {
-    agentId,
-    ownerId: undefined,
-    principalId: undefined,
-    document,
-    authority,
-    trustTier: document?.trustTier ?? policy.unknownTrustTier,
-  };
+  exchange.caller =
+    ownerId === undefined && principalId === undefined
+      ? caller
+      : { ...caller, ownerId: ownerId ?? caller.ownerId, principalId };
+  return resolution.refusal;
 }
 
-/** A claim narrows what the document grants; a stranger holds what it claims. */
-function resolveAuthority(
-  document: AgentDocument | undefined,
-  claim: string | undefined,
-): Authority | Refusal {
-  const granted = document === undefined ? undefined : compileGrants(document.scopes);
-  if (claim === undefined) {
-    if (document === undefined || granted === undefined) return NO_AUTHORITY;
-    return authorityOf("document", document.scopes, granted);
+function checkCertificate(
+  exchange: Exchange,
+  certificate: ClientCertificate,
+  agentId: string,
+  ownerId: string | undefined,
+  standing: Standing,
+): Refusal | undefined {
+  if (standing.isRevoked(certificate, agentId)) {
+    return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
   }
-  const claimed = parseAuthorityScope(claim);
-  if (claimed === undefined) {
-    const message = "Authority-Scope must be a comma-separated list of scope tokens";
-    return badRequest("invalid-authority-scope", message, { header: "Authority-Scope" });
+  const owner = certificate.agent?.ownerId;
+  if (owner !== undefined && ownerId !== undefined && owner !== ownerId) {
+    const message = "the Owner-ID is not the one that the certificate names";
+    return agentUnauthenticated(message, "certificate-mismatch");
   }
-  const invalid = granted === undefined ? [] : claimed.filter((token) => !granted.covers(token));
-  if (invalid.length > 0) {
-    const message = `the agent does not hold ${invalid.join(", ")}`;
-    return authorizationRequired("scope-claim-invalid", message, { details: { invalid } });
-  }
-  return authorityOf("claim", claimed, compileGrants(claimed));
+  const zone = certificate.agent?.governanceZone;
+  const asked = exchange.header("agtp-zone-id");
+  if (zone === undefined || asked === undefined || zone === asked) return undefined;
+  return zoneViolation("the AGTP-Zone-ID is not the governance zone of the certificate");
 }
 
-function authorityOf(
-  source: "claim" | "document",
-  scopes: readonly string[],
-  grants: Grants,
-): Authority {
-  return { source, scopes, covers: (required) => grants.covers(required) };
+/** A stranger's sessions are not kept.   AGTP "Sessions" */
+export function mayUseSession(
+  { peer }: Exchange,
+  { agentId, document }: Caller,
+  sessionId: string,
+  standing: Pick<Standing, "admitSession">,
+): boolean {
+  if (agentId === undefined || document === undefined) return true;
+  const tlsIdentity = peer.certificate?.fingerprint;
+  return standing.admitSession(sessionId, { agentId, tlsIdentity });
+}
+
+/** 401: the session is another agent's, or came over another TLS identity. */
+export function sessionMismatch(): Refusal {
+  return agentUnauthenticated("the Session-ID is in use by somebody else", "session-mismatch");
+}
+
+function lapseOf({ document }: Caller, standing: Standing): Refusal | undefined {
+  if (document === undefined) return undefined;
+  const status = standing.statusOf(document);
+  if (status === "suspended") return agentSuspended(document.agentId);
+  if (status === "retired") return agentRetired(document.agentId, standing.statusSince(document));
+  return undefined;
 }

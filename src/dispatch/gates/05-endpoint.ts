@@ -1,31 +1,60 @@
 /**
- * Gate 05. Which endpoint answers, and may a caller without an Agent-ID reach it?
- * A miss goes on to gate 08. 262 `credentials-missing` on the operator's endpoints and on whatever
- * changes state; reading the protocol's own is up to `anonymous_discovery`.
- * AGTP-API §5.4, §6.1, §8.7
+ * Gate 05. Which endpoint answers, and may this caller reach it?
+ * 401 `oauth-required` where the method needs a bearer token. A miss goes on to gate 08. 262
+ * `credentials-missing` on the operator's endpoints and on whatever changes state; reading the
+ * protocol's own is up to `anonymous_discovery`. 503 and 410 once more, where a redirect led a
+ * suspended or retired agent away from what is exempt.   AGTP-API §5.4, §6.1, §8.7
  */
 import type { EndpointRegistry } from "../../contract/endpoint-registry.ts";
-import { authorizationRequired } from "../refusal.ts";
+import type { Exchange } from "../exchange.ts";
+import { agentUnauthenticated, authorizationRequired, type Refusal } from "../refusal.ts";
 import type { Route } from "../route.ts";
+import { isExemptFromLifecycle } from "./00-standing.ts";
 import type { Gate } from "./gate.ts";
 
+/** What gate 05 decides by. */
+export interface EndpointGateOptions {
+  readonly registry: EndpointRegistry<Route>;
+  readonly anonymousDiscovery: boolean;
+  /** Methods that need a principal of `[policies.oauth]`. */
+  readonly tokenMethods: ReadonlySet<string>;
+  readonly onMiss: Gate;
+}
+
 /** Gate 05: resolves the route, or lets the negotiation gate answer the miss. */
-export function endpointGate(
-  registry: EndpointRegistry<Route>,
-  anonymousDiscovery: boolean,
-  onMiss: Gate,
-): Gate {
+export function endpointGate({
+  registry,
+  anonymousDiscovery,
+  tokenMethods,
+  onMiss,
+}: EndpointGateOptions): Gate {
   return (exchange) => {
-    const match = registry.find(exchange.method, exchange.path);
+    const { method, caller } = exchange;
+    if (tokenMethods.has(method) && caller.principalId === undefined) {
+      return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
+    }
+    if (exchange.lapse !== undefined && !isExemptFromLifecycle(method)) return exchange.lapse;
+    const match = registry.find(method, exchange.path);
     if (match === undefined) return onMiss(exchange);
     exchange.route = match.entry;
     exchange.pathValues = match.values;
-    if (exchange.caller.agentId !== undefined) return undefined;
-    if (!match.entry.isReading) {
-      return authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID");
-    }
-    if (anonymousDiscovery) return undefined;
-    const message = "this server answers discovery to identified agents only";
-    return authorizationRequired("anonymous-discovery-disabled", message);
+    return caller.agentId === undefined
+      ? refuseAnonymous(exchange, match.entry, anonymousDiscovery)
+      : undefined;
   };
+}
+
+function refuseAnonymous(
+  { peer }: Exchange,
+  route: Route,
+  anonymousDiscovery: boolean,
+): Refusal | undefined {
+  if (!route.isReading) {
+    // An issuer or operator is known by its certificate, and need not be an agent.
+    if (route.takesCertificate && peer.certificate !== undefined) return undefined;
+    return authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID");
+  }
+  if (anonymousDiscovery) return undefined;
+  const message = "this server answers discovery to identified agents only";
+  return authorizationRequired("anonymous-discovery-disabled", message);
 }

@@ -1,6 +1,6 @@
 /**
  * Gate 06. Does the merged input (body, query, path) satisfy the endpoint's input schema?
- * 400 a body or query that cannot be read · 460 an undecodable path value · 422 every violation,
+ * 400 a body or query that cannot be read · 401 another agent's session in the body · 460 an undecodable path value · 422 every violation,
  * up to 20.   AGTP-API §5.5, §13.2, §13.3
  */
 import { mergeInput, parseQuery } from "../../contract/input.ts";
@@ -9,15 +9,31 @@ import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
 import { badRequest, endpointViolation, type Refusal, schemaViolation } from "../refusal.ts";
 import type { Route } from "../route.ts";
+import { mayUseSession, type Standing, sessionMismatch } from "./00-standing.ts";
 import type { Gate } from "./gate.ts";
 
-/** Gate 06; the first place that looks into a body. */
-export function inputGate(): Gate {
+/** Gate 06; the first place that looks into a body, where a Session-ID may stand too. */
+export function inputGate(standing: Pick<Standing, "admitSession">): Gate {
   return (exchange) => {
-    const { route } = exchange;
+    const { route, sessionId } = exchange;
     if (route === undefined) return undefined;
-    return readInput(exchange, route) ?? checkInput(exchange, route);
+    return (
+      readInput(exchange, route) ??
+      (sessionId === undefined ? checkSession(exchange, standing) : undefined) ??
+      checkInput(exchange, route)
+    );
   };
+}
+
+function checkSession(
+  exchange: Exchange,
+  standing: Pick<Standing, "admitSession">,
+): Refusal | undefined {
+  const { sessionId, caller } = exchange;
+  if (sessionId === undefined || mayUseSession(exchange, caller, sessionId, standing)) {
+    return undefined;
+  }
+  return sessionMismatch();
 }
 
 function readInput(exchange: Exchange, route: Route): Refusal | undefined {

@@ -2,11 +2,12 @@ import { describe, expect, it } from "vitest";
 import type { IdentityConfig } from "../../../src/config/config.ts";
 import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
-import { standingGate } from "../../../src/dispatch/gates/00-standing.ts";
+import { type Standing, standingGate } from "../../../src/dispatch/gates/00-standing.ts";
 import { createAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
 import { agentFile } from "../../support/deployment.ts";
 import { makeExchange } from "../../support/exchange.ts";
+import { makeStanding } from "../../support/standing.ts";
 
 const ALICE = "a".repeat(64);
 const STRANGER = "e".repeat(64);
@@ -21,7 +22,11 @@ const POLICY: IdentityConfig = {
   operatorCertificates: [],
 };
 
-function makeGate(scopes: readonly string[], policy: Partial<IdentityConfig> = {}) {
+function makeGate(
+  scopes: readonly string[],
+  policy: Partial<IdentityConfig> = {},
+  standing: Partial<Standing> = {},
+) {
   const text = agentFile({
     agent_id: ALICE,
     name: "alice",
@@ -30,7 +35,12 @@ function makeGate(scopes: readonly string[], policy: Partial<IdentityConfig> = {
   });
   const { document } = readAgentFile(text, "agents/alice.agent.json");
   if (document === undefined) throw new Error("the document has problems");
-  return standingGate(createAgentDirectory([document]), { ...POLICY, ...policy });
+  return standingGate({
+    directory: createAgentDirectory([document]),
+    policy: { ...POLICY, ...policy },
+    methodPolicy: { alias: () => undefined },
+    standing: makeStanding(standing),
+  });
 }
 
 function ask(headers: Readonly<Record<string, string>>): Exchange {

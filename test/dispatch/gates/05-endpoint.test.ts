@@ -9,6 +9,12 @@ const MISS = notFound("endpoint-not-found", "missed");
 const READING = { tier: "A", isReading: true, method: "DISCOVER", path: "/methods" } as const;
 const routes = [makeRoute(), makeRoute({ path: "/rooms/{room_id}" }), makeRoute(READING)];
 const { registry } = createRegistry(routes);
+const OPTIONS = {
+  registry,
+  anonymousDiscovery: false,
+  tokenMethods: new Set<string>(),
+  onMiss: () => MISS,
+};
 
 function ask(method: string, path: string, agentId?: string) {
   const exchange = makeExchange({ method, path });
@@ -18,7 +24,7 @@ function ask(method: string, path: string, agentId?: string) {
 
 // AGTP-API §5.4, §8.7
 describe("endpointGate", () => {
-  const gate = endpointGate(registry, true, () => MISS);
+  const gate = endpointGate({ ...OPTIONS, anonymousDiscovery: true });
 
   it("finds the endpoint, and what its path captured, undecoded", () => {
     const exchange = ask("BOOK", "/rooms/a%20b", "agent");
@@ -42,7 +48,7 @@ describe("endpointGate", () => {
 
   it("answers anonymous discovery where the policy lets it", () => {
     expect(gate(ask("DISCOVER", "/methods"))).toBeUndefined();
-    const closed = endpointGate(registry, false, () => MISS);
+    const closed = endpointGate(OPTIONS);
     expect(closed(ask("DISCOVER", "/methods"))).toMatchObject({
       status: 262,
       code: "anonymous-discovery-disabled",

@@ -3,6 +3,7 @@ import type { Exchange } from "../../../src/dispatch/exchange.ts";
 import { inputGate } from "../../../src/dispatch/gates/06-input.ts";
 import type { Route } from "../../../src/dispatch/route.ts";
 import { type ExchangeOptions, makeExchange, makeRoute } from "../../support/exchange.ts";
+import { makeStanding } from "../../support/standing.ts";
 
 const ROUTE = makeRoute({
   properties: {
@@ -21,7 +22,7 @@ interface Judged {
 function judge(options: ExchangeOptions, prepare: Partial<Exchange> = {}, route: Route = ROUTE) {
   const exchange = makeExchange(options);
   Object.assign(exchange, { route, ...prepare });
-  return { exchange, refusal: inputGate()(exchange) } satisfies Judged;
+  return { exchange, refusal: inputGate(makeStanding())(exchange) } satisfies Judged;
 }
 
 // AGTP-API §5.5, §13.2, §13.3

@@ -1,0 +1,34 @@
+/**
+ * The journal seam: where Attribution-Records are kept, in the order they were made, and found again
+ * by their Audit-ID.   AGTP-IDENTIFIERS "Audit Log"
+ */
+import { LRUCache } from "lru-cache";
+
+/** A signed record under its Audit-ID. */
+export interface JournalRecord {
+  readonly auditId: string;
+  /** Compact serialization; printable ASCII. */
+  readonly jws: string;
+}
+
+export interface Journal {
+  /** Writes all of them or none, and throws when it cannot. Returns once a crash cannot lose them. */
+  write(records: readonly JournalRecord[]): void;
+  /** Reads beside what is being written, and never holds it up. */
+  find(auditId: string): Promise<string | undefined>;
+  close(): Promise<void>;
+}
+
+const REMEMBERED_RECORDS = 10_000;
+
+/** A journal that ends with the process, and forgets its oldest records. */
+export function createMemoryJournal(maxRecords: number = REMEMBERED_RECORDS): Journal {
+  const records = new LRUCache<string, string>({ max: maxRecords });
+  return {
+    write(batch) {
+      for (const { auditId, jws } of batch) records.set(auditId, jws);
+    },
+    find: (auditId) => Promise.resolve(records.peek(auditId)),
+    close: () => Promise.resolve(),
+  };
+}

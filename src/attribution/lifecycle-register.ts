@@ -1,0 +1,179 @@
+/**
+ * Where each hosted agent stands, over what its document says, and the stream of events that brought
+ * it there. An event is a record of the agent's chain; the state follows it, also after a crash
+ * between the two.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
+ */
+import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
+import { decodeJws } from "../identity/jws.ts";
+import { isRecord } from "../json-value.ts";
+import type { Change, Store } from "../store/store.ts";
+import type { AttributionRecord } from "./attributor.ts";
+import { type LifecycleMethod, type Transition, transition } from "./lifecycle.ts";
+
+/** One event of an agent's stream. */
+export interface LifecycleEvent extends AttributionRecord {
+  readonly agentId: string;
+  readonly eventType: string;
+  readonly status: AgentStatus;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** What a change was decided to be; an event is written by `record`. */
+export interface LifecycleChange {
+  readonly method: LifecycleMethod;
+  readonly agent: AgentDocument;
+  /** Makes the event a record of the agent's chain, and resolves once it is written. */
+  record(extension: Readonly<Record<string, unknown>>): Promise<AttributionRecord>;
+  /** Members of the event beside its type and states. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** How a change ended. */
+export type LifecycleOutcome =
+  | {
+      readonly kind: "changed";
+      readonly status: AgentStatus;
+      readonly previousStatus: AgentStatus;
+      readonly event: LifecycleEvent;
+    }
+  | { readonly kind: "noop"; readonly status: AgentStatus }
+  | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
+
+interface AgentState {
+  readonly status: AgentStatus;
+  readonly since: string;
+  /** Events so far; the number of the last one. */
+  readonly events: number;
+}
+
+const STATES = "lifecycle";
+const EVENTS = "lifecycle-events";
+const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecated"];
+
+export class LifecycleRegister {
+  readonly #store: Store;
+  readonly #states = new Map<string, AgentState>();
+  /** The end of each agent's queue of changes. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+
+  private constructor(store: Store) {
+    this.#store = store;
+  }
+
+  /** Opens the register; `journaled` are records that the store may not have seen. */
+  static async open(
+    store: Store,
+    journaled: readonly AttributionRecord[] = [],
+  ): Promise<LifecycleRegister> {
+    const register = new LifecycleRegister(store);
+    for (const { key, value } of await store.list(STATES)) {
+      const state = readState(value);
+      if (state !== undefined) register.#states.set(key, state);
+    }
+    for (const record of journaled) {
+      const event = readEvent(record);
+      if (event !== undefined && !(await register.#has(event))) await register.#keep(event);
+    }
+    return register;
+  }
+
+  /** The agent's status now: its last event's, else its document's. */
+  statusOf({ agentId, status }: AgentDocument): AgentStatus {
+    return this.#states.get(agentId)?.status ?? status;
+  }
+
+  /** When the agent came to its status; undefined without an event. */
+  statusSince({ agentId }: AgentDocument): string | undefined {
+    return this.#states.get(agentId)?.since;
+  }
+
+  /** Decides a change and makes it, after those of this agent that came before. */
+  apply(change: LifecycleChange): Promise<LifecycleOutcome> {
+    const { agentId } = change.agent;
+    const before = this.#queues.get(agentId) ?? Promise.resolve();
+    const result = before.then(() => this.#decide(change));
+    const settled = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#queues.set(agentId, settled);
+    void settled.then(() => {
+      if (this.#queues.get(agentId) === settled) this.#queues.delete(agentId);
+    });
+    return result;
+  }
+
+  /** The newest events of an agent's stream, newest first. */
+  async events(agentId: string, limit: number): Promise<readonly AttributionRecord[]> {
+    const range = { prefix: `${agentId}/`, isReversed: true, limit };
+    const entries = await this.#store.list(EVENTS, range);
+    return entries.flatMap(({ value }) => readRecord(value) ?? []);
+  }
+
+  async #decide({ method, agent, record, details }: LifecycleChange): Promise<LifecycleOutcome> {
+    const previousStatus = this.statusOf(agent);
+    const hasHistory = this.#states.has(agent.agentId);
+    const decided = transition(method, previousStatus, hasHistory);
+    if (decided.kind === "noop") return { kind: "noop", status: previousStatus };
+    if (decided.kind !== "change") return decided;
+    const { status, eventType } = decided;
+    const written = await record({
+      event_type: eventType,
+      previous_status: previousStatus,
+      new_status: status,
+      ...details,
+    });
+    const event = readEvent(written);
+    if (event === undefined) throw new Error("a lifecycle event cannot be read back");
+    await this.#keep(event);
+    return { kind: "changed", status, previousStatus, event };
+  }
+
+  async #has({ agentId, auditId }: LifecycleEvent): Promise<boolean> {
+    const entries = await this.#store.list(EVENTS, { prefix: `${agentId}/` });
+    return entries.some(({ value }) => readRecord(value)?.auditId === auditId);
+  }
+
+  async #keep(event: LifecycleEvent): Promise<void> {
+    const { agentId, status, at, auditId, jws } = event;
+    const events = (this.#states.get(agentId)?.events ?? 0) + 1;
+    const state: AgentState = { status, since: at, events };
+    const key = `${agentId}/${String(events).padStart(12, "0")}`;
+    const changes: readonly Change[] = [
+      { kind: "put", collection: STATES, key: agentId, value: state },
+      { kind: "put", collection: EVENTS, key, value: { audit_id: auditId, jws } },
+    ];
+    await this.#store.commit(changes);
+    this.#states.set(agentId, state);
+  }
+}
+
+function readState(value: unknown): AgentState | undefined {
+  if (!isRecord(value)) return undefined;
+  const { status, since, events } = value;
+  if (!isStatus(status) || typeof since !== "string" || typeof events !== "number") {
+    return undefined;
+  }
+  return { status, since, events };
+}
+
+function readRecord(value: unknown): AttributionRecord | undefined {
+  if (!isRecord(value)) return undefined;
+  const { audit_id: auditId, jws } = value;
+  return typeof auditId === "string" && typeof jws === "string" ? { auditId, jws } : undefined;
+}
+
+/** The event in a record; undefined for a record of anything else. */
+function readEvent({ auditId, jws }: AttributionRecord): LifecycleEvent | undefined {
+  const payload = decodeJws(jws)?.payload;
+  if (payload === undefined) return undefined;
+  const { agent_id: agentId, event_type: eventType, new_status: status, issued_at: at } = payload;
+  if (typeof agentId !== "string" || typeof eventType !== "string") return undefined;
+  if (!isStatus(status) || typeof at !== "string") return undefined;
+  return { auditId, jws, agentId, eventType, status, at };
+}
+
+function isStatus(value: unknown): value is AgentStatus {
+  return typeof value === "string" && STATUSES.includes(value);
+}

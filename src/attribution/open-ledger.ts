@@ -1,0 +1,130 @@
+/**
+ * Opens the ledger of a daemon: chain heads from the store, brought up to date from what the journal
+ * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
+ * AGTP-IDENTIFIERS "Attribution Chain"
+ */
+
+import { decodeJws } from "../identity/jws.ts";
+import { isRecord, type JsonRecord } from "../json-value.ts";
+import type { Change, Store } from "../store/store.ts";
+import { FileJournal, type JournalPosition } from "./file-journal.ts";
+import { createMemoryJournal, type JournalRecord } from "./journal.ts";
+import { type ChainHead, Ledger } from "./ledger.ts";
+
+/** Where the ledger keeps what. */
+export interface LedgerOptions {
+  readonly store: Store;
+  /** Undefined: records end with the process. */
+  readonly journalDirectory: string | undefined;
+  readonly segmentBytes?: number;
+  /** A journal that cannot be written, or work beside serving that failed. */
+  onFault(error: unknown): void;
+}
+
+/** A ledger that is open. */
+export interface OpenLedger {
+  readonly ledger: Ledger;
+  /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
+  readonly events: readonly JournalRecord[];
+  /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
+  close(): Promise<void>;
+}
+
+const HEADS = "chain-heads";
+const CHECKPOINTS = "chain-checkpoints";
+const JOURNAL = "journal";
+const START: JournalPosition = { segment: 1, offset: 0 };
+
+/** Opens the journal and brings the chain heads up to date. */
+export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
+  const { journalDirectory, onFault } = options;
+  if (journalDirectory === undefined) {
+    const ledger = new Ledger(createMemoryJournal(), new Map(), onFault);
+    return { ledger, events: [], close: () => ledger.close() };
+  }
+  return openKept({ ...options, journalDirectory });
+}
+
+async function openKept(
+  options: LedgerOptions & { readonly journalDirectory: string },
+): Promise<OpenLedger> {
+  const { store, journalDirectory, segmentBytes, onFault } = options;
+  const checkpoint = readPosition(await store.get(CHECKPOINTS, JOURNAL)) ?? START;
+  let keep: () => Promise<void> = () => Promise.resolve();
+  const journal = await FileJournal.open({
+    directory: journalDirectory,
+    firstSegment: checkpoint.segment,
+    ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    onFinished: () => {
+      // The records of this turn are in the heads only when the turn is over.
+      setImmediate(() => void keep().catch(onFault));
+    },
+    onFault,
+  });
+  const heads = await readHeads(store);
+  const events: JournalRecord[] = [];
+  for await (const { auditId, jws } of journal.replay(checkpoint)) {
+    const payload = decodeJws(jws)?.payload;
+    const head = payload === undefined ? undefined : headOf(auditId, payload);
+    if (head !== undefined) heads.set(head.agentId, head);
+    if (payload !== undefined && "event_type" in payload) events.push({ auditId, jws });
+  }
+  const ledger = new Ledger(journal, heads, onFault);
+  keep = async () => {
+    const changed = ledger.takeChanged();
+    const position = journal.position;
+    await store.commit([...headChanges(changed), checkpointChange(position)]);
+  };
+  await store.commit([...headChanges(heads), checkpointChange(journal.position)]);
+  return {
+    ledger,
+    events,
+    close: async () => {
+      await keep();
+      await ledger.close();
+    },
+  };
+}
+
+async function readHeads(store: Store): Promise<Map<string, ChainHead>> {
+  const heads = new Map<string, ChainHead>();
+  for (const { key, value } of await store.list(HEADS)) {
+    if (!isRecord(value)) continue;
+    const { audit_id: auditId, at, method } = value;
+    if (typeof auditId !== "string" || typeof at !== "number") continue;
+    heads.set(key, { auditId, at, method: typeof method === "string" ? method : "" });
+  }
+  return heads;
+}
+
+function headChanges(heads: ReadonlyMap<string, ChainHead>): readonly Change[] {
+  return [...heads].map(([key, { auditId, at, method }]) => ({
+    kind: "put",
+    collection: HEADS,
+    key,
+    value: { audit_id: auditId, at, method },
+  }));
+}
+
+function checkpointChange({ segment, offset }: JournalPosition): Change {
+  return { kind: "put", collection: CHECKPOINTS, key: JOURNAL, value: { segment, offset } };
+}
+
+function readPosition(value: unknown): JournalPosition | undefined {
+  if (!isRecord(value)) return undefined;
+  const { segment, offset } = value;
+  return typeof segment === "number" && typeof offset === "number"
+    ? { segment, offset }
+    : undefined;
+}
+
+/** The head that a journaled record makes of its agent's chain. */
+function headOf(
+  auditId: string,
+  payload: JsonRecord,
+): (ChainHead & { readonly agentId: string }) | undefined {
+  const { agent_id: agentId, issued_at: issuedAt, method } = payload;
+  if (typeof agentId !== "string" || typeof issuedAt !== "string") return undefined;
+  const at = Date.parse(issuedAt);
+  return { agentId, auditId, at, method: typeof method === "string" ? method : "" };
+}

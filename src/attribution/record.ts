@@ -1,0 +1,91 @@
+/**
+ * The payload of an Attribution-Record: who asked, for what, and what the answer was, as one JSON
+ * text. Every record names the one before it in its agent's chain. Fields stand at top level.
+ * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
+ */
+import { hash } from "node:crypto";
+
+/** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
+export const NO_AUDIT_ID: string = "0".repeat(64);
+
+/** What one response is attributed with. Texts that are not marked optional may be empty. */
+export interface RecordFacts {
+  /** The acting agent; empty for a caller that is nobody. */
+  readonly agentId: string;
+  readonly ownerId: string;
+  readonly requestId: string;
+  readonly responseId: string;
+  /** Set for what changes something. */
+  readonly actionId: string | undefined;
+  readonly method: string;
+  /** The wire's method, when another one was answered. */
+  readonly requestedMethod: string | undefined;
+  readonly path: string;
+  readonly status: number;
+  readonly sessionId: string | undefined;
+  readonly taskId: string | undefined;
+  /** From a validated credential; the credential itself never gets here. */
+  readonly principalId: string | undefined;
+  readonly assurance: Assurance;
+  readonly requestBody: Uint8Array | string;
+  readonly responseBody: Uint8Array | string;
+  /** Further members, such as those of a lifecycle event. */
+  readonly extension?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** How the server knows that the agent is who it says. */
+export type Assurance = "certificate-bound" | "unverified";
+
+/** The JSON text of a record. It is put together by hand: every response has one. */
+export function recordPayload(
+  facts: RecordFacts,
+  serverId: string,
+  previousAuditId: string,
+  now: number,
+): string {
+  const { actionId, requestedMethod, sessionId, taskId, principalId, extension } = facts;
+  let text = `{"audit_record_version":"1","agent_id":"${facts.agentId}","owner_id":"${
+    facts.ownerId
+  }","server_id":${quoted(serverId)},"request_id":"${facts.requestId}","response_id":"${
+    facts.responseId
+  }","previous_audit_id":"${previousAuditId}","issued_at":"${timestamp(now)}","method":${quoted(
+    facts.method,
+  )},"path":${quoted(facts.path)},"status":${facts.status},"identity_assurance":"${
+    facts.assurance
+  }","request_hash":"${bodyHash(facts.requestBody)}","result_hash":"${bodyHash(facts.responseBody)}"`;
+  if (requestedMethod !== undefined) text += `,"requested_method":${quoted(requestedMethod)}`;
+  if (actionId !== undefined) text += `,"action_id":"${actionId}"`;
+  if (sessionId !== undefined) text += `,"session_id":${quoted(sessionId)}`;
+  if (taskId !== undefined) text += `,"task_id":${quoted(taskId)}`;
+  if (principalId !== undefined) text += `,"principal_id":${quoted(principalId)}`;
+  if (extension !== undefined && Object.keys(extension).length > 0) {
+    text += `,${JSON.stringify(extension).slice(1, -1)}`;
+  }
+  return `${text}}`;
+}
+
+/** Anything but printable ASCII that means itself in a JSON string. */
+const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
+
+function quoted(text: string): string {
+  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
+const EMPTY_HASH = `sha256:${hash("sha256", "")}`;
+
+/** `sha256:` and the hash of a body's octets, in hex. */
+function bodyHash(body: Uint8Array | string): string {
+  return body.length === 0 ? EMPTY_HASH : `sha256:${hash("sha256", body)}`;
+}
+
+let timestampAt = -1;
+let timestampText = "";
+
+/** RFC 3339 with milliseconds, made anew at most once a millisecond. */
+function timestamp(now: number): string {
+  if (now !== timestampAt) {
+    timestampAt = now;
+    timestampText = new Date(now).toISOString();
+  }
+  return timestampText;
+}

@@ -1,0 +1,39 @@
+/**
+ * Signs records: JWS compact serialization with Ed25519, or `alg: none` where the operator named no
+ * key. Every response waits for it, hence node:crypto and a header that is encoded once.
+ * AGTP-IDENTIFIERS "Attribution-Record", RFC 7515 §7.1, RFC 8037
+ */
+import { type KeyObject, sign } from "node:crypto";
+import { type Ed25519PublicKey, publicKeyOf } from "../identity/ed25519.ts";
+import { keyId } from "../identity/jws.ts";
+
+/** Makes a compact JWS of a payload. */
+export interface RecordSigner {
+  /** Undefined: what it makes is unsigned. */
+  readonly publicKey: Ed25519PublicKey | undefined;
+  /** Payloads are JSON texts. */
+  sign(payload: string): string;
+}
+
+/** A signer with an Ed25519 private key; without one the third segment stays empty. */
+export function createRecordSigner(key?: KeyObject): RecordSigner {
+  if (key === undefined) {
+    const opening = `${encode('{"alg":"none","typ":"JWT"}')}.`;
+    return { publicKey: undefined, sign: (payload) => `${opening}${encode(payload)}.` };
+  }
+  const publicKey = publicKeyOf(key);
+  if (publicKey === undefined) throw new TypeError("records are signed with Ed25519 keys only");
+  const header = { alg: "EdDSA", kid: keyId(publicKey), typ: "JWT" };
+  const opening = `${encode(JSON.stringify(header))}.`;
+  return {
+    publicKey,
+    sign: (payload) => {
+      const input = opening + encode(payload);
+      return `${input}.${sign(null, Buffer.from(input, "latin1"), key).toString("base64url")}`;
+    },
+  };
+}
+
+function encode(text: string): string {
+  return Buffer.from(text, "utf8").toString("base64url");
+}

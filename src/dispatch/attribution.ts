@@ -1,0 +1,75 @@
+/**
+ * What a response is attributed with: who asked for what, under which identifiers, and what the
+ * answer was. Only what an agent of this server did goes into its chain.
+ * AGTP-IDENTIFIERS "Attribution-Record"
+ */
+import type { AttributionRecord, Attributor } from "../attribution/attributor.ts";
+import type { RecordFacts } from "../attribution/record.ts";
+import { uuidv7 } from "../identity/uuid.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Reply } from "./reply.ts";
+
+/** A response as its record describes it. */
+export interface AttributedResponse {
+  readonly responseId: string;
+  readonly body: string | Uint8Array;
+}
+
+/** The record of one response; undefined exchange: the bytes were no request. */
+export function attribute(
+  attributor: Attributor,
+  reply: Reply,
+  exchange: Exchange | undefined,
+  response: AttributedResponse,
+): AttributionRecord {
+  if (exchange === undefined) return attributor.unchained(faultFacts(reply, response));
+  const facts = factsOf(exchange, reply, response);
+  return isChained(exchange, reply) ? attributor.chained(facts) : attributor.unchained(facts);
+}
+
+function isChained({ caller }: Exchange, { refusal }: Reply): boolean {
+  return caller.document !== undefined && refusal?.code !== "attribution-unavailable";
+}
+
+function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse): RecordFacts {
+  const { caller, route, request } = exchange;
+  const isAction = route !== undefined && !route.isReading;
+  return {
+    agentId: caller.agentId ?? "",
+    ownerId: caller.ownerId ?? caller.document?.ownerId ?? "",
+    requestId: exchange.header("request-id") ?? "",
+    responseId: response.responseId,
+    actionId: isAction ? uuidv7() : undefined,
+    method: exchange.method,
+    requestedMethod: exchange.requestedMethod,
+    path: exchange.path,
+    status: reply.status,
+    sessionId: exchange.sessionId,
+    taskId: exchange.taskId,
+    principalId: caller.principalId,
+    assurance: caller.isCertified ? "certificate-bound" : "unverified",
+    requestBody: request.body,
+    responseBody: response.body,
+    extension: undefined,
+  };
+}
+
+function faultFacts(reply: Reply, { responseId, body }: AttributedResponse): RecordFacts {
+  return {
+    agentId: "",
+    ownerId: "",
+    requestId: "",
+    responseId,
+    actionId: undefined,
+    method: "",
+    requestedMethod: undefined,
+    path: "",
+    status: reply.status,
+    sessionId: undefined,
+    taskId: undefined,
+    principalId: undefined,
+    assurance: "unverified",
+    requestBody: "",
+    responseBody: body,
+  };
+}

@@ -1,0 +1,168 @@
+/**
+ * From what a request says of its caller to who that is: the agent's document, the certificate that
+ * binds it, and the scopes this request acts under. What the same agent says again is remembered.
+ * 400 malformed · 401 unknown or not who it says · 262 a claim the document does not grant · 455 a
+ * claim beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
+ */
+import type { IdentityConfig } from "../config/config.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import { compileGrants, type Grants, parseAuthorityScope } from "../identity/authority-scope.ts";
+import type { ClientCertificate } from "../identity/client-certificate.ts";
+import { isAgentId } from "../identity/identifiers.ts";
+import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
+import {
+  agentUnauthenticated,
+  authorizationRequired,
+  badRequest,
+  type Refusal,
+  scopeViolation,
+} from "./refusal.ts";
+
+/** Who is asking, and why the request may be refused all the same. */
+export interface Resolution {
+  readonly caller: Caller;
+  readonly refusal: Refusal | undefined;
+}
+
+export type CallerResolver = (
+  agentId: string,
+  claim: string | undefined,
+  certificate: ClientCertificate | undefined,
+) => Resolution | Refusal;
+
+/** Resolved claims are remembered, so that a busy agent's header is parsed once. */
+const REMEMBERED_CLAIMS = 4096;
+const REMEMBERED_CLAIM_LENGTH = 1024;
+
+interface RememberedClaim {
+  readonly agentId: string;
+  readonly claim: string | undefined;
+  readonly certificate: ClientCertificate | undefined;
+  readonly resolution: Resolution;
+}
+
+/** A resolver over the agents this server knows. */
+export function createCallerResolver(
+  directory: AgentDirectory,
+  policy: IdentityConfig,
+): CallerResolver {
+  const remembered = new Array<RememberedClaim | undefined>(REMEMBERED_CLAIMS).fill(undefined);
+  return (agentId, claim, certificate) => {
+    const place = placeOf(agentId, claim);
+    const known = remembered[place];
+    if (known?.agentId === agentId && known.claim === claim && known.certificate === certificate) {
+      return known.resolution;
+    }
+    const own = ownCopy(agentId);
+    const ownClaim = claim === undefined ? undefined : ownCopy(claim);
+    const resolution = resolveCaller({ directory, policy }, own, ownClaim, certificate);
+    if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
+    // Whoever comes to a place that is taken only makes this forget.
+    remembered[place] = { agentId: own, claim: ownClaim, certificate, resolution };
+    return resolution;
+  };
+}
+
+/**
+ * Where a claim is remembered. A map would hash all of a text that is new with every request, which
+ * costs several times what comparing it does; and an Agent-ID is a hash in itself.
+ */
+function placeOf(agentId: string, claim = ""): number {
+  let place = claim === "" ? 0 : claim.length * 31 + claim.charCodeAt(claim.length - 1);
+  for (let at = 0; at < 4; at += 1) place = place * 31 + agentId.charCodeAt(at);
+  // Not a number, for a text that is too short, is place 0.
+  return (place >>> 0) % REMEMBERED_CLAIMS;
+}
+
+/** A string cut from a message keeps the whole message alive; a copy does not. */
+function ownCopy(text: string): string {
+  return Buffer.from(text, "latin1").toString("latin1");
+}
+
+interface Registers {
+  readonly directory: AgentDirectory;
+  readonly policy: IdentityConfig;
+}
+
+function resolveCaller(
+  { directory, policy }: Registers,
+  agentId: string,
+  claim: string | undefined,
+  certificate: ClientCertificate | undefined,
+): Resolution | Refusal {
+  if (!isAgentId(agentId)) {
+    return badRequest("invalid-canonical-id", "Agent-ID must be 64 lower-case hex characters");
+  }
+  const bound = certificate === undefined ? undefined : boundAgentId(directory, certificate);
+  if (bound !== undefined && bound !== agentId) {
+    const message = "the Agent-ID is not the one that the certificate belongs to";
+    return agentUnauthenticated(message, "certificate-mismatch");
+  }
+  if (bound === undefined && policy.assurance === "certificate") {
+    const message = "this server admits only agents that present a certificate of their own";
+    return agentUnauthenticated(message, "certificate-required");
+  }
+  const document = directory.find(agentId);
+  if (document === undefined && policy.unknownAgents === "reject") {
+    return agentUnauthenticated("the Agent-ID is not known to this server");
+  }
+  const authority = resolveAuthority(document, claim, certificate);
+  const refusal = "kind" in authority ? authority : undefined;
+  const caller: Caller = {
+    agentId,
+    ownerId: certificate?.agent?.ownerId,
+    principalId: undefined,
+    document,
+    authority: "kind" in authority ? NO_AUTHORITY : authority,
+    trustTier: document?.trustTier ?? policy.unknownTrustTier,
+    isCertified: bound !== undefined,
+  };
+  return { caller, refusal };
+}
+
+/** An Agent Certificate names its agent; a plain one is some agent's by its key or fingerprint. */
+function boundAgentId(
+  directory: AgentDirectory,
+  certificate: ClientCertificate,
+): string | undefined {
+  return certificate.agent?.agentId ?? directory.findByCertificate(certificate)?.agentId;
+}
+
+/** A claim narrows what the document grants; a stranger holds what it claims. */
+function resolveAuthority(
+  document: AgentDocument | undefined,
+  claim: string | undefined,
+  certificate: ClientCertificate | undefined,
+): Authority | Refusal {
+  const granted = document === undefined ? undefined : compileGrants(document.scopes);
+  const committed = certificate?.agent?.scopes;
+  const commitment = committed === undefined ? undefined : compileGrants(committed);
+  if (claim === undefined) {
+    if (document === undefined || granted === undefined) return NO_AUTHORITY;
+    return authorityOf("document", document.scopes, [granted, commitment]);
+  }
+  const claimed = parseAuthorityScope(claim);
+  if (claimed === undefined) {
+    const message = "Authority-Scope must be a comma-separated list of scope tokens";
+    return badRequest("invalid-authority-scope", message, { header: "Authority-Scope" });
+  }
+  const invalid = granted === undefined ? [] : claimed.filter((token) => !granted.covers(token));
+  if (invalid.length > 0) {
+    const message = `the agent does not hold ${invalid.join(", ")}`;
+    return authorizationRequired("scope-claim-invalid", message, { details: { invalid } });
+  }
+  const beyond = commitment === undefined ? [] : claimed.filter((one) => !commitment.covers(one));
+  if (beyond.length > 0) return scopeViolation(beyond);
+  return authorityOf("claim", claimed, [compileGrants(claimed)]);
+}
+
+/** Covered is what all of the grants cover. */
+function authorityOf(
+  source: "claim" | "document",
+  scopes: readonly string[],
+  grants: readonly (Grants | undefined)[],
+): Authority {
+  const all = grants.filter((one) => one !== undefined);
+  return { source, scopes, covers: (required) => all.every((one) => one.covers(required)) };
+}

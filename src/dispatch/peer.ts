@@ -1,0 +1,12 @@
+/** What the server knows of the connection a request came on. */
+import type { ClientCertificate } from "../identity/client-certificate.ts";
+
+/** The other end. */
+export interface Peer {
+  readonly address: string;
+  readonly port: number;
+  /** The peer's certificate, its chain verified. */
+  readonly certificate?: ClientCertificate | undefined;
+  /** Why the certificate that the peer presented proves nothing. */
+  readonly certificateFault?: string | undefined;
+}

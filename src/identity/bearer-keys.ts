@@ -1,0 +1,143 @@
+/**
+ * The keys of a token issuer, out of a JSON Web Key Set: which of them may have signed a token. A
+ * key serves the algorithms that its type and its own `alg` allow and no other; a symmetric key, a
+ * private one and a weak one serve none.   RFC 7517, RFC 7518 §3, RFC 8037, RFC 8725 §3.1
+ */
+import { createPublicKey, type KeyObject } from "node:crypto";
+import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+import {
+  SIGNATURE_ALGORITHMS,
+  type SignatureAlgorithm,
+  type TokenHeader,
+} from "./bearer-syntax.ts";
+import { sha256Hex } from "./canonical-form.ts";
+
+/** The usable keys of one set. */
+export interface KeySet {
+  readonly size: number;
+  /** The same for the same keys, in whatever order and with whatever else they were published. */
+  readonly fingerprint: string;
+  has(kid: string): boolean;
+  /** The keys that may have signed a token with this header. */
+  candidates(header: TokenHeader): readonly KeyObject[];
+}
+
+/** Where the keys come from, and whether they are still the same. */
+export interface KeySource {
+  /** Another number after each rotation. */
+  readonly generation: number;
+  /** The keys in force, looked for again if they lack this kid; undefined: none can be had. */
+  keysFor(kid: string | undefined): Promise<KeySet | undefined>;
+  close(): Promise<void>;
+}
+
+/** A key set as it was read, with what was passed over in it; or why it is none. */
+export type ReadKeySet =
+  | { readonly set: KeySet; readonly ignored: readonly string[]; readonly fault?: undefined }
+  | { readonly fault: string };
+
+interface IssuerKey {
+  readonly kid: string | undefined;
+  readonly algorithms: readonly SignatureAlgorithm[];
+  readonly key: KeyObject;
+}
+
+const MAX_KEYS = 100;
+/** Without a kid every key that fits is tried; a forged token must not cost as much as a set. */
+const MAX_CANDIDATES = 8;
+const MAX_KID_LENGTH = 1024;
+const RSA_BITS = { min: 2048, max: 8192 } as const;
+const RSA_MIN_EXPONENT = 3n;
+
+/** Reads a JSON Web Key Set that has been parsed. */
+export function readKeySet(document: unknown): ReadKeySet {
+  if (!isRecord(document) || !Array.isArray(document["keys"])) {
+    return { fault: 'must be a JSON Web Key Set: an object with the array "keys"' };
+  }
+  const members: readonly unknown[] = document["keys"];
+  if (members.length > MAX_KEYS) {
+    return { fault: `must have at most ${MAX_KEYS} keys, has ${members.length}` };
+  }
+  const keys: IssuerKey[] = [];
+  const ignored: string[] = [];
+  for (const [index, member] of members.entries()) {
+    const read = readKey(member);
+    if (typeof read !== "string") keys.push(read);
+    else if (read !== "") ignored.push(`keys[${index}] ${read}, so it is ignored`);
+  }
+  return { set: createKeySet(keys), ignored };
+}
+
+function createKeySet(keys: readonly IssuerKey[]): KeySet {
+  const kids = new Set(keys.map(({ kid }) => kid));
+  return {
+    size: keys.length,
+    fingerprint: sha256Hex(keys.map(describeKey).toSorted().join("\n")),
+    has: (kid) => kids.has(kid),
+    candidates: ({ alg, kid }) =>
+      keys
+        .filter((one) => one.algorithms.includes(alg) && (kid === undefined || one.kid === kid))
+        .slice(0, MAX_CANDIDATES)
+        .map(({ key }) => key),
+  };
+}
+
+function describeKey({ kid, algorithms, key }: IssuerKey): string {
+  const spki = key.export({ type: "spki", format: "der" }).toString("base64");
+  return JSON.stringify([kid, algorithms, spki]);
+}
+
+/** The key; or why it is ignored, in no words where that is nobody's mistake. */
+function readKey(jwk: unknown): IssuerKey | string {
+  if (!isRecord(jwk)) return "is no object";
+  const { kid, kty, use, key_ops: operations } = jwk;
+  if (kty === "oct") return "is symmetric";
+  if (Object.hasOwn(jwk, "d")) return "is a private key";
+  if (use !== undefined && use !== "sig") return "";
+  if (Array.isArray(operations) && !operations.includes("verify")) return "";
+  if (kid !== undefined && (typeof kid !== "string" || kid.length > MAX_KID_LENGTH)) {
+    return `has a kid that is no text of at most ${MAX_KID_LENGTH} characters`;
+  }
+  const key = importKey(jwk);
+  if (key === undefined) return "is no public key of a known type";
+  const algorithms = algorithmsOf(key, jwk["alg"]);
+  if (algorithms.length > 0) return { kid, algorithms, key };
+  const named = jwk["alg"] === undefined ? "" : ` with alg ${quoteValue(jwk["alg"])}`;
+  return `fits no accepted algorithm${named}`;
+}
+
+function importKey(jwk: JsonRecord): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: { ...jwk }, format: "jwk" });
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a key of this type may verify, narrowed by the `alg` that its publisher gave it. */
+function algorithmsOf(key: KeyObject, alg: unknown): readonly SignatureAlgorithm[] {
+  const possible = possibleAlgorithms(key);
+  if (alg === undefined) return possible;
+  if (possible.includes("Ed25519") && (alg === "EdDSA" || alg === "Ed25519")) return possible;
+  return possible.filter((name) => name === alg);
+}
+
+const EC_ALGORITHMS: ReadonlyMap<string | undefined, SignatureAlgorithm> = new Map([
+  ["prime256v1", "ES256"],
+  ["secp384r1", "ES384"],
+  ["secp521r1", "ES512"],
+]);
+
+function possibleAlgorithms(key: KeyObject): readonly SignatureAlgorithm[] {
+  const { asymmetricKeyType: type, asymmetricKeyDetails: details = {} } = key;
+  if (type === "ed25519") return ["EdDSA", "Ed25519"];
+  if (type === "ec") {
+    const alg = EC_ALGORITHMS.get(details.namedCurve);
+    return alg === undefined ? [] : [alg];
+  }
+  const { modulusLength = 0, publicExponent = 0n } = details;
+  if (type !== "rsa" || modulusLength < RSA_BITS.min || modulusLength > RSA_BITS.max) return [];
+  // With an exponent of one, anything is a signature.
+  if (publicExponent < RSA_MIN_EXPONENT) return [];
+  return SIGNATURE_ALGORITHMS.filter((name) => /^[RP]S/.test(name));
+}

@@ -1,0 +1,125 @@
+/**
+ * A bearer token before any key is asked: the Authorization header's form, and a token's own header
+ * and claims as far as they can be refused unverified. Everything that would let a token choose how
+ * it is verified (no algorithm, a symmetric one, a key of its own, critical extensions) ends here.
+ * AGTP "Authorization", RFC 6750 §2.1, RFC 7515 §4, RFC 8725 §3
+ */
+import { isRecord, type JsonRecord } from "../json-value.ts";
+import { parseBoundedJson } from "./json-document.ts";
+
+/** What is wrong with a token; the words quote nothing of it. */
+export type TokenFault =
+  | "the Authorization scheme must be Bearer, with one token"
+  | "the token is too long"
+  | "the token is no signed JWT"
+  | "the token is signed by an algorithm that is not accepted"
+  | "the token brings a key of its own"
+  | "the token has critical header parameters"
+  | "the token is of another type than an access token"
+  | "no key of the issuer fits the token"
+  | "the token's signature does not verify"
+  | "the token's issuer is not the expected one"
+  | "the token is for another audience"
+  | "the token has no usable expiry time"
+  | "the token has expired"
+  | "the token is not valid yet"
+  | "the token's issue time is not plausible"
+  | "the token names no usable principal"
+  | "too many tokens are being verified"
+  | "keys unavailable";
+
+/** What a token says of how it was signed. */
+export interface TokenHeader {
+  readonly alg: SignatureAlgorithm;
+  readonly kid: string | undefined;
+}
+
+/** Asymmetric algorithms alone: a public key must never be taken for a shared secret. */
+export const SIGNATURE_ALGORITHMS = [
+  "EdDSA",
+  // The fully specified name of the same, RFC 9864.
+  "Ed25519",
+  "ES256",
+  "ES384",
+  "ES512",
+  "RS256",
+  "RS384",
+  "RS512",
+  "PS256",
+  "PS384",
+  "PS512",
+] as const;
+/** One of the accepted algorithms. */
+export type SignatureAlgorithm = (typeof SIGNATURE_ALGORITHMS)[number];
+
+/** The longest token that is looked at, in characters. */
+export const MAX_TOKEN_LENGTH = 16_384;
+const MAX_SCHEME_LENGTH = 16;
+
+const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]+$/;
+/** An ID token or a logout token is signed by the same keys; a type that says so is believed. */
+const ACCESS_TOKEN = /^(?:application\/)?(?:at\+)?jwt$/i;
+const OWN_KEYS = ["jwk", "jku", "x5c", "x5u"] as const;
+
+/** The token of an Authorization header, by its whole value. */
+export function readAuthorization(
+  value: string,
+): { readonly token: string } | { readonly fault: TokenFault } {
+  if (value.length > MAX_TOKEN_LENGTH + MAX_SCHEME_LENGTH)
+    return { fault: "the token is too long" };
+  const token = BEARER.exec(value)?.[1];
+  if (token === undefined) {
+    return { fault: "the Authorization scheme must be Bearer, with one token" };
+  }
+  return token.length > MAX_TOKEN_LENGTH ? { fault: "the token is too long" } : { token };
+}
+
+/** How a token says it was signed, or why it is refused whoever signed it. */
+export function inspectToken(
+  token: string,
+): { readonly header: TokenHeader } | { readonly fault: TokenFault } {
+  const [, encodedHeader = "", encodedClaims = ""] = COMPACT.exec(token) ?? [];
+  const header = readPart(encodedHeader);
+  // A claim that stands there twice means one thing to this reader and another to the next.
+  if (header === undefined || readPart(encodedClaims) === undefined) {
+    return { fault: "the token is no signed JWT" };
+  }
+  return inspectHeader(header);
+}
+
+function inspectHeader(
+  header: JsonRecord,
+): { readonly header: TokenHeader } | { readonly fault: TokenFault } {
+  const { alg, kid, typ } = header;
+  if (!isAccepted(alg))
+    return { fault: "the token is signed by an algorithm that is not accepted" };
+  if (OWN_KEYS.some((name) => Object.hasOwn(header, name))) {
+    return { fault: "the token brings a key of its own" };
+  }
+  if (Object.hasOwn(header, "crit") || Object.hasOwn(header, "b64")) {
+    return { fault: "the token has critical header parameters" };
+  }
+  if (typ !== undefined && !(typeof typ === "string" && ACCESS_TOKEN.test(typ))) {
+    return { fault: "the token is of another type than an access token" };
+  }
+  if (kid === undefined || typeof kid === "string") return { header: { alg, kid } };
+  return { fault: "the token is no signed JWT" };
+}
+
+function isAccepted(alg: unknown): alg is SignatureAlgorithm {
+  return (SIGNATURE_ALGORITHMS as readonly unknown[]).includes(alg);
+}
+
+/** The JSON object that a part of a token encodes, in the one way that base64url allows. */
+function readPart(encoded: string): JsonRecord | undefined {
+  const octets = Buffer.from(encoded, "base64url");
+  if (octets.length === 0 || octets.toString("base64url") !== encoded) return undefined;
+  try {
+    const text = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(octets);
+    const parsed = parseBoundedJson(text);
+    return parsed.fault === undefined && isRecord(parsed.value) ? parsed.value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,100 @@
+/**
+ * The verifier of bearer tokens: whose token it is, or why it proves nothing. Gates are synchronous
+ * and recall a verdict; what is not remembered is verified first. One token is verified once however
+ * many requests carry it, and however many tokens there are, only so many at a time.
+ * AGTP "Authorization", RFC 6750, RFC 8725
+ */
+import { type TokenPolicy, verifyClaims } from "./bearer-claims.ts";
+import type { KeySource } from "./bearer-keys.ts";
+import { VerdictMemory } from "./bearer-memory.ts";
+import { inspectToken, readAuthorization, type TokenFault } from "./bearer-syntax.ts";
+import type { TokenVerdict, TokenVerifier } from "./bearer-tokens.ts";
+import { sha256Hex } from "./canonical-form.ts";
+
+/** What a verifier is made of. */
+export interface TokenVerifierParts {
+  readonly oauth: TokenPolicy;
+  readonly keys: KeySource;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+const MAX_IN_FLIGHT = 1024;
+
+/** Creates a verifier; closing it closes its keys. */
+export function createTokenVerifier(parts: TokenVerifierParts): TokenVerifier {
+  return new Verifier(parts);
+}
+
+class Verifier implements TokenVerifier {
+  readonly #policy: TokenPolicy;
+  readonly #keys: KeySource;
+  readonly #now: () => number;
+  readonly #memory = new VerdictMemory();
+  /** By the hash of the token. */
+  readonly #inFlight = new Map<string, Promise<TokenVerdict>>();
+
+  constructor({ oauth, keys, now }: TokenVerifierParts) {
+    this.#policy = oauth;
+    this.#keys = keys;
+    this.#now = now;
+  }
+
+  recall(authorization: string): TokenVerdict | undefined {
+    const read = readAuthorization(authorization);
+    return "fault" in read ? invalid(read.fault) : this.#recallHash(sha256Hex(read.token));
+  }
+
+  async verify(authorization: string): Promise<TokenVerdict> {
+    const read = readAuthorization(authorization);
+    if ("fault" in read) return invalid(read.fault);
+    const hash = sha256Hex(read.token);
+    const known = this.#recallHash(hash) ?? this.#inFlight.get(hash);
+    if (known !== undefined) return known;
+    if (this.#inFlight.size >= MAX_IN_FLIGHT) return invalid("too many tokens are being verified");
+    const verdict = this.#judge(read.token, hash).finally(() => this.#inFlight.delete(hash));
+    this.#inFlight.set(hash, verdict);
+    return verdict;
+  }
+
+  close(): Promise<void> {
+    return this.#keys.close();
+  }
+
+  #recallHash(hash: string): TokenVerdict | undefined {
+    return this.#memory.recall(hash, this.#keys.generation, this.#now());
+  }
+
+  async #judge(token: string, hash: string): Promise<TokenVerdict> {
+    const inspected = inspectToken(token);
+    if ("fault" in inspected) {
+      const verdict = invalid(inspected.fault);
+      this.#memory.remember(hash, verdict, this.#keys.generation, this.#now());
+      return verdict;
+    }
+    const { header } = inspected;
+    const set = await this.#keys.keysFor(header.kid);
+    // Not remembered: the next request may find the issuer back.
+    if (set === undefined) return invalid("keys unavailable");
+    const { generation } = this.#keys;
+    const verdict = await this.#verifyUnder(set.candidates(header), token);
+    // A rotation in the meantime may have taken the key away that made it valid.
+    if (generation === this.#keys.generation) {
+      this.#memory.remember(hash, verdict, generation, this.#now());
+    }
+    return verdict;
+  }
+
+  async #verifyUnder(
+    candidates: Parameters<typeof verifyClaims>[1],
+    token: string,
+  ): Promise<TokenVerdict> {
+    if (candidates.length === 0) return invalid("no key of the issuer fits the token");
+    const claims = await verifyClaims(token, candidates, this.#policy, this.#now());
+    return typeof claims === "string" ? invalid(claims) : { kind: "valid", ...claims };
+  }
+}
+
+function invalid(reason: TokenFault): TokenVerdict {
+  return { kind: "invalid", reason };
+}

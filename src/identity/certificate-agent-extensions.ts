@@ -1,0 +1,112 @@
+/**
+ * What an Agent Certificate says about its agent. A value is plain text, or a DER string of it; the
+ * first octets of those are control characters, so that the two cannot be confused. An extension
+ * that is malformed spoils the certificate: to pass over it would widen what it was meant to limit.
+ * AGTP-CERT "Agent Certificate Profile"
+ */
+import { isDeepStrictEqual } from "node:util";
+import { parseAuthorityScope } from "./authority-scope.ts";
+import { DerTag, readElement, readNatural } from "./certificate-der.ts";
+import type { CertificateExtension, CertificateFault } from "./certificate-fields.ts";
+import { type AgentExtensionName, AgentExtensionOid } from "./certificate-oids.ts";
+import type { AgentExtensions } from "./client-certificate.ts";
+import { isAgentId, isOwnerId } from "./identifiers.ts";
+
+type Extensions = ReadonlyMap<string, CertificateExtension>;
+type Decode<Value> = (octets: Buffer) => Value | undefined;
+
+/** Visible, because it is compared with a header field. */
+const GOVERNANCE_ZONE = /^zone:[\x21-\x7e]{1,251}$/;
+const ARCHETYPE = /^[^\p{Cc}]{1,256}$/u;
+const ASCII = /^[\x00-\x7f]*$/;
+
+/** The agent that a certificate is for; undefined for a plain certificate. */
+export function readAgentExtensions(
+  extensions: Extensions,
+): AgentExtensions | CertificateFault | undefined {
+  const faults: string[] = [];
+  const read = <Value>(name: AgentExtensionName, decode: Decode<Value>): Value | undefined => {
+    const reading = readValue(extensions, name, decode);
+    if (typeof reading === "string") faults.push(reading);
+    return typeof reading === "string" ? undefined : reading?.value;
+  };
+  const agentId = read("agent-id", textThat(isAgentId));
+  const agent = {
+    ownerId: read("owner-id", textThat(isOwnerId)),
+    scopes: read("authority-scope-commitment", readScopes),
+    governanceZone: read("governance-zone", textThat(isGovernanceZone)),
+    trustTier: read("trust-tier", readTrustTier),
+    archetype: read("archetype", textThat(isArchetype)),
+  };
+  const others = [
+    read("activation-certificate-id", textThat(isAgentId)),
+    // A log's receipt, whose encoding the profile leaves open: nothing is believed for it.
+    read("agtp-ctl-sct", (octets) => octets.length > 0 || undefined),
+  ];
+  const [fault] = faults;
+  if (fault !== undefined) return { fault };
+  if (agentId !== undefined) return { agentId, ...agent };
+  const isPlain = [...Object.values(agent), ...others].every((value) => value === undefined);
+  return isPlain ? undefined : { fault: "has extensions of an agent, but no agent-id" };
+}
+
+/** Whether a text can be an agent's governance zone. */
+export function isGovernanceZone(text: string): boolean {
+  return GOVERNANCE_ZONE.test(text);
+}
+
+/** Whether a text can be an agent's archetype. */
+export function isArchetype(text: string): boolean {
+  return ARCHETYPE.test(text);
+}
+
+/** The value of an extension under all its object identifiers, or the fault in it. */
+function readValue<Value>(
+  extensions: Extensions,
+  name: AgentExtensionName,
+  decode: Decode<Value>,
+): { readonly value: Value } | string | undefined {
+  const present = AgentExtensionOid[name].flatMap((oid) => extensions.get(oid) ?? []);
+  const [value, ...others] = present.map((extension) => decode(extension.value));
+  if (present.length === 0) return undefined;
+  if (value === undefined) return `has a malformed ${name} extension`;
+  const agrees = others.every((other) => isDeepStrictEqual(other, value));
+  return agrees ? { value } : `has two ${name} extensions that differ`;
+}
+
+function textThat(isValid: (text: string) => boolean): Decode<string> {
+  return (octets) => {
+    const text = readText(octets);
+    return text !== undefined && isValid(text) ? text : undefined;
+  };
+}
+
+function readText(octets: Buffer): string | undefined {
+  const isUtf8 = octets[0] === DerTag.utf8String;
+  const isString = isUtf8 || octets[0] === DerTag.printableString || octets[0] === DerTag.ia5String;
+  const content = isString ? readElement(octets)?.content : octets;
+  const text = content && decodeUtf8(content);
+  if (text === undefined || !isString || isUtf8) return text;
+  return ASCII.test(text) ? text : undefined;
+}
+
+function decodeUtf8(octets: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(octets);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Committing to no scope at all is a commitment, too. */
+function readScopes(octets: Buffer): readonly string[] | undefined {
+  const text = readText(octets);
+  return text === undefined ? undefined : parseAuthorityScope(text);
+}
+
+function readTrustTier(octets: Buffer): 1 | 2 | 3 | undefined {
+  const number = readNatural(readElement(octets));
+  if (number?.length !== 1) return undefined;
+  const [tier] = number;
+  return tier === 1 || tier === 2 || tier === 3 ? tier : undefined;
+}

@@ -1,0 +1,185 @@
+/**
+ * Issues Agent Certificates, and makes the CA that signs them. What is issued has been verified as
+ * a server does it: with a CA that cannot vouch for an agent the answer is a fault.
+ * AGTP-CERT "Agent Certificate Profile"
+ */
+import { createPublicKey, type KeyObject, X509Certificate } from "node:crypto";
+import {
+  type AgentProfile,
+  checkAgentProfile,
+  encodeAgentExtensions,
+} from "./certificate-agent-profile.ts";
+import { readElement } from "./certificate-der.ts";
+import type { CertificateFault } from "./certificate-fields.ts";
+import { createSigner, type KeyKind, makeKey } from "./certificate-keys.ts";
+import { describeCertificate } from "./certificate-roles.ts";
+import {
+  type CertificateIssuer,
+  encodeName,
+  keyIdentifierOf,
+  writeCertificate,
+} from "./certificate-writer.ts";
+import { verifyClientCertificate } from "./client-certificate-verification.ts";
+
+/** What an Agent Certificate is issued for, and with. */
+export interface AgentCertificateRequest extends AgentProfile {
+  /** The agent's label, and the organization that answers for it: 1 to 64 characters. */
+  readonly name: string;
+  readonly organization: string;
+  /** 1 to 90, which is the default. */
+  readonly days?: number | undefined;
+  /** PEM, the key not encrypted. */
+  readonly caKey: string;
+  readonly caCert: string;
+  /** PEM; without one a key is made. */
+  readonly publicKey?: string | undefined;
+  readonly keyKind?: KeyKind | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now?: number | undefined;
+}
+
+/** What a CA is made from. */
+export interface AgentCaRequest {
+  readonly name: string;
+  /** 1 to 3650. */
+  readonly days: number;
+  readonly now?: number | undefined;
+}
+
+/** A certificate in PEM, and its key if it was made with it. */
+export interface IssuedCertificate {
+  readonly certificate: string;
+  readonly key: string | undefined;
+}
+
+const MAX_AGENT_DAYS = 90;
+const MAX_CA_DAYS = 3650;
+const DAY_MS = 86_400_000;
+/** Covers the clocks of servers that run a little behind. */
+const CLOCK_SKEW_MS = 300_000;
+const SUBJECT_KEY_IDENTIFIER = "2.5.29.14";
+/** RFC 5280 Appendix A has these bounds. */
+const NAME = /^[^\p{Cc}]{1,64}$/u;
+
+/** Issues a certificate for an agent. */
+export function issueAgentCertificate(
+  request: AgentCertificateRequest,
+): IssuedCertificate | CertificateFault {
+  const { days = MAX_AGENT_DAYS, name, organization, now = Date.now() } = request;
+  const fault =
+    checkAgentProfile(request) ??
+    checkName("the name", name) ??
+    checkName("the organization", organization) ??
+    checkDays(days, MAX_AGENT_DAYS);
+  if (fault !== undefined) return fault;
+  const issuer = readIssuer(request);
+  if ("fault" in issuer) return issuer;
+  const subject = readSubjectKey(request);
+  if (subject === undefined) return { fault: "the public key must be one in PEM" };
+  const period = periodOf(now, days);
+  const certificate = writeCertificate({
+    subject: subjectOf(request),
+    publicKey: subject.publicKey,
+    issuer,
+    notBefore: period.notBefore,
+    notAfter: Math.min(period.notAfter, issuer.notAfter),
+    role: "client",
+    extensions: encodeAgentExtensions(request),
+  });
+  const verified = verifyClientCertificate([certificate.raw], [issuer.certificate], now);
+  if ("fault" in verified) return { fault: `the certificate ${verified.fault}` };
+  return { certificate: certificate.toString(), key: subject.key };
+}
+
+/** Makes a self-signed CA for Agent Certificates: P-256, with no other CA below it. */
+export function makeAgentCa({
+  name,
+  days,
+  now = Date.now(),
+}: AgentCaRequest): IssuedCertificate | CertificateFault {
+  const fault = checkName("the name", name) ?? checkDays(days, MAX_CA_DAYS);
+  if (fault !== undefined) return fault;
+  const key = makeKey("p256");
+  const signer = createSigner(key);
+  if ("fault" in signer) return signer;
+  const subject = encodeName([["CN", name]]);
+  const publicKey = createPublicKey(key);
+  const certificate = writeCertificate({
+    subject,
+    publicKey,
+    issuer: { signer, name: subject, keyIdentifier: keyIdentifierOf(publicKey) },
+    ...periodOf(now, days),
+    role: "authority",
+    extensions: [],
+  });
+  return { certificate: certificate.toString(), key };
+}
+
+interface Issuer extends CertificateIssuer {
+  readonly certificate: X509Certificate;
+  readonly notAfter: number;
+}
+
+function readIssuer({ caCert, caKey }: AgentCertificateRequest): Issuer | CertificateFault {
+  const signer = createSigner(caKey);
+  if ("fault" in signer) return signer;
+  const certificate = parsePem(caCert);
+  if (certificate === undefined) return { fault: "the CA's certificate must be one in PEM" };
+  if (!certificate.checkPrivateKey(signer.key)) {
+    return { fault: "the CA's key must be that of its certificate" };
+  }
+  const description = describeCertificate(certificate);
+  if ("fault" in description) return { fault: `the CA's certificate ${description.fault}` };
+  const { subject, notAfter, extensions } = description;
+  const identifier = readElement(extensions.get(SUBJECT_KEY_IDENTIFIER)?.value ?? Buffer.alloc(0));
+  return { signer, certificate, notAfter, name: subject, keyIdentifier: identifier?.content };
+}
+
+function parsePem(pem: string): X509Certificate | undefined {
+  try {
+    return new X509Certificate(pem);
+  } catch {
+    return undefined;
+  }
+}
+
+interface SubjectKey {
+  readonly publicKey: KeyObject;
+  readonly key: string | undefined;
+}
+
+function readSubjectKey({
+  publicKey,
+  keyKind = "p256",
+}: AgentCertificateRequest): SubjectKey | undefined {
+  if (publicKey === undefined) {
+    const key = makeKey(keyKind);
+    return { publicKey: createPublicKey(key), key };
+  }
+  try {
+    return { publicKey: createPublicKey(publicKey), key: undefined };
+  } catch {
+    return undefined;
+  }
+}
+
+/** The organizational unit is the zone, where that is short enough for one. */
+function subjectOf({ name, organization, governanceZone = "" }: AgentCertificateRequest): Buffer {
+  const unit = NAME.test(governanceZone) ? ([["OU", governanceZone]] as const) : [];
+  return encodeName([["O", organization], ...unit, ["CN", name]]);
+}
+
+function periodOf(now: number, days: number) {
+  const notBefore = now - CLOCK_SKEW_MS;
+  return { notBefore, notAfter: notBefore + days * DAY_MS };
+}
+
+function checkName(what: string, text: string): CertificateFault | undefined {
+  if (NAME.test(text)) return undefined;
+  return { fault: `${what} must be 1 to 64 characters, got ${JSON.stringify(text)}` };
+}
+
+function checkDays(days: number, most: number): CertificateFault | undefined {
+  if (Number.isInteger(days) && days >= 1 && days <= most) return undefined;
+  return { fault: `the days must be 1 to ${most}, got ${days}` };
+}

@@ -1,0 +1,132 @@
+/**
+ * Reads DER one level at a time, so that no input makes it recurse; whoever wants to see inside an
+ * element asks for its children. Only DER is taken: definite lengths in their shortest form, low
+ * tag numbers, nothing after the end. What is anything else is undefined.   X.690 §8, §10
+ */
+
+/** One element, its header included in `encoded`. */
+export interface DerElement {
+  readonly tag: number;
+  readonly content: Buffer;
+  readonly encoded: Buffer;
+}
+
+/** The tags that certificates and their extensions are read with. */
+export const DerTag = {
+  boolean: 0x01,
+  integer: 0x02,
+  bitString: 0x03,
+  octetString: 0x04,
+  objectIdentifier: 0x06,
+  utf8String: 0x0c,
+  printableString: 0x13,
+  ia5String: 0x16,
+  utcTime: 0x17,
+  generalizedTime: 0x18,
+  sequence: 0x30,
+  context0: 0xa0,
+  context1: 0xa1,
+  context3: 0xa3,
+} as const;
+
+const HIGH_TAG_NUMBER = 0x1f;
+const LONG_LENGTH = 0x80;
+/** Three octets of length reach 16 MiB; nothing that is read here comes near. */
+const MAX_LENGTH_OCTETS = 3;
+const MAX_OID_OCTETS = 64;
+
+/** The one element that these octets are; undefined if anything follows it. */
+export function readElement(octets: Buffer): DerElement | undefined {
+  const element = readElementAt(octets, 0);
+  return element?.encoded.length === octets.length ? element : undefined;
+}
+
+/** The elements that these octets are, one after another. */
+export function readElements(octets: Buffer): readonly DerElement[] | undefined {
+  const elements: DerElement[] = [];
+  for (let start = 0; start < octets.length; ) {
+    const element = readElementAt(octets, start);
+    if (element === undefined) return undefined;
+    elements.push(element);
+    start += element.encoded.length;
+  }
+  return elements;
+}
+
+/** What is in an element of this tag; undefined for another tag, or for none. */
+export function childrenOf(
+  element: DerElement | undefined,
+  tag: number,
+): readonly DerElement[] | undefined {
+  return element?.tag === tag ? readElements(element.content) : undefined;
+}
+
+/** An object identifier in dotted form. */
+export function readOid(element: DerElement | undefined): string | undefined {
+  if (element?.tag !== DerTag.objectIdentifier) return undefined;
+  const { content } = element;
+  if (content.length === 0 || content.length > MAX_OID_OCTETS) return undefined;
+  const numbers: bigint[] = [];
+  let number = 0n;
+  let isFirstOctet = true;
+  for (const octet of content) {
+    if (isFirstOctet && octet === 0x80) return undefined;
+    number = (number << 7n) | BigInt(octet & 0x7f);
+    isFirstOctet = octet < 0x80;
+    if (!isFirstOctet) continue;
+    numbers.push(number);
+    number = 0n;
+  }
+  if (!isFirstOctet) return undefined;
+  const [first = 0n, ...rest] = numbers;
+  // The first number holds two arcs, of which only the second can be above 39 under root 2.
+  const root = first < 80n ? first / 40n : 2n;
+  return [root, first - root * 40n, ...rest].join(".");
+}
+
+/** The octets of an integer that is not negative, without leading zeros; 0 is one zero octet. */
+export function readNatural(element: DerElement | undefined): Buffer | undefined {
+  if (element?.tag !== DerTag.integer) return undefined;
+  const [first, second] = element.content;
+  if (first === undefined || first >= 0x80) return undefined;
+  if (first !== 0 || second === undefined) return element.content;
+  return second >= 0x80 ? element.content.subarray(1) : undefined;
+}
+
+/** A boolean; DER has one octet for true and one for false. */
+export function readBoolean(element: DerElement | undefined): boolean | undefined {
+  if (element?.tag !== DerTag.boolean || element.content.length !== 1) return undefined;
+  const [octet] = element.content;
+  return octet === 0xff ? true : octet === 0 ? false : undefined;
+}
+
+function readElementAt(octets: Buffer, start: number): DerElement | undefined {
+  const tag = octets[start];
+  const first = octets[start + 1];
+  if (tag === undefined || first === undefined) return undefined;
+  if ((tag & HIGH_TAG_NUMBER) === HIGH_TAG_NUMBER) return undefined;
+  if (first < LONG_LENGTH) return elementOf(octets, start, start + 2, first);
+  const lengthOctets = first - LONG_LENGTH;
+  // None at all is the indefinite form.
+  if (lengthOctets === 0 || lengthOctets > MAX_LENGTH_OCTETS) return undefined;
+  const contentStart = start + 2 + lengthOctets;
+  if (contentStart > octets.length) return undefined;
+  const length = octets.readUIntBE(start + 2, lengthOctets);
+  const isShortest = length >= LONG_LENGTH && octets[start + 2] !== 0;
+  return isShortest ? elementOf(octets, start, contentStart, length) : undefined;
+}
+
+function elementOf(
+  octets: Buffer,
+  start: number,
+  contentStart: number,
+  length: number,
+): DerElement | undefined {
+  const end = contentStart + length;
+  if (end > octets.length) return undefined;
+  return {
+    tag: octets[start] ?? 0,
+    content: octets.subarray(contentStart, end),
+    encoded: octets.subarray(start, end),
+  };
+}

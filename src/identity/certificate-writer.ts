@@ -1,0 +1,138 @@
+/**
+ * Writes and signs certificates. The library that writes the server's own cannot write these: it
+ * cuts off an object identifier with a number above 2^53, which every extension of AGTP has.
+ * RFC 5280 §4
+ */
+import { createHash, type KeyObject, randomBytes, X509Certificate } from "node:crypto";
+import type { EncodedExtension } from "./certificate-agent-profile.ts";
+import { childrenOf, DerTag, readElement } from "./certificate-der.ts";
+import {
+  encodeBits,
+  encodeElement,
+  encodeOid,
+  encodeSequence,
+  encodeTime,
+} from "./certificate-der-writing.ts";
+import type { CertificateSigner } from "./certificate-keys.ts";
+
+/** A certificate that is to be written. */
+export interface CertificateContent {
+  readonly issuer: CertificateIssuer;
+  /** A Name in DER. */
+  readonly subject: Buffer;
+  readonly publicKey: KeyObject;
+  /** Milliseconds since the epoch. */
+  readonly notBefore: number;
+  readonly notAfter: number;
+  readonly role: "authority" | "client";
+  /** Beside those of the role. */
+  readonly extensions: readonly EncodedExtension[];
+}
+
+/** Who signs a certificate. */
+export interface CertificateIssuer {
+  readonly signer: CertificateSigner;
+  /** The Name in DER, byte by byte as in its own certificate. */
+  readonly name: Buffer;
+  /** What its own certificate calls its key, if anything. */
+  readonly keyIdentifier: Buffer | undefined;
+}
+
+const SERIAL_OCTETS = 16;
+const KEY_IDENTIFIER_OCTETS = 20;
+const KEY_IDENTIFIER_TAG = 0x80;
+const TRUE = Buffer.from([DerTag.boolean, 1, 0xff]);
+const VERSION_3 = encodeElement(DerTag.context0, Buffer.from([DerTag.integer, 1, 2]));
+const NO_PATH_BELOW = Buffer.from([DerTag.integer, 1, 0]);
+/** BIT STRINGs: keyCertSign and cRLSign; digitalSignature. */
+const SIGNS_CERTIFICATES = Buffer.from([DerTag.bitString, 2, 1, 0x06]);
+const SIGNS = Buffer.from([DerTag.bitString, 2, 7, 0x80]);
+
+const NAME_ATTRIBUTES = { CN: "2.5.4.3", O: "2.5.4.10", OU: "2.5.4.11" } as const;
+
+/** A Name of these attributes, in DER. */
+export function encodeName(
+  attributes: readonly (readonly [attribute: keyof typeof NAME_ATTRIBUTES, value: string])[],
+): Buffer {
+  const SET = 0x31;
+  return encodeSequence(
+    ...attributes.map(([attribute, value]) => {
+      const text = encodeElement(DerTag.utf8String, Buffer.from(value, "utf8"));
+      return encodeElement(SET, encodeSequence(encodeOid(NAME_ATTRIBUTES[attribute]), text));
+    }),
+  );
+}
+
+/** What certificates call a public key.   RFC 7093 §2 (1) */
+export function keyIdentifierOf(publicKey: KeyObject): Buffer {
+  const spki = readElement(publicKey.export({ type: "spki", format: "der" }));
+  const [, bits] = childrenOf(spki, DerTag.sequence) ?? [];
+  const octets = bits?.content.subarray(1) ?? Buffer.alloc(0);
+  return createHash("sha256").update(octets).digest().subarray(0, KEY_IDENTIFIER_OCTETS);
+}
+
+/** Writes and signs a certificate. */
+export function writeCertificate(content: CertificateContent): X509Certificate {
+  const { signer } = content.issuer;
+  const tbs = encodeSequence(
+    VERSION_3,
+    makeSerialNumber(),
+    signer.algorithm,
+    content.issuer.name,
+    encodeSequence(encodeTime(content.notBefore), encodeTime(content.notAfter)),
+    content.subject,
+    content.publicKey.export({ type: "spki", format: "der" }),
+    encodeElement(DerTag.context3, encodeSequence(...extensionsOf(content).map(encodeExtension))),
+  );
+  const signature = encodeBits(signer.sign(tbs));
+  return new X509Certificate(encodeSequence(tbs, signer.algorithm, signature));
+}
+
+/** Positive, and of one length. */
+function makeSerialNumber(): Buffer {
+  const octets = randomBytes(SERIAL_OCTETS);
+  octets[0] = 0x40 | ((octets[0] ?? 0) & 0x3f);
+  return encodeElement(DerTag.integer, octets);
+}
+
+function extensionsOf({
+  role,
+  issuer,
+  publicKey,
+  extensions,
+}: CertificateContent): readonly EncodedExtension[] {
+  const subjectKey = encodeElement(DerTag.octetString, keyIdentifierOf(publicKey));
+  const standard = role === "authority" ? AUTHORITY_EXTENSIONS : CLIENT_EXTENSIONS;
+  const { keyIdentifier } = issuer;
+  return [
+    ...standard,
+    ...extensions,
+    { oid: "2.5.29.14", isCritical: false, value: subjectKey },
+    ...(keyIdentifier === undefined ? [] : [authorityKey(keyIdentifier)]),
+  ];
+}
+
+function authorityKey(identifier: Buffer): EncodedExtension {
+  const value = encodeSequence(encodeElement(KEY_IDENTIFIER_TAG, identifier));
+  return { oid: "2.5.29.35", isCritical: false, value };
+}
+
+const AUTHORITY_EXTENSIONS: readonly EncodedExtension[] = [
+  { oid: "2.5.29.19", isCritical: true, value: encodeSequence(TRUE, NO_PATH_BELOW) },
+  { oid: "2.5.29.15", isCritical: true, value: SIGNS_CERTIFICATES },
+];
+
+const CLIENT_EXTENSIONS: readonly EncodedExtension[] = [
+  { oid: "2.5.29.19", isCritical: true, value: encodeSequence() },
+  { oid: "2.5.29.15", isCritical: true, value: SIGNS },
+  {
+    oid: "2.5.29.37",
+    isCritical: false,
+    value: encodeSequence(encodeOid("1.3.6.1.5.5.7.3.2")),
+  },
+];
+
+function encodeExtension({ oid, isCritical, value }: EncodedExtension): Buffer {
+  const octets = encodeElement(DerTag.octetString, value);
+  return encodeSequence(encodeOid(oid), ...(isCritical ? [TRUE] : []), octets);
+}

@@ -1,0 +1,59 @@
+/**
+ * Whether a client's certificate can be believed, and what it proves then. Looks at nothing but the
+ * certificates and the time; that the client holds the key is for TLS to find out.
+ * AGTP-CERT "Agent Certificate Profile", RFC 5280 §6
+ */
+import type { X509Certificate } from "node:crypto";
+import { sha256Hex } from "./canonical-form.ts";
+import { readAgentExtensions } from "./certificate-agent-extensions.ts";
+import { findPath, parseCertificate } from "./certificate-chain.ts";
+import { type CertificateFault, MAX_CERTIFICATE_BYTES } from "./certificate-fields.ts";
+import { describeCertificate } from "./certificate-roles.ts";
+import type { ClientCertificate } from "./client-certificate.ts";
+import { publicKeyOf } from "./ed25519.ts";
+
+/** As many certificates as a client may send, its own included. */
+export const MAX_CHAIN_LENGTH = 8;
+
+/** Verifies a chain as it was sent, the client's own certificate first, at a time. */
+export function verifyClientCertificate(
+  chain: readonly Buffer[],
+  anchors: readonly X509Certificate[],
+  now: number,
+): ClientCertificate | CertificateFault {
+  if (chain.length > MAX_CHAIN_LENGTH) {
+    return { fault: `came with more than ${MAX_CHAIN_LENGTH - 1} others` };
+  }
+  if (chain.some(({ length }) => length > MAX_CERTIFICATE_BYTES)) {
+    return { fault: `or one beside it is longer than ${MAX_CERTIFICATE_BYTES} bytes` };
+  }
+  const [client, ...others] = chain.map(parseCertificate);
+  if (client === undefined) return { fault: "is not well-formed" };
+  const path = findPath(
+    client,
+    others.filter((other) => other !== undefined),
+    { anchors, now },
+  );
+  return "fault" in path ? path : readClientCertificate(client, path.notAfter);
+}
+
+function readClientCertificate(
+  certificate: X509Certificate,
+  notAfter: number,
+): ClientCertificate | CertificateFault {
+  const fields = describeCertificate(certificate);
+  if ("fault" in fields) return fields;
+  const agent = readAgentExtensions(fields.extensions);
+  if (agent !== undefined && "fault" in agent) return agent;
+  const { publicKey } = certificate;
+  const spki = publicKey.export({ type: "spki", format: "der" });
+  const spkiFingerprint = sha256Hex(spki);
+  return {
+    serialNumber: fields.serialNumber,
+    fingerprint: sha256Hex(certificate.raw),
+    keyFingerprint: publicKeyOf(publicKey)?.fingerprint ?? spkiFingerprint,
+    spkiFingerprint,
+    notAfter,
+    agent,
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * The signature of an identity document. All three of its members, and it is verified before the
+ * document is served; none, and the document is the operator's own word; some, and something was
+ * taken away from a signed document.   AGTP "Identity Document Signature"
+ */
+import type { JsonRecord } from "../json-value.ts";
+import type { SignatureStanding } from "./agent-document.ts";
+import { canonicalForm } from "./canonical-form.ts";
+import { hasMember, type Report, readKey, readText } from "./document-members.ts";
+import { type Ed25519PublicKey, verifyDetached } from "./ed25519.ts";
+import { isTrustedIssuer } from "./trusted-issuers.ts";
+
+const MEMBERS = ["manifest_issuer", "manifest_issuer_public_key", "manifest_signature"] as const;
+
+/** The octets that `manifest_signature` is over; issuer and key are among them. */
+export function documentOctets(document: JsonRecord): Buffer {
+  return canonicalForm(document, ["manifest_signature"]);
+}
+
+/** What the signature of a document is worth. What is reported keeps it from being served. */
+export function checkDocumentSignature(
+  source: JsonRecord,
+  trustedIssuers: readonly Ed25519PublicKey[],
+  report: Report,
+): SignatureStanding {
+  const missing = MEMBERS.filter((key) => !hasMember(source, key));
+  if (missing.length === MEMBERS.length) return "none";
+  for (const key of missing) {
+    report(key, `is required beside ${MEMBERS.filter((one) => !missing.includes(one)).join(", ")}`);
+  }
+  readText(source, "manifest_issuer", report);
+  const issuerKey = readKey(source, "manifest_issuer_public_key", report);
+  const signature = readText(source, "manifest_signature", report);
+  if (issuerKey === undefined || signature === undefined) return "untrusted";
+  if (!verifyDetached(issuerKey, documentOctets(source), signature)) {
+    const message =
+      "does not verify: the document was altered, or signed with another key than its";
+    report("manifest_signature", `${message} manifest_issuer_public_key`);
+    return "untrusted";
+  }
+  if (isTrustedIssuer(issuerKey, trustedIssuers)) return "trusted";
+  report("manifest_issuer_public_key", UNTRUSTED, "warning");
+  return "untrusted";
+}
+
+const UNTRUSTED =
+  "is not among policies.identity.trusted_issuers, the document's scopes and trust are ignored";

@@ -1,0 +1,160 @@
+/**
+ * Issues identities: a Genesis with the Agent-ID that is its hash, and the identity document that
+ * goes with it, both in the drafts' style and signed with one key. What was issued is read back like
+ * any file, so that what would not load is known before it is written.   AGTP "Agent Genesis"
+ */
+import type { KeyObject } from "node:crypto";
+import { FLOOR_METHODS } from "../catalog/catalog.ts";
+import type { JsonRecord } from "../json-value.ts";
+import type { Problem } from "../problem.ts";
+import { readAgentFile } from "./agent-file.ts";
+import { sha256Hex } from "./canonical-form.ts";
+import { documentOctets } from "./document-signature.ts";
+import { type Ed25519PublicKey, publicKeyOf, signDetached } from "./ed25519.ts";
+import { type Archetype, signedOctets } from "./genesis.ts";
+import { readGenesisFile } from "./genesis-file.ts";
+
+/** What a Genesis says, and who signs it. */
+export interface GenesisOptions {
+  readonly name: string;
+  /** An Owner-ID. */
+  readonly ownerId: string;
+  /** `assistant` unless given. */
+  readonly archetype?: Archetype | undefined;
+  /** Such as `zone:eu-west`. */
+  readonly governanceZone: string;
+  readonly scopes: readonly string[];
+  /** 2 unless given. */
+  readonly trustTier?: 1 | 2 | 3 | undefined;
+  /** `org-asserted` unless given. */
+  readonly verificationPath?: string | undefined;
+  /** URL of the issuer. */
+  readonly issuer: string;
+  /** An Ed25519 private key; any other throws. */
+  readonly issuerKey: KeyObject;
+  /** The key that the agent itself holds, when it has one. */
+  readonly agentPublicKey?: Ed25519PublicKey | undefined;
+  /** Now unless given. */
+  readonly issuedAt?: Date | undefined;
+}
+
+/** What a Genesis and its identity document say. */
+export interface AgentOptions extends GenesisOptions {
+  readonly description: string;
+  /** Display name of whoever the agent acts for. */
+  readonly principal: string;
+  /** Stable id of the principal, often a domain. */
+  readonly principalId: string;
+}
+
+/** A signed Genesis. */
+export interface IssuedGenesis {
+  readonly agentId: string;
+  readonly genesis: JsonRecord;
+  /** Why it would not load; empty when it would. Keys are the members' names. */
+  readonly problems: readonly Problem[];
+}
+
+/** A signed Genesis and the signed identity document beside it. */
+export interface IssuedAgent extends IssuedGenesis {
+  readonly document: JsonRecord;
+}
+
+/** Issues a Genesis. */
+export function issueGenesis(options: GenesisOptions): IssuedGenesis {
+  const { genesis, agentId, issuer } = signGenesis(options);
+  const { problems } = readGenesisFile(JSON.stringify(genesis), GENESIS_FILE, [issuer]);
+  return { agentId, genesis, problems };
+}
+
+/** Issues a Genesis and the identity document of the same agent, active from now on. */
+export function issueAgent(options: AgentOptions): IssuedAgent {
+  const { agentId, genesis, issuer } = signGenesis(options);
+  const unsigned = describeAgent(options, genesis, agentId);
+  const document = signDocument(unsigned, options.issuerKey, options.issuer);
+  const born = readGenesisFile(JSON.stringify(genesis), GENESIS_FILE, [issuer]);
+  const { problems } = readAgentFile(JSON.stringify(document), DOCUMENT_FILE, {
+    genesis: born.genesis,
+    trustedIssuers: [issuer],
+  });
+  return { agentId, genesis, document, problems: [...born.problems, ...problems] };
+}
+
+/** An identity document with the signature of its issuer; a signature it had before is replaced. */
+export function signDocument(
+  document: JsonRecord,
+  issuerKey: KeyObject,
+  issuerUrl: string,
+): JsonRecord {
+  const claimed = {
+    ...document,
+    manifest_issuer: issuerUrl,
+    manifest_issuer_public_key: issuerOf(issuerKey).text,
+  };
+  return { ...claimed, manifest_signature: signDetached(issuerKey, documentOctets(claimed)) };
+}
+
+const GENESIS_FILE = "genesis";
+const DOCUMENT_FILE = "document";
+
+interface SignedGenesis {
+  readonly agentId: string;
+  readonly genesis: JsonRecord;
+  readonly issuer: Ed25519PublicKey;
+}
+
+function signGenesis(options: GenesisOptions): SignedGenesis {
+  const { issuerKey, agentPublicKey, issuedAt = new Date() } = options;
+  const issuer = issuerOf(issuerKey);
+  const unsigned = {
+    name: options.name,
+    // The base draft calls it `owner`, the drafts on identifiers and trust `owner_id`.
+    owner: options.ownerId,
+    owner_id: options.ownerId,
+    archetype: options.archetype ?? "assistant",
+    governance_zone: options.governanceZone,
+    scope: [...options.scopes],
+    issued_at: issuedAt.toISOString(),
+    issuer: options.issuer,
+    issuer_public_key: issuer.text,
+    ...(agentPublicKey === undefined ? {} : { agent_public_key: agentPublicKey.text }),
+    trust_tier: options.trustTier ?? 2,
+    verification_path: options.verificationPath ?? "org-asserted",
+  };
+  const octets = signedOctets(unsigned);
+  const agentId = sha256Hex(octets);
+  const signature = signDetached(issuerKey, octets);
+  return { agentId, genesis: { agent_id: agentId, ...unsigned, signature }, issuer };
+}
+
+function describeAgent(options: AgentOptions, genesis: JsonRecord, agentId: string): JsonRecord {
+  const issuedAt = genesis["issued_at"];
+  return {
+    agtp_version: "1.0",
+    document_type: "agtp-identity",
+    document_version: "1.0",
+    agent_id: agentId,
+    name: options.name,
+    description: options.description,
+    principal: options.principal,
+    principal_id: options.principalId,
+    owner_id: options.ownerId,
+    governance_zone: options.governanceZone,
+    issuer: options.issuer,
+    issued_at: issuedAt,
+    updated_at: issuedAt,
+    status: "active",
+    role: "agent",
+    trust_tier: genesis["trust_tier"],
+    verification_path: genesis["verification_path"],
+    methods: [...FLOOR_METHODS],
+    capabilities: [],
+    scopes_accepted: [...options.scopes],
+  };
+}
+
+function issuerOf(key: KeyObject): Ed25519PublicKey {
+  const issuer = key.type === "private" ? publicKeyOf(key) : undefined;
+  if (issuer === undefined) throw new TypeError("the issuer's key must be an Ed25519 private key");
+  return issuer;
+}

@@ -1,0 +1,74 @@
+/**
+ * JWS in compact serialization with Ed25519: what records and manifests are signed as.
+ * RFC 7515 §7.1, RFC 8037
+ */
+import { type KeyObject, sign } from "node:crypto";
+import { isRecord, type JsonRecord } from "../json-value.ts";
+import { type Ed25519PublicKey, publicKeyOf, readPublicKey, verifyDetached } from "./ed25519.ts";
+
+/** A compact JWS, taken apart and not yet verified. */
+export interface DecodedJws {
+  readonly header: JsonRecord;
+  readonly payload: JsonRecord;
+  /** What the signature is over. */
+  readonly input: string;
+  /** base64url; empty when unsigned. */
+  readonly signature: string;
+}
+
+const COMPACT = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]*)$/;
+
+/** The parts of a compact JWS whose header and payload are JSON objects; undefined for another. */
+export function decodeJws(jws: string): DecodedJws | undefined {
+  const [, header = "", payload = "", signature = ""] = COMPACT.exec(jws) ?? [];
+  const decodedHeader = decodeObject(header);
+  const decodedPayload = decodeObject(payload);
+  if (decodedHeader === undefined || decodedPayload === undefined) return undefined;
+  const input = `${header}.${payload}`;
+  return { header: decodedHeader, payload: decodedPayload, input, signature };
+}
+
+/** The `kid` of a key: `ed25519-` and the first 16 hex digits of its fingerprint. */
+export function keyId({ fingerprint }: Ed25519PublicKey): string {
+  return `ed25519-${fingerprint.slice(0, 16)}`;
+}
+
+/** Signs octets; the header brings the public key, so that integrity can be checked without any. */
+export function signCompact(key: KeyObject, payload: Uint8Array): string {
+  const publicKey = publicKeyOf(key);
+  if (publicKey === undefined) throw new TypeError("a JWS is signed with Ed25519 keys only");
+  const jwk = { kty: "OKP", crv: "Ed25519", x: publicKey.text };
+  const header = JSON.stringify({ alg: "EdDSA", kid: keyId(publicKey), typ: "JWT", jwk });
+  const input = `${encode(Buffer.from(header))}.${encode(Buffer.from(payload))}`;
+  return `${input}.${encode(sign(null, Buffer.from(input, "latin1"), key))}`;
+}
+
+/** The key that a header brings; it proves that nothing was altered, not who signed. */
+export function keyOfHeader({ jwk }: JsonRecord): Ed25519PublicKey | undefined {
+  if (!isRecord(jwk) || jwk["kty"] !== "OKP" || jwk["crv"] !== "Ed25519") return undefined;
+  const { x } = jwk;
+  return typeof x === "string" ? readPublicKey(x) : undefined;
+}
+
+/** Whether a decoded JWS is signed by this key; algorithms other than Ed25519 never are. */
+export function isSignedBy(
+  { header, input, signature }: DecodedJws,
+  key: Ed25519PublicKey,
+): boolean {
+  const { alg } = header;
+  if ((alg !== "EdDSA" && alg !== "Ed25519") || "crit" in header) return false;
+  return verifyDetached(key, Buffer.from(input, "latin1"), signature);
+}
+
+function encode(octets: Buffer): string {
+  return octets.toString("base64url");
+}
+
+function decodeObject(segment: string): JsonRecord | undefined {
+  try {
+    const value: unknown = JSON.parse(Buffer.from(segment, "base64url").toString("utf8"));
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,43 @@
+/**
+ * The signature of a server manifest: a JWS whose payload is the canonical form of the manifest
+ * without `manifest_signature`. What it says of a manifest is for the reader to weigh: none may be
+ * refused for the lack of one.   AGTP-API §8.8
+ */
+import type { KeyObject } from "node:crypto";
+import type { JsonRecord } from "../json-value.ts";
+import { canonicalForm } from "./canonical-form.ts";
+import type { Ed25519PublicKey } from "./ed25519.ts";
+import { decodeJws, isSignedBy, keyId, keyOfHeader, signCompact } from "./jws.ts";
+
+/** What a manifest's signature shows. */
+export type ManifestVerdict =
+  /** By a key that the reader knows. */
+  | { readonly kind: "verified"; readonly kid: string }
+  /** By the key in its own header: the manifest is whole, its author is not proven. */
+  | { readonly kind: "intact"; readonly kid: string }
+  | { readonly kind: "unsigned" }
+  | { readonly kind: "invalid"; readonly fault: string };
+
+/** The `manifest_signature` of a manifest. */
+export function signManifest(manifest: JsonRecord, key: KeyObject): string {
+  return signCompact(key, canonicalForm(manifest, ["manifest_signature"]));
+}
+
+/** Judges a manifest's signature, by a known key where there is one. */
+export function verifyManifest(manifest: JsonRecord, key?: Ed25519PublicKey): ManifestVerdict {
+  const jws = manifest["manifest_signature"] ?? undefined;
+  if (jws === undefined) return { kind: "unsigned" };
+  const decoded = typeof jws === "string" ? decodeJws(jws) : undefined;
+  if (decoded === undefined) return invalid("is no compact JWS");
+  const signer = key ?? keyOfHeader(decoded.header);
+  if (signer === undefined) return invalid("names no key that it could be checked with");
+  const payload = Buffer.from(decoded.input.slice(decoded.input.indexOf(".") + 1), "base64url");
+  const form = canonicalForm(manifest, ["manifest_signature"]);
+  if (!payload.equals(form)) return invalid("is over another manifest");
+  if (!isSignedBy(decoded, signer)) return invalid("does not verify");
+  return { kind: key === undefined ? "intact" : "verified", kid: keyId(signer) };
+}
+
+function invalid(fault: string): ManifestVerdict {
+  return { kind: "invalid", fault };
+}

@@ -1,0 +1,60 @@
+/**
+ * Whose signatures count. That a signature verifies says only that the key in the document made it;
+ * it grants something when the operator listed that key, or when it is the server's own.
+ * AGTP-TRUST "Trust Anchors"
+ */
+import { readBoundedFile } from "../bounded-file.ts";
+import type { Problem } from "../problem.ts";
+import { type Ed25519PublicKey, publicKeyOf, readPrivateKey, readPublicKey } from "./ed25519.ts";
+
+/** What the configuration says of issuers. */
+export interface IssuerSettings {
+  /** `policies.identity.trusted_issuers`: base64url or PEM. */
+  readonly trustedIssuers: readonly string[];
+  /** `signing.key`, absolute: the server trusts what it signed itself. */
+  readonly signingKey?: string | undefined;
+  /** The configuration's file, as problems name it. */
+  readonly file: string;
+}
+
+/** The keys that could be read, and what is wrong with the others. */
+export interface TrustedIssuers {
+  readonly keys: readonly Ed25519PublicKey[];
+  readonly problems: readonly Problem[];
+}
+
+const MAX_KEY_BYTES = 65_536;
+
+/** Reads the keys of a configuration. A signing key that cannot be read is for its signer to report. */
+export function readTrustedIssuers(settings: IssuerSettings): TrustedIssuers {
+  const keys: Ed25519PublicKey[] = [];
+  const problems: Problem[] = [];
+  for (const [index, text] of settings.trustedIssuers.entries()) {
+    const key = readPublicKey(text);
+    if (key !== undefined) keys.push(key);
+    else {
+      problems.push({
+        file: settings.file,
+        key: `policies.identity.trusted_issuers[${index}]`,
+        message: "must be an Ed25519 public key, base64url or PEM",
+      });
+    }
+  }
+  const own = readOwnIssuer(settings.signingKey);
+  return { keys: own === undefined ? keys : [...keys, own], problems };
+}
+
+/** Whether a key is one of the trusted ones. */
+export function isTrustedIssuer(
+  { fingerprint }: Ed25519PublicKey,
+  trusted: readonly Ed25519PublicKey[],
+): boolean {
+  return trusted.some((key) => key.fingerprint === fingerprint);
+}
+
+function readOwnIssuer(path: string | undefined): Ed25519PublicKey | undefined {
+  if (path === undefined) return undefined;
+  const { text } = readBoundedFile(path, MAX_KEY_BYTES);
+  const key = text === undefined ? undefined : readPrivateKey(text);
+  return key === undefined ? undefined : publicKeyOf(key);
+}

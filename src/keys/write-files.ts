@@ -1,0 +1,55 @@
+/**
+ * Puts the files of a command in place: all of them or none, each complete, secrets for their owner
+ * alone. A file that is there stays, unless the command line says otherwise.
+ */
+import { randomUUID } from "node:crypto";
+import { linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { describeFileError } from "../bounded-file.ts";
+import { usage } from "../client/command-file.ts";
+import { codeOf } from "../thrown.ts";
+import { CommandRefusal } from "./command-refusal.ts";
+
+/** A file that is to be written. */
+export interface NewFile {
+  /** As the command line has it. */
+  readonly path: string;
+  readonly content: string;
+  readonly isSecret: boolean;
+}
+
+/** Writes files below a directory. */
+export function writeFiles(directory: string, files: readonly NewFile[], force: boolean): void {
+  if (!force) for (const { path } of files) checkAbsent(directory, path);
+  for (const file of files) {
+    try {
+      place({ ...file, path: resolve(directory, file.path) }, force);
+    } catch (error) {
+      if (codeOf(error) === "EEXIST") throw alreadyThere(file.path);
+      throw usage(`${JSON.stringify(file.path)} cannot be written: ${describeFileError(error)}`);
+    }
+  }
+}
+
+function checkAbsent(directory: string, path: string): void {
+  // A link that leads nowhere is something that is there, too.
+  const status = lstatSync(resolve(directory, path), { throwIfNoEntry: false });
+  if (status !== undefined) throw alreadyThere(path);
+}
+
+function alreadyThere(path: string): CommandRefusal {
+  return new CommandRefusal(`${JSON.stringify(path)} is there already, --force replaces it`);
+}
+
+/** `link` fails where a file came meanwhile, and `rename` follows no link. */
+function place({ path, content, isSecret }: NewFile, force: boolean): void {
+  mkdirSync(dirname(path), { recursive: true, ...(isSecret ? { mode: 0o700 } : {}) });
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, content, { mode: isSecret ? 0o600 : 0o644, flag: "wx" });
+    if (force) renameSync(temporary, path);
+    else linkSync(temporary, path);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}

@@ -1,0 +1,44 @@
+/**
+ * Who may decide over an agent's life and certificates: the issuer of its Genesis, known by the key
+ * of its client certificate, or an operator. `open` lets everybody, on loopback only.
+ * 401 without a certificate · 403 with another's.   AGTP "Lifecycle Authorization"
+ */
+import type { IdentityConfig } from "../config/config.ts";
+import { agentUnauthenticated, forbidden, type Refusal } from "../dispatch/refusal.ts";
+import type { ExchangeView } from "../dispatch/route.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { ClientCertificate } from "../identity/client-certificate.ts";
+
+/** Whether a certificate is one of `operator_certificates`. */
+export function isOperator(
+  certificate: ClientCertificate | undefined,
+  { operatorCertificates }: Pick<IdentityConfig, "operatorCertificates">,
+): boolean {
+  if (certificate === undefined) return false;
+  const { keyFingerprint, spkiFingerprint } = certificate;
+  return operatorCertificates.some((written) => {
+    const fingerprint = written
+      .replace(/^sha256:/i, "")
+      .replaceAll(":", "")
+      .toLowerCase();
+    return fingerprint === keyFingerprint || fingerprint === spkiFingerprint;
+  });
+}
+
+/** Why the peer may not decide over this agent; undefined when it may. */
+export function refuseAuthority(
+  { peer }: ExchangeView,
+  agent: AgentDocument | undefined,
+  policy: Pick<IdentityConfig, "lifecycleAuth" | "operatorCertificates">,
+): Refusal | undefined {
+  if (policy.lifecycleAuth === "open") return undefined;
+  const { certificate } = peer;
+  if (certificate === undefined) {
+    const message = "this needs the certificate of the agent's issuer, or of an operator";
+    return agentUnauthenticated(message, "genesis-issuer-cert-required");
+  }
+  if (isOperator(certificate, policy)) return undefined;
+  const issuer = agent?.genesis?.issuerKey.fingerprint;
+  if (issuer !== undefined && issuer === certificate.keyFingerprint) return undefined;
+  return forbidden("lifecycle-forbidden", "the certificate is not that of the agent's issuer");
+}

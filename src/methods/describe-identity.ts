@@ -1,0 +1,56 @@
+/**
+ * The identity document of an agent, as it was loaded: its signature covers it, so nothing is added,
+ * changed or left out. As JSON, as the same in YAML, or as a page to read.
+ * AGTP "Agent Identity Document"
+ */
+import { stringify } from "yaml";
+import type { HandlerSuccess } from "../handlers/handler.ts";
+import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
+import { IDENTITY_JSON, IDENTITY_YAML } from "./describe-format.ts";
+import { identityPage } from "./describe-page.ts";
+
+/** The forms that an identity document has. */
+export type IdentityForm = "json" | "yaml" | "html";
+
+/** Makes the answers; each form of each agent is made once. */
+export function createIdentityReplies(): (
+  agent: AgentDocument,
+  form: IdentityForm,
+  status: AgentStatus,
+) => HandlerSuccess {
+  const made = new WeakMap<AgentDocument, Map<string, HandlerSuccess>>();
+  return (agent, form, status) => {
+    const replies = made.get(agent) ?? new Map<string, HandlerSuccess>();
+    made.set(agent, replies);
+    // Only the page shows how the agent stands now.
+    const key = form === "html" ? `${form} ${status}` : form;
+    const reply = replies.get(key) ?? makeReply(agent, form, status);
+    replies.set(key, reply);
+    return reply;
+  };
+}
+
+function makeReply(agent: AgentDocument, form: IdentityForm, status: AgentStatus): HandlerSuccess {
+  switch (form) {
+    case "json":
+      return reply(JSON.stringify(agent.document), IDENTITY_JSON);
+    case "yaml":
+      return reply(toYaml(agent.document), IDENTITY_YAML);
+    case "html":
+      return reply(identityPage(agent, status), "text/html; charset=utf-8");
+  }
+}
+
+function reply(text: string, contentType: string): HandlerSuccess {
+  return { body: Buffer.from(text, "utf8"), headers: { "Content-Type": contentType } };
+}
+
+/** Texts are quoted, so that no reader of any version of YAML takes `no` or a date for one. */
+function toYaml(document: AgentDocument["document"]): string {
+  return stringify(document, {
+    aliasDuplicateObjects: false,
+    defaultKeyType: "PLAIN",
+    defaultStringType: "QUOTE_DOUBLE",
+    lineWidth: 0,
+  });
+}

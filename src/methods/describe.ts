@@ -1,0 +1,173 @@
+/**
+ * DESCRIBE: what an agent can do, or who it is. On "/" and on the agent's own path, where FETCH and
+ * QUERY read the identity document too, with the status document below it. 404 for an agent that is
+ * not here or not to be seen · 422 for parameters that mean nothing · 503 and 410 for the identity
+ * of a suspended or retired agent, which DESCRIBE alone still gives.
+ * AGTP "DESCRIBE", "URI Resolution"
+ */
+import { agentRetired, agentSuspended, notFound, type Refusal } from "../dispatch/refusal.ts";
+import type { ExchangeView, RouteHandler } from "../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../handlers/handler.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { AgentStanding } from "../identity/agent-standing.ts";
+import {
+  agentSubject,
+  type CapabilitySubject,
+  capabilityDocument,
+} from "./describe-capabilities.ts";
+import { chooseForm, type DescriptionForm, FORMAT_NAMES } from "./describe-format.ts";
+import { createIdentityReplies } from "./describe-identity.ts";
+import { statusDocument } from "./describe-status.ts";
+import { agentNotFound, type DescribedAgents, resolveTarget } from "./describe-target.ts";
+import { type FloorMethod, type FloorOptions, impactOf } from "./floor.ts";
+import { floorResult } from "./floor-result.ts";
+import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
+
+/** What there is to describe. */
+export interface DescribeOptions extends DescribedAgents {
+  readonly standing: AgentStanding;
+  /** The methods that this server answers. */
+  readonly methods: readonly string[];
+  readonly server: { readonly serverId: string; readonly operator?: string };
+}
+
+/** DESCRIBE on "/", and every method that describes an agent on its own path. */
+export interface Description {
+  readonly method: FloorMethod;
+  readonly endpoints: readonly ProtocolEndpoint[];
+}
+
+const FORMAT = { format: { enum: FORMAT_NAMES } };
+const CONTEXT = { context: { type: "object" } };
+const CAPABILITY_PARAMETERS = {
+  capability_domains: { type: ["string", "array"], items: { type: "string" }, maxItems: 64 },
+  version_min: { type: "string" },
+};
+const AGENT = { type: "string", minLength: 1, maxLength: 256 };
+
+/** Makes what describes the agents of one server. */
+export function createDescription(
+  options: DescribeOptions,
+  describe: FloorOptions["describe"],
+): Description {
+  const answer = createAnswers(options);
+  const onPath = (method: string): ProtocolEndpoint => {
+    const usual = method === "DESCRIBE" ? "capabilities" : "json";
+    return {
+      ...reading(method, describe),
+      path: "/agents/{agent}",
+      inputSchema: schemaOf({
+        agent: AGENT,
+        ...FORMAT,
+        ...CONTEXT,
+        ...(method === "DESCRIBE" ? CAPABILITY_PARAMETERS : {}),
+      }),
+      handler: (call, exchange) => answer(call.input["agent"], usual, call, exchange),
+    };
+  };
+  const statusOnPath = (method: string): ProtocolEndpoint => ({
+    ...reading(method, describe),
+    path: "/agents/{agent}/status",
+    inputSchema: schemaOf({ agent: AGENT, ...CONTEXT }),
+    handler: (call, exchange) => answerStatus(options, call.input["agent"], call, exchange),
+  });
+  return {
+    method: {
+      inputSchema: schemaOf({ agent_id: AGENT, ...FORMAT, ...CONTEXT, ...CAPABILITY_PARAMETERS }),
+      handler: (call, exchange) => answer(call.input["agent_id"], "capabilities", call, exchange),
+    },
+    endpoints: READING_METHODS.flatMap((method) => [onPath(method), statusOnPath(method)]),
+  };
+}
+
+/** DESCRIBE is of the floor; the others are the catalog's words for reading. */
+const READING_METHODS = ["DESCRIBE", "FETCH", "QUERY"] as const;
+
+function reading(method: string, describe: FloorOptions["describe"]) {
+  const what = { method, ...describe(method), impact: impactOf("DESCRIBE") };
+  return { ...what, isReading: true, isListed: false };
+}
+
+function schemaOf(properties: Readonly<Record<string, unknown>>) {
+  return { type: "object", properties };
+}
+
+type Answer = HandlerSuccess | Refusal;
+type AnswerDescription = (
+  named: unknown,
+  usual: DescriptionForm,
+  ...request: Parameters<RouteHandler>
+) => Answer;
+
+function createAnswers(options: DescribeOptions): AnswerDescription {
+  const { standing, methods } = options;
+  const replyWithIdentity = createIdentityReplies();
+  return (named, usual, call, exchange) => {
+    const agent = resolveTarget(options, named, call, exchange);
+    if (agent !== undefined && "kind" in agent) return agent;
+    const form = chooseForm(call.input["format"], call.headers["accept"], usual);
+    if (agent === undefined) {
+      return form === "capabilities"
+        ? answerCapabilities(ofServer(options), call)
+        : agentNotFound();
+    }
+    const status = standing.statusOf(agent);
+    switch (form) {
+      case "capabilities":
+        return answerCapabilities(agentSubject(agent, status, methods), call);
+      case "status":
+        return { body: statusDocument(agent, standing, Date.now()) };
+      case "certificate":
+        return refuseLapsed(options, agent, call) ?? answerGenesis(agent);
+      case "json":
+      case "yaml":
+      case "html":
+        return refuseLapsed(options, agent, call) ?? replyWithIdentity(agent, form, status);
+    }
+  };
+}
+
+function answerCapabilities(subject: CapabilitySubject, call: Call): Answer {
+  const document = capabilityDocument(subject, call.input);
+  return isRefusal(document) ? document : floorResult(call, document);
+}
+
+function isRefusal(value: Refusal | object): value is Refusal {
+  return "kind" in value && value.kind === "refusal";
+}
+
+function ofServer({ server, methods }: DescribeOptions): CapabilitySubject {
+  const { serverId, operator = serverId } = server;
+  const identity = { server_id: serverId, name: operator };
+  return { identity, status: "active", document: {}, methods };
+}
+
+/** The Genesis stands for the agent's certificate of birth: its octets are those that were signed. */
+function answerGenesis({ genesis }: AgentDocument): Answer {
+  if (genesis !== undefined) return { body: genesis.canonical };
+  return notFound("genesis-not-found", "no Agent Genesis is loaded for this agent");
+}
+
+function answerStatus(
+  options: DescribeOptions,
+  named: unknown,
+  call: Call,
+  exchange: ExchangeView,
+): Answer {
+  const agent = resolveTarget(options, named, call, exchange);
+  if (agent === undefined) return agentNotFound();
+  return "kind" in agent ? agent : { body: statusDocument(agent, options.standing, Date.now()) };
+}
+
+/** Whoever resolves an agent must not be led to believe in one that is gone. */
+function refuseLapsed(
+  { standing }: DescribeOptions,
+  agent: AgentDocument,
+  { method }: Call,
+): Refusal | undefined {
+  if (method === "DESCRIBE") return undefined;
+  const status = standing.statusOf(agent);
+  if (status === "suspended") return agentSuspended(agent.agentId);
+  if (status === "retired") return agentRetired(agent.agentId, standing.statusSince(agent));
+  return undefined;
+}

@@ -1,0 +1,83 @@
+/**
+ * The floor methods that read or change what the server keeps: the lifecycle of agents, INSPECT and
+ * NOTIFY, each on "/", and the lifecycle on the agents' own paths too.   AGTP "Method Floor"
+ */
+import type { Attributor } from "../attribution/attributor.ts";
+import { LIFECYCLE_METHODS } from "../attribution/lifecycle.ts";
+import type { ServerState } from "../attribution/state.ts";
+import type { IdentityConfig } from "../config/config.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { FloorMethod, FloorOptions } from "./floor.ts";
+import { impactOf } from "./floor.ts";
+import { INSPECT_SCHEMA, inspectHandler } from "./inspect.ts";
+import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
+import { NOTIFY_SCHEMA, notifyHandler } from "./notify.ts";
+import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
+
+/** What these methods work on. */
+export interface KeptMethodsOptions {
+  readonly directory: AgentDirectory;
+  readonly state: ServerState;
+  readonly attributor: Attributor;
+  readonly policy: IdentityConfig;
+}
+
+/** By method. */
+export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, FloorMethod> {
+  const { directory, state, policy } = options;
+  const { ledger, lifecycle: register, certificates } = state;
+  return new Map<string, FloorMethod>([
+    ...lifecycleMethods(options),
+    [
+      "INSPECT",
+      {
+        inputSchema: INSPECT_SCHEMA,
+        handler: inspectHandler({ directory, ledger, register, policy }),
+      },
+    ],
+    [
+      "NOTIFY",
+      {
+        inputSchema: NOTIFY_SCHEMA,
+        handler: notifyHandler({ directory, certificates, policy }),
+        takesCertificate: true,
+      },
+    ],
+  ]);
+}
+
+function lifecycleMethods({
+  directory,
+  state: { ledger, lifecycle: register },
+  attributor,
+  policy,
+}: KeptMethodsOptions): readonly (readonly [string, FloorMethod])[] {
+  const handlers = lifecycleHandlers({ directory, register, attributor, ledger, policy });
+  return LIFECYCLE_METHODS.flatMap((method) => {
+    const handler = handlers.get(method);
+    if (handler === undefined) return [];
+    return [[method, { inputSchema: lifecycleSchema(method), handler, takesCertificate: true }]];
+  });
+}
+
+/** The lifecycle methods on `/agents/{agent}`. */
+export function agentLifecycleEndpoints(
+  methods: ReadonlyMap<string, FloorMethod>,
+  describe: FloorOptions["describe"],
+): readonly ProtocolEndpoint[] {
+  return LIFECYCLE_METHODS.flatMap((method) => {
+    const floor = methods.get(method);
+    if (floor === undefined) return [];
+    return [
+      {
+        ...floor,
+        ...describe(method),
+        method,
+        path: "/agents/{agent}",
+        impact: impactOf(method),
+        isReading: false,
+        isListed: false,
+      },
+    ];
+  });
+}

@@ -1,0 +1,167 @@
+/**
+ * ACTIVATE, DEACTIVATE, REINSTATE, REVOKE and DEPRECATE of a hosted agent, on "/" with `agent_id` and
+ * on the agent's own path. 401 and 403 by `lifecycle_auth` · 404 no such agent · 409 and 422 a change
+ * that is not possible from where the agent stands.   AGTP "Lifecycle Methods"
+ */
+import type { Attributor } from "../attribution/attributor.ts";
+import type { Ledger } from "../attribution/ledger.ts";
+import { LIFECYCLE_METHODS, type LifecycleMethod } from "../attribution/lifecycle.ts";
+import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
+import type { IdentityConfig } from "../config/config.ts";
+import {
+  badRequest,
+  lifecycleConflict,
+  lifecycleInvalid,
+  notFound,
+  notImplemented,
+  type Refusal,
+} from "../dispatch/refusal.ts";
+import type { ExchangeView } from "../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../handlers/handler.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import { uuidv7 } from "../identity/uuid.ts";
+import { refuseAuthority } from "./agent-authority.ts";
+import { floorResult } from "./floor-result.ts";
+
+/** What the lifecycle methods work on. */
+export interface LifecycleOptions {
+  readonly directory: AgentDirectory;
+  readonly register: LifecycleRegister;
+  readonly attributor: Attributor;
+  readonly ledger: Pick<Ledger, "settled">;
+  readonly policy: IdentityConfig;
+}
+
+type LifecycleHandler = (call: Call, exchange: ExchangeView) => Promise<HandlerSuccess | Refusal>;
+
+/** Parameters of all five; REVOKE must say why. */
+export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string, unknown>> {
+  const text = { type: "string", minLength: 1, maxLength: 1024 };
+  const successor = {
+    successor_agent_id: { type: "string", pattern: "^[0-9a-f]{64}$" },
+    migration_deadline: { type: "string", format: "date-time" },
+  };
+  const required = method === "REVOKE" ? ["reason"] : [];
+  return {
+    type: "object",
+    properties: {
+      agent_id: { type: "string", minLength: 1, maxLength: 256 },
+      agent: { type: "string", minLength: 1, maxLength: 256 },
+      target: { enum: ["agent", "contract", "stale-contracts"] },
+      actor: text,
+      reason: text,
+      ...(method === "DEPRECATE" ? successor : {}),
+    },
+    required,
+  };
+}
+
+/** One handler a method. */
+export function lifecycleHandlers(
+  options: LifecycleOptions,
+): ReadonlyMap<LifecycleMethod, LifecycleHandler> {
+  return new Map(
+    LIFECYCLE_METHODS.map((method) => [
+      method,
+      (call, exchange) => handle(options, method, call, exchange),
+    ]),
+  );
+}
+
+async function handle(
+  options: LifecycleOptions,
+  method: LifecycleMethod,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const { directory, register, policy } = options;
+  const { target = "agent" } = call.input;
+  if (target !== "agent") return notImplemented("contracts", "this server has no contracts");
+  const named = call.input["agent"] ?? call.input["agent_id"] ?? call.agentId;
+  if (typeof named !== "string") {
+    return badRequest("missing-agent-id", "agent_id is required", { parameter: "agent_id" });
+  }
+  const agent = directory.resolve(named);
+  const refusal = refuseAuthority(exchange, agent, policy);
+  if (refusal !== undefined) {
+    call.log.warn({ method, code: refusal.code }, "a lifecycle change was refused");
+    return refusal;
+  }
+  if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
+  exchange.addressed = agent;
+  const outcome = await register.apply({
+    method,
+    agent,
+    details: eventDetails(call),
+    record: (extension) => recordEvent(options, { call, exchange, agent, extension }),
+  });
+  switch (outcome.kind) {
+    case "invalid":
+      return lifecycleInvalid(outcome.message);
+    case "conflict":
+      return lifecycleConflict(outcome.message);
+    case "noop": {
+      const { status } = outcome;
+      return floorResult(call, { ...ids(agent), status, previous_status: status, noop: true });
+    }
+    case "changed": {
+      const { event, status, previousStatus } = outcome;
+      return floorResult(call, {
+        ...ids(agent),
+        status,
+        previous_status: previousStatus,
+        event_type: event.eventType,
+        audit_id: event.auditId,
+      });
+    }
+  }
+}
+
+function ids({ agentId, name }: AgentDocument): Readonly<Record<string, string>> {
+  return { agent_id: agentId, name };
+}
+
+/** What the caller says of the change, and who it is. */
+function eventDetails({ input, agentId }: Call): Readonly<Record<string, unknown>> {
+  const members = ["reason", "actor", "successor_agent_id", "migration_deadline"];
+  const said = members.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]]));
+  return {
+    ...Object.fromEntries(said),
+    ...(agentId === undefined ? {} : { actor_agent_id: agentId }),
+  };
+}
+
+interface EventSource {
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+  readonly agent: AgentDocument;
+  readonly extension: Readonly<Record<string, unknown>>;
+}
+
+/** The event is the next record of the chain of the agent that it is about. */
+async function recordEvent(
+  { attributor, ledger }: LifecycleOptions,
+  { call, exchange, agent, extension }: EventSource,
+) {
+  const record = attributor.chained({
+    agentId: agent.agentId,
+    ownerId: agent.ownerId ?? "",
+    requestId: call.requestId ?? "",
+    responseId: "",
+    actionId: uuidv7(),
+    method: exchange.method,
+    requestedMethod: exchange.requestedMethod,
+    path: exchange.path,
+    status: 200,
+    sessionId: call.sessionId,
+    taskId: call.taskId,
+    principalId: call.principalId,
+    assurance: exchange.peer.certificate === undefined ? "unverified" : "certificate-bound",
+    requestBody: exchange.request.body,
+    responseBody: "",
+    extension,
+  });
+  await ledger.settled();
+  return record;
+}

@@ -1,0 +1,101 @@
+/**
+ * Who is at the other end of a TLS connection, by the certificate shown in its handshake. TLS only
+ * proves that the peer holds the key: OpenSSL knows no Agent Certificate, so every chain is verified
+ * here. `[tls] client_auth` says who is let in.   AGTP-CERT "Agent Certificate Profile"
+ */
+import { createHash, type X509Certificate } from "node:crypto";
+import type { TLSSocket } from "node:tls";
+import { LRUCache } from "lru-cache";
+import type { TlsConfig } from "../config/config.ts";
+import type { Peer } from "../dispatch/peer.ts";
+import { readTrustAnchors } from "../identity/certificate-anchors.ts";
+import type { CertificateFault } from "../identity/certificate-fields.ts";
+import type { ClientCertificate } from "../identity/client-certificate.ts";
+import {
+  MAX_CHAIN_LENGTH,
+  verifyClientCertificate,
+} from "../identity/client-certificate-verification.ts";
+
+/** What the certificate of a connection's peer proves, or why it proves nothing. */
+export type PeerIdentity = Pick<Peer, "certificate" | "certificateFault">;
+
+/** Who is asked for a certificate, and whose is believed. */
+export interface PeerRules {
+  readonly clientAuth: TlsConfig["clientAuth"];
+  /** A bundle in PEM. */
+  readonly clientCa: string | undefined;
+}
+
+/** Whether a peer may ask for anything. */
+export type PeerVerdict =
+  | { readonly kind: "admitted"; readonly identity: PeerIdentity }
+  | { readonly kind: "refused"; readonly reason: string };
+
+/** Looks at a socket whose handshake is done. */
+export type PeerCheck = (socket: TLSSocket) => PeerVerdict;
+
+const ANONYMOUS: PeerVerdict = { kind: "admitted", identity: {} };
+const REMEMBERED_CHAINS = 1024;
+
+/** Builds the check for the rules in force. */
+export function createPeerCheck(
+  { clientAuth, clientCa }: PeerRules,
+  clock: () => number = Date.now,
+): PeerCheck {
+  if (clientAuth === "none") return () => ANONYMOUS;
+  const verify = createVerifier(readTrustAnchors(clientCa ?? ""));
+  return (socket) => {
+    const chain = readChain(socket);
+    if (chain.length === 0) {
+      if (clientAuth === "optional") return ANONYMOUS;
+      return { kind: "refused", reason: "the peer showed no certificate" };
+    }
+    // Of a resumed session only the peer's own certificate is known, and nobody proved its key now.
+    const result = socket.isSessionReused() ? RESUMED : verify(chain, clock());
+    if (!("fault" in result)) return { kind: "admitted", identity: { certificate: result } };
+    const reason = `the certificate ${result.fault}`;
+    if (clientAuth === "required") return { kind: "refused", reason };
+    return { kind: "admitted", identity: { certificateFault: reason } };
+  };
+}
+
+const RESUMED: CertificateFault = { fault: "was shown in another session" };
+
+/** The certificates that the peer sent, its own first; one more than is allowed at most. */
+function readChain(socket: TLSSocket): readonly Buffer[] {
+  const chain: Buffer[] = [];
+  let certificate: X509Certificate | undefined = socket.getPeerX509Certificate();
+  while (certificate !== undefined && chain.length <= MAX_CHAIN_LENGTH) {
+    chain.push(certificate.raw);
+    certificate = certificate.issuerCertificate;
+  }
+  return chain;
+}
+
+interface VerifiedChain {
+  readonly certificate: ClientCertificate;
+  readonly verifiedAt: number;
+}
+
+/** Remembers what was found good, as nobody can fill it with anything else. */
+function createVerifier(anchors: readonly X509Certificate[]) {
+  const verified = new LRUCache<string, VerifiedChain>({ max: REMEMBERED_CHAINS });
+  return (chain: readonly Buffer[], now: number): ClientCertificate | CertificateFault => {
+    const key = digestOf(chain);
+    const known = verified.get(key);
+    // A clock that was set back makes certificates too young again.
+    const isValid = known && now >= known.verifiedAt && now <= known.certificate.notAfter;
+    if (isValid) return known.certificate;
+    const result = verifyClientCertificate(chain, anchors, now);
+    if ("fault" in result) verified.delete(key);
+    else verified.set(key, { certificate: result, verifiedAt: now });
+    return result;
+  };
+}
+
+/** DER says where it ends: certificates that follow each other cannot be read in two ways. */
+function digestOf(chain: readonly Buffer[]): string {
+  const hash = createHash("sha256");
+  for (const certificate of chain) hash.update(certificate);
+  return hash.digest("base64");
+}

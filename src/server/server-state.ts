@@ -1,0 +1,45 @@
+/**
+ * Opens the state that a configuration asks for: its store, and the journal beside it in the state
+ * directory. With the memory driver nothing is written, and everything ends with the process.
+ */
+import { join, relative } from "node:path";
+import { openState, type ServerState } from "../attribution/state.ts";
+import type { Config } from "../config/config.ts";
+import type { Problem } from "../problem.ts";
+import { createMemoryStore } from "../store/memory-store.ts";
+import { openStore } from "../store/open-store.ts";
+import { reasonOf } from "../thrown.ts";
+
+/** The state, or what keeps it from being opened. */
+export type StateOpening =
+  | { readonly state: ServerState; readonly problems?: undefined }
+  | { readonly state?: undefined; readonly problems: readonly Problem[] };
+
+/** Where a deployment's journal is. */
+export function journalDirectory(directory: string): string {
+  return join(directory, ".agtp", "journal");
+}
+
+/** Opens the state; with `isPersistent` false one that nobody else sees. */
+export async function openServerState(
+  config: Config,
+  isPersistent: boolean,
+  onFault: (error: unknown) => void,
+): Promise<StateOpening> {
+  const { store: location, directory } = config;
+  if (!isPersistent || location.driver === "memory") {
+    const store = createMemoryStore();
+    return { state: await openState({ store, journalDirectory: undefined, onFault }) };
+  }
+  const file = relative(directory, config.file);
+  const { store, problems } = await openStore(location, file);
+  if (store === undefined) return { problems };
+  const journal = journalDirectory(directory);
+  try {
+    return { state: await openState({ store, journalDirectory: journal, onFault }) };
+  } catch (error) {
+    await store.close();
+    const message = `the journal cannot be opened: ${reasonOf(error)}`;
+    return { problems: [{ file: relative(directory, journal), key: "", message }] };
+  }
+}

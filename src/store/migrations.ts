@@ -1,0 +1,63 @@
+/**
+ * The schema of a database file and how it came about, step by step. A file is brought to this
+ * build's version in one transaction; one that a newer build wrote, or another program, is left
+ * alone and refused.
+ */
+import type { Database } from "libsql";
+
+/** What an AGTP database has in its header, so that no other program's is taken for one: "AGTP". */
+const APPLICATION_ID = 0x41475450;
+
+/** Step n makes version n + 1 of version n; a step that was published is never changed. */
+const MIGRATIONS: readonly string[] = [
+  `CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+   CREATE TABLE entries (
+     collection TEXT NOT NULL,
+     key TEXT NOT NULL,
+     value TEXT NOT NULL,
+     PRIMARY KEY (collection, key)
+   ) STRICT;`,
+];
+
+/** The version that this build writes. */
+export const SCHEMA_VERSION: number = MIGRATIONS.length;
+
+/** Brings a database to this build's version; in words, why it cannot be. */
+export function migrate(database: Database): string | undefined {
+  const version = readVersion(database);
+  if (typeof version === "string") return version;
+  if (version > SCHEMA_VERSION) {
+    return `has schema version ${version}, this build knows ${SCHEMA_VERSION} at most`;
+  }
+  if (version === SCHEMA_VERSION) return undefined;
+  // One text for all of it: with the first step that fails, nothing has happened.
+  database.exec(
+    [
+      "BEGIN IMMEDIATE;",
+      `PRAGMA application_id = ${APPLICATION_ID};`,
+      ...MIGRATIONS.slice(version),
+      `INSERT INTO meta VALUES ('schema_version', '${SCHEMA_VERSION}')
+         ON CONFLICT DO UPDATE SET value = excluded.value;`,
+      "COMMIT;",
+    ].join("\n"),
+  );
+  return undefined;
+}
+
+/** 0 for an empty database; words for one that is not ours. */
+function readVersion(database: Database): number | string {
+  const tables = readColumn(database, "SELECT name FROM sqlite_schema WHERE type = 'table'");
+  if (tables.length === 0) return 0;
+  const [applicationId] = readColumn(database, "PRAGMA application_id");
+  if (applicationId !== APPLICATION_ID) return "is the database of another program";
+  const [version] = tables.includes("meta")
+    ? readColumn(database, "SELECT value FROM meta WHERE name = 'schema_version'")
+    : [];
+  if (!/^[1-9]\d{0,8}$/.test(String(version))) return "is damaged: it has no schema version";
+  return Number(version);
+}
+
+function readColumn(database: Database, sql: string): readonly unknown[] {
+  const rows = database.prepare(sql).raw().all() as readonly (readonly unknown[])[];
+  return rows.map(([value]) => value);
+}

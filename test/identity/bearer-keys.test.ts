@@ -1,0 +1,132 @@
+import { generateKeyPairSync } from "node:crypto";
+import type { JWK } from "jose";
+import { beforeAll, describe, expect, it } from "vitest";
+import { type KeySet, readKeySet } from "../../src/identity/bearer-keys.ts";
+import { makeIssuerKey } from "../support/token-issuer.ts";
+
+let ed25519: JWK;
+let rsa: JWK;
+
+beforeAll(async () => {
+  ed25519 = (await makeIssuerKey("EdDSA", "ed")).jwk;
+  rsa = (await makeIssuerKey("RS256", "rsa")).jwk;
+});
+
+function read(keys: readonly unknown[]): { set: KeySet; ignored: readonly string[] } {
+  const result = readKeySet({ keys });
+  if (result.fault !== undefined) throw new Error(result.fault);
+  return result;
+}
+
+function weakRsa(options: { modulusLength: number; publicExponent?: number }): JWK {
+  return generateKeyPairSync("rsa", options).publicKey.export({ format: "jwk" }) as JWK;
+}
+
+// RFC 7517 §5
+describe("readKeySet", () => {
+  it.each([undefined, null, 7, "keys", [], {}, { keys: {} }, { keys: null }, { keys: "x" }])(
+    "refuses %j, which is no key set",
+    (document) => {
+      expect(readKeySet(document)).toEqual({
+        fault: 'must be a JSON Web Key Set: an object with the array "keys"',
+      });
+    },
+  );
+
+  it("takes a hundred keys and no more", () => {
+    expect(read(Array.from({ length: 100 }, () => ed25519)).set.size).toBe(100);
+    expect(readKeySet({ keys: Array.from({ length: 101 }, () => ed25519) })).toEqual({
+      fault: "must have at most 100 keys, has 101",
+    });
+  });
+
+  it("may hold nothing", () => {
+    expect(read([]).set.size).toBe(0);
+  });
+
+  it.each<readonly [string, () => unknown]>([
+    ["is no object", () => "key"],
+    ["is symmetric", () => ({ kty: "oct", k: "AAAA", kid: "s" })],
+    ["is a private key", () => ({ ...ed25519, d: "AAAA" })],
+    ["has a kid that is no text of at most 1024 characters", () => ({ ...ed25519, kid: 7 })],
+    [
+      "has a kid that is no text of at most 1024 characters",
+      () => ({ ...ed25519, kid: "k".repeat(1025) }),
+    ],
+    ["is no public key of a known type", () => ({ kty: "AKP", pub: "AAAA" })],
+    ["is no public key of a known type", () => ({ ...ed25519, x: "AAAA" })],
+    ["is no public key of a known type", () => ({ ...ed25519, kty: "RSA" })],
+    ["is no public key of a known type", () => ({ kty: "EC", crv: "P-256", x: "AA", y: "AA" })],
+    ['fits no accepted algorithm with alg "HS256"', () => ({ ...rsa, alg: "HS256" })],
+    ['fits no accepted algorithm with alg "none"', () => ({ ...ed25519, alg: "none" })],
+    ['fits no accepted algorithm with alg "RS256"', () => ({ ...ed25519, alg: "RS256" })],
+    ["fits no accepted algorithm with alg 7", () => ({ ...ed25519, alg: 7 })],
+    ["fits no accepted algorithm", () => weakRsa({ modulusLength: 1024 })],
+  ])("passes over a key that %s", (reason, key) => {
+    const { set, ignored } = read([key(), ed25519]);
+    expect(ignored).toEqual([`keys[0] ${reason}, so it is ignored`]);
+    expect(set.size).toBe(1);
+  });
+
+  it("passes over an RSA key whose exponent makes anything a signature", () => {
+    const { n } = rsa;
+    const { set } = read([{ kty: "RSA", n, e: "AQ" }]);
+    expect(set.size).toBe(0);
+  });
+
+  it("says nothing of keys that are for something else", () => {
+    const { set, ignored } = read([
+      { ...rsa, use: "enc" },
+      { ...ed25519, key_ops: ["sign"] },
+    ]);
+    expect(ignored).toEqual([]);
+    expect(set.size).toBe(0);
+  });
+
+  it("has the same fingerprint for the same keys in another order, and no other", () => {
+    const one = read([ed25519, rsa]).set.fingerprint;
+    expect(read([{ ...rsa, x5t: "more" }, ed25519]).set.fingerprint).toBe(one);
+    expect(read([ed25519]).set.fingerprint).not.toBe(one);
+    expect(read([ed25519, { ...rsa, kid: "other" }]).set.fingerprint).not.toBe(one);
+    expect(read([ed25519, { ...rsa, alg: "RS512" }]).set.fingerprint).not.toBe(one);
+  });
+
+  it("does not change or keep what it was given", () => {
+    const frozen = Object.freeze({ ...ed25519 });
+    expect(read(Object.freeze([frozen])).set.size).toBe(1);
+  });
+});
+
+describe("a key set", () => {
+  it("names the keys that may have signed a token", () => {
+    const { set } = read([ed25519, rsa, { ...ed25519, kid: "twin" }]);
+    expect(set.candidates({ alg: "EdDSA", kid: "ed" })).toHaveLength(1);
+    expect(set.candidates({ alg: "Ed25519", kid: "ed" })).toHaveLength(1);
+    expect(set.candidates({ alg: "EdDSA", kid: undefined })).toHaveLength(2);
+    expect(set.candidates({ alg: "RS256", kid: "rsa" })).toHaveLength(1);
+    expect(set.candidates({ alg: "RS512", kid: "rsa" })).toEqual([]);
+    expect(set.candidates({ alg: "PS256", kid: "rsa" })).toEqual([]);
+    expect(set.candidates({ alg: "RS256", kid: "ed" })).toEqual([]);
+    expect(set.candidates({ alg: "EdDSA", kid: "toString" })).toEqual([]);
+  });
+
+  it("lets an RSA key without an alg serve all of its family", () => {
+    const { alg: _, ...bare } = rsa;
+    const { set } = read([bare]);
+    for (const alg of ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"] as const) {
+      expect(set.candidates({ alg, kid: "rsa" })).toHaveLength(1);
+    }
+    expect(set.candidates({ alg: "ES256", kid: "rsa" })).toEqual([]);
+  });
+
+  it("names a few keys only to a token that names none", () => {
+    const { set } = read(Array.from({ length: 100 }, (_, kid) => ({ ...ed25519, kid: `k${kid}` })));
+    expect(set.candidates({ alg: "EdDSA", kid: undefined })).toHaveLength(8);
+    expect(set.candidates({ alg: "EdDSA", kid: "k99" })).toHaveLength(1);
+  });
+
+  it("knows the kids of its usable keys alone", () => {
+    const { set } = read([ed25519, { ...rsa, use: "enc" }]);
+    expect(["ed", "rsa", "__proto__"].map((kid) => set.has(kid))).toEqual([true, false, false]);
+  });
+});

@@ -1,0 +1,13 @@
+/** A server on which every agent stands where its document says, and nothing was revoked. */
+import type { Standing } from "../../src/dispatch/gates/00-standing.ts";
+
+/** Standing for tests of one gate. */
+export function makeStanding(changes: Partial<Standing> = {}): Standing {
+  return {
+    statusOf: ({ status }) => status,
+    statusSince: () => undefined,
+    isRevoked: () => false,
+    admitSession: () => true,
+    ...changes,
+  };
+}

@@ -1,0 +1,17 @@
+/** Stores of every driver, for the time of a test. */
+import { join } from "node:path";
+import { onTestFinished } from "vitest";
+import { openStore } from "../../src/store/open-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { makeDirectory } from "./directory.ts";
+
+/** Opens a store that must open; it is closed when the running test is over. */
+export async function openTestStore(
+  driver: "memory" | "sqlite",
+  path: string = join(makeDirectory(), "state.db"),
+): Promise<Store> {
+  const { store, problems } = await openStore({ driver, path }, "agtp-server.toml");
+  if (store === undefined) throw new Error(JSON.stringify(problems));
+  onTestFinished(() => store.close());
+  return store;
+}
