@@ -28,11 +28,14 @@ const rows: readonly StatusRow[] = [
 /** The closed unions of codes, read from their declarations. */
 function codesOf(file: string, type: string): readonly string[] {
   const { text } = readModules("src").find((module) => module.file === file) ?? { text: "" };
-  const declaration = new RegExp(`export type ${type} =([^;]*);`).exec(text)?.[1] ?? "";
+  const declaration = new RegExp(`\\btype ${type} =([^;]*);`).exec(text)?.[1] ?? "";
   return [...declaration.matchAll(/"([^"]+)"/g)].map(([, code = ""]) => code);
 }
 
-const refusalCodes = codesOf("src/dispatch/refusal.ts", "RefusalCode");
+const refusalCodes = [
+  ...codesOf("src/dispatch/refusal.ts", "RefusalCode"),
+  ...codesOf("src/dispatch/refusal.ts", "UnauthenticatedCode"),
+];
 const faultCodes = codesOf("src/wire/message.ts", "WireFaultCode");
 
 describe("the README", () => {
@@ -89,8 +92,12 @@ describe("the golden exchanges", () => {
   });
 
   it("show every code that a request alone can bring about", () => {
-    // A drain and a slow peer need more than a request.
-    const elsewhere = ["server-draining", "request-timeout"];
+    // A slow peer, a client certificate and a full disk need more than a request.
+    const elsewhere = [
+      ...["request-timeout", "attribution-unavailable", "inspect-forbidden", "zone-violation"],
+      ...["lifecycle-forbidden", "certificate-invalid", "certificate-mismatch"],
+      ...["certificate-required", "certificate-revoked"],
+    ];
     const shown = [...refusalCodes, ...faultCodes].filter((code) =>
       texts.some((text) => text.includes(`"code": "${code}"`)),
     );

@@ -18,12 +18,14 @@ import {
   measureThroughput,
 } from "./bench/load-scenarios.ts";
 import type { Timing } from "./bench/measure.ts";
+import { measureRecords } from "./bench/record-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
 import { createServerPool, type ServerPool } from "./bench/servers.ts";
 
 const SCENARIOS = {
   throughput: measureThroughput,
+  records: measureRecords,
   connections: measureConnections,
   refusals: measureRefusals,
   endpoints: measureEndpoints,

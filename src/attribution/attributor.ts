@@ -1,35 +1,27 @@
 /**
- * Makes the Attribution-Record of a response: its payload, its signature, its Audit-ID, and its place
- * in the chain of the agent it is about. Records of nobody in particular are signed and sent, and
- * kept nowhere: no stranger can make the server write.   AGTP-IDENTIFIERS "Attribution-Record"
+ * Drafts the Attribution-Record of a response, and says where it belongs: in the chain of the agent
+ * it is about, or nowhere. Records of nobody in particular are signed and sent, and kept nowhere: no
+ * stranger can make the server write.   AGTP-IDENTIFIERS "Attribution-Record"
  */
-import { hash } from "node:crypto";
+import { RecordDraft } from "./draft.ts";
 import type { Ledger } from "./ledger.ts";
-import { NO_AUDIT_ID, type RecordFacts, recordPayload } from "./record.ts";
-import type { RecordSigner } from "./signer.ts";
-
-/** A record that can be sent. */
-export interface AttributionRecord {
-  /** SHA-256 of the JWS, 64 lower-case hex digits. */
-  readonly auditId: string;
-  /** Compact serialization. */
-  readonly jws: string;
-}
+import { type RecordFacts, recordPayload } from "./record.ts";
+import type { Sealer } from "./sealer.ts";
 
 export interface AttributorOptions {
   readonly serverId: string;
-  readonly signer: RecordSigner;
+  readonly sealer: Sealer;
   readonly ledger: Ledger;
 }
 
 export class Attributor {
   readonly #serverId: string;
-  readonly #signer: RecordSigner;
+  readonly #sealer: Sealer;
   readonly #ledger: Ledger;
 
-  constructor({ serverId, signer, ledger }: AttributorOptions) {
+  constructor({ serverId, sealer, ledger }: AttributorOptions) {
     this.#serverId = serverId;
-    this.#signer = signer;
+    this.#sealer = sealer;
     this.#ledger = ledger;
   }
 
@@ -38,21 +30,17 @@ export class Attributor {
     return this.#ledger.isWritable;
   }
 
-  /** The next record of the agent's chain; it is kept once the ledger has settled. */
-  chained(facts: RecordFacts, chain: string = facts.agentId): AttributionRecord {
+  /** The next record of the agent's chain; sealed and kept once the ledger has settled. */
+  chained(facts: RecordFacts): RecordDraft {
     const at = Date.now();
-    const record = this.#make(facts, this.#ledger.previousOf(chain), at);
-    this.#ledger.append({ ...record, agentId: chain, at, method: facts.method });
-    return record;
+    const { agentId, method } = facts;
+    const payload = recordPayload(facts, this.#serverId, at);
+    return this.#ledger.add(new RecordDraft(payload, this.#sealer, { agentId, at, method }));
   }
 
-  /** A record that is in no chain. */
-  unchained(facts: RecordFacts): AttributionRecord {
-    return this.#make(facts, NO_AUDIT_ID, Date.now());
-  }
-
-  #make(facts: RecordFacts, previousAuditId: string, at: number): AttributionRecord {
-    const jws = this.#signer.sign(recordPayload(facts, this.#serverId, previousAuditId, at));
-    return { auditId: hash("sha256", jws), jws };
+  /** A record that is in no chain; sealed once the ledger has settled. */
+  unchained(facts: RecordFacts): RecordDraft {
+    const payload = recordPayload(facts, this.#serverId, Date.now());
+    return this.#ledger.add(new RecordDraft(payload, this.#sealer, undefined));
   }
 }

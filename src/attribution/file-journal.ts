@@ -12,7 +12,7 @@ import {
   type StoredRecord,
   segmentNumber,
 } from "./segment.ts";
-import { findInIndex, readExtent, writeIndex } from "./segment-index.ts";
+import { findInIndex, type IndexedRecord, readExtent, writeIndex } from "./segment-index.ts";
 import { describeSegment } from "./segment-manifest.ts";
 
 /** Where in the journal a record would be appended. */
@@ -41,9 +41,9 @@ export class FileJournal implements Journal {
   readonly #finished: number[];
   #active: ActiveSegment;
   /** Of the active segment. */
-  #places = new Map<string, Extent>();
+  #records: IndexedRecord[] = [];
   /** Segments whose index is being written. */
-  readonly #finishing = new Map<number, ReadonlyMap<string, Extent>>();
+  readonly #finishing = new Map<number, readonly IndexedRecord[]>();
   #work: Promise<void> = Promise.resolve();
 
   private constructor(options: FileJournalOptions, finished: number[], active: ActiveSegment) {
@@ -61,7 +61,7 @@ export class FileJournal implements Journal {
     const last = Math.max(numbers.pop() ?? 0, firstSegment);
     const journal = new FileJournal(options, numbers, new ActiveSegment(directory, last));
     for await (const { auditId, offset, length } of readSegment(directory, last)) {
-      journal.#places.set(auditId, { offset, length });
+      journal.#records.push({ auditId, offset, length });
     }
     // A process that was killed may have left the last finished segment without these.
     const previous = numbers.at(-1);
@@ -88,14 +88,15 @@ export class FileJournal implements Journal {
     let offset = this.#active.size;
     this.#active.append(lines);
     for (const { auditId, jws } of records) {
-      this.#places.set(auditId, { offset, length: jws.length });
+      this.#records.push({ auditId, offset, length: jws.length });
       offset += jws.length + 1;
     }
     if (offset >= (this.#options.segmentBytes ?? SEGMENT_BYTES)) this.#finish();
   }
 
   async find(auditId: string): Promise<string | undefined> {
-    const place = this.#places.get(auditId);
+    // Seldom asked for, while every request adds one.
+    const place = this.#records.find((record) => record.auditId === auditId);
     if (place !== undefined) return readExtent(this.#directory, this.#active.number, place);
     // A segment that is finished meanwhile was looked at just now.
     for (const number of this.#finished.toReversed()) {
@@ -111,25 +112,25 @@ export class FileJournal implements Journal {
   }
 
   async #findIn(number: number, auditId: string): Promise<Extent | undefined> {
-    const places = this.#finishing.get(number);
-    if (places !== undefined) return places.get(auditId);
+    const records = this.#finishing.get(number);
+    if (records !== undefined) return records.find((record) => record.auditId === auditId);
     return findInIndex(this.#directory, number, auditId);
   }
 
   /** Begins the next segment; what the finished one still needs is done beside serving. */
   #finish(): void {
     const { number } = this.#active;
-    const places = this.#places;
+    const records = this.#records;
     this.#active.close();
     this.#active = new ActiveSegment(this.#directory, number + 1);
-    this.#places = new Map();
+    this.#records = [];
     this.#finished.push(number);
-    this.#finishing.set(number, places);
+    this.#finishing.set(number, records);
     this.#beside(async () => {
-      await writeIndex(this.#directory, number, places).finally(() => {
+      await writeIndex(this.#directory, number, records).finally(() => {
         this.#finishing.delete(number);
       });
-      await describeSegment(this.#directory, number);
+      await describeSegment(this.#directory, number, records);
     });
     this.#options.onFinished?.();
   }

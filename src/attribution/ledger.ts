@@ -1,11 +1,13 @@
 /**
  * The chains of all agents of this server: which record comes last for each, and that no reply
- * leaves before its record is in the journal. Records made in one turn of the event loop are written
- * together. What cannot be written is taken back, so that a chain never names a record that is lost.
- * AGTP-IDENTIFIERS "Attribution Chain"
+ * leaves before its record is in the journal. Drafts of one turn of the event loop are sealed and
+ * written together, one group after another. A head moves only when its record is written, so that a
+ * chain never names a record that was lost.   AGTP-IDENTIFIERS "Attribution Chain"
  */
+import type { RecordDraft } from "./draft.ts";
 import type { Journal, JournalRecord } from "./journal.ts";
 import { NO_AUDIT_ID } from "./record.ts";
+import type { Sealer, SealingJob } from "./sealer.ts";
 
 /** The last record of an agent's chain. */
 export interface ChainHead {
@@ -16,27 +18,26 @@ export interface ChainHead {
   readonly method: string;
 }
 
-/** A record for an agent's chain. */
-export interface ChainedRecord extends JournalRecord {
-  readonly agentId: string;
-  readonly at: number;
-  readonly method: string;
-}
-
-/** Told once the records before it are written, or with why they could not be. */
+/** Told once the drafts before it are sealed and written, or with why they could not be. */
 export type Settled = (failure: Error | undefined) => void;
 
 /** How long a journal that failed is not tried again. */
 const RETRY_AFTER_MS = 1_000;
 
+/** Drafts that are sealed together, and who waits for them. */
+interface Group {
+  readonly sealer: Sealer;
+  readonly drafts: RecordDraft[];
+  readonly waiting: Settled[];
+}
+
 export class Ledger {
   readonly #journal: Journal;
   readonly #heads: Map<string, ChainHead>;
   readonly #onFailure: (error: Error) => void;
-  #pending: JournalRecord[] = [];
-  /** Heads as the journal knows them, for the chains that have pending records. */
-  #durable = new Map<string, ChainHead | undefined>();
-  #waiting: Settled[] = [];
+  /** The first one is being sealed if `#isSealing`; the last one takes what is added. */
+  readonly #groups: Group[] = [];
+  #isSealing = false;
   #isScheduled = false;
   #failedAt: number | undefined;
   /** Chains that grew since `takeChanged`. */
@@ -57,30 +58,27 @@ export class Ledger {
     return this.#failedAt === undefined || performance.now() - this.#failedAt > RETRY_AFTER_MS;
   }
 
+  /** The last record of an agent's chain that is written. */
   headOf(agentId: string): ChainHead | undefined {
     return this.#heads.get(agentId);
   }
 
-  /** The `previous_audit_id` of the agent's next record. */
-  previousOf(agentId: string): string {
-    return this.#heads.get(agentId)?.auditId ?? NO_AUDIT_ID;
+  /** Takes a draft; it is sealed before `settle` calls back. */
+  add(draft: RecordDraft): RecordDraft {
+    this.#openGroup(draft.sealer).drafts.push(draft);
+    if (!this.#isScheduled && !this.#isSealing) {
+      this.#isScheduled = true;
+      // After all that arrived in this turn of the loop was answered.
+      setImmediate(() => this.#sealNext());
+    }
+    return draft;
   }
 
-  /** Takes the next record of a chain; it names `previousOf` its agent. */
-  append({ agentId, auditId, jws, at, method }: ChainedRecord): void {
-    const head = this.#heads.get(agentId);
-    if (!this.#durable.has(agentId)) this.#durable.set(agentId, head);
-    this.#heads.set(agentId, { auditId, at, method });
-    this.#pending.push({ auditId, jws });
-    if (this.#isScheduled) return;
-    this.#isScheduled = true;
-    setImmediate(() => this.flush());
-  }
-
-  /** Calls back when what was appended so far is settled: at once, when nothing is pending. */
+  /** Calls back when what was added so far is settled: at once, when that is so already. */
   settle(done: Settled): void {
-    if (this.#pending.length === 0) done(undefined);
-    else this.#waiting.push(done);
+    const group = this.#groups.at(-1);
+    if (group === undefined) done(undefined);
+    else group.waiting.push(done);
   }
 
   /** As `settle`, for those who can wait; rejects where records could not be written. */
@@ -95,25 +93,8 @@ export class Ledger {
     return this.#journal.find(auditId);
   }
 
-  /** Writes what is pending, now. */
-  flush(): void {
-    this.#isScheduled = false;
-    const records = this.#pending;
-    const waiting = this.#waiting;
-    const durable = this.#durable;
-    if (records.length === 0) return;
-    this.#pending = [];
-    this.#waiting = [];
-    this.#durable = new Map();
-    const failure = this.#write(records);
-    if (failure === undefined) for (const agentId of durable.keys()) this.#changed.add(agentId);
-    else this.#takeBack(durable, failure);
-    for (const done of waiting) done(failure);
-  }
-
-  /** The heads that changed since the last call, as the journal knows them. */
+  /** The heads that changed since the last call. */
   takeChanged(): ReadonlyMap<string, ChainHead> {
-    this.flush();
     const changed = new Map<string, ChainHead>();
     for (const agentId of this.#changed) {
       const head = this.#heads.get(agentId);
@@ -123,28 +104,92 @@ export class Ledger {
     return changed;
   }
 
-  /** Writes what is pending; nothing may be appended after it. */
-  close(): Promise<void> {
-    this.flush();
-    return this.#journal.close();
+  /** Has `takeChanged` tell of chains that the store does not know as they are. */
+  markChanged(agentIds: Iterable<string>): void {
+    for (const agentId of agentIds) this.#changed.add(agentId);
   }
 
-  #write(records: readonly JournalRecord[]): Error | undefined {
+  /** Waits for what is pending, and closes the journal; nothing may be added after it. */
+  async close(): Promise<void> {
+    await this.settled().catch(() => undefined);
+    await this.#journal.close();
+  }
+
+  /** The group that a draft joins: one that is being sealed takes no more. */
+  #openGroup(sealer: Sealer): Group {
+    const last = this.#groups.at(-1);
+    const isTaken = this.#isSealing && this.#groups.length === 1;
+    if (last !== undefined && !isTaken && last.sealer === sealer) return last;
+    const group: Group = { sealer, drafts: [], waiting: [] };
+    this.#groups.push(group);
+    return group;
+  }
+
+  #sealNext(): void {
+    this.#isScheduled = false;
+    const group = this.#groups[0];
+    if (group === undefined || this.#isSealing) return;
+    this.#isSealing = true;
     try {
-      this.#journal.write(records);
-      this.#failedAt = undefined;
-      return undefined;
+      const sealed = group.sealer.seal(this.#jobOf(group.drafts));
+      if (sealed instanceof Promise) {
+        sealed.then(
+          (records) => this.#finish(group, this.#write(group.drafts, records)),
+          (error: unknown) => this.#finish(group, asError(error)),
+        );
+      } else this.#finish(group, this.#write(group.drafts, sealed));
     } catch (error) {
-      return error instanceof Error ? error : new Error(String(error));
+      this.#finish(group, asError(error));
     }
   }
 
-  #takeBack(durable: ReadonlyMap<string, ChainHead | undefined>, failure: Error): void {
-    for (const [agentId, head] of durable) {
-      if (head === undefined) this.#heads.delete(agentId);
-      else this.#heads.set(agentId, head);
-    }
-    this.#failedAt = performance.now();
-    this.#onFailure(failure);
+  #jobOf(drafts: readonly RecordDraft[]): SealingJob {
+    const numbers = new Map<string, number>();
+    const previous: string[] = [];
+    const chains = drafts.map(({ chain }) => {
+      if (chain === undefined) return -1;
+      const known = numbers.get(chain.agentId);
+      if (known !== undefined) return known;
+      numbers.set(chain.agentId, previous.length);
+      return previous.push(this.#heads.get(chain.agentId)?.auditId ?? NO_AUDIT_ID) - 1;
+    });
+    return { payloads: drafts.map(({ payload }) => payload), chains, previous };
   }
+
+  /** Writes the records that are in a chain, and moves the heads. */
+  #write(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): Error | undefined {
+    const kept = records.filter((_, index) => drafts[index]?.chain !== undefined);
+    try {
+      if (kept.length > 0) this.#journal.write(kept);
+    } catch (error) {
+      return asError(error);
+    }
+    for (const [index, draft] of drafts.entries()) {
+      const record = records[index];
+      if (record === undefined) return new Error("a record was not sealed");
+      draft.seal(record.jws, record.auditId);
+      if (draft.chain === undefined) continue;
+      const { agentId, at, method } = draft.chain;
+      this.#heads.set(agentId, { auditId: record.auditId, at, method });
+      this.#changed.add(agentId);
+    }
+    return undefined;
+  }
+
+  #finish(group: Group, failure: Error | undefined): void {
+    this.#groups.shift();
+    this.#isSealing = false;
+    if (failure === undefined) this.#failedAt = undefined;
+    else {
+      this.#failedAt = performance.now();
+      this.#onFailure(failure);
+    }
+    // Whoever is told now may add more.
+    for (const done of group.waiting) done(failure);
+    if (this.#groups.length > 0 && !this.#isScheduled) this.#sealNext();
+  }
+}
+
+function asError(error: unknown): Error {
+  return error instanceof Error ? error : new Error(String(error));
 }

@@ -7,11 +7,11 @@ import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
 import { decodeJws } from "../identity/jws.ts";
 import { isRecord } from "../json-value.ts";
 import type { Change, Store } from "../store/store.ts";
-import type { AttributionRecord } from "./attributor.ts";
+import type { JournalRecord } from "./journal.ts";
 import { type LifecycleMethod, type Transition, transition } from "./lifecycle.ts";
 
 /** One event of an agent's stream. */
-export interface LifecycleEvent extends AttributionRecord {
+export interface LifecycleEvent extends JournalRecord {
   readonly agentId: string;
   readonly eventType: string;
   readonly status: AgentStatus;
@@ -23,8 +23,8 @@ export interface LifecycleEvent extends AttributionRecord {
 export interface LifecycleChange {
   readonly method: LifecycleMethod;
   readonly agent: AgentDocument;
-  /** Makes the event a record of the agent's chain, and resolves once it is written. */
-  record(extension: Readonly<Record<string, unknown>>): Promise<AttributionRecord>;
+  /** Makes the event a record of the agent's chain; undefined when it could not be written. */
+  record(extension: Readonly<Record<string, unknown>>): Promise<JournalRecord | undefined>;
   /** Members of the event beside its type and states. */
   readonly details: Readonly<Record<string, unknown>>;
 }
@@ -38,6 +38,8 @@ export type LifecycleOutcome =
       readonly event: LifecycleEvent;
     }
   | { readonly kind: "noop"; readonly status: AgentStatus }
+  /** Nothing has changed. */
+  | { readonly kind: "unrecorded" }
   | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
 
 interface AgentState {
@@ -54,6 +56,8 @@ const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecat
 export class LifecycleRegister {
   readonly #store: Store;
   readonly #states = new Map<string, AgentState>();
+  /** What has changed and is not in the store yet; in order. */
+  #unsaved: Change[] = [];
   /** The end of each agent's queue of changes. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
@@ -64,17 +68,17 @@ export class LifecycleRegister {
   /** Opens the register; `journaled` are records that the store may not have seen. */
   static async open(
     store: Store,
-    journaled: readonly AttributionRecord[] = [],
+    journaled: readonly JournalRecord[] = [],
   ): Promise<LifecycleRegister> {
     const register = new LifecycleRegister(store);
     for (const { key, value } of await store.list(STATES)) {
       const state = readState(value);
       if (state !== undefined) register.#states.set(key, state);
     }
-    for (const record of journaled) {
-      const event = readEvent(record);
-      if (event !== undefined && !(await register.#has(event))) await register.#keep(event);
-    }
+    const events = journaled.flatMap((record) => readEvent(record) ?? []);
+    const kept = await register.#keptOf(new Set(events.map(({ agentId }) => agentId)));
+    for (const event of events) if (!kept.has(event.auditId)) register.#adopt(event);
+    await register.save();
     return register;
   }
 
@@ -105,7 +109,7 @@ export class LifecycleRegister {
   }
 
   /** The newest events of an agent's stream, newest first. */
-  async events(agentId: string, limit: number): Promise<readonly AttributionRecord[]> {
+  async events(agentId: string, limit: number): Promise<readonly JournalRecord[]> {
     const range = { prefix: `${agentId}/`, isReversed: true, limit };
     const entries = await this.#store.list(EVENTS, range);
     return entries.flatMap(({ value }) => readRecord(value) ?? []);
@@ -124,28 +128,49 @@ export class LifecycleRegister {
       new_status: status,
       ...details,
     });
+    if (written === undefined) return { kind: "unrecorded" };
     const event = readEvent(written);
     if (event === undefined) throw new Error("a lifecycle event cannot be read back");
-    await this.#keep(event);
+    this.#adopt(event);
+    await this.save();
     return { kind: "changed", status, previousStatus, event };
   }
 
-  async #has({ agentId, auditId }: LifecycleEvent): Promise<boolean> {
-    const entries = await this.#store.list(EVENTS, { prefix: `${agentId}/` });
-    return entries.some(({ value }) => readRecord(value)?.auditId === auditId);
+  /** The Audit-IDs of all events of some agents. */
+  async #keptOf(agentIds: Iterable<string>): Promise<ReadonlySet<string>> {
+    const kept = new Set<string>();
+    for (const agentId of agentIds) {
+      for (const { value } of await this.#store.list(EVENTS, { prefix: `${agentId}/` })) {
+        const record = readRecord(value);
+        if (record !== undefined) kept.add(record.auditId);
+      }
+    }
+    return kept;
   }
 
-  async #keep(event: LifecycleEvent): Promise<void> {
-    const { agentId, status, at, auditId, jws } = event;
+  /** The event is in the journal already, so it holds whatever becomes of the store. */
+  #adopt({ agentId, status, at, auditId, jws }: LifecycleEvent): void {
     const events = (this.#states.get(agentId)?.events ?? 0) + 1;
     const state: AgentState = { status, since: at, events };
     const key = `${agentId}/${String(events).padStart(12, "0")}`;
-    const changes: readonly Change[] = [
+    this.#states.set(agentId, state);
+    this.#unsaved.push(
       { kind: "put", collection: STATES, key: agentId, value: state },
       { kind: "put", collection: EVENTS, key, value: { audit_id: auditId, jws } },
-    ];
-    await this.#store.commit(changes);
-    this.#states.set(agentId, state);
+    );
+  }
+
+  /** Stores what is not stored yet; what cannot be now is tried again with the next. */
+  async save(): Promise<void> {
+    const changes = this.#unsaved;
+    if (changes.length === 0) return;
+    this.#unsaved = [];
+    try {
+      await this.#store.commit(changes);
+    } catch (error) {
+      this.#unsaved = [...changes, ...this.#unsaved];
+      throw error;
+    }
   }
 }
 
@@ -158,14 +183,14 @@ function readState(value: unknown): AgentState | undefined {
   return { status, since, events };
 }
 
-function readRecord(value: unknown): AttributionRecord | undefined {
+function readRecord(value: unknown): JournalRecord | undefined {
   if (!isRecord(value)) return undefined;
   const { audit_id: auditId, jws } = value;
   return typeof auditId === "string" && typeof jws === "string" ? { auditId, jws } : undefined;
 }
 
 /** The event in a record; undefined for a record of anything else. */
-function readEvent({ auditId, jws }: AttributionRecord): LifecycleEvent | undefined {
+function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | undefined {
   const payload = decodeJws(jws)?.payload;
   if (payload === undefined) return undefined;
   const { agent_id: agentId, event_type: eventType, new_status: status, issued_at: at } = payload;

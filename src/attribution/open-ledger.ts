@@ -17,6 +17,8 @@ export interface LedgerOptions {
   /** Undefined: records end with the process. */
   readonly journalDirectory: string | undefined;
   readonly segmentBytes?: number;
+  /** Stores what else was made of the records before a checkpoint; where it rejects, none is made. */
+  beforeCheckpoint?(): Promise<void>;
   /** A journal that cannot be written, or work beside serving that failed. */
   onFault(error: unknown): void;
 }
@@ -26,6 +28,8 @@ export interface OpenLedger {
   readonly ledger: Ledger;
   /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
   readonly events: readonly JournalRecord[];
+  /** Stores where the chains end, so that the journal up to here is not read again. */
+  checkpoint(): Promise<void>;
   /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
   close(): Promise<void>;
 }
@@ -40,7 +44,8 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   const { journalDirectory, onFault } = options;
   if (journalDirectory === undefined) {
     const ledger = new Ledger(createMemoryJournal(), new Map(), onFault);
-    return { ledger, events: [], close: () => ledger.close() };
+    const checkpoint = (): Promise<void> => Promise.resolve();
+    return { ledger, events: [], checkpoint, close: () => ledger.close() };
   }
   return openKept({ ...options, journalDirectory });
 }
@@ -48,40 +53,56 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
 async function openKept(
   options: LedgerOptions & { readonly journalDirectory: string },
 ): Promise<OpenLedger> {
-  const { store, journalDirectory, segmentBytes, onFault } = options;
+  const { store, journalDirectory, segmentBytes, beforeCheckpoint, onFault } = options;
   const checkpoint = readPosition(await store.get(CHECKPOINTS, JOURNAL)) ?? START;
-  let keep: () => Promise<void> = () => Promise.resolve();
+  let checkpointNow: () => Promise<void> = () => Promise.resolve();
   const journal = await FileJournal.open({
     directory: journalDirectory,
     firstSegment: checkpoint.segment,
     ...(segmentBytes === undefined ? {} : { segmentBytes }),
     onFinished: () => {
       // The records of this turn are in the heads only when the turn is over.
-      setImmediate(() => void keep().catch(onFault));
+      setImmediate(() => void checkpointNow().catch(onFault));
     },
     onFault,
   });
   const heads = await readHeads(store);
+  const grown = new Set<string>();
   const events: JournalRecord[] = [];
   for await (const { auditId, jws } of journal.replay(checkpoint)) {
     const payload = decodeJws(jws)?.payload;
-    const head = payload === undefined ? undefined : headOf(auditId, payload);
-    if (head !== undefined) heads.set(head.agentId, head);
+    const head = payload && headOf(auditId, payload);
+    if (head !== undefined) {
+      heads.set(head.agentId, head);
+      grown.add(head.agentId);
+    }
     if (payload !== undefined && "event_type" in payload) events.push({ auditId, jws });
   }
   const ledger = new Ledger(journal, heads, onFault);
-  keep = async () => {
+  ledger.markChanged(grown);
+  checkpointNow = async () => {
+    await beforeCheckpoint?.();
     const changed = ledger.takeChanged();
     const position = journal.position;
-    await store.commit([...headChanges(changed), checkpointChange(position)]);
+    try {
+      await store.commit([...headChanges(changed), checkpointChange(position)]);
+    } catch (error) {
+      // A later checkpoint lies beyond these records, and nothing would tell of them again.
+      ledger.markChanged(changed.keys());
+      throw error;
+    }
   };
-  await store.commit([...headChanges(heads), checkpointChange(journal.position)]);
   return {
     ledger,
     events,
+    checkpoint: () => checkpointNow(),
     close: async () => {
-      await keep();
-      await ledger.close();
+      await ledger.settled().catch(() => undefined);
+      try {
+        await checkpointNow();
+      } finally {
+        await ledger.close();
+      }
     },
   };
 }

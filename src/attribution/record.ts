@@ -36,32 +36,32 @@ export interface RecordFacts {
 /** How the server knows that the agent is who it says. */
 export type Assurance = "certificate-bound" | "unverified";
 
-/** The JSON text of a record. It is put together by hand: every response has one. */
-export function recordPayload(
-  facts: RecordFacts,
-  serverId: string,
-  previousAuditId: string,
-  now: number,
-): string {
+/** The JSON text of a record, without the Audit-ID of the one before, which stands between. */
+export interface RecordPayload {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** The payload of a record. It is put together by hand: every response has one. */
+export function recordPayload(facts: RecordFacts, serverId: string, now: number): RecordPayload {
   const { actionId, requestedMethod, sessionId, taskId, principalId, extension } = facts;
-  let text = `{"audit_record_version":"1","agent_id":"${facts.agentId}","owner_id":"${
+  const before = `{"audit_record_version":"1","agent_id":"${facts.agentId}","owner_id":"${
     facts.ownerId
   }","server_id":${quoted(serverId)},"request_id":"${facts.requestId}","response_id":"${
     facts.responseId
-  }","previous_audit_id":"${previousAuditId}","issued_at":"${timestamp(now)}","method":${quoted(
-    facts.method,
-  )},"path":${quoted(facts.path)},"status":${facts.status},"identity_assurance":"${
+  }","previous_audit_id":"`;
+  let after = `","issued_at":"${timestamp(now)}","method":${quoted(facts.method)},"path":${quoted(facts.path)},"status":${facts.status},"identity_assurance":"${
     facts.assurance
   }","request_hash":"${bodyHash(facts.requestBody)}","result_hash":"${bodyHash(facts.responseBody)}"`;
-  if (requestedMethod !== undefined) text += `,"requested_method":${quoted(requestedMethod)}`;
-  if (actionId !== undefined) text += `,"action_id":"${actionId}"`;
-  if (sessionId !== undefined) text += `,"session_id":${quoted(sessionId)}`;
-  if (taskId !== undefined) text += `,"task_id":${quoted(taskId)}`;
-  if (principalId !== undefined) text += `,"principal_id":${quoted(principalId)}`;
+  if (requestedMethod !== undefined) after += `,"requested_method":${quoted(requestedMethod)}`;
+  if (actionId !== undefined) after += `,"action_id":"${actionId}"`;
+  if (sessionId !== undefined) after += `,"session_id":${quoted(sessionId)}`;
+  if (taskId !== undefined) after += `,"task_id":${quoted(taskId)}`;
+  if (principalId !== undefined) after += `,"principal_id":${quoted(principalId)}`;
   if (extension !== undefined && Object.keys(extension).length > 0) {
-    text += `,${JSON.stringify(extension).slice(1, -1)}`;
+    after += `,${JSON.stringify(extension).slice(1, -1)}`;
   }
-  return `${text}}`;
+  return { before, after: `${after}}` };
 }
 
 /** Anything but printable ASCII that means itself in a JSON string. */

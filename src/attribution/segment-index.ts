@@ -1,16 +1,27 @@
 /**
- * The index of a finished segment: its Audit-IDs in order, each with the place of its record. An
- * Audit-ID is a hash, so the place of one in the index can be guessed, and a look-up reads once or
- * twice. An index that is missing or of another segment is made anew.
+ * The index of a finished segment: a table in a file, in which an Audit-ID, being a hash, says itself
+ * where its record is looked up. Making one takes no sorting, and a look-up reads once. An index that
+ * is missing is made anew.
  */
-import { open, readFile, rename, writeFile } from "node:fs/promises";
+import { open, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Extent, readSegment, segmentName } from "./segment.ts";
 
-const ID_OCTETS = 32;
-const ENTRY_OCTETS = ID_OCTETS + 8 + 4;
-/** Entries read at a time, around where one should be. */
+/** A record and its place, in the order of the segment. */
+export interface IndexedRecord extends Extent {
+  readonly auditId: string;
+}
+
+/** The beginning of an Audit-ID tells it from any other; then offset and length, 4 octets each. */
+const ID_OCTETS = 16;
+const ENTRY_OCTETS = ID_OCTETS + 4 + 4;
+/** How much of a table is taken. */
+const LOAD = 0.7;
+/** Entries read at a time. */
 const WINDOW = 64;
+/** Entries written before the loop gets a turn. */
+const STRIDE = 2_000;
 
 /** The index file of a segment. */
 export function indexName(number: number): string {
@@ -21,28 +32,31 @@ export function indexName(number: number): string {
 export async function writeIndex(
   directory: string,
   number: number,
-  entries: ReadonlyMap<string, Extent>,
+  records: readonly IndexedRecord[],
 ): Promise<void> {
-  const sorted = [...entries].sort(([left], [right]) => (left < right ? -1 : 1));
-  const octets = Buffer.alloc(sorted.length * ENTRY_OCTETS);
-  for (const [index, [auditId, { offset, length }]] of sorted.entries()) {
-    const at = index * ENTRY_OCTETS;
-    octets.write(auditId, at, "hex");
-    octets.writeBigUInt64BE(BigInt(offset), at + ID_OCTETS);
-    octets.writeUInt32BE(length, at + ID_OCTETS + 8);
+  const capacity = Math.max(1, Math.ceil(records.length / LOAD));
+  const table = Buffer.alloc(capacity * ENTRY_OCTETS);
+  for (const [index, record] of records.entries()) {
+    if (index % STRIDE === STRIDE - 1) await nextTurn();
+    let slot = slotOf(record.auditId, capacity);
+    while (!isFree(table, slot)) slot = (slot + 1) % capacity;
+    const at = slot * ENTRY_OCTETS;
+    table.write(record.auditId.slice(0, ID_OCTETS * 2), at, "hex");
+    table.writeUInt32BE(record.offset, at + ID_OCTETS);
+    table.writeUInt32BE(record.length, at + ID_OCTETS + 4);
   }
   const path = join(directory, indexName(number));
-  await writeFile(`${path}.tmp`, octets, { mode: 0o600 });
+  await writeFile(`${path}.tmp`, table, { mode: 0o600 });
   await rename(`${path}.tmp`, path);
 }
 
 /** Makes the index of a finished segment from the segment itself. */
 export async function rebuildIndex(directory: string, number: number): Promise<void> {
-  const entries = new Map<string, Extent>();
+  const records: IndexedRecord[] = [];
   for await (const { auditId, offset, length } of readSegment(directory, number)) {
-    entries.set(auditId, { offset, length });
+    records.push({ auditId, offset, length });
   }
-  await writeIndex(directory, number, entries);
+  await writeIndex(directory, number, records);
 }
 
 /** Where a finished segment has a record; undefined when it has not. */
@@ -54,24 +68,18 @@ export async function findInIndex(
   const file = await openIndex(directory, number);
   try {
     const { size } = await file.stat();
-    const count = Math.floor(size / ENTRY_OCTETS);
-    const wanted = Buffer.from(auditId, "hex");
+    const capacity = Math.floor(size / ENTRY_OCTETS);
+    if (capacity === 0) return undefined;
+    const wanted = Buffer.from(auditId, "hex").subarray(0, ID_OCTETS);
     const window = Buffer.alloc(WINDOW * ENTRY_OCTETS);
-    let low = 0;
-    let high = count;
-    // A hash is as likely to begin with one number as with another.
-    let guess = Math.floor((count * wanted.readUInt32BE(0)) / 2 ** 32) - WINDOW / 2;
-    while (low < high) {
-      const start = Math.max(low, Math.min(guess, high - WINDOW));
-      const length = Math.min(WINDOW, high - start) * ENTRY_OCTETS;
-      const { bytesRead } = await file.read(window, 0, length, start * ENTRY_OCTETS);
-      const entries = window.subarray(0, bytesRead - (bytesRead % ENTRY_OCTETS));
-      const found = findInWindow(entries, wanted);
-      if (typeof found === "object") return found;
-      if (found === "absent" || entries.length === 0) return undefined;
-      if (found === "before") high = start;
-      else low = start + entries.length / ENTRY_OCTETS;
-      guess = Math.floor((low + high - WINDOW) / 2);
+    let slot = slotOf(auditId, capacity);
+    for (let seen = 0; seen < capacity; ) {
+      const count = Math.min(WINDOW, capacity - slot);
+      await file.read(window, 0, count * ENTRY_OCTETS, slot * ENTRY_OCTETS);
+      const found = findInWindow(window, count, wanted);
+      if (found !== undefined) return found === "free" ? undefined : found;
+      seen += count;
+      slot = (slot + count) % capacity;
     }
     return undefined;
   } finally {
@@ -89,17 +97,24 @@ async function openIndex(directory: string, number: number) {
   }
 }
 
-function findInWindow(entries: Buffer, wanted: Buffer): Extent | "before" | "after" | "absent" {
-  const idAt = (at: number): Buffer => entries.subarray(at, at + ID_OCTETS);
-  if (entries.length === 0) return "absent";
-  if (wanted.compare(idAt(0)) < 0) return "before";
-  if (wanted.compare(idAt(entries.length - ENTRY_OCTETS)) > 0) return "after";
-  for (let at = 0; at < entries.length; at += ENTRY_OCTETS) {
-    if (!idAt(at).equals(wanted)) continue;
-    const offset = Number(entries.readBigUInt64BE(at + ID_OCTETS));
-    return { offset, length: entries.readUInt32BE(at + ID_OCTETS + 8) };
+function slotOf(auditId: string, capacity: number): number {
+  return Math.floor((Number.parseInt(auditId.slice(0, 8), 16) * capacity) / 2 ** 32);
+}
+
+/** No record is without a length. */
+function isFree(table: Buffer, slot: number): boolean {
+  return table.readUInt32BE(slot * ENTRY_OCTETS + ID_OCTETS + 4) === 0;
+}
+
+function findInWindow(window: Buffer, count: number, wanted: Buffer): Extent | "free" | undefined {
+  for (let slot = 0; slot < count; slot += 1) {
+    if (isFree(window, slot)) return "free";
+    const at = slot * ENTRY_OCTETS;
+    if (!window.subarray(at, at + ID_OCTETS).equals(wanted)) continue;
+    const offset = window.readUInt32BE(at + ID_OCTETS);
+    return { offset, length: window.readUInt32BE(at + ID_OCTETS + 4) };
   }
-  return "absent";
+  return undefined;
 }
 
 /** One record out of a segment. */
@@ -115,14 +130,5 @@ export async function readExtent(
     return octets.toString("latin1");
   } finally {
     await file.close();
-  }
-}
-
-/** Reads a small file of this directory; undefined when there is none. */
-export async function readSmall(path: string): Promise<string | undefined> {
-  try {
-    return await readFile(path, "utf8");
-  } catch {
-    return undefined;
   }
 }

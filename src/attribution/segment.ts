@@ -87,15 +87,16 @@ export class ActiveSegment {
 
   /** Appends lines, whole or not at all; throws when they cannot be written. */
   append(lines: string): void {
-    const octets = Buffer.from(lines, "latin1");
     try {
-      let written = 0;
-      while (written < octets.length) written += writeSync(this.#file, octets, written);
+      let written = writeSync(this.#file, lines, null, "latin1");
+      while (written < lines.length) {
+        written += writeSync(this.#file, lines.slice(written), null, "latin1");
+      }
     } catch (error) {
       ftruncateSync(this.#file, this.#size);
       throw error;
     }
-    this.#size += octets.length;
+    this.#size += lines.length;
   }
 
   close(): void {

@@ -33,8 +33,12 @@ export async function openState({
   journalDirectory,
   onFault,
 }: StateOptions): Promise<ServerState> {
-  const opened = await openLedger({ store, journalDirectory, onFault });
-  const lifecycle = await LifecycleRegister.open(store, opened.events);
+  let lifecycle: LifecycleRegister | undefined;
+  const beforeCheckpoint = async (): Promise<void> => lifecycle?.save();
+  const opened = await openLedger({ store, journalDirectory, beforeCheckpoint, onFault });
+  lifecycle = await LifecycleRegister.open(store, opened.events);
+  // Not before: what the events led to is in the store by now.
+  await opened.checkpoint();
   const certificates = await CertificateRegister.open(store);
   return {
     store,
@@ -43,8 +47,11 @@ export async function openState({
     certificates,
     sessions: new SessionRegister(),
     close: async () => {
-      await opened.close();
-      await store.close();
+      try {
+        await opened.close();
+      } finally {
+        await store.close();
+      }
     },
   };
 }

@@ -3,8 +3,8 @@
  * known, or openly unsigned. Nothing else is taken for a record.
  * AGTP-IDENTIFIERS "Attribution-Record", RFC 8037, RFC 9864
  */
-import { type Ed25519PublicKey, verifyDetached } from "../identity/ed25519.ts";
-import { decodeJws, keyId } from "../identity/jws.ts";
+import type { Ed25519PublicKey } from "../identity/ed25519.ts";
+import { decodeJws, isSignedBy, keyId } from "../identity/jws.ts";
 import { type JsonRecord, quoteValue } from "../json-value.ts";
 
 /** What a record is worth. */
@@ -26,7 +26,7 @@ const ALGORITHMS: readonly unknown[] = ["EdDSA", "Ed25519"];
 export function verifyRecord(jws: string, keys: readonly Ed25519PublicKey[]): RecordVerdict {
   const decoded = decodeJws(jws);
   if (decoded === undefined) return malformed("is no compact JWS of a JSON object");
-  const { header, payload, input, signature } = decoded;
+  const { header, payload, signature } = decoded;
   const { alg, kid } = header;
   // RFC 7515 §4.1.11: what is critical and not understood must not be passed over.
   if ("crit" in header) return malformed("has a critical header member that is not understood");
@@ -40,8 +40,7 @@ export function verifyRecord(jws: string, keys: readonly Ed25519PublicKey[]): Re
   if (candidates.length === 0) {
     return { kind: "unknown-key", fault: `is signed with another key, ${quoteValue(kid)}` };
   }
-  const octets = Buffer.from(input, "latin1");
-  const signer = candidates.find((key) => verifyDetached(key, octets, signature));
+  const signer = candidates.find((key) => isSignedBy(decoded, key));
   if (signer !== undefined) return { kind: "verified", payload, kid: keyId(signer) };
   return { kind: "bad-signature", fault: "has a signature that does not verify" };
 }

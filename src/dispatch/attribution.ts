@@ -3,7 +3,8 @@
  * answer was. Only what an agent of this server did goes into its chain.
  * AGTP-IDENTIFIERS "Attribution-Record"
  */
-import type { AttributionRecord, Attributor } from "../attribution/attributor.ts";
+import type { Attributor } from "../attribution/attributor.ts";
+import type { RecordDraft } from "../attribution/draft.ts";
 import type { RecordFacts } from "../attribution/record.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Exchange } from "./exchange.ts";
@@ -15,13 +16,13 @@ export interface AttributedResponse {
   readonly body: string | Uint8Array;
 }
 
-/** The record of one response; undefined exchange: the bytes were no request. */
+/** The draft of the record of one response; undefined exchange: the bytes were no request. */
 export function attribute(
   attributor: Attributor,
   reply: Reply,
   exchange: Exchange | undefined,
   response: AttributedResponse,
-): AttributionRecord {
+): RecordDraft {
   if (exchange === undefined) return attributor.unchained(faultFacts(reply, response));
   const facts = factsOf(exchange, reply, response);
   return isChained(exchange, reply) ? attributor.chained(facts) : attributor.unchained(facts);

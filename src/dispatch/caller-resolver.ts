@@ -140,7 +140,15 @@ function resolveAuthority(
   const commitment = committed === undefined ? undefined : compileGrants(committed);
   if (claim === undefined) {
     if (document === undefined || granted === undefined) return NO_AUTHORITY;
-    return authorityOf("document", document.scopes, [granted, commitment]);
+    const { scopes } = document;
+    if (committed === undefined || commitment === undefined) {
+      return authorityOf("document", scopes, [granted]);
+    }
+    const common = [
+      ...scopes.filter((one) => commitment.covers(one)),
+      ...committed.filter((one) => granted.covers(one)),
+    ];
+    return authorityOf("document", [...new Set(common)], [granted, commitment]);
   }
   const claimed = parseAuthorityScope(claim);
   if (claimed === undefined) {
@@ -161,8 +169,7 @@ function resolveAuthority(
 function authorityOf(
   source: "claim" | "document",
   scopes: readonly string[],
-  grants: readonly (Grants | undefined)[],
+  grants: readonly Grants[],
 ): Authority {
-  const all = grants.filter((one) => one !== undefined);
-  return { source, scopes, covers: (required) => all.every((one) => one.covers(required)) };
+  return { source, scopes, covers: (required) => grants.every((one) => one.covers(required)) };
 }

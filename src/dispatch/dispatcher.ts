@@ -144,7 +144,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     return response;
   };
 
-  /** What an agent of this server does is recorded, or not done. */
+  /** What an agent of this server asks for is recorded, refusals too, or not looked into. */
   const checkLedger = ({ caller }: Exchange): Refusal | undefined =>
     attributor === undefined || caller.document === undefined || attributor.isWritable
       ? undefined
@@ -154,13 +154,18 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     observer.start(exchange);
     const reading = tokens === undefined ? undefined : readToken(exchange, tokens);
     if (reading === undefined) return answerIdentified(exchange);
-    return reading.then(() => answerIdentified(exchange));
+    return reading.then(
+      () => answerIdentified(exchange),
+      (error: unknown) =>
+        finish(exchange, faultReply(exchange, services, "a token could not be judged", error)),
+    );
   };
 
   const answerIdentified = (exchange: Exchange): Response | Promise<Response> => {
     const finishThis = (reply: Reply): Response => finish(exchange, reply);
     try {
-      const refusal = standing(exchange) ?? checkLedger(exchange); //             00  401 410 503
+      const lapse = standing(exchange); //                                        00  401 410 503
+      const refusal = checkLedger(exchange) ?? lapse;
       if (refusal === undefined) return admit(exchange, finishThis);
       resolveWarning(exchange);
       return finishThis(replyToRefusal(refusal));

@@ -40,10 +40,11 @@ export function createStamp({ serverId, attributor, standingFields }: StampOptio
     if (exchange !== undefined) fields += exchangeFields(exchange) + standingFields(exchange);
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
     if (body.length > 0) fields += `Content-Type: ${reply.contentType}\r\n`;
-    if (attributor === undefined) return { status: reply.status, responseId, fields, body };
-    const { jws, auditId } = attribute(attributor, reply, exchange, { responseId, body });
-    fields += `Attribution-Record: ${jws}\r\nAudit-ID: ${auditId}\r\n`;
-    return { status: reply.status, responseId, fields, body };
+    const lateFields =
+      attributor === undefined
+        ? undefined
+        : attribute(attributor, reply, exchange, { responseId, body });
+    return { status: reply.status, responseId, fields, lateFields, body };
   };
 }
 

@@ -15,7 +15,7 @@ import {
 
 /** Why a certificate is not taken. */
 export interface CertificateFault {
-  /** Reads on from "the certificate …". */
+  /** Continues a sentence that begins with the certificate. */
   readonly fault: string;
 }
 

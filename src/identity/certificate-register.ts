@@ -1,6 +1,6 @@
 /**
- * Which certificates were revoked before they expired: by serial number, for one agent or, on an
- * operator's word, for whoever holds it. Kept in the store; looked at before every request.
+ * Which certificates were revoked before they expired: by serial number, each for the agent that it
+ * speaks for. Kept in the store; looked at before every request.
  * AGTP-CERT "Revocation"
  */
 import { isRecord } from "../json-value.ts";
@@ -30,17 +30,20 @@ export function normalizeSerial(text: string): string | undefined {
 export class CertificateRegister {
   readonly #store: Store;
   readonly #revoked: Set<string>;
+  /** Those that survive the process. */
+  readonly #stored: Set<string>;
 
-  private constructor(store: Store, revoked: Set<string>) {
+  private constructor(store: Store, stored: Iterable<string>) {
     this.#store = store;
-    this.#revoked = revoked;
+    this.#revoked = new Set(stored);
+    this.#stored = new Set(stored);
   }
 
   /** Opens the register of a store. */
   static async open(store: Store): Promise<CertificateRegister> {
     const entries = await store.list(COLLECTION);
-    const revoked = entries.filter(({ value }) => isRecord(value)).map(({ key }) => key);
-    return new CertificateRegister(store, new Set(revoked));
+    const stored = entries.filter(({ value }) => isRecord(value)).map(({ key }) => key);
+    return new CertificateRegister(store, stored);
   }
 
   /** Whether a certificate is revoked for the agent that it speaks for. */
@@ -52,11 +55,12 @@ export class CertificateRegister {
   async revoke(revocation: Revocation): Promise<void> {
     const { serial, agentId, reason, revokedAt } = revocation;
     const key = keyOf(agentId, serial);
-    if (this.#revoked.has(key)) return;
+    if (this.#stored.has(key)) return;
     // Before it is stored: nobody is to get in while the disk is slow.
     this.#revoked.add(key);
     const value = { reason, revoked_at: revokedAt };
     await this.#store.commit([{ kind: "put", collection: COLLECTION, key, value }]);
+    this.#stored.add(key);
   }
 }
 

@@ -62,12 +62,12 @@ export function checkIssuer(
   const description = describeCertificate(certificate);
   if ("fault" in description) return description;
   const fault =
+    checkAuthority(description, authorities) ??
     checkValidity(description, now) ??
     checkCriticalExtensions(description.extensions, "issuer") ??
     // An anchor is trusted for where it is kept, not for who signed it.
     (isAnchor ? undefined : checkSignatureAlgorithm(description.signatureAlgorithm)) ??
-    checkPublicKey(certificate) ??
-    checkAuthority(description, authorities);
+    checkPublicKey(certificate);
   return fault ?? description;
 }
 

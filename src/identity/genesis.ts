@@ -33,7 +33,7 @@ export const ARCHETYPES = [
   "executor",
   "orchestrator",
   "monitor",
-] as const satisfies readonly string[];
+] as const;
 
 /** One of the kinds of agent. */
 export type Archetype = (typeof ARCHETYPES)[number];

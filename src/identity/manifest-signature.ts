@@ -32,10 +32,20 @@ export function verifyManifest(manifest: JsonRecord, key?: Ed25519PublicKey): Ma
   const signer = key ?? keyOfHeader(decoded.header);
   if (signer === undefined) return invalid("names no key that it could be checked with");
   const payload = Buffer.from(decoded.input.slice(decoded.input.indexOf(".") + 1), "base64url");
-  const form = canonicalForm(manifest, ["manifest_signature"]);
+  const form = formOf(manifest);
+  if (form === undefined) return invalid("is over what has no canonical form");
   if (!payload.equals(form)) return invalid("is over another manifest");
   if (!isSignedBy(decoded, signer)) return invalid("does not verify");
   return { kind: key === undefined ? "intact" : "verified", kid: keyId(signer) };
+}
+
+/** The manifest is the peer's: it may be nested too deep, or have a number that JCS does not. */
+function formOf(manifest: JsonRecord): Buffer | undefined {
+  try {
+    return canonicalForm(manifest, ["manifest_signature"]);
+  } catch {
+    return undefined;
+  }
 }
 
 function invalid(fault: string): ManifestVerdict {

@@ -13,14 +13,17 @@ import {
   makeAgentCa,
 } from "../identity/certificate-authority.ts";
 import type { CertificateFault } from "../identity/certificate-fields.ts";
+import type { KeyKind } from "../identity/certificate-keys.ts";
 import type { Genesis } from "../identity/genesis.ts";
 import { readGenesisFile } from "../identity/genesis-file.ts";
 import { formatProblem, isError } from "../problem.ts";
-import type { AgentCaLine, AgentCertLine } from "./command-line.ts";
+import type { AgentCaLine, AgentCertLine } from "./command-options.ts";
 import { readChoice, readDays, readName, readScopes, readTrustTier } from "./flag-values.ts";
 import { readSecret } from "./key-files.ts";
 import { printFacts } from "./print-facts.ts";
 import { type NewFile, writeFiles } from "./write-files.ts";
+
+const KEY_KINDS: readonly KeyKind[] = ["p256", "ed25519"];
 
 /** Makes a CA. */
 export async function makeCa(line: AgentCaLine, terminal: Terminal): Promise<void> {
@@ -66,7 +69,7 @@ function finish(
     ...(agentId === undefined ? {} : { agent_id: agentId }),
     certificate: paths.certificate,
     key: key === undefined ? undefined : paths.key,
-    serial: serialNumber.toLowerCase(),
+    serial: serialNumber.toLowerCase().replace(/^0+(?=.)/, ""),
     fingerprint: fingerprint256,
     valid_to: new Date(validTo).toISOString(),
   };
@@ -98,7 +101,7 @@ function readRequest(line: AgentCertLine, terminal: Terminal): AgentCertificateR
     caKey: readSecret(line.caKey, terminal),
     publicKey:
       line.publicKey === undefined ? undefined : readText(terminal.directory, line.publicKey),
-    keyKind: readChoice("--key-kind", line.keyKind, ["p256", "ed25519"]),
+    keyKind: readChoice("--key-kind", line.keyKind, KEY_KINDS),
   };
 }
 

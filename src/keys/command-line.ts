@@ -5,86 +5,14 @@
 import { Command, CommanderError } from "commander";
 import type { Terminal } from "../client/terminal.ts";
 import { VERSION } from "../version.ts";
-
-interface Reported {
-  readonly json?: boolean;
-}
-
-interface Written extends Reported {
-  readonly force?: boolean;
-}
-
-/** `agtp-keys signing` */
-export interface SigningLine extends Written {
-  readonly kind: "signing";
-  readonly out: string;
-}
-
-/** `agtp-keys genesis` */
-export interface GenesisLine extends Written {
-  readonly kind: "genesis";
-  readonly name: string;
-  readonly principal: string;
-  readonly principalId?: string;
-  readonly ownerId: string;
-  readonly issuerKey: string;
-  readonly issuer?: string;
-  readonly description?: string;
-  readonly scope?: string;
-  readonly archetype?: string;
-  readonly governanceZone: string;
-  readonly trustTier: string;
-  readonly verificationPath?: string;
-  /** True: under its usual name. */
-  readonly agentKey?: string | true;
-  readonly outDir: string;
-}
-
-/** `agtp-keys agent-ca` */
-export interface AgentCaLine extends Written {
-  readonly kind: "agent-ca";
-  readonly name: string;
-  readonly days: string;
-  readonly outDir: string;
-}
-
-/** `agtp-keys agent-cert` */
-export interface AgentCertLine extends Written {
-  readonly kind: "agent-cert";
-  readonly caCert: string;
-  readonly caKey: string;
-  readonly genesis?: string;
-  readonly agentId?: string;
-  readonly name?: string;
-  readonly organization?: string;
-  readonly ownerId?: string;
-  readonly scope?: string;
-  readonly governanceZone?: string;
-  readonly trustTier?: string;
-  readonly archetype?: string;
-  readonly days: string;
-  readonly publicKey?: string;
-  readonly keyKind: string;
-  readonly outDir: string;
-}
-
-/** `agtp-keys verify` */
-export interface VerifyLine extends Reported {
-  readonly kind: "verify";
-  readonly files: readonly string[];
-  readonly chain?: string;
-  readonly agent?: string;
-  readonly key: readonly string[];
-  readonly issuerKey: readonly string[];
-  readonly ca?: string;
-  readonly insecure?: boolean;
-  readonly agentId?: string;
-  readonly clientCert?: string;
-  readonly clientKey?: string;
-}
-
-/** A sub-command with its options as written. */
-export type KeysCommandLine = SigningLine | GenesisLine | AgentCaLine | AgentCertLine | VerifyLine;
+import type {
+  AgentCaLine,
+  AgentCertLine,
+  GenesisLine,
+  KeysCommandLine,
+  SigningLine,
+  VerifyLine,
+} from "./command-options.ts";
 
 /** Nothing to do: help was wanted, or the command line is wrong. */
 export interface CommandLineEnd {
@@ -193,8 +121,18 @@ function addVerify(program: Command, take: Take): void {
   reported(program.command("verify"))
     .description("Verifies files, recognised by their content, or an attribution chain.")
     .argument("[files...]", "Genesis, identity document, certificate, record or manifest")
-    .option("--key <file>", "key that records and manifests are signed with; repeatable", append, [])
-    .option("--issuer-key <file>", "key of an issuer that is trusted; repeatable", append, [])
+    .option(
+      "--key <key>",
+      "what records and manifests are signed with: file or base64url",
+      append,
+      [],
+    )
+    .option(
+      "--issuer-key <key>",
+      "an issuer that is trusted: file or base64url; repeatable",
+      append,
+      [],
+    )
     .option("--ca <file>", "authorities to trust, PEM")
     .option("--chain <where>", "a journal directory, or agtp://HOST to ask by INSPECT")
     .option("--agent <id>", "whose chain")

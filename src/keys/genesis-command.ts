@@ -5,15 +5,15 @@
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { keyId } from "../attribution/signer.ts";
 import { usage } from "../client/command-file.ts";
 import type { Terminal } from "../client/terminal.ts";
 import { makeKey } from "../identity/certificate-keys.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../identity/ed25519.ts";
 import { ARCHETYPES } from "../identity/genesis.ts";
 import { type AgentOptions, type IssuedAgent, issueAgent } from "../identity/issue.ts";
+import { keyId } from "../identity/jws.ts";
 import { isError, type Problem } from "../problem.ts";
-import type { GenesisLine } from "./command-line.ts";
+import type { GenesisLine } from "./command-options.ts";
 import { readChoice, readName, readScopes, readTrustTier } from "./flag-values.ts";
 import { readSigningKey, readVerificationKey } from "./key-files.ts";
 import { printFacts } from "./print-facts.ts";
@@ -53,7 +53,8 @@ function readAgent(
     principalId: line.principalId ?? ownerId,
     ownerId,
     description: line.description ?? `${name}, an agent of ${principal}`,
-    archetype: archetype === undefined ? undefined : readChoice("--archetype", archetype, ARCHETYPES),
+    archetype:
+      archetype === undefined ? undefined : readChoice("--archetype", archetype, ARCHETYPES),
     governanceZone: line.governanceZone,
     scopes: readScopes(line.scope) ?? [],
     trustTier: readTrustTier(line.trustTier),
@@ -89,7 +90,8 @@ function readAgentKey(
 
 function refuseFaults({ problems }: IssuedAgent): void {
   const faults = problems.filter(isError).map(({ key, message }: Problem) => `${key}: ${message}`);
-  if (faults.length > 0) throw usage(`the agent would not load: ${[...new Set(faults)].join("; ")}`);
+  if (faults.length > 0)
+    throw usage(`the agent would not load: ${[...new Set(faults)].join("; ")}`);
 }
 
 function kidOf(key: KeyObject): string {

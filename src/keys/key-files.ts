@@ -17,7 +17,8 @@ import {
 /** The text of a file that holds a private key. */
 export function readSecret(file: string, terminal: Terminal): string {
   const text = readText(terminal.directory, file);
-  if ((statSync(resolve(terminal.directory, file)).mode & 0o077) !== 0) {
+  const isKey = text.includes("PRIVATE KEY-----");
+  if (isKey && (statSync(resolve(terminal.directory, file)).mode & 0o077) !== 0) {
     const advice = "can be read by others, its permissions should be 0600";
     terminal.err.write(`agtp-keys: warning: ${defuseLine(JSON.stringify(file))} ${advice}\n`);
   }
@@ -31,15 +32,15 @@ export function readSigningKey(file: string, terminal: Terminal): KeyObject {
   throw usage(`${JSON.stringify(file)} must be an Ed25519 private key in PEM, not encrypted`);
 }
 
-/** Ed25519 public keys, PEM or base64url; of a private key, the public half. */
+/** Ed25519 public keys: base64url as it is, or files; of a private key, the public half. */
 export function readVerificationKeys(
-  files: readonly string[],
+  written: readonly string[],
   terminal: Terminal,
 ): readonly Ed25519PublicKey[] {
-  return files.map((file) => readVerificationKey(file, terminal));
+  return written.map((one) => readPublicKey(one) ?? readVerificationKey(one, terminal));
 }
 
-/** One of them. */
+/** One of them, from a file. */
 export function readVerificationKey(file: string, terminal: Terminal): Ed25519PublicKey {
   const text = readText(terminal.directory, file);
   const isPrivate = text.includes("PRIVATE KEY-----");

@@ -1,10 +1,10 @@
 /** `agtp-keys signing`: a new key for Attribution-Records, manifests and Geneses. */
 import { createPrivateKey } from "node:crypto";
-import { keyId } from "../attribution/signer.ts";
 import type { Terminal } from "../client/terminal.ts";
 import { makeKey } from "../identity/certificate-keys.ts";
 import { publicKeyOf } from "../identity/ed25519.ts";
-import type { SigningLine } from "./command-line.ts";
+import { keyId } from "../identity/jws.ts";
+import type { SigningLine } from "./command-options.ts";
 import { printFacts } from "./print-facts.ts";
 import { writeFiles } from "./write-files.ts";
 

@@ -5,9 +5,8 @@
 import { randomUUID } from "node:crypto";
 import { linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { describeFileError } from "../bounded-file.ts";
 import { usage } from "../client/command-file.ts";
-import { codeOf } from "../thrown.ts";
+import { codeOf, reasonOf } from "../thrown.ts";
 import { CommandRefusal } from "./command-refusal.ts";
 
 /** A file that is to be written. */
@@ -23,33 +22,51 @@ export function writeFiles(directory: string, files: readonly NewFile[], force: 
   if (!force) for (const { path } of files) checkAbsent(directory, path);
   for (const file of files) {
     try {
+      makeDirectoryOf(resolve(directory, file.path), file.isSecret);
       place({ ...file, path: resolve(directory, file.path) }, force);
     } catch (error) {
-      if (codeOf(error) === "EEXIST") throw alreadyThere(file.path);
-      throw usage(`${JSON.stringify(file.path)} cannot be written: ${describeFileError(error)}`);
+      if (error instanceof CommandRefusal) throw error;
+      throw usage(`${JSON.stringify(file.path)} cannot be written: ${reasonOf(error)}`);
     }
   }
 }
 
 function checkAbsent(directory: string, path: string): void {
-  // A link that leads nowhere is something that is there, too.
-  const status = lstatSync(resolve(directory, path), { throwIfNoEntry: false });
-  if (status !== undefined) throw alreadyThere(path);
+  try {
+    // A link that leads nowhere is something that is there, too.
+    lstatSync(resolve(directory, path));
+  } catch {
+    return;
+  }
+  throw alreadyThere(path);
 }
 
 function alreadyThere(path: string): CommandRefusal {
   return new CommandRefusal(`${JSON.stringify(path)} is there already, --force replaces it`);
 }
 
+function makeDirectoryOf(path: string, isSecret: boolean): void {
+  mkdirSync(dirname(path), { recursive: true, ...(isSecret ? { mode: 0o700 } : {}) });
+}
+
 /** `link` fails where a file came meanwhile, and `rename` follows no link. */
 function place({ path, content, isSecret }: NewFile, force: boolean): void {
-  mkdirSync(dirname(path), { recursive: true, ...(isSecret ? { mode: 0o700 } : {}) });
   const temporary = `${path}.${randomUUID()}.tmp`;
   try {
     writeFileSync(temporary, content, { mode: isSecret ? 0o600 : 0o644, flag: "wx" });
     if (force) renameSync(temporary, path);
-    else linkSync(temporary, path);
+    else linkOrRename(temporary, path);
   } finally {
     rmSync(temporary, { force: true });
+  }
+}
+
+function linkOrRename(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") throw alreadyThere(path);
+    // Some file systems have no hard links.
+    renameSync(temporary, path);
   }
 }

@@ -1,12 +1,14 @@
 /**
  * Who may decide over an agent's life and certificates: the issuer of its Genesis, known by the key
  * of its client certificate, or an operator. `open` lets everybody, on loopback only.
- * 401 without a certificate · 403 with another's.   AGTP "Lifecycle Authorization"
+ * 401 without a certificate, or with one that was revoked · 403 with another's.
+ * AGTP "Lifecycle Authorization"
  */
 import type { IdentityConfig } from "../config/config.ts";
 import { agentUnauthenticated, forbidden, type Refusal } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { CertificateRegister } from "../identity/certificate-register.ts";
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 
 /** Whether a certificate is one of `operator_certificates`. */
@@ -25,11 +27,17 @@ export function isOperator(
   });
 }
 
+/** What authority is judged by. */
+export interface AuthorityRules {
+  readonly policy: Pick<IdentityConfig, "lifecycleAuth" | "operatorCertificates">;
+  readonly certificates: Pick<CertificateRegister, "isRevoked">;
+}
+
 /** Why the peer may not decide over this agent; undefined when it may. */
 export function refuseAuthority(
   { peer }: ExchangeView,
   agent: AgentDocument | undefined,
-  policy: Pick<IdentityConfig, "lifecycleAuth" | "operatorCertificates">,
+  { policy, certificates }: AuthorityRules,
 ): Refusal | undefined {
   if (policy.lifecycleAuth === "open") return undefined;
   const { certificate } = peer;
@@ -39,6 +47,10 @@ export function refuseAuthority(
   }
   if (isOperator(certificate, policy)) return undefined;
   const issuer = agent?.genesis?.issuerKey.fingerprint;
-  if (issuer !== undefined && issuer === certificate.keyFingerprint) return undefined;
-  return forbidden("lifecycle-forbidden", "the certificate is not that of the agent's issuer");
+  if (agent === undefined || issuer !== certificate.keyFingerprint) {
+    return forbidden("lifecycle-forbidden", "the certificate is not that of the agent's issuer");
+  }
+  // An agent that issued itself shares its key with its issuer. Gate 00 saw no Agent-ID to look up.
+  if (!certificates.isRevoked(certificate, agent.agentId)) return undefined;
+  return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
 }

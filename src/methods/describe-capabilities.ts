@@ -55,14 +55,13 @@ function invalid(parameter: string, keyword: string, message: string): Refusal {
 
 /** A comma list or an array; nothing named is all. Answers with what is wrong, in words. */
 function readDomains(value: unknown): readonly Domain[] | string {
-  const named = typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
-  if (named === undefined || (Array.isArray(named) && named.join("") === "")) return DOMAINS;
-  const names: readonly unknown[] = Array.isArray(named) ? named : [named];
-  const unknown = names.find((name) => !(DOMAINS as readonly unknown[]).includes(name));
-  if (unknown !== undefined) {
-    return `must be some of ${DOMAINS.join(", ")}, got ${quoteValue(unknown)}`;
-  }
-  return DOMAINS.filter((domain) => names.includes(domain));
+  if (value === undefined || value === "") return DOMAINS;
+  const list = typeof value === "string" ? value.split(",").map((name) => name.trim()) : value;
+  const names: readonly unknown[] = Array.isArray(list) ? list : [list];
+  if (names.length === 0) return DOMAINS;
+  const unknown = names.findIndex((name) => !(DOMAINS as readonly unknown[]).includes(name));
+  if (unknown === -1) return DOMAINS.filter((domain) => names.includes(domain));
+  return `must be some of ${DOMAINS.join(", ")}, got ${quoteValue(names[unknown])}`;
 }
 
 function describeDomain(

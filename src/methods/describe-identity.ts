@@ -3,7 +3,6 @@
  * changed or left out. As JSON, as the same in YAML, or as a page to read.
  * AGTP "Agent Identity Document"
  */
-import { stringify } from "yaml";
 import type { HandlerSuccess } from "../handlers/handler.ts";
 import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
 import { IDENTITY_JSON, IDENTITY_YAML } from "./describe-format.ts";
@@ -12,15 +11,18 @@ import { identityPage } from "./describe-page.ts";
 /** The forms that an identity document has. */
 export type IdentityForm = "json" | "yaml" | "html";
 
+/** An answer that is there, or on its way. */
+export type IdentityReply = HandlerSuccess | Promise<HandlerSuccess>;
+
 /** Makes the answers; each form of each agent is made once. */
 export function createIdentityReplies(): (
   agent: AgentDocument,
   form: IdentityForm,
   status: AgentStatus,
-) => HandlerSuccess {
-  const made = new WeakMap<AgentDocument, Map<string, HandlerSuccess>>();
+) => IdentityReply {
+  const made = new WeakMap<AgentDocument, Map<string, IdentityReply>>();
   return (agent, form, status) => {
-    const replies = made.get(agent) ?? new Map<string, HandlerSuccess>();
+    const replies = made.get(agent) ?? new Map<string, IdentityReply>();
     made.set(agent, replies);
     // Only the page shows how the agent stands now.
     const key = form === "html" ? `${form} ${status}` : form;
@@ -30,12 +32,12 @@ export function createIdentityReplies(): (
   };
 }
 
-function makeReply(agent: AgentDocument, form: IdentityForm, status: AgentStatus): HandlerSuccess {
+function makeReply(agent: AgentDocument, form: IdentityForm, status: AgentStatus): IdentityReply {
   switch (form) {
     case "json":
       return reply(JSON.stringify(agent.document), IDENTITY_JSON);
     case "yaml":
-      return reply(toYaml(agent.document), IDENTITY_YAML);
+      return toYaml(agent.document).then((text) => reply(text, IDENTITY_YAML));
     case "html":
       return reply(identityPage(agent, status), "text/html; charset=utf-8");
   }
@@ -46,7 +48,9 @@ function reply(text: string, contentType: string): HandlerSuccess {
 }
 
 /** Texts are quoted, so that no reader of any version of YAML takes `no` or a date for one. */
-function toYaml(document: AgentDocument["document"]): string {
+async function toYaml(document: AgentDocument["document"]): Promise<string> {
+  // Loaded by those who want it only.
+  const { stringify } = await import("yaml");
   return stringify(document, {
     aliasDuplicateObjects: false,
     defaultKeyType: "PLAIN",

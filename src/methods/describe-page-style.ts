@@ -34,9 +34,11 @@ section {
 dl { display: grid; grid-template-columns: minmax(8rem, 12rem) 1fr; gap: .6rem 1.25rem; margin: 0; }
 dt { color: var(--faint); overflow-wrap: anywhere; }
 dd { margin: 0; min-width: 0; overflow-wrap: anywhere; }
+header dl { grid-template-columns: 5rem 1fr; }
 dd dl { grid-template-columns: minmax(5rem, 9rem) 1fr; }
 code { font: .86em/1.5 ui-monospace, "SF Mono", Menlo, Consolas, monospace; word-break: break-all; }
 ul { margin: 0; padding-left: 1.1rem; }
+dd > ul:not(.words) > li + li { margin-top: .6rem; }
 .standing, .words { display: flex; flex-wrap: wrap; gap: .4rem; padding: 0; list-style: none; }
 .standing { margin-bottom: 1.25rem; }
 .standing li {
@@ -54,7 +56,7 @@ footer { margin-top: 1.5rem; color: var(--faint); font-size: .85rem; }
 @media (max-width: 34rem) {
   body { padding: 1.5rem 1rem; }
   section { padding: 1rem; }
-  dl, dd dl { grid-template-columns: 1fr; gap: .1rem; }
+  dl, header dl, dd dl { grid-template-columns: 1fr; gap: .1rem; }
   dd { margin-bottom: .6rem; }
 }
 `;

@@ -16,7 +16,7 @@ import {
   capabilityDocument,
 } from "./describe-capabilities.ts";
 import { chooseForm, type DescriptionForm, FORMAT_NAMES } from "./describe-format.ts";
-import { createIdentityReplies } from "./describe-identity.ts";
+import { createIdentityReplies, type IdentityReply } from "./describe-identity.ts";
 import { statusDocument } from "./describe-status.ts";
 import { agentNotFound, type DescribedAgents, resolveTarget } from "./describe-target.ts";
 import { type FloorMethod, type FloorOptions, impactOf } from "./floor.ts";
@@ -97,7 +97,7 @@ type AnswerDescription = (
   named: unknown,
   usual: DescriptionForm,
   ...request: Parameters<RouteHandler>
-) => Answer;
+) => Answer | IdentityReply;
 
 function createAnswers(options: DescribeOptions): AnswerDescription {
   const { standing, methods } = options;

@@ -48,11 +48,14 @@ export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, Fl
 
 function lifecycleMethods({
   directory,
-  state: { ledger, lifecycle: register },
+  state: { ledger, lifecycle: register, certificates },
   attributor,
   policy,
 }: KeptMethodsOptions): readonly (readonly [string, FloorMethod])[] {
-  const handlers = lifecycleHandlers({ directory, register, attributor, ledger, policy });
+  const handlers = lifecycleHandlers({
+    ...{ directory, register, certificates },
+    ...{ attributor, ledger, policy },
+  });
   return LIFECYCLE_METHODS.flatMap((method) => {
     const handler = handlers.get(method);
     if (handler === undefined) return [];

@@ -1,25 +1,30 @@
 /**
  * ACTIVATE, DEACTIVATE, REINSTATE, REVOKE and DEPRECATE of a hosted agent, on "/" with `agent_id` and
  * on the agent's own path. 401 and 403 by `lifecycle_auth` · 404 no such agent · 409 and 422 a change
- * that is not possible from where the agent stands.   AGTP "Lifecycle Methods"
+ * that is not possible from where the agent stands · 503 an event that cannot be written.
+ * AGTP "Lifecycle Methods"
  */
 import type { Attributor } from "../attribution/attributor.ts";
+import type { JournalRecord } from "../attribution/journal.ts";
 import type { Ledger } from "../attribution/ledger.ts";
 import { LIFECYCLE_METHODS, type LifecycleMethod } from "../attribution/lifecycle.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
 import type { IdentityConfig } from "../config/config.ts";
 import {
+  attributionUnavailable,
   badRequest,
   lifecycleConflict,
   lifecycleInvalid,
   notFound,
   notImplemented,
   type Refusal,
+  schemaViolation,
 } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { CertificateRegister } from "../identity/certificate-register.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import { refuseAuthority } from "./agent-authority.ts";
 import { floorResult } from "./floor-result.ts";
@@ -29,6 +34,7 @@ export interface LifecycleOptions {
   readonly directory: AgentDirectory;
   readonly register: LifecycleRegister;
   readonly attributor: Attributor;
+  readonly certificates: Pick<CertificateRegister, "isRevoked">;
   readonly ledger: Pick<Ledger, "settled">;
   readonly policy: IdentityConfig;
 }
@@ -75,21 +81,20 @@ async function handle(
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
-  const { directory, register, policy } = options;
+  const { directory, register, attributor } = options;
   const { target = "agent" } = call.input;
   if (target !== "agent") return notImplemented("contracts", "this server has no contracts");
-  const named = call.input["agent"] ?? call.input["agent_id"] ?? call.agentId;
-  if (typeof named !== "string") {
-    return badRequest("missing-agent-id", "agent_id is required", { parameter: "agent_id" });
-  }
+  const named = nameOf(directory, call, exchange);
+  if (typeof named !== "string") return named;
   const agent = directory.resolve(named);
-  const refusal = refuseAuthority(exchange, agent, policy);
+  const refusal = refuseAuthority(exchange, agent, options);
   if (refusal !== undefined) {
     call.log.warn({ method, code: refusal.code }, "a lifecycle change was refused");
     return refusal;
   }
   if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
   exchange.addressed = agent;
+  if (!attributor.isWritable) return attributionUnavailable();
   const outcome = await register.apply({
     method,
     agent,
@@ -101,6 +106,8 @@ async function handle(
       return lifecycleInvalid(outcome.message);
     case "conflict":
       return lifecycleConflict(outcome.message);
+    case "unrecorded":
+      return attributionUnavailable();
     case "noop": {
       const { status } = outcome;
       return floorResult(call, { ...ids(agent), status, previous_status: status, noop: true });
@@ -116,6 +123,25 @@ async function handle(
       });
     }
   }
+}
+
+/** The agent that the path names, else the body, else the caller itself. */
+function nameOf(
+  directory: AgentDirectory,
+  { input, agentId }: Call,
+  { path }: ExchangeView,
+): string | Refusal {
+  const { agent, agent_id: written } = input;
+  const named = (path === "/" ? undefined : agent) ?? written ?? agentId;
+  if (typeof named !== "string") {
+    return badRequest("missing-agent-id", "agent_id is required", { parameter: "agent_id" });
+  }
+  // What cannot be undone must not be done to either of two.
+  if (typeof written !== "string" || written === named) return named;
+  const other = directory.resolve(written);
+  if (other !== undefined && other === directory.resolve(named)) return named;
+  const message = "must be the agent that the path names";
+  return schemaViolation([{ path: "/agent_id", keyword: "const", message }]);
 }
 
 function ids({ agentId, name }: AgentDocument): Readonly<Record<string, string>> {
@@ -139,12 +165,12 @@ interface EventSource {
   readonly extension: Readonly<Record<string, unknown>>;
 }
 
-/** The event is the next record of the chain of the agent that it is about. */
+/** The event is the next record of the chain of the agent that it is about; undefined: unwritten. */
 async function recordEvent(
   { attributor, ledger }: LifecycleOptions,
   { call, exchange, agent, extension }: EventSource,
-) {
-  const record = attributor.chained({
+): Promise<JournalRecord | undefined> {
+  const draft = attributor.chained({
     agentId: agent.agentId,
     ownerId: agent.ownerId ?? "",
     requestId: call.requestId ?? "",
@@ -162,6 +188,11 @@ async function recordEvent(
     responseBody: "",
     extension,
   });
-  await ledger.settled();
-  return record;
+  try {
+    await ledger.settled();
+  } catch {
+    // The ledger has reported why.
+    return undefined;
+  }
+  return draft.jws === "" ? undefined : draft;
 }

@@ -17,7 +17,7 @@ import { floorResult } from "./floor-result.ts";
 /** What NOTIFY acts on. */
 export interface NotifyOptions {
   readonly directory: AgentDirectory;
-  readonly certificates: Pick<CertificateRegister, "revoke">;
+  readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked">;
   readonly policy: IdentityConfig;
 }
 
@@ -61,7 +61,7 @@ async function revokeCertificate(
   const serial = typeof written === "string" ? normalizeSerial(written) : undefined;
   if (serial === undefined) return malformed("certificate_serial", "must be hex digits");
   const agent = directory.find(agentId);
-  const refusal = refuseAuthority(exchange, agent, policy);
+  const refusal = refuseAuthority(exchange, agent, { policy, certificates });
   if (refusal !== undefined) {
     call.log.warn({ code: refusal.code, serial }, "the revocation of a certificate was refused");
     return refusal;

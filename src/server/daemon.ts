@@ -119,6 +119,7 @@ class Running implements Daemon {
   readonly #state: ServerState;
   #deployment: Deployment;
   #metrics: Metrics | undefined;
+  #drained: Promise<void> | undefined;
   fingerprint256: string;
   address = "";
   port = 0;
@@ -211,7 +212,13 @@ class Running implements Daemon {
     return [];
   }
 
-  async drain(): Promise<void> {
+  /** Asked twice, it drains once. */
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain();
+    return this.#drained;
+  }
+
+  async #drain(): Promise<void> {
     const { log } = this.#options;
     log.logger.info({ event: "draining" }, "draining");
     await this.#close(this.#deployment.config.limits.drainTimeoutMs);

@@ -8,6 +8,7 @@ import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import { Attributor } from "../attribution/attributor.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
+import { openSealer } from "../attribution/open-sealer.ts";
 import { createRecordSigner, type RecordSigner } from "../attribution/signer.ts";
 import type { ServerState } from "../attribution/state.ts";
 import { readBoundedFile } from "../bounded-file.ts";
@@ -93,7 +94,8 @@ export async function loadDeployment(
   const signer = createRecordSigner(signingKey);
   const { state } = options;
   const { ledger } = state;
-  const attributor = new Attributor({ serverId: config.server.serverId, signer, ledger });
+  const sealer = openSealer(signer, signingKey);
+  const attributor = new Attributor({ serverId: config.server.serverId, sealer, ledger });
   const contents = loadContents(config, vocabulary, options, problems);
   const pools = await openUpstreamPools(contents.endpoints);
   const loader = createModuleLoader({ root: config.handlers.root });
@@ -152,7 +154,7 @@ export async function loadDeployment(
       return protocol.keep();
     },
     close: async () => {
-      await Promise.all([pools.close(), tokens?.verifier?.close()]);
+      await Promise.all([pools.close(), tokens?.verifier?.close(), sealer.close()]);
     },
   };
   return { deployment, problems };
@@ -196,12 +198,14 @@ function standingOf({ lifecycle, certificates, sessions }: ServerState): Standin
     statusOf: (agent) => lifecycle.statusOf(agent),
     statusSince: (agent) => lifecycle.statusSince(agent),
     isRevoked: (certificate, agentId) => certificates.isRevoked(certificate, agentId),
-    admitSession: (sessionId, holder) => sessions.admit(sessionId, holder),
+    admitSession: (sessionId, user) => sessions.admit(sessionId, user),
   };
 }
 
+/** Its standing is shown to everybody, so it must be one that everybody may learn of. */
 function defaultAgent({ agents }: Config, directory: AgentDirectory): AgentDocument | undefined {
-  return agents.default === undefined ? undefined : directory.resolve(agents.default);
+  if (agents.default === undefined || agents.disclosure !== "public") return undefined;
+  return directory.resolve(agents.default);
 }
 
 /** Undefined when the configuration's own keys cannot be read. */

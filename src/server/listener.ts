@@ -9,7 +9,12 @@ import type { LimitsConfig } from "../config/config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Admission } from "./admission.ts";
 import { Connection, type ConnectionContext } from "./connection.ts";
-import { createPeerCheck, type PeerCheck, type PeerRules } from "./peer-certificate.ts";
+import {
+  createPeerCheck,
+  type PeerCheck,
+  type PeerIdentity,
+  type PeerRules,
+} from "./peer-certificate.ts";
 
 /** Key and certificate, as PEM text, and what is asked of clients. */
 export interface TlsIdentity extends PeerRules {
@@ -25,7 +30,7 @@ export interface ListenerOptions {
   settle: ConnectionContext["settle"];
   onFault(error: unknown): void;
   /** A peer was turned away for its certificate; told at most once a second. */
-  onRefusedPeer?(reason: string, address: string): void;
+  onRefusedPeer(reason: string, address: string): void;
 }
 
 export interface Listener {
@@ -41,23 +46,17 @@ export interface Listener {
 export function createListener(options: ListenerOptions): Listener {
   const connections = new Set<Connection>();
   const admission = new Admission(options.limits);
-  const onRefusedPeer = quietened(options.onRefusedPeer ?? (() => undefined));
+  const onRefusedPeer = quietened(options.onRefusedPeer);
   const handshakerFor = (identity: TlsIdentity): tls.Server => {
     const checkPeer = guarded(createPeerCheck(identity), options.onFault);
     return createHandshaker(identity, (socket) => {
       admission.established(socket);
       const peer = checkPeer(socket);
-      if (peer.kind === "refused") {
+      if (peer.kind === "admitted") serve(socket, peer.identity, { options, connections });
+      else {
         onRefusedPeer(peer.reason, socket.remoteAddress ?? "");
         socket.destroy();
-        return;
       }
-      // Only now: a peer that ends its side in the handshake is gone.
-      socket.allowHalfOpen = true;
-      const context = { ...options, limits: options.limits() };
-      const connection = new Connection(socket, context, peer.identity);
-      connections.add(connection);
-      socket.on("close", () => connections.delete(connection));
     });
   };
   let secure = handshakerFor(options.identity);
@@ -90,10 +89,27 @@ export function createListener(options: ListenerOptions): Listener {
   };
 }
 
+interface Service {
+  readonly options: ListenerOptions;
+  readonly connections: Set<Connection>;
+}
+
+function serve(
+  socket: tls.TLSSocket,
+  identity: PeerIdentity,
+  { options, connections }: Service,
+): void {
+  // Only now: a peer that ends its side in the handshake is gone.
+  socket.allowHalfOpen = true;
+  const connection = new Connection(socket, { ...options, limits: options.limits() }, identity);
+  connections.add(connection);
+  socket.on("close", () => connections.delete(connection));
+}
+
 /** A TLS server that is handed its connections; it never listens itself. */
 function createHandshaker(
   { cert, key, clientAuth, clientCa }: TlsIdentity,
-  serve: (socket: tls.TLSSocket) => void,
+  onSecured: (socket: tls.TLSSocket) => void,
 ): tls.Server {
   const asksForCertificate = clientAuth !== "none";
   const secure = tls.createServer({
@@ -109,7 +125,7 @@ function createHandshaker(
     ...(asksForCertificate ? { secureOptions: constants.SSL_OP_NO_TICKET } : {}),
     ...(clientCa === undefined ? {} : { ca: clientCa }),
   });
-  return secure.on("secureConnection", serve);
+  return secure.on("secureConnection", onSecured);
 }
 
 /** Certificates are read by more code than ours: a bug there must not end the daemon. */

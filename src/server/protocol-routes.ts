@@ -5,6 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
 import type { Attributor } from "../attribution/attributor.ts";
+import { LIFECYCLE_METHODS } from "../attribution/lifecycle.ts";
 import type { ServerState } from "../attribution/state.ts";
 import { builtinEndpoints } from "../builtins/builtin-endpoints.ts";
 import { type Inventory, isDisclosedTo, type ListedEndpoint } from "../builtins/inventory.ts";
@@ -25,6 +26,7 @@ import { protocolRoute } from "../methods/protocol-endpoint.ts";
 import type { Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import { reasonOf } from "../thrown.ts";
+import { describeAgents } from "./agent-descriptions.ts";
 
 /** What the protocol's own endpoints talk about. */
 export interface ProtocolParts {
@@ -53,9 +55,14 @@ export interface ProtocolRoutes {
 
 const SUPPORTED_FEATURES = ["endpoint-registry", "composition", "external-service"];
 
-/** Whether a pair is the protocol's own: a floor method on "/", or a DISCOVER built-in. */
+/** An agent's own path, and the methods that the protocol has there. */
+const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;
+const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...LIFECYCLE_METHODS];
+
+/** Whether a pair is the protocol's own: a floor method on "/", a built-in, or an agent's path. */
 export function isProtocolPair(method: string, path: string): boolean {
   if (path === "/") return (FLOOR_METHODS as readonly string[]).includes(method);
+  if (AGENT_PATH.test(path)) return AGENT_METHODS.includes(method);
   return method === "DISCOVER" && RESERVED_NAMES.includes(path.slice(1));
 }
 
@@ -83,16 +90,23 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     attributor: parts.attributor,
     policy: config.policies.identity,
   });
+  const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
+  const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
   const endpoints = [
-    ...floorEndpoints({ synthesisEnabled: config.policies.synthesisEnabled, methods, describe }),
+    ...floorEndpoints({
+      synthesisEnabled: config.policies.synthesisEnabled,
+      methods: new Map([...methods, ["DESCRIBE", description.method]]),
+      describe,
+    }),
     ...agentLifecycleEndpoints(methods, describe),
+    ...description.endpoints,
     ...builtinEndpoints({
       inventory,
       overrides,
       compiler,
       manifestFor: (agentId) => {
         if (published === undefined) throw new Error("the manifest is not published yet");
-        return isDisclosedTo(inventory, agentId) ? published.disclosed : published.withheld;
+        return disclosed(agentId) ? published.disclosed : published.withheld;
       },
     }),
   ];

@@ -25,6 +25,11 @@ export interface Request {
 /** One response header field; names are written as given. */
 export type HeaderField = readonly [name: string, value: string];
 
+/** Header field lines that are asked for when a response is serialized, each with its CRLF. */
+export interface LateFields {
+  readonly lines: string;
+}
+
 export interface Response {
   readonly status: number;
   /** As the log names this response. */
@@ -34,6 +39,8 @@ export interface Response {
    * serializer writes. One text, since every request needs it and nobody takes it apart again.
    */
   readonly fields: string;
+  /** Further lines, known only when the response leaves. */
+  readonly lateFields?: LateFields | undefined;
   /** A string is sent as UTF-8. Empty for 204. */
   readonly body: string | Uint8Array;
 }

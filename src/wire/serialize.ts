@@ -81,9 +81,10 @@ function outgoingResponse(response: Response): Outgoing {
   return { head: responseHead(response, bodyLength), body, bodyLength };
 }
 
-function responseHead({ status, fields }: Response, bodyLength: number): string {
+function responseHead({ status, fields, lateFields }: Response, bodyLength: number): string {
   const line = STATUS_LINES.get(status) ?? `AGTP/1.0 ${status} \r\n`;
-  return `${line}${fields}Content-Length: ${bodyLength}\r\n\r\n`;
+  const late = lateFields === undefined ? "" : lateFields.lines;
+  return `${line}${fields}${late}Content-Length: ${bodyLength}\r\n\r\n`;
 }
 
 /** One allocation; heads and ASCII bodies that follow each other are written as one string. */

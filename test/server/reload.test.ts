@@ -119,7 +119,7 @@ describe("a reload", () => {
     const server = await openDaemon(serverFiles());
     writeConfig(server, { metrics: { enabled: true, port: 0 } });
     expect(await server.daemon.reload()).toEqual([]);
-    const warnings = server.log.filter(({ level }) => level === "warn");
+    const warnings = server.log.filter(({ event }) => event === "problem");
     expect(warnings.map(({ key }) => key)).toEqual(["metrics.enabled", "metrics.port"]);
     expect(server.log.at(-1)?.["event"]).toBe("reloaded");
   });

@@ -8,7 +8,7 @@ import { createLog } from "../../src/server/log.ts";
 import { isWireFault } from "../../src/wire/message.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
-import type { TestBody, TestReply } from "./dispatch.ts";
+import { parseBody, type TestReply } from "./dispatch.ts";
 
 export interface TestDaemon {
   readonly daemon: Daemon;
@@ -118,8 +118,8 @@ export class RawClient {
     for (let next = this.#parser.next(); next !== undefined; next = this.#parser.next()) {
       if (isWireFault(next)) throw new Error(`no response: ${next.message}`);
       const text = Buffer.from(next.body).toString("utf8");
-      const body = (text === "" ? {} : JSON.parse(text)) as TestBody;
-      this.#replies.push({ status: next.status, headers: next.headers, body, text });
+      const { status, headers } = next;
+      this.#replies.push({ status, headers, body: parseBody(text, headers), text });
     }
     this.#wake();
   }

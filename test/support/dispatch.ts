@@ -3,6 +3,7 @@
  * serializer, and back through the response parser, so that what a test sees is what a peer sees.
  */
 import { onTestFinished } from "vitest";
+import type { Ledger } from "../../src/attribution/ledger.ts";
 import { openState } from "../../src/attribution/state.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Observer } from "../../src/dispatch/dispatcher.ts";
@@ -99,7 +100,7 @@ export async function createServer(
   const { deployment } = loaded;
   deployment.commit();
   const exchange: TestServer["exchange"] = (chunks, isEnded = false) =>
-    answerAll(deployment, chunks, isEnded);
+    answerAll(deployment, outside.state.ledger, chunks, isEnded);
   return {
     directory,
     deployment,
@@ -147,6 +148,7 @@ export function encodeRequest(request: TestRequest | string): Buffer {
 
 async function answerAll(
   { config, dispatcher }: Deployment,
+  ledger: Pick<Ledger, "settled">,
   chunks: readonly Buffer[],
   isEnded: boolean,
 ): Promise<readonly TestReply[]> {
@@ -156,6 +158,7 @@ async function answerAll(
     const response = isWireFault(message)
       ? dispatcher.answerFault(message)
       : await dispatcher.answer(new Exchange(message, PEER, performance.now()));
+    await ledger.settled();
     replies.push(decodeReply(sentBytes([response])));
   };
   for (const chunk of chunks) {
@@ -180,11 +183,14 @@ export function decodeReply(bytes: Buffer): TestReply {
   }
   if (parser.phase !== "idle") throw new Error("more than one response");
   const text = Buffer.from(received.body).toString("utf8");
-  return { status: received.status, headers: received.headers, body: parseBody(text), text };
+  const { status, headers } = received;
+  return { status, headers, body: parseBody(text, headers), text };
 }
 
-function parseBody(text: string): TestBody {
-  return text === "" ? {} : (JSON.parse(text) as TestBody);
+/** A body that is no JSON has no members. */
+export function parseBody(text: string, headers: HeaderFields): TestBody {
+  const isJson = /json$/.test(headers.get("content-type") ?? "");
+  return isJson ? (JSON.parse(text) as TestBody) : {};
 }
 
 const ignore = (): void => undefined;

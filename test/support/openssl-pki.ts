@@ -54,7 +54,11 @@ export function critical(oid: string, value: string | Buffer): string {
 }
 
 /** The extensions of an Agent Certificate, critical and as plain text. */
-export function agentExtensions(agentId: string, ownerId?: string, scopes?: string) {
+export function agentExtensions(
+  agentId: string,
+  ownerId?: string,
+  scopes?: string,
+): ExtensionLines {
   const owner = ownerId === undefined ? [] : [critical(AgentExtensionOid["owner-id"][0], ownerId)];
   const commitment = AgentExtensionOid["authority-scope-commitment"][0];
   return [

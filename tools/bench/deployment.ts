@@ -1,13 +1,18 @@
 /** Deployment directories for the daemon under test, as many endpoints as asked for. */
+import { generateKeyPairSync } from "node:crypto";
 import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BENCH_AGENT_ID, ORDER_RESULT } from "./order.ts";
+
+/** Whether responses carry an Attribution-Record, and whether it is signed. */
+export type Records = "off" | "unsigned" | "signed";
 
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
   tls: { readonly cert: string; readonly key: string },
+  records: Records,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -20,8 +25,17 @@ export function writeDeployment(
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
   writeFileSync(join(directory, "agents/bench.agent.json"), JSON.stringify(AGENT));
   const config = join(directory, "agtp-server.toml");
-  writeFileSync(config, configFile(tls));
+  writeFileSync(config, configFile(tls) + recordsConfig(directory, records));
   return config;
+}
+
+function recordsConfig(directory: string, records: Records): string {
+  if (records === "off") return "[attribution]\nenabled = false\n";
+  if (records === "unsigned") return "";
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const pem = privateKey.export({ type: "pkcs8", format: "pem" });
+  writeFileSync(join(directory, "signing.pem"), pem, { mode: 0o600 });
+  return '[signing]\nkey = "signing.pem"\n';
 }
 
 /** The path of the nth endpoint; all are of one length, so that all answers are. */

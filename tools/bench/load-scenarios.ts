@@ -14,7 +14,8 @@ import { compare, served, startPeers } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
 
-const ONE_IN_FLIGHT: Shape = { connections: 16, inFlight: 1 };
+/** What most scenarios load a server with. */
+export const ONE_IN_FLIGHT: Shape = { connections: 16, inFlight: 1 };
 const PIPELINED: Shape = { connections: 16, inFlight: 16 };
 const FRESH: Shape = { connections: 16, inFlight: 1, fresh: true };
 
@@ -23,7 +24,7 @@ export async function measureThroughput(pool: ServerPool, timing: Timing): Promi
   const peers = await startPeers(pool);
   const single = await measureRounds(peers, ONE_IN_FLIGHT, timing);
   const pipelined = await measureRounds(peers, PIPELINED, timing);
-  const logged = { agtpd: await served(pool, await pool.agtpd(10, "info"), 10) };
+  const logged = { agtpd: await served(pool, await pool.agtpd(10, { logLevel: "info" }), 10) };
   const logging = await measureRounds(logged, ONE_IN_FLIGHT, timing);
   const scenario = "throughput";
   return [
@@ -101,7 +102,7 @@ export async function measureConnections(pool: ServerPool, timing: Timing): Prom
 /** Goal 5: a refusal costs no more than an answer. */
 export async function measureRefusals(pool: ServerPool, timing: Timing): Promise<Row[]> {
   // With the request log: refusals of AGTP's own are logged at any level, answers are not.
-  const server = await pool.agtpd(10, "info");
+  const server = await pool.agtpd(10, { logLevel: "info" });
   const path = orderPath(0);
   const aim = (status: number, request: Buffer): Promise<Contender> =>
     aimAt(server, pool.ca, `AGTP/1.0 ${status}`, [request]);

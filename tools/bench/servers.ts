@@ -1,13 +1,19 @@
 /** Starts the servers of a run, and ends every one of them when the run is over. */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { writeDeployment } from "./deployment.ts";
+import { type Records, writeDeployment } from "./deployment.ts";
 import { type ServerProcess, startServer } from "./server-process.ts";
 
 /** One P-256 certificate, for all servers. */
 export interface BenchTls {
   readonly cert: string;
   readonly key: string;
+}
+
+/** How a daemon is configured beside its endpoints. */
+export interface Variant {
+  readonly logLevel: "info" | "warn";
+  readonly records: Records;
 }
 
 /** The servers of one run. */
@@ -17,7 +23,7 @@ export interface ServerPool {
   rawEcho(): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
-  agtpd(endpointCount: number, logLevel?: "info" | "warn"): Promise<ServerProcess>;
+  agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
   closeAll(): Promise<void>;
 }
 
@@ -36,10 +42,10 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     ca: readFileSync(tls.cert, "utf8"),
     rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
-    agtpd: (endpointCount, logLevel = "warn") => {
-      const deployment = join(directory, `deployment-${endpointCount}-${logLevel}`);
+    agtpd: (endpointCount, { logLevel = "warn", records = "off" } = {}) => {
+      const deployment = join(directory, `deployment-${endpointCount}-${logLevel}-${records}`);
       mkdirSync(deployment, { recursive: true });
-      const config = writeDeployment(deployment, endpointCount, tls);
+      const config = writeDeployment(deployment, endpointCount, tls, records);
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },
     closeAll: async () => {

@@ -10,7 +10,7 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
-import type { SessionHolder } from "../../identity/session-register.ts";
+import type { SessionUser } from "../../identity/session-register.ts";
 import { ANONYMOUS, type Caller } from "../caller.ts";
 import { type CallerResolver, createCallerResolver } from "../caller-resolver.ts";
 import type { Exchange } from "../exchange.ts";
@@ -32,7 +32,7 @@ export interface Standing {
   /** When the agent came to its status; RFC 3339. */
   statusSince(agent: AgentDocument): string | undefined;
   isRevoked(certificate: ClientCertificate, agentId: string): boolean;
-  admitSession(sessionId: string, holder: SessionHolder): boolean;
+  admitSession(sessionId: string, user: SessionUser): boolean;
 }
 
 export interface StandingOptions {
@@ -60,12 +60,7 @@ export function standingGate({ directory, policy, methodPolicy, standing }: Stan
     const fault = checkIdentifiers(exchange) ?? checkCredentials(exchange);
     if (fault !== undefined) return fault;
     const agentId = exchange.header("agent-id");
-    if (agentId === undefined) {
-      if (exchange.principalId !== undefined) {
-        exchange.caller = { ...ANONYMOUS, principalId: exchange.principalId };
-      }
-      return undefined;
-    }
+    if (agentId === undefined) return admitNobody(exchange, standing);
     const refusal = identify(exchange, agentId, resolve, standing);
     if (refusal !== undefined) return refusal;
     exchange.lapse = lapseOf(exchange.caller, standing);
@@ -118,6 +113,16 @@ function checkCredentials({ peer, tokenFault }: Exchange): Refusal | undefined {
   return agentUnauthenticated(`the bearer token was not accepted: ${tokenFault}`, "oauth-invalid");
 }
 
+/** A caller that names no agent has no session, and takes none over. */
+function admitNobody(exchange: Exchange, standing: Standing): Refusal | undefined {
+  const { sessionId, principalId } = exchange;
+  if (sessionId !== undefined && !mayUseSession(exchange, ANONYMOUS, sessionId, standing)) {
+    return sessionMismatch();
+  }
+  if (principalId !== undefined) exchange.caller = { ...ANONYMOUS, principalId };
+  return undefined;
+}
+
 /** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
 function identify(
   exchange: Exchange,
@@ -131,7 +136,7 @@ function identify(
   const { caller } = resolution;
   const ownerId = exchange.header("owner-id");
   if (certificate !== undefined) {
-    const refusal = checkCertificate(exchange, certificate, agentId, ownerId, standing);
+    const refusal = checkCertificate(certificate, agentId, ownerId, standing);
     if (refusal !== undefined) return refusal;
   }
   const { sessionId, principalId } = exchange;
@@ -142,11 +147,10 @@ function identify(
     ownerId === undefined && principalId === undefined
       ? caller
       : { ...caller, ownerId: ownerId ?? caller.ownerId, principalId };
-  return resolution.refusal;
+  return checkZone(exchange) ?? resolution.refusal;
 }
 
 function checkCertificate(
-  exchange: Exchange,
   certificate: ClientCertificate,
   agentId: string,
   ownerId: string | undefined,
@@ -160,22 +164,30 @@ function checkCertificate(
     const message = "the Owner-ID is not the one that the certificate names";
     return agentUnauthenticated(message, "certificate-mismatch");
   }
-  const zone = certificate.agent?.governanceZone;
+  return undefined;
+}
+
+/** An agent that names no zone stays in its own.   AGTP-CERT "Governance Zone" */
+function checkZone(exchange: Exchange): Refusal | undefined {
+  const zone = exchange.peer.certificate?.agent?.governanceZone;
   const asked = exchange.header("agtp-zone-id");
   if (zone === undefined || asked === undefined || zone === asked) return undefined;
   return zoneViolation("the AGTP-Zone-ID is not the governance zone of the certificate");
 }
 
-/** A stranger's sessions are not kept.   AGTP "Sessions" */
+/** A stranger's sessions are not kept; it may not take over those that are.   AGTP "Sessions" */
 export function mayUseSession(
   { peer }: Exchange,
   { agentId, document }: Caller,
   sessionId: string,
   standing: Pick<Standing, "admitSession">,
 ): boolean {
-  if (agentId === undefined || document === undefined) return true;
   const tlsIdentity = peer.certificate?.fingerprint;
-  return standing.admitSession(sessionId, { agentId, tlsIdentity });
+  return standing.admitSession(sessionId, {
+    agentId,
+    tlsIdentity,
+    isHosted: document !== undefined,
+  });
 }
 
 /** 401: the session is another agent's, or came over another TLS identity. */

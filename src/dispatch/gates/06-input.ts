@@ -1,7 +1,7 @@
 /**
  * Gate 06. Does the merged input (body, query, path) satisfy the endpoint's input schema?
- * 400 a body or query that cannot be read · 401 another agent's session in the body · 460 an undecodable path value · 422 every violation,
- * up to 20.   AGTP-API §5.5, §13.2, §13.3
+ * 400 a body or query that cannot be read · 401 another's session in the body · 460 an undecodable
+ * path value · 422 every violation, up to 20.   AGTP-API §5.5, §13.2, §13.3
  */
 import { mergeInput, parseQuery } from "../../contract/input.ts";
 import { parseBody, unwrapEnvelope } from "../../contract/request-body.ts";

@@ -1,0 +1,44 @@
+/**
+ * A record that is not sealed yet: everything it says but the record it follows, its signature and
+ * its Audit-ID. Drafts are sealed together, when the replies that carry them are about to leave.
+ * AGTP-IDENTIFIERS "Attribution-Record"
+ */
+import type { LateFields } from "../wire/message.ts";
+import type { RecordPayload } from "./record.ts";
+import type { Sealer } from "./sealer.ts";
+
+/** Where a record belongs. */
+export interface Chain {
+  readonly agentId: string;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** What the record is about. */
+  readonly method: string;
+}
+
+export class RecordDraft implements LateFields {
+  readonly payload: RecordPayload;
+  readonly sealer: Sealer;
+  /** Undefined: the record is in no chain, and kept nowhere. */
+  readonly chain: Chain | undefined;
+  /** Compact serialization; empty before it is sealed. */
+  jws = "";
+  /** SHA-256 of the JWS, 64 lower-case hex digits; empty before it is sealed. */
+  auditId = "";
+
+  constructor(payload: RecordPayload, sealer: Sealer, chain: Chain | undefined) {
+    this.payload = payload;
+    this.sealer = sealer;
+    this.chain = chain;
+  }
+
+  seal(jws: string, auditId: string): void {
+    this.jws = jws;
+    this.auditId = auditId;
+  }
+
+  /** As they stand in a response; none, where sealing failed and nothing is sent. */
+  get lines(): string {
+    return `Attribution-Record: ${this.jws}\r\nAudit-ID: ${this.auditId}\r\n`;
+  }
+}

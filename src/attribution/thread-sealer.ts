@@ -1,0 +1,82 @@
+/**
+ * Seals by a thread of its own, so that signing does not hold up answering. What is little is sealed
+ * on the spot, which is sooner than asking; and so is everything, should the thread fail.
+ */
+import type { KeyObject } from "node:crypto";
+import { Worker } from "node:worker_threads";
+import type { JournalRecord } from "./journal.ts";
+import { type Sealer, type SealingJob, sealAll } from "./sealer.ts";
+import type { SealingThreadData } from "./sealing-thread.ts";
+import type { RecordSigner } from "./signer.ts";
+
+export interface ThreadSealerOptions {
+  /** The built sealing-thread.js. */
+  readonly script: URL;
+  readonly signer: RecordSigner;
+  readonly key: KeyObject;
+}
+
+/** Up to so many records are sealed sooner on the spot. */
+const FEW = 2;
+
+interface Waiting {
+  readonly job: SealingJob;
+  resolve(records: readonly JournalRecord[]): void;
+}
+
+export class ThreadSealer implements Sealer {
+  readonly #options: ThreadSealerOptions;
+  #thread: Worker | undefined;
+  #hasFailed = false;
+  readonly #waiting: Waiting[] = [];
+
+  constructor(options: ThreadSealerOptions) {
+    this.#options = options;
+  }
+
+  seal(job: SealingJob): readonly JournalRecord[] | Promise<readonly JournalRecord[]> {
+    const thread = job.payloads.length <= FEW ? undefined : this.#start();
+    if (thread === undefined) return sealAll(job, this.#options.signer);
+    return new Promise((resolve) => {
+      this.#waiting.push({ job, resolve });
+      thread.postMessage(job);
+    });
+  }
+
+  async close(): Promise<void> {
+    const thread = this.#thread;
+    this.#fail();
+    await thread?.terminate();
+  }
+
+  /** Started when there is much to seal for the first time; undefined once it failed. */
+  #start(): Worker | undefined {
+    if (this.#hasFailed) return undefined;
+    this.#thread ??= this.#startThread();
+    return this.#thread;
+  }
+
+  #startThread(): Worker {
+    const { script, key } = this.#options;
+    const pem = key.export({ type: "pkcs8", format: "pem" }).toString();
+    const data: SealingThreadData = { key: pem };
+    const thread = new Worker(script, { workerData: data, stdout: false, stderr: false });
+    // Requests keep the process alive, not their records.
+    thread.unref();
+    thread.on("message", (records: readonly JournalRecord[]) => {
+      this.#waiting.shift()?.resolve(records);
+    });
+    thread.on("error", () => this.#fail());
+    thread.on("exit", () => this.#fail());
+    return thread;
+  }
+
+  /** Without the thread, what it was asked for is done here. */
+  #fail(): void {
+    this.#hasFailed = true;
+    this.#thread = undefined;
+    for (const { job, resolve } of this.#waiting.splice(0)) {
+      resolve(sealAll(job, this.#options.signer));
+    }
+  }
+}

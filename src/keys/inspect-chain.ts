@@ -1,0 +1,56 @@
+/**
+ * An agent's chain, asked for record by record over INSPECT. What comes back is believed for its
+ * hash alone.   AGTP "INSPECT"
+ */
+import { type ChainReport, verifyChain } from "../attribution/verify-chain.ts";
+import type { AgtpClient } from "../client/client.ts";
+import { AgtpClientError } from "../client/client-error.ts";
+import { type ClientResponse, isAccepted } from "../client/response.ts";
+import { defuseLine } from "../client/terminal.ts";
+import type { Ed25519PublicKey } from "../identity/ed25519.ts";
+import { isRecord } from "../json-value.ts";
+import { CommandRefusal } from "./command-refusal.ts";
+
+/** Whose chain is walked, and who asks for it. */
+export interface InspectedChain {
+  readonly agentId: string;
+  readonly callerId: string;
+  readonly keys: readonly Ed25519PublicKey[];
+}
+
+/** Walks the chain; undefined when the server has none of this agent. */
+export async function verifyInspectedChain(
+  client: AgtpClient,
+  { agentId, callerId, keys }: InspectedChain,
+): Promise<ChainReport | undefined> {
+  const inspect = async (parameters: object, member: string): Promise<string | undefined> => {
+    const request = { method: "INSPECT", path: "/", parameters, agentId: callerId };
+    return readResult(await client.request(request), member);
+  };
+  const head = await inspect({ target: "chain_head", agent_id: agentId }, "audit_id");
+  if (head === undefined) return undefined;
+  return verifyChain({
+    agentId,
+    head,
+    keys,
+    fetch: (auditId) => inspect({ target: "audit", audit_id: auditId }, "jws"),
+  });
+}
+
+/** A text of the result; undefined for 404. */
+function readResult(response: ClientResponse, member: string): string | undefined {
+  const { status, body } = response;
+  if (status === 404) return undefined;
+  if (!isAccepted(status)) throw new CommandRefusal(`INSPECT was refused: ${reasonOf(response)}`);
+  const result = isRecord(body) && isRecord(body["result"]) ? body["result"] : body;
+  const value = isRecord(result) ? result[member] : undefined;
+  if (typeof value === "string") return value;
+  throw new AgtpClientError("ERR_AGTP_RESPONSE", `the response to INSPECT has no "${member}"`);
+}
+
+function reasonOf({ status, body }: ClientResponse): string {
+  const error = isRecord(body) && isRecord(body["error"]) ? body["error"] : {};
+  const { code, message } = error;
+  const said = [code, message].filter((text) => typeof text === "string").join(": ");
+  return defuseLine(`${status} ${said}`.trim());
+}

@@ -1,0 +1,53 @@
+/**
+ * What DESCRIBE and the agents' own paths answer from: the directory, the live standing of agents and
+ * the methods that are served. An operator's endpoint on an agent's path takes the place of ours.
+ * AGTP "DESCRIBE", "URI Resolution"
+ */
+import type { ServerState } from "../attribution/state.ts";
+import { FLOOR_METHODS } from "../catalog/catalog.ts";
+import type { Config } from "../config/config.ts";
+import { createRegistry } from "../contract/endpoint-registry.ts";
+import type { MethodPolicy } from "../dispatch/method-policy.ts";
+import type { Route } from "../dispatch/route.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import { createDescription, type Description } from "../methods/describe.ts";
+import type { FloorOptions } from "../methods/floor.ts";
+
+/** What a description is put together from. */
+export interface DescriptionParts {
+  readonly config: Config;
+  readonly directory: AgentDirectory;
+  readonly state: Pick<ServerState, "ledger" | "lifecycle">;
+  readonly methodPolicy: Pick<MethodPolicy, "isAllowed">;
+  readonly operatorRoutes: readonly Route[];
+  isDisclosedTo(agentId: string | undefined): boolean;
+}
+
+/** The description of this server's agents. */
+export function describeAgents(
+  parts: DescriptionParts,
+  describe: FloorOptions["describe"],
+): Description {
+  const { config, directory, methodPolicy, operatorRoutes } = parts;
+  const { ledger, lifecycle } = parts.state;
+  const { server, agents } = config;
+  const served = [...FLOOR_METHODS, ...operatorRoutes.map(({ method }) => method).toSorted()];
+  const { method, endpoints } = createDescription(
+    {
+      directory,
+      defaultAgent: agents.default === undefined ? undefined : directory.resolve(agents.default),
+      isDisclosedTo: (agentId) => parts.isDisclosedTo(agentId),
+      standing: {
+        statusOf: (agent) => lifecycle.statusOf(agent),
+        statusSince: (agent) => lifecycle.statusSince(agent),
+        lastAction: (agentId) => ledger.headOf(agentId),
+      },
+      methods: [...new Set(served)].filter((name) => methodPolicy.isAllowed(name)),
+      server,
+    },
+    describe,
+  );
+  const { registry } = createRegistry([...operatorRoutes, ...endpoints]);
+  const kept = new Set<object>(registry.entries);
+  return { method, endpoints: endpoints.filter((endpoint) => kept.has(endpoint)) };
+}

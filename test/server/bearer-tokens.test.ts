@@ -1,0 +1,103 @@
+import { beforeAll, describe, expect, it } from "vitest";
+import { openDaemon } from "../support/daemon.ts";
+import { configFile } from "../support/deployment.ts";
+import { ALICE, discoveryFiles } from "../support/discovery.ts";
+import { encodeRequest, openServer, type TestReply } from "../support/dispatch.ts";
+import { openJwksServer } from "../support/jwks-server.ts";
+import { ISSUER, type IssuerKey, makeIssuerKey, signToken } from "../support/token-issuer.ts";
+
+let key: IssuerKey;
+
+beforeAll(async () => {
+  key = await makeIssuerKey();
+});
+
+/** The issuer and the server live by the system's clock here. */
+function freshClaims(claims: Readonly<Record<string, unknown>> = {}) {
+  const now = Math.floor(Date.now() / 1000);
+  return { iss: ISSUER, sub: "ada", iat: now, exp: now + 60, ...claims };
+}
+
+function files(oauth: Readonly<Record<string, unknown>>) {
+  return {
+    ...discoveryFiles(),
+    "jwks.json": JSON.stringify({ keys: [key.jwk] }),
+    "agtp-server.toml": configFile({ policies: { oauth: { issuer: ISSUER, ...oauth } } }),
+  };
+}
+
+function booking(authorization?: string) {
+  const more = authorization === undefined ? {} : { Authorization: authorization };
+  return { method: "BOOK", path: "/room", headers: { "Agent-ID": ALICE, ...more } };
+}
+
+/** What a record says, unverified. */
+function recordOf({ headers }: TestReply): Readonly<Record<string, unknown>> {
+  const [, payload = ""] = (headers.get("attribution-record") ?? "").split(".");
+  return JSON.parse(Buffer.from(payload, "base64url").toString());
+}
+
+// AGTP "Authorization"
+describe("a bearer token", () => {
+  it("names the principal to the handler and in the record, and stays out of both", async () => {
+    const server = await openServer(files({ jwks_file: "jwks.json" }));
+    const token = await signToken(key, freshClaims());
+    const reply = await server.send(booking(`Bearer ${token}`));
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({ principal_id: "ada" });
+    expect(recordOf(reply)).toMatchObject({ principal_id: "ada", agent_id: ALICE });
+    for (const part of token.split("."))
+      expect(JSON.stringify(recordOf(reply))).not.toContain(part);
+  });
+
+  it("is not asked for where it is optional, and must hold where it is given", async () => {
+    const server = await openServer(files({ jwks_file: "jwks.json" }));
+    expect((await server.send(booking())).body).toMatchObject({ principal_id: null });
+    for (const value of ["Bearer x.y.z", "Basic YWRhOmFkYQ=="]) {
+      const { status, body } = await server.send(booking(value));
+      expect(status).toBe(401);
+      expect(body).toMatchObject({ reason: "oauth-invalid", error: { code: "oauth-invalid" } });
+    }
+  });
+
+  it("is asked for by methods that need one", async () => {
+    const server = await openServer(
+      files({ jwks_file: "jwks.json", required_on_methods: ["BOOK"] }),
+    );
+    const { status, body } = await server.send(booking());
+    expect(status).toBe(401);
+    expect(body).toMatchObject({ reason: "oauth-required", error: { code: "oauth-required" } });
+    const good = await server.send(booking(`Bearer ${await signToken(key, freshClaims())}`));
+    expect(good.status).toBe(200);
+  });
+
+  it("makes the start fail when the keys are not there", async () => {
+    const deployment = { ...files({ jwks_file: "jwks.json" }), "jwks.json": "{}" };
+    await expect(openServer(deployment)).rejects.toThrow(/policies\.oauth\.jwks_file/);
+  });
+});
+
+describe("an issuer behind a URL", () => {
+  it("may be down at the start, may rotate its keys, and no token gets into the log", async () => {
+    const issuer = await openJwksServer();
+    const { log, connect } = await openDaemon(files({ jwks_uri: issuer.uri }));
+    const client = await connect();
+    let count = 0;
+    const ask = async (signer: IssuerKey): Promise<TestReply | undefined> => {
+      const token = await signToken(signer, freshClaims({ jti: String(count) }));
+      client.write(encodeRequest(booking(`Bearer ${token}`)));
+      count += 1;
+      const replies = await client.replies(count);
+      for (const part of token.split(".")) expect(JSON.stringify(log)).not.toContain(part);
+      return replies[count - 1];
+    };
+    expect((await ask(key))?.status).toBe(401);
+    expect(log).toContainEqual(expect.objectContaining({ level: "warn", event: "issuer-keys" }));
+    issuer.publish([key.jwk]);
+    await expect.poll(async () => (await ask(key))?.status, { timeout: 5_000 }).toBe(200);
+    const next = await makeIssuerKey("ES256", "next");
+    issuer.publish([next.jwk]);
+    expect((await ask(next))?.body).toMatchObject({ principal_id: "ada" });
+    expect((await ask(key))?.status).toBe(401);
+  });
+});

@@ -1,0 +1,36 @@
+/** The scenario of Attribution-Records: none, unsigned, and signed with what a signature costs. */
+import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
+import { measureRounds, medianOf, medianRatio, type Timing } from "./measure.ts";
+import { served, startPeers } from "./peers.ts";
+import { atLeast, type Row } from "./row.ts";
+import type { ServerPool } from "./servers.ts";
+import { measureSignature } from "./signature.ts";
+
+/** Goal 2: a record on every response, in its chain and in the journal before the reply leaves. */
+export async function measureRecords(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  const contenders = {
+    raw: (await startPeers(pool)).raw,
+    unsigned: await served(pool, await pool.agtpd(10, { records: "unsigned" }), 10),
+    signed: await served(pool, await pool.agtpd(10, { records: "signed" }), 10),
+  };
+  const signatureSeconds = measureSignature() / 1e6;
+  const { raw, unsigned, signed } = await measureRounds(contenders, ONE_IN_FLIGHT, timing);
+  const limits = raw.map(({ perSecond, ...rest }) => ({
+    ...rest,
+    perSecond: 1 / (1 / perSecond + signatureSeconds),
+  }));
+  const scenario = "records";
+  return [
+    {
+      agtpd: medianOf(unsigned, "perSecond"),
+      raw: medianOf(raw, "perSecond"),
+      ...{ scenario, label: "with unsigned records, 16 x 1", unit: "req/s", goals: [] },
+    },
+    {
+      agtpd: medianOf(signed, "perSecond"),
+      raw: medianOf(limits, "perSecond"),
+      ...{ scenario, label: "with signed records (raw: echo and one signature)", unit: "req/s" },
+      goals: [atLeast(medianRatio(signed, limits, "perSecond"), 0.8, "of the limit")],
+    },
+  ];
+}
