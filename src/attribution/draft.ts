@@ -37,7 +37,11 @@ export class RecordDraft implements LateFields {
     this.auditId = auditId;
   }
 
-  /** As they stand in a response; none, where sealing failed and nothing is sent. */
+  get isKnown(): boolean {
+    return this.auditId !== "";
+  }
+
+  /** As they stand in a response. */
   get lines(): string {
     return `Attribution-Record: ${this.jws}\r\nAudit-ID: ${this.auditId}\r\n`;
   }

@@ -156,31 +156,39 @@ export class Ledger {
     return { payloads: drafts.map(({ payload }) => payload), chains, previous };
   }
 
-  /** Writes the records that are in a chain, and moves the heads. */
+  /** Writes the records that are in a chain, and moves the heads; the others need no journal. */
   #write(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): Error | undefined {
-    const kept = records.filter((_, index) => drafts[index]?.chain !== undefined);
+    const failure = this.#keep(records.filter((_, index) => drafts[index]?.chain !== undefined));
+    for (const [index, draft] of drafts.entries()) {
+      const record = records[index];
+      if (record === undefined) return failure ?? new Error("a record was not sealed");
+      const { chain } = draft;
+      if (chain === undefined) draft.seal(record.jws, record.auditId);
+      else if (failure === undefined) {
+        draft.seal(record.jws, record.auditId);
+        const { agentId, at, method } = chain;
+        this.#heads.set(agentId, { auditId: record.auditId, at, method });
+        this.#changed.add(agentId);
+      }
+    }
+    return failure;
+  }
+
+  #keep(records: readonly JournalRecord[]): Error | undefined {
+    if (records.length === 0) return undefined;
     try {
-      if (kept.length > 0) this.#journal.write(kept);
+      this.#journal.write(records);
+      this.#failedAt = undefined;
+      return undefined;
     } catch (error) {
       return asError(error);
     }
-    for (const [index, draft] of drafts.entries()) {
-      const record = records[index];
-      if (record === undefined) return new Error("a record was not sealed");
-      draft.seal(record.jws, record.auditId);
-      if (draft.chain === undefined) continue;
-      const { agentId, at, method } = draft.chain;
-      this.#heads.set(agentId, { auditId: record.auditId, at, method });
-      this.#changed.add(agentId);
-    }
-    return undefined;
   }
 
   #finish(group: Group, failure: Error | undefined): void {
     this.#groups.shift();
     this.#isSealing = false;
-    if (failure === undefined) this.#failedAt = undefined;
-    else {
+    if (failure !== undefined) {
       this.#failedAt = performance.now();
       this.#onFailure(failure);
     }

@@ -19,8 +19,8 @@ export interface ConnectionContext {
   readonly limits: LimitsConfig;
   /** The dispatcher in force; a reload swaps it between two requests. */
   dispatcher(): Dispatcher;
-  /** Calls back once the records of what was answered are kept, or with why they cannot be. */
-  settle(done: (failure: Error | undefined) => void): void;
+  /** Calls back once the records of what was answered are kept, or cannot be. */
+  settle(done: () => void): void;
   onFault(error: unknown): void;
 }
 
@@ -118,16 +118,18 @@ export class Connection {
   /** No reply leaves before its record is kept; one whose record is lost does not leave at all. */
   #flush(): void {
     if (this.#isSettling) return;
-    if (this.#outbox.isEmpty) this.#rest();
-    else {
-      this.#isSettling = true;
-      this.#context.settle((failure) => {
-        this.#isSettling = false;
-        if (failure === undefined) this.#outbox.flush();
-        else this.#socket.destroy();
-        this.#proceed();
-      });
+    const { count } = this.#outbox;
+    if (count === 0) {
+      this.#rest();
+      return;
     }
+    this.#isSettling = true;
+    this.#context.settle(() => {
+      this.#isSettling = false;
+      // What was answered meanwhile has records of its own to wait for.
+      if (this.#outbox.flush(count)) this.#proceed();
+      else this.abort(new Error("the record of a reply could not be kept"));
+    });
   }
 
   /** Everything that could be answered was, and was sent. */
@@ -192,6 +194,8 @@ export class Connection {
   /** Ends what is still running, and the connection with it. */
   abort(reason: Error): void {
     this.#running?.abort(reason);
+    // The socket closes in a later turn: nothing more is begun for it.
+    this.#inbox.clear();
     this.#socket.destroy();
   }
 }

@@ -26,10 +26,6 @@ export class Outbox {
     });
   }
 
-  get isEmpty(): boolean {
-    return this.#replies.length === 0;
-  }
-
   /** The peer has not taken what was written: nothing more should be begun for it. */
   get isBlocked(): boolean {
     return this.#blockedSince !== undefined;
@@ -40,6 +36,11 @@ export class Outbox {
     return this.#bytes >= BATCH_BYTES;
   }
 
+  /** How many replies are to be sent. */
+  get count(): number {
+    return this.#replies.length;
+  }
+
   /** How long the peer has taken nothing, in milliseconds. */
   blockedFor(now: number): number {
     return this.#blockedSince === undefined ? 0 : now - this.#blockedSince;
@@ -47,15 +48,28 @@ export class Outbox {
 
   add(reply: Response): void {
     this.#replies.push(reply);
-    this.#bytes += HEAD_BYTES + reply.body.length;
+    this.#bytes += weigh(reply);
   }
 
-  flush(): void {
-    if (this.isEmpty) return;
-    const replies = this.#replies;
-    this.#replies = [];
-    this.#bytes = 0;
-    if (this.#socket.destroyed || this.#socket.write(serializeResponses(replies), "latin1")) return;
-    this.#blockedSince ??= performance.now();
+  /** Sends the first `count` replies; false, and nothing is sent, when one of them cannot leave. */
+  flush(count: number): boolean {
+    const replies = count === this.count ? this.#replies : this.#replies.slice(0, count);
+    if (replies.some(isHeldBack)) return false;
+    this.#replies = count === this.count ? [] : this.#replies.slice(count);
+    this.#bytes = this.#replies.reduce((sum, reply) => sum + weigh(reply), 0);
+    if (this.#socket.destroyed || replies.length === 0) return true;
+    if (!this.#socket.write(serializeResponses(replies), "latin1")) {
+      this.#blockedSince ??= performance.now();
+    }
+    return true;
   }
+}
+
+function weigh({ body }: Response): number {
+  return HEAD_BYTES + body.length;
+}
+
+/** A reply whose record was not kept. */
+function isHeldBack({ lateFields }: Response): boolean {
+  return lateFields !== undefined && !lateFields.isKnown;
 }

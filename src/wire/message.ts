@@ -27,6 +27,8 @@ export type HeaderField = readonly [name: string, value: string];
 
 /** Header field lines that are asked for when a response is serialized, each with its CRLF. */
 export interface LateFields {
+  /** False: not known yet, or never; the response must not leave. */
+  readonly isKnown: boolean;
   readonly lines: string;
 }
 

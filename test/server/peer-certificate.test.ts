@@ -84,7 +84,7 @@ async function open(rules: Partial<PeerRules>): Promise<TestListener> {
     identity: identityOf(rules),
     limits: () => LIMITS,
     dispatcher: () => dispatcher,
-    settle: (done) => done(undefined),
+    settle: (done) => done(),
     onFault: (error) => {
       throw error;
     },

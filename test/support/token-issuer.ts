@@ -22,7 +22,9 @@ export async function makeIssuerKey(alg = "EdDSA", kid = "key-1"): Promise<Issue
 }
 
 /** Claims of a token that is good at `NOW`. */
-export function goodClaims(claims: Readonly<Record<string, unknown>> = {}) {
+export function goodClaims(
+  claims: Readonly<Record<string, unknown>> = {},
+): Readonly<Record<string, unknown>> {
   return { iss: ISSUER, sub: "ada", iat: NOW_S, exp: NOW_S + 600, ...claims };
 }
 
