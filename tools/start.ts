@@ -17,7 +17,7 @@ import { startOrderDesk } from "./sample-upstream.ts";
 const DESK = { port: 4481, token: "sample-order-desk-key" } as const;
 
 /** The agent of agents/concierge.agent.json. */
-const CONCIERGE = "acef8bc4dcb9ae6dac33b5b86ea0b32309fd0c4e2fa0fae9b5f894518180e08a";
+const CONCIERGE = "7fff513d6428b72bbcd5be2aa0087f141535e348b1f82824365188699bf215b9";
 
 const ROOT = new URL("../../", import.meta.url);
 

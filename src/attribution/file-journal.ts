@@ -3,7 +3,9 @@
  * each finished one with an index and a line in the manifest of segments.
  * AGTP-IDENTIFIERS "Audit Log"
  */
+import { hash } from "node:crypto";
 import { mkdirSync, readdirSync } from "node:fs";
+import { codeOf } from "../thrown.ts";
 import type { Journal, JournalRecord } from "./journal.ts";
 import {
   ActiveSegment,
@@ -12,8 +14,14 @@ import {
   type StoredRecord,
   segmentNumber,
 } from "./segment.ts";
-import { findInIndex, type IndexedRecord, readExtent, writeIndex } from "./segment-index.ts";
-import { describeSegment } from "./segment-manifest.ts";
+import {
+  findInIndex,
+  type IndexedRecord,
+  readExtent,
+  readRecords,
+  writeIndex,
+} from "./segment-index.ts";
+import { describeSegments } from "./segment-manifest.ts";
 
 /** Where in the journal a record would be appended. */
 export interface JournalPosition {
@@ -44,6 +52,10 @@ export class FileJournal implements Journal {
   #records: IndexedRecord[] = [];
   /** Segments whose index is being written. */
   readonly #finishing = new Map<number, readonly IndexedRecord[]>();
+  /** Segments that are read for the index that they lack. */
+  readonly #indexing = new Map<number, Promise<readonly IndexedRecord[]>>();
+  /** The active segment is finished with so many octets. */
+  #fullAt: number;
   #work: Promise<void> = Promise.resolve();
 
   private constructor(options: FileJournalOptions, finished: number[], active: ActiveSegment) {
@@ -51,6 +63,7 @@ export class FileJournal implements Journal {
     this.#directory = options.directory;
     this.#finished = finished;
     this.#active = active;
+    this.#fullAt = this.#segmentBytes;
   }
 
   /** Opens the journal of a directory, which is made when it is not there. */
@@ -58,14 +71,15 @@ export class FileJournal implements Journal {
     const { directory, firstSegment = 1 } = options;
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const numbers = segmentsOf(directory);
-    const last = Math.max(numbers.pop() ?? 0, firstSegment);
-    const journal = new FileJournal(options, numbers, new ActiveSegment(directory, last));
+    const last = Math.max(numbers.at(-1) ?? 0, firstSegment);
+    const finished = numbers.filter((number) => number !== last);
+    const journal = new FileJournal(options, finished, new ActiveSegment(directory, last));
     for await (const { auditId, offset, length } of readSegment(directory, last)) {
       journal.#records.push({ auditId, offset, length });
     }
-    // A process that was killed may have left the last finished segment without these.
-    const previous = numbers.at(-1);
-    if (previous !== undefined) journal.#beside(() => describeSegment(directory, previous));
+    // A process that was killed may have left finished segments out.
+    const described = finished.map((number) => ({ number }));
+    journal.#beside(() => describeSegments(directory, described));
     return journal;
   }
 
@@ -91,19 +105,23 @@ export class FileJournal implements Journal {
       this.#records.push({ auditId, offset, length: jws.length });
       offset += jws.length + 1;
     }
-    if (offset >= (this.#options.segmentBytes ?? SEGMENT_BYTES)) this.#finish();
+    if (offset >= this.#fullAt) this.#finish();
   }
 
   async find(auditId: string): Promise<string | undefined> {
     // Seldom asked for, while every request adds one.
     const place = this.#records.find((record) => record.auditId === auditId);
-    if (place !== undefined) return readExtent(this.#directory, this.#active.number, place);
+    if (place !== undefined) return this.#read(this.#active.number, place, auditId);
     // A segment that is finished meanwhile was looked at just now.
     for (const number of this.#finished.toReversed()) {
       const extent = await this.#findIn(number, auditId);
-      if (extent !== undefined) return readExtent(this.#directory, number, extent);
+      if (extent !== undefined) return this.#read(number, extent, auditId);
     }
     return undefined;
+  }
+
+  get #segmentBytes(): number {
+    return this.#options.segmentBytes ?? SEGMENT_BYTES;
   }
 
   async close(): Promise<void> {
@@ -114,23 +132,61 @@ export class FileJournal implements Journal {
   async #findIn(number: number, auditId: string): Promise<Extent | undefined> {
     const records = this.#finishing.get(number);
     if (records !== undefined) return records.find((record) => record.auditId === auditId);
-    return findInIndex(this.#directory, number, auditId);
+    const found = await findInIndex(this.#directory, number, auditId);
+    if (found !== "no-index") return found;
+    return (await this.#index(number)).find((record) => record.auditId === auditId);
+  }
+
+  /** What was altered since it was written is not the record that is asked for. */
+  async #read(number: number, extent: Extent, auditId: string): Promise<string | undefined> {
+    const jws = await readExtent(this.#directory, number, extent);
+    return hash("sha256", jws) === auditId ? jws : undefined;
+  }
+
+  /** Makes the index of a finished segment anew, once for all who wait for it. */
+  #index(number: number): Promise<readonly IndexedRecord[]> {
+    const running = this.#indexing.get(number);
+    if (running !== undefined) return running;
+    const indexing = this.#makeIndex(number).finally(() => this.#indexing.delete(number));
+    this.#indexing.set(number, indexing);
+    return indexing;
+  }
+
+  async #makeIndex(number: number): Promise<readonly IndexedRecord[]> {
+    try {
+      const records = await readRecords(this.#directory, number);
+      await writeIndex(this.#directory, number, records).catch(this.#options.onFault);
+      return records;
+    } catch (error) {
+      // Segments may be taken away while the server runs.
+      if (codeOf(error) === "ENOENT") return [];
+      throw error;
+    }
   }
 
   /** Begins the next segment; what the finished one still needs is done beside serving. */
   #finish(): void {
-    const { number } = this.#active;
+    const finished = this.#active;
+    const { number } = finished;
     const records = this.#records;
-    this.#active.close();
-    this.#active = new ActiveSegment(this.#directory, number + 1);
+    try {
+      this.#active = new ActiveSegment(this.#directory, number + 1);
+    } catch (error) {
+      // What was written is kept all the same; the segment grows until the next can be begun.
+      this.#fullAt += this.#segmentBytes;
+      this.#options.onFault(error);
+      return;
+    }
+    this.#fullAt = this.#segmentBytes;
     this.#records = [];
     this.#finished.push(number);
     this.#finishing.set(number, records);
     this.#beside(async () => {
+      finished.close();
       await writeIndex(this.#directory, number, records).finally(() => {
         this.#finishing.delete(number);
       });
-      await describeSegment(this.#directory, number, records);
+      await describeSegments(this.#directory, [{ number, records }]);
     });
     this.#options.onFinished?.();
   }

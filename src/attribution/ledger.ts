@@ -130,17 +130,20 @@ export class Ledger {
     const group = this.#groups[0];
     if (group === undefined || this.#isSealing) return;
     this.#isSealing = true;
+    const { sealer, drafts } = group;
+    let sealed: ReturnType<Sealer["seal"]>;
     try {
-      const sealed = group.sealer.seal(this.#jobOf(group.drafts));
-      if (sealed instanceof Promise) {
-        sealed.then(
-          (records) => this.#finish(group, this.#write(group.drafts, records)),
-          (error: unknown) => this.#finish(group, asError(error)),
-        );
-      } else this.#finish(group, this.#write(group.drafts, sealed));
+      sealed = sealer.seal(this.#jobOf(drafts));
     } catch (error) {
       this.#finish(group, asError(error));
+      return;
     }
+    if (sealed instanceof Promise) {
+      sealed.then(
+        (records) => this.#finish(group, this.#write(drafts, records)),
+        (error: unknown) => this.#finish(group, asError(error)),
+      );
+    } else this.#finish(group, this.#write(drafts, sealed));
   }
 
   #jobOf(drafts: readonly RecordDraft[]): SealingJob {

@@ -1,11 +1,12 @@
 /**
  * The index of a finished segment: a table in a file, in which an Audit-ID, being a hash, says itself
- * where its record is looked up. Making one takes no sorting, and a look-up reads once. An index that
- * is missing is made anew.
+ * where its record is looked up. Making one takes no sorting, and a look-up reads once. The table is
+ * of a segment that has the size it names first; any other is no index of it.
  */
-import { open, rename, writeFile } from "node:fs/promises";
+import { type FileHandle, open, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { codeOf } from "../thrown.ts";
 import { type Extent, readSegment, segmentName } from "./segment.ts";
 
 /** A record and its place, in the order of the segment. */
@@ -16,6 +17,8 @@ export interface IndexedRecord extends Extent {
 /** The beginning of an Audit-ID tells it from any other; then offset and length, 4 octets each. */
 const ID_OCTETS = 16;
 const ENTRY_OCTETS = ID_OCTETS + 4 + 4;
+/** The size of the segment. */
+const HEAD_OCTETS = 8;
 /** How much of a table is taken. */
 const LOAD = 0.7;
 /** Entries read at a time. */
@@ -45,18 +48,24 @@ export async function writeIndex(
     table.writeUInt32BE(record.offset, at + ID_OCTETS);
     table.writeUInt32BE(record.length, at + ID_OCTETS + 4);
   }
+  const last = records.at(-1);
+  const head = Buffer.alloc(HEAD_OCTETS);
+  head.writeBigUInt64BE(BigInt(last === undefined ? 0 : last.offset + last.length + 1));
   const path = join(directory, indexName(number));
-  await writeFile(`${path}.tmp`, table, { mode: 0o600 });
+  await writeFile(`${path}.tmp`, Buffer.concat([head, table]), { mode: 0o600 });
   await rename(`${path}.tmp`, path);
 }
 
-/** Makes the index of a finished segment from the segment itself. */
-export async function rebuildIndex(directory: string, number: number): Promise<void> {
+/** What the index of a finished segment is made from: the segment itself. */
+export async function readRecords(
+  directory: string,
+  number: number,
+): Promise<readonly IndexedRecord[]> {
   const records: IndexedRecord[] = [];
   for await (const { auditId, offset, length } of readSegment(directory, number)) {
     records.push({ auditId, offset, length });
   }
-  await writeIndex(directory, number, records);
+  return records;
 }
 
 /** Where a finished segment has a record; undefined when it has not. */
@@ -64,37 +73,48 @@ export async function findInIndex(
   directory: string,
   number: number,
   auditId: string,
-): Promise<Extent | undefined> {
-  const file = await openIndex(directory, number);
+): Promise<Extent | "no-index" | undefined> {
+  let file: FileHandle | undefined;
   try {
-    const { size } = await file.stat();
-    const capacity = Math.floor(size / ENTRY_OCTETS);
-    if (capacity === 0) return undefined;
-    const wanted = Buffer.from(auditId, "hex").subarray(0, ID_OCTETS);
-    const window = Buffer.alloc(WINDOW * ENTRY_OCTETS);
-    let slot = slotOf(auditId, capacity);
-    for (let seen = 0; seen < capacity; ) {
-      const count = Math.min(WINDOW, capacity - slot);
-      await file.read(window, 0, count * ENTRY_OCTETS, slot * ENTRY_OCTETS);
-      const found = findInWindow(window, count, wanted);
-      if (found !== undefined) return found === "free" ? undefined : found;
-      seen += count;
-      slot = (slot + count) % capacity;
-    }
-    return undefined;
+    file = await open(join(directory, indexName(number)), "r");
+    const { size: segmentSize } = await stat(join(directory, segmentName(number)));
+    const capacity = await readCapacity(file, segmentSize);
+    return capacity === undefined ? "no-index" : await findInTable(file, capacity, auditId);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return "no-index";
+    throw error;
   } finally {
-    await file.close();
+    await file?.close();
   }
 }
 
-async function openIndex(directory: string, number: number) {
-  const path = join(directory, indexName(number));
-  try {
-    return await open(path, "r");
-  } catch {
-    await rebuildIndex(directory, number);
-    return open(path, "r");
+/** How many entries the table has; undefined when it is of another segment, or cut short. */
+async function readCapacity(file: FileHandle, segmentSize: number): Promise<number | undefined> {
+  const { size } = await file.stat();
+  const head = Buffer.alloc(HEAD_OCTETS);
+  await file.read(head, 0, HEAD_OCTETS, 0);
+  const capacity = (size - HEAD_OCTETS) / ENTRY_OCTETS;
+  if (!Number.isInteger(capacity) || capacity < 1) return undefined;
+  return head.readBigUInt64BE() === BigInt(segmentSize) ? capacity : undefined;
+}
+
+async function findInTable(
+  file: FileHandle,
+  capacity: number,
+  auditId: string,
+): Promise<Extent | undefined> {
+  const wanted = Buffer.from(auditId, "hex").subarray(0, ID_OCTETS);
+  const window = Buffer.alloc(WINDOW * ENTRY_OCTETS);
+  let slot = slotOf(auditId, capacity);
+  for (let seen = 0; seen < capacity; ) {
+    const count = Math.min(WINDOW, capacity - slot);
+    await file.read(window, 0, count * ENTRY_OCTETS, HEAD_OCTETS + slot * ENTRY_OCTETS);
+    const found = findInWindow(window, count, wanted);
+    if (found !== undefined) return found === "free" ? undefined : found;
+    seen += count;
+    slot = (slot + count) % capacity;
   }
+  return undefined;
 }
 
 function slotOf(auditId: string, capacity: number): number {

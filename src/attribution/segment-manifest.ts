@@ -6,8 +6,8 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord } from "../json-value.ts";
-import { readSegment, segmentName } from "./segment.ts";
-import type { IndexedRecord } from "./segment-index.ts";
+import { segmentName } from "./segment.ts";
+import { type IndexedRecord, readRecords } from "./segment-index.ts";
 
 /** One finished segment. */
 export interface SegmentDescription {
@@ -20,19 +20,26 @@ export interface SegmentDescription {
 
 const MANIFEST = "segments.json";
 
-/** Adds a finished segment to the manifest of its directory, where it is not there yet. */
-export async function describeSegment(
+/** A finished segment; its records, where they are at hand. */
+export interface FinishedSegment {
+  readonly number: number;
+  readonly records?: readonly IndexedRecord[];
+}
+
+/** Adds finished segments to the manifest of their directory, where they are not there yet. */
+export async function describeSegments(
   directory: string,
-  number: number,
-  known?: readonly IndexedRecord[],
+  finished: readonly FinishedSegment[],
 ): Promise<void> {
   const path = join(directory, MANIFEST);
-  const others = await readDescriptions(path);
-  if (others.some(({ file }) => file === segmentName(number))) return;
-  const records = known ?? (await readRecords(directory, number));
-  const segments = [...others, describe(number, records)].sort((left, right) =>
-    left.file < right.file ? -1 : 1,
-  );
+  const segments = [...(await readDescriptions(path))];
+  const known = new Set(segments.map(({ file }) => file));
+  const missing = finished.filter(({ number }) => !known.has(segmentName(number)));
+  if (missing.length === 0) return;
+  for (const { number, records } of missing) {
+    segments.push(describe(number, records ?? (await readRecords(directory, number))));
+  }
+  segments.sort((left, right) => (left.file < right.file ? -1 : 1));
   await writeFile(`${path}.tmp`, `${JSON.stringify({ segments }, undefined, 1)}\n`, {
     mode: 0o600,
   });
@@ -48,14 +55,6 @@ function describe(number: number, records: readonly IndexedRecord[]): SegmentDes
     first_audit_id: records[0]?.auditId ?? "",
     last_audit_id: last?.auditId ?? "",
   };
-}
-
-async function readRecords(directory: string, number: number): Promise<readonly IndexedRecord[]> {
-  const records: IndexedRecord[] = [];
-  for await (const { auditId, offset, length } of readSegment(directory, number)) {
-    records.push({ auditId, offset, length });
-  }
-  return records;
 }
 
 /** A manifest that cannot be read is begun again: it says nothing that the segments do not. */

@@ -71,6 +71,8 @@ export class ActiveSegment {
   readonly number: number;
   readonly #file: number;
   #size: number;
+  /** What a failed write left is still there, and nothing may follow it. */
+  #isTorn = false;
 
   /** Opens the segment, or begins it; cuts a torn last line off. */
   constructor(directory: string, number: number) {
@@ -87,13 +89,15 @@ export class ActiveSegment {
 
   /** Appends lines, whole or not at all; throws when they cannot be written. */
   append(lines: string): void {
+    if (this.#isTorn) this.#cut();
     try {
       let written = writeSync(this.#file, lines, null, "latin1");
       while (written < lines.length) {
         written += writeSync(this.#file, lines.slice(written), null, "latin1");
       }
     } catch (error) {
-      ftruncateSync(this.#file, this.#size);
+      this.#isTorn = true;
+      this.#cut();
       throw error;
     }
     this.#size += lines.length;
@@ -101,6 +105,11 @@ export class ActiveSegment {
 
   close(): void {
     closeSync(this.#file);
+  }
+
+  #cut(): void {
+    ftruncateSync(this.#file, this.#size);
+    this.#isTorn = false;
   }
 }
 

@@ -4,6 +4,7 @@
  */
 import { isRecord } from "../json-value.ts";
 import type { JsonSchema } from "./endpoint.ts";
+import { resolveLocalReference } from "./local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType } from "./schema-vocabulary.ts";
 
 /** What text may turn into. */
@@ -47,7 +48,7 @@ export function declaredTypes(
   if (type !== undefined) limits.push(namedTypes(type));
   if (Array.isArray(schema["enum"])) limits.push(new Set(schema["enum"].flatMap(typesOf)));
   if (Object.hasOwn(schema, "const")) limits.push(new Set(typesOf(schema["const"])));
-  if (typeof $ref === "string") limits.push(declaredTypes(resolve($ref, root), root, steps + 1));
+  if (typeof $ref === "string") limits.push(declaredTypes(resolveLocalReference($ref, root), root, steps + 1));
   if (Array.isArray(allOf)) {
     limits.push(...allOf.map((branch: unknown) => declaredTypes(branch, root, steps + 1)));
   }
@@ -84,32 +85,5 @@ function typesOf(value: unknown): readonly SchemaType[] {
       return Number.isInteger(value) ? ["integer"] : ["number"];
     default:
       return ["object"];
-  }
-}
-
-/** What a local reference leads to; anchors are in `$defs` only. */
-function resolve(reference: string, root: JsonSchema): unknown {
-  const fragment = reference.slice(1);
-  if (fragment !== "" && !fragment.startsWith("/")) {
-    const definitions = root["$defs"];
-    if (!isRecord(definitions)) return undefined;
-    return Object.values(definitions).find(
-      (schema) => isRecord(schema) && schema["$anchor"] === fragment,
-    );
-  }
-  let target: unknown = root;
-  for (const token of fragment.split("/").slice(1)) {
-    if (typeof target !== "object" || target === null) return undefined;
-    const name = unescapeToken(token);
-    target = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
-  }
-  return target;
-}
-
-function unescapeToken(token: string): string {
-  try {
-    return decodeURIComponent(token).replaceAll("~1", "/").replaceAll("~0", "~");
-  } catch {
-    return token;
   }
 }

@@ -1,0 +1,35 @@
+/**
+ * Where a local `$ref` leads, in a schema as it is written. For readers that look at a schema without
+ * judging values by it; that every reference leads somewhere has been checked before.
+ */
+import { isRecord } from "../json-value.ts";
+import type { JsonSchema } from "./endpoint.ts";
+
+/** What a local reference leads to; anchors are in `$defs` only. Undefined: to nothing. */
+export function resolveLocalReference(reference: string, root: JsonSchema): unknown {
+  const fragment = reference.slice(1);
+  if (fragment !== "" && !fragment.startsWith("/")) return findAnchor(fragment, root);
+  let target: unknown = root;
+  for (const token of fragment.split("/").slice(1)) {
+    if (typeof target !== "object" || target === null) return undefined;
+    const name = unescapeToken(token);
+    target = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
+  }
+  return target;
+}
+
+function findAnchor(name: string, root: JsonSchema): unknown {
+  const definitions = root["$defs"];
+  if (!isRecord(definitions)) return undefined;
+  return Object.values(definitions).find(
+    (schema) => isRecord(schema) && schema["$anchor"] === name,
+  );
+}
+
+function unescapeToken(token: string): string {
+  try {
+    return decodeURIComponent(token).replaceAll("~1", "/").replaceAll("~0", "~");
+  } catch {
+    return token;
+  }
+}
