@@ -19,7 +19,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   identity: ["wire", "catalog", "store"],
   attribution: ["wire", "identity", "store"],
   contract: ["catalog", "identity"],
-  synthesis: ["catalog", "identity", "contract"],
+  synthesis: ["catalog", "identity", "contract", "store"],
   handlers: ["wire", "catalog", "identity", "contract", "synthesis"],
   manifest: ["catalog", "config", "identity", "contract"],
   dispatch: [
@@ -27,6 +27,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...["handlers"],
   ],
   methods: [
+    "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
     ...["handlers", "dispatch"],
   ],

@@ -92,11 +92,12 @@ describe("the golden exchanges", () => {
   });
 
   it("show every code that a request alone can bring about", () => {
-    // A slow peer, a client certificate and a full disk need more than a request.
+    // A slow peer, a client certificate, a full disk and a crash need more than a request.
     const elsewhere = [
       ...["request-timeout", "attribution-unavailable", "inspect-forbidden", "zone-violation"],
       ...["lifecycle-forbidden", "certificate-invalid", "certificate-mismatch"],
       ...["certificate-required", "certificate-revoked"],
+      ...["idempotency-key-in-use", "idempotency-outcome-unknown"],
     ];
     const shown = [...refusalCodes, ...faultCodes].filter((code) =>
       texts.some((text) => text.includes(`"code": "${code}"`)),

@@ -28,7 +28,12 @@ const RETRY_AFTER_MS = 1_000;
 interface Group {
   readonly sealer: Sealer;
   readonly drafts: RecordDraft[];
-  readonly waiting: Settled[];
+  /** In order; each waits for so many of the drafts. */
+  readonly waiting: { readonly count: number; readonly done: Settled }[];
+  /** Drafts that are sealed and written. */
+  taken: number;
+  /** Once set, nothing more of the group can be kept: its chains have a gap. */
+  failure: Error | undefined;
 }
 
 export class Ledger {
@@ -78,7 +83,7 @@ export class Ledger {
   settle(done: Settled): void {
     const group = this.#groups.at(-1);
     if (group === undefined) done(undefined);
-    else group.waiting.push(done);
+    else group.waiting.push({ count: group.drafts.length, done });
   }
 
   /** As `settle`, for those who can wait; rejects where records could not be written. */
@@ -120,7 +125,7 @@ export class Ledger {
     const last = this.#groups.at(-1);
     const isTaken = this.#isSealing && this.#groups.length === 1;
     if (last !== undefined && !isTaken && last.sealer === sealer) return last;
-    const group: Group = { sealer, drafts: [], waiting: [] };
+    const group: Group = { sealer, drafts: [], waiting: [], taken: 0, failure: undefined };
     this.#groups.push(group);
     return group;
   }
@@ -133,17 +138,21 @@ export class Ledger {
     const { sealer, drafts } = group;
     let sealed: ReturnType<Sealer["seal"]>;
     try {
-      sealed = sealer.seal(this.#jobOf(drafts));
+      sealed = sealer.seal(this.#jobOf(drafts), (records) => this.#take(group, records));
     } catch (error) {
-      this.#finish(group, asError(error));
+      this.#fail(group, asError(error));
+      this.#finish(group);
       return;
     }
     if (sealed instanceof Promise) {
       sealed.then(
-        (records) => this.#finish(group, this.#write(drafts, records)),
-        (error: unknown) => this.#finish(group, asError(error)),
+        (records) => this.#finish(group, records),
+        (error: unknown) => {
+          this.#fail(group, asError(error));
+          this.#finish(group);
+        },
       );
-    } else this.#finish(group, this.#write(drafts, sealed));
+    } else this.#finish(group, sealed);
   }
 
   #jobOf(drafts: readonly RecordDraft[]): SealingJob {
@@ -159,22 +168,17 @@ export class Ledger {
     return { payloads: drafts.map(({ payload }) => payload), chains, previous };
   }
 
-  /** Writes the records that are in a chain, and moves the heads; the others need no journal. */
-  #write(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): Error | undefined {
-    const failure = this.#keep(records.filter((_, index) => drafts[index]?.chain !== undefined));
-    for (const [index, draft] of drafts.entries()) {
-      const record = records[index];
-      if (record === undefined) return failure ?? new Error("a record was not sealed");
-      const { chain } = draft;
-      if (chain === undefined) draft.seal(record.jws, record.auditId);
-      else if (failure === undefined) {
-        draft.seal(record.jws, record.auditId);
-        const { agentId, at, method } = chain;
-        this.#heads.set(agentId, { auditId: record.auditId, at, method });
-        this.#changed.add(agentId);
-      }
+  /** Seals the drafts, and moves the heads; what is in no chain is sealed though nothing is kept. */
+  #seal(drafts: readonly RecordDraft[], records: readonly JournalRecord[], areKept: boolean): void {
+    for (const [index, { auditId, jws }] of records.entries()) {
+      const draft = drafts[index];
+      if (draft === undefined || (draft.chain !== undefined && !areKept)) continue;
+      draft.seal(jws, auditId);
+      if (draft.chain === undefined) continue;
+      const { agentId, at, method } = draft.chain;
+      this.#heads.set(agentId, { auditId, at, method });
+      this.#changed.add(agentId);
     }
-    return failure;
   }
 
   #keep(records: readonly JournalRecord[]): Error | undefined {
@@ -188,16 +192,47 @@ export class Ledger {
     }
   }
 
-  #finish(group: Group, failure: Error | undefined): void {
+  /** Keeps the next records of a group, and tells those who wait for no later ones. */
+  #take(group: Group, records: readonly JournalRecord[]): void {
+    const drafts = group.drafts.slice(group.taken, group.taken + records.length);
+    group.taken += records.length;
+    const failure = group.failure ?? this.#keep(chainedOf(drafts, records));
+    if (failure !== undefined && group.failure === undefined) this.#fail(group, failure);
+    this.#seal(drafts, records, failure === undefined);
+    tell(group, ({ count }) => count <= group.taken);
+  }
+
+  #fail(group: Group, failure: Error): void {
+    group.failure ??= failure;
+    this.#failedAt = performance.now();
+    this.#onFailure(failure);
+  }
+
+  #finish(group: Group, rest: readonly JournalRecord[] = []): void {
     this.#groups.shift();
     this.#isSealing = false;
-    if (failure !== undefined) {
-      this.#failedAt = performance.now();
-      this.#onFailure(failure);
+    this.#take(group, rest);
+    if (group.failure === undefined && group.taken < group.drafts.length) {
+      this.#fail(group, new Error("a record was not sealed"));
     }
-    // Whoever is told now may add more.
-    for (const done of group.waiting) done(failure);
+    tell(group, () => true);
     if (this.#groups.length > 0 && !this.#isScheduled) this.#sealNext();
+  }
+}
+
+/** The records that are in a chain: the others need no journal. */
+function chainedOf(
+  drafts: readonly RecordDraft[],
+  records: readonly JournalRecord[],
+): readonly JournalRecord[] {
+  return records.filter((_, index) => drafts[index]?.chain !== undefined);
+}
+
+/** Whoever is told may add more. */
+function tell(group: Group, isDue: (one: Group["waiting"][number]) => boolean): void {
+  for (let next = group.waiting[0]; next !== undefined && isDue(next); next = group.waiting[0]) {
+    group.waiting.shift();
+    next.done(group.failure);
   }
 }
 

@@ -14,7 +14,8 @@ import { type LifecycleMethod, type Transition, transition } from "./lifecycle.t
 export interface LifecycleEvent extends JournalRecord {
   readonly agentId: string;
   readonly eventType: string;
-  readonly status: AgentStatus;
+  /** Undefined for an event that leaves the agent as it is, such as one of a contract's. */
+  readonly status: AgentStatus | undefined;
   /** RFC 3339. */
   readonly at: string;
 }
@@ -43,8 +44,9 @@ export type LifecycleOutcome =
   | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
 
 interface AgentState {
-  readonly status: AgentStatus;
-  readonly since: string;
+  /** Undefined while its document's holds. */
+  readonly status: AgentStatus | undefined;
+  readonly since: string | undefined;
   /** Events so far; the number of the last one. */
   readonly events: number;
 }
@@ -108,6 +110,14 @@ export class LifecycleRegister {
     return result;
   }
 
+  /** Puts an event into its agent's stream that does not change where the agent stands. */
+  async append(record: JournalRecord): Promise<void> {
+    const event = readEvent(record);
+    if (event === undefined) throw new Error("an event of the stream cannot be read back");
+    this.#adopt(event);
+    await this.save();
+  }
+
   /** The newest events of an agent's stream, newest first. */
   async events(agentId: string, limit: number): Promise<readonly JournalRecord[]> {
     const range = { prefix: `${agentId}/`, isReversed: true, limit };
@@ -117,7 +127,7 @@ export class LifecycleRegister {
 
   async #decide({ method, agent, record, details }: LifecycleChange): Promise<LifecycleOutcome> {
     const previousStatus = this.statusOf(agent);
-    const hasHistory = this.#states.has(agent.agentId);
+    const hasHistory = this.#states.get(agent.agentId)?.status !== undefined;
     const decided = transition(method, previousStatus, hasHistory);
     if (decided.kind === "noop") return { kind: "noop", status: previousStatus };
     if (decided.kind !== "change") return decided;
@@ -150,8 +160,12 @@ export class LifecycleRegister {
 
   /** The event is in the journal already, so it holds whatever becomes of the store. */
   #adopt({ agentId, status, at, auditId, jws }: LifecycleEvent): void {
-    const events = (this.#states.get(agentId)?.events ?? 0) + 1;
-    const state: AgentState = { status, since: at, events };
+    const before = this.#states.get(agentId);
+    const events = (before?.events ?? 0) + 1;
+    const state: AgentState =
+      status === undefined
+        ? { status: before?.status, since: before?.since, events }
+        : { status, since: at, events };
     const key = `${agentId}/${String(events).padStart(12, "0")}`;
     this.#states.set(agentId, state);
     this.#unsaved.push(
@@ -177,8 +191,9 @@ export class LifecycleRegister {
 function readState(value: unknown): AgentState | undefined {
   if (!isRecord(value)) return undefined;
   const { status, since, events } = value;
-  if (!isStatus(status) || typeof since !== "string" || typeof events !== "number") {
-    return undefined;
+  if (typeof events !== "number") return undefined;
+  if (!isStatus(status) || typeof since !== "string") {
+    return { status: undefined, since: undefined, events };
   }
   return { status, since, events };
 }
@@ -195,8 +210,8 @@ function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | undefined 
   if (payload === undefined) return undefined;
   const { agent_id: agentId, event_type: eventType, new_status: status, issued_at: at } = payload;
   if (typeof agentId !== "string" || typeof eventType !== "string") return undefined;
-  if (!isStatus(status) || typeof at !== "string") return undefined;
-  return { auditId, jws, agentId, eventType, status, at };
+  if (typeof at !== "string") return undefined;
+  return { auditId, jws, agentId, eventType, status: isStatus(status) ? status : undefined, at };
 }
 
 function isStatus(value: unknown): value is AgentStatus {

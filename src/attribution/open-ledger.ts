@@ -3,9 +3,8 @@
  * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
-
 import { decodeJws } from "../identity/jws.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isRecord } from "../json-value.ts";
 import type { Change, Store } from "../store/store.ts";
 import { FileJournal, type JournalPosition } from "./file-journal.ts";
 import { createMemoryJournal, type JournalRecord } from "./journal.ts";
@@ -53,7 +52,7 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
 async function openKept(
   options: LedgerOptions & { readonly journalDirectory: string },
 ): Promise<OpenLedger> {
-  const { store, journalDirectory, segmentBytes, beforeCheckpoint, onFault } = options;
+  const { store, journalDirectory, segmentBytes, onFault } = options;
   const checkpoint = readPosition(await store.get(CHECKPOINTS, JOURNAL)) ?? START;
   let checkpointNow: () => Promise<void> = () => Promise.resolve();
   const journal = await FileJournal.open({
@@ -67,35 +66,14 @@ async function openKept(
     onFault,
   });
   const heads = await readHeads(store);
-  const grown = new Set<string>();
-  const events: JournalRecord[] = [];
-  for await (const { auditId, jws } of journal.replay(checkpoint)) {
-    const payload = decodeJws(jws)?.payload;
-    const head = payload && headOf(auditId, payload);
-    if (head !== undefined) {
-      heads.set(head.agentId, head);
-      grown.add(head.agentId);
-    }
-    if (payload !== undefined && "event_type" in payload) events.push({ auditId, jws });
-  }
-  const ledger = new Ledger(journal, heads, onFault);
-  ledger.markChanged(grown);
-  checkpointNow = async () => {
-    await beforeCheckpoint?.();
-    const changed = ledger.takeChanged();
-    const position = journal.position;
-    try {
-      await store.commit([...headChanges(changed), checkpointChange(position)]);
-    } catch (error) {
-      // A later checkpoint lies beyond these records, and nothing would tell of them again.
-      ledger.markChanged(changed.keys());
-      throw error;
-    }
-  };
+  const { grown, events } = await replay(journal, checkpoint);
+  const ledger = new Ledger(journal, new Map([...heads, ...grown]), onFault);
+  ledger.markChanged(grown.keys());
+  checkpointNow = () => storeCheckpoint(options, ledger, journal);
   return {
     ledger,
     events,
-    checkpoint: () => checkpointNow(),
+    checkpoint: checkpointNow,
     close: async () => {
       await ledger.settled().catch(() => undefined);
       try {
@@ -105,6 +83,44 @@ async function openKept(
       }
     },
   };
+}
+
+/** What the journal tells from a position on. */
+interface Replay {
+  readonly grown: ReadonlyMap<string, ChainHead>;
+  readonly events: readonly JournalRecord[];
+}
+
+async function replay(journal: FileJournal, from: JournalPosition): Promise<Replay> {
+  const grown = new Map<string, ChainHead>();
+  const events: JournalRecord[] = [];
+  for await (const { auditId, jws } of journal.replay(from)) {
+    const payload = decodeJws(jws)?.payload;
+    if (payload === undefined) continue;
+    const { agent_id: agentId, issued_at: issuedAt, method } = payload;
+    if (typeof agentId !== "string" || typeof issuedAt !== "string") continue;
+    const at = Date.parse(issuedAt);
+    grown.set(agentId, { auditId, at, method: typeof method === "string" ? method : "" });
+    if ("event_type" in payload) events.push({ auditId, jws });
+  }
+  return { grown, events };
+}
+
+async function storeCheckpoint(
+  { store, beforeCheckpoint }: LedgerOptions,
+  ledger: Ledger,
+  journal: FileJournal,
+): Promise<void> {
+  await beforeCheckpoint?.();
+  const changed = ledger.takeChanged();
+  const position = journal.position;
+  try {
+    await store.commit([...headChanges(changed), checkpointChange(position)]);
+  } catch (error) {
+    // A later checkpoint lies beyond these records, and nothing would tell of them again.
+    ledger.markChanged(changed.keys());
+    throw error;
+  }
 }
 
 async function readHeads(store: Store): Promise<Map<string, ChainHead>> {
@@ -137,15 +153,4 @@ function readPosition(value: unknown): JournalPosition | undefined {
   return typeof segment === "number" && typeof offset === "number"
     ? { segment, offset }
     : undefined;
-}
-
-/** The head that a journaled record makes of its agent's chain. */
-function headOf(
-  auditId: string,
-  payload: JsonRecord,
-): (ChainHead & { readonly agentId: string }) | undefined {
-  const { agent_id: agentId, issued_at: issuedAt, method } = payload;
-  if (typeof agentId !== "string" || typeof issuedAt !== "string") return undefined;
-  const at = Date.parse(issuedAt);
-  return { agentId, auditId, at, method: typeof method === "string" ? method : "" };
 }

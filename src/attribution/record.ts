@@ -13,6 +13,7 @@ export interface RecordFacts {
   /** The acting agent; empty for a caller that is nobody. */
   readonly agentId: string;
   readonly ownerId: string;
+  /** As it was sent, malformed or not. */
   readonly requestId: string;
   readonly responseId: string;
   /** Set for what changes something. */
@@ -47,7 +48,7 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
   const { actionId, requestedMethod, sessionId, taskId, principalId, extension } = facts;
   const before = `{"audit_record_version":"1","agent_id":"${facts.agentId}","owner_id":"${
     facts.ownerId
-  }","server_id":${quoted(serverId)},"request_id":"${facts.requestId}","response_id":"${
+  }","server_id":${quoted(serverId)},"request_id":${quoted(facts.requestId)},"response_id":"${
     facts.responseId
   }","previous_audit_id":"`;
   let after = `","issued_at":"${timestamp(now)}","method":${quoted(facts.method)},"path":${quoted(facts.path)},"status":${facts.status},"identity_assurance":"${

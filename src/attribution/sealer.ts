@@ -16,9 +16,18 @@ export interface SealingJob {
   readonly previous: readonly string[];
 }
 
+/** Takes records of a job, in order, while the others are still being sealed. */
+export type Deliver = (records: readonly JournalRecord[]) => void;
+
 export interface Sealer {
-  /** One record a payload; at once where nothing has to be waited for. */
-  seal(job: SealingJob): readonly JournalRecord[] | Promise<readonly JournalRecord[]>;
+  /**
+   * One record a payload; at once where nothing has to be waited for. What was delivered before is
+   * not in the result again.
+   */
+  seal(
+    job: SealingJob,
+    deliver: Deliver,
+  ): readonly JournalRecord[] | Promise<readonly JournalRecord[]>;
   /** What is being sealed is finished first. */
   close(): Promise<void>;
 }
@@ -30,15 +39,23 @@ export function createSealer(signer: RecordSigner): Sealer {
 
 /** Seals a job with a signer. */
 export function sealAll(
-  { payloads, chains, previous }: SealingJob,
+  job: SealingJob,
   signer: Pick<RecordSigner, "sign">,
 ): readonly JournalRecord[] {
+  return [...sealEach(job, signer)];
+}
+
+/** Seals a job record by record. */
+export function* sealEach(
+  { payloads, chains, previous }: SealingJob,
+  signer: Pick<RecordSigner, "sign">,
+): Generator<JournalRecord> {
   const heads = [...previous];
-  return payloads.map(({ before, after }, index) => {
+  for (const [index, { before, after }] of payloads.entries()) {
     const chain = chains[index] ?? -1;
     const jws = signer.sign(before + (heads[chain] ?? NO_AUDIT_ID) + after);
     const auditId = hash("sha256", jws);
     if (chain >= 0) heads[chain] = auditId;
-    return { auditId, jws };
-  });
+    yield { auditId, jws };
+  }
 }

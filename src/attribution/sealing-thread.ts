@@ -1,7 +1,11 @@
-/** The thread that seals: takes jobs one after another, and sends back their records. */
+/**
+ * The thread that seals: takes jobs one after another, and sends their records back a few at a time,
+ * so that the first replies of a job leave while its last ones are signed.
+ */
 import { createPrivateKey } from "node:crypto";
 import { parentPort, workerData } from "node:worker_threads";
-import { type SealingJob, sealAll } from "./sealer.ts";
+import type { JournalRecord } from "./journal.ts";
+import { type SealingJob, sealEach } from "./sealer.ts";
 import { createRecordSigner } from "./signer.ts";
 
 /** What the thread is started with. */
@@ -10,8 +14,17 @@ export interface SealingThreadData {
   readonly key: string;
 }
 
+const RECORDS_A_MESSAGE = 4;
+
 const { key } = workerData as SealingThreadData;
 const signer = createRecordSigner(createPrivateKey(key));
 parentPort?.on("message", (job: SealingJob) => {
-  parentPort?.postMessage(sealAll(job, signer));
+  let records: JournalRecord[] = [];
+  for (const record of sealEach(job, signer)) {
+    records.push(record);
+    if (records.length < RECORDS_A_MESSAGE) continue;
+    parentPort?.postMessage(records);
+    records = [];
+  }
+  if (records.length > 0) parentPort?.postMessage(records);
 });

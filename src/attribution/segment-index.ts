@@ -1,7 +1,7 @@
 /**
  * The index of a finished segment: a table in a file, in which an Audit-ID, being a hash, says itself
- * where its record is looked up. Making one takes no sorting, and a look-up reads once. The table is
- * of a segment that has the size it names first; any other is no index of it.
+ * where its record is looked up. Making one takes no sorting, and a look-up reads once. A table that
+ * is of a segment of another size, or is not whole, is no index.
  */
 import { type FileHandle, open, rename, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -17,8 +17,8 @@ export interface IndexedRecord extends Extent {
 /** The beginning of an Audit-ID tells it from any other; then offset and length, 4 octets each. */
 const ID_OCTETS = 16;
 const ENTRY_OCTETS = ID_OCTETS + 4 + 4;
-/** The size of the segment. */
-const HEAD_OCTETS = 8;
+/** The size of the segment in 8 octets, and how many entries the table has in 4. */
+const HEAD_OCTETS = 8 + 4;
 /** How much of a table is taken. */
 const LOAD = 0.7;
 /** Entries read at a time. */
@@ -51,6 +51,7 @@ export async function writeIndex(
   const last = records.at(-1);
   const head = Buffer.alloc(HEAD_OCTETS);
   head.writeBigUInt64BE(BigInt(last === undefined ? 0 : last.offset + last.length + 1));
+  head.writeUInt32BE(capacity, 8);
   const path = join(directory, indexName(number));
   await writeFile(`${path}.tmp`, Buffer.concat([head, table]), { mode: 0o600 });
   await rename(`${path}.tmp`, path);
@@ -93,9 +94,9 @@ async function readCapacity(file: FileHandle, segmentSize: number): Promise<numb
   const { size } = await file.stat();
   const head = Buffer.alloc(HEAD_OCTETS);
   await file.read(head, 0, HEAD_OCTETS, 0);
-  const capacity = (size - HEAD_OCTETS) / ENTRY_OCTETS;
-  if (!Number.isInteger(capacity) || capacity < 1) return undefined;
-  return head.readBigUInt64BE() === BigInt(segmentSize) ? capacity : undefined;
+  const capacity = head.readUInt32BE(8);
+  const isWhole = capacity > 0 && size === HEAD_OCTETS + capacity * ENTRY_OCTETS;
+  return isWhole && head.readBigUInt64BE() === BigInt(segmentSize) ? capacity : undefined;
 }
 
 async function findInTable(

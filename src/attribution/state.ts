@@ -5,6 +5,7 @@
 import { CertificateRegister } from "../identity/certificate-register.ts";
 import { SessionRegister } from "../identity/session-register.ts";
 import type { Store } from "../store/store.ts";
+import { IdempotencyRegister } from "./idempotency-register.ts";
 import type { Ledger } from "./ledger.ts";
 import { LifecycleRegister } from "./lifecycle-register.ts";
 import { openLedger } from "./open-ledger.ts";
@@ -16,6 +17,7 @@ export interface ServerState {
   readonly lifecycle: LifecycleRegister;
   readonly certificates: CertificateRegister;
   readonly sessions: SessionRegister;
+  readonly idempotency: IdempotencyRegister;
   /** Keeps what is pending and closes everything, the store too. */
   close(): Promise<void>;
 }
@@ -46,6 +48,7 @@ export async function openState({
     lifecycle,
     certificates,
     sessions: new SessionRegister(),
+    idempotency: await IdempotencyRegister.open(store),
     close: async () => {
       try {
         await opened.close();

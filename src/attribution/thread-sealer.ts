@@ -5,7 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import { Worker } from "node:worker_threads";
 import type { JournalRecord } from "./journal.ts";
-import { type Sealer, type SealingJob, sealAll } from "./sealer.ts";
+import { type Deliver, type Sealer, type SealingJob, sealAll } from "./sealer.ts";
 import type { SealingThreadData } from "./sealing-thread.ts";
 import type { RecordSigner } from "./signer.ts";
 
@@ -19,8 +19,14 @@ export interface ThreadSealerOptions {
 /** Up to so many records are sealed sooner on the spot. */
 const FEW = 2;
 
+/** A job that the thread has. */
 interface Waiting {
   readonly job: SealingJob;
+  readonly deliver: Deliver;
+  /** Where the chains of the job end so far. */
+  readonly heads: string[];
+  /** Records that came back. */
+  delivered: number;
   resolve(records: readonly JournalRecord[]): void;
 }
 
@@ -34,11 +40,14 @@ export class ThreadSealer implements Sealer {
     this.#options = options;
   }
 
-  seal(job: SealingJob): readonly JournalRecord[] | Promise<readonly JournalRecord[]> {
+  seal(
+    job: SealingJob,
+    deliver: Deliver,
+  ): readonly JournalRecord[] | Promise<readonly JournalRecord[]> {
     const thread = job.payloads.length <= FEW ? undefined : this.#start();
     if (thread === undefined) return sealAll(job, this.#options.signer);
     return new Promise((resolve) => {
-      this.#waiting.push({ job, resolve });
+      this.#waiting.push({ job, deliver, heads: [...job.previous], delivered: 0, resolve });
       thread.postMessage(job);
     });
   }
@@ -63,20 +72,36 @@ export class ThreadSealer implements Sealer {
     const thread = new Worker(script, { workerData: data, stdout: false, stderr: false });
     // Requests keep the process alive, not their records.
     thread.unref();
-    thread.on("message", (records: readonly JournalRecord[]) => {
-      this.#waiting.shift()?.resolve(records);
-    });
+    thread.on("message", (records: readonly JournalRecord[]) => this.#receive(records));
     thread.on("error", () => this.#fail());
     thread.on("exit", () => this.#fail());
     return thread;
   }
 
-  /** Without the thread, what it was asked for is done here. */
+  #receive(records: readonly JournalRecord[]): void {
+    const waiting = this.#waiting[0];
+    if (waiting === undefined) return;
+    const { job, heads } = waiting;
+    for (const { auditId } of records) {
+      const chain = job.chains[waiting.delivered] ?? -1;
+      if (chain >= 0) heads[chain] = auditId;
+      waiting.delivered += 1;
+    }
+    if (waiting.delivered < job.payloads.length) waiting.deliver(records);
+    else {
+      this.#waiting.shift();
+      waiting.resolve(records);
+    }
+  }
+
+  /** Without the thread, what it has not sent back is done here. */
   #fail(): void {
     this.#hasFailed = true;
     this.#thread = undefined;
-    for (const { job, resolve } of this.#waiting.splice(0)) {
-      resolve(sealAll(job, this.#options.signer));
+    for (const { job, heads, delivered, resolve } of this.#waiting.splice(0)) {
+      const payloads = job.payloads.slice(delivered);
+      const chains = job.chains.slice(delivered);
+      resolve(sealAll({ payloads, chains, previous: heads }, this.#options.signer));
     }
   }
 }

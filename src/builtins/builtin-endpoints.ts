@@ -39,7 +39,7 @@ export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndp
     toolsBuiltin(),
     apisBuiltin(inventory),
     patternsBuiltin(inventory),
-    contractsBuiltin(),
+    contractsBuiltin(inventory),
   ];
   const handlers = new Map(builtins.map((builtin) => [builtin.name, handlerOf(builtin, options)]));
   const root: ProtocolEndpoint = {

@@ -3,6 +3,7 @@ import type { ApiEntry } from "../config/config.ts";
 import type { EndpointDefinition } from "../contract/endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { ContractRegister } from "../synthesis/contract-register.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 
 /** What this server has to be discovered. */
@@ -15,6 +16,9 @@ export interface Inventory {
   readonly defaultAgent: string | undefined;
   readonly apis: readonly ApiEntry[];
   readonly recipes: readonly Recipe[];
+  readonly contracts: Pick<ContractRegister, "active">;
+  /** Whether a pair that is not registered may be negotiated. */
+  readonly isNegotiating: boolean;
 }
 
 /** An endpoint as DISCOVER /methods lists it. */

@@ -4,8 +4,8 @@ import type { Builtin } from "./builtin.ts";
 import type { Inventory } from "./inventory.ts";
 
 /** `{rcns_enabled, patterns}`; recipes without a pattern match nothing and are not listed. */
-export function patternsBuiltin({ recipes }: Inventory): Builtin {
-  const body = { rcns_enabled: false, patterns: recipes.flatMap(patternEntry) };
+export function patternsBuiltin({ recipes, isNegotiating }: Inventory): Builtin {
+  const body = { rcns_enabled: isNegotiating, patterns: recipes.flatMap(patternEntry) };
   return {
     name: "patterns",
     description: "Lists the synthesis patterns this server negotiates against.",
@@ -19,7 +19,7 @@ function patternEntry(recipe: Recipe): readonly Record<string, unknown>[] {
   if (pattern === undefined) return [];
   const path =
     pattern.pathExact === undefined
-      ? { path_regex: textOf(pattern.pathRegex) }
+      ? { path_regex: pattern.pathRegex?.source ?? "^/" }
       : { path_exact: pattern.pathExact };
   return [
     {
@@ -32,10 +32,4 @@ function patternEntry(recipe: Recipe): readonly Record<string, unknown>[] {
       ...(pattern.hasParameters.length === 0 ? {} : { has_parameters: pattern.hasParameters }),
     },
   ];
-}
-
-/** As the recipe's author wrote it: JavaScript escapes slashes that need no escape elsewhere. */
-function textOf(pattern: RegExp | undefined): string {
-  if (pattern === undefined) return "^/";
-  return pattern.source.replace(/\\(.)/gs, (pair, next: string) => (next === "/" ? next : pair));
 }

@@ -38,7 +38,8 @@ export const EQUALITY_KEYWORDS: readonly (FuncKeywordDefinition & { readonly key
     },
   ];
 
-function compileMembership(values: readonly unknown[]): (value: unknown) => boolean {
+/** Whether a value equals one of those. */
+export function compileMembership(values: readonly unknown[]): (value: unknown) => boolean {
   const scalars = new Set(values.filter((value) => !isStructure(value)));
   const structures = new Set(values.filter(isStructure).map(canonicalText));
   return (value) => {
@@ -47,7 +48,8 @@ function compileMembership(values: readonly unknown[]): (value: unknown) => bool
   };
 }
 
-function hasUniqueItems(items: readonly unknown[]): boolean {
+/** Whether no two items are equal. */
+export function hasUniqueItems(items: readonly unknown[]): boolean {
   const scalars = new Set<unknown>();
   const structures = new Set<string>();
   for (const item of items) {
@@ -61,8 +63,8 @@ function isStructure(value: unknown): value is object {
   return typeof value === "object" && value !== null;
 }
 
-/** JSON with sorted members. Not RFC 8785, which refuses texts that JSON can hold. */
-function canonicalText(value: unknown): string {
+/** JSON with sorted members, the same for equal values. Not RFC 8785, which refuses texts that JSON can hold. */
+export function canonicalText(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonicalText).join(",")}]`;
   if (!isStructure(value)) return JSON.stringify(value) ?? "null";
   const members = Object.entries(value).map(

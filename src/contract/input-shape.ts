@@ -48,7 +48,8 @@ export function declaredTypes(
   if (type !== undefined) limits.push(namedTypes(type));
   if (Array.isArray(schema["enum"])) limits.push(new Set(schema["enum"].flatMap(typesOf)));
   if (Object.hasOwn(schema, "const")) limits.push(new Set(typesOf(schema["const"])));
-  if (typeof $ref === "string") limits.push(declaredTypes(resolveLocalReference($ref, root), root, steps + 1));
+  if (typeof $ref === "string")
+    limits.push(declaredTypes(resolveLocalReference($ref, root), root, steps + 1));
   if (Array.isArray(allOf)) {
     limits.push(...allOf.map((branch: unknown) => declaredTypes(branch, root, steps + 1)));
   }

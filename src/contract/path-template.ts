@@ -23,6 +23,22 @@ export function compileTemplate(path: string): Template | undefined {
   return parameters.length === 0 ? undefined : { segments, literals, parameters };
 }
 
+/** What a path captures of a template, undecoded; undefined when it does not match. */
+export function matchTemplate(
+  template: string,
+  path: string,
+): Readonly<Record<string, string>> | undefined {
+  const compiled = compileTemplate(template);
+  if (compiled === undefined) return template === path ? {} : undefined;
+  const segments = segmentsOf(path, compiled.segments.length);
+  if (segments === undefined || segments.length !== compiled.segments.length) return undefined;
+  if (compiled.literals.some((at) => segments[at] !== compiled.segments[at])) return undefined;
+  if (compiled.parameters.some(({ index }) => segments[index] === "")) return undefined;
+  return Object.fromEntries(
+    compiled.parameters.map(({ name, index }) => [name, segments[index] ?? ""]),
+  );
+}
+
 /** The segments of a request path; undefined when they are more than any template has. */
 export function segmentsOf(path: string, max: number): readonly string[] | undefined {
   if (!path.startsWith("/")) return undefined;

@@ -103,6 +103,10 @@ export function unwrapEnvelope(value: JsonRecord, method: string): Unwrapped {
 }
 
 function isEnvelope(value: JsonRecord, method: string): boolean {
+  // A proposal may have `parameters` of its own: those of what it proposes.   AGTP-API §10.4
+  if (method === "PROPOSE" && (Object.hasOwn(value, "endpoint") || Object.hasOwn(value, "name"))) {
+    return false;
+  }
   const named = value["method"];
   if (typeof named === "string" && named.toUpperCase() === method.toUpperCase()) return true;
   return Object.keys(value).every((key) => ENVELOPE_KEYS.has(key));

@@ -1,4 +1,12 @@
-/** How large a schema may be; schemas that callers propose have tighter bounds than files. */
+/**
+ * How large a schema may be, and what it may be made of. Schemas that callers propose have tighter
+ * bounds than those of an operator's files.
+ */
+
+import { quoteValue } from "../json-value.ts";
+import { isPattern } from "./keyword-value.ts";
+import { compileLinearRegex } from "./linear-regex.ts";
+import { FOREIGN_KEYWORDS, HARMLESS_FOREIGN } from "./schema-vocabulary.ts";
 
 /** How large a schema may be. */
 export interface SchemaBounds {
@@ -6,38 +14,79 @@ export interface SchemaBounds {
   readonly maxLength: number;
   /** Schemas inside schemas. */
   readonly maxDepth: number;
+  /** Schemas inside it in all. */
+  readonly maxSchemas: number;
   /** Members of `properties` in all. */
   readonly maxProperties: number;
   readonly maxPatterns: number;
   readonly maxPatternLength: number;
   readonly maxReferences: number;
+  /** Values of `enum` in all. */
+  readonly maxValues: number;
+  /** How often it judges one value, through branches and references. */
+  readonly maxJudgements: number;
+  /** The same, for all schemas inside it together. */
+  readonly maxJudgementsInAll: number;
+  /**
+   * Steps that one character takes under all patterns together, which then are RE2's; absent: the
+   * platform's own engine is trusted with them.
+   */
+  readonly maxPatternSize?: number;
+  /** A typo in a file is its author's error; in a proposal it is what JSON Schema says it is. */
+  readonly ignoresUnknown: boolean;
 }
 
 /** What an operator's own files may hold. */
 export const OPERATOR_SCHEMA_BOUNDS: SchemaBounds = {
   maxLength: 262_144,
   maxDepth: 32,
+  maxSchemas: 65_536,
   maxProperties: 2048,
   maxPatterns: 256,
   maxPatternLength: 1024,
   maxReferences: 256,
+  maxValues: 65_536,
+  maxJudgements: 10_000,
+  maxJudgementsInAll: 1_000_000,
+  ignoresUnknown: false,
+};
+
+/** What a caller may propose. */
+export const PROPOSED_SCHEMA_BOUNDS: SchemaBounds & { readonly maxPatternSize: number } = {
+  maxLength: 65_536,
+  maxDepth: 16,
+  maxSchemas: 2048,
+  maxProperties: 256,
+  maxPatterns: 32,
+  maxPatternLength: 256,
+  maxReferences: 256,
+  maxValues: 2048,
+  maxJudgements: 1024,
+  maxJudgementsInAll: 4096,
+  maxPatternSize: 2048,
+  ignoresUnknown: true,
 };
 
 /** Counts what a schema uses up; each method answers with a fault once there is too much of it. */
 export class SchemaBudget {
   readonly #bounds: SchemaBounds;
+  #schemas = 0;
   #properties = 0;
   #patterns = 0;
   #references = 0;
+  #values = 0;
+  #patternSize = 0;
 
   constructor(bounds: SchemaBounds) {
     this.#bounds = bounds;
   }
 
-  spendDepth(depth: number): string | undefined {
-    const { maxDepth } = this.#bounds;
-    return depth > maxDepth
-      ? `is nested too deeply, expected at most ${maxDepth} levels`
+  spendSchema(depth: number): string | undefined {
+    const { maxDepth, maxSchemas } = this.#bounds;
+    this.#schemas += 1;
+    if (depth > maxDepth) return `is nested too deeply, expected at most ${maxDepth} levels`;
+    return this.#schemas > maxSchemas
+      ? `is one schema too many, expected at most ${maxSchemas} in all`
       : undefined;
   }
 
@@ -50,14 +99,43 @@ export class SchemaBudget {
     return `has too many properties, expected at most ${maxProperties} in all`;
   }
 
-  spendPattern(length: number): string | undefined {
+  spendPattern(source: string): string | undefined {
     const { maxPatterns, maxPatternLength } = this.#bounds;
     this.#patterns += 1;
-    if (length > maxPatternLength)
+    if (source.length > maxPatternLength)
       return `is too long, expected at most ${maxPatternLength} characters`;
-    return this.#patterns > maxPatterns
-      ? `is one pattern too many, expected at most ${maxPatterns}`
+    if (this.#patterns > maxPatterns)
+      return `is one pattern too many, expected at most ${maxPatterns}`;
+    const fault = this.#patternFault(source);
+    return fault && `${quoteValue(source)} ${fault}`;
+  }
+
+  #patternFault(source: string): string | undefined {
+    const { maxPatternSize } = this.#bounds;
+    if (maxPatternSize === undefined) {
+      return isPattern(source) ? undefined : "is no regular expression";
+    }
+    const excess = `takes the patterns over ${maxPatternSize} steps a character together`;
+    // Compiling is what costs, so it ends with the budget.
+    if (this.#patternSize > maxPatternSize) return excess;
+    const result = compileLinearRegex(source);
+    if (result.kind === "fault") return result.message;
+    this.#patternSize += result.regex.size;
+    return this.#patternSize > maxPatternSize ? excess : undefined;
+  }
+
+  spendValues(count: number): string | undefined {
+    const { maxValues } = this.#bounds;
+    this.#values += count;
+    return this.#values > maxValues
+      ? `has too many values, expected at most ${maxValues} in all`
       : undefined;
+  }
+
+  /** Whether a keyword that nobody knows is passed over. */
+  takesUnknown(keyword: string): boolean {
+    if (!this.#bounds.ignoresUnknown) return false;
+    return !FOREIGN_KEYWORDS.has(keyword) || HARMLESS_FOREIGN.has(keyword);
   }
 
   spendReference(): string | undefined {

@@ -16,18 +16,18 @@ export function checkSchema(schema: JsonSchema, bounds: SchemaBounds): readonly 
   const length = textLength(schema);
   if (length === undefined || length > bounds.maxLength) {
     const message = `is too large, expected at most ${bounds.maxLength} characters of JSON`;
-    return [{ key: "", message }];
+    return [{ key: "", pointer: "", message }];
   }
   const { $schema, $id, ...nameless } = schema;
   const faults: SchemaFault[] = [];
   if ($schema !== undefined && !(typeof $schema === "string" && DIALECT.test($schema))) {
     const expected = '"https://json-schema.org/draft/2020-12/schema"';
     const message = `${describeValue($schema)}, expected ${expected} or nothing`;
-    faults.push({ key: joinKey("", "$schema"), message });
+    faults.push({ key: joinKey("", "$schema"), pointer: "/$schema", message });
   }
   if ($id !== undefined && typeof $id !== "string") {
     const message = `${describeValue($id)}, expected a URI`;
-    faults.push({ key: joinKey("", "$id"), message });
+    faults.push({ key: joinKey("", "$id"), pointer: "/$id", message });
   }
   return [...faults, ...new SchemaWalk(bounds).check(nameless)].slice(0, MAX_FAULTS);
 }

@@ -4,11 +4,13 @@
  * going deeper into the value.
  */
 import { quoteValue } from "../json-value.ts";
+import type { SchemaBounds } from "./schema-bounds.ts";
 
 /** One schema inside a schema, by its JSON Pointer. */
 export interface SchemaNode {
   /** Dotted key, for messages. */
   readonly key: string;
+  readonly pointer: string;
   /** Pointers of its subschemas. */
   readonly children: string[];
   /** Those of them that judge the same value. */
@@ -23,29 +25,34 @@ export interface SchemaGraph {
   readonly anchors: ReadonlyMap<string, string>;
 }
 
-/** What is wrong, below which key. */
+/** What is wrong, and where. */
 export interface ReferenceFault {
   readonly key: string;
+  readonly pointer: string;
   readonly message: string;
 }
+
+type JudgementBounds = Pick<SchemaBounds, "maxJudgements" | "maxJudgementsInAll">;
 
 const MAX_STEPS = 128;
 /** Compiling goes down level by level, through references too, and the stack ends at about 600. */
 const MAX_LEVELS = 256;
-const MAX_JUDGEMENTS = 10_000;
 
 /** Everything that is wrong with the references of a schema. */
-export function checkReferences(graph: SchemaGraph): readonly ReferenceFault[] {
+export function checkReferences(
+  graph: SchemaGraph,
+  bounds: JudgementBounds,
+): readonly ReferenceFault[] {
   const faults: ReferenceFault[] = [];
-  for (const { key, references } of graph.nodes.values()) {
+  for (const { key, pointer, references } of graph.nodes.values()) {
     for (const reference of references) {
-      if (resolveReference(reference, graph) === undefined) {
-        faults.push({ key, message: `${quoteValue(reference)} leads to no schema in this schema` });
-      }
+      if (resolveReference(reference, graph) !== undefined) continue;
+      const message = `${quoteValue(reference)} leads to no schema in this schema`;
+      faults.push({ key, pointer, message });
     }
   }
   if (faults.length > 0) return faults;
-  const expansion = checkExpansion(graph);
+  const expansion = checkExpansion(graph, bounds);
   return expansion.length > 0 ? expansion : checkLevels(graph);
 }
 
@@ -67,7 +74,10 @@ function decodeFragment(fragment: string): string | undefined {
 }
 
 /** How many judgements of one value each schema costs; a schema on its way in is a cycle. */
-function checkExpansion(graph: SchemaGraph): readonly ReferenceFault[] {
+function checkExpansion(
+  graph: SchemaGraph,
+  { maxJudgements, maxJudgementsInAll }: JudgementBounds,
+): readonly ReferenceFault[] {
   const costs = new Map<string, number>();
   const onTheWay = new Set<string>();
   const costOf = (pointer: string): number => {
@@ -85,10 +95,18 @@ function checkExpansion(graph: SchemaGraph): readonly ReferenceFault[] {
     costs.set(pointer, cost);
     return cost;
   };
+  let total = 0;
   for (const [pointer, { key }] of graph.nodes) {
-    if (costOf(pointer) <= MAX_JUDGEMENTS) continue;
-    const message = "judges one value without end, expected references that go deeper into it";
-    return [{ key, message }];
+    const cost = costOf(pointer);
+    total += cost;
+    if (cost > maxJudgements) {
+      const message = `judges one value without end, or more than ${maxJudgements} times`;
+      return [{ key, pointer, message }];
+    }
+    if (total > maxJudgementsInAll) {
+      const message = `takes more than ${maxJudgementsInAll} judgements in all, expected fewer branches`;
+      return [{ key, pointer, message }];
+    }
   }
   return [];
 }
@@ -108,5 +126,5 @@ function checkLevels({ nodes, anchors }: SchemaGraph): readonly ReferenceFault[]
   };
   if (!isDeeper("", 0)) return [];
   const message = `is nested too deeply through its references, expected at most ${MAX_LEVELS} levels`;
-  return [{ key: "", message }];
+  return [{ key: "", pointer: "", message }];
 }

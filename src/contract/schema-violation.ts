@@ -4,6 +4,12 @@
  */
 import type { ErrorObject } from "ajv";
 
+/** What a validator says is wrong: the violation, before it is put into words. */
+export type SchemaError = Pick<
+  ErrorObject,
+  "keyword" | "instancePath" | "params" | "message" | "propertyName"
+>;
+
 /** One violation of a schema. */
 export interface SchemaViolation {
   /** JSON Pointer to the offending member; "" is the whole value. */
@@ -19,7 +25,7 @@ const MAX_PATH_LENGTH = 512;
 const MAX_LISTED_LENGTH = 200;
 
 /** At most twenty violations, in the order in which they were found. */
-export function toViolations(errors: readonly ErrorObject[]): readonly SchemaViolation[] {
+export function toViolations(errors: readonly SchemaError[]): readonly SchemaViolation[] {
   return errors.slice(0, MAX_VIOLATIONS).map((error) => ({
     path: shorten(pathOf(error), MAX_PATH_LENGTH),
     keyword: error.keyword,
@@ -28,7 +34,7 @@ export function toViolations(errors: readonly ErrorObject[]): readonly SchemaVio
 }
 
 /** The member that a violation is about, where the validator only names it in the parameters. */
-function memberOf({ keyword, params }: ErrorObject): unknown {
+function memberOf({ keyword, params }: SchemaError): unknown {
   switch (keyword) {
     case "required":
     case "dependentRequired":
@@ -44,13 +50,13 @@ function memberOf({ keyword, params }: ErrorObject): unknown {
   }
 }
 
-function pathOf(error: ErrorObject): string {
+function pathOf(error: SchemaError): string {
   const member = memberOf(error) ?? error.propertyName;
   if (typeof member !== "string") return error.instancePath;
   return `${error.instancePath}/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-function messageOf({ keyword, params, message }: ErrorObject): string {
+function messageOf({ keyword, params, message }: SchemaError): string {
   switch (keyword) {
     case "required":
       return "is required";

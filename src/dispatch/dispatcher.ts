@@ -4,6 +4,7 @@
  * response comes out.   AGTP-API Appendix A.2
  */
 import type { Attributor } from "../attribution/attributor.ts";
+import type { IdempotencyRegister } from "../attribution/idempotency-register.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { PoliciesConfig } from "../config/config.ts";
@@ -25,8 +26,14 @@ import { policyGate } from "./gates/04-policy.ts";
 import { endpointGate } from "./gates/05-endpoint.ts";
 import { inputGate } from "./gates/06-input.ts";
 import { scopeGate } from "./gates/07-scope.ts";
-import { negotiationGate, presentationGate } from "./gates/08-negotiation.ts";
+import {
+  type NegotiationGateOptions,
+  negotiationGate,
+  presentationGate,
+} from "./gates/08-negotiation.ts";
 import type { Gate } from "./gates/gate.ts";
+import { createAnswerOnce } from "./idempotency.ts";
+import { readIdempotencyKey } from "./idempotency-key.ts";
 import { innerRequest, resultOf } from "./inner.ts";
 import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
 import type { MethodPolicy } from "./method-policy.ts";
@@ -53,7 +60,9 @@ export interface DispatcherParts {
   readonly attributor: Attributor | undefined;
   /** Undefined: bearer tokens are not looked at. */
   readonly tokens: TokenVerifier | undefined;
+  readonly negotiation: NegotiationGateOptions;
   readonly deadlines: Deadlines;
+  readonly idempotency: IdempotencyRegister;
   readonly observer: Observer;
 }
 
@@ -93,12 +102,12 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
       registry.entries.map(({ path }) => path),
     ), //                 03  460
     policyGate(methodPolicy, registry, catalog), //                               04  405
-    presentationGate(), //                                                        08  404
+    presentationGate(parts.negotiation), //                                        08  464 404 400
     endpointGate({
       registry,
       anonymousDiscovery: policies.anonymousDiscovery,
       tokenMethods: new Set(policies.oauth?.requiredOnMethods),
-      onMiss: negotiationGate(methodPolicy, registry), //                         08
+      onMiss: negotiationGate(parts.negotiation), //                              08
     }), //                                                                        05  401 404 405 262
     inputGate(parts.standing), //                                                 06  422
     scopeGate(policies.scopeRequiredForInvocation), //                            07  455 262
@@ -114,6 +123,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     reportFault: (fault) => observer.fault(fault),
     dispatch: (parent, method, path, input) => dispatchInner(parent, method, path, input),
   };
+  const answerOnce = createAnswerOnce({ register: parts.idempotency, directory, services });
 
   const admit = <T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> => {
     for (const gate of admission) {
@@ -122,7 +132,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     }
     const { route } = exchange;
     if (route === undefined) throw new Error("the endpoint gate resolved nothing");
-    return invoke(exchange, route, services, finish);
+    const key = readIdempotencyKey(exchange, route);
+    if (key === undefined) return invoke(exchange, route, services, finish);
+    if (typeof key !== "string") return finish(replyToRefusal(key));
+    return answerOnce(exchange, route, key).then(finish);
   };
 
   /** Every response about a deprecated method says so, even one to a stranger.   AGTP-API §13.1 */

@@ -88,6 +88,7 @@ const PROTOCOL_FIELDS: ReadonlySet<string> = new Set([
   "verification-path",
   "rcns-attempt-id",
   "contract-synthesized",
+  "idempotency-replayed",
 ]);
 
 function areFields(headers: Readonly<Record<string, string>>): boolean {

@@ -17,6 +17,18 @@ export type RefusalCode =
   | "invalid-query"
   | "unsupported-content-type"
   | "discover-target-conflict"
+  | "contract-mismatch"
+  | "missing-synthesis-id"
+  | "missing-attempt-id"
+  | "invalid-sweep-mode"
+  | "ambiguous-body"
+  | "invalid-proposal"
+  | "malformed-schema"
+  | "unknown-negotiation"
+  | "proposal-not-found"
+  | "rate-limited"
+  | "contract-forbidden"
+  | "operator-scope-required"
   | UnauthenticatedCode
   | "agent-suspended"
   | "agent-retired"
@@ -24,6 +36,10 @@ export type RefusalCode =
   | "lifecycle-forbidden"
   | "lifecycle-conflict"
   | "lifecycle-invalid"
+  | "idempotency-key-reuse"
+  | "idempotency-key-in-use"
+  | "idempotency-outcome-unknown"
+  | "idempotency-response-not-kept"
   | "missing-agent-id"
   | "missing-audit-id"
   | "invalid-audit-id"
@@ -43,8 +59,8 @@ export type RefusalCode =
   | "scope-violation"
   | "method-not-in-catalog"
   | "path-grammar-violation"
-  | "synthesis-disabled"
-  | "rcns-disabled"
+  | RejectionReason
+  | NoContractReason
   | "internal-error"
   | "handler-timeout"
   | "not-implemented";
@@ -123,7 +139,11 @@ export function agentUnauthenticated(
 
 /** 403: the caller is known, and may not do this.   AGTP "Status Codes" */
 export function forbidden(
-  code: "lifecycle-forbidden" | "inspect-forbidden",
+  code:
+    | "lifecycle-forbidden"
+    | "inspect-forbidden"
+    | "contract-forbidden"
+    | "operator-scope-required",
   message: string,
   carried: Readonly<Record<string, unknown>> = {},
 ): Refusal {
@@ -150,6 +170,19 @@ export function agentRetired(agentId: string, since: string | undefined): Refusa
 /** 409: the change is not possible while the agent is in its present state. */
 export function lifecycleConflict(message: string): Refusal {
   return refusal(409, "lifecycle-conflict", message);
+}
+
+/** 409: the request under this Idempotency-Key is not executed, or not again.   AGTP-API §10.1.5 */
+export function idempotencyConflict(
+  code:
+    | "idempotency-key-reuse"
+    | "idempotency-key-in-use"
+    | "idempotency-outcome-unknown"
+    | "idempotency-response-not-kept",
+  message: string,
+  details?: unknown,
+): Refusal {
+  return refusal(409, code, message, { details });
 }
 
 /** 422: the change is not possible any more.   AGTP "Lifecycle Methods" */
@@ -195,7 +228,8 @@ export function notFound(
     | "genesis-not-found"
     | "contract-not-found"
     | "record-not-found"
-    | "agent-not-found",
+    | "agent-not-found"
+    | "proposal-not-found",
   message: string,
 ): Refusal {
   return refusal(404, code, message);
@@ -249,14 +283,45 @@ export function endpointViolation(segment: string, message: string): Refusal {
   return refusal(460, "path-grammar-violation", message, { carried: { segment } });
 }
 
+/** Why a proposal is rejected.   AGTP-API §10.6 */
+export type RejectionReason = "synthesis-disabled" | "composition-impossible" | "policy-refused";
+
 /** 463: the proposal is refused, with the draft's reason.   AGTP-API §8.7, §10.6 */
-export function proposalRejected(reason: "synthesis-disabled", explanation: string): Refusal {
-  return refusal(463, reason, explanation, { carried: { reason, explanation } });
+export function proposalRejected(
+  reason: RejectionReason,
+  explanation: string,
+  more: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  return refusal(463, reason, explanation, { carried: { reason, explanation, ...more } });
 }
 
-/** 464: no contract can be delivered.   AGTP-API §10.1.2 */
-export function noContract(reason: "rcns-disabled", explanation: string): Refusal {
-  return refusal(464, reason, explanation, { carried: { reason, explanation } });
+/** Why there is no contract.   AGTP-API §10.1.2, §10.1.4 */
+export type NoContractReason =
+  | "rcns-disabled"
+  | "trust-tier-insufficient"
+  | "composition-impossible"
+  | "synthesis-error"
+  | "contract-not-yours"
+  | "contract-revoked";
+
+/** 464: no contract can be delivered; the id is for INSPECT.   AGTP-API §10.1.2 */
+export function noContract(
+  reason: NoContractReason,
+  explanation: string,
+  attemptId: string,
+): Refusal {
+  const carried = { reason, explanation, attempt_id: attemptId };
+  return refusal(464, reason, explanation, {
+    carried,
+    headers: { "RCNS-Attempt-Id": attemptId },
+  });
+}
+
+/** 429: too many negotiations; `scope` tells them from other limits.   AGTP-API §10.1.5 */
+export function rateLimited(scope: "rcns", retryAfterSeconds: number): Refusal {
+  const message = `too many negotiations, try again in ${retryAfterSeconds} seconds`;
+  const carried = { scope, retry_after_seconds: retryAfterSeconds };
+  return refusal(429, "rate-limited", message, { carried });
 }
 
 /** 500: a fault; the caller learns its id and nothing else. */

@@ -61,7 +61,8 @@ function exchangeFields(exchange: Exchange): string {
   return fields;
 }
 
-function encodeBody({ status, body }: Reply): string | Uint8Array {
+/** The body as it is sent. Throws for a value that has no JSON form. */
+export function encodeBody({ status, body }: Reply): string | Uint8Array {
   if (status === 204 || body === undefined) return "";
   if (body instanceof Uint8Array) return body;
   const text: string | undefined = JSON.stringify(body);

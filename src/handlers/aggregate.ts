@@ -1,6 +1,6 @@
 /** How the outputs of a composition's steps become one body.   AGTP-API §12.1 */
 import { isRecord } from "../json-value.ts";
-import type { AggregationMode } from "../synthesis/recipe.ts";
+import type { Aggregation } from "../synthesis/recipe.ts";
 
 /** What one step answered. */
 export interface StepOutput {
@@ -10,8 +10,9 @@ export interface StepOutput {
 }
 
 /** The body of a composition whose steps all succeeded. */
-export function aggregate(mode: AggregationMode, outputs: readonly StepOutput[]): unknown {
-  switch (mode) {
+export function aggregate(aggregation: Aggregation, outputs: readonly StepOutput[]): unknown {
+  if (typeof aggregation !== "string") return pickMembers(aggregation.members, outputs);
+  switch (aggregation) {
     case "last":
       return outputs.at(-1)?.value ?? {};
     case "merge":
@@ -28,5 +29,19 @@ function mergeOutputs(outputs: readonly StepOutput[]): Record<string, unknown> {
     outputs.flatMap(({ name, value }): [string, unknown][] =>
       isRecord(value) ? Object.entries(value) : [[name, value]],
     ),
+  );
+}
+
+/** What a step may leave out, it may leave out of the body as well. */
+function pickMembers(
+  members: Readonly<Record<string, string>>,
+  outputs: readonly StepOutput[],
+): Record<string, unknown> {
+  const values = new Map(outputs.map(({ name, value }) => [name, value]));
+  return Object.fromEntries(
+    Object.entries(members).flatMap(([member, name]): [string, unknown][] => {
+      const value = values.get(name);
+      return isRecord(value) && Object.hasOwn(value, member) ? [[member, value[member]]] : [];
+    }),
   );
 }

@@ -40,7 +40,7 @@ export interface CertificateFields {
   readonly extensions: ReadonlyMap<string, CertificateExtension>;
 }
 
-/** A chain that is longer in octets than this has something else in it. */
+/** No certificate needs more. */
 export const MAX_CERTIFICATE_BYTES = 65_536;
 const MAX_SERIAL_OCTETS = 20;
 const VERSION_3 = 2;

@@ -48,13 +48,13 @@ const NO_PATH_BELOW = Buffer.from([DerTag.integer, 1, 0]);
 const SIGNS_CERTIFICATES = Buffer.from([DerTag.bitString, 2, 1, 0x06]);
 const SIGNS = Buffer.from([DerTag.bitString, 2, 7, 0x80]);
 
+const SET = 0x31;
 const NAME_ATTRIBUTES = { CN: "2.5.4.3", O: "2.5.4.10", OU: "2.5.4.11" } as const;
 
 /** A Name of these attributes, in DER. */
 export function encodeName(
   attributes: readonly (readonly [attribute: keyof typeof NAME_ATTRIBUTES, value: string])[],
 ): Buffer {
-  const SET = 0x31;
   return encodeSequence(
     ...attributes.map(([attribute, value]) => {
       const text = encodeElement(DerTag.utf8String, Buffer.from(value, "utf8"));

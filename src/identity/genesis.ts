@@ -27,13 +27,7 @@ export interface Genesis {
 }
 
 /** What kinds of agent there are. */
-export const ARCHETYPES = [
-  "assistant",
-  "analyst",
-  "executor",
-  "orchestrator",
-  "monitor",
-] as const;
+export const ARCHETYPES = ["assistant", "analyst", "executor", "orchestrator", "monitor"] as const;
 
 /** One of the kinds of agent. */
 export type Archetype = (typeof ARCHETYPES)[number];

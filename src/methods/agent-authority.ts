@@ -19,10 +19,7 @@ export function isOperator(
   if (certificate === undefined) return false;
   const { keyFingerprint, spkiFingerprint } = certificate;
   return operatorCertificates.some((written) => {
-    const fingerprint = written
-      .replace(/^sha256:/i, "")
-      .replaceAll(":", "")
-      .toLowerCase();
+    const fingerprint = written.replaceAll(":", "").toLowerCase();
     return fingerprint === keyFingerprint || fingerprint === spkiFingerprint;
   });
 }

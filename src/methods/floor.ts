@@ -7,7 +7,6 @@ import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import type { Capability, Impact, JsonSchema } from "../contract/endpoint.ts";
 import { notImplemented } from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
-import { proposeHandler } from "./propose.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
 
 /** Methods that change no state, and are open to anonymous callers by policy. */
@@ -31,7 +30,6 @@ export interface FloorMethod {
 
 /** What the floor needs to know of this server. */
 export interface FloorOptions {
-  readonly synthesisEnabled: boolean;
   /** By method. */
   readonly methods: ReadonlyMap<string, FloorMethod>;
   /** What an agent reads about a method: the catalog's sentence. */
@@ -50,18 +48,16 @@ export function floorEndpoints(options: FloorOptions): readonly ProtocolEndpoint
       impact: impactOf(method),
       isReading: READING.has(method),
       isListed: false,
-      ...(options.methods.get(method) ?? missingMethod(method, options)),
+      ...(options.methods.get(method) ?? missingMethod(method)),
     };
   });
 }
 
-function missingMethod(method: string, { synthesisEnabled }: FloorOptions): FloorMethod {
+function missingMethod(method: string): FloorMethod {
   return {
     inputSchema: { type: "object" },
-    handler:
-      method === "PROPOSE"
-        ? proposeHandler(synthesisEnabled)
-        : () => notImplemented(method.toLowerCase(), `${method} is not available on this server`),
+    handler: () =>
+      notImplemented(method.toLowerCase(), `${method} is not available on this server`),
   };
 }
 

@@ -11,7 +11,6 @@ import {
   badRequest,
   forbidden,
   notFound,
-  notImplemented,
   type Refusal,
 } from "../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../dispatch/route.ts";
@@ -19,6 +18,7 @@ import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { decodeJws } from "../identity/jws.ts";
 import { isOperator } from "./agent-authority.ts";
+import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
 import { floorResult } from "./floor-result.ts";
 
 /** What INSPECT looks into. */
@@ -27,6 +27,7 @@ export interface InspectOptions {
   readonly ledger: Pick<Ledger, "find" | "headOf">;
   readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
   readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
+  readonly contracts: ContractMethodsOptions;
 }
 
 const MAX_EVENTS = 1000;
@@ -60,8 +61,10 @@ export function inspectHandler(options: InspectOptions): RouteHandler {
         return inspectChainHead(options, call, exchange);
       case "lifecycle":
         return inspectLifecycle(options, call, exchange);
+      case "contract":
+        return inspectContract(options.contracts, call, exchange);
       default:
-        return notImplemented("contracts", "this server has no contracts");
+        return inspectAttempt(options.contracts, call, exchange);
     }
   };
 }

@@ -6,7 +6,9 @@ import type { Attributor } from "../attribution/attributor.ts";
 import { LIFECYCLE_METHODS } from "../attribution/lifecycle.ts";
 import type { ServerState } from "../attribution/state.ts";
 import type { IdentityConfig } from "../config/config.ts";
+import { notImplemented } from "../dispatch/refusal.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import { type ContractMethodsOptions, releaseContract } from "./contracts.ts";
 import type { FloorMethod, FloorOptions } from "./floor.ts";
 import { impactOf } from "./floor.ts";
 import { INSPECT_SCHEMA, inspectHandler } from "./inspect.ts";
@@ -20,19 +22,21 @@ export interface KeptMethodsOptions {
   readonly state: ServerState;
   readonly attributor: Attributor;
   readonly policy: IdentityConfig;
+  readonly contracts: ContractMethodsOptions;
 }
 
 /** By method. */
 export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, FloorMethod> {
-  const { directory, state, policy } = options;
+  const { directory, state, policy, contracts } = options;
   const { ledger, lifecycle: register, certificates } = state;
   return new Map<string, FloorMethod>([
     ...lifecycleMethods(options),
+    ["SUSPEND", suspendMethod(contracts)],
     [
       "INSPECT",
       {
         inputSchema: INSPECT_SCHEMA,
-        handler: inspectHandler({ directory, ledger, register, policy }),
+        handler: inspectHandler({ directory, ledger, register, policy, contracts }),
       },
     ],
     [
@@ -46,15 +50,27 @@ export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, Fl
   ]);
 }
 
+/** SUSPEND of a contract releases it; a session's is a floor method to come. */
+function suspendMethod(contracts: ContractMethodsOptions): FloorMethod {
+  return {
+    inputSchema: { type: "object" },
+    handler: (call, exchange) =>
+      call.input["synthesis_id"] === undefined
+        ? notImplemented("suspend", "this server suspends no sessions")
+        : releaseContract(contracts, call, exchange),
+  };
+}
+
 function lifecycleMethods({
   directory,
+  contracts,
   state: { ledger, lifecycle: register, certificates },
   attributor,
   policy,
 }: KeptMethodsOptions): readonly (readonly [string, FloorMethod])[] {
   const handlers = lifecycleHandlers({
     ...{ directory, register, certificates },
-    ...{ attributor, ledger, policy },
+    ...{ attributor, ledger, policy, contracts },
   });
   return LIFECYCLE_METHODS.flatMap((method) => {
     const handler = handlers.get(method);

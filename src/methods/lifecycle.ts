@@ -16,7 +16,6 @@ import {
   lifecycleConflict,
   lifecycleInvalid,
   notFound,
-  notImplemented,
   type Refusal,
   schemaViolation,
 } from "../dispatch/refusal.ts";
@@ -27,6 +26,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CertificateRegister } from "../identity/certificate-register.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import { refuseAuthority } from "./agent-authority.ts";
+import { type ContractMethodsOptions, revokeContract, sweepContracts } from "./contracts.ts";
 import { floorResult } from "./floor-result.ts";
 
 /** What the lifecycle methods work on. */
@@ -37,29 +37,29 @@ export interface LifecycleOptions {
   readonly certificates: Pick<CertificateRegister, "isRevoked">;
   readonly ledger: Pick<Ledger, "settled">;
   readonly policy: IdentityConfig;
+  readonly contracts: ContractMethodsOptions;
 }
 
 type LifecycleHandler = (call: Call, exchange: ExchangeView) => Promise<HandlerSuccess | Refusal>;
 
-/** Parameters of all five; REVOKE must say why. */
+/** Parameters of all five; that REVOKE of an agent says why is for the handler to ask. */
 export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string, unknown>> {
   const text = { type: "string", minLength: 1, maxLength: 1024 };
   const successor = {
     successor_agent_id: { type: "string", pattern: "^[0-9a-f]{64}$" },
     migration_deadline: { type: "string", format: "date-time" },
   };
-  const required = method === "REVOKE" ? ["reason"] : [];
+  const targets = method === "REVOKE" ? ["agent", "contract", "stale-contracts"] : ["agent"];
   return {
     type: "object",
     properties: {
       agent_id: { type: "string", minLength: 1, maxLength: 256 },
       agent: { type: "string", minLength: 1, maxLength: 256 },
-      target: { enum: ["agent", "contract", "stale-contracts"] },
+      target: { enum: targets },
       actor: text,
       reason: text,
       ...(method === "DEPRECATE" ? successor : {}),
     },
-    required,
   };
 }
 
@@ -83,7 +83,9 @@ async function handle(
 ): Promise<HandlerSuccess | Refusal> {
   const { directory, register, attributor } = options;
   const { target = "agent" } = call.input;
-  if (target !== "agent") return notImplemented("contracts", "this server has no contracts");
+  if (target === "contract") return revokeContract(options.contracts, call, exchange);
+  if (target === "stale-contracts") return sweepContracts(options.contracts, call, exchange);
+  if (method === "REVOKE" && call.input["reason"] === undefined) return reasonMissing();
   const named = nameOf(directory, call, exchange);
   if (typeof named !== "string") return named;
   const agent = directory.resolve(named);
@@ -123,6 +125,11 @@ async function handle(
       });
     }
   }
+}
+
+/** Of an agent, not of a contract. */
+function reasonMissing(): Refusal {
+  return schemaViolation([{ path: "/reason", keyword: "required", message: "is required" }]);
 }
 
 /** The agent that the path names, else the body, else the caller itself. */

@@ -1,6 +1,5 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
 import { relative } from "node:path";
-import type { ServerState } from "../attribution/state.ts";
 import type { Config } from "../config/config.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Environment } from "../environment.ts";
@@ -12,7 +11,7 @@ import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 import { createObserver } from "./observer.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
-import { openServerState } from "./server-state.ts";
+import { type OpenedState, openServerState } from "./server-state.ts";
 import { loadTlsIdentity } from "./tls-identity.ts";
 
 /** What a daemon is started with. */
@@ -49,7 +48,7 @@ export async function checkDeployment(options: DaemonOptions): Promise<readonly 
   const built = await build(options, { isPersistent: false });
   if (built.kind === "built") {
     await built.deployment.close();
-    await built.state.close();
+    await built.kept.state.close();
   }
   return built.problems;
 }
@@ -67,7 +66,7 @@ export async function startDaemon(options: DaemonOptions): Promise<StartResult> 
 interface Built {
   readonly kind: "built";
   readonly deployment: Deployment;
-  readonly state: ServerState;
+  readonly kept: OpenedState;
   readonly identity: TlsIdentity;
   readonly fingerprint256: string;
   readonly problems: readonly Problem[];
@@ -77,12 +76,12 @@ interface BuildOptions {
   /** Whether what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;
   /** Of the daemon that is being reloaded. */
-  readonly state?: ServerState;
+  readonly kept?: OpenedState;
 }
 
 async function build(
   options: DaemonOptions,
-  { isPersistent, state: kept }: BuildOptions,
+  { isPersistent, kept: before }: BuildOptions,
 ): Promise<Built | Refused> {
   const { configPath, env, log, host, port } = options;
   const overrides = {
@@ -93,30 +92,29 @@ async function build(
   if (config === undefined) return { kind: "refused", problems };
   const onFault = (error: unknown): void =>
     log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
-  const opening =
-    kept === undefined ? await openServerState(config, isPersistent, onFault) : { state: kept };
+  const opening = before ?? (await openServerState(config, isPersistent, onFault));
   const tls = await loadTlsIdentity(config, { isPersistent });
   if (opening.state === undefined) {
     return { kind: "refused", problems: [...problems, ...tls.problems, ...opening.problems] };
   }
-  const { state } = opening;
+  const kept: OpenedState = opening;
   const observer = createObserver(log);
-  const loaded = await loadDeployment(config, { observer, env, state, log: log.logger });
+  const loaded = await loadDeployment(config, { ...kept, observer, env, log: log.logger });
   const found = [...problems, ...tls.problems, ...loaded.problems];
   const { deployment } = loaded;
   if (deployment === undefined || tls.identity === undefined) {
     await deployment?.close();
-    if (kept === undefined) await state.close();
+    if (before === undefined) await kept.state.close();
     return { kind: "refused", problems: found };
   }
   const { identity, fingerprint256 } = tls;
-  return { kind: "built", deployment, state, identity, fingerprint256, problems: found };
+  return { kind: "built", deployment, kept, identity, fingerprint256, problems: found };
 }
 
 class Running implements Daemon {
   readonly #options: DaemonOptions;
   readonly #listener: Listener;
-  readonly #state: ServerState;
+  readonly #kept: OpenedState;
   #deployment: Deployment;
   #metrics: Metrics | undefined;
   #drained: Promise<void> | undefined;
@@ -124,16 +122,16 @@ class Running implements Daemon {
   address = "";
   port = 0;
 
-  constructor({ deployment, state, identity, fingerprint256 }: Built, options: DaemonOptions) {
+  constructor({ deployment, kept, identity, fingerprint256 }: Built, options: DaemonOptions) {
     this.#options = options;
-    this.#state = state;
+    this.#kept = kept;
     this.#deployment = deployment;
     this.fingerprint256 = fingerprint256;
     this.#listener = createListener({
       identity,
       limits: () => this.#deployment.config.limits,
       dispatcher: () => this.#deployment.dispatcher,
-      settle: (done) => state.ledger.settle(done),
+      settle: (done) => kept.state.ledger.settle(done),
       onFault: (error) =>
         options.log.logger.error({ event: "fault", error }, "a connection failed"),
       onRefusedPeer: (reason, remote) =>
@@ -193,7 +191,7 @@ class Running implements Daemon {
 
   async reload(): Promise<readonly Problem[]> {
     const { log } = this.#options;
-    const next = await build(this.#options, { isPersistent: true, state: this.#state });
+    const next = await build(this.#options, { isPersistent: true, kept: this.#kept });
     reportProblems(log, next.problems);
     const errors = next.problems.filter(isError);
     if (next.kind === "refused" || errors.length > 0) {
@@ -203,8 +201,10 @@ class Running implements Daemon {
     }
     const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
     this.#listener.replaceIdentity(next.identity);
-    // Requests may still run in the previous one: its idle upstream connections close by themselves.
+    const previous = this.#deployment;
     this.#deployment = next.deployment;
+    // Requests may still run in it: its idle upstream connections close by themselves.
+    await previous.retire();
     this.fingerprint256 = next.fingerprint256;
     reportProblems(log, [...unchanged, ...next.deployment.commit()]);
     reportTrust(log, next.deployment);
@@ -229,7 +229,7 @@ class Running implements Daemon {
   async #close(timeoutMs: number): Promise<void> {
     await this.#listener.drain(timeoutMs);
     await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
-    await this.#state.close();
+    await this.#kept.state.close();
   }
 }
 

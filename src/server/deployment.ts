@@ -37,7 +37,9 @@ import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import { loadRecipes } from "../synthesis/recipe-file.ts";
+import type { NegotiationState } from "../synthesis/state.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
+import { createNegotiation } from "./negotiation.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 import { loadProtocolRoutes } from "./protocol-routes.ts";
 
@@ -50,6 +52,8 @@ export interface Deployment {
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
   commit(): readonly Problem[];
+  /** Ends what its last requests can do without: another deployment is served. */
+  retire(): Promise<void>;
   /** Ends what the deployment holds open, once its running requests are done. */
   close(): Promise<void>;
 }
@@ -59,6 +63,7 @@ export interface DeploymentOptions {
   readonly observer: Observer;
   readonly env: Environment;
   readonly state: ServerState;
+  readonly negotiation: NegotiationState;
   readonly log: Pick<CallLog, "info" | "warn">;
 }
 
@@ -110,7 +115,7 @@ export async function loadDeployment(
   problems.push(...operator.problems);
   const isFatal = config.server.onInvalid === "fail" && problems.some(isError);
 
-  const protocol = await loadProtocolRoutes({
+  const joined = {
     config,
     ...vocabulary,
     directory,
@@ -118,10 +123,13 @@ export async function loadDeployment(
     attributor,
     signingKey,
     compiler: contents.compiler,
-    recipes: [...contents.recipes.values()],
+    recipes: contents.recipes,
     operatorRoutes: operator.routes,
     loader,
-  });
+  };
+  const { log, negotiation: kept } = options;
+  const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
+  const protocol = await loadProtocolRoutes({ ...joined, negotiation });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
     await pools.close();
@@ -140,7 +148,9 @@ export async function loadDeployment(
     standing: standingOf(state),
     attributor: config.attribution.enabled ? attributor : undefined,
     tokens: tokens?.verifier,
+    negotiation: negotiation.gate(registry),
     deadlines,
+    idempotency: state.idempotency,
     observer: options.observer,
   });
   const deployment: Deployment = {
@@ -151,8 +161,10 @@ export async function loadDeployment(
     lifecycle: state.lifecycle,
     commit: () => {
       tokens?.start();
+      negotiation.start();
       return protocol.keep();
     },
+    retire: () => sealer.close(),
     close: async () => {
       await Promise.all([pools.close(), tokens?.verifier?.close(), sealer.close()]);
     },

@@ -15,6 +15,7 @@ import {
   type PeerIdentity,
   type PeerRules,
 } from "./peer-certificate.ts";
+import { quietened } from "./quietened.ts";
 
 /** Key and certificate, as PEM text, and what is asked of clients. */
 export interface TlsIdentity extends PeerRules {
@@ -148,21 +149,6 @@ function bind(acceptor: net.Server, host: string, port: number): Promise<net.Add
       resolve(acceptor.address() as net.AddressInfo);
     });
   });
-}
-
-const QUIET_MS = 1_000;
-
-/** Without a descriptor left every accept fails, and strangers come back: one line a second. */
-function quietened<Details extends readonly unknown[]>(
-  report: (...details: Details) => void,
-): (...details: Details) => void {
-  let quietUntil = 0;
-  return (...details) => {
-    const now = performance.now();
-    if (now < quietUntil) return;
-    quietUntil = now + QUIET_MS;
-    report(...details);
-  };
 }
 
 /** One timer for all deadlines, as fine as the shortest in force needs. */

@@ -11,7 +11,7 @@ import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { covers } from "../identity/authority-scope.ts";
 import type { Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
-import { isProtocolPair } from "./protocol-routes.ts";
+import { canonicalPair, isProtocolPair } from "./pairs.ts";
 
 /** What the endpoints are bound to. */
 export interface OperatorParts {
@@ -39,10 +39,7 @@ export async function bindOperatorRoutes(parts: OperatorParts): Promise<Operator
     pools,
     covers,
     floor: isProtocolPair,
-    canonical: ({ method, path }) => {
-      const resolved = methodPolicy.alias(method)?.method ?? method;
-      return methodPolicy.redirect(resolved, path) ?? { method: resolved, path };
-    },
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
   });
   const routes = endpoints.flatMap((endpoint) => {
     const handler = bound.get(endpoint.definition);

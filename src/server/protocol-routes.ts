@@ -5,14 +5,13 @@
 import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
 import type { Attributor } from "../attribution/attributor.ts";
-import { LIFECYCLE_METHODS } from "../attribution/lifecycle.ts";
 import type { ServerState } from "../attribution/state.ts";
 import { builtinEndpoints } from "../builtins/builtin-endpoints.ts";
 import { type Inventory, isDisclosedTo, type ListedEndpoint } from "../builtins/inventory.ts";
-import { type Catalog, FLOOR_METHODS } from "../catalog/catalog.ts";
-import { RESERVED_NAMES } from "../catalog/reserved-names.ts";
+import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
 import { CAPABILITIES } from "../contract/endpoint.ts";
+import { createRegistry } from "../contract/endpoint-registry.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
@@ -22,11 +21,12 @@ import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { manifestFile, type PublishedManifest, publishManifest } from "../manifest/publish.ts";
 import { type FloorOptions, floorEndpoints } from "../methods/floor.ts";
 import { agentLifecycleEndpoints, keptMethods } from "../methods/kept-methods.ts";
-import { protocolRoute } from "../methods/protocol-endpoint.ts";
+import { type ProtocolEndpoint, protocolRoute } from "../methods/protocol-endpoint.ts";
 import type { Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import { reasonOf } from "../thrown.ts";
 import { describeAgents } from "./agent-descriptions.ts";
+import type { Negotiation } from "./negotiation.ts";
 
 /** What the protocol's own endpoints talk about. */
 export interface ProtocolParts {
@@ -39,9 +39,10 @@ export interface ProtocolParts {
   /** Undefined: the manifest is unsigned. */
   readonly signingKey: KeyObject | undefined;
   readonly compiler: SchemaCompiler;
-  readonly recipes: readonly Recipe[];
+  readonly recipes: ReadonlyMap<string, Recipe>;
   readonly operatorRoutes: readonly Route[];
   readonly loader: ModuleLoader;
+  readonly negotiation: Pick<Negotiation, "proposeMethod" | "contractMethods" | "endpoints">;
 }
 
 /** The routes, and what keeping their manifest takes. */
@@ -53,22 +54,30 @@ export interface ProtocolRoutes {
   readonly keep: () => readonly Problem[];
 }
 
-const SUPPORTED_FEATURES = ["endpoint-registry", "composition", "external-service"];
+/** What the manifest says that this server can do. */
+function supportedFeatures({ policies, attribution }: Config): readonly string[] {
+  return [
+    ...["endpoint-registry", "composition", "external-service", "lifecycle"],
+    ...(attribution.enabled ? ["attribution"] : []),
+    ...(policies.synthesisEnabled ? ["synthesis"] : []),
+    ...(policies.synthesisEnabled && policies.rcns.enabled ? ["rcns"] : []),
+  ];
+}
 
-/** An agent's own path, and the methods that the protocol has there. */
-const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;
-const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...LIFECYCLE_METHODS];
-
-/** Whether a pair is the protocol's own: a floor method on "/", a built-in, or an agent's path. */
-export function isProtocolPair(method: string, path: string): boolean {
-  if (path === "/") return (FLOOR_METHODS as readonly string[]).includes(method);
-  if (AGENT_PATH.test(path)) return AGENT_METHODS.includes(method);
-  return method === "DISCOVER" && RESERVED_NAMES.includes(path.slice(1));
+/** An operator's endpoint takes the place of one that the protocol would have there. */
+function withoutOperators(
+  endpoints: readonly ProtocolEndpoint[],
+  operatorRoutes: readonly Route[],
+): readonly ProtocolEndpoint[] {
+  const { registry } = createRegistry([...operatorRoutes, ...endpoints]);
+  const kept = new Set<object>(registry.entries);
+  return endpoints.filter((endpoint) => kept.has(endpoint));
 }
 
 /** Builds the tier A routes. Writes nothing. */
 export async function loadProtocolRoutes(parts: ProtocolParts): Promise<ProtocolRoutes> {
-  const { config, catalog, compiler } = parts;
+  const { config, catalog, compiler, negotiation } = parts;
+  const { contractMethods } = negotiation;
   const { overrides, problems } = await loadOverrides(config, parts.loader);
   const listed: ListedEndpoint[] = parts.operatorRoutes.map(({ definition }) => ({
     tier: "B",
@@ -80,7 +89,9 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     disclosure: config.agents.disclosure,
     defaultAgent: config.agents.default,
     apis: config.apis,
-    recipes: parts.recipes,
+    recipes: [...parts.recipes.values()],
+    contracts: contractMethods.register,
+    isNegotiating: config.policies.rcns.enabled && config.policies.synthesisEnabled,
   };
   let published: PublishedManifest | undefined;
   const describe: FloorOptions["describe"] = (method) => describeMethod(catalog, method);
@@ -89,17 +100,22 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     state: parts.state,
     attributor: parts.attributor,
     policy: config.policies.identity,
+    contracts: contractMethods,
   });
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
   const endpoints = [
     ...floorEndpoints({
-      synthesisEnabled: config.policies.synthesisEnabled,
-      methods: new Map([...methods, ["DESCRIBE", description.method]]),
+      methods: new Map([
+        ...methods,
+        ["DESCRIBE", description.method],
+        ["PROPOSE", negotiation.proposeMethod],
+      ]),
       describe,
     }),
     ...agentLifecycleEndpoints(methods, describe),
     ...description.endpoints,
+    ...withoutOperators(negotiation.endpoints, parts.operatorRoutes),
     ...builtinEndpoints({
       inventory,
       overrides,
@@ -123,7 +139,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
       agents: parts.directory.list(),
       endpoints: listed.map(({ definition }) => definition),
       methodPolicy: parts.methodPolicy.projection,
-      supportedFeatures: SUPPORTED_FEATURES,
+      supportedFeatures: supportedFeatures(config),
     },
     parts.signingKey,
   );

@@ -8,12 +8,20 @@ import type { Config } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
 import { createMemoryStore } from "../store/memory-store.ts";
 import { openStore } from "../store/open-store.ts";
+import type { Store } from "../store/store.ts";
+import { type NegotiationState, openNegotiation } from "../synthesis/state.ts";
 import { reasonOf } from "../thrown.ts";
 
 /** The state, or what keeps it from being opened. */
 export type StateOpening =
-  | { readonly state: ServerState; readonly problems?: undefined }
+  | (OpenedState & { readonly problems?: undefined })
   | { readonly state?: undefined; readonly problems: readonly Problem[] };
+
+/** What is kept while a daemon runs, through every reload. */
+export interface OpenedState {
+  readonly state: ServerState;
+  readonly negotiation: NegotiationState;
+}
 
 /** Where a deployment's journal is. */
 export function journalDirectory(directory: string): string {
@@ -28,18 +36,27 @@ export async function openServerState(
 ): Promise<StateOpening> {
   const { store: location, directory } = config;
   if (!isPersistent || location.driver === "memory") {
-    const store = createMemoryStore();
-    return { state: await openState({ store, journalDirectory: undefined, onFault }) };
+    return openOver(config, createMemoryStore(), undefined, onFault);
   }
   const file = relative(directory, config.file);
   const { store, problems } = await openStore(location, file);
   if (store === undefined) return { problems };
   const journal = journalDirectory(directory);
   try {
-    return { state: await openState({ store, journalDirectory: journal, onFault }) };
+    return await openOver(config, store, journal, onFault);
   } catch (error) {
     await store.close();
     const message = `the journal cannot be opened: ${reasonOf(error)}`;
     return { problems: [{ file: relative(directory, journal), key: "", message }] };
   }
+}
+
+async function openOver(
+  { policies }: Config,
+  store: Store,
+  journalDirectory: string | undefined,
+  onFault: (error: unknown) => void,
+): Promise<OpenedState> {
+  const negotiation = await openNegotiation(store, policies.rcns.contractTtlSeconds);
+  return { state: await openState({ store, journalDirectory, onFault }), negotiation };
 }

@@ -3,6 +3,7 @@
  * they must have.   AGTP-API §5.8.6, §10.5
  */
 import { checkPath } from "../catalog/path-grammar.ts";
+import { compileLinearRegex, type LinearRegex } from "../contract/linear-regex.ts";
 import { readMethod, type Vocabulary } from "../contract/method-rule.ts";
 import type { TableReader } from "../contract/table-reader.ts";
 import { quoteValue } from "../json-value.ts";
@@ -51,29 +52,21 @@ function readPathExact(table: TableReader, { names }: Vocabulary): string | unde
   return fault === undefined ? path : table.fail("path_exact", fault.message);
 }
 
-function readPathRegex(table: TableReader): RegExp | undefined {
+function readPathRegex(table: TableReader): LinearRegex | undefined {
   const source = table.optionalText("path_regex");
   if (source === undefined) return undefined;
   if (source.length > MAX_REGEX_LENGTH) {
     const message = `is too long, expected at most ${MAX_REGEX_LENGTH} characters`;
     return table.fail("path_regex", message);
   }
-  const regex = compile(source);
-  if (regex === undefined) {
-    return table.fail("path_regex", `${quoteValue(source)} is no regular expression`);
+  const result = compileLinearRegex(source);
+  if (result.kind === "fault") {
+    return table.fail("path_regex", `${quoteValue(source)} ${result.message}`);
   }
   if (!source.startsWith("^") || !source.endsWith("$")) {
     const message = `${quoteValue(source)} also matches parts of a path`;
     const hint = 'begin it with "^" and end it with "$"';
     table.report({ ...table.at("path_regex"), message, hint, severity: "warning" });
   }
-  return regex;
-}
-
-function compile(source: string): RegExp | undefined {
-  try {
-    return new RegExp(source, "u");
-  } catch {
-    return undefined;
-  }
+  return result.regex;
 }

@@ -3,6 +3,7 @@
  * what synthesis builds contracts from.   AGTP-API §10.5, §12.1
  */
 import type { SemanticBlock } from "../contract/endpoint.ts";
+import type { LinearRegex } from "../contract/linear-regex.ts";
 
 /** Where one parameter of a step comes from. */
 export type ParameterSource =
@@ -25,12 +26,22 @@ export interface RecipeStep {
 export interface RecipePattern {
   readonly methodExact: string;
   readonly pathExact?: string;
-  readonly pathRegex?: RegExp;
+  readonly pathRegex?: LinearRegex;
   readonly hasParameters: readonly string[];
 }
 
 /** How the outputs of the steps become one body. */
 export type AggregationMode = "last" | "merge" | "list";
+
+/** The members of the body, each the member of that name of one step's output. */
+export interface PickAggregation {
+  readonly mode: "pick";
+  /** Member -> the `captureAs` of its step. */
+  readonly members: Readonly<Record<string, string>>;
+}
+
+/** A mode that recipe files can name, or the mapping of a plan. */
+export type Aggregation = AggregationMode | PickAggregation;
 
 /** A recipe, as its file declares it. */
 export interface Recipe {
@@ -45,5 +56,5 @@ export interface Recipe {
   readonly pattern?: RecipePattern;
   readonly semantic?: SemanticBlock;
   readonly steps: readonly RecipeStep[];
-  readonly aggregation: AggregationMode;
+  readonly aggregation: Aggregation;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createRecordSigner } from "../../src/attribution/signer.ts";
-import { keyId } from "../../src/identity/jws.ts";
 import { verifyRecord } from "../../src/attribution/verify-record.ts";
+import { keyId } from "../../src/identity/jws.ts";
 import { makeKeyPair } from "../support/attribution-chain.ts";
 
 const { privateKey, publicKey } = makeKeyPair();

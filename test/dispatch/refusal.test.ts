@@ -40,7 +40,7 @@ const REFUSALS: readonly (readonly [number, Refusal, readonly string[]])[] = [
   [459, methodViolation("BOKO", "1.0.0", ["BOOK"]), ["method", "catalog_version", "suggestions"]],
   [460, endpointViolation("book", "no"), ["segment"]],
   [463, proposalRejected("synthesis-disabled", "no"), ["reason", "explanation"]],
-  [464, noContract("rcns-disabled", "no"), ["reason", "explanation"]],
+  [464, noContract("rcns-disabled", "no", "rcns-1"), ["reason", "explanation", "attempt_id"]],
   [500, serverError("abc"), ["error_id"]],
   [500, handlerTimeout("abc"), ["error_id"]],
   [501, notImplemented("delegation-chain", "no"), ["feature"]],

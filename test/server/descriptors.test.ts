@@ -23,17 +23,19 @@ async function retry<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
+/** Fewer would not do for loading the program. */
+const DESCRIPTORS = 256;
+
 describe("a daemon without file descriptors", () => {
   it("serves who is in, and everybody when there are some again", async () => {
     const { configPath } = makeDeployment(serverFiles({}, { "handlers.mjs": PLAIN_HANDLERS }));
-    // Fewer would not do for loading the program.
-    const daemon = await startProgram(configPath, { before: "ulimit -n 96" });
+    const daemon = await startProgram(configPath, { before: `ulimit -n ${DESCRIPTORS}` });
     const kept = await daemon.connect();
-    const sockets = await exhaust(daemon.port, 200);
+    const sockets = await exhaust(daemon.port, 2 * DESCRIPTORS);
     kept.write(echo(1));
     expect((await kept.replies(1))[0]?.status).toBe(200);
     const open = sockets.filter((socket) => !socket.destroyed);
-    expect(open.length).toBeLessThan(96);
+    expect(open.length).toBeLessThan(DESCRIPTORS);
     const closed = open.map(closeOf);
     for (const socket of open) socket.destroy();
     await Promise.all(closed);

@@ -2,13 +2,14 @@
  * A whole deployment without a socket: bytes through the request parser, the pipeline and the
  * serializer, and back through the response parser, so that what a test sees is what a peer sees.
  */
-import { onTestFinished } from "vitest";
+import { afterAll, beforeAll, onTestFinished } from "vitest";
 import type { Ledger } from "../../src/attribution/ledger.ts";
-import { openState } from "../../src/attribution/state.ts";
+import { openState, type ServerState } from "../../src/attribution/state.ts";
 import { loadConfig } from "../../src/config/load.ts";
 import type { Observer } from "../../src/dispatch/dispatcher.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Fault } from "../../src/dispatch/invoke.ts";
+import type { Peer } from "../../src/dispatch/peer.ts";
 import { formatProblem, type Problem } from "../../src/problem.ts";
 import {
   type Deployment,
@@ -16,6 +17,7 @@ import {
   loadDeployment,
 } from "../../src/server/deployment.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
+import { openNegotiation } from "../../src/synthesis/state.ts";
 import {
   type HeaderFields,
   isWireFault,
@@ -52,12 +54,14 @@ export interface TestBody {
 export interface TestServer {
   readonly directory: string;
   readonly deployment: Deployment;
+  readonly state: ServerState;
   readonly problems: readonly Problem[];
   /** What was reported to the log as faults. */
   readonly faults: readonly Fault[];
   /** Warnings that handlers logged. */
   readonly warnings: readonly object[];
-  send(request: TestRequest | string): Promise<TestReply>;
+  /** Over a connection of the peer, where a test names one. */
+  send(request: TestRequest | string, peer?: Partial<Peer>): Promise<TestReply>;
   /** Every byte that a connection would answer with; nothing is answered after a fault. */
   exchange(chunks: readonly Buffer[], isEnded?: boolean): Promise<readonly TestReply[]>;
   close(): Promise<void>;
@@ -67,6 +71,8 @@ export interface TestServerOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** False: problems do not fail the test. */
   readonly isClean?: boolean;
+  /** Another state than one in memory. */
+  readonly state?: ServerState;
 }
 
 /** Opens a deployment for the running test. */
@@ -81,17 +87,34 @@ export async function openServer(
   return server;
 }
 
+/** Opens a deployment for all tests of the suite that is being described. */
+export function shareServer(files: DeploymentFiles): () => TestServer {
+  let server: TestServer | undefined;
+  const deployment = createDeployment(files);
+  beforeAll(async () => {
+    server = await createServer(deployment);
+  });
+  afterAll(async () => {
+    await server?.close();
+    deployment.remove();
+  });
+  return () => {
+    if (server === undefined) throw new Error("the server is not open yet");
+    return server;
+  };
+}
+
 /** Opens a deployment that the caller closes. */
 export async function createServer(
   { configPath, directory }: TestDeployment,
-  { env = {}, isClean = true }: TestServerOptions = {},
+  { env = {}, isClean = true, state: given }: TestServerOptions = {},
 ): Promise<TestServer> {
   const faults: Fault[] = [];
   const warnings: object[] = [];
   const { config, problems } = loadConfig(configPath, env);
   if (config === undefined) throw new Error(problems.map(formatProblem).join("\n"));
   const observer = recordingObserver(faults, warnings);
-  const outside = await outsideOf(observer);
+  const outside = await outsideOf(observer, given);
   const loaded = await loadDeployment(config, { ...outside, env });
   const all = [...problems, ...loaded.problems];
   if (loaded.deployment === undefined || (isClean && all.length > 0)) {
@@ -99,17 +122,20 @@ export async function createServer(
   }
   const { deployment } = loaded;
   deployment.commit();
-  const exchange: TestServer["exchange"] = (chunks, isEnded = false) =>
-    answerAll(deployment, outside.state.ledger, chunks, isEnded);
+  const { state } = outside;
+  const { ledger } = state;
   return {
     directory,
     deployment,
+    state,
     problems: all,
     faults,
     warnings,
-    exchange,
-    async send(request) {
-      const [reply] = await exchange([encodeRequest(request)], true);
+    exchange: (chunks, isEnded = false) =>
+      answerAll({ deployment, ledger, peer: PEER }, chunks, isEnded),
+    async send(request, peer = {}) {
+      const path = { deployment, ledger, peer: { ...PEER, ...peer } };
+      const [reply] = await answerAll(path, [encodeRequest(request)], true);
       if (reply === undefined) throw new Error("the bytes are no whole request");
       return reply;
     },
@@ -121,15 +147,21 @@ export async function createServer(
 }
 
 /** What a deployment takes from its process, where nothing is kept. */
-export async function outsideOf(observer: Observer): Promise<Omit<DeploymentOptions, "env">> {
-  const state = await openState({
-    store: createMemoryStore(),
+export async function outsideOf(
+  observer: Observer,
+  given?: ServerState,
+): Promise<Omit<DeploymentOptions, "env">> {
+  const store = given?.store ?? createMemoryStore();
+  const negotiation = await openNegotiation(store, 3600);
+  const inMemory = {
+    store,
     journalDirectory: undefined,
-    onFault: (error) => {
+    onFault: (error: unknown) => {
       throw error;
     },
-  });
-  return { observer, state, log: { info: () => undefined, warn: () => undefined } };
+  };
+  const state = given ?? (await openState(inMemory));
+  return { observer, state, negotiation, log: { info: () => undefined, warn: () => undefined } };
 }
 
 /** Raw text stands for itself, in latin1; a record becomes a request as a client writes it. */
@@ -146,9 +178,14 @@ export function encodeRequest(request: TestRequest | string): Buffer {
   });
 }
 
+interface AnswerPath {
+  readonly deployment: Deployment;
+  readonly ledger: Pick<Ledger, "settled">;
+  readonly peer: Peer;
+}
+
 async function answerAll(
-  { config, dispatcher }: Deployment,
-  ledger: Pick<Ledger, "settled">,
+  { deployment: { config, dispatcher }, ledger, peer }: AnswerPath,
   chunks: readonly Buffer[],
   isEnded: boolean,
 ): Promise<readonly TestReply[]> {
@@ -156,9 +193,9 @@ async function answerAll(
   const replies: TestReply[] = [];
   const answer = async (message: Request | WireFault): Promise<void> => {
     const response = isWireFault(message)
-      ? dispatcher.answerFault(message)
-      : await dispatcher.answer(new Exchange(message, PEER, performance.now()));
-    await ledger.settled();
+      ? dispatcher.answerFault(message, peer)
+      : await dispatcher.answer(new Exchange(message, peer, performance.now()));
+    await ledger.settled().catch(() => undefined);
     replies.push(decodeReply(sentBytes([response])));
   };
   for (const chunk of chunks) {

@@ -123,7 +123,11 @@ describe("agtpd --check", () => {
 
 describe("agtpd, starting", () => {
   it("prints a ready line, whatever the log level", async () => {
-    const { configPath } = deploy({ server: { server_id: "ready.example", port: 0 } });
+    // With a store on the disk, the second one would be refused.
+    const { configPath } = deploy({
+      server: { server_id: "ready.example", port: 0 },
+      store: { driver: "memory" },
+    });
     const levels = ["info", "silent"];
     const daemons = await Promise.all(
       levels.map((level) => startProgram(configPath, { args: ["--log-level", level] })),

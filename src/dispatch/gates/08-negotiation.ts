@@ -1,20 +1,61 @@
 /**
- * Gate 08. Nothing is registered here: may a contract be negotiated?
- * 404 unknown path · 405 known path, other methods · 464 to a caller who opted in while runtime
- * negotiation is off · 404 a contract this server never issued.   AGTP-API §6.1, §10.1.2
+ * Gate 08. Nothing is registered here: is there a contract, or may one be negotiated?
+ * 404 unknown path, or a contract this server never issued · 405 known path, other methods · 400 a
+ * contract for another pair · 464 a contract that is over or somebody else's, and the first and
+ * fourth lock · 262 the third · 429 too many negotiations.   AGTP-API §6.1, §10.1
  */
+import type { RcnsConfig } from "../../config/config.ts";
 import type { EndpointRegistry } from "../../contract/endpoint-registry.ts";
+import { matchTemplate } from "../../contract/path-template.ts";
+import type { Attempts } from "../../synthesis/attempts.ts";
+import type { Contract } from "../../synthesis/contract.ts";
+import type { ContractRegister } from "../../synthesis/contract-register.ts";
+import type { RateWindow } from "../../synthesis/rate-window.ts";
+import type { ContractRoutes } from "../contract-routes.ts";
+import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";
-import { noContract, notFound } from "../refusal.ts";
+import {
+  authorizationRequired,
+  badRequest,
+  type NoContractReason,
+  noContract,
+  notFound,
+  type Refusal,
+  rateLimited,
+} from "../refusal.ts";
 import type { Route } from "../route.ts";
 import { refuseMethod } from "./04-policy.ts";
 import type { Gate } from "./gate.ts";
 
-/** Gate 08. The opt-in is looked at before the master switch, so that nobody is surprised. */
-export function negotiationGate(policy: MethodPolicy, registry: EndpointRegistry<Route>): Gate {
+/** The contracts there are, and what remembers those that could not be had. */
+export interface ContractParts {
+  readonly register: Pick<ContractRegister, "present" | "active">;
+  readonly routes: Pick<ContractRoutes, "routeOf">;
+  readonly attempts: Attempts;
+}
+
+/** What gate 08 decides by. */
+export interface NegotiationGateOptions extends ContractParts {
+  readonly policy: MethodPolicy;
+  readonly registry: EndpointRegistry<Route>;
+  readonly rcns: RcnsConfig;
+  readonly synthesisEnabled: boolean;
+  readonly rate: RateWindow;
+  /** Answers where all locks are open. */
+  readonly negotiation: Route;
+}
+
+/** The scope that the third lock asks for. */
+const NEGOTIATE = "rcns:negotiate";
+
+/** Gate 08 for a pair that is not registered; what a handler dispatches negotiates nothing. */
+export function negotiationGate(options: NegotiationGateOptions): Gate {
+  const { policy, registry, register, routes } = options;
   return (exchange) => {
-    if (exchange.inner === undefined && exchange.header("allow-rcns") === "true") {
-      return noContract("rcns-disabled", "this server does not negotiate contracts at run time");
+    if (exchange.inner === undefined) {
+      const contract = resolveContract(register, exchange);
+      if (contract !== undefined) return bind(exchange, contract, routes);
+      if (exchange.header("allow-rcns") === "true") return tryLocks(exchange, options);
     }
     if (registry.methodsFor(exchange.path).length > 0) {
       return refuseMethod(exchange, policy, registry);
@@ -23,12 +64,106 @@ export function negotiationGate(policy: MethodPolicy, registry: EndpointRegistry
   };
 }
 
+/** The owner's newest contract for the pair; for anybody else there is none.   §10.1.1 */
+function resolveContract(
+  register: ContractParts["register"],
+  { caller, method, path }: Exchange,
+): Contract | undefined {
+  if (caller.agentId === undefined) return undefined;
+  return register
+    .active(caller.agentId)
+    .find(
+      ({ endpoint }) =>
+        endpoint.method === method && matchTemplate(endpoint.path, path) !== undefined,
+    );
+}
+
+function bind(
+  exchange: Exchange,
+  contract: Contract,
+  routes: ContractParts["routes"],
+): Refusal | undefined {
+  const values = matchTemplate(contract.endpoint.path, exchange.path);
+  if (contract.endpoint.method !== exchange.method || values === undefined) {
+    const { method, path } = contract.endpoint;
+    return badRequest("contract-mismatch", `the contract is for ${method} ${path}`, {
+      reason: "contract-mismatch",
+    });
+  }
+  exchange.route = routes.routeOf(contract);
+  exchange.pathValues = values;
+  return undefined;
+}
+
 /** A presented contract is checked on every request, whether or not the pair is registered. */
-export function presentationGate(): Gate {
+export function presentationGate({ register, routes, attempts }: ContractParts): Gate {
   return (exchange) => {
     if (exchange.inner !== undefined) return undefined;
     const presented = exchange.header("contract-synthesized") ?? exchange.header("synthesis-id");
     if (presented === undefined) return undefined;
-    return notFound("contract-not-found", "no contract with this synthesis_id");
+    const found = register.present(presented, exchange.caller.agentId);
+    switch (found.kind) {
+      case "usable":
+        return bind(exchange, found.contract, routes);
+      case "unknown":
+        return notFound("contract-not-found", "no contract with this synthesis_id");
+      case "foreign":
+        return refuse(exchange, attempts, "contract-not-yours", "the contract is another agent's");
+      case "over":
+        return refuse(exchange, attempts, "contract-revoked", "the contract is over");
+    }
   };
+}
+
+type Locks = Readonly<Record<string, string>>;
+
+const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
+
+/** The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. */
+function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal | undefined {
+  const { rcns, synthesisEnabled, attempts, rate } = options;
+  const { caller } = exchange;
+  if (!rcns.enabled || !synthesisEnabled) {
+    const explanation = "this server does not negotiate contracts at run time";
+    return refuse(exchange, attempts, "rcns-disabled", explanation, locks(0));
+  }
+  if (!caller.authority.covers(NEGOTIATE)) {
+    const message = `negotiation needs the scope ${NEGOTIATE}`;
+    return authorizationRequired("scope-required", message, { scope: NEGOTIATE });
+  }
+  if (caller.trustTier === undefined || caller.trustTier > rcns.minTrustTier) {
+    const explanation = `negotiation needs trust tier ${rcns.minTrustTier} or stronger`;
+    return refuse(exchange, attempts, "trust-tier-insufficient", explanation, locks(3));
+  }
+  const wait = rate.take(caller.agentId ?? "", rcns.rateLimitPerMinute);
+  if (wait !== undefined) return rateLimited("rcns", wait);
+  exchange.route = options.negotiation;
+  return undefined;
+}
+
+/** How the locks stand when this one is the first that is closed. */
+function locks(closed: number): Locks {
+  const state = (index: number): string =>
+    index === 1 || index < closed ? "open" : index === closed ? "closed" : "unseen";
+  return Object.fromEntries(LOCKS.map((lock, index) => [lock, state(index)]));
+}
+
+/** 464, remembered for INSPECT. */
+export function refuse(
+  exchange: Pick<Exchange, "caller" | "method" | "path">,
+  attempts: Attempts,
+  reason: NoContractReason,
+  explanation: string,
+  state: Locks = {},
+): Refusal {
+  const attemptId = attempts.add({
+    agent_id: exchange.caller.agentId ?? "",
+    method_attempted: exchange.method,
+    path_attempted: exchange.path,
+    trust_tier: exchange.caller.trustTier ?? null,
+    locks: state,
+    reason,
+    explanation,
+  });
+  return noContract(reason, explanation, attemptId);
 }

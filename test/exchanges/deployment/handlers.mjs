@@ -65,6 +65,8 @@ export const faults = async ({ input, signal }) => {
       };
     case "no-content":
       return { status: 204, body: { ok: true } };
+    case "large":
+      return { body: { ok: true, data: "x".repeat(300_000) } };
     case "accepted":
       return { status: 202, body: { ok: true } };
     case "hang":

@@ -1,0 +1,149 @@
+/**
+ * Writes an ECMAScript pattern, read as with the flag `u`, in the syntax of RE2, and says how large
+ * a program it makes before anything is spent on making it. What RE2 cannot do (look-around, back
+ * references) is left as it is, for RE2 to refuse. Groups capture nothing.
+ */
+import { matchAt, type PatternPart, readEscape } from "./ecma-escape.ts";
+
+/** A pattern in RE2's syntax. */
+export interface Re2Pattern {
+  readonly text: string;
+  /** Instructions of its program, at most. */
+  readonly size: number;
+}
+
+/** A part of a pattern, and what it does to the size of the whole. */
+interface Token extends PatternPart {
+  readonly kind: "item" | "open" | "close" | "bar" | "repeat" | "copy";
+}
+
+const NO_LINE_END = "[^\\n\\r\\x{2028}\\x{2029}]";
+const ANYTHING = "[\\x{0}-\\x{10ffff}]";
+const NOTHING = "[^\\x{0}-\\x{10ffff}]";
+
+const REPEAT = /\{(\d+)(?:,(\d*))?\}/y;
+const POSIX_CLASS = /\[:\^?[a-z]+:\]/y;
+const GROUP = /\((?:\?P?<(?![=!])[^>]*>|\?([a-zA-Z-]*)([:)]?))?/y;
+
+/** Translates a pattern; undefined: it quotes with `\Q`, which ECMAScript does not have. */
+export function toRe2(pattern: string): Re2Pattern | undefined {
+  if (pattern.includes("\\Q")) return undefined;
+  const tokens: Token[] = [];
+  let isDotAll = false;
+  for (let at = 0; at < pattern.length; ) {
+    const token = readToken(pattern, at, isDotAll);
+    // A flag that only RE2 takes: from here on a dot is any character.
+    if (/^\(\?[a-z]*s/i.test(token.text)) isDotAll = true;
+    tokens.push(token);
+    at += token.length;
+  }
+  return { text: tokens.map(({ text }) => text).join(""), size: programSize(tokens) };
+}
+
+function readToken(pattern: string, at: number, isDotAll: boolean): Token {
+  const next = pattern[at] ?? "";
+  switch (next) {
+    case "\\":
+      return { kind: "item", ...readEscape(pattern, at, false) };
+    case "[":
+      return { kind: "item", ...readClass(pattern, at) };
+    case "(":
+      return readGroup(pattern, at);
+    case ")":
+      return { kind: "close", text: next, length: 1, size: 1 };
+    case "|":
+      return { kind: "bar", text: next, length: 1, size: 1 };
+    case "*":
+    case "+":
+    case "?":
+      return { kind: "repeat", text: next, length: 1, size: 1 };
+    case "{":
+      return readRepeat(pattern, at);
+    case ".":
+      return { kind: "item", text: isDotAll ? next : NO_LINE_END, length: 1, size: 1 };
+    default:
+      return { kind: "item", ...readCharacter(pattern, at) };
+  }
+}
+
+function readCharacter(pattern: string, at: number): PatternPart {
+  const length = (pattern.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
+  return { text: pattern.slice(at, at + length), length, size: 1 };
+}
+
+function readGroup(pattern: string, at: number): Token {
+  const [opening = "(", flags, end] = matchAt(GROUP, pattern, at) ?? [];
+  const text = flags === undefined ? "(?:" : opening;
+  return { kind: end === ")" ? "item" : "open", text, length: opening.length, size: 1 };
+}
+
+/** Its size is the number of copies that are written out. */
+function readRepeat(pattern: string, at: number): Token {
+  const match = matchAt(REPEAT, pattern, at);
+  if (match === null) return { kind: "item", ...readCharacter(pattern, at) };
+  const [text, least, most] = match;
+  const size = Math.max(Number(least), Number(most ?? 0), 1);
+  return { kind: most === undefined ? "copy" : "repeat", text, length: text.length, size };
+}
+
+function readClass(pattern: string, at: number): PatternPart {
+  if (pattern.startsWith("[]", at)) return { text: NOTHING, length: 2, size: 1 };
+  if (pattern.startsWith("[^]", at)) return { text: ANYTHING, length: 3, size: 1 };
+  let text = pattern.startsWith("[^", at) ? "[^" : "[";
+  let size = 1;
+  let end = at + text.length;
+  while (end < pattern.length && pattern[end] !== "]") {
+    const member = readMember(pattern, end);
+    text += member.text;
+    size += member.size - 1;
+    end += member.length;
+  }
+  return { text: `${text}${pattern.slice(end, end + 1)}`, length: end + 1 - at, size };
+}
+
+function readMember(pattern: string, at: number): PatternPart {
+  if (pattern[at] === "\\") return readEscape(pattern, at, true);
+  const character = readCharacter(pattern, at);
+  // Only RE2 has `[:alpha:]`; any other bracket in a class is a character.
+  const isBracket = character.text === "[" && matchAt(POSIX_CLASS, pattern, at) === null;
+  return isBracket ? { ...character, text: "\\[" } : character;
+}
+
+/** What is open: the size of it all, and of the last item, which a repeat would copy. */
+interface Group {
+  total: number;
+  last: number;
+}
+
+function programSize(tokens: readonly Token[]): number {
+  const outer: Group[] = [];
+  let group: Group = { total: 2, last: 0 };
+  for (const { kind, size } of tokens) {
+    switch (kind) {
+      case "item":
+        group = { total: group.total + group.last, last: size };
+        break;
+      case "open":
+        outer.push(group);
+        group = { total: 0, last: 0 };
+        break;
+      case "close": {
+        const parent = outer.pop() ?? { total: 0, last: 0 };
+        const closed = group.total + Math.max(group.last, 1);
+        group = { total: parent.total + parent.last, last: closed };
+        break;
+      }
+      case "bar":
+        group = { total: group.total + Math.max(group.last, 1) + 1, last: 0 };
+        break;
+      case "copy":
+        group = { total: group.total, last: size * group.last };
+        break;
+      case "repeat":
+        // The way around each copy, and once more around all of them where they may be empty.
+        group = { total: group.total, last: size * (group.last + 1) + 1 };
+        break;
+    }
+  }
+  return [...outer, group].reduce((sum, { total, last }) => sum + total + Math.max(last, 1), 0);
+}

@@ -1,0 +1,140 @@
+/** The keywords that judge a value by itself: its type, the values listed, numbers and texts. */
+import type { Format } from "ajv";
+import { compileMembership } from "./equality-keywords.ts";
+import type { JudgeMaker } from "./judge-maker.ts";
+import type { Judge, Judgement } from "./judgement.ts";
+import type { LinearRegex } from "./linear-regex.ts";
+import { testMetered, weigh } from "./metered-work.ts";
+import { FORMATS } from "./schema-formats.ts";
+
+/** By keyword, in the order in which they judge. */
+export const SCALAR_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
+  ["enum", (values) => membership(values, "enum", { allowedValues: values })],
+  ["const", (value) => membership([value], "const", { allowedValue: value })],
+  ["minimum", (limit) => comparison("minimum", ">=", limit, (value, least) => value >= least)],
+  ["maximum", (limit) => comparison("maximum", "<=", limit, (value, most) => value <= most)],
+  [
+    "exclusiveMinimum",
+    (limit) => comparison("exclusiveMinimum", ">", limit, (value, least) => value > least),
+  ],
+  [
+    "exclusiveMaximum",
+    (limit) => comparison("exclusiveMaximum", "<", limit, (value, most) => value < most),
+  ],
+  ["multipleOf", (factor) => multiple(Number(factor))],
+  ["minLength", (limit) => shortest(Number(limit))],
+  ["maxLength", (limit) => longest(Number(limit))],
+  ["pattern", (source, { regexOf }) => matching(String(source), regexOf(String(source)))],
+  ["format", (name) => formatted(String(name))],
+];
+
+/** `type`, which is judged first: nothing else needs to be said about a value of another one. */
+export function judgeType(type: unknown): Judge {
+  const types: readonly unknown[] = Array.isArray(type) ? type : [type];
+  return (value, at) => types.some((one) => isOfType(value, one)) || at.fail("type", "", { type });
+}
+
+function isOfType(value: unknown, type: unknown): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
+function membership(
+  values: unknown,
+  keyword: string,
+  params: Readonly<Record<string, unknown>>,
+): Judge {
+  const listed: readonly unknown[] = Array.isArray(values) ? values : [];
+  const isMember = compileMembership(listed);
+  const hasStructures = listed.some((one) => typeof one === "object" && one !== null);
+  return (value, at) => {
+    if (hasStructures) weigh(value, at.meter);
+    return isMember(value) || at.fail(keyword, "", params);
+  };
+}
+
+function comparison(
+  keyword: string,
+  sign: string,
+  limit: unknown,
+  holds: (value: number, limit: number) => boolean,
+): Judge {
+  const bound = Number(limit);
+  return (value, at) =>
+    typeof value !== "number" ||
+    holds(value, bound) ||
+    at.fail(keyword, `must be ${sign} ${bound}`);
+}
+
+function multiple(factor: number): Judge {
+  return (value, at) =>
+    typeof value !== "number" ||
+    Number.isInteger(value / factor) ||
+    at.fail("multipleOf", `must be multiple of ${factor}`);
+}
+
+function shortest(limit: number): Judge {
+  const message = `must not have fewer than ${limit} characters`;
+  return (value, at) =>
+    typeof value !== "string" ||
+    (value.length >= limit && countCharacters(value, at, limit) >= limit) ||
+    at.fail("minLength", message);
+}
+
+function longest(limit: number): Judge {
+  const message = `must not have more than ${limit} characters`;
+  return (value, at) =>
+    typeof value !== "string" ||
+    value.length <= limit ||
+    countCharacters(value, at, limit + 1) <= limit ||
+    at.fail("maxLength", message);
+}
+
+/** Code points, as far as they matter: a text has at least half as many as it has code units. */
+function countCharacters(text: string, at: Judgement, enough: number): number {
+  if (text.length >= 2 * enough) return enough;
+  at.spend(text.length);
+  let count = 0;
+  for (const _ of text) count += 1;
+  return count;
+}
+
+function matching(source: string, regex: LinearRegex): Judge {
+  const message = `must match pattern "${source}"`;
+  return (value, at) =>
+    typeof value !== "string" || testMetered(regex, value, at.meter) || at.fail("pattern", message);
+}
+
+function formatted(name: string): Judge | undefined {
+  const definition = FORMATS.get(name);
+  const test = definition === undefined ? undefined : formatTest(definition);
+  if (test === undefined) return undefined;
+  const message = `must match format "${name}"`;
+  return (value, at) => {
+    if (typeof value === "string") at.spend(value.length);
+    return test(value) || at.fail("format", message);
+  };
+}
+
+/** What a format says about a value; of values of another type it says nothing. */
+function formatTest(format: Format): ((value: unknown) => boolean) | undefined {
+  if (typeof format === "boolean") return undefined;
+  const isDefined = typeof format === "object" && "validate" in format;
+  const type = (isDefined ? format.type : undefined) ?? "string";
+  const test: unknown = isDefined ? format.validate : format;
+  if (typeof test === "function") {
+    return (value) => typeof value !== type || Reflect.apply(test, undefined, [value]) === true;
+  }
+  const regex = new RegExp(test instanceof RegExp ? test : String(test));
+  return (value) => typeof value !== "string" || regex.test(value);
+}

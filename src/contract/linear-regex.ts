@@ -1,0 +1,65 @@
+/**
+ * Regular expressions that strangers wrote or that judge what strangers send: matched by RE2, in
+ * time linear in the text whatever the pattern, and bounded in size before they are compiled. They
+ * mean what ECMAScript means by them, without look-around and back references.   AGTP-API §10.6
+ */
+import { RE2JSSyntaxException, RE2Set } from "re2js";
+import { toRe2 } from "./ecma-pattern.ts";
+
+/** A compiled pattern. */
+export interface LinearRegex {
+  /** As its author wrote it. */
+  readonly source: string;
+  /** Steps that one character of a text takes at most. */
+  readonly size: number;
+  /** Whether it matches any part of a text. */
+  test(text: string): boolean;
+}
+
+/** What a pattern may take up. */
+export interface RegexLimits {
+  readonly maxSize: number;
+  /** What it may remember of texts that it saw, in bytes. */
+  readonly memoryBytes: number;
+}
+
+/** A compiled pattern, or why there is none: ends a sentence that begins with the pattern. */
+export type RegexResult =
+  | { readonly kind: "regex"; readonly regex: LinearRegex }
+  | { readonly kind: "fault"; readonly message: string };
+
+/** What an operator's pattern may take up; a request's path takes it a fraction of a second. */
+export const OPERATOR_REGEX_LIMITS: RegexLimits = { maxSize: 1024, memoryBytes: 1_048_576 };
+
+/** Compiles a pattern. The larger part of the work is left to the first text. */
+export function compileLinearRegex(
+  source: string,
+  { maxSize, memoryBytes }: RegexLimits = OPERATOR_REGEX_LIMITS,
+): RegexResult {
+  const translated = toRe2(source);
+  if (translated === undefined) return notRe2("invalid escape sequence: \\Q");
+  const { text, size } = translated;
+  if (size > maxSize) {
+    const message = `takes ${size} steps a character, expected at most ${maxSize}: repeat less`;
+    return { kind: "fault", message };
+  }
+  const set = new RE2Set(RE2Set.UNANCHORED, 0, memoryBytes);
+  try {
+    set.add(text);
+  } catch (error) {
+    if (error instanceof RE2JSSyntaxException) return notRe2(reasonOf(error, source));
+    throw error;
+  }
+  return { kind: "regex", regex: { source, size, test: (tested) => set.match(tested).length > 0 } };
+}
+
+function notRe2(reason: string): RegexResult {
+  return { kind: "fault", message: `is no regular expression that RE2 can match: ${reason}` };
+}
+
+/** Quotes the part that RE2 stumbled over, unless that is what its own syntax made of it. */
+function reasonOf(error: RE2JSSyntaxException, source: string): string {
+  const part = error.getPattern();
+  const isQuotable = part !== null && part !== source && source.includes(part);
+  return error.getDescription() + (isQuotable ? `: ${part}` : "");
+}

@@ -1,0 +1,133 @@
+/**
+ * Checks values against schemas that strangers wrote, without generating code from them: every
+ * keyword is a function, made at the first value, and every step of a check is paid for, so that no
+ * schema and no value together keep the daemon busy for more than a fraction of a second.
+ * AGTP-API §10.6, §13.2
+ */
+import type { JsonSchema } from "./endpoint.ts";
+import { ARRAY_MAKERS, judgeUnevaluatedItems } from "./judge-arrays.ts";
+import { BRANCH_MAKERS } from "./judge-branches.ts";
+import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
+import { judgeUnevaluatedProperties, OBJECT_MAKERS } from "./judge-objects.ts";
+import { judgeType, SCALAR_MAKERS } from "./judge-scalars.ts";
+import { type Judge, Judgement, WorkExceeded, WorkMeter } from "./judgement.ts";
+import { compileLinearRegex, type LinearRegex, type RegexLimits } from "./linear-regex.ts";
+import { resolveLocalReference } from "./local-reference.ts";
+import { type SchemaError, type SchemaViolation, toViolations } from "./schema-violation.ts";
+
+/** Finds what is wrong with a value; undefined: nothing. At most twenty violations. */
+export type MeteredCheck = (value: unknown) => readonly SchemaViolation[] | undefined;
+
+/** What one check may cost: about a tenth of a second. */
+const MAX_WORK = 4_000_000;
+const REGEX_LIMITS: RegexLimits = { maxSize: 1024, memoryBytes: 32_768 };
+
+const MAKERS: readonly (readonly [string, JudgeMaker])[] = [
+  ...SCALAR_MAKERS,
+  ...ARRAY_MAKERS,
+  ...OBJECT_MAKERS,
+  ...BRANCH_MAKERS,
+  // These two ask what the others have looked at.
+  ["unevaluatedItems", judgeUnevaluatedItems],
+  ["unevaluatedProperties", judgeUnevaluatedProperties],
+];
+
+const TOO_DEEP: readonly SchemaViolation[] = [
+  { path: "", keyword: "depth", message: "is nested too deeply" },
+];
+const TOO_COSTLY: readonly SchemaViolation[] = [
+  { path: "", keyword: "cost", message: "takes too long to check against this schema" },
+];
+
+/** Prepares the check of a schema that has been found to be one. */
+export function prepareMeteredCheck(schema: JsonSchema): MeteredCheck {
+  const judge = new Preparation(schema).judgeOf(schema);
+  return (value) => {
+    const findings: SchemaError[] = [];
+    try {
+      const isValid = judge(value, Judgement.begin(new WorkMeter(MAX_WORK), findings));
+      return isValid ? undefined : toViolations(findings);
+    } catch (error) {
+      if (error instanceof WorkExceeded) return TOO_COSTLY;
+      // What the value is compared with is walked down by recursion.
+      if (error instanceof RangeError) return TOO_DEEP;
+      throw error;
+    }
+  };
+}
+
+/** Makes the judges of one schema and of those inside it, each of them once. */
+class Preparation {
+  readonly #root: JsonSchema;
+  readonly #judges = new Map<object, Judge>();
+  readonly #regexes = new Map<string, LinearRegex>();
+
+  constructor(root: JsonSchema) {
+    this.#root = root;
+  }
+
+  judgeOf(schema: unknown): Judge {
+    if (schema === false) return refuseAll;
+    if (!isSchema(schema)) return acceptAll;
+    const judge = this.#judges.get(schema) ?? this.#prepare(schema);
+    this.#judges.set(schema, judge);
+    return judge;
+  }
+
+  #prepare(schema: JsonSchema): Judge {
+    const surroundings: JudgeSurroundings = {
+      schema,
+      judgeOf: (inner) => this.judgeOf(inner),
+      resolve: (reference) => resolveLocalReference(reference, this.#root),
+      regexOf: (pattern) => this.#regexOf(pattern),
+    };
+    const judges: Judge[] = [];
+    for (const [keyword, make] of MAKERS) {
+      if (!Object.hasOwn(schema, keyword)) continue;
+      const judge = make(schema[keyword], surroundings);
+      if (judge !== undefined) judges.push(judge);
+    }
+    const isTracking =
+      Object.hasOwn(schema, "unevaluatedItems") || Object.hasOwn(schema, "unevaluatedProperties");
+    return judgeByAll(schema["type"], judges, isTracking);
+  }
+
+  #regexOf(pattern: string): LinearRegex {
+    const known = this.#regexes.get(pattern);
+    if (known !== undefined) return known;
+    const result = compileLinearRegex(pattern, REGEX_LIMITS);
+    if (result.kind === "fault")
+      throw new Error(`the pattern of a checked schema ${result.message}`);
+    this.#regexes.set(pattern, result.regex);
+    return result.regex;
+  }
+}
+
+function judgeByAll(type: unknown, judges: readonly Judge[], isTracking: boolean): Judge {
+  const ofType = type === undefined ? acceptAll : judgeType(type);
+  const cost = 4 + 2 * judges.length;
+  return (value, outer) => {
+    outer.spend(cost);
+    if (!ofType(value, outer)) return false;
+    const at = isTracking ? outer.tracking() : outer;
+    let isValid = true;
+    for (const judge of judges) {
+      if (judge(value, at)) continue;
+      isValid = false;
+      if (at.isSettled) break;
+    }
+    return isValid;
+  };
+}
+
+function acceptAll(): boolean {
+  return true;
+}
+
+function refuseAll(_value: unknown, at: Judgement): boolean {
+  return at.fail("false schema", "boolean schema is false");
+}
+
+function isSchema(value: unknown): value is JsonSchema {
+  return typeof value === "object" && value !== null;
+}

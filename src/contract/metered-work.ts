@@ -1,0 +1,36 @@
+/** Work on a value that takes as long as the value is large, and what it costs. */
+import type { WorkMeter } from "./judgement.ts";
+import type { LinearRegex } from "./linear-regex.ts";
+
+const NANOSECONDS_PER_UNIT = 25;
+const CALL_COST = 16;
+const ITEM_COST = 8;
+/** Members are sorted and written. */
+const MEMBER_COST = 64;
+
+/** Spends for the whole of a value, before it is written out to be compared with others. */
+export function weigh(value: unknown, meter: WorkMeter): void {
+  const pending: unknown[] = [value];
+  while (pending.length > 0) {
+    const next = pending.pop();
+    if (typeof next === "string") meter.spend(next.length >> 3);
+    if (typeof next !== "object" || next === null) continue;
+    const members: readonly unknown[] = Array.isArray(next) ? next : Object.values(next);
+    meter.spend(1 + members.length * (Array.isArray(next) ? ITEM_COST : MEMBER_COST));
+    for (const member of members) pending.push(member);
+  }
+}
+
+/**
+ * Whether a pattern matches. Nearly always that takes a step a character and no more, so the time is
+ * measured; what it could take at worst must be there before, and is all that it costs.
+ */
+export function testMetered(regex: LinearRegex, text: string, meter: WorkMeter): boolean {
+  const worst = CALL_COST + text.length * regex.size;
+  meter.demand(worst);
+  const startedAt = performance.now();
+  const isMatching = regex.test(text);
+  const elapsed = ((performance.now() - startedAt) * 1e6) / NANOSECONDS_PER_UNIT;
+  meter.spend(Math.min(worst, CALL_COST + Math.ceil(elapsed)));
+  return isMatching;
+}

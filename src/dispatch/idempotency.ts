@@ -1,0 +1,154 @@
+/**
+ * Answers a request under an Idempotency-Key: its handler is called once, and whoever asks for the
+ * same again, meanwhile or later, gets the same reply. 409 `idempotency-key-reuse` for another
+ * request under the key, `idempotency-key-in-use` where it cannot be waited for,
+ * `idempotency-outcome-unknown` and `idempotency-response-not-kept` where the reply is not known any
+ * more: executing it again is for the caller to decide.   AGTP-API §10.1.5
+ */
+import type { IdempotencyRegister } from "../attribution/idempotency-register.ts";
+import type { IdempotentExecution } from "../attribution/idempotent-execution.ts";
+import type { KeptResponse } from "../attribution/kept-response.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { Exchange } from "./exchange.ts";
+import { fingerprintOf } from "./idempotency-key.ts";
+import { encodeReply, isLasting, keepReply, replayReply } from "./idempotent-reply.ts";
+import { faultReply, type InvokeServices, invoke } from "./invoke.ts";
+import { idempotencyConflict, type Refusal } from "./refusal.ts";
+import { type Reply, replyToRefusal } from "./reply.ts";
+import type { Route } from "./route.ts";
+
+/** What requests under a key are answered with. */
+export interface IdempotencyParts {
+  readonly register: Pick<IdempotencyRegister, "claim">;
+  readonly directory: Pick<AgentDirectory, "find">;
+  readonly services: InvokeServices;
+}
+
+/** Never rejects. */
+export type AnswerOnce = (exchange: Exchange, route: Route, key: string) => Promise<Reply>;
+
+/** Answers requests that have passed every gate, in the place of `invoke`. */
+export function createAnswerOnce(parts: IdempotencyParts): AnswerOnce {
+  return async (exchange, route, key) => {
+    try {
+      return await answerOnce(parts, exchange, route, key);
+    } catch (error) {
+      return faultReply(exchange, parts.services, "an Idempotency-Key cannot be kept", error);
+    }
+  };
+}
+
+async function answerOnce(
+  parts: IdempotencyParts,
+  exchange: Exchange,
+  route: Route,
+  key: string,
+): Promise<Reply> {
+  const agentId = exchange.caller.agentId ?? "";
+  const claim = parts.register.claim({ agentId, key, fingerprint: fingerprintOf(exchange) });
+  switch (claim.kind) {
+    case "claimed":
+      return execute(parts, exchange, route, claim.execution);
+    case "running":
+      return wait(parts, exchange, claim.execution);
+    case "answered": {
+      const response = await claim.response;
+      return replay(parts, exchange, response) ?? replyToRefusal(notKept(claim.status));
+    }
+    case "unknown":
+      return replyToRefusal(outcomeUnknown());
+    case "taken":
+      return replyToRefusal(keyReuse());
+  }
+}
+
+async function execute(
+  { services }: IdempotencyParts,
+  exchange: Exchange,
+  route: Route,
+  execution: IdempotentExecution,
+): Promise<Reply> {
+  await execution.begin();
+  if (exchange.isAborted) {
+    await execution.release();
+    return replyToRefusal(keyInUse());
+  }
+  const reply = encode(await invoke(exchange, route, services, asItIs), exchange, services);
+  try {
+    await settle(execution, exchange, reply);
+  } catch (cause) {
+    // It was executed all the same, and whoever asks again is told that.
+    faultReply(exchange, services, "the response under an Idempotency-Key cannot be kept", cause);
+  }
+  return reply;
+}
+
+async function settle(
+  execution: IdempotentExecution,
+  exchange: Exchange,
+  reply: Reply,
+): Promise<void> {
+  const response = keepReply(reply, exchange);
+  if (!isLasting(reply)) await execution.release(response);
+  else if (isGivenUp(exchange, reply)) execution.abandon();
+  else await execution.answer(response);
+}
+
+function asItIs(reply: Reply): Reply {
+  return reply;
+}
+
+function encode(reply: Reply, exchange: Exchange, services: InvokeServices): Reply {
+  try {
+    return encodeReply(reply);
+  } catch (cause) {
+    return encodeReply(faultReply(exchange, services, "the body cannot be encoded", cause));
+  }
+}
+
+/** A handler that gives up since its caller left says nothing of what it did until then. */
+function isGivenUp({ isAborted }: Exchange, { refusal }: Reply): boolean {
+  return isAborted && refusal !== undefined && refusal.code !== "handler-timeout";
+}
+
+async function wait(
+  parts: IdempotencyParts,
+  exchange: Exchange,
+  execution: IdempotentExecution,
+): Promise<Reply> {
+  const outcome = await execution.wait(exchange.signal);
+  if (outcome === undefined || outcome.kind === "not-begun") return replyToRefusal(keyInUse());
+  const response = outcome.kind === "answered" ? outcome.response : undefined;
+  return replay(parts, exchange, response) ?? replyToRefusal(outcomeUnknown());
+}
+
+function replay(
+  { directory }: IdempotencyParts,
+  exchange: Exchange,
+  response: KeptResponse | undefined,
+): Reply | undefined {
+  if (response === undefined) return undefined;
+  const { addressed } = response;
+  if (addressed !== undefined) exchange.addressed = directory.find(addressed);
+  return replayReply(response);
+}
+
+function keyReuse(): Refusal {
+  const message = "the Idempotency-Key belongs to a request with another method, path, query, body";
+  return idempotencyConflict("idempotency-key-reuse", `${message} or credential`);
+}
+
+function keyInUse(): Refusal {
+  const message = "a request with this Idempotency-Key is being executed, and was not waited for";
+  return idempotencyConflict("idempotency-key-in-use", message);
+}
+
+function outcomeUnknown(): Refusal {
+  const message = "the request with this Idempotency-Key was begun, and its outcome is not known";
+  return idempotencyConflict("idempotency-outcome-unknown", message);
+}
+
+function notKept(status: number): Refusal {
+  const message = `the request with this Idempotency-Key was answered ${status}, which was not kept`;
+  return idempotencyConflict("idempotency-response-not-kept", message, { status });
+}

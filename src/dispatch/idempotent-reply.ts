@@ -1,0 +1,63 @@
+/**
+ * A reply as it is kept under an Idempotency-Key, and a kept one as it is given again: with the
+ * status, body and header fields that it had, and one more that says so. What is stamped on a
+ * response is made anew.   AGTP-API §10.1.5
+ */
+import type { KeptResponse } from "../attribution/kept-response.ts";
+import { isStatus, type Status } from "../wire/status.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Reply } from "./reply.ts";
+import { encodeBody } from "./stamp.ts";
+
+/** Says that the reply is to an earlier request. */
+const REPLAYED = { "Idempotency-Replayed": "true" };
+
+/**
+ * Refusals that stand as long as the request is the same. All others say that nothing was done, for
+ * a reason that may pass: who asks, or where the server stands.
+ */
+const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500]);
+
+/** Whether the same request must get the same reply from now on. */
+export function isLasting({ refusal }: Reply): boolean {
+  return refusal === undefined || LASTING.has(refusal.status);
+}
+
+/** A reply with its body encoded, which happens once. Throws for a body that cannot be. */
+export function encodeReply(reply: Reply): Reply {
+  const body = encodeBody(reply);
+  if (typeof body !== "string") return reply;
+  return { ...reply, body: body === "" ? undefined : Buffer.from(body) };
+}
+
+/** What is kept of an encoded reply. */
+export function keepReply(reply: Reply, { addressed }: Exchange): KeptResponse {
+  const { status, contentType, headers, refusal } = reply;
+  return {
+    ...{ status, contentType },
+    ...(headers === undefined ? {} : { headers }),
+    ...(refusal === undefined ? {} : { code: refusal.code }),
+    ...(addressed === undefined ? {} : { addressed: addressed.agentId }),
+    ...keepBody(reply.body),
+  };
+}
+
+function keepBody(body: unknown): Pick<KeptResponse, "text" | "base64"> {
+  if (!(body instanceof Uint8Array)) return {};
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  const text = bytes.toString();
+  return Buffer.from(text).equals(bytes) ? { text } : { base64: bytes.toString("base64") };
+}
+
+/** The reply again; undefined when what was kept is none. */
+export function replayReply(kept: KeptResponse): Reply | undefined {
+  const { status, contentType, headers, code, text, base64 } = kept;
+  if (!isStatus(status)) return undefined;
+  const bytes = base64 === undefined ? Buffer.from(text ?? "") : Buffer.from(base64, "base64");
+  return {
+    ...{ status, contentType },
+    headers: { ...headers, ...REPLAYED },
+    body: bytes.length === 0 ? undefined : bytes,
+    refusal: code === undefined ? undefined : { kind: "refusal", status, code, message: "" },
+  };
+}

@@ -1,0 +1,169 @@
+/**
+ * The evaluation of a proposal, strictly in the draft's order: 459 the method · 460 the path · 400 the
+ * semantic block · 400 the schemas · 262 the authority · 463 what cannot be composed · 463 what the
+ * policy refuses.   AGTP-API §10.6
+ */
+import type { Catalog } from "../catalog/catalog.ts";
+import { closeMatches } from "../catalog/close-matches.ts";
+import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
+import type { EndpointDefinition, JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import { readProposedSemantic } from "../contract/proposed-semantic.ts";
+import type { Authority } from "../dispatch/caller.ts";
+import type { MethodPolicy } from "../dispatch/method-policy.ts";
+import {
+  authorizationRequired,
+  badRequest,
+  endpointViolation,
+  methodViolation,
+  proposalRejected,
+  type Refusal,
+} from "../dispatch/refusal.ts";
+import type { PlanFailure, Proposal, SynthesisPlan, Synthesizer } from "../synthesis/plan.ts";
+import type { RawProposal } from "../synthesis/proposal.ts";
+import { readProposedSchema } from "../synthesis/proposed-schema.ts";
+
+/** What proposals are evaluated against. */
+export interface EvaluationParts {
+  readonly catalog: Catalog;
+  readonly names: MethodNames;
+  readonly methodPolicy: MethodPolicy;
+  readonly synthesizer: Synthesizer;
+  /** What is registered already under a pair. */
+  registered(method: string, path: string): EndpointDefinition | undefined;
+  /** Why a pair may never be an endpoint: it is the protocol's own. */
+  reservation(method: string, path: string): string | undefined;
+}
+
+/** A proposal whose parts are as they should be. */
+export interface CheckedProposal {
+  readonly raw: RawProposal;
+  readonly description: string;
+  readonly semantic: SemanticBlock;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+}
+
+type Checked = { readonly kind: "checked"; readonly proposal: CheckedProposal } | Refusal;
+type Planned = { readonly kind: "planned"; readonly plan: SynthesisPlan } | Refusal;
+
+/** Steps 1 to 4: the form of what is proposed. Cheap, whoever proposes. */
+export function checkProposal(raw: RawProposal, parts: EvaluationParts): Checked {
+  const { catalog, names, methodPolicy } = parts;
+  const { method, path } = raw;
+  if (!methodPolicy.isKnown(method)) {
+    return methodViolation(method, catalog.version, closeMatches(method, methodPolicy.suggestions));
+  }
+  const pathFault = checkTemplate(path, names);
+  if (pathFault !== undefined) return endpointViolation(pathFault.segment, pathFault.message);
+  const read = readProposedSemantic(raw.semantic);
+  if ("faults" in read) return invalidSemantic(read.faults);
+  const input = readProposedSchema(raw.inputSchema, "input_schema");
+  if ("fault" in input) return malformedSchema("input_schema", input.fault);
+  const output = readProposedSchema(raw.outputSchema, "output_schema");
+  if ("fault" in output) return malformedSchema("output_schema", output.fault);
+  const { semantic } = read;
+  return {
+    kind: "checked",
+    proposal: {
+      raw,
+      description: raw.description ?? semantic.intent,
+      semantic,
+      inputSchema: input.schema.schema,
+      outputSchema: output.schema.schema,
+    },
+  };
+}
+
+/** Steps 5 to 7: whether this agent may have it, whether it can be had, whether it is wanted. */
+export function planProposal(
+  proposal: CheckedProposal,
+  authority: Pick<Authority, "covers">,
+  parts: EvaluationParts,
+): Planned {
+  const { raw, description, semantic, inputSchema, outputSchema } = proposal;
+  const { method, path } = raw;
+  const missing = raw.requiredScopes.filter((scope) => !authority.covers(scope));
+  if (missing.length > 0) return scopeRequired(missing);
+  const registered = parts.registered(method, path);
+  const proposed = { method, path, description, semantic, inputSchema, outputSchema };
+  const outcome = parts.synthesizer.plan(proposed, authority);
+  if (outcome.kind === "failure" && registered === undefined) {
+    if (outcome.reason === "scope-required") return scopeRequired(outcome.missing.scopes);
+    return impossible(proposed, outcome, parts);
+  }
+  const refusal = refuseByPolicy(method, path, registered, parts);
+  if (refusal !== undefined) return refusal;
+  if (outcome.kind === "failure") throw new Error("a pair is registered and not refused");
+  return { kind: "planned", plan: outcome };
+}
+
+function invalidSemantic(faults: readonly string[]): Refusal {
+  const issue = "invalid-semantic";
+  return badRequest("invalid-proposal", faults.join("; "), { reason: issue, issue, faults });
+}
+
+function malformedSchema(
+  field: string,
+  { path, message }: { readonly path: string; readonly message: string },
+): Refusal {
+  const issue = "malformed-schema";
+  const text = `${field}${path} ${message}`;
+  return badRequest("malformed-schema", text, { reason: issue, issue, field, pointer: path });
+}
+
+function scopeRequired(missing: readonly string[]): Refusal {
+  const message = `the composed behaviour needs ${missing.join(", ")}, which the agent does not hold`;
+  const [scope = ""] = missing;
+  return authorizationRequired("scope-required", message, {
+    scope,
+    details: { missing_scopes: missing },
+  });
+}
+
+const SIMILAR = 5;
+
+function impossible(
+  proposed: Proposal,
+  { explanation, missing, log }: PlanFailure,
+  { synthesizer }: EvaluationParts,
+): Refusal {
+  const counter = synthesizer.counterProposal(proposed);
+  return proposalRejected("composition-impossible", explanation, {
+    missing,
+    similar: synthesizer.similar(proposed, SIMILAR).map(manifestEntry),
+    synthesis_log: log,
+    ...(counter === undefined ? {} : { counter_proposal: manifestEntry(counter) }),
+  });
+}
+
+/** As much of an endpoint as tells an agent whether it will do. */
+function manifestEntry(endpoint: EndpointDefinition): Record<string, unknown> {
+  const { method, path, description, semantic, inputSchema, outputSchema } = endpoint;
+  return {
+    method,
+    path,
+    description,
+    semantic,
+    input_schema: inputSchema,
+    output_schema: outputSchema,
+    required_scopes: endpoint.requiredScopes,
+  };
+}
+
+function refuseByPolicy(
+  method: string,
+  path: string,
+  registered: EndpointDefinition | undefined,
+  { methodPolicy, reservation }: EvaluationParts,
+): Refusal | undefined {
+  if (registered !== undefined) {
+    const explanation = `${method} ${path} is registered already: call it`;
+    const counter = manifestEntry(registered);
+    return proposalRejected("policy-refused", explanation, { counter_proposal: counter });
+  }
+  if (!methodPolicy.isAllowed(method)) {
+    return proposalRejected("policy-refused", `this server does not allow ${method}`);
+  }
+  const reserved = reservation(method, path);
+  return reserved === undefined ? undefined : proposalRejected("policy-refused", reserved);
+}

@@ -1,0 +1,26 @@
+/** Which (method, path) pairs are the protocol's own, and which one a pair really stands for. */
+import { LIFECYCLE_METHODS } from "../attribution/lifecycle.ts";
+import { FLOOR_METHODS } from "../catalog/catalog.ts";
+import { RESERVED_NAMES } from "../catalog/reserved-names.ts";
+import type { MethodPolicy } from "../dispatch/method-policy.ts";
+import type { CanonicalPair } from "../handlers/step-target.ts";
+
+/** An agent's own path, and the methods that the protocol has there. */
+const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;
+const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...LIFECYCLE_METHODS];
+
+/** Whether a pair is the protocol's own: a floor method on "/", a built-in, or an agent's path. */
+export function isProtocolPair(method: string, path: string): boolean {
+  if (path === "/") return (FLOOR_METHODS as readonly string[]).includes(method);
+  if (AGENT_PATH.test(path)) return AGENT_METHODS.includes(method);
+  return method === "DISCOVER" && RESERVED_NAMES.includes(path.slice(1));
+}
+
+/** What aliases and redirects make of a pair. */
+export function canonicalPair(
+  methodPolicy: MethodPolicy,
+  { method, path }: CanonicalPair,
+): CanonicalPair {
+  const resolved = methodPolicy.alias(method)?.method ?? method;
+  return methodPolicy.redirect(resolved, path) ?? { method: resolved, path };
+}

@@ -1,0 +1,35 @@
+/**
+ * How long a contract may live: what was asked for, within what the server grants. Durations are
+ * seconds, a number with a unit (`24h`, `7d`), or ISO 8601 (`P7D`, `PT36H`).   AGTP "PROPOSE"
+ */
+
+const SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3_600, d: 86_400, w: 604_800 };
+const SHORT = /^(\d{1,9})\s*(s|m|h|d|w)$/i;
+const ISO_8601 =
+  /^P(?:(\d{1,6})W)?(?:(\d{1,6})D)?(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,9})S)?)?$/;
+
+/** Seconds that a requested duration stands for; undefined when it stands for none. */
+export function readDuration(value: unknown): number | undefined {
+  if (typeof value === "number") return Number.isFinite(value) && value > 0 ? value : undefined;
+  if (typeof value !== "string") return undefined;
+  const [, count, unit = ""] = SHORT.exec(value) ?? [];
+  if (count !== undefined) return positive(Number(count) * (SECONDS[unit.toLowerCase()] ?? 0));
+  const parts = ISO_8601.exec(value);
+  if (parts === null) return undefined;
+  const [, weeks, days, hours, minutes, seconds] = parts;
+  const amounts = [weeks, days, hours, minutes, seconds].map((part) => Number(part ?? 0));
+  const units = [604_800, 86_400, 3_600, 60, 1];
+  return positive(amounts.reduce((sum, amount, index) => sum + amount * (units[index] ?? 0), 0));
+}
+
+function positive(seconds: number): number | undefined {
+  return seconds > 0 ? seconds : undefined;
+}
+
+/** What is granted of what was asked for. */
+export function grantDuration(
+  requested: number | undefined,
+  { usual, most }: { readonly usual: number; readonly most: number },
+): number {
+  return Math.floor(Math.min(requested ?? usual, most));
+}

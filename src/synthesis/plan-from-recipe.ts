@@ -1,0 +1,71 @@
+/**
+ * Plans from recipes: the first one by name that matches the proposal and can be used. The plan runs
+ * under the version that the recipe has now, for as long as its contract lives.   AGTP-API §10.5
+ */
+import {
+  findMismatch,
+  findRecipeFault,
+  neededInputsOf,
+  needsOf,
+  type RecipeSurroundings,
+} from "./match-recipe.ts";
+import type { Authority, Proposal, SynthesisPlan } from "./plan.ts";
+import type { PlanLog } from "./plan-log.ts";
+import { strongestImpact } from "./planner-impact.ts";
+import { compareTexts } from "./planner-index.ts";
+import { membersOf } from "./planner-members.ts";
+import type { Recipe } from "./recipe.ts";
+
+/** Finds the plan that a recipe gives, if one does. */
+export type RecipePlanner = (
+  proposal: Proposal,
+  authority: Authority,
+  log: PlanLog,
+) => Omit<SynthesisPlan, "log"> | undefined;
+
+/** Sorts the recipes by method and name; those without a pattern answer no proposal. */
+export function compileRecipes(
+  recipes: Iterable<Recipe>,
+  surroundings: RecipeSurroundings,
+): RecipePlanner {
+  const byMethod = new Map<string, Recipe[]>();
+  for (const recipe of [...recipes].sort((a, b) => compareTexts(a.name, b.name))) {
+    if (recipe.pattern === undefined) continue;
+    const { methodExact } = recipe.pattern;
+    byMethod.set(methodExact, [...(byMethod.get(methodExact) ?? []), recipe]);
+  }
+  return (proposal, authority, log) => {
+    const candidates = byMethod.get(proposal.method) ?? [];
+    log.considered("recipe", `${candidates.length} recipes are for ${proposal.method}`);
+    if (candidates.length === 0) return undefined;
+    const inputs = new Set(membersOf(proposal.inputSchema).properties.keys());
+    for (const recipe of candidates) {
+      const fault =
+        findMismatch(recipe, proposal, inputs) ??
+        findRecipeFault(recipe, inputs, surroundings, authority);
+      if (fault !== undefined) log.rejected("recipe", { recipe: recipe.name }, () => fault);
+      else {
+        const { name, version } = recipe;
+        const message = `it matches, at version "${version}"`;
+        log.add({ stage: "recipe", outcome: "chosen", recipe: name, message });
+        return planOf(recipe, surroundings);
+      }
+    }
+    return undefined;
+  };
+}
+
+function planOf(recipe: Recipe, surroundings: RecipeSurroundings): Omit<SynthesisPlan, "log"> {
+  // What it matches is the business of the recipe that is current; a plan is kept as plain JSON.
+  const { pattern: _pattern, ...captured } = recipe;
+  const { requiredScopes, impacts, isIdempotent } = needsOf(recipe, surroundings);
+  return {
+    kind: "recipe",
+    recipe: captured,
+    lineage: { recipe_name: recipe.name, recipe_version: recipe.version },
+    requiredScopes,
+    impact: strongestImpact(impacts),
+    isIdempotent,
+    neededInputs: neededInputsOf(recipe.steps, surroundings.reaches),
+  };
+}

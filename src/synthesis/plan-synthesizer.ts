@@ -1,0 +1,142 @@
+/**
+ * Plans for proposals: the first recipe that matches and can be used, else the one endpoint that
+ * does what is asked, else the shortest chain of endpoints. Where only the agent's scopes are in the
+ * way, that is said; the caller answers 262 then, and 463 otherwise.   AGTP-API §10.6
+ */
+import type { EndpointDefinition, Impact } from "../contract/endpoint.ts";
+import type { StepReaches } from "./match-recipe.ts";
+import type {
+  Authority,
+  MissingParts,
+  PlanFailure,
+  Proposal,
+  SynthesisPlan,
+  Synthesizer,
+} from "./plan.ts";
+import { planFromEndpoints } from "./plan-from-chain.ts";
+import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
+import { PlanLog } from "./plan-log.ts";
+import { indexSimilar } from "./plan-similar.ts";
+import type { NoChain } from "./planner.ts";
+import { buildPlannerIndex, type PlannerIndex } from "./planner-index.ts";
+import { PlanningTask } from "./planner-task.ts";
+import type { Recipe } from "./recipe.ts";
+
+/** What plans are made of. */
+export interface SynthesizerOptions {
+  /** Registered endpoints (tier B), each of which a dispatch of its own pair arrives at. */
+  readonly endpoints: readonly EndpointDefinition[];
+  readonly recipes: Iterable<Recipe>;
+  /** What a step of a recipe may arrive at. */
+  readonly reaches: StepReaches;
+  /** The most steps that a plan may have. */
+  readonly maxDepth: number;
+}
+
+/** Builds the indexes; what is asked later leaves nothing behind. */
+export function createSynthesizer(options: SynthesizerOptions): Synthesizer {
+  const planRecipe = compileRecipes(options.recipes, options);
+  const index = buildPlannerIndex(options.endpoints);
+  const lookalikes = indexSimilar(options.endpoints);
+  const planning = { planRecipe, index, maxDepth: options.maxDepth };
+  return {
+    plan: (proposal, authority) => plan(proposal, authority, planning),
+    similar: (proposal, limit) => lookalikes.similar(proposal, limit),
+    counterProposal: (proposal) => lookalikes.closest(proposal),
+  };
+}
+
+interface Planning {
+  readonly planRecipe: RecipePlanner;
+  readonly index: PlannerIndex;
+  readonly maxDepth: number;
+}
+
+const NOTHING_MISSING: MissingParts = { outputs: [], inputs: [], scopes: [] };
+const ALL_SCOPES: Authority = { covers: () => true };
+
+function plan(
+  proposal: Proposal,
+  authority: Authority,
+  planning: Planning,
+): SynthesisPlan | PlanFailure {
+  const { impact } = proposal.semantic;
+  const watched = watch(authority);
+  const first = attempt(proposal, watched, impact, planning);
+  if (first.kind === "plan") return first.plan;
+  const { explanation, outputs, inputs, log } = first;
+  const missing = { ...NOTHING_MISSING, outputs, inputs };
+  if (watched.hasRefused()) {
+    const withScopes = attempt(proposal, ALL_SCOPES, impact, planning);
+    if (withScopes.kind === "plan") return scopeRequired(withScopes.plan, authority, log);
+  }
+  if (first.isHeldByImpact) {
+    const stronger = attempt(proposal, authority, "irreversible", planning);
+    if (stronger.kind === "plan") return impactRefused(stronger.plan, impact, log);
+  }
+  return { kind: "failure", reason: "composition-impossible", explanation, missing, log };
+}
+
+type Attempt =
+  | { readonly kind: "plan"; readonly plan: SynthesisPlan }
+  | ({ readonly kind: "none"; readonly log: PlanFailure["log"] } & NoChain & {
+        /** Some endpoints would have helped, were their impact not stronger than what is proposed. */
+        readonly isHeldByImpact: boolean;
+      });
+
+/** Goes through the sources of plans once. */
+function attempt(
+  proposal: Proposal,
+  authority: Authority,
+  impact: Impact,
+  { planRecipe, index, maxDepth }: Planning,
+): Attempt {
+  const log = new PlanLog();
+  const fromRecipe = planRecipe(proposal, authority, log);
+  if (fromRecipe !== undefined) {
+    return { kind: "plan", plan: { ...fromRecipe, log: log.entries() } };
+  }
+  const task = new PlanningTask(index, proposal, { authority, impact });
+  const outcome = planFromEndpoints(task, maxDepth, log);
+  if (outcome.kind === "plan") {
+    return { kind: "plan", plan: { ...outcome.plan, log: log.entries() } };
+  }
+  return { ...outcome, isHeldByImpact: task.isHeldByImpact, log: log.entries() };
+}
+
+/** An authority that remembers whether it said no. */
+function watch(authority: Authority): Authority & { hasRefused(): boolean } {
+  let refused = false;
+  return {
+    covers: (scope) => {
+      const isCovered = authority.covers(scope);
+      refused ||= !isCovered;
+      return isCovered;
+    },
+    hasRefused: () => refused,
+  };
+}
+
+function scopeRequired(
+  { requiredScopes }: SynthesisPlan,
+  authority: Authority,
+  log: PlanFailure["log"],
+): PlanFailure {
+  const scopes = requiredScopes.filter((scope) => !authority.covers(scope));
+  const explanation = `the composed behaviour needs ${scopes.join(", ")}, which the agent does not hold`;
+  const missing = { ...NOTHING_MISSING, scopes };
+  return { kind: "failure", reason: "scope-required", explanation, missing, log };
+}
+
+function impactRefused(
+  { impact: needed, recipe }: SynthesisPlan,
+  declared: Impact,
+  log: PlanFailure["log"],
+): PlanFailure {
+  const steps = recipe.steps.map(({ method, path }) => `${method} ${path}`).join(", ");
+  const explanation =
+    `what is proposed as ${declared} can only be composed of ${steps}, ` +
+    `whose impact is ${needed}`;
+  const missing = NOTHING_MISSING;
+  return { kind: "failure", reason: "composition-impossible", explanation, missing, log };
+}

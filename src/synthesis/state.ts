@@ -1,0 +1,33 @@
+/**
+ * What negotiation keeps while the server runs, through every reload: contracts and proposals, which
+ * are in the store, and what may be forgotten, which is not.
+ */
+import type { Store } from "../store/store.ts";
+import { Attempts } from "./attempts.ts";
+import { ContractRegister } from "./contract-register.ts";
+import { Negotiations } from "./negotiations.ts";
+import { RateWindow } from "./rate-window.ts";
+
+/** The state of negotiation. */
+export interface NegotiationState {
+  readonly store: Store;
+  readonly contracts: ContractRegister;
+  readonly attempts: Attempts;
+  readonly negotiations: Negotiations;
+  readonly rate: RateWindow;
+}
+
+/** Opens it over a store; tombstones outlive a contract's expiry by so many seconds. */
+export async function openNegotiation(
+  store: Store,
+  tombstoneSeconds: number,
+): Promise<NegotiationState> {
+  const tombstoneMs = (): number => tombstoneSeconds * 1000;
+  return {
+    store,
+    contracts: await ContractRegister.open({ store, tombstoneMs }),
+    attempts: new Attempts(),
+    negotiations: new Negotiations(),
+    rate: new RateWindow(),
+  };
+}

@@ -1,0 +1,440 @@
+import { describe, expect, it } from "vitest";
+import { openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
+import {
+  JUDGE,
+  NORA,
+  negotiationFiles,
+  OPAL,
+  OTTO,
+  PIA,
+  QUIN,
+  ROSA,
+  SEMANTIC,
+} from "../support/negotiation.ts";
+
+const AUDIT = { method: "AUDIT", path: "/reviews", body: { subject: "barn" } };
+
+function ask(
+  server: TestServer,
+  agentId: string | undefined,
+  request: { readonly method: string; readonly path?: string; readonly body?: unknown },
+  headers: Readonly<Record<string, string>> = {},
+): Promise<TestReply> {
+  const identity = agentId === undefined ? {} : { "Agent-ID": agentId };
+  return server.send({ ...request, headers: { ...identity, ...headers } });
+}
+
+const OPT_IN = { "Allow-RCNS": "true" };
+
+function payloadOf({ headers }: TestReply): Record<string, unknown> {
+  const [, payload = ""] = (headers.get("attribution-record") ?? "").split(".");
+  return JSON.parse(Buffer.from(payload, "base64url").toString());
+}
+
+async function negotiate(server: TestServer, agentId = NORA): Promise<string> {
+  const offer = await ask(server, agentId, AUDIT, OPT_IN);
+  expect(offer.status).toBe(461);
+  return String(offer.body["synthesis_id"]);
+}
+
+// AGTP-API §10.1.2
+describe("the four locks", () => {
+  it("open one after another", async () => {
+    const closed = await openServer(negotiationFiles({ policies: { rcns: { enabled: false } } }));
+    expect(await ask(closed, NORA, AUDIT)).toMatchObject({ status: 404 });
+    const disabled = await ask(closed, NORA, AUDIT, OPT_IN);
+    expect(disabled).toMatchObject({ status: 464, body: { reason: "rcns-disabled" } });
+    expect(disabled.headers.get("rcns-attempt-id")).toMatch(/^rcns-/);
+
+    const server = await openServer(negotiationFiles());
+    expect(await ask(server, NORA, AUDIT)).toMatchObject({ status: 404 });
+    expect(await ask(server, NORA, AUDIT, { "Allow-RCNS": "yes" })).toMatchObject({ status: 404 });
+    expect(await ask(server, ROSA, AUDIT, OPT_IN)).toMatchObject({
+      status: 262,
+      body: { type: "scope-required", scope: "rcns:negotiate" },
+    });
+    const weak = await ask(server, QUIN, AUDIT, OPT_IN);
+    expect(weak).toMatchObject({ status: 464, body: { reason: "trust-tier-insufficient" } });
+    expect(weak.headers.has("rcns-attempt-id")).toBe(true);
+    expect(await ask(server, NORA, AUDIT, OPT_IN)).toMatchObject({ status: 461 });
+  });
+
+  it("are all closed by synthesis_enabled = false", async () => {
+    const server = await openServer(negotiationFiles({ policies: { synthesis_enabled: false } }));
+    const reply = await ask(server, NORA, AUDIT, OPT_IN);
+    expect(reply).toMatchObject({ status: 464, body: { reason: "rcns-disabled" } });
+  });
+
+  it("ask for the scope that is claimed, not only held", async () => {
+    const server = await openServer(negotiationFiles());
+    const headers = { ...OPT_IN, "Authority-Scope": "facts:read" };
+    expect(await ask(server, NORA, AUDIT, headers)).toMatchObject({ status: 262 });
+  });
+
+  it("are tried so often a minute, agent by agent", async () => {
+    const rcns = { enabled: true, min_trust_tier: 2, rate_limit_per_minute: 2 };
+    const server = await openServer(negotiationFiles({ policies: { rcns } }));
+    const id = await negotiate(server);
+    await negotiate(server);
+    const limited = await ask(server, NORA, AUDIT, OPT_IN);
+    expect(limited).toMatchObject({ status: 429, body: { scope: "rcns" } });
+    expect(await ask(server, OTTO, AUDIT, OPT_IN)).toMatchObject({ status: 461 });
+    // A contract that was issued is called without the gate.
+    const served = await ask(server, NORA, AUDIT, { "Contract-Synthesized": id });
+    expect(served.status).toBe(200);
+  });
+
+  it("refuse what nothing composes, and what would need more scopes than the agent holds", async () => {
+    const server = await openServer(negotiationFiles());
+    const nothing = await ask(server, NORA, { method: "DESIGN", path: "/fences" }, OPT_IN);
+    expect(nothing).toMatchObject({ status: 464, body: { reason: "composition-impossible" } });
+    const poor = await ask(server, PIA, AUDIT, OPT_IN);
+    expect(poor).toMatchObject({ status: 262, body: { type: "scope-required" } });
+  });
+
+  it("do not open for what a handler dispatches", async () => {
+    const server = await openServer({
+      ...negotiationFiles(),
+      "handlers.mjs": `
+        export const facts = async (call) => {
+          const { status } = await call.dispatch("AUDIT", "/reviews", { subject: "x" });
+          return { body: { facts: [String(status)], about: "inner" } };
+        };
+        export const verdict = () => ({ body: { verdict: "" } });
+        export const place = () => ({ body: { placed: "" } });`,
+    });
+    await negotiate(server);
+    const reply = await ask(
+      server,
+      NORA,
+      { method: "QUERY", path: "/facts", body: { subject: "x" } },
+      OPT_IN,
+    );
+    expect(reply.body).toMatchObject({ facts: ["404"] });
+  });
+});
+
+// AGTP-API §10.1.3
+describe("delivery", () => {
+  it("previews the contract, runs nothing, and accepts it by its id", async () => {
+    const server = await openServer(negotiationFiles());
+    const offer = await ask(server, NORA, AUDIT, OPT_IN);
+    expect(offer.body).toMatchObject({
+      method: "AUDIT",
+      path: "/reviews",
+      endpoint: { method: "AUDIT", path: "/reviews", handler: { type: "composition" } },
+      recipe_lineage: { recipe_name: "audit", recipe_version: "1" },
+      contract_hash: expect.stringMatching(/^[0-9a-f]{64}$/),
+      expires_at: expect.stringMatching(/Z$/),
+    });
+    expect(payloadOf(offer)).not.toHaveProperty("synthesis_id");
+    // An offer does not answer for the bare pair.
+    expect(await ask(server, NORA, AUDIT)).toMatchObject({ status: 404 });
+    const id = String(offer.body["synthesis_id"]);
+    const served = await ask(server, NORA, AUDIT, { "Contract-Synthesized": id });
+    expect(served).toMatchObject({ status: 200, body: { verdict: "2 facts", about: "barn" } });
+    expect(payloadOf(served)).toMatchObject({
+      synthesis_id: id,
+      contract_hash: offer.body["contract_hash"],
+      negotiation_origin: "rcns-gate",
+    });
+    // Once presented, the bare pair is its owner's.
+    expect(await ask(server, NORA, AUDIT)).toMatchObject({ status: 200 });
+    expect(await ask(server, OTTO, AUDIT)).toMatchObject({ status: 404 });
+  });
+
+  it("runs at once where the operator says so, and tells the contract", async () => {
+    const rcns = { enabled: true, mode: "optimistic", min_trust_tier: 2 };
+    const server = await openServer(negotiationFiles({ policies: { rcns } }));
+    const served = await ask(server, NORA, AUDIT, OPT_IN);
+    expect(served).toMatchObject({ status: 200, body: { verdict: "2 facts" } });
+    const id = served.headers.get("contract-synthesized") ?? "";
+    expect(id).toMatch(/^syn-/);
+    expect(payloadOf(served)).toMatchObject({ synthesis_id: id, negotiation_origin: "rcns-gate" });
+    expect(await ask(server, NORA, AUDIT)).toMatchObject({ status: 200 });
+  });
+});
+
+// AGTP-API §10.1.4
+describe("a presented contract", () => {
+  it("answers for each way of not being usable in its own way", async () => {
+    const server = await openServer(negotiationFiles());
+    const id = await negotiate(server);
+    const present = { "Contract-Synthesized": id };
+    const stolen = await ask(server, OTTO, AUDIT, present);
+    expect(stolen).toMatchObject({ status: 464, body: { reason: "contract-not-yours" } });
+    expect(stolen.headers.has("rcns-attempt-id")).toBe(true);
+    const anonymous = await ask(server, undefined, AUDIT, present);
+    expect(anonymous).toMatchObject({ status: 464, body: { reason: "contract-not-yours" } });
+    const unknown = { "Contract-Synthesized": "syn-0" };
+    expect(await ask(server, NORA, AUDIT, unknown)).toMatchObject({ status: 404 });
+    const elsewhere = { method: "QUERY", path: "/facts", body: { subject: "x" } };
+    const mismatch = await ask(server, NORA, elsewhere, present);
+    expect(mismatch).toMatchObject({ status: 400, body: { reason: "contract-mismatch" } });
+    const oldName = await ask(server, NORA, AUDIT, { "Synthesis-Id": id });
+    expect(oldName.status).toBe(200);
+  });
+
+  it("is checked before it is run: its input and its scopes, every time", async () => {
+    const server = await openServer(negotiationFiles());
+    const id = await negotiate(server);
+    const present = { "Contract-Synthesized": id };
+    const unknown = { ...AUDIT, body: { subject: "barn", colour: "red" } };
+    expect(await ask(server, NORA, unknown, present)).toMatchObject({ status: 422 });
+    const narrow = { ...present, "Authority-Scope": "rcns:negotiate" };
+    expect(await ask(server, NORA, AUDIT, narrow)).toMatchObject({ status: 455 });
+  });
+
+  it("is released by its agent alone, once", async () => {
+    const server = await openServer(negotiationFiles());
+    const id = await negotiate(server);
+    const suspend = { method: "SUSPEND", body: { synthesis_id: id, reason: "done" } };
+    expect(await ask(server, OTTO, suspend)).toMatchObject({ status: 403 });
+    const released = await ask(server, NORA, suspend);
+    expect(released).toMatchObject({ status: 200, body: { result: { status: "released" } } });
+    expect(await ask(server, NORA, suspend)).toMatchObject({ body: { result: { noop: true } } });
+    const present = { "Contract-Synthesized": id };
+    const reply = await ask(server, NORA, AUDIT, present);
+    expect(reply).toMatchObject({ status: 464, body: { reason: "contract-revoked" } });
+    const inspect = { method: "INSPECT", body: { target: "lifecycle", agent_id: NORA } };
+    const { body } = await ask(server, NORA, inspect);
+    expect(body["result"]?.["events"]?.[0]?.["payload"]).toMatchObject({
+      event_type: "rcns_release",
+      synthesis_id: id,
+    });
+  });
+
+  it("is revoked by its agent or an operator, and by nobody else", async () => {
+    const server = await openServer(negotiationFiles());
+    const id = await negotiate(server);
+    const revoke = { method: "REVOKE", body: { target: "contract", synthesis_id: id } };
+    expect(await ask(server, OTTO, revoke)).toMatchObject({ status: 403 });
+    const revoked = await ask(server, OPAL, revoke);
+    expect(revoked).toMatchObject({ status: 200, body: { result: { status: "revoked" } } });
+    const reply = await ask(server, NORA, AUDIT, { "Contract-Synthesized": id });
+    expect(reply).toMatchObject({ status: 464, body: { reason: "contract-revoked" } });
+  });
+
+  it("takes no further step once it is over", async () => {
+    const server = await openServer({
+      ...negotiationFiles(),
+      "handlers.mjs": `
+        export const facts = async (call) => {
+          await call.dispatch("REVOKE", "/", { target: "contract", synthesis_id: call.input.subject });
+          return { body: { facts: [], about: "revoked" } };
+        };
+        export const verdict = () => ({ body: { verdict: "must not be reached" } });
+        export const place = () => ({ body: { placed: "" } });`,
+    });
+    const id = await negotiate(server);
+    const request = { ...AUDIT, body: { subject: id } };
+    const reply = await ask(server, NORA, request, { "Contract-Synthesized": id });
+    expect(reply).toMatchObject({
+      status: 422,
+      body: { error: { code: "composition_failed", details: { step: 2, status: 464 } } },
+    });
+  });
+});
+
+// AGTP-API §10.1.4.1
+describe("the sweep of stale contracts", () => {
+  const sweep = (mode?: string) => ({
+    method: "REVOKE",
+    body: { target: "stale-contracts", ...(mode === undefined ? {} : { mode }) },
+  });
+
+  it("is for operators", async () => {
+    const server = await openServer(negotiationFiles());
+    expect(await ask(server, NORA, sweep())).toMatchObject({
+      status: 403,
+      body: { error: { code: "operator-scope-required" } },
+    });
+    expect(await ask(server, OPAL, sweep("shred"))).toMatchObject({ status: 400 });
+  });
+
+  it("leaves what is up to date alone", async () => {
+    const server = await openServer(negotiationFiles());
+    const id = await negotiate(server);
+    const { body } = await ask(server, OPAL, sweep("invalidate"));
+    expect(body["result"]).toMatchObject({
+      stale_count: 0,
+      contracts: [{ synthesis_id: id, disposition: "unchanged", current_version: "1" }],
+    });
+  });
+});
+
+// AGTP-API §5.8.6, §5.8.7
+describe("what there is to negotiate, and was", () => {
+  it("is listed to whom it concerns", async () => {
+    const server = await openServer(negotiationFiles());
+    const patterns = await ask(server, NORA, { method: "DISCOVER", path: "/patterns" });
+    expect(patterns.body).toMatchObject({ rcns_enabled: true, patterns: [{ method: "AUDIT" }] });
+    const id = await negotiate(server);
+    await ask(server, NORA, AUDIT, { "Contract-Synthesized": id });
+    const list = { method: "DISCOVER", path: "/contracts" };
+    expect((await ask(server, NORA, list)).body).toMatchObject([
+      { synthesis_id: id, originating_agent_id: NORA, negotiation_origin: "rcns-gate" },
+    ]);
+    expect((await ask(server, OTTO, list)).body).toEqual([]);
+    expect((await ask(server, undefined, list)).body).toEqual([]);
+    expect((await ask(server, OPAL, list)).body).toHaveLength(1);
+  });
+
+  it("is inspected by whom it concerns", async () => {
+    const server = await openServer(negotiationFiles());
+    const id = await negotiate(server);
+    const contract = { method: "INSPECT", body: { target: "contract", synthesis_id: id } };
+    expect((await ask(server, NORA, contract)).body["result"]).toMatchObject({
+      originating_agent_id: NORA,
+      state: "offered",
+      plan: [{ method: "QUERY" }, { method: "ANALYZE" }],
+    });
+    expect(await ask(server, OTTO, contract)).toMatchObject({ status: 403 });
+    expect(await ask(server, OPAL, contract)).toMatchObject({ status: 200 });
+    const stolen = await ask(server, OTTO, AUDIT, { "Contract-Synthesized": id });
+    const attemptId = stolen.headers.get("rcns-attempt-id") ?? "";
+    const attempt = { method: "INSPECT", body: { target: "rcns-attempt", attempt_id: attemptId } };
+    expect((await ask(server, OTTO, attempt)).body["result"]).toMatchObject({
+      method_attempted: "AUDIT",
+      reason: "contract-not-yours",
+    });
+    expect(await ask(server, NORA, attempt)).toMatchObject({ status: 403 });
+  });
+});
+
+// AGTP-API §10.6
+describe("PROPOSE", () => {
+  const propose = (endpoint: object, more: object = {}) => ({
+    method: "PROPOSE",
+    body: { endpoint, ...more },
+  });
+
+  it("approves what a recipe answers for, with its version", async () => {
+    const server = await openServer(negotiationFiles());
+    const endpoint = { ...JUDGE, method: "AUDIT", path: "/reviews", output_schema: {} };
+    const reply = await ask(server, NORA, propose(endpoint));
+    expect(reply).toMatchObject({
+      status: 263,
+      body: {
+        method: "AUDIT",
+        path: "/reviews",
+        synthesis_id: expect.stringMatching(/^syn-/),
+        endpoint: { method: "AUDIT" },
+        recipe_lineage: { recipe_name: "audit", recipe_version: "1" },
+        persistent: false,
+        negotiation_origin: "propose",
+      },
+    });
+    expect(reply.headers.get("negotiation-id")).toBe(reply.body["negotiation_id"]);
+    const served = await ask(server, NORA, AUDIT);
+    expect(served).toMatchObject({ status: 200, body: { verdict: "2 facts" } });
+    expect(payloadOf(served)).toMatchObject({ negotiation_origin: "propose" });
+  });
+
+  it("approves what the planner finds, and says how", async () => {
+    const server = await openServer(negotiationFiles());
+    const reply = await ask(server, NORA, propose(JUDGE));
+    expect(reply).toMatchObject({ status: 263, body: { synthesis: { kind: "planner" } } });
+    expect(reply.body["synthesis_log"]).not.toEqual([]);
+    const served = await ask(server, NORA, {
+      method: "EVALUATE",
+      path: "/verdicts",
+      body: { subject: "barn" },
+    });
+    expect(served).toMatchObject({ status: 200, body: { verdict: "2 facts" } });
+  });
+
+  it("grants the time that is asked for, within what the server grants", async () => {
+    const synthesis = { persistent_max_seconds: 600_000, persistent_default_seconds: 100 };
+    const server = await openServer(negotiationFiles({ synthesis }));
+    const granted = async (more: object) =>
+      (await ask(server, NORA, propose(JUDGE, more))).body["granted_duration"];
+    expect(await granted({ persistent: true })).toBe(100);
+    expect(await granted({ persistent: true, requested_duration: "7d" })).toBe(600_000);
+    expect(await granted({ requested_duration: 60 })).toBe(60);
+    expect(await granted({ requested_duration: "30d" })).toBe(86_400);
+  });
+
+  it.each([
+    ["459 before all else", { ...JUDGE, method: "EVALUAET", path: "bad", semantic: {} }, 459],
+    ["460 before the form", { ...JUDGE, path: "/get/x", semantic: {} }, 460],
+    ["400 without a semantic block", { ...JUDGE, semantic: undefined, input_schema: 1 }, 400],
+    ["400 with half of one", { ...JUDGE, semantic: { intent: "x" } }, 400],
+    ["400 for what is no schema", { ...JUDGE, input_schema: { type: "sausage" } }, 400],
+    ["262 for scopes that are not held", { ...JUDGE, required_scopes: ["vault:open"] }, 262],
+  ])("answers %s", async (_, endpoint, status) => {
+    const server = await openServer(negotiationFiles());
+    expect(await ask(server, NORA, propose(endpoint))).toMatchObject({ status });
+  });
+
+  it("answers 262 where only scopes are in the way, and 463 where nothing would help", async () => {
+    const server = await openServer(negotiationFiles());
+    expect(await ask(server, PIA, propose(JUDGE))).toMatchObject({
+      status: 262,
+      body: { type: "scope-required", scope: "facts:read" },
+    });
+    const output = { type: "object", properties: { moon: {} }, required: ["moon"] };
+    const reply = await ask(server, NORA, propose({ ...JUDGE, output_schema: output }));
+    expect(reply).toMatchObject({
+      status: 463,
+      body: { reason: "composition-impossible", explanation: expect.any(String) },
+    });
+    expect(reply.body["similar"]).toBeDefined();
+  });
+
+  it("refuses what is registered already, and says where", async () => {
+    const server = await openServer(negotiationFiles());
+    const endpoint = { ...JUDGE, method: "QUERY", path: "/facts" };
+    expect(await ask(server, NORA, propose(endpoint))).toMatchObject({
+      status: 463,
+      body: {
+        reason: "policy-refused",
+        counter_proposal: { method: "QUERY", path: "/facts" },
+      },
+    });
+  });
+
+  it("has three turns under one Negotiation-ID", async () => {
+    const server = await openServer(negotiationFiles());
+    const output = { type: "object", properties: { moon: {} }, required: ["moon"] };
+    const rejected = propose({ ...JUDGE, output_schema: output });
+    const first = await ask(server, NORA, rejected);
+    const id = first.headers.get("negotiation-id") ?? "";
+    const turn = { "Negotiation-ID": id };
+    expect(await ask(server, OTTO, rejected, turn)).toMatchObject({ status: 400 });
+    expect(await ask(server, NORA, rejected, turn)).toMatchObject({ status: 463 });
+    expect(await ask(server, NORA, rejected, turn)).toMatchObject({ status: 463 });
+    const fourth = await ask(server, NORA, propose(JUDGE), turn);
+    expect(fourth).toMatchObject({ status: 463, body: { escalate: true } });
+    expect((await ask(server, NORA, propose(JUDGE))).status).toBe(263);
+  });
+
+  it("is evaluated later where the operator says so", async () => {
+    const server = await openServer(negotiationFiles({ synthesis: { async_evaluation: true } }));
+    const pending = await ask(server, NORA, propose(JUDGE));
+    expect(pending.status).toBe(261);
+    const id = String(pending.body["proposal_id"]);
+    const poll = { method: "QUERY", path: `/proposals/${id}` };
+    expect(await ask(server, OTTO, poll)).toMatchObject({ status: 404 });
+    const answer = await settled(() => ask(server, NORA, poll));
+    expect(answer).toMatchObject({ status: 263, body: { proposed: true } });
+    const byBody = { method: "QUERY", path: "/proposals", body: { proposal_id: id } };
+    expect(await ask(server, NORA, byBody)).toMatchObject({ status: 263 });
+    const bad = await ask(
+      server,
+      NORA,
+      propose({ ...JUDGE, semantic: { ...SEMANTIC, impact: 1 } }),
+    );
+    expect(bad.status).toBe(400);
+  });
+});
+
+/** Asks until the answer is no longer that there is none yet. */
+async function settled(poll: () => Promise<TestReply>): Promise<TestReply> {
+  for (let round = 0; round < 1000; round += 1) {
+    const reply = await poll();
+    if (reply.status !== 261) return reply;
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  throw new Error("the proposal was not evaluated");
+}

@@ -1,0 +1,138 @@
+/** Replies that wait for their records: what leaves a connection when, and what never does. */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { describe, expect, it, onTestFinished } from "vitest";
+import type { LimitsConfig } from "../../src/config/config.ts";
+import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
+import type { Exchange } from "../../src/dispatch/exchange.ts";
+import { createListener } from "../../src/server/listener.ts";
+import type { LateFields, Response } from "../../src/wire/message.ts";
+import { makeCertificate } from "../support/certificate.ts";
+import { connectRaw } from "../support/daemon.ts";
+import { encodeRequest } from "../support/dispatch.ts";
+
+const certificate = makeCertificate();
+
+const LIMITS: LimitsConfig = {
+  ...{ requestLineBytes: 8192, headerBytes: 65_536, headerCount: 128, bodyBytes: 65_536 },
+  ...{ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
+  ...{ handlerTimeoutMs: 10_000, drainTimeoutMs: 1_000, maxPipelined: 16 },
+  ...{ maxConnections: 100, maxConnectionsPerAddress: 100 },
+};
+
+/** The record of one reply, which a test makes known or has lost. */
+class Late implements LateFields {
+  isKnown = false;
+  readonly lines: string;
+
+  constructor(number: number) {
+    this.lines = `Audit-ID: ${number}\r\n`;
+  }
+}
+
+/** A listener whose replies carry a number each; a test settles their records itself. */
+async function startListener() {
+  const records: Late[] = [];
+  const waiting: (() => void)[] = [];
+  const respond = (): Response => {
+    const record = new Late(records.length + 1);
+    records.push(record);
+    return { status: 200, responseId: "", fields: "", lateFields: record, body: "" };
+  };
+  const dispatcher: Dispatcher = {
+    answer: ({ path }: Exchange) => (path === "/later" ? nextTurn().then(respond) : respond()),
+    answerFault: respond,
+  };
+  const { cert, key } = await certificate;
+  const listener = createListener({
+    identity: { cert, key, clientAuth: "none", clientCa: undefined },
+    limits: () => LIMITS,
+    dispatcher: () => dispatcher,
+    settle: (done) => waiting.push(done),
+    onFault: (error) => {
+      throw error;
+    },
+    onRefusedPeer: () => undefined,
+  });
+  const { port } = await listener.listen("127.0.0.1", 0);
+  onTestFinished(() => listener.drain(0));
+  const client = await connectRaw({ port });
+  onTestFinished(() => client.destroy());
+  /** Waits until so many are answered, sent or not. */
+  const answered = async (count: number): Promise<void> => {
+    while (records.length < count) await nextTurn();
+  };
+  const settle = (): void => waiting.shift()?.();
+  return { client, records, waiting, answered, settle };
+}
+
+function ask(...paths: readonly string[]): Buffer {
+  return Buffer.concat(paths.map((path) => encodeRequest({ method: "QUERY", path })));
+}
+
+function know(records: readonly Late[]): void {
+  for (const record of records) record.isKnown = true;
+}
+
+// AGTP-IDENTIFIERS "Attribution Chain"
+describe("a reply with a record", () => {
+  it("leaves when its record is kept, with those that were answered with it", async () => {
+    const { client, records, waiting, answered, settle } = await startListener();
+    client.write(ask("/1", "/2", "/3"));
+    await answered(3);
+    expect(waiting).toHaveLength(1);
+    know(records);
+    settle();
+    const replies = await client.replies(3);
+    expect(replies.map(({ headers }) => headers.get("audit-id"))).toEqual(["1", "2", "3"]);
+  });
+
+  it("waits for its own record when it is answered while others wait", async () => {
+    const { client, records, waiting, answered, settle } = await startListener();
+    client.write(ask("/1"));
+    await answered(1);
+    client.write(ask("/2", "/later"));
+    await answered(3);
+    expect(waiting).toHaveLength(1);
+    know(records.slice(0, 1));
+    settle();
+    const [first, ...others] = await client.replies(1);
+    expect(first?.headers.get("audit-id")).toBe("1");
+    expect(others).toEqual([]);
+    expect(waiting).toHaveLength(1);
+    know(records);
+    settle();
+    const replies = await client.replies(3);
+    expect(replies.map(({ headers }) => headers.get("audit-id"))).toEqual(["1", "2", "3"]);
+  });
+
+  it("does not leave when its record is lost, nor does what follows it", async () => {
+    const { client, records, answered, settle } = await startListener();
+    client.write(ask("/1", "/2"));
+    await answered(2);
+    know(records.slice(0, 1));
+    settle();
+    expect(await client.closed()).toEqual([]);
+  });
+
+  it("is the last for which something was begun, when its record is lost", async () => {
+    const { client, records, answered, settle } = await startListener();
+    client.write(ask("/later", ...Array.from({ length: 20 }, () => "/later")));
+    await answered(1);
+    const begun = records.length;
+    settle();
+    await client.closed();
+    for (let turn = 0; turn < 50; turn += 1) await nextTurn();
+    // One may have been running.
+    expect(records.length).toBeLessThanOrEqual(begun + 1);
+  });
+
+  it("leaves before the connection ends after a framing fault", async () => {
+    const { client, records, answered, settle } = await startListener();
+    client.write(Buffer.concat([ask("/1"), Buffer.from("nonsense\r\n\r\n")]));
+    await answered(2);
+    know(records);
+    settle();
+    client.end();
+    expect(await client.closed()).toHaveLength(2);
+  });
+});

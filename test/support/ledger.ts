@@ -1,0 +1,44 @@
+/** Drafts, and a journal that a test can break. */
+import { RecordDraft } from "../../src/attribution/draft.ts";
+import type { Journal, JournalRecord } from "../../src/attribution/journal.ts";
+import { createSealer, type Sealer } from "../../src/attribution/sealer.ts";
+import { createRecordSigner } from "../../src/attribution/signer.ts";
+
+const SEALER = createSealer(createRecordSigner());
+
+/** A draft of some agent's next record; without an agent, of a record that is in no chain. */
+export function makeDraft(
+  agentId: string | undefined,
+  { sealer = SEALER, at = Date.now() }: { readonly sealer?: Sealer; readonly at?: number } = {},
+): RecordDraft {
+  const issuedAt = new Date(at).toISOString();
+  const before = `{"agent_id":"${agentId ?? ""}","previous_audit_id":"`;
+  const after = `","issued_at":"${issuedAt}","method":"QUERY"}`;
+  const chain = agentId === undefined ? undefined : { agentId, at, method: "QUERY" };
+  return new RecordDraft({ before, after }, sealer, chain);
+}
+
+/** A journal in memory: every write as one batch; while it is broken, none is taken. */
+export class BreakableJournal implements Journal {
+  readonly batches: (readonly JournalRecord[])[] = [];
+  fault: Error | undefined;
+  isClosed = false;
+
+  get records(): readonly JournalRecord[] {
+    return this.batches.flat();
+  }
+
+  write(records: readonly JournalRecord[]): void {
+    if (this.fault !== undefined) throw this.fault;
+    this.batches.push([...records]);
+  }
+
+  find(auditId: string): Promise<string | undefined> {
+    return Promise.resolve(this.records.find((record) => record.auditId === auditId)?.jws);
+  }
+
+  close(): Promise<void> {
+    this.isClosed = true;
+    return Promise.resolve();
+  }
+}

@@ -1,0 +1,71 @@
+/** The state of a server over a directory, opened as often as a test likes. */
+import { join } from "node:path";
+import { Attributor } from "../../src/attribution/attributor.ts";
+import type { Journal } from "../../src/attribution/journal.ts";
+import { Ledger } from "../../src/attribution/ledger.ts";
+import type { RecordFacts } from "../../src/attribution/record.ts";
+import { createSealer } from "../../src/attribution/sealer.ts";
+import { createRecordSigner } from "../../src/attribution/signer.ts";
+import { openState, type ServerState } from "../../src/attribution/state.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import type { Store } from "../../src/store/store.ts";
+
+/** A store that outlives whoever opened it, and that a test can break. */
+export interface LastingStore extends Store {
+  fault: Error | undefined;
+}
+
+/** A memory store that is not closed; while it has a fault, it commits nothing. */
+export function makeLastingStore(): LastingStore {
+  const store = createMemoryStore();
+  return {
+    fault: undefined,
+    get: (collection, key) => store.get(collection, key),
+    list: (collection, range) => store.list(collection, range),
+    async commit(changes) {
+      if (this.fault !== undefined) throw this.fault;
+      await store.commit(changes);
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** State, and what it reported as faults. */
+export interface TestState extends ServerState {
+  readonly attributor: Attributor;
+  readonly faults: readonly unknown[];
+}
+
+/**
+ * Opens the state that is kept in a store and a directory. One that is opened over another that was
+ * not closed is what a process finds that follows a killed one.
+ */
+export async function openTestState(directory: string, store: Store): Promise<TestState> {
+  const faults: unknown[] = [];
+  const journalDirectory = join(directory, "journal");
+  const onFault = (error: unknown): void => void faults.push(error);
+  const state = await openState({ store, journalDirectory, onFault });
+  const sealer = createSealer(createRecordSigner());
+  const { ledger } = state;
+  const attributor = new Attributor({ serverId: "agents.example", sealer, ledger });
+  return { ...state, attributor, faults };
+}
+
+/** State in memory, over a journal that a test can break. */
+export async function openBreakableState(journal: Journal): Promise<ServerState> {
+  const onFault = (): void => undefined;
+  const store = createMemoryStore();
+  const state = await openState({ store, journalDirectory: undefined, onFault });
+  return { ...state, ledger: new Ledger(journal, new Map(), onFault) };
+}
+
+/** What a record of some agent says, where a test does not care. */
+export function makeFacts(agentId: string, changes: Partial<RecordFacts> = {}): RecordFacts {
+  return {
+    ...{ agentId, ownerId: "acme", requestId: "", responseId: "", actionId: undefined },
+    ...{ method: "QUERY", requestedMethod: undefined, path: "/", status: 200 },
+    ...{ sessionId: undefined, taskId: undefined, principalId: undefined },
+    ...{ assurance: "unverified", requestBody: "", responseBody: "" },
+    ...changes,
+  };
+}

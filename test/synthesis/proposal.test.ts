@@ -1,0 +1,90 @@
+import { describe, expect, it } from "vitest";
+import { unwrapEnvelope } from "../../src/contract/request-body.ts";
+import { type RawProposal, readProposal } from "../../src/synthesis/proposal.ts";
+
+const SEMANTIC = { intent: "Book." };
+const INPUT = { type: "object", properties: { guest: { type: "string" } } };
+
+/** As gate 06 would hand it over. */
+function read(body: Readonly<Record<string, unknown>>): ReturnType<typeof readProposal> {
+  return readProposal(unwrapEnvelope(body, "PROPOSE").parameters);
+}
+
+function proposalOf(body: Readonly<Record<string, unknown>>): RawProposal {
+  const reading = read(body);
+  if (reading.kind === "fault") throw new Error(reading.message);
+  return reading.proposal;
+}
+
+// AGTP-API §10.4
+describe("the forms of a proposal", () => {
+  const endpoint = { method: "BOOK", path: "/suite", semantic: SEMANTIC, input_schema: INPUT };
+  const wanted = { method: "BOOK", path: "/suite", semantic: SEMANTIC, inputSchema: INPUT };
+
+  it.each([
+    ["wrapped, in an envelope", { method: "PROPOSE", task_id: "t", parameters: { endpoint } }],
+    ["wrapped, plain", { endpoint }],
+    ["wrapped, plain, beside the method", { method: "PROPOSE", endpoint }],
+    ["as a proposal", { proposal: endpoint, session_id: "s" }],
+    ["with a name", { method: "PROPOSE", parameters: { name: "book-suite", ...endpoint } }],
+    ["with a name, plain", { name: "book-suite", ...endpoint }],
+  ])("are read %s", (_, body) => {
+    expect(proposalOf(body)).toMatchObject(wanted);
+  });
+
+  it("take a name that is a method for the method, and its parameters for inputs", () => {
+    const proposal = proposalOf({ name: "RECONCILE", parameters: { ledger: "string", deep: {} } });
+    expect(proposal).toMatchObject({
+      method: "RECONCILE",
+      path: "/",
+      inputSchema: { properties: { ledger: { type: "string" }, deep: {} } },
+      semantic: { impact: "informational" },
+    });
+  });
+
+  it("read a name that is a method although the body names its own", () => {
+    const body = { method: "PROPOSE", name: "RECONCILE", path: "/books", parameters: {} };
+    expect(proposalOf(body)).toMatchObject({ method: "RECONCILE", path: "/books" });
+  });
+
+  it("read the core table's members", () => {
+    const proposal = proposalOf({
+      proposed_method: "AUDIT",
+      intent: "Audit a ledger.",
+      signature: { input_schema: INPUT, output_schema: { type: "object" } },
+    });
+    expect(proposal).toMatchObject({
+      method: "AUDIT",
+      path: "/",
+      description: "Audit a ledger.",
+      inputSchema: INPUT,
+      outputSchema: { type: "object" },
+      semantic: { intent: "Audit a ledger." },
+    });
+  });
+
+  it("may ask to be kept, and for how long", () => {
+    const proposal = proposalOf({ endpoint, persistent: true, requested_duration: "7d" });
+    expect(proposal).toMatchObject({ isPersistent: true, requestedSeconds: 604_800 });
+    expect(proposalOf({ endpoint })).toMatchObject({ isPersistent: false });
+  });
+});
+
+describe("what is no proposal", () => {
+  const endpoint = { method: "BOOK", path: "/suite" };
+
+  it.each([
+    [{ endpoint, name: "book" }, "ambiguous-body"],
+    [{ parameters: { endpoint, name: "book" } }, "ambiguous-body"],
+    [{}, "missing-required-field"],
+    [{ endpoint: { path: "/suite" } }, "missing-required-field"],
+    [{ endpoint: { method: "BOOK" } }, "missing-required-field"],
+    [{ name: "book-suite" }, "missing-required-field"],
+    [{ endpoint: "BOOK /suite" }, "invalid-field"],
+    [{ endpoint: { ...endpoint, required_scopes: "a:b" } }, "invalid-field"],
+    [{ endpoint, persistent: "yes" }, "invalid-field"],
+    [{ endpoint, requested_duration: "soon" }, "invalid-field"],
+  ])("%j is %s", (body, reason) => {
+    expect(read(body)).toMatchObject({ kind: "fault", reason });
+  });
+});
