@@ -7,15 +7,25 @@ import type { JsonSchema } from "./endpoint.ts";
 
 /** What a local reference leads to; anchors are in `$defs` only. Undefined: to nothing. */
 export function resolveLocalReference(reference: string, root: JsonSchema): unknown {
-  const fragment = reference.slice(1);
+  const fragment = decodeFragment(reference.slice(1));
+  if (fragment === undefined) return undefined;
   if (fragment !== "" && !fragment.startsWith("/")) return findAnchor(fragment, root);
   let target: unknown = root;
   for (const token of fragment.split("/").slice(1)) {
     if (typeof target !== "object" || target === null) return undefined;
-    const name = unescapeToken(token);
+    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
     target = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
   }
   return target;
+}
+
+/** Undefined: it is not percent-encoded as it should be. */
+export function decodeFragment(fragment: string): string | undefined {
+  try {
+    return decodeURIComponent(fragment);
+  } catch {
+    return undefined;
+  }
 }
 
 function findAnchor(name: string, root: JsonSchema): unknown {
@@ -24,12 +34,4 @@ function findAnchor(name: string, root: JsonSchema): unknown {
   return Object.values(definitions).find(
     (schema) => isRecord(schema) && schema["$anchor"] === name,
   );
-}
-
-function unescapeToken(token: string): string {
-  try {
-    return decodeURIComponent(token).replaceAll("~1", "/").replaceAll("~0", "~");
-  } catch {
-    return token;
-  }
 }

@@ -32,8 +32,11 @@ export interface SchemaBounds {
    * platform's own engine is trusted with them.
    */
   readonly maxPatternSize?: number;
-  /** A typo in a file is its author's error; in a proposal it is what JSON Schema says it is. */
-  readonly ignoresUnknown: boolean;
+  /**
+   * Whether keywords that nobody knows, or that mean nothing where they are, are passed over: in a
+   * file they are its author's error, in a proposal they are what JSON Schema says they are.
+   */
+  readonly isTolerant: boolean;
 }
 
 /** What an operator's own files may hold. */
@@ -48,7 +51,7 @@ export const OPERATOR_SCHEMA_BOUNDS: SchemaBounds = {
   maxValues: 65_536,
   maxJudgements: 10_000,
   maxJudgementsInAll: 1_000_000,
-  ignoresUnknown: false,
+  isTolerant: false,
 };
 
 /** What a caller may propose. */
@@ -64,7 +67,7 @@ export const PROPOSED_SCHEMA_BOUNDS: SchemaBounds & { readonly maxPatternSize: n
   maxJudgements: 1024,
   maxJudgementsInAll: 4096,
   maxPatternSize: 2048,
-  ignoresUnknown: true,
+  isTolerant: true,
 };
 
 /** Counts what a schema uses up; each method answers with a fault once there is too much of it. */
@@ -134,7 +137,7 @@ export class SchemaBudget {
 
   /** Whether a keyword that nobody knows is passed over. */
   takesUnknown(keyword: string): boolean {
-    if (!this.#bounds.ignoresUnknown) return false;
+    if (!this.#bounds.isTolerant) return false;
     return !FOREIGN_KEYWORDS.has(keyword) || HARMLESS_FOREIGN.has(keyword);
   }
 

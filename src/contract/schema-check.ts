@@ -7,7 +7,8 @@ import { joinKey } from "../dotted-key.ts";
 import { describeValue } from "../json-value.ts";
 import type { JsonSchema } from "./endpoint.ts";
 import type { SchemaBounds } from "./schema-bounds.ts";
-import { MAX_FAULTS, type SchemaFault, SchemaWalk } from "./schema-walk.ts";
+import type { SchemaFault } from "./schema-place.ts";
+import { MAX_FAULTS, SchemaWalk } from "./schema-walk.ts";
 
 const DIALECT = /^https:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/;
 

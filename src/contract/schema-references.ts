@@ -4,13 +4,12 @@
  * going deeper into the value.
  */
 import { quoteValue } from "../json-value.ts";
+import { decodeFragment } from "./local-reference.ts";
 import type { SchemaBounds } from "./schema-bounds.ts";
+import type { SchemaFault, SchemaPlace } from "./schema-place.ts";
 
 /** One schema inside a schema, by its JSON Pointer. */
-export interface SchemaNode {
-  /** Dotted key, for messages. */
-  readonly key: string;
-  readonly pointer: string;
+export interface SchemaNode extends SchemaPlace {
   /** Pointers of its subschemas. */
   readonly children: string[];
   /** Those of them that judge the same value. */
@@ -25,13 +24,6 @@ export interface SchemaGraph {
   readonly anchors: ReadonlyMap<string, string>;
 }
 
-/** What is wrong, and where. */
-export interface ReferenceFault {
-  readonly key: string;
-  readonly pointer: string;
-  readonly message: string;
-}
-
 type JudgementBounds = Pick<SchemaBounds, "maxJudgements" | "maxJudgementsInAll">;
 
 const MAX_STEPS = 128;
@@ -42,8 +34,8 @@ const MAX_LEVELS = 256;
 export function checkReferences(
   graph: SchemaGraph,
   bounds: JudgementBounds,
-): readonly ReferenceFault[] {
-  const faults: ReferenceFault[] = [];
+): readonly SchemaFault[] {
+  const faults: SchemaFault[] = [];
   for (const { key, pointer, references } of graph.nodes.values()) {
     for (const reference of references) {
       if (resolveReference(reference, graph) !== undefined) continue;
@@ -65,19 +57,11 @@ function resolveReference(reference: string, { nodes, anchors }: SchemaGraph): s
   return anchors.get(fragment);
 }
 
-function decodeFragment(fragment: string): string | undefined {
-  try {
-    return decodeURIComponent(fragment);
-  } catch {
-    return undefined;
-  }
-}
-
 /** How many judgements of one value each schema costs; a schema on its way in is a cycle. */
 function checkExpansion(
   graph: SchemaGraph,
   { maxJudgements, maxJudgementsInAll }: JudgementBounds,
-): readonly ReferenceFault[] {
+): readonly SchemaFault[] {
   const costs = new Map<string, number>();
   const onTheWay = new Set<string>();
   const costOf = (pointer: string): number => {
@@ -112,7 +96,7 @@ function checkExpansion(
 }
 
 /** How far down a compiler has to go that visits each schema once. */
-function checkLevels({ nodes, anchors }: SchemaGraph): readonly ReferenceFault[] {
+function checkLevels({ nodes, anchors }: SchemaGraph): readonly SchemaFault[] {
   const visited = new Set<string>();
   const isDeeper = (pointer: string, level: number): boolean => {
     if (level > MAX_LEVELS) return true;

@@ -3,12 +3,11 @@
  * exceeds the bounds. It stops after twenty faults, and never goes deeper than the bounds allow.
  */
 import { suggest } from "../catalog/close-matches.ts";
-import { joinKey } from "../dotted-key.ts";
-import { describeValue, isRecord, quoteValue } from "../json-value.ts";
+import { describeValue, isRecord } from "../json-value.ts";
 import type { JsonSchema } from "./endpoint.ts";
-import { checkPlainValue } from "./keyword-value.ts";
+import { KeywordChecks } from "./keyword-checks.ts";
 import { type SchemaBounds, SchemaBudget } from "./schema-bounds.ts";
-import { FORMATS } from "./schema-formats.ts";
+import { below, type SchemaFault, type SchemaPlace } from "./schema-place.ts";
 import { checkReferences, type SchemaNode } from "./schema-references.ts";
 import {
   COMPANIONS,
@@ -18,22 +17,6 @@ import {
   type KeywordValue,
 } from "./schema-vocabulary.ts";
 
-/** A place in a schema; "" is the schema itself. */
-export interface SchemaPlace {
-  /** Dotted key, as messages about files have it. */
-  readonly key: string;
-  /** JSON Pointer, as messages about bodies have it. */
-  readonly pointer: string;
-}
-
-/** What is wrong with a schema, and where. */
-export interface SchemaFault extends SchemaPlace {
-  readonly message: string;
-  readonly hint?: string;
-}
-
-const DEFINITION = /^\/\$defs\/[^/]+$/;
-const ANCHOR = /^[A-Za-z_][A-Za-z0-9._-]*$/;
 /** The compiler looks for names in extensions too, and stumbles over two that are alike. */
 const NAMING = /"\$(?:id|anchor|dynamicAnchor)"/;
 /** Nobody reads more about one schema. */
@@ -56,18 +39,19 @@ export class SchemaWalk {
   readonly #budget: SchemaBudget;
   readonly #faults: SchemaFault[] = [];
   readonly #nodes = new Map<string, SchemaNode>();
-  readonly #anchors = new Map<string, string>();
+  readonly #checks: KeywordChecks;
 
   constructor(bounds: SchemaBounds) {
     this.#bounds = bounds;
     this.#budget = new SchemaBudget(bounds);
+    this.#checks = new KeywordChecks(this.#budget, (...fault) => this.#fault(...fault));
   }
 
   /** Everything that is wrong with a schema without `$schema` and `$id`. */
   check(schema: JsonSchema): readonly SchemaFault[] {
     this.#visit(schema, { key: "", pointer: "", depth: 0 });
     if (this.#faults.length === 0) {
-      const graph = { nodes: this.#nodes, anchors: this.#anchors };
+      const graph = { nodes: this.#nodes, anchors: this.#checks.anchors };
       this.#faults.push(...checkReferences(graph, this.#bounds));
     }
     return this.#faults;
@@ -101,12 +85,15 @@ export class SchemaWalk {
       // Nobody is told more, and working out hints for thousands of keywords takes its time.
       if (this.#faults.length >= MAX_FAULTS) return;
       this.#visitKeyword(keyword, value, at, node);
-      const companions = COMPANIONS.get(keyword);
-      if (companions !== undefined && !companions.some((name) => Object.hasOwn(schema, name))) {
-        const message = `means nothing without ${companions.join(" or ")}`;
-        this.#fault(below(at, keyword), message);
-      }
+      this.#visitCompanions(keyword, schema, at);
     }
+  }
+
+  #visitCompanions(keyword: string, schema: JsonSchema, at: SchemaPlace): void {
+    const companions = COMPANIONS.get(keyword);
+    if (companions === undefined || this.#bounds.isTolerant) return;
+    if (companions.some((name) => Object.hasOwn(schema, name))) return;
+    this.#fault(below(at, keyword), `means nothing without ${companions.join(" or ")}`);
   }
 
   #visitKeyword(keyword: string, value: unknown, schema: Position, node: SchemaNode): void {
@@ -155,24 +142,23 @@ export class SchemaWalk {
       case "schema map":
       case "schema map by pattern":
         return this.#schemaMap(value, at, expected === "schema map by pattern");
-      case "reference":
-        this.#checkReference(value, at, node);
-        return [];
-      case "anchor":
-        this.#checkAnchor(value, at, schema.pointer);
-        return [];
-      case "pattern":
-        this.#checkPattern(value, at);
-        return [];
-      case "format":
-        this.#checkFormat(value, at);
-        return [];
-      default: {
-        const fault = checkPlainValue(expected, value);
-        if (fault !== undefined) this.#fault(at, `${describeValue(value)}, expected ${fault}`);
-        else this.#spendValues(expected, value, at);
+      case "reference": {
+        const reference = this.#checks.reference(value, at);
+        if (reference !== undefined) node.references.push(reference);
         return [];
       }
+      case "anchor":
+        this.#checks.anchor(value, at, schema);
+        return [];
+      case "pattern":
+        this.#checks.pattern(value, at);
+        return [];
+      case "format":
+        this.#checks.format(value, at);
+        return [];
+      default:
+        this.#checks.plain(expected, value, at);
+        return [];
     }
   }
 
@@ -189,56 +175,8 @@ export class SchemaWalk {
     for (const [name] of members) {
       // The compiler passes this name over, so a rule about it would never be enforced.
       if (name === "__proto__") this.#fault(at, '"__proto__" cannot be the name of a property');
-      else if (byPattern) this.#checkPattern(name, below(at, name));
+      else if (byPattern) this.#checks.pattern(name, below(at, name));
     }
     return members;
   }
-
-  #checkReference(value: unknown, at: SchemaPlace, node: SchemaNode): void {
-    if (typeof value !== "string" || !value.startsWith("#")) {
-      const message = `${describeValue(value)}, expected a reference into this schema`;
-      this.#fault(at, message, "schemas are never fetched; write #/$defs/name");
-      return;
-    }
-    const fault = this.#budget.spendReference();
-    if (fault === undefined) node.references.push(value);
-    else this.#fault(at, fault);
-  }
-
-  #checkAnchor(value: unknown, at: SchemaPlace, pointer: string): void {
-    if (typeof value !== "string" || !ANCHOR.test(value)) {
-      this.#fault(at, `${describeValue(value)}, expected a name of letters, digits, "-", "_", "."`);
-    } else if (!DEFINITION.test(pointer)) {
-      // Elsewhere the compiler does not find it.
-      this.#fault(at, "is not in a schema of $defs", "refer to it by its JSON Pointer");
-    } else if (this.#anchors.has(value)) {
-      this.#fault(at, `${quoteValue(value)} a second time`);
-    } else this.#anchors.set(value, pointer);
-  }
-
-  #checkPattern(value: unknown, at: SchemaPlace): void {
-    if (typeof value !== "string") {
-      this.#fault(at, `${describeValue(value)}, expected a regular expression`);
-      return;
-    }
-    const fault = this.#budget.spendPattern(value);
-    if (fault !== undefined) this.#fault(at, fault);
-  }
-
-  #spendValues(expected: KeywordValue, value: unknown, at: SchemaPlace): void {
-    if (expected !== "values" || !Array.isArray(value)) return;
-    const fault = this.#budget.spendValues(value.length);
-    if (fault !== undefined) this.#fault(at, fault);
-  }
-
-  #checkFormat(value: unknown, at: SchemaPlace): void {
-    if (typeof value === "string" && FORMATS.has(value)) return;
-    const hint = typeof value === "string" ? suggest(value, FORMATS.keys()) : undefined;
-    this.#fault(at, `${describeValue(value)}, expected a known format`, hint);
-  }
-}
-
-function below({ key, pointer }: SchemaPlace, name: string): SchemaPlace {
-  const token = name.replaceAll("~", "~0").replaceAll("/", "~1");
-  return { key: joinKey(key, name), pointer: `${pointer}/${token}` };
 }

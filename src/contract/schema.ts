@@ -7,8 +7,8 @@ import type { Problem } from "../problem.ts";
 import type { JsonSchema } from "./endpoint.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
+import type { SchemaFault } from "./schema-place.ts";
 import { type SchemaViolation, toViolations } from "./schema-violation.ts";
-import type { SchemaFault } from "./schema-walk.ts";
 import type { Place } from "./table-reader.ts";
 import { createValidatorFactory, type ValidatorFactory } from "./validator.ts";
 

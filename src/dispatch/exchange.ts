@@ -3,6 +3,7 @@
  * else changes it. It also carries the abort signal of the call, made only when somebody asks.
  */
 import type { AgentDocument } from "../identity/agent-document.ts";
+import { uuidv7 } from "../identity/uuid.ts";
 import type { Request } from "../wire/message.ts";
 import { ANONYMOUS, type Caller } from "./caller.ts";
 import type { Peer } from "./peer.ts";
@@ -50,6 +51,7 @@ export class Exchange {
   taskId: string | undefined;
   sessionId: string | undefined;
 
+  #responseId: string | undefined;
   #abort: AbortController | undefined;
   #reason: Error | undefined;
 
@@ -78,6 +80,13 @@ export class Exchange {
   /** The wire's method, when it is not the one that is answered. */
   get requestedMethod(): string | undefined {
     return this.request.method === this.method ? undefined : this.request.method;
+  }
+
+  /** The Response-ID of the answer on the wire; what is recorded before it is sent names it, too. */
+  get responseId(): string {
+    if (this.inner !== undefined) return this.inner.parent.responseId;
+    this.#responseId ??= uuidv7();
+    return this.#responseId;
   }
 
   /** How many dispatches deep this one is; 0 on the wire. */

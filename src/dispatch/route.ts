@@ -27,6 +27,7 @@ export interface ExchangeView {
   readonly method: string;
   readonly requestedMethod: string | undefined;
   readonly path: string;
+  readonly responseId: string;
   readonly request: Pick<Request, "body">;
   readonly peer: Peer;
   readonly caller: Caller;

@@ -34,7 +34,7 @@ export interface StampOptions {
 export function createStamp({ serverId, attributor, standingFields }: StampOptions): Stamp {
   const opening = `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `;
   return (reply, exchange) => {
-    const responseId = uuidv7();
+    const responseId = exchange === undefined ? uuidv7() : exchange.responseId;
     const body = encodeBody(reply);
     let fields = `${opening}${responseId}\r\n`;
     if (exchange !== undefined) fields += exchangeFields(exchange) + standingFields(exchange);

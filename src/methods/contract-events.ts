@@ -33,7 +33,7 @@ function eventFacts(
     agentId: contract.agentId,
     ownerId: "",
     requestId: call.requestId ?? "",
-    responseId: "",
+    responseId: exchange.responseId,
     actionId: uuidv7(),
     method: exchange.method,
     requestedMethod: exchange.requestedMethod,

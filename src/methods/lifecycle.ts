@@ -181,7 +181,7 @@ async function recordEvent(
     agentId: agent.agentId,
     ownerId: agent.ownerId ?? "",
     requestId: call.requestId ?? "",
-    responseId: "",
+    responseId: exchange.responseId,
     actionId: uuidv7(),
     method: exchange.method,
     requestedMethod: exchange.requestedMethod,

@@ -229,7 +229,13 @@ class Running implements Daemon {
   async #close(timeoutMs: number): Promise<void> {
     await this.#listener.drain(timeoutMs);
     await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
-    await this.#kept.state.close();
+    try {
+      await this.#kept.state.close();
+    } catch (error) {
+      // Every record is in the journal, from which the next start makes the rest.
+      const message = "the server's state cannot be kept";
+      this.#options.log.logger.error({ event: "fault", error }, message);
+    }
   }
 }
 

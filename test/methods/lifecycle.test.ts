@@ -156,6 +156,16 @@ describe("the lifecycle methods", () => {
     expect(headers.get("agent-id")).toBe(BOB);
   });
 
+  it("are decided one after another, however many ask at once", async () => {
+    const server = await openServer(OPEN);
+    const asked = Array.from({ length: 10 }, () =>
+      change(server, "DEACTIVATE", { agent_id: ALICE }),
+    );
+    const results = (await Promise.all(asked)).map(({ body }) => body["result"]);
+    expect(results.filter((result) => result?.["noop"] === undefined)).toHaveLength(1);
+    expect(await server.state.lifecycle.events(ALICE, 10)).toHaveLength(1);
+  });
+
   it("echo the Task-ID in the body, too", async () => {
     const server = await openServer(OPEN);
     const headers = { "Agent-ID": BOB, "Task-ID": "t-1" };
@@ -248,6 +258,7 @@ describe("the event of a change", () => {
       agent_id: ALICE,
       previous_audit_id: recordOf(before).auditId,
       request_id: requestId,
+      response_id: reply.headers.get("response-id"),
       task_id: "t-1",
       session_id: "s-1",
       method: "DEPRECATE",

@@ -1,4 +1,5 @@
 /** Attribution of a daemon in a process of its own: under concurrency, after kill -9, from outside. */
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   createPrivateKey,
   createPublicKey,
@@ -7,7 +8,7 @@ import {
 } from "node:crypto";
 import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { type RunningProgram, startProgram } from "../support/agtpd.ts";
 import { openDaemon, type RawClient } from "../support/daemon.ts";
 import { type DeploymentFiles, makeDeployment } from "../support/deployment.ts";
@@ -203,6 +204,53 @@ describe("the chains of a daemon", () => {
     const known = new Set(chain);
     expect(checkRecords(replies, ALICE).filter((id) => !known.has(id))).toEqual([]);
   });
+});
+
+const CAN_LIFT_LIMITS = spawnSync("prlimit", ["--version"]).status === 0;
+
+describe("a journal that the disk has no room for", () => {
+  it.skipIf(!CAN_LIFT_LIMITS)(
+    "takes no reply with it, and goes on when there is room",
+    async () => {
+      const { configPath, directory } = makeDeployment(signedFiles());
+      const daemon = await startProgram(configPath, { before: "ulimit -S -f 64" });
+      const segment = join(directory, ".agtp/journal/00000001.jws");
+      const kept: TestReply[] = [];
+      const send = async (agent: string): Promise<TestReply | undefined> => {
+        const client = await daemon.connect();
+        client.write(bytes(agent));
+        return (await client.replies(1))[0];
+      };
+      let last = await send(ALICE);
+      for (; last?.status === 200; last = await send(ALICE)) kept.push(last);
+      // The first reply whose record did not fit was not sent.
+      expect(last).toBeUndefined();
+      const refused = await send(ALICE);
+      expect([refused?.status, refused?.body["error"]?.["code"]]).toEqual([
+        503,
+        "attribution-unavailable",
+      ]);
+      const client = await daemon.connect();
+      client.write(encodeRequest({ method: "DISCOVER" }));
+      expect((await client.replies(1)).map(({ status }) => status)).toEqual([200]);
+      expect(readFileSync(segment, "latin1").endsWith("\n")).toBe(true);
+
+      execFileSync("prlimit", ["--pid", String(daemon.child.pid), "--fsize=unlimited"]);
+      const again = await vi.waitFor(
+        async () => {
+          const reply = await send(ALICE);
+          if (reply?.status !== 200) throw new Error("not yet");
+          return reply;
+        },
+        { timeout: 10_000 },
+      );
+      kept.push(again);
+      daemon.child.kill("SIGTERM");
+      expect((await daemon.outcome).code).toBe(0);
+      const chain = checkChain(directory, ALICE).map(({ auditId }) => auditId);
+      expect(chain).toEqual(checkRecords(kept, ALICE));
+    },
+  );
 });
 
 // AGTP "Agent Lifecycle"

@@ -128,7 +128,7 @@ export function negotiationFiles(
 }
 
 /** A semantic block for proposals. */
-export const SEMANTIC = {
+export const SEMANTIC: Readonly<Record<string, unknown>> = {
   intent: "Judge a subject.",
   actor: "agent",
   outcome: "A verdict.",
@@ -139,7 +139,7 @@ export const SEMANTIC = {
 };
 
 /** What only the planner can make: from a subject to a verdict. */
-export const JUDGE = {
+export const JUDGE: Readonly<Record<string, unknown>> = {
   method: "EVALUATE",
   path: "/verdicts",
   description: "Judges a subject by its facts.",
