@@ -4,12 +4,8 @@ import { accessSync, constants } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { describeFileError } from "../src/bounded-file.ts";
 import { formatProblem, isError, type Problem } from "../src/problem.ts";
-import {
-  checkDeployment,
-  type Daemon,
-  type DaemonOptions,
-  startDaemon,
-} from "../src/server/daemon.ts";
+import type { DaemonOptions } from "../src/server/build.ts";
+import { checkDeployment, type Daemon, startDaemon } from "../src/server/daemon.ts";
 import { createLog, LOG_LEVELS, type LogLevel } from "../src/server/log.ts";
 import { openStdout } from "../src/server/stdout.ts";
 import { VERSION } from "../src/version.ts";

@@ -2,7 +2,7 @@
 import { hasUniqueItems } from "./equality-keywords.ts";
 import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
-import { weigh } from "./metered-work.ts";
+import { weigh } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */
 export const ARRAY_MAKERS: readonly (readonly [string, JudgeMaker])[] = [

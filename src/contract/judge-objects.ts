@@ -2,7 +2,7 @@
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
-import { testMetered } from "./metered-work.ts";
+import { testMetered } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */
 export const OBJECT_MAKERS: readonly (readonly [string, JudgeMaker])[] = [

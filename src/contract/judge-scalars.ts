@@ -4,8 +4,8 @@ import { compileMembership } from "./equality-keywords.ts";
 import type { JudgeMaker } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
 import type { LinearRegex } from "./linear-regex.ts";
-import { testMetered, weigh } from "./metered-work.ts";
 import { FORMATS } from "./schema-formats.ts";
+import { testMetered, weigh } from "./work-meter.ts";
 
 /** By keyword, in the order in which they judge. */
 export const SCALAR_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
@@ -133,7 +133,7 @@ function formatTest(format: Format): ((value: unknown) => boolean) | undefined {
   const type = (isDefined ? format.type : undefined) ?? "string";
   const test: unknown = isDefined ? format.validate : format;
   if (typeof test === "function") {
-    return (value) => typeof value !== type || Reflect.apply(test, undefined, [value]) === true;
+    return (value) => typeof value !== type || Boolean(Reflect.apply(test, undefined, [value]));
   }
   const regex = new RegExp(test instanceof RegExp ? test : String(test));
   return (value) => typeof value !== "string" || regex.test(value);

@@ -3,64 +3,12 @@
  * it has been looked at, and what the check may still cost. The last is what keeps a hostile schema
  * from judging one value for minutes.
  */
+import { EvaluatedMembers } from "./evaluated-members.ts";
 import type { SchemaError } from "./schema-violation.ts";
-
-/** A check costs more than it may; a fault of the schema together with the value. */
-export class WorkExceeded extends Error {}
+import type { WorkMeter } from "./work-meter.ts";
 
 /** Judges a value; what is wrong with it is told to the judgement. */
 export type Judge = (value: unknown, at: Judgement) => boolean;
-
-/** What a check may still cost; a unit is some 20 ns. */
-export class WorkMeter {
-  #left: number;
-
-  constructor(units: number) {
-    this.#left = units;
-  }
-
-  spend(units: number): void {
-    this.demand(units);
-    this.#left -= units;
-  }
-
-  /** Makes sure that so much could be spent. */
-  demand(units: number): void {
-    if (units > this.#left) throw new WorkExceeded("the check takes too long");
-  }
-}
-
-/** Members and items that a schema has looked at, as its `unevaluated…` keywords need to know. */
-export class Evaluated {
-  readonly names: Set<string> = new Set();
-  readonly indexes: Set<number> = new Set();
-  #hasAllNames = false;
-  #items = 0;
-
-  get hasAllNames(): boolean {
-    return this.#hasAllNames;
-  }
-
-  /** So many items, from the first on. */
-  get items(): number {
-    return this.#items;
-  }
-
-  takeAllNames(): void {
-    this.#hasAllNames = true;
-  }
-
-  countItems(count: number): void {
-    this.#items = Math.max(this.#items, count);
-  }
-
-  add(other: Evaluated): void {
-    for (const name of other.names) this.names.add(name);
-    for (const index of other.indexes) this.indexes.add(index);
-    this.#hasAllNames ||= other.hasAllNames;
-    this.countItems(other.items);
-  }
-}
 
 /** Nobody reads more about one value. */
 const MAX_FINDINGS = 20;
@@ -71,16 +19,16 @@ interface Circumstances {
   readonly meter: WorkMeter;
   /** Absent: only the verdict matters. */
   readonly findings: SchemaError[] | undefined;
-  readonly evaluated: Evaluated | undefined;
+  readonly evaluated: EvaluatedMembers | undefined;
   readonly level: number;
   readonly parent: Judgement | undefined;
   /** The name or index of the value in its parent; undefined: it is the parent's own value. */
   readonly token: string | number | undefined;
 }
 
-/** See above. */
+/** A value at its place, by one schema. */
 export class Judgement {
-  readonly evaluated: Evaluated | undefined;
+  readonly evaluated: EvaluatedMembers | undefined;
   readonly #meter: WorkMeter;
   readonly #findings: SchemaError[] | undefined;
   readonly #level: number;
@@ -136,18 +84,23 @@ export class Judgement {
 
   /** The same value by another schema, whose findings may go elsewhere. */
   branch(findings?: SchemaError[]): Judgement {
-    const evaluated = this.evaluated && new Evaluated();
+    const evaluated = this.evaluated && new EvaluatedMembers();
     return this.#derive({ evaluated, findings: findings ?? this.#findings });
   }
 
   /** The same value by another schema, of which only the verdict matters. */
   silently(): Judgement {
-    return this.#derive({ evaluated: this.evaluated && new Evaluated(), findings: undefined });
+    return this.#derive({
+      evaluated: this.evaluated && new EvaluatedMembers(),
+      findings: undefined,
+    });
   }
 
   /** The same value, with a list of what was looked at. */
   tracking(): Judgement {
-    return this.evaluated === undefined ? this.#derive({ evaluated: new Evaluated() }) : this;
+    return this.evaluated === undefined
+      ? this.#derive({ evaluated: new EvaluatedMembers() })
+      : this;
   }
 
   /** What a valid branch has looked at, its schema has looked at too. */

@@ -3,7 +3,7 @@
  * time linear in the text whatever the pattern, and bounded in size before they are compiled. They
  * mean what ECMAScript means by them, without look-around and back references.   AGTP-API §10.6
  */
-import { RE2JSSyntaxException, RE2Set } from "re2js";
+import { RE2JSException, RE2JSSyntaxException, RE2Set } from "re2js";
 import { toRe2 } from "./ecma-pattern.ts";
 
 /** A compiled pattern. */
@@ -47,7 +47,7 @@ export function compileLinearRegex(
   try {
     set.add(text);
   } catch (error) {
-    if (error instanceof RE2JSSyntaxException) return notRe2(reasonOf(error, source));
+    if (error instanceof RE2JSException) return notRe2(reasonOf(error, source));
     throw error;
   }
   return { kind: "regex", regex: { source, size, test: (tested) => set.match(tested).length > 0 } };
@@ -58,7 +58,8 @@ function notRe2(reason: string): RegexResult {
 }
 
 /** Quotes the part that RE2 stumbled over, unless that is what its own syntax made of it. */
-function reasonOf(error: RE2JSSyntaxException, source: string): string {
+function reasonOf(error: RE2JSException, source: string): string {
+  if (!(error instanceof RE2JSSyntaxException)) return error.message;
   const part = error.getPattern();
   const isQuotable = part !== null && part !== source && source.includes(part);
   return error.getDescription() + (isQuotable ? `: ${part}` : "");

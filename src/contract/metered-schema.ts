@@ -10,10 +10,11 @@ import { BRANCH_MAKERS } from "./judge-branches.ts";
 import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
 import { judgeUnevaluatedProperties, OBJECT_MAKERS } from "./judge-objects.ts";
 import { judgeType, SCALAR_MAKERS } from "./judge-scalars.ts";
-import { type Judge, Judgement, WorkExceeded, WorkMeter } from "./judgement.ts";
+import { type Judge, Judgement } from "./judgement.ts";
 import { compileLinearRegex, type LinearRegex, type RegexLimits } from "./linear-regex.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import { type SchemaError, type SchemaViolation, toViolations } from "./schema-violation.ts";
+import { WorkExceeded, WorkMeter } from "./work-meter.ts";
 
 /** Finds what is wrong with a value; undefined: nothing. At most twenty violations. */
 export type MeteredCheck = (value: unknown) => readonly SchemaViolation[] | undefined;

@@ -5,8 +5,8 @@
  */
 import type { Catalog } from "../catalog/catalog.ts";
 import { closeMatches } from "../catalog/close-matches.ts";
-import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
-import type { EndpointDefinition, JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import { checkTemplate, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
+import type { EndpointDefinition, JsonSchema } from "../contract/endpoint.ts";
 import { readProposedSemantic } from "../contract/proposed-semantic.ts";
 import type { Authority } from "../dispatch/caller.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
@@ -18,9 +18,16 @@ import {
   proposalRejected,
   type Refusal,
 } from "../dispatch/refusal.ts";
+import { isRecord } from "../json-value.ts";
 import type { PlanFailure, Proposal, SynthesisPlan, Synthesizer } from "../synthesis/plan.ts";
-import type { RawProposal } from "../synthesis/proposal.ts";
-import { readProposedSchema } from "../synthesis/proposed-schema.ts";
+import type { ProposalFault, RawProposal } from "../synthesis/proposal.ts";
+import type { CheckedProposal } from "../synthesis/proposal-request.ts";
+import { type ProposedSchemaFault, readProposedSchema } from "../synthesis/proposed-schema.ts";
+
+interface MethodAndPath {
+  readonly method: string;
+  readonly path: string;
+}
 
 /** What proposals are evaluated against. */
 export interface EvaluationParts {
@@ -32,15 +39,8 @@ export interface EvaluationParts {
   registered(method: string, path: string): EndpointDefinition | undefined;
   /** Why a pair may never be an endpoint: it is the protocol's own. */
   reservation(method: string, path: string): string | undefined;
-}
-
-/** A proposal whose parts are as they should be. */
-export interface CheckedProposal {
-  readonly raw: RawProposal;
-  readonly description: string;
-  readonly semantic: SemanticBlock;
-  readonly inputSchema: JsonSchema;
-  readonly outputSchema: JsonSchema;
+  /** What aliases and redirects make of a pair: one that they change is never answered itself. */
+  canonical(pair: MethodAndPath): MethodAndPath;
 }
 
 type Checked = { readonly kind: "checked"; readonly proposal: CheckedProposal } | Refusal;
@@ -48,17 +48,21 @@ type Planned = { readonly kind: "planned"; readonly plan: SynthesisPlan } | Refu
 
 /** Steps 1 to 4: the form of what is proposed. Cheap, whoever proposes. */
 export function checkProposal(raw: RawProposal, parts: EvaluationParts): Checked {
-  const { catalog, names, methodPolicy } = parts;
+  const { names, methodPolicy } = parts;
   const { method, path } = raw;
   if (!methodPolicy.isKnown(method)) {
-    return methodViolation(method, catalog.version, closeMatches(method, methodPolicy.suggestions));
+    return unknownMethod(method, parts);
   }
+  if (path === "" && raw.fault !== undefined) return refuseForm(raw.fault);
   const pathFault = checkTemplate(path, names);
   if (pathFault !== undefined) return endpointViolation(pathFault.segment, pathFault.message);
+  if (raw.fault !== undefined) return refuseForm(raw.fault);
   const read = readProposedSemantic(raw.semantic);
   if ("faults" in read) return invalidSemantic(read.faults);
   const input = readProposedSchema(raw.inputSchema, "input_schema");
   if ("fault" in input) return malformedSchema("input_schema", input.fault);
+  const undeclared = findUndeclared(path, input.schema.schema);
+  if (undeclared !== undefined) return malformedSchema("input_schema", undeclared);
   const output = readProposedSchema(raw.outputSchema, "output_schema");
   if ("fault" in output) return malformedSchema("output_schema", output.fault);
   const { semantic } = read;
@@ -74,6 +78,20 @@ export function checkProposal(raw: RawProposal, parts: EvaluationParts): Checked
   };
 }
 
+/** 400: the form of a proposal. */
+export function refuseForm({ reason, message, field }: ProposalFault): Refusal {
+  const code = reason === "ambiguous-body" ? reason : "invalid-proposal";
+  return badRequest(code, message, { reason, issue: reason, field });
+}
+
+/** What a path takes a value for has to be an input, as it has to with any endpoint.   §5.3 */
+function findUndeclared(path: string, { properties }: JsonSchema): ProposedSchemaFault | undefined {
+  const declared = isRecord(properties) ? properties : {};
+  const name = templateParameters(path).find((one) => !Object.hasOwn(declared, one));
+  if (name === undefined) return undefined;
+  return { path: "/properties", message: `has no "${name}", which the path takes a value for` };
+}
+
 /** Steps 5 to 7: whether this agent may have it, whether it can be had, whether it is wanted. */
 export function planProposal(
   proposal: CheckedProposal,
@@ -82,19 +100,25 @@ export function planProposal(
 ): Planned {
   const { raw, description, semantic, inputSchema, outputSchema } = proposal;
   const { method, path } = raw;
+  // The catalog may be another than when the proposal was taken on.
+  if (!parts.methodPolicy.isKnown(method)) return unknownMethod(method, parts);
   const missing = raw.requiredScopes.filter((scope) => !authority.covers(scope));
   if (missing.length > 0) return scopeRequired(missing);
   const registered = parts.registered(method, path);
   const proposed = { method, path, description, semantic, inputSchema, outputSchema };
   const outcome = parts.synthesizer.plan(proposed, authority);
-  if (outcome.kind === "failure" && registered === undefined) {
+  if (outcome.kind === "failure") {
     if (outcome.reason === "scope-required") return scopeRequired(outcome.missing.scopes);
-    return impossible(proposed, outcome, parts);
+    if (registered === undefined) return impossible(proposed, outcome, parts);
   }
   const refusal = refuseByPolicy(method, path, registered, parts);
   if (refusal !== undefined) return refusal;
   if (outcome.kind === "failure") throw new Error("a pair is registered and not refused");
   return { kind: "planned", plan: outcome };
+}
+
+function unknownMethod(method: string, { catalog, methodPolicy }: EvaluationParts): Refusal {
+  return methodViolation(method, catalog.version, closeMatches(method, methodPolicy.suggestions));
 }
 
 function invalidSemantic(faults: readonly string[]): Refusal {
@@ -104,7 +128,7 @@ function invalidSemantic(faults: readonly string[]): Refusal {
 
 function malformedSchema(
   field: string,
-  { path, message }: { readonly path: string; readonly message: string },
+  { path, message }: ProposedSchemaFault,
 ): Refusal {
   const issue = "malformed-schema";
   const text = `${field}${path} ${message}`;
@@ -154,7 +178,7 @@ function refuseByPolicy(
   method: string,
   path: string,
   registered: EndpointDefinition | undefined,
-  { methodPolicy, reservation }: EvaluationParts,
+  { methodPolicy, reservation, canonical }: EvaluationParts,
 ): Refusal | undefined {
   if (registered !== undefined) {
     const explanation = `${method} ${path} is registered already: call it`;
@@ -163,6 +187,12 @@ function refuseByPolicy(
   }
   if (!methodPolicy.isAllowed(method)) {
     return proposalRejected("policy-refused", `this server does not allow ${method}`);
+  }
+  const answered = canonical({ method, path });
+  if (answered.method !== method || answered.path !== path) {
+    const pair = `${answered.method} ${answered.path}`;
+    const explanation = `${method} ${path} is answered as ${pair}: propose that`;
+    return proposalRejected("policy-refused", explanation, { redirect: answered });
   }
   const reserved = reservation(method, path);
   return reserved === undefined ? undefined : proposalRejected("policy-refused", reserved);

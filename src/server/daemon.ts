@@ -1,28 +1,15 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
 import { relative } from "node:path";
 import type { Config } from "../config/config.ts";
-import { loadConfig } from "../config/load.ts";
-import type { Environment } from "../environment.ts";
-import { formatProblem, isError, type Problem } from "../problem.ts";
+import { isError, type Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
-import { type Deployment, loadDeployment } from "./deployment.ts";
-import { createListener, type Listener, type TlsIdentity } from "./listener.ts";
-import type { Log } from "./log.ts";
+import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
+import type { Deployment } from "./deployment.ts";
+import { createListener, type Listener } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
-import { createObserver } from "./observer.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
-import { type OpenedState, openServerState } from "./server-state.ts";
-import { loadTlsIdentity } from "./tls-identity.ts";
-
-/** What a daemon is started with. */
-export interface DaemonOptions {
-  readonly configPath: string;
-  /** Override `[server] host` and `port`. */
-  readonly host?: string;
-  readonly port?: number;
-  readonly env: Environment;
-  readonly log: Log;
-}
+import type { OpenedState } from "./server-state.ts";
+import { reportProblems, reportTrust } from "./start-report.ts";
 
 /** A daemon that is listening. */
 export interface Daemon {
@@ -33,11 +20,6 @@ export interface Daemon {
   reload(): Promise<readonly Problem[]>;
   /** Answers what was received, then ends everything. */
   drain(): Promise<void>;
-}
-
-interface Refused {
-  readonly kind: "refused";
-  readonly problems: readonly Problem[];
 }
 
 /** A daemon, or what keeps it from starting. */
@@ -61,54 +43,6 @@ export async function startDaemon(options: DaemonOptions): Promise<StartResult> 
   const running = new Running(built, options);
   const started = await running.listen();
   return started.kind === "refused" ? started : { kind: "started", daemon: running };
-}
-
-interface Built {
-  readonly kind: "built";
-  readonly deployment: Deployment;
-  readonly kept: OpenedState;
-  readonly identity: TlsIdentity;
-  readonly fingerprint256: string;
-  readonly problems: readonly Problem[];
-}
-
-interface BuildOptions {
-  /** Whether what is missing may be made, and what is there written to. */
-  readonly isPersistent: boolean;
-  /** Of the daemon that is being reloaded. */
-  readonly kept?: OpenedState;
-}
-
-async function build(
-  options: DaemonOptions,
-  { isPersistent, kept: before }: BuildOptions,
-): Promise<Built | Refused> {
-  const { configPath, env, log, host, port } = options;
-  const overrides = {
-    ...(host === undefined ? {} : { host }),
-    ...(port === undefined ? {} : { port }),
-  };
-  const { config, problems } = loadConfig(configPath, env, overrides);
-  if (config === undefined) return { kind: "refused", problems };
-  const onFault = (error: unknown): void =>
-    log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
-  const opening = before ?? (await openServerState(config, isPersistent, onFault));
-  const tls = await loadTlsIdentity(config, { isPersistent });
-  if (opening.state === undefined) {
-    return { kind: "refused", problems: [...problems, ...tls.problems, ...opening.problems] };
-  }
-  const kept: OpenedState = opening;
-  const observer = createObserver(log);
-  const loaded = await loadDeployment(config, { ...kept, observer, env, log: log.logger });
-  const found = [...problems, ...tls.problems, ...loaded.problems];
-  const { deployment } = loaded;
-  if (deployment === undefined || tls.identity === undefined) {
-    await deployment?.close();
-    if (before === undefined) await kept.state.close();
-    return { kind: "refused", problems: found };
-  }
-  const { identity, fingerprint256 } = tls;
-  return { kind: "built", deployment, kept, identity, fingerprint256, problems: found };
 }
 
 class Running implements Daemon {
@@ -237,34 +171,4 @@ class Running implements Daemon {
       this.#options.log.logger.error({ event: "fault", error }, message);
     }
   }
-}
-
-function reportProblems({ logger }: Log, problems: readonly Problem[]): void {
-  for (const problem of problems) {
-    const { file, key, message, hint } = problem;
-    const line = { event: "problem", file, key, problem: message, hint };
-    if (isError(problem)) logger.error(line, formatProblem(problem));
-    else logger.warn(line, formatProblem(problem));
-  }
-}
-
-/** By which rule each agent has its trust posture, and whether records prove anything. */
-function reportTrust({ logger }: Log, { config, directory, signer, lifecycle }: Deployment): void {
-  for (const agent of directory.list()) {
-    const { agentId, name, trustTier, verificationPath, trustWarning, postureRules } = agent;
-    const line = {
-      event: "agent",
-      agent_id: agentId,
-      name,
-      status: lifecycle.statusOf(agent),
-      trust_tier: trustTier,
-      verification_path: verificationPath,
-      trust_warning: trustWarning,
-      rules: postureRules,
-    };
-    logger.info(line, `agent ${name} has trust tier ${trustTier}, ${verificationPath}`);
-  }
-  if (signer.publicKey !== undefined || !config.attribution.enabled) return;
-  const message = "no [signing] key: Attribution-Records are unsigned and prove nothing";
-  logger.warn({ event: "unsigned-records" }, message);
 }

@@ -4,8 +4,9 @@
  * answer. Every change is in the store before anybody hears of it.   AGTP-API §10.1.1, §10.1.4
  */
 import { isRecord } from "../json-value.ts";
-import type { Store } from "../store/store.ts";
+import type { Change, Store } from "../store/store.ts";
 import type { Contract, ContractState } from "./contract.ts";
+import { ContractHoldings } from "./contract-holdings.ts";
 
 /** What the register needs of its surroundings. */
 export interface ContractRegisterOptions {
@@ -18,18 +19,18 @@ export interface ContractRegisterOptions {
 
 /** How one presented contract stands. */
 export type Presented =
-  | { readonly kind: "usable"; readonly contract: Contract }
-  | { readonly kind: "unknown" | "foreign" | "over" };
+  | { readonly kind: "usable" | "over"; readonly contract: Contract }
+  | { readonly kind: "unknown" | "foreign" };
 
 const COLLECTION = "contracts";
-/** Of one agent's contracts the oldest offers make room for new ones. */
-const PER_AGENT = 1_000;
+/** How long after one sweep the next contract that is added brings on another. */
+const SWEEP_EVERY_MS = 60_000;
 
 export class ContractRegister {
   readonly #options: ContractRegisterOptions;
   readonly #contracts = new Map<string, Contract>();
-  /** By agent, the oldest first. */
-  readonly #byAgent = new Map<string, Set<string>>();
+  readonly #holdings = new ContractHoldings();
+  #sweptAt = Number.NEGATIVE_INFINITY;
 
   private constructor(options: ContractRegisterOptions) {
     this.#options = options;
@@ -41,16 +42,17 @@ export class ContractRegister {
     const stored = await options.store.list(COLLECTION);
     const contracts = stored.flatMap(({ value }) => readContract(value) ?? []);
     for (const contract of contracts.sort((left, right) => left.issuedAt - right.issuedAt)) {
-      register.#remember(contract);
+      register.#remember(contract, sizeOf(contract));
     }
     await register.sweep();
     return register;
   }
 
-  /** Any contract, whatever its state; one whose time is over is `expired`. */
+  /** Any contract, whatever its state; one whose time is over is `expired`, and then forgotten. */
   find(synthesisId: string): Contract | undefined {
     const contract = this.#contracts.get(synthesisId);
-    if (contract === undefined || !this.#isOutOfTime(contract)) return contract;
+    if (contract === undefined || this.#isForgotten(contract)) return undefined;
+    if (!this.#isOutOfTime(contract)) return contract;
     return { ...contract, state: "expired", reason: "its time is over" };
   }
 
@@ -59,20 +61,17 @@ export class ContractRegister {
     const contract = this.find(synthesisId);
     if (contract === undefined) return { kind: "unknown" };
     if (contract.agentId !== agentId) return { kind: "foreign" };
-    const isUsable = contract.state === "active" || contract.state === "offered";
-    return isUsable ? { kind: "usable", contract } : { kind: "over" };
+    return isOpen(contract) ? { kind: "usable", contract } : { kind: "over", contract };
   }
 
   /** Every contract that can be called or accepted; the oldest first. */
   open(): readonly Contract[] {
-    return [...this.#contracts.keys()]
-      .flatMap((id) => this.find(id) ?? [])
-      .filter(({ state }) => state === "active" || state === "offered");
+    return [...this.#contracts.keys()].flatMap((id) => this.find(id) ?? []).filter(isOpen);
   }
 
   /** The active contracts of an agent, or of all of them; the newest first. */
   active(agentId?: string): readonly Contract[] {
-    const ids = agentId === undefined ? this.#contracts.keys() : (this.#byAgent.get(agentId) ?? []);
+    const ids = agentId === undefined ? this.#contracts.keys() : this.#holdings.idsOf(agentId);
     return [...ids]
       .flatMap((id) => this.find(id) ?? [])
       .filter(({ state }) => state === "active")
@@ -85,13 +84,21 @@ export class ContractRegister {
 
   /** Keeps a new contract. */
   async add(contract: Contract): Promise<void> {
-    const evicted = this.#makeRoom(contract.agentId);
-    await this.#options.store.commit([
-      ...evicted.map((key) => ({ kind: "delete", collection: COLLECTION, key }) as const),
-      { kind: "put", collection: COLLECTION, key: contract.synthesisId, value: contract },
-    ]);
-    for (const key of evicted) this.#forget(key);
-    this.#remember(contract);
+    const overdue = this.#now() - this.#sweptAt >= SWEEP_EVERY_MS ? this.#takeForgotten() : [];
+    const size = sizeOf(contract);
+    const { agentId } = contract;
+    const evicted = this.#holdings.surplus(agentId, size, (id) => rankOf(this.find(id)));
+    for (const id of evicted) this.#forget(id);
+    this.#remember(contract, size);
+    try {
+      await this.#options.store.commit([
+        ...[...overdue, ...evicted].map(deletion),
+        { kind: "put", collection: COLLECTION, key: contract.synthesisId, value: contract },
+      ]);
+    } catch (error) {
+      this.#forget(contract.synthesisId);
+      throw error;
+    }
   }
 
   /** Moves a contract on; undefined when it is not there any more. */
@@ -115,59 +122,70 @@ export class ContractRegister {
     return changed;
   }
 
-  /** Forgets a contract altogether: presenting it is answered as if it had never been. */
-  async evict(synthesisId: string): Promise<void> {
-    if (!this.#contracts.has(synthesisId)) return;
-    this.#forget(synthesisId);
-    const key = synthesisId;
-    await this.#options.store.commit([{ kind: "delete", collection: COLLECTION, key }]);
+  /** Forgets contracts altogether: presenting one is answered as if it had never been. */
+  async evict(synthesisIds: readonly string[]): Promise<void> {
+    const known = synthesisIds.filter((id) => this.#contracts.has(id));
+    if (known.length === 0) return;
+    for (const id of known) this.#forget(id);
+    await this.#options.store.commit(known.map(deletion));
   }
 
   /** Forgets the tombstones whose time is over. */
   async sweep(): Promise<void> {
-    const limit = this.#now() - this.#options.tombstoneMs();
-    const gone = [...this.#contracts.values()].filter(({ expiresAt }) => expiresAt < limit);
-    if (gone.length === 0) return;
+    const gone = this.#takeForgotten();
+    if (gone.length > 0) await this.#options.store.commit(gone.map(deletion));
+  }
+
+  #takeForgotten(): readonly string[] {
+    this.#sweptAt = this.#now();
+    const gone = [...this.#contracts.values()].filter((contract) => this.#isForgotten(contract));
     for (const { synthesisId } of gone) this.#forget(synthesisId);
-    await this.#options.store.commit(
-      gone.map(({ synthesisId: key }) => ({ kind: "delete", collection: COLLECTION, key })),
-    );
+    return gone.map(({ synthesisId }) => synthesisId);
   }
 
   #now(): number {
     return this.#options.now?.() ?? Date.now();
   }
 
-  #isOutOfTime({ state, expiresAt }: Contract): boolean {
-    return (state === "active" || state === "offered") && expiresAt <= this.#now();
+  #isOutOfTime(contract: Contract): boolean {
+    return isOpen(contract) && contract.expiresAt <= this.#now();
   }
 
-  /** Which contracts a full agent loses: what is over first, then offers, then the oldest. */
-  #makeRoom(agentId: string): readonly string[] {
-    const ids = this.#byAgent.get(agentId);
-    if (ids === undefined || ids.size < PER_AGENT) return [];
-    const own = [...ids].flatMap((id) => this.find(id) ?? []);
-    const victim =
-      own.find(({ state }) => state !== "active" && state !== "offered") ??
-      own.find(({ state }) => state === "offered") ??
-      own[0];
-    return victim === undefined ? [] : [victim.synthesisId];
+  #isForgotten({ expiresAt }: Contract): boolean {
+    return expiresAt + this.#options.tombstoneMs() < this.#now();
   }
 
-  #remember(contract: Contract): void {
+  #remember(contract: Contract, size: number): void {
     this.#contracts.set(contract.synthesisId, contract);
-    const ids = this.#byAgent.get(contract.agentId) ?? new Set();
-    this.#byAgent.set(contract.agentId, ids.add(contract.synthesisId));
+    this.#holdings.add(contract.agentId, contract.synthesisId, size);
   }
 
   #forget(synthesisId: string): void {
     const contract = this.#contracts.get(synthesisId);
     if (contract === undefined) return;
     this.#contracts.delete(synthesisId);
-    const ids = this.#byAgent.get(contract.agentId);
-    ids?.delete(synthesisId);
-    if (ids?.size === 0) this.#byAgent.delete(contract.agentId);
+    this.#holdings.delete(contract.agentId, synthesisId);
   }
+}
+
+/** Whether a contract can be called or accepted, as far as its state says. */
+export function isOpen({ state }: Contract): boolean {
+  return state === "active" || state === "offered";
+}
+
+function deletion(key: string): Change {
+  return { kind: "delete", collection: COLLECTION, key };
+}
+
+function sizeOf(contract: Contract): number {
+  return JSON.stringify(contract).length;
+}
+
+/** What makes room first: what is over, then offers, then what a session may do without. */
+function rankOf(contract: Contract | undefined): number {
+  if (contract === undefined || !isOpen(contract)) return 0;
+  if (contract.state === "offered") return 1;
+  return contract.isPersistent ? 3 : 2;
 }
 
 /** What this register stored itself; anything else is not a contract. */

@@ -15,7 +15,7 @@ export interface ContractSchemas {
 }
 
 /** A byte of a schema takes up to fifty when it is prepared, and a pattern what it remembers. */
-const MAX_WEIGHT = 2_097_152;
+const MAX_WEIGHT = 4_194_304;
 const PATTERN_WEIGHT = 4096;
 
 /** Creates them; only so many are kept prepared. */

@@ -46,14 +46,14 @@ export class Candidates {
   }
 
   #create(endpoint: IndexedEndpoint): Candidate {
-    const { required, optional, outputs } = endpoint;
+    const { required, optional, feeds } = endpoint;
     const isOffered = (input: Input): boolean => this.#task.isOffered(input);
-    const sinks = outputs.flatMap((output) => output.sinks.filter((input) => !isOffered(input)));
+    const fed = feeds.filter((input) => !isOffered(input));
     const asks = this.#task.asks.filter((ask) => gives(endpoint, ask));
     return {
       endpoint,
       needs: required.filter((input) => !isOffered(input)),
-      supplies: new Set<Goal>([...sinks, ...asks]),
+      supplies: new Set<Goal>([...fed, ...asks]),
       takes: [...required, ...optional].filter(isOffered).map(({ name }) => name),
       unfed: optional.filter((input) => !isOffered(input)).length,
       level: this.#levels.ofEndpoint(endpoint),

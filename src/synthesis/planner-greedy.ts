@@ -18,22 +18,20 @@ export function walkGreedily(
   levels: Levels,
   candidates: Candidates,
 ): readonly Candidate[] {
-  const chosen = new Set<Candidate>();
+  const chosen = new Set<IndexedEndpoint>();
   const open = asks.map((ask) => ({ givers: giversOf(ask), level: levels.ofAsk(ask) }));
   for (let goal = open.pop(); goal !== undefined; goal = open.pop()) {
     const { givers, level } = goal;
     const soonest = givers.filter((giver) => levels.ofEndpoint(giver) === level);
-    if (soonest.some((giver) => chosen.has(candidates.of(giver)))) continue;
     const giver = leastDemanding(soonest);
-    if (giver === undefined) continue;
-    const candidate = candidates.of(giver);
-    chosen.add(candidate);
+    if (giver === undefined || soonest.some((one) => chosen.has(one))) continue;
+    chosen.add(giver);
     // What a step needs is below its own level, so that the walk ends and its steps can be called.
-    for (const need of candidate.needs) {
+    for (const need of candidates.of(giver).needs) {
       open.push({ givers: giversOfInput(need), level: levels.ofInput(need) });
     }
   }
-  const steps = [...chosen];
+  const steps = Array.from(chosen, (endpoint) => candidates.of(endpoint));
   return steps.length > MAX_PRUNED ? steps : pruneChain(steps, asks);
 }
 

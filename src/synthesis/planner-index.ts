@@ -4,7 +4,7 @@
  * planner, so ten thousand endpoints have few of them.
  */
 import { templateParameters } from "../catalog/path-grammar.ts";
-import type { EndpointDefinition, Impact } from "../contract/endpoint.ts";
+import { type EndpointDefinition, IMPACTS, type Impact } from "../contract/endpoint.ts";
 import { compileImpacts } from "./planner-impact.ts";
 import { findCondition, membersOf } from "./planner-members.ts";
 import { type DistinctProperty, PropertyTable } from "./planner-property.ts";
@@ -45,6 +45,8 @@ export interface IndexedEndpoint {
   readonly outputs: readonly Output[];
   /** What some answers have. */
   readonly occasional: readonly Output[];
+  /** The inputs that every answer can be, of which none is there twice. */
+  readonly feeds: readonly Input[];
   /** Why no plan may count on it. */
   readonly fault: string | undefined;
 }
@@ -55,6 +57,8 @@ export interface PlannerIndex {
   readonly byMethod: ReadonlyMap<string, readonly IndexedEndpoint[]>;
   /** By place, how many inputs an endpoint requires. */
   readonly requiredCounts: Int32Array;
+  /** By place, the impact of an endpoint that every agent may use; of others -1. */
+  readonly openImpacts: Int8Array;
   /** Those that require nothing. */
   readonly undemanding: readonly IndexedEndpoint[];
   readonly inputCount: number;
@@ -66,6 +70,10 @@ export interface PlannerIndex {
 interface GrowingInput extends Input {
   readonly takers: IndexedEndpoint[];
   readonly sources: Set<Output>;
+}
+
+interface GrowingEndpoint extends IndexedEndpoint {
+  readonly feeds: Input[];
 }
 
 interface GrowingOutput extends Output {
@@ -89,7 +97,7 @@ export function buildPlannerIndex(definitions: readonly EndpointDefinition[]): P
     return { ...property, id, givers: [], occasional: [], sinks: [] };
   });
   const sorts = new Sorts();
-  const endpoints = definitions.toSorted(byPair).map((definition, index): IndexedEndpoint => {
+  const endpoints = definitions.toSorted(byPair).map((definition, index): GrowingEndpoint => {
     const condition = findCondition(definition.inputSchema);
     const fault =
       condition && `its input_schema has "${condition}", which plans do not see through`;
@@ -102,17 +110,21 @@ export function buildPlannerIndex(definitions: readonly EndpointDefinition[]): P
       given.outputs,
       given.occasional,
     ]);
-    const endpoint = { index, sort, definition, impact, fault, ...taken, ...given };
+    const endpoint = { index, sort, definition, impact, fault, ...taken, ...given, feeds: [] };
     for (const input of taken.required) input.takers.push(endpoint);
     for (const output of given.outputs) output.givers.push(endpoint);
     for (const output of given.occasional) output.occasional.push(endpoint);
     return endpoint;
   });
   for (const [name, given] of outputs.byName) link(given, inputs.byName.get(name) ?? []);
+  for (const { feeds, outputs: given } of endpoints) {
+    for (const { sinks } of given) feeds.push(...sinks);
+  }
   return {
     endpoints,
     byMethod: groupByMethod(endpoints),
     requiredCounts: Int32Array.from(endpoints, ({ required }) => required.length),
+    openImpacts: Int8Array.from(endpoints, openImpact),
     undemanding: endpoints.filter(({ required }) => required.length === 0),
     ...{ inputCount: inputs.size, outputCount: outputs.size },
     ...{ inputs: inputs.byName, outputs: outputs.byName },
@@ -130,6 +142,11 @@ class Sorts {
     this.#known.set(key, known);
     return known;
   }
+}
+
+function openImpact({ fault, impact, definition }: IndexedEndpoint): number {
+  const isOpen = fault === undefined && definition.requiredScopes.length === 0;
+  return isOpen ? IMPACTS.indexOf(impact) : -1;
 }
 
 /** By method, then path, in the order of code units: the same on every machine. */

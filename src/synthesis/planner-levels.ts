@@ -66,13 +66,11 @@ export class Levels {
     }
   }
 
-  #give({ outputs }: IndexedEndpoint, level: number, next: IndexedEndpoint[]): void {
-    for (const { sinks } of outputs) {
-      for (const input of sinks) {
-        if (this.#inputs[input.id] !== 0 || this.#task.isOffered(input)) continue;
-        this.#inputs[input.id] = level;
-        this.#meet(input, next);
-      }
+  #give({ feeds }: IndexedEndpoint, level: number, next: IndexedEndpoint[]): void {
+    for (const input of feeds) {
+      if (this.#inputs[input.id] !== 0 || this.#task.isOffered(input)) continue;
+      this.#inputs[input.id] = level;
+      this.#meet(input, next);
     }
   }
 

@@ -28,7 +28,7 @@ export interface SearchResult {
 }
 
 /** In lookups, more or less. */
-const MAX_WORK = 100_000;
+const MAX_WORK = 60_000;
 
 /** Finds the best chain that meets every ask. */
 export function findChain(closure: Closure, options: SearchOptions): SearchResult {

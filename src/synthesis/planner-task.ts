@@ -2,7 +2,7 @@
  * One proposal in front of the index: what it offers, what it asks for, which endpoints its agent
  * may use. All of it is forgotten with the plan, so that proposals leave nothing behind.
  */
-import type { Impact } from "../contract/endpoint.ts";
+import { IMPACTS, type Impact } from "../contract/endpoint.ts";
 import type { Authority, Proposal } from "./plan.ts";
 import { isStronger } from "./planner-impact.ts";
 import type { IndexedEndpoint, Input, Output, PlannerIndex } from "./planner-index.ts";
@@ -49,6 +49,7 @@ export class PlanningTask {
   /** The answer may have members that nobody asked for. */
   readonly isOpen: boolean;
   readonly #limits: Limits;
+  readonly #impactRank: number;
   /** By the id of an input, what of `OFFER_STATES` it is. */
   readonly #offerStates: Uint8Array;
   readonly #usable: Uint8Array;
@@ -58,6 +59,7 @@ export class PlanningTask {
     this.index = index;
     this.proposal = proposal;
     this.#limits = limits;
+    this.#impactRank = IMPACTS.indexOf(limits.impact);
     this.#offerStates = new Uint8Array(index.inputCount);
     this.#usable = new Uint8Array(index.endpoints.length);
     this.isOpen = isOpen(proposal.outputSchema);
@@ -88,6 +90,8 @@ export class PlanningTask {
 
   /** Whether this agent's plan may use an endpoint. */
   isUsable(endpoint: IndexedEndpoint): boolean {
+    const open = this.index.openImpacts[endpoint.index] ?? -1;
+    if (open >= 0 && open <= this.#impactRank) return true;
     const known = this.#usable[endpoint.index] ?? UNKNOWN;
     if (known !== UNKNOWN) return known === USABLE;
     const isUsable = this.#judge(endpoint);

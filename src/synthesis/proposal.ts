@@ -4,12 +4,15 @@
  * reference's name that is a method. Nothing is judged here but the form.   AGTP-API §10.4
  */
 import { isMethodName } from "../catalog/catalog.ts";
+import { templateParameters } from "../catalog/path-grammar.ts";
+import { isScopeToken } from "../identity/authority-scope.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import { readDuration } from "./duration.ts";
 
 /** A proposal, its parts not yet judged. */
 export interface RawProposal {
   readonly method: string;
+  /** Empty where the form has none, which is then the fault. */
   readonly path: string;
   readonly description: string | undefined;
   /** Undefined where the form has none; an object, else a fault of its own. */
@@ -20,6 +23,8 @@ export interface RawProposal {
   readonly isPersistent: boolean;
   /** Seconds; undefined when none was asked for. */
   readonly requestedSeconds: number | undefined;
+  /** What is wrong with the rest of the form: told when method and path have been judged. */
+  readonly fault?: ProposalFault;
 }
 
 /** Why a body is no proposal. */
@@ -33,19 +38,26 @@ export type ProposalReading =
   | { readonly kind: "proposal"; readonly proposal: RawProposal }
   | ({ readonly kind: "fault" } & ProposalFault);
 
+/** A proposal is kept with its contract, so nothing in it may be long. */
+const MAX_METHOD = 64;
+const MAX_PATH = 2_048;
+const MAX_DESCRIPTION = 1_024;
+const MAX_SCOPES = 64;
+
 const TYPES: readonly string[] = ["string", "integer", "number", "boolean", "object", "array"];
 
 /** Reads the parameters of PROPOSE. */
 export function readProposal(parameters: JsonRecord): ProposalReading {
   const { endpoint, proposal, name } = parameters;
   if (endpoint !== undefined && name !== undefined) {
-    return fault("ambiguous-body", "endpoint and name must not stand together", "endpoint");
+    const reason = "must not stand together with name";
+    return { kind: "fault", ...fault("ambiguous-body", "endpoint", reason) };
   }
   const wrapped = endpoint ?? proposal;
   if (wrapped === undefined) return readFlat(parameters);
   if (!isRecord(wrapped)) {
     const field = endpoint === undefined ? "proposal" : "endpoint";
-    return fault("invalid-field", `${field} must be an object`, field);
+    return { kind: "fault", ...fault("invalid-field", field, "must be an object") };
   }
   return complete(wrapped, parameters);
 }
@@ -77,41 +89,66 @@ function readFlat(parameters: JsonRecord): ProposalReading {
 }
 
 function complete(endpoint: JsonRecord, parameters: JsonRecord): ProposalReading {
-  const { method, path, description } = endpoint;
+  const { method, path, description, required_scopes: scopes = [] } = endpoint;
   if (typeof method !== "string" || method === "") {
-    return fault("missing-required-field", "the proposal names no method", "method");
+    return { kind: "fault", ...fault("missing-required-field", "method", "is missing") };
   }
-  if (typeof path !== "string" || path === "") {
-    return fault("missing-required-field", "the proposal names no path", "path");
-  }
-  const scopes = endpoint["required_scopes"] ?? [];
-  if (!Array.isArray(scopes) || !scopes.every((scope) => typeof scope === "string")) {
-    return fault("invalid-field", "required_scopes must be a list of scopes", "required_scopes");
-  }
-  const persistent = parameters["persistent"] ?? false;
-  if (typeof persistent !== "boolean") {
-    return fault("invalid-field", "persistent must be true or false", "persistent");
-  }
-  const requested = parameters["requested_duration"] ?? undefined;
-  const requestedSeconds = requested === undefined ? undefined : readDuration(requested);
-  if (requested !== undefined && requestedSeconds === undefined) {
-    const message = 'requested_duration must be seconds, or a duration like "24h" or "P7D"';
-    return fault("invalid-field", message, "requested_duration");
-  }
+  const { persistent, requested_duration: duration } = parameters;
+  const found = findFault(endpoint, parameters);
+  const written = typeof path === "string" ? path : "";
   return {
     kind: "proposal",
     proposal: {
-      method,
-      path,
+      // No method is longer: the end of one that is changes nothing.
+      method: method.slice(0, MAX_METHOD + 1),
+      path: written.length > MAX_PATH ? "" : written,
       description: typeof description === "string" ? description : undefined,
       semantic: endpoint["semantic"],
-      inputSchema: endpoint["input_schema"] ?? { type: "object", properties: {} },
+      inputSchema: endpoint["input_schema"] ?? inputOf(written),
       outputSchema: endpoint["output_schema"] ?? {},
-      requiredScopes: scopes,
-      isPersistent: persistent,
-      requestedSeconds,
+      requiredScopes: found === undefined ? (scopes as readonly string[]) : [],
+      isPersistent: persistent === true,
+      requestedSeconds: readDuration(duration),
+      ...(found === undefined ? {} : { fault: found }),
     },
   };
+}
+
+/** The first of what is wrong, the path before all else. */
+function findFault(endpoint: JsonRecord, parameters: JsonRecord): ProposalFault | undefined {
+  const { path, description = "", required_scopes: scopes = [] } = endpoint;
+  if (path === undefined) return fault("missing-required-field", "path", "is missing");
+  if (typeof path !== "string" || path === "" || path.length > MAX_PATH) {
+    return fault("invalid-field", "path", `must be a text of 1 to ${MAX_PATH} characters`);
+  }
+  if (typeof description !== "string" || description.length > MAX_DESCRIPTION) {
+    const expected = `must be a text of at most ${MAX_DESCRIPTION} characters`;
+    return fault("invalid-field", "description", expected);
+  }
+  if (!Array.isArray(scopes) || scopes.length > MAX_SCOPES || !scopes.every(isScope)) {
+    const expected = `must be a list of at most ${MAX_SCOPES} scopes`;
+    return fault("invalid-field", "required_scopes", expected);
+  }
+  const { persistent = false, requested_duration: duration } = parameters;
+  if (typeof persistent !== "boolean") {
+    return fault("invalid-field", "persistent", "must be true or false");
+  }
+  if (duration === undefined || duration === null || readDuration(duration) !== undefined) {
+    return undefined;
+  }
+  const expected = 'must be seconds, or a duration like "24h" or "P7D"';
+  return fault("invalid-field", "requested_duration", expected);
+}
+
+function isScope(value: unknown): boolean {
+  return typeof value === "string" && isScopeToken(value);
+}
+
+/** What a proposal that does not say takes: the values that its path has. */
+function inputOf(path: string): JsonRecord {
+  const names = templateParameters(path);
+  const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));
+  return { type: "object", properties, ...(names.length === 0 ? {} : { required: names }) };
 }
 
 function defaultSemantic({ intent, description }: JsonRecord): JsonRecord {
@@ -143,6 +180,10 @@ function propertyOf(type: unknown): JsonRecord {
   return typeof type === "string" && TYPES.includes(type) ? { type } : {};
 }
 
-function fault(reason: ProposalFault["reason"], message: string, field: string): ProposalReading {
-  return { kind: "fault", reason, message, field };
+function fault(
+  reason: ProposalFault["reason"],
+  field: string,
+  expected: string,
+): ProposalFault {
+  return { reason, message: `${field} ${expected}`, field };
 }

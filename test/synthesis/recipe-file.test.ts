@@ -98,6 +98,13 @@ describe("a recipe file", () => {
     const [recipe] = parse(text).recipes;
     expect(recipe?.pattern?.methodExact).toBe("AUDIT");
     expect(recipe?.pattern?.pathRegex?.test("/ratings/7")).toBe(true);
+    expect(recipe?.pattern?.pathRegex?.source).toBe("^/ratings(/[^/]+)?$");
+  });
+
+  it("matches a long path with a regular expression that others would never finish", () => {
+    const text = AUDIT.replace('path_exact = "/ratings"', 'path_regex = "^(/([a-z]+)*)*!$"');
+    const regex = parse(text).recipes[0]?.pattern?.pathRegex;
+    expect(regex?.test(`/${"a".repeat(8_000)}`)).toBe(false);
   });
 
   it("warns of a regular expression that matches parts, and keeps the recipe", () => {
@@ -170,6 +177,18 @@ describe("a recipe file", () => {
       'path_exact = "/ratings"',
       'path_regex = "^(/$"',
       'recipe[0].pattern.path_regex: "^(/$" is no regular expression',
+    ],
+    [
+      "a regular expression that looks ahead",
+      'path_exact = "/ratings"',
+      'path_regex = "^/(?!admin).*$"',
+      "is no regular expression that RE2 can match: invalid or unsupported Perl syntax: (?!",
+    ],
+    [
+      "a regular expression with a large program",
+      'path_exact = "/ratings"',
+      'path_regex = "^(?:/[a-z]{1,100}){1,100}$"',
+      "steps a character, expected at most 1024: repeat less",
     ],
     [
       "a long regular expression",

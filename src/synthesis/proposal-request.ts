@@ -1,5 +1,15 @@
 /** A proposal whose form is right, on its way to an answer: now, or when there is time for it. */
-import type { CheckedProposal } from "./proposal-evaluation.ts";
+import type { JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import type { RawProposal } from "./proposal.ts";
+
+/** A proposal whose parts are as they should be. */
+export interface CheckedProposal {
+  readonly raw: RawProposal;
+  readonly description: string;
+  readonly semantic: SemanticBlock;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+}
 
 /** A proposal on its way to an answer. */
 export interface ProposalRequest {

@@ -1,12 +1,36 @@
-/** Work on a value that takes as long as the value is large, and what it costs. */
-import type { WorkMeter } from "./judgement.ts";
+/**
+ * What checking a value costs, and an end to it. Work that takes as long as the value is large is
+ * paid for before it is done.
+ */
 import type { LinearRegex } from "./linear-regex.ts";
+
+/** A check costs more than it may; a fault of the schema together with the value. */
+export class WorkExceeded extends Error {}
 
 const NANOSECONDS_PER_UNIT = 25;
 const CALL_COST = 16;
 const ITEM_COST = 8;
 /** Members are sorted and written. */
 const MEMBER_COST = 64;
+
+/** What a check may still cost; a unit is some 25 ns. */
+export class WorkMeter {
+  #left: number;
+
+  constructor(units: number) {
+    this.#left = units;
+  }
+
+  spend(units: number): void {
+    this.demand(units);
+    this.#left -= units;
+  }
+
+  /** Makes sure that so much could be spent. */
+  demand(units: number): void {
+    if (units > this.#left) throw new WorkExceeded("the check takes too long");
+  }
+}
 
 /** Spends for the whole of a value, before it is written out to be compared with others. */
 export function weigh(value: unknown, meter: WorkMeter): void {

@@ -1,0 +1,80 @@
+/**
+ * From a configuration file to everything that a daemon serves with. With a problem that stops the
+ * start nothing is left open.
+ */
+import { loadConfig } from "../config/load.ts";
+import type { Environment } from "../environment.ts";
+import type { Problem } from "../problem.ts";
+import { type Deployment, loadDeployment } from "./deployment.ts";
+import type { TlsIdentity } from "./listener.ts";
+import type { Log } from "./log.ts";
+import { createObserver } from "./observer.ts";
+import { type OpenedState, openServerState } from "./server-state.ts";
+import { loadTlsIdentity } from "./tls-identity.ts";
+
+/** What a daemon is started with. */
+export interface DaemonOptions {
+  readonly configPath: string;
+  /** Override `[server] host` and `port`. */
+  readonly host?: string;
+  readonly port?: number;
+  readonly env: Environment;
+  readonly log: Log;
+}
+
+/** Nothing can be served, and why. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly problems: readonly Problem[];
+}
+
+/** All that a daemon serves with. */
+export interface Built {
+  readonly kind: "built";
+  readonly deployment: Deployment;
+  readonly kept: OpenedState;
+  readonly identity: TlsIdentity;
+  readonly fingerprint256: string;
+  readonly problems: readonly Problem[];
+}
+
+/** How to build. */
+export interface BuildOptions {
+  /** Whether what is missing may be made, and what is there written to. */
+  readonly isPersistent: boolean;
+  /** Of the daemon that is being reloaded. */
+  readonly kept?: OpenedState;
+}
+
+/** Builds it all, or says everything that is in the way. */
+export async function build(
+  options: DaemonOptions,
+  { isPersistent, kept: before }: BuildOptions,
+): Promise<Built | Refused> {
+  const { configPath, env, log, host, port } = options;
+  const overrides = {
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+  };
+  const { config, problems } = loadConfig(configPath, env, overrides);
+  if (config === undefined) return { kind: "refused", problems };
+  const onFault = (error: unknown): void =>
+    log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
+  const opening = before ?? (await openServerState(config, isPersistent, onFault));
+  const tls = await loadTlsIdentity(config, { isPersistent });
+  if (opening.state === undefined) {
+    return { kind: "refused", problems: [...problems, ...tls.problems, ...opening.problems] };
+  }
+  const kept: OpenedState = opening;
+  const observer = createObserver(log);
+  const loaded = await loadDeployment(config, { ...kept, observer, env, log: log.logger });
+  const found = [...problems, ...tls.problems, ...loaded.problems];
+  const { deployment } = loaded;
+  if (deployment === undefined || tls.identity === undefined) {
+    await deployment?.close();
+    if (before === undefined) await kept.state.close();
+    return { kind: "refused", problems: found };
+  }
+  const { identity, fingerprint256 } = tls;
+  return { kind: "built", deployment, kept, identity, fingerprint256, problems: found };
+}

@@ -1,0 +1,59 @@
+/** The operator's endpoints and recipes, and the way to their upstreams. */
+import type { Config } from "../config/config.ts";
+import { type LoadedEndpoint, loadEndpoints } from "../contract/load-endpoints.ts";
+import { createSchemaCompiler, type SchemaCompiler } from "../contract/schema.ts";
+import type { Environment } from "../environment.ts";
+import type { UpstreamPools } from "../handlers/upstream-pools.ts";
+import type { Problem } from "../problem.ts";
+import type { Recipe } from "../synthesis/recipe.ts";
+import { loadRecipes } from "../synthesis/recipe-file.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+
+/** What a deployment's files declare. */
+export interface Contents {
+  readonly compiler: SchemaCompiler;
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly endpoints: readonly LoadedEndpoint[];
+}
+
+/** Loads both; what has a problem is left out. */
+export function loadContents(
+  config: Config,
+  { catalog, names }: Vocabulary,
+  env: Environment,
+  problems: Problem[],
+): Contents {
+  const { directory, policies } = config;
+  const compiler = createSchemaCompiler();
+  const customMethods = new Set(policies.methods.custom);
+  const vocabulary = { directory, catalog, names, customMethods };
+  const recipes = loadRecipes({ ...vocabulary, recipesDir: config.recipes.dir });
+  const endpoints = loadEndpoints({
+    ...vocabulary,
+    endpointsDir: config.endpoints.dir,
+    env,
+    compiler,
+    outputValidation: policies.outputValidation,
+  });
+  problems.push(...recipes.problems, ...endpoints.problems);
+  return { compiler, recipes: recipes.recipes, endpoints: endpoints.endpoints };
+}
+
+const NO_UPSTREAMS: UpstreamPools = {
+  pool: () => {
+    throw new Error("no endpoint of this deployment has an upstream");
+  },
+  close: () => Promise.resolve(),
+};
+
+/** The HTTP client takes long to load: only a deployment that has upstreams waits for it. */
+export async function openUpstreamPools(
+  endpoints: readonly LoadedEndpoint[],
+): Promise<UpstreamPools> {
+  const hasUpstream = endpoints.some(
+    ({ definition }) => definition.handler.type === "external_service",
+  );
+  if (!hasUpstream) return NO_UPSTREAMS;
+  const { createUpstreamPools } = await import("../handlers/upstream-pools.ts");
+  return createUpstreamPools();
+}

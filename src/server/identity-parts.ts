@@ -1,0 +1,81 @@
+/** Who is known to a deployment, by which keys, and where they stand.   AGTP "Identity" */
+import type { KeyObject } from "node:crypto";
+import { relative } from "node:path";
+import type { ServerState } from "../attribution/state.ts";
+import { readBoundedFile } from "../bounded-file.ts";
+import type { Config } from "../config/config.ts";
+import type { Standing } from "../dispatch/gates/00-standing.ts";
+import type { CallLog } from "../handlers/handler.ts";
+import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import { readPrivateKey } from "../identity/ed25519.ts";
+import { loadAgents } from "../identity/load-agents.ts";
+import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
+import { isError, type Problem } from "../problem.ts";
+import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
+
+/** The configuration's check has made sure that a key that is named can be read. */
+export function loadSigningKey({ signing: { key } }: Config): KeyObject | undefined {
+  if (key === undefined) return undefined;
+  const { text } = readBoundedFile(key, MAX_KEY_BYTES);
+  return text === undefined ? undefined : readPrivateKey(text);
+}
+
+const MAX_KEY_BYTES = 65_536;
+
+/** Undefined where `[policies.oauth]` is not configured. */
+export async function openTokens(
+  { policies: { oauth }, directory, file }: Config,
+  log: Pick<CallLog, "info" | "warn">,
+): Promise<OpenedVerifier | undefined> {
+  if (oauth === undefined) return undefined;
+  return openTokenVerifier({ oauth, file: relative(directory, file), log });
+}
+
+/** Where agents, sessions and certificates stand, as gate 00 asks. */
+export function standingOf({ lifecycle, certificates, sessions }: ServerState): Standing {
+  return {
+    statusOf: (agent) => lifecycle.statusOf(agent),
+    statusSince: (agent) => lifecycle.statusSince(agent),
+    isRevoked: (certificate, agentId) => certificates.isRevoked(certificate, agentId),
+    admitSession: (sessionId, user) => sessions.admit(sessionId, user),
+  };
+}
+
+/** Its standing is shown to everybody, so it must be one that everybody may learn of. */
+export function defaultAgent(
+  { agents }: Config,
+  directory: AgentDirectory,
+): AgentDocument | undefined {
+  if (agents.default === undefined || agents.disclosure !== "public") return undefined;
+  return directory.resolve(agents.default);
+}
+
+/** Undefined when the configuration's own keys cannot be read. */
+export function loadDirectory(config: Config, problems: Problem[]): AgentDirectory | undefined {
+  const issuers = readTrustedIssuers({
+    trustedIssuers: config.policies.identity.trustedIssuers,
+    signingKey: config.signing.key,
+    file: relative(config.directory, config.file),
+  });
+  const agents = loadAgents({
+    directory: config.directory,
+    agentsDir: config.agents.dir,
+    trustedIssuers: issuers.keys,
+  });
+  problems.push(...issuers.problems, ...agents.problems);
+  problems.push(...checkDefaultAgent(config, agents.documents));
+  if (issuers.problems.some(isError)) return undefined;
+  return createAgentDirectory(agents.documents);
+}
+
+function checkDefaultAgent(
+  { agents, directory, file }: Config,
+  documents: readonly AgentDocument[],
+): readonly Problem[] {
+  const name = agents.default;
+  const isThere = documents.some((agent) => agent.name === name || agent.agentId === name);
+  if (name === undefined || isThere) return [];
+  const message = `no agent is called "${name}"`;
+  return [{ file: relative(directory, file), key: "agents.default", message, severity: "warning" }];
+}

@@ -1,0 +1,33 @@
+/** The catalog and the method policy of a deployment, which everything else is judged by.   AGTP-API §9 */
+import { existsSync } from "node:fs";
+import { relative } from "node:path";
+import type { Catalog } from "../catalog/catalog.ts";
+import { loadCatalog } from "../catalog/catalog-file.ts";
+import { type MethodNames, methodNames } from "../catalog/path-grammar.ts";
+import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
+import type { Config } from "../config/config.ts";
+import { compileMethodPolicy, type MethodPolicy } from "../dispatch/method-policy.ts";
+import { isError, type Problem } from "../problem.ts";
+
+/** The methods of the server; with a problem in these there is nothing to build on. */
+export interface Vocabulary {
+  readonly catalog: Catalog;
+  readonly names: MethodNames;
+  readonly methodPolicy: MethodPolicy;
+}
+
+/** Loads both; undefined when a problem in them stops the start. */
+export function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undefined {
+  // The configuration let a missing file pass only where the operator named none.
+  const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
+  const loaded = loadCatalog(path, relative(config.directory, path));
+  problems.push(...loaded.problems);
+  const { catalog } = loaded;
+  if (catalog === undefined || loaded.problems.some(isError)) return undefined;
+  const names = methodNames(catalog, config.policies.methods.custom);
+  const file = relative(config.directory, config.file);
+  const compiled = compileMethodPolicy({ config: config.policies.methods, catalog, names, file });
+  problems.push(...compiled.problems);
+  if (compiled.problems.some(isError)) return undefined;
+  return { catalog, names, methodPolicy: compiled.policy };
+}
