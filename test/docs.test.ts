@@ -32,9 +32,11 @@ function codesOf(file: string, type: string): readonly string[] {
   return [...declaration.matchAll(/"([^"]+)"/g)].map(([, code = ""]) => code);
 }
 
+const UNIONS = ["RefusalCode", "UnauthenticatedCode", "RejectionReason", "NoContractReason"];
+
+/** A rejected proposal and a contract that cannot be had have a reason in common. */
 const refusalCodes = [
-  ...codesOf("src/dispatch/refusal.ts", "RefusalCode"),
-  ...codesOf("src/dispatch/refusal.ts", "UnauthenticatedCode"),
+  ...new Set(UNIONS.flatMap((union) => codesOf("src/dispatch/refusal.ts", union))),
 ];
 const faultCodes = codesOf("src/wire/message.ts", "WireFaultCode");
 
@@ -43,9 +45,11 @@ describe("the README", () => {
     expect(Object.fromEntries(rows.map(({ status, text }) => [status, text]))).toEqual(STATUS_TEXT);
   });
 
-  it("names every code that a refusal may have, once, and no other", () => {
+  it("names every code that a refusal may have, and no other", () => {
     const named = rows.flatMap(({ codes }) => codes);
-    expect(named.toSorted()).toEqual([...refusalCodes, ...faultCodes].toSorted());
+    const shared = named.filter((code, index) => named.indexOf(code) !== index);
+    expect(shared).toEqual(["composition-impossible"]);
+    expect([...new Set(named)].toSorted()).toEqual([...refusalCodes, ...faultCodes].toSorted());
     expect(refusalCodes.length).toBeGreaterThan(10);
   });
 
@@ -92,12 +96,14 @@ describe("the golden exchanges", () => {
   });
 
   it("show every code that a request alone can bring about", () => {
-    // A slow peer, a client certificate, a full disk and a crash need more than a request.
+    // A slow peer, a client certificate, a full disk, a crash, a fault and the id of a contract that
+    // was made a moment ago need more than a request.
     const elsewhere = [
       ...["request-timeout", "attribution-unavailable", "inspect-forbidden", "zone-violation"],
       ...["lifecycle-forbidden", "certificate-invalid", "certificate-mismatch"],
       ...["certificate-required", "certificate-revoked"],
-      ...["idempotency-key-in-use", "idempotency-outcome-unknown"],
+      ...["idempotency-key-in-use", "idempotency-outcome-unknown", "synthesis-error"],
+      ...["contract-mismatch", "contract-forbidden", "contract-not-yours", "contract-revoked"],
     ];
     const shown = [...refusalCodes, ...faultCodes].filter((code) =>
       texts.some((text) => text.includes(`"code": "${code}"`)),

@@ -2,6 +2,7 @@
  * DISCOVER /contracts: the caller's active contracts, or to a holder of `inspect:all` everybody's.
  * AGTP-API §5.8.7
  */
+import { seesAll } from "../dispatch/caller.ts";
 import { contractEntry } from "../synthesis/contract.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
 import type { Inventory } from "./inventory.ts";
@@ -16,7 +17,7 @@ export function contractsBuiltin({ contracts }: Pick<Inventory, "contracts">): B
       ...["contract_hash", "negotiation_origin"],
     ]),
     handler: ({ agentId }, { caller }) => {
-      if (caller.authority.covers("inspect:all")) {
+      if (seesAll(caller)) {
         return { body: contracts.active().map(contractEntry) };
       }
       return { body: agentId === undefined ? [] : contracts.active(agentId).map(contractEntry) };

@@ -3,6 +3,7 @@ import { isRecord } from "../json-value.ts";
 import { CAPABILITIES, IMPACTS, type SemanticBlock } from "./endpoint.ts";
 
 const MAX_TEXT = 1_024;
+const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** The block, or every field that keeps it from being one. */
 export function readProposedSemantic(
@@ -10,9 +11,9 @@ export function readProposedSemantic(
 ): { readonly semantic: SemanticBlock } | { readonly faults: readonly string[] } {
   if (!isRecord(value)) return { faults: ["semantic must be an object"] };
   const rules: readonly (readonly [keyof SemanticBlock, boolean, string])[] = [
-    ["intent", isText(value["intent"]), "a text"],
-    ["actor", isText(value["actor"]), "a text"],
-    ["outcome", isText(value["outcome"]), "a text"],
+    ["intent", isProposedText(value["intent"]), "a text"],
+    ["actor", isProposedText(value["actor"]), "a text"],
+    ["outcome", isProposedText(value["outcome"]), "a text"],
     ["capability", isOneOf(CAPABILITIES, value["capability"]), `one of ${CAPABILITIES.join(", ")}`],
     ["confidence", isShare(value["confidence"]), "a number from 0 to 1"],
     ["impact", isOneOf(IMPACTS, value["impact"]), `one of ${IMPACTS.join(", ")}`],
@@ -26,8 +27,14 @@ export function readProposedSemantic(
   return { semantic: Object.fromEntries(members) as SemanticBlock };
 }
 
-function isText(value: unknown): boolean {
-  return typeof value === "string" && value.trim() !== "" && value.length <= MAX_TEXT;
+/** A text to be hashed and shown: not empty, of bounded length, and without half characters. */
+export function isProposedText(value: unknown): value is string {
+  return (
+    typeof value === "string" &&
+    value.trim() !== "" &&
+    value.length <= MAX_TEXT &&
+    !LONE_SURROGATE.test(value)
+  );
 }
 
 function isOneOf(words: readonly string[], value: unknown): boolean {

@@ -51,7 +51,7 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
     assurance: caller.isCertified ? "certificate-bound" : "unverified",
     requestBody: request.body,
     responseBody: response.body,
-    extension: route?.contract && { ...route.contract },
+    extension: exchange.contract && { ...exchange.contract },
   };
 }
 

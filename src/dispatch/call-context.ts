@@ -52,7 +52,7 @@ export class CallContext implements Call {
   }
 
   get headers(): Readonly<Record<string, string>> {
-    this.#headers ??= Object.freeze(Object.fromEntries(this.#exchange.request.headers));
+    this.#headers ??= Object.freeze(headersFor(this.#exchange));
     return this.#headers;
   }
 
@@ -103,4 +103,11 @@ export class CallContext implements Call {
       this.#services.dispatch(this.#exchange, method, path, input);
     return this.#dispatch;
   }
+}
+
+/** A bearer token that was validated is spent: a handler that logs its headers must not log it. */
+function headersFor({ request, caller }: Exchange): Record<string, string> {
+  const fields = [...request.headers];
+  if (caller.principalId === undefined) return Object.fromEntries(fields);
+  return Object.fromEntries(fields.filter(([name]) => name !== "authorization"));
 }

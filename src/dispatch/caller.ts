@@ -40,3 +40,11 @@ export const ANONYMOUS: Caller = {
   trustTier: undefined,
   isCertified: false,
 };
+
+/** The scope of operators: it shows everybody's contracts and attempts.   AGTP-API §5.8.7 */
+export const INSPECT_ALL = "inspect:all";
+
+/** Whether a caller may see what is others'. What a stranger claims to hold nobody has granted. */
+export function seesAll({ authority, document }: Caller): boolean {
+  return document !== undefined && authority.covers(INSPECT_ALL);
+}

@@ -8,13 +8,21 @@ import type { EndpointDefinition } from "../contract/endpoint.ts";
 import { inputShape } from "../contract/input-shape.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 import { createComposition, type FloorCheck } from "../handlers/composition.ts";
-import type { Call } from "../handlers/handler.ts";
+import {
+  type Call,
+  type HandlerResult,
+  type HandlerSuccess,
+  isHandlerError,
+} from "../handlers/handler.ts";
 import type { Contract } from "../synthesis/contract.ts";
 import type { ContractRegister } from "../synthesis/contract-register.ts";
+import { namedError, type Refusal } from "./refusal.ts";
 import type { ExchangeView, Route } from "./route.ts";
 
 export interface ContractRoutesOptions {
   readonly register: Pick<ContractRegister, "find" | "change">;
+  /** Hears of each contract that its agent agreed to, once. */
+  accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
   readonly isFloor: FloorCheck;
   /** Schemas were checked when they were proposed. */
   compile(schema: Contract["endpoint"]["input_schema"]): CompiledSchema;
@@ -26,6 +34,8 @@ const READY = 500;
 export class ContractRoutes {
   readonly #options: ContractRoutesOptions;
   readonly #routes = new LRUCache<string, Route>({ max: READY });
+  /** Contracts that are being agreed to, by id: whoever presents one meanwhile waits. */
+  readonly #agreements = new Map<string, Promise<void>>();
 
   constructor(options: ContractRoutesOptions) {
     this.#options = options;
@@ -40,8 +50,14 @@ export class ContractRoutes {
     return route;
   }
 
-  #build({ synthesisId, contractHash, origin, endpoint, plan }: Contract): Route {
+  #build(contract: Contract): Route {
     const { compile, isFloor } = this.#options;
+    const { synthesisId, contractHash, origin, endpoint, plan } = contract;
+    const reference = {
+      synthesis_id: synthesisId,
+      contract_hash: contractHash,
+      negotiation_origin: origin,
+    };
     const run = createComposition(planRecipe(plan), isFloor);
     return {
       method: endpoint.method,
@@ -49,29 +65,32 @@ export class ContractRoutes {
       tier: "C",
       isReading: false,
       definition: definitionOf(endpoint),
-      contract: {
-        synthesis_id: synthesisId,
-        contract_hash: contractHash,
-        negotiation_origin: origin,
-      },
       input: compile(endpoint.input_schema),
       output: compile(endpoint.output_schema),
       shape: inputShape(endpoint.input_schema),
       errors: new Set(endpoint.errors),
       warning: undefined,
       endsInTime: false,
-      handler: async (call: Call, _exchange: ExchangeView) => {
-        await this.#agree(synthesisId);
-        return run(this.#guard(call, synthesisId));
+      handler: async (call: Call, exchange: ExchangeView) => {
+        await this.#agree(contract, call, exchange);
+        exchange.contract = reference;
+        return withContract(await run(this.#guard(call, synthesisId)), synthesisId);
       },
     };
   }
 
   /** Presenting what a 461 offered is agreeing to it. */
-  async #agree(synthesisId: string): Promise<void> {
-    const { register } = this.#options;
-    if (register.find(synthesisId)?.state !== "offered") return;
-    await register.change(synthesisId, "active");
+  #agree(contract: Contract, call: Call, exchange: ExchangeView): Promise<void> | undefined {
+    const { synthesisId } = contract;
+    const { register, accepted } = this.#options;
+    if (register.find(synthesisId)?.state !== "offered") return this.#agreements.get(synthesisId);
+    const agreement = register
+      .change(synthesisId, "active")
+      .then(() => accepted(contract, call, exchange))
+      .then(() => undefined)
+      .finally(() => this.#agreements.delete(synthesisId));
+    this.#agreements.set(synthesisId, agreement);
+    return agreement;
   }
 
   /** The call of a contract, whose steps are refused from the moment that the contract is over. */
@@ -86,6 +105,14 @@ export class ContractRoutes {
       get: (target, name) => (name === "dispatch" ? dispatch : Reflect.get(target, name, target)),
     });
   }
+}
+
+/** Every answer under a contract says which one, failures too.   AGTP-API §10.1.5 */
+function withContract(result: HandlerResult, synthesisId: string): HandlerSuccess | Refusal {
+  const header = { "Contract-Synthesized": synthesisId };
+  if (!isHandlerError(result)) return { ...result, headers: { ...result.headers, ...header } };
+  const { error, message, details } = result;
+  return { ...namedError(error, message, details), headers: header };
 }
 
 function planRecipe(plan: Contract["plan"]) {

@@ -8,7 +8,7 @@ import type { Request } from "../wire/message.ts";
 import { ANONYMOUS, type Caller } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 import type { Refusal } from "./refusal.ts";
-import type { Route } from "./route.ts";
+import type { ContractReference, Route } from "./route.ts";
 
 /** A composition's own request: the caller is known, the input is a value. */
 export interface InnerOrigin {
@@ -47,6 +47,8 @@ export class Exchange {
   /** Gate 06: validated. */
   input: Readonly<Record<string, unknown>> = {};
   query: ReadonlyMap<string, string> | undefined;
+  /** Set by the handler of a contract: what this action, and all that it dispatches, is done under. */
+  contract: ContractReference | undefined;
   /** From the headers, else from an enveloped body. */
   taskId: string | undefined;
   sessionId: string | undefined;
@@ -67,6 +69,7 @@ export class Exchange {
     if (inner === undefined) return;
     const { parent } = inner;
     this.caller = parent.caller;
+    this.contract = parent.contract;
     this.lapse = parent.lapse;
     // They may have stood in the envelope of the parent's body.
     this.taskId = parent.taskId;
@@ -112,4 +115,9 @@ export class Exchange {
     this.#reason ??= reason;
     this.#abort?.abort(this.#reason);
   }
+}
+
+/** The synthesis_id of the contract that a request presents; the second name is the older one. */
+export function presentedContract(exchange: Pick<Exchange, "header">): string | undefined {
+  return exchange.header("contract-synthesized") ?? exchange.header("synthesis-id");
 }

@@ -5,11 +5,12 @@
  * `idempotency-outcome-unknown` and `idempotency-response-not-kept` where the reply is not known any
  * more: executing it again is for the caller to decide.   AGTP-API §10.1.5
  */
-import type { IdempotencyRegister } from "../attribution/idempotency-register.ts";
+import type { Claim, IdempotencyRegister } from "../attribution/idempotency-register.ts";
 import type { IdempotentExecution } from "../attribution/idempotent-execution.ts";
 import type { KeptResponse } from "../attribution/kept-response.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Status } from "../wire/status.ts";
+import { type Exchange, presentedContract } from "./exchange.ts";
 import { fingerprintOf } from "./idempotency-key.ts";
 import { encodeReply, isLasting, keepReply, replayReply } from "./idempotent-reply.ts";
 import { faultReply, type InvokeServices, invoke } from "./invoke.ts";
@@ -44,8 +45,7 @@ async function answerOnce(
   route: Route,
   key: string,
 ): Promise<Reply> {
-  const agentId = exchange.caller.agentId ?? "";
-  const claim = parts.register.claim({ agentId, key, fingerprint: fingerprintOf(exchange) });
+  const claim = claimFor(parts, exchange, key);
   switch (claim.kind) {
     case "claimed":
       return execute(parts, exchange, route, claim.execution);
@@ -61,6 +61,25 @@ async function answerOnce(
       return replyToRefusal(keyReuse());
   }
 }
+
+/**
+ * Accepting what a 461 offered is the original request once more, with its key: it is a second turn
+ * under that key, and has a response of its own.   AGTP-API §10.1.3
+ */
+function claimFor({ register }: IdempotencyParts, exchange: Exchange, key: string): Claim {
+  const agentId = exchange.caller.agentId ?? "";
+  const fingerprint = fingerprintOf(exchange);
+  const claim = register.claim({ agentId, key, fingerprint });
+  const presented = presentedContract(exchange);
+  if (presented === undefined || claim.kind !== "answered" || claim.status !== OFFERED) {
+    return claim;
+  }
+  // No key of a caller has a space.
+  const accepting = { key: `${key} accepted`, fingerprint: `${fingerprint} ${presented}` };
+  return register.claim({ agentId, ...accepting });
+}
+
+const OFFERED: Status = 461;
 
 async function execute(
   { services }: IdempotencyParts,

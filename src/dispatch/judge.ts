@@ -19,7 +19,7 @@ export type Contract = Pick<Route, "tier" | "errors" | "output">;
 /** The reply an outcome stands for, or what is wrong with it. */
 export function judge(route: Contract, outcome: Outcome): Reply | string {
   if (typeof outcome !== "object" || outcome === null) return "the handler returned nothing";
-  if (route.tier === "A" && "kind" in outcome && outcome.kind === "refusal") {
+  if (route.tier !== "B" && "kind" in outcome && outcome.kind === "refusal") {
     return replyToRefusal(outcome);
   }
   const result = outcome as HandlerResult;
@@ -38,7 +38,7 @@ export function judge(route: Contract, outcome: Outcome): Reply | string {
       return `the output does not satisfy the output schema: ${found}`;
     }
   }
-  const reserved = route.tier === "A" ? FRAMING_FIELDS : PROTOCOL_FIELDS;
+  const reserved = route.tier === "B" ? PROTOCOL_FIELDS : FRAMING_FIELDS;
   return successReply(status, body, headers, reserved);
 }
 

@@ -1,21 +1,26 @@
 /**
  * What answers a pair that is not registered once all four locks are open: a contract is synthesized,
- * and previewed with 461 or run at once. 464 where nothing can be composed · 262 where the agent's
- * scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3
+ * and previewed with 461 or run at once. 429 too many evaluations · 464 where nothing can be composed
+ * · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3, §10.1.5
  */
 import type { RcnsConfig } from "../config/config.ts";
-import type { JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/endpoint.ts";
 import { inputShape } from "../contract/input-shape.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
+import { PROPOSED_SCHEMA_BOUNDS } from "../contract/schema-bounds.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { Attempts } from "../synthesis/attempts.ts";
 import { type Contract, timestamp } from "../synthesis/contract.ts";
 import type { ContractRegister } from "../synthesis/contract-register.ts";
 import { makeContract } from "../synthesis/make-contract.ts";
-import type { Proposal, SynthesisPlan, Synthesizer } from "../synthesis/plan.ts";
+import type { SynthesisPlan, Synthesizer } from "../synthesis/plan.ts";
+import { readProposedSchema } from "../synthesis/proposed-schema.ts";
+import type { RateWindow } from "../synthesis/rate-window.ts";
+import type { Turns } from "../synthesis/turns.ts";
 import type { ContractRoutes } from "./contract-routes.ts";
 import { refuse } from "./gates/08-negotiation.ts";
-import { authorizationRequired, type Refusal } from "./refusal.ts";
+import { authorizationRequired, type Refusal, rateLimited } from "./refusal.ts";
+import { inputSchemaOf, proposalOf, semanticOf } from "./request-proposal.ts";
 import type { ExchangeView, Route } from "./route.ts";
 
 export interface NegotiationOptions {
@@ -23,7 +28,13 @@ export interface NegotiationOptions {
   readonly register: Pick<ContractRegister, "add">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly attempts: Attempts;
+  readonly rate: RateWindow;
+  readonly turns: Turns;
   readonly rcns: RcnsConfig;
+  /** Why a pair may never be an endpoint: it is the protocol's own. */
+  reservation(method: string, path: string): string | undefined;
+  /** Hears of a contract that is run at once, which is agreeing to it. */
+  accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
   /** Accepts any object. */
   readonly anyInput: CompiledSchema;
   /** Where a fault of the synthesis goes; the caller learns only that there was one. */
@@ -31,6 +42,9 @@ export interface NegotiationOptions {
 }
 
 type Answer = HandlerResult | Refusal;
+
+/** As many as a proposal may have. */
+const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
 
 /** The route that negotiates; gate 08 puts it in place of what is missing. */
 export function negotiationRoute(options: NegotiationOptions): Route {
@@ -54,7 +68,7 @@ export function negotiationRoute(options: NegotiationOptions): Route {
     input: options.anyInput,
     output: undefined,
     shape: inputShape({ type: "object" }),
-    errors: new Set(["composition_failed"]),
+    errors: new Set(),
     warning: undefined,
     endsInTime: false,
     handler: (call, exchange) => negotiate(options, call, exchange),
@@ -66,15 +80,21 @@ async function negotiate(
   call: Call,
   exchange: ExchangeView,
 ): Promise<Answer> {
-  const { register, rcns } = options;
+  const { register, rcns, rate } = options;
+  const { method, path, caller } = exchange;
+  const { agentId = "" } = caller;
+  // Here and not at the gate: what is replayed under an Idempotency-Key is not evaluated.
+  const wait = rate.take(agentId, rcns.rateLimitPerMinute);
+  if (wait !== undefined) return rateLimited("rcns", wait);
+  await options.turns.take();
   const planned = planFor(options, call, exchange);
   if (planned.kind === "refusal") return planned;
-  const { plan } = planned;
-  const { method, path, caller } = exchange;
+  const { plan, inputSchema } = planned;
+  const isAtOnce = rcns.mode === "optimistic" && mayRunUnseen(plan);
   const pair = `${method} ${path}`;
   const contract = makeContract(
     {
-      agentId: caller.agentId ?? "",
+      agentId,
       method,
       path,
       description: plan.recipe.description || `${pair}, negotiated at run time.`,
@@ -83,11 +103,11 @@ async function negotiate(
         impact: plan.impact,
         is_idempotent: plan.isIdempotent,
       },
-      inputSchema: inputSchemaOf(call.input, plan),
+      inputSchema,
       outputSchema: {},
       requiredScopes: [],
       origin: "rcns-gate",
-      state: rcns.mode === "optimistic" ? "active" : "offered",
+      state: isAtOnce ? "active" : "offered",
       sessionId: call.sessionId,
       isPersistent: false,
       lifetimeSeconds: rcns.contractTtlSeconds,
@@ -96,25 +116,46 @@ async function negotiate(
     plan,
   );
   await register.add(contract);
-  return rcns.mode === "optimistic"
-    ? runAtOnce(options, contract, call, exchange)
-    : preview(contract);
+  if (!isAtOnce) return preview(contract);
+  await options.accepted(contract, call, exchange);
+  return options.routes.routeOf(contract).handler(call, exchange);
 }
 
-type Planned = { readonly kind: "planned"; readonly plan: SynthesisPlan } | Refusal;
+/**
+ * A recipe says what its operator wants done for the pair. What is only found to fit is not done
+ * before its agent has seen it, where it would change anything.   AGTP-API §10.1.3
+ */
+function mayRunUnseen({ kind, impact }: SynthesisPlan): boolean {
+  return kind === "recipe" || impact === "informational";
+}
+
+type Planned =
+  | { readonly kind: "planned"; readonly plan: SynthesisPlan; readonly inputSchema: JsonSchema }
+  | Refusal;
 
 function planFor(
-  { synthesizer, attempts, onFault }: NegotiationOptions,
+  { synthesizer, attempts, reservation, onFault }: NegotiationOptions,
   call: Call,
   exchange: ExchangeView,
 ): Planned {
   const { method, path, caller } = exchange;
+  const impossible = (explanation: string): Refusal =>
+    refuse(exchange, attempts, "composition-impossible", explanation);
+  const reserved = reservation(method, path);
+  if (reserved !== undefined) return impossible(reserved);
+  const sent = Object.keys(call.input).length;
+  if (sent > MAX_INPUTS) {
+    return impossible(`the request has ${sent} parameters, expected at most ${MAX_INPUTS}`);
+  }
   try {
     const outcome = synthesizer.plan(proposalOf(call, exchange), caller.authority);
     if (outcome.kind !== "failure") {
-      if (isWhatWasAsked(outcome, method)) return { kind: "planned", plan: outcome };
-      const explanation = `no recipe answers ${method} ${path}, and no other ${method} would do`;
-      return refuse(exchange, attempts, "composition-impossible", explanation);
+      if (!isWhatWasAsked(outcome, method)) {
+        return impossible(`no recipe answers ${method} ${path}, and no other ${method} would do`);
+      }
+      const read = readProposedSchema(inputSchemaOf(call.input, outcome), "input_schema");
+      if ("fault" in read) return impossible(`the parameters' schema ${read.fault.message}`);
+      return { kind: "planned", plan: outcome, inputSchema: read.schema.schema };
     }
     if (outcome.reason === "scope-required") {
       const { scopes } = outcome.missing;
@@ -123,39 +164,11 @@ function planFor(
         details: { missing_scopes: scopes },
       });
     }
-    return refuse(exchange, attempts, "composition-impossible", outcome.explanation);
+    return impossible(outcome.explanation);
   } catch (error) {
     onFault(error);
     return refuse(exchange, attempts, "synthesis-error", "the synthesis failed");
   }
-}
-
-/** The request as a proposal: it shows what it sends, and does not say what it expects. */
-function proposalOf({ input }: Call, { method, path }: ExchangeView): Proposal {
-  const names = Object.keys(input);
-  const properties = names.map((name) => [name, schemaOf(input[name])]);
-  return {
-    method,
-    path,
-    description: "",
-    // The request sets no bound: the operator wrote the recipe, and the preview tells its impact.
-    semantic: { ...semanticOf(`Do what ${method} ${path} asks for.`), impact: "irreversible" },
-    inputSchema: {
-      type: "object",
-      properties: Object.fromEntries(properties),
-      required: names,
-      additionalProperties: false,
-    },
-    outputSchema: {},
-  };
-}
-
-/** Values have a type, and no more is known of them. */
-function schemaOf(value: unknown): JsonSchema {
-  if (value === null) return { type: "null" };
-  if (Array.isArray(value)) return { type: "array" };
-  if (typeof value === "number") return { type: Number.isInteger(value) ? "integer" : "number" };
-  return { type: typeof value };
 }
 
 /**
@@ -165,19 +178,6 @@ function schemaOf(value: unknown): JsonSchema {
 function isWhatWasAsked({ kind, recipe }: SynthesisPlan, method: string): boolean {
   if (kind === "recipe") return true;
   return kind === "passthrough" && recipe.steps[0]?.method === method;
-}
-
-/** Closed: what was sent, and what the plan would take beside it. */
-function inputSchemaOf(input: Readonly<Record<string, unknown>>, plan: SynthesisPlan): JsonSchema {
-  const taken = plan.recipe.steps.flatMap(({ parameters }) =>
-    Object.values(parameters).flatMap((source) => (source.kind === "proposal" ? source.value : [])),
-  );
-  const names = [...new Set([...Object.keys(input), ...taken])];
-  return {
-    type: "object",
-    properties: Object.fromEntries(names.map((name) => [name, {}])),
-    additionalProperties: false,
-  };
 }
 
 /** 461: the caller sees what it would agree to.   AGTP-API §10.1.3 */
@@ -205,32 +205,5 @@ function preview(contract: Contract): HandlerResult {
         recipe_version: lineage?.recipe_version ?? null,
       },
     },
-  };
-}
-
-/** Optimistic delivery: the response says which contract it was served under. */
-async function runAtOnce(
-  { routes }: NegotiationOptions,
-  contract: Contract,
-  call: Call,
-  exchange: ExchangeView,
-): Promise<Answer> {
-  const route = routes.routeOf(contract);
-  exchange.route = route;
-  const result = await route.handler(call, exchange);
-  if ("error" in result) return result;
-  const headers = { ...result.headers, "Contract-Synthesized": contract.synthesisId };
-  return { ...result, headers };
-}
-
-function semanticOf(intent: string): SemanticBlock {
-  return {
-    intent,
-    actor: "agent",
-    outcome: intent,
-    capability: "domain_spanning",
-    confidence: 0.5,
-    impact: "reversible",
-    is_idempotent: false,
   };
 }

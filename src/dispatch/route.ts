@@ -15,7 +15,7 @@ import type { Refusal } from "./refusal.ts";
 /** Tier A: the protocol's own. Tier B: the operator's. Tier C: a contract's. */
 export type Tier = "A" | "B" | "C";
 
-/** The contract that a route of tier C stands for; keys of the record.   AGTP-API §10.1.6 */
+/** The contract that an action is done under; keys of the record.   AGTP-API §10.1.6 */
 export interface ContractReference {
   readonly synthesis_id: string;
   readonly contract_hash: string;
@@ -31,8 +31,8 @@ export interface ExchangeView {
   readonly request: Pick<Request, "body">;
   readonly peer: Peer;
   readonly caller: Caller;
-  /** What answers; a negotiation puts the contract that it made in its own place. */
-  route: Route | undefined;
+  /** Set by a contract that is run; what it is not set for was not done under one. */
+  contract: ContractReference | undefined;
   header(name: string): string | undefined;
   /** Which agent the request turned out to be about. */
   addressed: AgentDocument | undefined;
@@ -58,7 +58,6 @@ export interface Route {
   /** A verified client certificate stands for an Agent-ID here. */
   readonly takesCertificate?: boolean;
   readonly definition: EndpointDefinition;
-  readonly contract?: ContractReference;
   readonly input: CompiledSchema;
   /** Undefined: what the handler returns is not checked (tier A builds its own bodies). */
   readonly output: CompiledSchema | undefined;

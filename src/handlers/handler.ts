@@ -31,7 +31,7 @@ export interface Call {
   readonly requestedMethod: string | undefined;
   /** Decoded query parameters, last value of a repeated key. */
   readonly query: Readonly<Record<string, string>>;
-  /** Lower-case names. */
+  /** Lower-case names. A bearer token that the server has validated is not among them. */
   readonly headers: Readonly<Record<string, string>>;
   readonly agentId: string | undefined;
   readonly ownerId: string | undefined;

@@ -34,7 +34,7 @@ export interface KeySource {
 /** A key set as it was read, with what was passed over in it; or why it is none. */
 export type ReadKeySet =
   | { readonly set: KeySet; readonly ignored: readonly string[]; readonly fault?: undefined }
-  | { readonly fault: string };
+  | { readonly set?: undefined; readonly ignored?: undefined; readonly fault: string };
 
 interface IssuerKey {
   readonly kid: string | undefined;

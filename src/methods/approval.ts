@@ -1,23 +1,28 @@
 /** 263: the contract that a proposal comes to, and the body that says so.   AGTP-API §10.4.3, §10.8 */
 import type { SynthesisConfig } from "../config/config.ts";
+import type { SemanticBlock } from "../contract/endpoint.ts";
 import type { HandlerSuccess } from "../handlers/handler.ts";
 import { type Contract, timestamp } from "../synthesis/contract.ts";
 import type { ContractRegister } from "../synthesis/contract-register.ts";
 import { grantDuration } from "../synthesis/duration.ts";
 import { makeContract } from "../synthesis/make-contract.ts";
 import type { SynthesisPlan } from "../synthesis/plan.ts";
-import type { ProposalRequest } from "./proposal-request.ts";
+import { strongestImpact } from "../synthesis/planner-impact.ts";
+import type { ProposalRequest } from "../synthesis/proposal-request.ts";
+import type { EventSource, RecordEvents } from "./contract-events.ts";
 
 interface ApprovalOptions {
   readonly synthesis: SynthesisConfig;
   readonly register: Pick<ContractRegister, "add">;
+  readonly record: RecordEvents;
 }
 
 /** Makes and keeps the contract. */
 export async function approve(
-  { synthesis, register }: ApprovalOptions,
+  { synthesis, register, record }: ApprovalOptions,
   { agentId, sessionId, negotiationId, proposal }: ProposalRequest,
   plan: SynthesisPlan,
+  source: EventSource | undefined,
 ): Promise<HandlerSuccess> {
   const { raw, description, semantic, inputSchema, outputSchema } = proposal;
   const lifetimeSeconds = grantDuration(
@@ -30,7 +35,7 @@ export async function approve(
       method: raw.method,
       path: raw.path,
       description,
-      semantic,
+      semantic: honestSemantic(semantic, plan),
       inputSchema,
       outputSchema,
       requiredScopes: raw.requiredScopes,
@@ -44,8 +49,18 @@ export async function approve(
     plan,
   );
   await register.add(contract);
+  await record([{ type: "rcns_propose_accepted", contract, actorAgentId: agentId }], source);
   const body = approvalBody(contract, plan, { negotiationId, lifetimeSeconds });
   return { status: 263, body };
+}
+
+/** A contract does not promise less than what its steps may leave behind.   AGTP-API §16.1 */
+function honestSemantic(semantic: SemanticBlock, plan: SynthesisPlan): SemanticBlock {
+  return {
+    ...semantic,
+    impact: strongestImpact([semantic.impact, plan.impact]),
+    is_idempotent: semantic.is_idempotent && plan.isIdempotent,
+  };
 }
 
 function limitsOf(isPersistent: boolean, synthesis: SynthesisConfig) {

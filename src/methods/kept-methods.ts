@@ -50,10 +50,16 @@ export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, Fl
   ]);
 }
 
+/** What is said of a release stands in the record. */
+const TEXT = { type: "string", minLength: 1, maxLength: 1024 };
+
 /** SUSPEND of a contract releases it; a session's is a floor method to come. */
 function suspendMethod(contracts: ContractMethodsOptions): FloorMethod {
   return {
-    inputSchema: { type: "object" },
+    inputSchema: {
+      type: "object",
+      properties: { synthesis_id: TEXT, reason: TEXT, actor: TEXT },
+    },
     handler: (call, exchange) =>
       call.input["synthesis_id"] === undefined
         ? notImplemented("suspend", "this server suspends no sessions")

@@ -26,8 +26,9 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CertificateRegister } from "../identity/certificate-register.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import { refuseAuthority } from "./agent-authority.ts";
-import { type ContractMethodsOptions, revokeContract, sweepContracts } from "./contracts.ts";
+import { type ContractMethodsOptions, revokeContract } from "./contracts.ts";
 import { floorResult } from "./floor-result.ts";
+import { sweepContracts } from "./stale-contracts.ts";
 
 /** What the lifecycle methods work on. */
 export interface LifecycleOptions {

@@ -1,8 +1,8 @@
 /** QUERY /proposals/{proposal_id}: what became of a proposal, for who made it.   AGTP-API §10.6 */
 import { notFound } from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
+import type { Proposals } from "../synthesis/proposals.ts";
 import { isStatus } from "../wire/status.ts";
-import type { Proposals } from "./proposals.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
 
 /** The path form, and the form with the id in the body. */
@@ -30,7 +30,7 @@ function pollHandler(proposals: Proposals): RouteHandler {
     if (answer === undefined) {
       return notFound("proposal-not-found", "this agent has no proposal with this id");
     }
-    const { status = 200, body } = answer;
+    const { status, body } = answer;
     if (!isStatus(status)) throw new Error(`a proposal came to status ${status}`);
     return { status, body };
   };

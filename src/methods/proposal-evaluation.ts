@@ -126,10 +126,7 @@ function invalidSemantic(faults: readonly string[]): Refusal {
   return badRequest("invalid-proposal", faults.join("; "), { reason: issue, issue, faults });
 }
 
-function malformedSchema(
-  field: string,
-  { path, message }: ProposedSchemaFault,
-): Refusal {
+function malformedSchema(field: string, { path, message }: ProposedSchemaFault): Refusal {
   const issue = "malformed-schema";
   const text = `${field}${path} ${message}`;
   return badRequest("malformed-schema", text, { reason: issue, issue, field, pointer: path });

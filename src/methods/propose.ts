@@ -4,24 +4,41 @@
  * synthesis off, and 463 once more when a negotiation has had its three turns.   AGTP-API §8.7, §10
  */
 import type { SynthesisConfig } from "../config/config.ts";
-import type { Caller } from "../dispatch/caller.ts";
-import { badRequest, proposalRejected, type Refusal } from "../dispatch/refusal.ts";
+import {
+  authorizationRequired,
+  badRequest,
+  proposalRejected,
+  type Refusal,
+} from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
-import type { Call, HandlerSuccess } from "../handlers/handler.ts";
+import type { HandlerSuccess } from "../handlers/handler.ts";
 import type { ContractRegister } from "../synthesis/contract-register.ts";
 import type { Negotiations } from "../synthesis/negotiations.ts";
 import { readProposal } from "../synthesis/proposal.ts";
+import type { ProposalRequest } from "../synthesis/proposal-request.ts";
+import type { Proposals } from "../synthesis/proposals.ts";
+import type { Turns } from "../synthesis/turns.ts";
 import { approve } from "./approval.ts";
-import { checkProposal, type EvaluationParts, planProposal } from "./proposal-evaluation.ts";
-import type { ProposalRequest } from "./proposal-request.ts";
-import type { Proposals } from "./proposals.ts";
+import type { EventSource, RecordEvents } from "./contract-events.ts";
+import {
+  checkProposal,
+  type EvaluationParts,
+  planProposal,
+  refuseForm,
+} from "./proposal-evaluation.ts";
 
-/** What PROPOSE works with. */
-export interface ProposeOptions extends EvaluationParts {
-  readonly synthesisEnabled: boolean;
+/** What it takes to make a contract of a proposal. */
+export interface SettleOptions extends EvaluationParts {
   readonly synthesis: SynthesisConfig;
   readonly register: Pick<ContractRegister, "add">;
   readonly negotiations: Negotiations;
+  readonly record: RecordEvents;
+}
+
+/** What PROPOSE works with. */
+export interface ProposeOptions extends SettleOptions {
+  readonly synthesisEnabled: boolean;
+  readonly turns: Turns;
   /** Evaluates later, and answers with 261 meanwhile. */
   readonly proposals: Proposals;
 }
@@ -37,17 +54,19 @@ export function proposeHandler(options: ProposeOptions): RouteHandler {
     if (!options.synthesisEnabled) {
       return proposalRejected("synthesis-disabled", "this server does not synthesize endpoints");
     }
-    return propose(options, call, exchange.caller, exchange.header("negotiation-id"));
+    if (exchange.contract !== undefined) {
+      return proposalRejected("policy-refused", "what runs under a contract makes no other one");
+    }
+    return propose(options, { call, exchange }, exchange.header("negotiation-id"));
   };
 }
 
 async function propose(
   options: ProposeOptions,
-  call: Call,
-  caller: Caller,
+  source: EventSource,
   negotiation: string | undefined,
 ): Promise<Answer> {
-  const agentId = caller.agentId ?? "";
+  const { agentId = "" } = source.exchange.caller;
   const turn = options.negotiations.turn(agentId, negotiation);
   if (turn.kind === "unknown") {
     const message = "no negotiation of this agent has this Negotiation-ID";
@@ -55,7 +74,7 @@ async function propose(
   }
   const { negotiationId } = turn;
   if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
-  const answer = await evaluate(options, call, caller, negotiationId);
+  const answer = await evaluate(options, source, negotiationId);
   if ("kind" in answer && answer.status === 463)
     options.negotiations.reject(agentId, negotiationId);
   return withNegotiation(answer, negotiationId);
@@ -63,39 +82,41 @@ async function propose(
 
 async function evaluate(
   options: ProposeOptions,
-  call: Call,
-  caller: Caller,
+  source: EventSource,
   negotiationId: string,
 ): Promise<Answer> {
+  const { call, exchange } = source;
+  const { agentId = "", authority, document } = exchange.caller;
   const reading = readProposal(call.input);
-  if (reading.kind === "fault") {
-    const { reason, message, field } = reading;
-    const code = reason === "ambiguous-body" ? reason : "invalid-proposal";
-    return badRequest(code, message, { reason, issue: reason, field });
-  }
+  if (reading.kind === "fault") return refuseForm(reading);
+  await options.turns.take();
   const checked = checkProposal(reading.proposal, options);
   if (checked.kind === "refusal") return checked;
+  // Contracts are kept, and nobody whom this server does not know makes it write.
+  if (document === undefined) return unknownAgent();
   const { proposal } = checked;
-  const request = {
-    agentId: caller.agentId ?? "",
-    sessionId: call.sessionId,
-    negotiationId,
-    scopes: caller.authority.scopes,
-    proposal,
-  };
+  const { scopes } = authority;
+  const { sessionId } = call;
+  const request = { agentId, sessionId, negotiationId, scopes, proposal };
   if (options.synthesis.asyncEvaluation) return options.proposals.submit(request);
-  return settle(options, request, caller.authority);
+  return settle(options, request, authority, source);
+}
+
+function unknownAgent(): Refusal {
+  const message = "contracts are made with agents that this server knows";
+  return authorizationRequired("credentials-missing", message);
 }
 
 /** Plans, and makes the contract. */
 export async function settle(
-  options: Omit<ProposeOptions, "proposals">,
+  options: SettleOptions,
   request: ProposalRequest,
   authority: Parameters<typeof planProposal>[1],
+  source?: EventSource,
 ): Promise<Answer> {
   const planned = planProposal(request.proposal, authority, options);
   if (planned.kind === "refusal") return planned;
-  return approve(options, request, planned.plan);
+  return approve(options, request, planned.plan, source);
 }
 
 function exhausted(): Refusal {

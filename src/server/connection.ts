@@ -117,6 +117,7 @@ export class Connection {
 
   /** No reply leaves before its record is kept; one whose record is lost does not leave at all. */
   #flush(): void {
+    this.#throttle();
     if (this.#isSettling) return;
     const { count } = this.#outbox;
     if (count === 0) {
@@ -134,7 +135,6 @@ export class Connection {
 
   /** Everything that could be answered was, and was sent. */
   #rest(): void {
-    this.#throttle();
     if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#ending.begin();
   }
 

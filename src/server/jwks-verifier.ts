@@ -1,14 +1,15 @@
 /**
  * From `[policies.oauth]` to a verifier of bearer tokens. The issuer's keys come from a file, which
- * must be good, or from a URL, which may be down: the server starts without them and refuses tokens
- * until they are there.   AGTP "Authorization"
+ * must be good at the start, or from a URL, which may be down: the server starts without them and
+ * refuses tokens until they are there. Both are followed through rotations.   AGTP "Authorization"
  */
 import type { OauthConfig } from "../config/config.ts";
 import type { CallLog } from "../handlers/handler.ts";
-import { loadKeyFile } from "../identity/bearer-key-file.ts";
+import { checkKeyFile } from "../identity/bearer-key-file.ts";
 import type { KeySource } from "../identity/bearer-keys.ts";
 import type { TokenVerifier } from "../identity/bearer-tokens.ts";
-import type { Problem } from "../problem.ts";
+import { isError, type Problem } from "../problem.ts";
+import { JwksFileKeys } from "./jwks-file-keys.ts";
 
 /** What a verifier is opened with. */
 export interface VerifierOptions {
@@ -31,18 +32,18 @@ export interface OpenedVerifier {
 
 /** Opens the verifier. Connects to nothing before `start`. */
 export async function openTokenVerifier(options: VerifierOptions): Promise<OpenedVerifier> {
-  const { oauth, log, now = Date.now } = options;
-  const { jwksUri, jwksFile } = oauth;
+  const { oauth, file, log, now = Date.now } = options;
+  const { jwksUri, jwksFile = "" } = oauth;
   if (jwksUri === undefined) {
-    const place = { file: options.file, key: "policies.oauth.jwks_file" };
-    const { keys, problems } = loadKeyFile(jwksFile ?? "", place);
-    const verifier = keys && (await createVerifier(oauth, keys, now));
+    const problems = checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
+    if (problems.some(isError)) return withoutVerifier(problems);
+    const keys = new JwksFileKeys({ path: jwksFile, now, log });
+    const verifier = await createVerifier(oauth, keys, now);
     return { verifier, problems, start: () => undefined };
   }
   if (!URL.canParse(jwksUri)) {
     const message = `must be a URL, got "${jwksUri}"`;
-    const problem = { file: options.file, key: "policies.oauth.jwks_uri", message };
-    return { verifier: undefined, problems: [problem], start: () => undefined };
+    return withoutVerifier([{ file, key: "policies.oauth.jwks_uri", message }]);
   }
   // The HTTP client takes long to load: only those wait for it who need it.
   const { createJwksSource } = await import("./jwks-source.ts");
@@ -50,6 +51,10 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
   const keys = new JwksKeys({ source: createJwksSource({ uri: jwksUri }), now, log });
   const verifier = await createVerifier(oauth, keys, now);
   return { verifier, problems: [], start: () => keys.start() };
+}
+
+function withoutVerifier(problems: readonly Problem[]): OpenedVerifier {
+  return { verifier: undefined, problems, start: () => undefined };
 }
 
 async function createVerifier(

@@ -16,25 +16,24 @@ import { ContractRoutes } from "../dispatch/contract-routes.ts";
 import type { NegotiationGateOptions } from "../dispatch/gates/08-negotiation.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import { negotiationRoute } from "../dispatch/negotiate.ts";
-import { refusalBody } from "../dispatch/refusal.ts";
-import type { Route } from "../dispatch/route.ts";
-import type { CallLog } from "../handlers/handler.ts";
+import type { ExchangeView, Route } from "../dispatch/route.ts";
+import type { Call, CallLog } from "../handlers/handler.ts";
 import { compileStepTargets } from "../handlers/step-target.ts";
-import { compileGrants } from "../identity/authority-scope.ts";
-import { recordContractEvent } from "../methods/contract-events.ts";
+import { recordContractEvents } from "../methods/contract-events.ts";
 import type { ContractMethodsOptions } from "../methods/contracts.ts";
 import { type FloorMethod, impactOf } from "../methods/floor.ts";
+import { answerLater } from "../methods/later-answer.ts";
 import { proposalEndpoints } from "../methods/proposal-endpoints.ts";
-import type { ProposalRequest } from "../methods/proposal-request.ts";
-import { Proposals } from "../methods/proposals.ts";
-import { PROPOSE_SCHEMA, type ProposeOptions, proposeHandler, settle } from "../methods/propose.ts";
+import { PROPOSE_SCHEMA, type ProposeOptions, proposeHandler } from "../methods/propose.ts";
 import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
+import type { Contract } from "../synthesis/contract.ts";
 import { createContractSchemas } from "../synthesis/contract-schemas.ts";
 import type { StepReaches } from "../synthesis/match-recipe.ts";
 import { createSynthesizer } from "../synthesis/plan-synthesizer.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import { canonicalPair, isProtocolPair } from "./pairs.ts";
+import { endContractsWithoutMethod } from "./removed-methods.ts";
 
 /** What negotiation is built from. */
 export interface NegotiationParts {
@@ -64,19 +63,29 @@ export interface Negotiation {
 /** Joins the parts. */
 export function createNegotiation(parts: NegotiationParts): Negotiation {
   const { config, recipes, operatorRoutes, methodPolicy, negotiation, log } = parts;
-  const { contracts: register, attempts, negotiations, rate } = negotiation;
+  const { contracts: register, attempts, negotiations, proposals, rate, turns } = negotiation;
   const { policies, synthesis } = config;
   const onFault = (error: unknown): void => log.warn({ error }, "a synthesis failed");
   let registry: EndpointRegistry<Route> | undefined;
   const synthesizer = createSynthesizer({
-    endpoints: operatorRoutes.map(({ definition }) => definition),
+    endpoints: operatorRoutes
+      .map(({ definition }) => definition)
+      .filter((definition) => isReachable(methodPolicy, definition)),
     recipes: [...recipes.values()],
     maxDepth: policies.maxSynthesisDepth,
     reaches: stepReaches(operatorRoutes, methodPolicy),
   });
   const schemas = createContractSchemas();
+  const record = recordContractEvents(parts);
+  const reservation = (method: string, path: string): string | undefined =>
+    checkReservation(method, path, FLOOR_METHODS);
+  const accepted = (contract: Contract, call: Call, exchange: ExchangeView) => {
+    const actorAgentId = contract.agentId;
+    return record([{ type: "rcns_propose_accepted", contract, actorAgentId }], { call, exchange });
+  };
   const routes = new ContractRoutes({
     register,
+    accepted,
     isFloor: isProtocolPair,
     compile: (schema) => schemas.compile(schema),
   });
@@ -86,17 +95,15 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
     methodPolicy,
     synthesizer,
     registered: (method, path) => registry?.find(method, path)?.entry.definition,
-    reservation: (method, path) => checkReservation(method, path, FLOOR_METHODS),
+    reservation,
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
     synthesisEnabled: policies.synthesisEnabled,
     synthesis,
     register,
     negotiations,
+    record,
+    turns,
   };
-  const proposals = new Proposals({
-    store: negotiation.store,
-    evaluate: (request) => evaluate(evaluation, request),
-    onFault,
-  });
   return {
     proposeMethod: {
       inputSchema: PROPOSE_SCHEMA,
@@ -107,9 +114,10 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
       attempts,
       recipes,
       rcns: policies.rcns,
-      record: recordContractEvent(parts),
+      record,
     },
-    endpoints: synthesis.asyncEvaluation ? proposalEndpoints(proposals) : [],
+    // What was taken on can be asked for, even where nothing more is.
+    endpoints: synthesis.asyncEvaluation || proposals.size > 0 ? proposalEndpoints(proposals) : [],
     gate(served) {
       registry = served;
       const negotiate = negotiationRoute({
@@ -117,7 +125,11 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
         register,
         routes,
         attempts,
+        rate,
+        turns,
         rcns: policies.rcns,
+        reservation,
+        accepted,
         anyInput: anyInput(parts.compiler),
         onFault,
       });
@@ -129,14 +141,29 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
         attempts,
         rcns: policies.rcns,
         synthesisEnabled: policies.synthesisEnabled,
-        rate,
         negotiation: negotiate,
       };
     },
     start() {
-      void proposals.resume().catch(onFault);
+      proposals.evaluateBy({
+        evaluate: (request) => answerLater(evaluation, request, log),
+        onFault,
+      });
+      void endContractsWithoutMethod({ methodPolicy, contracts: register, record, log }).catch(
+        onFault,
+      );
     },
   };
+}
+
+/** Whether a step that names an endpoint's pair arrives at it: policy may refuse or redirect it. */
+function isReachable(
+  methodPolicy: MethodPolicy,
+  { method, path }: Pick<Route, "method" | "path">,
+): boolean {
+  const canonical = canonicalPair(methodPolicy, { method, path });
+  const isItself = canonical.method === method && canonical.path === path;
+  return isItself && methodPolicy.isAllowed(method);
 }
 
 /** What the steps of recipes arrive at, as far as that is known before they run. */
@@ -159,15 +186,6 @@ function stepReaches(routes: readonly Route[], methodPolicy: MethodPolicy): Step
         return target.endpoints.map((endpoint) => ({ kind: "endpoint", endpoint }));
     }
   };
-}
-
-/** A proposal is evaluated under the authority that it was made with. */
-async function evaluate(options: Omit<ProposeOptions, "proposals">, request: ProposalRequest) {
-  const answer = await settle(options, request, compileGrants(request.scopes));
-  if (!("kind" in answer)) return { status: answer.status ?? 200, body: answer.body };
-  if (answer.status === 463) options.negotiations.reject(request.agentId, request.negotiationId);
-  const carried = { ...answer.carried, negotiation_id: request.negotiationId };
-  return { status: answer.status, body: refusalBody({ ...answer, carried }) };
 }
 
 function anyInput(compiler: SchemaCompiler) {

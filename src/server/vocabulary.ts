@@ -27,7 +27,27 @@ export function loadVocabulary(config: Config, problems: Problem[]): Vocabulary 
   const names = methodNames(catalog, config.policies.methods.custom);
   const file = relative(config.directory, config.file);
   const compiled = compileMethodPolicy({ config: config.policies.methods, catalog, names, file });
-  problems.push(...compiled.problems);
+  problems.push(...compiled.problems, ...checkTokenMethods(config, compiled.policy, file));
   if (compiled.problems.some(isError)) return undefined;
   return { catalog, names, methodPolicy: compiled.policy };
+}
+
+/** A name that is never judged leaves a method unprotected that the operator meant. */
+function checkTokenMethods(
+  { policies: { oauth } }: Config,
+  policy: MethodPolicy,
+  file: string,
+): readonly Problem[] {
+  return (oauth?.requiredOnMethods ?? []).flatMap((name, index) => {
+    const reason = uselessFor(name, policy);
+    if (reason === undefined) return [];
+    const key = `policies.oauth.required_on_methods[${index}]`;
+    return [{ file, key, message: `"${name}" has no effect: ${reason}`, severity: "warning" }];
+  });
+}
+
+function uselessFor(name: string, policy: MethodPolicy): string | undefined {
+  const alias = policy.alias(name)?.method;
+  if (alias !== undefined) return `it is an alias, and judged as "${alias}"`;
+  return policy.isKnown(name) ? undefined : "it is no method of this server";
 }

@@ -26,10 +26,10 @@ function positive(seconds: number): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** What is granted of what was asked for. */
+/** What is granted of what was asked for: whole seconds, and one at least. */
 export function grantDuration(
   requested: number | undefined,
   { usual, most }: { readonly usual: number; readonly most: number },
 ): number {
-  return Math.floor(Math.min(requested ?? usual, most));
+  return Math.max(1, Math.floor(Math.min(requested ?? usual, most)));
 }

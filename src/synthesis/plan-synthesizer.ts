@@ -18,7 +18,8 @@ import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
 import { PlanLog } from "./plan-log.ts";
 import { indexSimilar } from "./plan-similar.ts";
 import type { NoChain } from "./planner.ts";
-import { buildPlannerIndex, type PlannerIndex } from "./planner-index.ts";
+import type { PlannerIndex } from "./planner-index.ts";
+import { buildPlannerIndex } from "./planner-indexing.ts";
 import { PlanningTask } from "./planner-task.ts";
 import type { Recipe } from "./recipe.ts";
 

@@ -5,6 +5,7 @@
  */
 import { isMethodName } from "../catalog/catalog.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
+import { isProposedText } from "../contract/proposed-semantic.ts";
 import { isScopeToken } from "../identity/authority-scope.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import { readDuration } from "./duration.ts";
@@ -41,7 +42,6 @@ export type ProposalReading =
 /** A proposal is kept with its contract, so nothing in it may be long. */
 const MAX_METHOD = 64;
 const MAX_PATH = 2_048;
-const MAX_DESCRIPTION = 1_024;
 const MAX_SCOPES = 64;
 
 const TYPES: readonly string[] = ["string", "integer", "number", "boolean", "object", "array"];
@@ -121,8 +121,8 @@ function findFault(endpoint: JsonRecord, parameters: JsonRecord): ProposalFault 
   if (typeof path !== "string" || path === "" || path.length > MAX_PATH) {
     return fault("invalid-field", "path", `must be a text of 1 to ${MAX_PATH} characters`);
   }
-  if (typeof description !== "string" || description.length > MAX_DESCRIPTION) {
-    const expected = `must be a text of at most ${MAX_DESCRIPTION} characters`;
+  if (description !== "" && !isProposedText(description)) {
+    const expected = "must be a text of at most 1024 characters, none of them half";
     return fault("invalid-field", "description", expected);
   }
   if (!Array.isArray(scopes) || scopes.length > MAX_SCOPES || !scopes.every(isScope)) {
@@ -180,10 +180,6 @@ function propertyOf(type: unknown): JsonRecord {
   return typeof type === "string" && TYPES.includes(type) ? { type } : {};
 }
 
-function fault(
-  reason: ProposalFault["reason"],
-  field: string,
-  expected: string,
-): ProposalFault {
+function fault(reason: ProposalFault["reason"], field: string, expected: string): ProposalFault {
   return { reason, message: `${field} ${expected}`, field };
 }

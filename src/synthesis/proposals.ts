@@ -90,8 +90,11 @@ export class Proposals {
   }
 
   #run(): void {
+    if (this.#evaluator === undefined || this.#waiting.size === 0) return;
     this.#running ??= this.#evaluateAll().finally(() => {
       this.#running = undefined;
+      // What came in after the last one and before this.
+      this.#run();
     });
   }
 

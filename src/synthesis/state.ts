@@ -6,15 +6,18 @@ import type { Store } from "../store/store.ts";
 import { Attempts } from "./attempts.ts";
 import { ContractRegister } from "./contract-register.ts";
 import { Negotiations } from "./negotiations.ts";
+import { Proposals } from "./proposals.ts";
 import { RateWindow } from "./rate-window.ts";
+import { Turns } from "./turns.ts";
 
 /** The state of negotiation. */
 export interface NegotiationState {
-  readonly store: Store;
   readonly contracts: ContractRegister;
+  readonly proposals: Proposals;
   readonly attempts: Attempts;
   readonly negotiations: Negotiations;
   readonly rate: RateWindow;
+  readonly turns: Turns;
 }
 
 /** Opens it over a store; tombstones outlive a contract's expiry by so many seconds. */
@@ -24,10 +27,11 @@ export async function openNegotiation(
 ): Promise<NegotiationState> {
   const tombstoneMs = (): number => tombstoneSeconds * 1000;
   return {
-    store,
     contracts: await ContractRegister.open({ store, tombstoneMs }),
+    proposals: await Proposals.open(store),
     attempts: new Attempts(),
     negotiations: new Negotiations(),
     rate: new RateWindow(),
+    turns: new Turns(),
   };
 }

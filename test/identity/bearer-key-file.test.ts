@@ -1,31 +1,41 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadKeyFile } from "../../src/identity/bearer-key-file.ts";
+import { checkKeyFile, readKeyFile } from "../../src/identity/bearer-key-file.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { makeIssuerKey } from "../support/token-issuer.ts";
 
 const PLACE = { file: "agtp-server.toml", key: "policies.oauth.jwks_file" };
 
-function load(text: string) {
-  const path = join(makeDirectory({ "jwks.json": text }), "jwks.json");
-  return { path, ...loadKeyFile(path, PLACE) };
+function write(text: string): string {
+  return join(makeDirectory({ "jwks.json": text }), "jwks.json");
 }
 
-describe("loadKeyFile", () => {
-  it("gives the keys of the file, always the same", async () => {
+describe("readKeyFile", () => {
+  it("gives the keys that the file holds now", async () => {
+    const [first, second] = await Promise.all([
+      makeIssuerKey("ES256", "first"),
+      makeIssuerKey("ES256", "second"),
+    ]);
+    const path = write(JSON.stringify({ keys: [first.jwk] }));
+    expect(readKeyFile(path)).toMatchObject({ set: { size: 1 }, ignored: [] });
+    writeFileSync(path, JSON.stringify({ keys: [second.jwk] }));
+    const { set } = readKeyFile(path);
+    expect(set?.has("first")).toBe(false);
+    expect(set?.has("second")).toBe(true);
+  });
+});
+
+describe("checkKeyFile", () => {
+  it("has nothing to say about a good file", async () => {
     const { jwk } = await makeIssuerKey("ES256", "ec");
-    const { keys, problems } = load(JSON.stringify({ keys: [jwk] }));
-    expect(problems).toEqual([]);
-    const set = await keys?.keysFor("unknown");
-    expect(set?.has("ec")).toBe(true);
-    expect(await keys?.keysFor(undefined)).toBe(set);
-    expect(keys?.generation).toBe(0);
+    expect(checkKeyFile(write(JSON.stringify({ keys: [jwk] })), PLACE)).toEqual([]);
   });
 
-  it("warns of symmetric keys, and serves the others", async () => {
+  it("warns of symmetric keys, and lets the others serve", async () => {
     const { jwk } = await makeIssuerKey();
-    const { keys, problems } = load(JSON.stringify({ keys: [{ kty: "oct", k: "c2VjcmV0" }, jwk] }));
-    expect(keys).toBeDefined();
+    const path = write(JSON.stringify({ keys: [{ kty: "oct", k: "c2VjcmV0" }, jwk] }));
+    const problems = checkKeyFile(path, PLACE);
     expect(problems).toMatchObject([{ ...PLACE, severity: "warning" }]);
     expect(problems[0]?.message).toContain("keys[0] is symmetric, so it is ignored");
     expect(problems[0]?.message).not.toContain("c2VjcmV0");
@@ -40,8 +50,7 @@ describe("loadKeyFile", () => {
     ['{"keys":[]}', "must hold a public key of an accepted signature algorithm"],
     ['{"keys":[{"kty":"oct","k":"AA"}]}', "must hold a public key of an accepted"],
   ])("is a problem with %j", (text, message) => {
-    const { keys, problems } = load(text);
-    expect(keys).toBeUndefined();
+    const problems = checkKeyFile(write(text), PLACE);
     expect(problems.at(-1)).toMatchObject({
       ...PLACE,
       message: expect.stringContaining(message),
@@ -52,9 +61,7 @@ describe("loadKeyFile", () => {
   it("is a problem with a file that is not there, is a directory, or is too long", () => {
     const directory = makeDirectory({ "long.json": " ".repeat(1_048_577) });
     for (const path of [join(directory, "missing.json"), directory, join(directory, "long.json")]) {
-      const { keys, problems } = loadKeyFile(path, PLACE);
-      expect(keys).toBeUndefined();
-      expect(problems).toMatchObject([PLACE]);
+      expect(checkKeyFile(path, PLACE)).toMatchObject([PLACE]);
     }
   });
 });

@@ -50,6 +50,21 @@ describe("a bearer token", () => {
       expect(JSON.stringify(recordOf(reply))).not.toContain(part);
   });
 
+  it("is not among the headers that a handler gets, which may log them", async () => {
+    const showHeaders = "export const echo = ({ headers }) => ({ body: { headers } });";
+    const oauth = { policies: { oauth: { issuer: ISSUER, jwks_file: "jwks.json" } } };
+    const send = async (tables: Readonly<Record<string, object>>) => {
+      const deployment = { ...files({}), "handlers.mjs": showHeaders };
+      const server = await openServer({ ...deployment, "agtp-server.toml": configFile(tables) });
+      const { body } = await server.send(booking(`Bearer ${await signToken(key, freshClaims())}`));
+      return body["headers"];
+    };
+    expect(await send(oauth)).not.toHaveProperty("authorization");
+    expect(await send(oauth)).toMatchObject({ "agent-id": ALICE });
+    // A header that the server makes nothing of is the handler's business.
+    expect(await send({})).toHaveProperty("authorization");
+  });
+
   it("is not asked for where it is optional, and must hold where it is given", async () => {
     const server = await openServer(files({ jwks_file: "jwks.json" }));
     expect((await server.send(booking())).body).toMatchObject({ principal_id: null });
@@ -69,6 +84,22 @@ describe("a bearer token", () => {
     expect(body).toMatchObject({ reason: "oauth-required", error: { code: "oauth-required" } });
     const good = await server.send(booking(`Bearer ${await signToken(key, freshClaims())}`));
     expect(good.status).toBe(200);
+  });
+
+  it.each([
+    ["ZAPP", "it is no method of this server"],
+    ["GET", 'it is an alias, and judged as "FETCH"'],
+  ])("is asked for by no method where %s is named, with a warning", async (name, reason) => {
+    const oauth = { jwks_file: "jwks.json", required_on_methods: ["BOOK", name] };
+    const { problems } = await openServer(files(oauth), { isClean: false });
+    expect(problems).toEqual([
+      {
+        file: "agtp-server.toml",
+        key: "policies.oauth.required_on_methods[1]",
+        message: `"${name}" has no effect: ${reason}`,
+        severity: "warning",
+      },
+    ]);
   });
 
   it("makes the start fail when the keys are not there", async () => {

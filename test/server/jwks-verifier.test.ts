@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openTokenVerifier, type VerifierOptions } from "../../src/server/jwks-verifier.ts";
@@ -35,6 +36,30 @@ describe("openTokenVerifier with a file", () => {
     const { judge, problems } = await open({ jwksFile: join(directory, "jwks.json") });
     expect(problems).toEqual([]);
     expect(await judge(await signToken(key))).toBe("ada");
+  });
+
+  it("follows a rotation of the keys in the file", async () => {
+    const [first, second] = await Promise.all([
+      makeIssuerKey("ES256", "2030-01"),
+      makeIssuerKey("EdDSA", "2030-02"),
+    ]);
+    const directory = makeDirectory({ "jwks.json": JSON.stringify({ keys: [first.jwk] }) });
+    const jwksFile = join(directory, "jwks.json");
+    const { judge, clock, log } = await open({ jwksFile });
+    const [old, young] = [await signToken(first), await signToken(second)];
+    expect(await judge(old)).toBe("ada");
+    expect(await judge(young)).toBe("no key of the issuer fits the token");
+    writeFileSync(jwksFile, JSON.stringify({ keys: [second.jwk] }));
+    clock.now += 1_000;
+    expect(await judge(young)).toBe("ada");
+    expect(await judge(old)).toBe("no key of the issuer fits the token");
+    for (const text of ["{", undefined]) {
+      if (text === undefined) rmSync(jwksFile);
+      else writeFileSync(jwksFile, text);
+      clock.now += 1_000;
+      expect(await judge(young)).toBe("ada");
+      expect(log.at(-1)).toContain("cannot be renewed");
+    }
   });
 
   it("has no verifier when the file has no usable key", async () => {

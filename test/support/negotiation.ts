@@ -3,6 +3,7 @@
  * and the tier that it takes.
  */
 import { agentFile, configFile, endpointFile } from "./deployment.ts";
+import type { TestReply, TestRequest, TestServer } from "./dispatch.ts";
 
 /** May negotiate, and holds what the endpoints ask for. */
 export const NORA: string = "a1".repeat(32);
@@ -156,3 +157,37 @@ export const JUDGE: Readonly<Record<string, unknown>> = {
     required: ["verdict"],
   },
 };
+
+/** Asks as an agent, or as nobody. */
+export function ask(
+  server: Pick<TestServer, "send">,
+  agentId: string | undefined,
+  request: TestRequest,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<TestReply> {
+  const identity = agentId === undefined ? {} : { "Agent-ID": agentId };
+  return server.send({ ...request, headers: { ...identity, ...headers } });
+}
+
+/** What the recipe of that server answers. */
+export const AUDIT: TestRequest = { method: "AUDIT", path: "/reviews", body: { subject: "barn" } };
+
+/** Opens the second lock. */
+export const OPT_IN: Readonly<Record<string, string>> = { "Allow-RCNS": "true" };
+
+/** A proposal in its wrapped form. */
+export function propose(endpoint: object, more: object = {}): TestRequest {
+  return { method: "PROPOSE", body: { endpoint, ...more } };
+}
+
+/** The id of a contract that is offered. */
+export async function offerOf(server: Pick<TestServer, "send">, agentId: string): Promise<string> {
+  const { status, body } = await ask(server, agentId, AUDIT, OPT_IN);
+  if (status !== 461) throw new Error(`answered ${status}, not 461`);
+  return String(body["synthesis_id"]);
+}
+
+/** Presents a contract. */
+export function presenting(synthesisId: string): Readonly<Record<string, string>> {
+  return { "Contract-Synthesized": synthesisId };
+}

@@ -137,6 +137,47 @@ describe("ContractRegister", () => {
     expect(register.size).toBe(1_000);
   });
 
+  it("keeps a bounded amount for each agent, in the store as well", async () => {
+    const { register, store } = await open();
+    const { endpoint } = contract("x");
+    const large = { endpoint: { ...endpoint, description: "x".repeat(1_048_576) } };
+    await register.add(contract("bob's", { ...large, agentId: "bob" }));
+    for (let count = 0; count < 20; count += 1) await register.add(contract(`syn-${count}`, large));
+    expect(register.active("alice").length).toBe(15);
+    expect(register.find("syn-4")).toBeUndefined();
+    expect(register.find("syn-5")).toBeDefined();
+    expect(register.find("bob's")).toBeDefined();
+    expect(await store.list("contracts")).toHaveLength(16);
+  });
+
+  it("makes room with what a session may do without before what was asked to be kept", async () => {
+    const { register } = await open();
+    await register.add(contract("kept", { isPersistent: true }));
+    for (let count = 0; count < 1_000; count += 1) await register.add(contract(`syn-${count}`));
+    expect(register.find("kept")).toBeDefined();
+    expect(register.find("syn-0")).toBeUndefined();
+  });
+
+  it("forgets tombstones while it runs, whether or not somebody sweeps", async () => {
+    const { register, clock, store } = await open();
+    await register.add(contract("syn-1"));
+    clock.now = 2 * HOUR + 1;
+    expect(register.present("syn-1", "alice").kind).toBe("unknown");
+    await register.add(contract("syn-2", { expiresAt: 9 * HOUR }));
+    expect(register.size).toBe(1);
+    expect((await store.list("contracts")).map(({ key }) => key)).toEqual(["syn-2"]);
+  });
+
+  it("is usable until its last millisecond, and not at its expiry", async () => {
+    const { register, clock } = await open();
+    await register.add(contract("syn-1"));
+    clock.now = HOUR - 1;
+    expect(register.present("syn-1", "alice").kind).toBe("usable");
+    clock.now = HOUR;
+    expect(register.present("syn-1", "alice").kind).toBe("over");
+    expect(register.active("alice")).toEqual([]);
+  });
+
   it("skips what it cannot have stored", async () => {
     const store = createMemoryStore();
     await store.commit([{ kind: "put", collection: "contracts", key: "x", value: { a: 1 } }]);

@@ -42,5 +42,6 @@ describe("grantDuration", () => {
     expect(grantDuration(5000, limits)).toBe(1000);
     expect(grantDuration(undefined, limits)).toBe(100);
     expect(grantDuration(12.7, limits)).toBe(12);
+    expect(grantDuration(0.2, limits)).toBe(1);
   });
 });

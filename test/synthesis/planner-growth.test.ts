@@ -86,8 +86,13 @@ describe("planning among thousands of endpoints", () => {
     );
     const again = makeSynthesizer(endpoints.toReversed()).plan(cover, holding());
     expect(again).toEqual(plan);
-    const deep = failureOf(makeSynthesizer(endpoints, { maxDepth: 5 }).plan(cover, holding()));
-    expect(deep.explanation).toContain("expected at most 5");
+    const wide = makeProposal({
+      offers: ["x"],
+      asks: Array.from({ length: 24 }, (_, at) => `n${at}`),
+    });
+    const narrow = makeSynthesizer(endpoints, { maxDepth: 8 });
+    const { explanation } = failureOf(narrow.plan(wide, holding()));
+    expect(explanation).toContain("expected at most 8; the search was ended early");
   });
 
   it("goes down a chain of thousands without running out of stack", () => {

@@ -78,13 +78,39 @@ describe("what is no proposal", () => {
     [{ parameters: { endpoint, name: "book" } }, "ambiguous-body"],
     [{}, "missing-required-field"],
     [{ endpoint: { path: "/suite" } }, "missing-required-field"],
-    [{ endpoint: { method: "BOOK" } }, "missing-required-field"],
     [{ name: "book-suite" }, "missing-required-field"],
     [{ endpoint: "BOOK /suite" }, "invalid-field"],
-    [{ endpoint: { ...endpoint, required_scopes: "a:b" } }, "invalid-field"],
-    [{ endpoint, persistent: "yes" }, "invalid-field"],
-    [{ endpoint, requested_duration: "soon" }, "invalid-field"],
   ])("%j is %s", (body, reason) => {
     expect(read(body)).toMatchObject({ kind: "fault", reason });
+  });
+
+  it.each([
+    [{ endpoint: { method: "BOOK" } }, "path"],
+    [{ endpoint: { method: "BOOK", path: 5 } }, "path"],
+    [{ endpoint: { method: "BOOK", path: `/${"x".repeat(2048)}` } }, "path"],
+    [{ endpoint: { ...endpoint, description: 5 } }, "description"],
+    [{ endpoint: { ...endpoint, description: "x".repeat(1025) } }, "description"],
+    [{ endpoint: { ...endpoint, required_scopes: "a:b" } }, "required_scopes"],
+    [{ endpoint: { ...endpoint, required_scopes: ["a"] } }, "required_scopes"],
+    [{ endpoint: { ...endpoint, required_scopes: Array(65).fill("a:b") } }, "required_scopes"],
+    [{ endpoint, persistent: "yes" }, "persistent"],
+    [{ endpoint, requested_duration: "soon" }, "requested_duration"],
+  ])("is told what is wrong once its method has been judged: %#", (body, field) => {
+    expect(proposalOf(body)).toMatchObject({ method: "BOOK", fault: { field } });
+  });
+
+  it("has a method of a bounded length", () => {
+    const { method } = proposalOf({ endpoint: { method: "B".repeat(1_000_000), path: "/" } });
+    expect(method.length).toBeLessThan(100);
+  });
+
+  it("takes the values of its path where it does not say what it takes", () => {
+    const { inputSchema } = proposalOf({
+      endpoint: { method: "BOOK", path: "/suites/{suite_id}" },
+    });
+    expect(inputSchema).toMatchObject({
+      properties: { suite_id: { type: "string" } },
+      required: ["suite_id"],
+    });
   });
 });

@@ -2,7 +2,7 @@
  * Gate 08. Nothing is registered here: is there a contract, or may one be negotiated?
  * 404 unknown path, or a contract this server never issued · 405 known path, other methods · 400 a
  * contract for another pair · 464 a contract that is over or somebody else's, and the first and
- * fourth lock · 262 the third · 429 too many negotiations.   AGTP-API §6.1, §10.1
+ * fourth lock · 262 the third.   AGTP-API §6.1, §10.1
  */
 import type { RcnsConfig } from "../../config/config.ts";
 import type { EndpointRegistry } from "../../contract/endpoint-registry.ts";
@@ -10,9 +10,8 @@ import { matchTemplate } from "../../contract/path-template.ts";
 import type { Attempts } from "../../synthesis/attempts.ts";
 import type { Contract } from "../../synthesis/contract.ts";
 import type { ContractRegister } from "../../synthesis/contract-register.ts";
-import type { RateWindow } from "../../synthesis/rate-window.ts";
 import type { ContractRoutes } from "../contract-routes.ts";
-import type { Exchange } from "../exchange.ts";
+import { type Exchange, presentedContract } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";
 import {
   authorizationRequired,
@@ -21,7 +20,6 @@ import {
   noContract,
   notFound,
   type Refusal,
-  rateLimited,
 } from "../refusal.ts";
 import type { Route } from "../route.ts";
 import { refuseMethod } from "./04-policy.ts";
@@ -40,7 +38,6 @@ export interface NegotiationGateOptions extends ContractParts {
   readonly registry: EndpointRegistry<Route>;
   readonly rcns: RcnsConfig;
   readonly synthesisEnabled: boolean;
-  readonly rate: RateWindow;
   /** Answers where all locks are open. */
   readonly negotiation: Route;
 }
@@ -69,9 +66,10 @@ function resolveContract(
   register: ContractParts["register"],
   { caller, method, path }: Exchange,
 ): Contract | undefined {
-  if (caller.agentId === undefined) return undefined;
+  // Whom this server does not know has none, whatever it calls itself.
+  if (caller.document === undefined) return undefined;
   return register
-    .active(caller.agentId)
+    .active(caller.document.agentId)
     .find(
       ({ endpoint }) =>
         endpoint.method === method && matchTemplate(endpoint.path, path) !== undefined,
@@ -99,9 +97,9 @@ function bind(
 export function presentationGate({ register, routes, attempts }: ContractParts): Gate {
   return (exchange) => {
     if (exchange.inner !== undefined) return undefined;
-    const presented = exchange.header("contract-synthesized") ?? exchange.header("synthesis-id");
+    const presented = presentedContract(exchange);
     if (presented === undefined) return undefined;
-    const found = register.present(presented, exchange.caller.agentId);
+    const found = register.present(presented, exchange.caller.document?.agentId);
     switch (found.kind) {
       case "usable":
         return bind(exchange, found.contract, routes);
@@ -110,9 +108,14 @@ export function presentationGate({ register, routes, attempts }: ContractParts):
       case "foreign":
         return refuse(exchange, attempts, "contract-not-yours", "the contract is another agent's");
       case "over":
-        return refuse(exchange, attempts, "contract-revoked", "the contract is over");
+        return refuse(exchange, attempts, "contract-revoked", howItEnded(found.contract));
     }
   };
+}
+
+function howItEnded({ state, reason }: Contract): string {
+  const because = reason === undefined ? "" : `: ${reason}`;
+  return `the contract is ${state}${because}`;
 }
 
 type Locks = Readonly<Record<string, string>>;
@@ -121,7 +124,7 @@ const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
 
 /** The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. */
 function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal | undefined {
-  const { rcns, synthesisEnabled, attempts, rate } = options;
+  const { rcns, synthesisEnabled, attempts } = options;
   const { caller } = exchange;
   if (!rcns.enabled || !synthesisEnabled) {
     const explanation = "this server does not negotiate contracts at run time";
@@ -131,12 +134,15 @@ function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal 
     const message = `negotiation needs the scope ${NEGOTIATE}`;
     return authorizationRequired("scope-required", message, { scope: NEGOTIATE });
   }
+  if (caller.document === undefined) {
+    // A contract is kept, and nobody whom this server does not know makes it write.
+    const explanation = "negotiation is for agents that this server knows";
+    return refuse(exchange, attempts, "trust-tier-insufficient", explanation, locks(3));
+  }
   if (caller.trustTier === undefined || caller.trustTier > rcns.minTrustTier) {
     const explanation = `negotiation needs trust tier ${rcns.minTrustTier} or stronger`;
     return refuse(exchange, attempts, "trust-tier-insufficient", explanation, locks(3));
   }
-  const wait = rate.take(caller.agentId ?? "", rcns.rateLimitPerMinute);
-  if (wait !== undefined) return rateLimited("rcns", wait);
   exchange.route = options.negotiation;
   return undefined;
 }

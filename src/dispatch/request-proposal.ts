@@ -1,0 +1,66 @@
+/**
+ * A request for a pair that is not registered, read as a proposal: what it sends says what it takes,
+ * and it does not say what it expects.   AGTP-API §10.1.2
+ */
+import type { JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import type { Call } from "../handlers/handler.ts";
+import type { Proposal, SynthesisPlan } from "../synthesis/plan.ts";
+import type { ExchangeView } from "./route.ts";
+
+/** The request as a proposal. */
+export function proposalOf({ input }: Call, { method, path }: ExchangeView): Proposal {
+  const names = Object.keys(input);
+  const properties = names.map((name) => [name, schemaOf(input[name])]);
+  return {
+    method,
+    path,
+    description: "",
+    // The request sets no bound: the operator wrote the recipe, and the preview tells its impact.
+    semantic: { ...semanticOf(`Do what ${method} ${path} asks for.`), impact: "irreversible" },
+    inputSchema: {
+      type: "object",
+      properties: Object.fromEntries(properties),
+      required: names,
+      additionalProperties: false,
+    },
+    outputSchema: {},
+  };
+}
+
+/** Values have a type, and no more is known of them. */
+function schemaOf(value: unknown): JsonSchema {
+  if (value === null) return { type: "null" };
+  if (Array.isArray(value)) return { type: "array" };
+  if (typeof value === "number") return { type: Number.isInteger(value) ? "integer" : "number" };
+  return { type: typeof value };
+}
+
+/** Closed: what was sent, and what the plan would take beside it. */
+export function inputSchemaOf(
+  input: Readonly<Record<string, unknown>>,
+  { recipe, neededInputs }: SynthesisPlan,
+): JsonSchema {
+  const taken = recipe.steps.flatMap(({ parameters }) =>
+    Object.values(parameters).flatMap((source) => (source.kind === "proposal" ? source.value : [])),
+  );
+  const names = [...new Set([...Object.keys(input), ...taken])];
+  return {
+    type: "object",
+    properties: Object.fromEntries(names.map((name) => [name, {}])),
+    required: neededInputs,
+    additionalProperties: false,
+  };
+}
+
+/** A block for what has none of its own. */
+export function semanticOf(intent: string): SemanticBlock {
+  return {
+    intent,
+    actor: "agent",
+    outcome: intent,
+    capability: "domain_spanning",
+    confidence: 0.5,
+    impact: "reversible",
+    is_idempotent: false,
+  };
+}
