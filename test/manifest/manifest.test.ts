@@ -141,7 +141,7 @@ describe("the projection of endpoints", () => {
     }
     const secrets = [
       "handlers.echo",
-      "recipe",
+      '"recipe":',
       "upstream.invalid",
       "secret-of",
       ".toml",
