@@ -6,8 +6,9 @@
 import { mkdirSync, readdirSync } from "node:fs";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
 import type { Journal, JournalRecord } from "./journal.ts";
+import { RecordPlaces } from "./record-places.ts";
 import { ActiveSegment, readSegment, type StoredRecord, segmentNumber } from "./segment.ts";
-import { type IndexedRecord, readRecords } from "./segment-index.ts";
+import { readRecords } from "./segment-index.ts";
 
 /** Where in the journal a record would be appended. */
 export interface JournalPosition {
@@ -37,7 +38,7 @@ export class FileJournal implements Journal {
   readonly #finished: FinishedSegments;
   #active: ActiveSegment;
   /** Of the active segment. */
-  #records: IndexedRecord[];
+  #records: RecordPlaces;
   /** The active segment is finished with so many octets. */
   #fullAt: number;
 
@@ -45,7 +46,7 @@ export class FileJournal implements Journal {
     options: FileJournalOptions,
     finished: readonly number[],
     active: ActiveSegment,
-    records: readonly IndexedRecord[],
+    records: RecordPlaces,
   ) {
     const { directory, segmentBytes = SEGMENT_BYTES } = options;
     this.#directory = directory;
@@ -55,7 +56,7 @@ export class FileJournal implements Journal {
     this.#onFault = (error) => options.onFault(error);
     this.#finished = new FinishedSegments(directory, finished, this.#onFault);
     this.#active = active;
-    this.#records = [...records];
+    this.#records = records;
   }
 
   /** Opens the journal of a directory, which is made when it is not there. */
@@ -88,15 +89,14 @@ export class FileJournal implements Journal {
     let offset = this.#active.size;
     this.#active.append(lines);
     for (const { auditId, jws } of records) {
-      this.#records.push({ auditId, offset, length: jws.length });
+      this.#records.add(auditId, offset, jws.length);
       offset += jws.length + 1;
     }
     if (offset >= this.#fullAt) this.#finish();
   }
 
   async find(auditId: string): Promise<string | undefined> {
-    // Seldom asked for, while every request adds one.
-    const place = this.#records.find((record) => record.auditId === auditId);
+    const place = this.#records.find(auditId);
     if (place === undefined) return this.#finished.find(auditId);
     return readRecord(this.#directory, this.#active.number, place, auditId);
   }
@@ -118,7 +118,7 @@ export class FileJournal implements Journal {
       return;
     }
     this.#finished.add(full, this.#records);
-    this.#records = [];
+    this.#records = new RecordPlaces();
     this.#fullAt = this.#segmentBytes;
     this.#onFinished();
   }

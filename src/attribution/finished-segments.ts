@@ -4,14 +4,9 @@
  */
 import { hash } from "node:crypto";
 import { codeOf } from "../thrown.ts";
+import { RecordPlaces } from "./record-places.ts";
 import type { ActiveSegment, Extent } from "./segment.ts";
-import {
-  findInIndex,
-  type IndexedRecord,
-  readExtent,
-  readRecords,
-  writeIndex,
-} from "./segment-index.ts";
+import { findInIndex, readExtent, readRecords, writeIndex } from "./segment-index.ts";
 import { describeSegments, type FinishedSegment } from "./segment-manifest.ts";
 
 export class FinishedSegments {
@@ -20,9 +15,9 @@ export class FinishedSegments {
   /** In order. */
   readonly #numbers: number[];
   /** Those whose index is being written. */
-  readonly #finishing = new Map<number, readonly IndexedRecord[]>();
+  readonly #finishing = new Map<number, RecordPlaces>();
   /** Those that are read for the index that they lack. */
-  readonly #indexing = new Map<number, Promise<readonly IndexedRecord[]>>();
+  readonly #indexing = new Map<number, Promise<RecordPlaces>>();
   #work: Promise<void> = Promise.resolve();
 
   /** `onFault` is told what goes wrong behind the scenes: all of it can be made again. */
@@ -40,7 +35,7 @@ export class FinishedSegments {
   }
 
   /** Takes a segment over, with the places of all its records. */
-  add(segment: ActiveSegment, records: readonly IndexedRecord[]): void {
+  add(segment: ActiveSegment, records: RecordPlaces): void {
     const { number } = segment;
     this.#numbers.push(number);
     this.#finishing.set(number, records);
@@ -71,15 +66,14 @@ export class FinishedSegments {
   }
 
   async #findIn(number: number, auditId: string): Promise<Extent | undefined> {
-    const isWanted = (record: IndexedRecord): boolean => record.auditId === auditId;
     const records = this.#finishing.get(number);
-    if (records !== undefined) return records.find(isWanted);
+    if (records !== undefined) return records.find(auditId);
     const found = await findInIndex(this.#directory, number, auditId);
-    return found === "no-index" ? (await this.#index(number)).find(isWanted) : found;
+    return found === "no-index" ? (await this.#index(number)).find(auditId) : found;
   }
 
   /** Makes an index anew, once for all who wait for it. */
-  #index(number: number): Promise<readonly IndexedRecord[]> {
+  #index(number: number): Promise<RecordPlaces> {
     const running = this.#indexing.get(number);
     if (running !== undefined) return running;
     const indexing = this.#makeIndex(number).finally(() => this.#indexing.delete(number));
@@ -87,14 +81,14 @@ export class FinishedSegments {
     return indexing;
   }
 
-  async #makeIndex(number: number): Promise<readonly IndexedRecord[]> {
+  async #makeIndex(number: number): Promise<RecordPlaces> {
     try {
       const records = await readRecords(this.#directory, number);
       await writeIndex(this.#directory, number, records).catch((error) => this.#onFault(error));
       return records;
     } catch (error) {
       // Segments may be taken away while the server runs.
-      if (codeOf(error) === "ENOENT") return [];
+      if (codeOf(error) === "ENOENT") return new RecordPlaces();
       throw error;
     }
   }

@@ -7,12 +7,8 @@ import { type FileHandle, open, rename, stat, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { codeOf } from "../thrown.ts";
+import { RecordPlaces } from "./record-places.ts";
 import { type Extent, readSegment, segmentName } from "./segment.ts";
-
-/** A record and its place, in the order of the segment. */
-export interface IndexedRecord extends Extent {
-  readonly auditId: string;
-}
 
 /** The beginning of an Audit-ID tells it from any other; then offset and length, 4 octets each. */
 const ID_OCTETS = 16;
@@ -35,12 +31,14 @@ export function indexName(number: number): string {
 export async function writeIndex(
   directory: string,
   number: number,
-  records: readonly IndexedRecord[],
+  records: RecordPlaces,
 ): Promise<void> {
   const capacity = Math.max(1, Math.ceil(records.length / LOAD));
   const table = Buffer.alloc(capacity * ENTRY_OCTETS);
-  for (const [index, record] of records.entries()) {
-    if (index % STRIDE === STRIDE - 1) await nextTurn();
+  let index = 0;
+  for (const record of records) {
+    index += 1;
+    if (index % STRIDE === 0) await nextTurn();
     let slot = slotOf(record.auditId, capacity);
     while (!isFree(table, slot)) slot = (slot + 1) % capacity;
     const at = slot * ENTRY_OCTETS;
@@ -58,13 +56,10 @@ export async function writeIndex(
 }
 
 /** What the index of a finished segment is made from: the segment itself. */
-export async function readRecords(
-  directory: string,
-  number: number,
-): Promise<readonly IndexedRecord[]> {
-  const records: IndexedRecord[] = [];
+export async function readRecords(directory: string, number: number): Promise<RecordPlaces> {
+  const records = new RecordPlaces();
   for await (const { auditId, offset, length } of readSegment(directory, number)) {
-    records.push({ auditId, offset, length });
+    records.add(auditId, offset, length);
   }
   return records;
 }

@@ -6,8 +6,9 @@
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isRecord } from "../json-value.ts";
+import type { RecordPlaces } from "./record-places.ts";
 import { segmentName } from "./segment.ts";
-import { type IndexedRecord, readRecords } from "./segment-index.ts";
+import { readRecords } from "./segment-index.ts";
 
 /** One finished segment. */
 export interface SegmentDescription {
@@ -23,7 +24,7 @@ const MANIFEST = "segments.json";
 /** A finished segment; its records, where they are at hand. */
 export interface FinishedSegment {
   readonly number: number;
-  readonly records?: readonly IndexedRecord[];
+  readonly records?: RecordPlaces;
 }
 
 /** Adds finished segments to the manifest of their directory, where they are not there yet. */
@@ -46,13 +47,13 @@ export async function describeSegments(
   await rename(`${path}.tmp`, path);
 }
 
-function describe(number: number, records: readonly IndexedRecord[]): SegmentDescription {
+function describe(number: number, records: RecordPlaces): SegmentDescription {
   const last = records.at(-1);
   return {
     file: segmentName(number),
     records: records.length,
     bytes: last === undefined ? 0 : last.offset + last.length + 1,
-    first_audit_id: records[0]?.auditId ?? "",
+    first_audit_id: records.at(0)?.auditId ?? "",
     last_audit_id: last?.auditId ?? "",
   };
 }
