@@ -63,6 +63,8 @@ export class LifecycleRegister {
   /** The end of each agent's queue of changes. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
+  #revision = 0;
+
   private constructor(store: Store) {
     this.#store = store;
   }
@@ -87,6 +89,11 @@ export class LifecycleRegister {
   /** The agent's status now: its last event's, else its document's. */
   statusOf({ agentId, status }: AgentDocument): AgentStatus {
     return this.#states.get(agentId)?.status ?? status;
+  }
+
+  /** Grows whenever an agent comes to another status. */
+  get revision(): number {
+    return this.#revision;
   }
 
   /** When the agent came to its status; undefined without an event. */
@@ -168,6 +175,7 @@ export class LifecycleRegister {
         : { status, since: at, events };
     const key = `${agentId}/${String(events).padStart(12, "0")}`;
     this.#states.set(agentId, state);
+    if (status !== undefined) this.#revision += 1;
     this.#unsaved.push(
       { kind: "put", collection: STATES, key: agentId, value: state },
       { kind: "put", collection: EVENTS, key, value: { audit_id: auditId, jws } },

@@ -3,7 +3,7 @@ import type { Catalog } from "../catalog/catalog.ts";
 import { FLOOR_GROUPS } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
 import type { EndpointDefinition } from "../contract/endpoint.ts";
-import type { AgentDocument } from "../identity/agent-document.ts";
+import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
 import type { ManifestContent } from "./document.ts";
 import { projectEndpoint } from "./project.ts";
 
@@ -15,6 +15,8 @@ export interface ManifestSource {
   readonly endpoints: readonly EndpointDefinition[];
   /** The agents this variant discloses. */
   readonly agents: readonly AgentDocument[];
+  /** Where each of them stands now. */
+  statusOf(agent: AgentDocument): AgentStatus;
   /** `policies.methods` as it applies, §9.3. */
   readonly methodPolicy: Readonly<Record<string, unknown>>;
   readonly supportedFeatures: readonly string[];
@@ -34,7 +36,7 @@ export function buildManifest(source: ManifestSource): ManifestContent {
     custom_methods: policies.methods.custom,
     endpoints: source.endpoints.map(projectEndpoint),
     agent_disclosure: agents.disclosure,
-    hosted_agents: source.agents.map(agentReference),
+    hosted_agents: source.agents.map((agent) => agentReference(agent, source.statusOf(agent))),
     agent_disclosure_notice: agents.disclosureNotice ?? null,
     apis: config.apis,
     hosted_protocols: config.hostedProtocols,
@@ -71,12 +73,12 @@ function embeddedMethods(catalog: Catalog): readonly Record<string, string>[] {
   }));
 }
 
-function agentReference(agent: AgentDocument): Record<string, unknown> {
+function agentReference(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
   return {
     agent_id: agent.agentId,
     name: agent.name,
     description: agent.description,
-    status: agent.status,
+    status,
     trust_tier: agent.trustTier,
     verification_path: agent.verificationPath,
   };

@@ -10,7 +10,7 @@ import { builtinEndpoints } from "../builtins/builtin-endpoints.ts";
 import { type Inventory, isDisclosedTo, type ListedEndpoint } from "../builtins/inventory.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
-import { CAPABILITIES } from "../contract/endpoint.ts";
+import { CAPABILITIES, type EndpointDefinition } from "../contract/endpoint.ts";
 import { createRegistry } from "../contract/endpoint-registry.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
@@ -18,6 +18,7 @@ import type { Route } from "../dispatch/route.ts";
 import type { Handler } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
 import { manifestFile, type PublishedManifest, publishManifest } from "../manifest/publish.ts";
 import { type FloorOptions, floorEndpoints } from "../methods/floor.ts";
 import { agentLifecycleEndpoints, keptMethods } from "../methods/kept-methods.ts";
@@ -93,7 +94,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     contracts: contractMethods.register,
     isNegotiating: config.policies.rcns.enabled && config.policies.synthesisEnabled,
   };
-  let published: PublishedManifest | undefined;
+  const manifest = currentManifest(parts, () => listed.map(({ definition }) => definition));
   const describe: FloorOptions["describe"] = (method) => describeMethod(catalog, method);
   const methods = keptMethods({
     directory: parts.directory,
@@ -121,7 +122,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
       overrides,
       compiler,
       manifestFor: (agentId) => {
-        if (published === undefined) throw new Error("the manifest is not published yet");
+        const published = manifest();
         return disclosed(agentId) ? published.disclosed : published.withheld;
       },
     }),
@@ -132,19 +133,34 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     if (isListed && route !== undefined) listed.push({ tier: "A", definition: route.definition });
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
-  const manifest = publishManifest(
-    {
+  const first = manifest();
+  return { routes, problems, keep: () => keepManifest(first, config) };
+}
+
+/** The manifest as it is now: made anew when an agent has come to another status. */
+function currentManifest(
+  parts: ProtocolParts,
+  endpoints: () => readonly EndpointDefinition[],
+): () => PublishedManifest {
+  const { config, catalog, directory, methodPolicy, signingKey } = parts;
+  const { lifecycle } = parts.state;
+  let published: PublishedManifest | undefined;
+  let revision = lifecycle.revision;
+  return () => {
+    if (published !== undefined && revision === lifecycle.revision) return published;
+    revision = lifecycle.revision;
+    const source = {
       config,
       catalog,
-      agents: parts.directory.list(),
-      endpoints: listed.map(({ definition }) => definition),
-      methodPolicy: parts.methodPolicy.projection,
+      agents: directory.list(),
+      statusOf: (agent: AgentDocument) => lifecycle.statusOf(agent),
+      endpoints: endpoints(),
+      methodPolicy: methodPolicy.projection,
       supportedFeatures: supportedFeatures(config),
-    },
-    parts.signingKey,
-  );
-  published = manifest;
-  return { routes, problems, keep: () => keepManifest(manifest, config) };
+    };
+    published = publishManifest(source, signingKey);
+    return published;
+  };
 }
 
 async function loadOverrides(

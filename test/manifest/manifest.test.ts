@@ -338,3 +338,23 @@ describe("what is kept of the manifest", () => {
     await server.close();
   });
 });
+
+// AGTP-API §8.5
+describe("the hosted agents of the manifest", () => {
+  it("stand as they stand now, and the document says that it changed", async () => {
+    const files = discoveryFiles({ policies: { identity: { lifecycle_auth: "open" } } });
+    const server = await openServer(files);
+    const before = await server.send({ method: "DISCOVER" });
+    const body = { agent_id: ALICE, reason: "maintenance" };
+    const headers = { "Agent-ID": ALICE };
+    expect((await server.send({ method: "DEACTIVATE", headers, body })).status).toBe(200);
+    const after = await server.send({ method: "DISCOVER" });
+    expect(after.body["hosted_agents"]?.[0]).toMatchObject({
+      agent_id: ALICE,
+      status: "suspended",
+    });
+    expect(after.headers.get("etag")).not.toBe(before.headers.get("etag"));
+    expect(after.body["document_version"]).not.toBe(before.body["document_version"]);
+    expect((await server.send({ method: "DISCOVER" })).text).toBe(after.text);
+  });
+});
