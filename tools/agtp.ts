@@ -2,29 +2,11 @@
 /** `agtp`: the client. Sends one request, prints the response, and exits by what came back. */
 import { AgtpClientError } from "../src/client/client-error.ts";
 import { runCommand } from "../src/client/command.ts";
-import type { Output, Terminal } from "../src/client/terminal.ts";
+import { processTerminal } from "./process-terminal.ts";
 
 const MAX_INPUT_BYTES = 64 * 1024 * 1024;
 
-const terminal: Terminal = {
-  out: output(process.stdout),
-  err: output(process.stderr),
-  directory: process.cwd(),
-  readInput,
-};
-
-// Whoever reads the output may stop early, as `head` does.
-process.stdout.on("error", () => process.exit());
-process.exitCode = await runCommand(process.argv.slice(2), terminal);
-
-function output(stream: NodeJS.WriteStream): Output {
-  const isTerminal = stream.isTTY === true;
-  return {
-    write: (text) => void stream.write(text),
-    isTerminal,
-    hasColour: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
-  };
-}
+process.exitCode = await runCommand(process.argv.slice(2), processTerminal(readInput));
 
 async function readInput(): Promise<string> {
   const chunks: Buffer[] = [];
