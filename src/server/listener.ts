@@ -36,7 +36,10 @@ export interface ListenerOptions {
 
 export interface Listener {
   listen(host: string, port: number): Promise<net.AddressInfo>;
-  /** A new certificate, and new rules for clients' own, for new connections. */
+  /**
+   * A new certificate for new connections. With new rules for clients' own, those made under the old
+   * rules are answered and closed: what they proved then may not hold any more.
+   */
   replaceIdentity(identity: TlsIdentity): void;
   readonly connectionCount: number;
   /** Stops accepting, answers what was received, and aborts what is left after `timeoutMs`. */
@@ -60,7 +63,8 @@ export function createListener(options: ListenerOptions): Listener {
       }
     });
   };
-  let secure = handshakerFor(options.identity);
+  let { identity: rules } = options;
+  let secure = handshakerFor(rules);
   const acceptor = net.createServer({ noDelay: true }, (socket) => {
     socket.on("error", () => socket.destroy());
     if (admission.admit(socket)) secure.emit("connection", socket);
@@ -79,6 +83,12 @@ export function createListener(options: ListenerOptions): Listener {
     },
     replaceIdentity(identity) {
       secure = handshakerFor(identity);
+      const isAsBefore =
+        identity.clientAuth === rules.clientAuth && identity.clientCa === rules.clientCa;
+      rules = identity;
+      if (isAsBefore) return;
+      admission.endHandshakes();
+      for (const connection of connections) connection.drain();
     },
     get connectionCount() {
       return admission.count;

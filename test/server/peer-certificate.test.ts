@@ -264,6 +264,18 @@ describe("a listener that asks for certificates, and a session that is resumed",
     expect(await askAs(await connect({ ...agent, session }))).toBeDefined();
   });
 
+  it("does not serve on a connection that was made under other rules", async () => {
+    const { connect, listener, identityOf } = await open({});
+    const client = await connect(agent);
+    expect(await askAs(client)).toBeDefined();
+    listener.replaceIdentity(identityOf({}));
+    client.write(REQUEST);
+    expect(await client.replies(2)).toHaveLength(2);
+    const clientCa = pki.make("another-root", { extensions: CA_EXTENSIONS }).cert;
+    listener.replaceIdentity(identityOf({ clientCa }));
+    expect(await client.closed()).toHaveLength(2);
+  });
+
   it("would not believe one even if TLS resumed it", () => {
     const certificate = new X509Certificate(agent.cert);
     const socket = {
