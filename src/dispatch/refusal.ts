@@ -46,6 +46,7 @@ export type RefusalCode =
   | "inspect-forbidden"
   | "record-not-found"
   | "agent-not-found"
+  | "task-paused"
   | "attribution-unavailable"
   | "credentials-missing"
   | "anonymous-discovery-disabled"
@@ -78,7 +79,8 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-function refusal(
+/** Says no; the constructors of this file and of `floor-refusals.ts` have the words. */
+export function refusal(
   status: Status,
   code: Refusal["code"],
   message: string,
