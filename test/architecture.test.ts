@@ -31,6 +31,9 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
     ...["handlers", "dispatch"],
   ],
+  // What QUERY looks into, and the way to people.
+  search: ["dispatch"],
+  delivery: [],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
     ...["methods", "manifest"],

@@ -46,7 +46,6 @@ export type RefusalCode =
   | "inspect-forbidden"
   | "record-not-found"
   | "agent-not-found"
-  | "task-paused"
   | "attribution-unavailable"
   | "credentials-missing"
   | "anonymous-discovery-disabled"
@@ -79,7 +78,7 @@ export interface Refusal {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Says no; the constructors of this file and of `floor-refusals.ts` have the words. */
+/** Says no; the constructors below have the words. */
 export function refusal(
   status: Status,
   code: Refusal["code"],
