@@ -43,7 +43,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["wire"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
-    ...["dispatch", "methods", "builtins", "store", "attribution"],
+    ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
   ],
   // The public surface.
   "": ["client", "handlers"],

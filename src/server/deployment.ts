@@ -20,6 +20,7 @@ import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
+import type { FloorState } from "./floor-state.ts";
 import {
   defaultAgent,
   loadDirectory,
@@ -53,6 +54,7 @@ export interface DeploymentOptions {
   readonly env: Environment;
   readonly state: ServerState;
   readonly negotiation: NegotiationState;
+  readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;
 }
 
@@ -109,9 +111,9 @@ export async function loadDeployment(
     operatorRoutes: operator.routes,
     loader,
   };
-  const { log, negotiation: kept } = options;
+  const { log, negotiation: kept, floor } = options;
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const protocol = await loadProtocolRoutes({ ...joined, negotiation });
+  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, log });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
     await pools.close();
@@ -144,11 +146,19 @@ export async function loadDeployment(
     commit: () => {
       tokens?.start();
       negotiation.start();
+      protocol.start();
       return protocol.keep();
     },
-    retire: () => sealer.close(),
+    retire: async () => {
+      await Promise.all([sealer.close(), protocol.close()]);
+    },
     close: async () => {
-      await Promise.all([pools.close(), tokens?.verifier?.close(), sealer.close()]);
+      await Promise.all([
+        pools.close(),
+        tokens?.verifier?.close(),
+        sealer.close(),
+        protocol.close(),
+      ]);
     },
   };
   return { deployment, problems };

@@ -2,54 +2,31 @@
  * The routes of the protocol itself (tier A): the floor methods on "/" and the DISCOVER built-ins,
  * with the manifest they publish.   AGTP-API §5.8, §6.1, §8
  */
-import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
-import type { Attributor } from "../attribution/attributor.ts";
-import type { ServerState } from "../attribution/state.ts";
 import { builtinEndpoints } from "../builtins/builtin-endpoints.ts";
 import { type Inventory, isDisclosedTo, type ListedEndpoint } from "../builtins/inventory.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
 import { CAPABILITIES, type EndpointDefinition } from "../contract/endpoint.ts";
 import { createRegistry } from "../contract/endpoint-registry.ts";
-import type { SchemaCompiler } from "../contract/schema.ts";
-import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { Handler } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
-import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { manifestFile, type PublishedManifest, publishManifest } from "../manifest/publish.ts";
 import { type FloorOptions, floorEndpoints } from "../methods/floor.ts";
 import { agentLifecycleEndpoints, keptMethods } from "../methods/kept-methods.ts";
 import { type ProtocolEndpoint, protocolRoute } from "../methods/protocol-endpoint.ts";
 import type { Problem } from "../problem.ts";
-import type { Recipe } from "../synthesis/recipe.ts";
 import { reasonOf } from "../thrown.ts";
 import { describeAgents } from "./agent-descriptions.ts";
-import type { Negotiation } from "./negotiation.ts";
-
-/** What the protocol's own endpoints talk about. */
-export interface ProtocolParts {
-  readonly config: Config;
-  readonly catalog: Catalog;
-  readonly methodPolicy: MethodPolicy;
-  readonly directory: AgentDirectory;
-  readonly state: ServerState;
-  readonly attributor: Attributor;
-  /** Undefined: the manifest is unsigned. */
-  readonly signingKey: KeyObject | undefined;
-  readonly compiler: SchemaCompiler;
-  readonly recipes: ReadonlyMap<string, Recipe>;
-  readonly operatorRoutes: readonly Route[];
-  readonly loader: ModuleLoader;
-  readonly negotiation: Pick<Negotiation, "proposeMethod" | "contractMethods" | "endpoints">;
-}
+import { createFloor, type Floor } from "./floor.ts";
+import type { ProtocolParts } from "./protocol-parts.ts";
 
 /** The routes, and what keeping their manifest takes. */
-export interface ProtocolRoutes {
+export interface ProtocolRoutes extends Pick<Floor, "start" | "close"> {
   readonly routes: readonly Route[];
-  /** Those of `policies.builtins`. */
+  /** Those of `policies.builtins` and of the floor. */
   readonly problems: readonly Problem[];
   /** Keeps the manifest's dates in the state directory. */
   readonly keep: () => readonly Problem[];
@@ -105,10 +82,12 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
   });
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
+  const floor = await createFloor({ ...parts, inventory, describe });
   const endpoints = [
     ...floorEndpoints({
       methods: new Map([
         ...methods,
+        ...floor.methods,
         ["DESCRIBE", description.method],
         ["PROPOSE", negotiation.proposeMethod],
       ]),
@@ -116,6 +95,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     }),
     ...agentLifecycleEndpoints(methods, describe),
     ...description.endpoints,
+    ...floor.endpoints,
     ...withoutOperators(negotiation.endpoints, parts.operatorRoutes),
     ...builtinEndpoints({
       inventory,
@@ -134,7 +114,9 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
   const first = manifest();
-  return { routes, problems, keep: () => keepManifest(first, config) };
+  const { start, close } = floor;
+  const keep = (): readonly Problem[] => keepManifest(first, config);
+  return { routes, problems: [...problems, ...floor.problems], keep, start, close };
 }
 
 /** The manifest as it is now: made anew when an agent has come to another status. */

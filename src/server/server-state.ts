@@ -11,6 +11,7 @@ import { openStore } from "../store/open-store.ts";
 import type { Store } from "../store/store.ts";
 import { type NegotiationState, openNegotiation } from "../synthesis/state.ts";
 import { reasonOf } from "../thrown.ts";
+import { type FloorState, openFloorState } from "./floor-state.ts";
 
 /** The state, or what keeps it from being opened. */
 export type StateOpening =
@@ -21,6 +22,7 @@ export type StateOpening =
 export interface OpenedState {
   readonly state: ServerState;
   readonly negotiation: NegotiationState;
+  readonly floor: FloorState;
 }
 
 /** Where a deployment's journal is. */
@@ -58,5 +60,6 @@ async function openOver(
   onFault: (error: unknown) => void,
 ): Promise<OpenedState> {
   const negotiation = await openNegotiation(store, policies.rcns.contractTtlSeconds);
-  return { state: await openState({ store, journalDirectory, onFault }), negotiation };
+  const floor = await openFloorState(store);
+  return { state: await openState({ store, journalDirectory, onFault }), negotiation, floor };
 }

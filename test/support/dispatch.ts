@@ -16,6 +16,7 @@ import {
   type DeploymentOptions,
   loadDeployment,
 } from "../../src/server/deployment.ts";
+import { openFloorState } from "../../src/server/floor-state.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { openNegotiation } from "../../src/synthesis/state.ts";
 import {
@@ -161,7 +162,9 @@ export async function outsideOf(
     },
   };
   const state = given ?? (await openState(inMemory));
-  return { observer, state, negotiation, log: { info: () => undefined, warn: () => undefined } };
+  const floor = await openFloorState(store);
+  const log = { info: () => undefined, warn: () => undefined };
+  return { observer, state, negotiation, floor, log };
 }
 
 /** Raw text stands for itself, in latin1; a record becomes a request as a client writes it. */

@@ -1,0 +1,12 @@
+/** What the floor methods keep while a daemon runs, through every reload. */
+import type { Store } from "../store/store.ts";
+
+/** One member a part, opened once. */
+export interface FloorState {
+  readonly store: Store;
+}
+
+/** Opens what an earlier process kept. */
+export async function openFloorState(store: Store): Promise<FloorState> {
+  return { store };
+}

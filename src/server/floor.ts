@@ -1,0 +1,33 @@
+/**
+ * The floor methods beyond negotiation and the lifecycle, put together from their parts: what each
+ * answers, what it shows to QUERY, and what runs beside the requests.   AGTP "Method Floor"
+ */
+import type { QuerySource } from "../search/source.ts";
+import type { FloorPart, FloorParts } from "./protocol-parts.ts";
+
+/** All parts as one. */
+export type Floor = Required<FloorPart>;
+
+/** Makes the parts. Writes nothing. */
+export async function createFloor(options: Omit<FloorParts, "sources">): Promise<Floor> {
+  const parts: FloorPart[] = [];
+  const sources: QuerySource[] = [];
+  const given: FloorParts = { ...options, sources: () => sources };
+  for (const create of PARTS) parts.push(await create(given));
+  sources.push(...parts.flatMap((part) => part.sources ?? []));
+  return {
+    methods: new Map(parts.flatMap((part) => [...(part.methods ?? [])])),
+    endpoints: parts.flatMap((part) => part.endpoints ?? []),
+    sources,
+    problems: parts.flatMap((part) => part.problems ?? []),
+    start: () => {
+      for (const part of parts) part.start?.();
+    },
+    close: async () => {
+      await Promise.all(parts.map((part) => part.close?.()));
+    },
+  };
+}
+
+/** One line a part, in the order of the design's table of methods. */
+const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [];

@@ -1,0 +1,59 @@
+/** What the protocol's own endpoints are made from, and what a part of the floor is. */
+import type { KeyObject } from "node:crypto";
+import type { Attributor } from "../attribution/attributor.ts";
+import type { ServerState } from "../attribution/state.ts";
+import type { Inventory } from "../builtins/inventory.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Config } from "../config/config.ts";
+import type { SchemaCompiler } from "../contract/schema.ts";
+import type { MethodPolicy } from "../dispatch/method-policy.ts";
+import type { Route } from "../dispatch/route.ts";
+import type { CallLog } from "../handlers/handler.ts";
+import type { ModuleLoader } from "../handlers/module-loader.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { FloorMethod, FloorOptions } from "../methods/floor.ts";
+import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
+import type { Problem } from "../problem.ts";
+import type { QuerySource } from "../search/source.ts";
+import type { Recipe } from "../synthesis/recipe.ts";
+import type { FloorState } from "./floor-state.ts";
+import type { Negotiation } from "./negotiation.ts";
+
+/** What the protocol's own endpoints talk about. */
+export interface ProtocolParts {
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly methodPolicy: MethodPolicy;
+  readonly directory: AgentDirectory;
+  readonly state: ServerState;
+  readonly attributor: Attributor;
+  /** Undefined: the manifest is unsigned. */
+  readonly signingKey: KeyObject | undefined;
+  readonly compiler: SchemaCompiler;
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly operatorRoutes: readonly Route[];
+  readonly loader: ModuleLoader;
+  readonly negotiation: Pick<Negotiation, "proposeMethod" | "contractMethods" | "endpoints">;
+  readonly floor: FloorState;
+  readonly log: Pick<CallLog, "info" | "warn">;
+}
+
+/** What the parts of the floor are made from. */
+export interface FloorParts extends ProtocolParts {
+  readonly inventory: Inventory;
+  readonly describe: FloorOptions["describe"];
+  /** What QUERY looks into beside the inventory; complete once all parts are made. */
+  sources(): readonly QuerySource[];
+}
+
+/** One part: some floor methods that belong together. */
+export interface FloorPart {
+  readonly methods?: ReadonlyMap<string, FloorMethod>;
+  readonly endpoints?: readonly ProtocolEndpoint[];
+  readonly sources?: readonly QuerySource[];
+  readonly problems?: readonly Problem[];
+  /** Takes up what an earlier process left; called when the deployment is served. */
+  start?(): void;
+  /** Ends what runs beside the requests; called when another deployment is served, and at the end. */
+  close?(): Promise<void>;
+}
