@@ -2,23 +2,25 @@
  * The floor methods beyond negotiation and the lifecycle, put together from their parts: what each
  * answers, what it shows to QUERY, and what runs beside the requests.   AGTP "Method Floor"
  */
-import type { QuerySource } from "../search/source.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** All parts as one. */
 export type Floor = Required<FloorPart>;
 
 /** Makes the parts. Writes nothing. */
-export async function createFloor(options: Omit<FloorParts, "sources">): Promise<Floor> {
+export async function createFloor(
+  options: Omit<FloorParts, "sources" | "confirmables">,
+): Promise<Floor> {
   const parts: FloorPart[] = [];
-  const sources: QuerySource[] = [];
-  const given: FloorParts = { ...options, sources: () => sources };
+  const sources = () => parts.flatMap((part) => part.sources ?? []);
+  const confirmables = () => parts.flatMap((part) => part.confirmables ?? []);
+  const given: FloorParts = { ...options, sources, confirmables };
   for (const create of PARTS) parts.push(await create(given));
-  sources.push(...parts.flatMap((part) => part.sources ?? []));
   return {
     methods: new Map(parts.flatMap((part) => [...(part.methods ?? [])])),
     endpoints: parts.flatMap((part) => part.endpoints ?? []),
-    sources,
+    sources: sources(),
+    confirmables: confirmables(),
     problems: parts.flatMap((part) => part.problems ?? []),
     start: () => {
       for (const part of parts) part.start?.();

@@ -11,6 +11,7 @@ import type { Route } from "../dispatch/route.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { Confirmable } from "../methods/confirmable.ts";
 import type { FloorMethod, FloorOptions } from "../methods/floor.ts";
 import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
 import type { Problem } from "../problem.ts";
@@ -44,6 +45,8 @@ export interface FloorParts extends ProtocolParts {
   readonly describe: FloorOptions["describe"];
   /** What QUERY looks into beside the inventory; complete once all parts are made. */
   sources(): readonly QuerySource[];
+  /** What CONFIRM can be said of; complete once all parts are made. */
+  confirmables(): readonly Confirmable[];
 }
 
 /** One part: some floor methods that belong together. */
@@ -51,6 +54,7 @@ export interface FloorPart {
   readonly methods?: ReadonlyMap<string, FloorMethod>;
   readonly endpoints?: readonly ProtocolEndpoint[];
   readonly sources?: readonly QuerySource[];
+  readonly confirmables?: readonly Confirmable[];
   readonly problems?: readonly Problem[];
   /** Takes up what an earlier process left; called when the deployment is served. */
   start?(): void;
