@@ -68,6 +68,48 @@ const persistence: CrossCheck = {
   },
 };
 
+const webhookUrls: CrossCheck = {
+  sections: ["webhooks"],
+  check: ({ webhooks: { escalations, recipients } }, report) => {
+    const urls = Object.entries(recipients).map(
+      ([name, url]) => [`recipients.${name}`, url] as const,
+    );
+    for (const [key, url] of [["escalations", escalations] as const, ...urls]) {
+      // Not quoted: what a URL has beside its host may be a secret.
+      if (url !== undefined && !URL.canParse(url)) report(`webhooks.${key}`, "must be a URL");
+    }
+  },
+};
+
+/** Whether its agents are there is known with the agents. */
+const groupMembers: CrossCheck = {
+  sections: ["webhooks", "groups"],
+  check: ({ webhooks: { recipients }, groups }, report) => {
+    for (const [name, members] of Object.entries(groups)) {
+      if (members.length === 0) report(`groups.${name}`, "must have a member");
+      if (members.length > MAX_GROUP_MEMBERS) {
+        report(`groups.${name}`, `must have at most ${MAX_GROUP_MEMBERS} members`);
+      }
+      for (const [index, member] of members.entries()) {
+        const fault = findMemberFault(member, recipients);
+        if (fault !== undefined) report(`groups.${name}[${index}]`, fault);
+      }
+    }
+  },
+};
+
+const MAX_GROUP_MEMBERS = 256;
+
+function findMemberFault(
+  member: string,
+  recipients: Readonly<Record<string, string>>,
+): string | undefined {
+  const [, kind, name = ""] = /^(webhook|group|infrastructure):(.*)$/.exec(member) ?? [];
+  if (kind === undefined) return undefined;
+  if (kind !== "webhook") return `must be an agent or webhook:NAME, got "${member}"`;
+  return Object.hasOwn(recipients, name) ? undefined : `webhooks.recipients has no "${name}"`;
+}
+
 /** Every rule of this file. */
 export const consistencyChecks: readonly CrossCheck[] = [
   customMethods,
@@ -75,4 +117,6 @@ export const consistencyChecks: readonly CrossCheck[] = [
   oauthKeys,
   storeUrl,
   persistence,
+  webhookUrls,
+  groupMembers,
 ];

@@ -63,6 +63,13 @@ const signingKey: CrossCheck = {
   },
 };
 
+const webhookCa: CrossCheck = {
+  sections: ["webhooks"],
+  check: ({ webhooks }, report) => {
+    checkFile("webhooks.ca", webhooks.ca, report);
+  },
+};
+
 /** Every rule of this file. */
 export const fileChecks: readonly CrossCheck[] = [
   tlsFiles,
@@ -71,6 +78,7 @@ export const fileChecks: readonly CrossCheck[] = [
   handlersRoot,
   jwksFile,
   signingKey,
+  webhookCa,
 ];
 
 function checkPair(section: string, { cert, key }: PairConfig, report: Report): void {

@@ -24,7 +24,9 @@ export interface Config {
   readonly store: StoreConfig;
   readonly gateway: GatewayConfig;
   readonly metrics: { readonly enabled: boolean; readonly host: string; readonly port: number };
-  readonly webhooks: { readonly escalations?: string; readonly secret?: string };
+  readonly webhooks: WebhooksConfig;
+  /** Agents by name or Agent-ID, and webhooks as `webhook:NAME`, by the group's name. */
+  readonly groups: Readonly<Record<string, readonly string[]>>;
   readonly apis: readonly ApiEntry[];
   readonly hostedProtocols: readonly HostedProtocolEntry[];
   /** Shapes as in agtp-server.toml, snake_case; validated, not yet converted. */
@@ -168,6 +170,16 @@ export interface GatewayConfig {
   readonly agent?: string;
   readonly cert?: string;
   readonly key?: string;
+}
+
+/** `[webhooks]` */
+export interface WebhooksConfig {
+  readonly escalations?: string;
+  readonly secret?: string;
+  /** Absolute. */
+  readonly ca?: string;
+  /** URL by name. */
+  readonly recipients: Readonly<Record<string, string>>;
 }
 
 /** One of `[[apis]]`, as it is written. */

@@ -3,6 +3,7 @@ import {
   choice,
   flag,
   list,
+  map,
   optional,
   type Properties,
   path,
@@ -11,7 +12,7 @@ import {
   table,
   text,
 } from "./field.ts";
-import { agtpPath, host, methodName, safeUrl, secret, webUrl } from "./words.ts";
+import { agtpPath, host, methodName, recipientName, safeUrl, secret, webUrl } from "./words.ts";
 
 const synthesis = table("Proposed endpoints and their contracts", {
   async_evaluation: flag(false, "true: PROPOSE answers 261 and is polled"),
@@ -44,9 +45,21 @@ const metrics = table("Prometheus metrics over HTTP", {
 });
 
 const webhooks = table("Where people are told", {
-  escalations: optional(safeUrl("Receives escalations and notifications as JSON")),
+  escalations: optional(safeUrl("Receives escalations as JSON")),
   secret: optional(secret("Signs what is sent there; best taken from the environment")),
+  ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),
+  recipients: map(
+    recipientName,
+    safeUrl(""),
+    "Where NOTIFY reaches people, by the name after webhook:",
+  ),
 });
+
+const groups = map(
+  recipientName,
+  list(text("", "", { maxLength: 512 }), "Names or Agent-IDs of agents, or webhook:NAME"),
+  "Who is notified together, by the name after group:",
+);
 
 const apis = list(
   table(
@@ -88,6 +101,7 @@ export const operationSections: Properties = {
   gateway,
   metrics,
   webhooks,
+  groups,
   apis,
   hosted_protocols: hostedProtocols,
 };

@@ -45,3 +45,11 @@ export function scopeToken(description: string): Schema {
 export function secret(description: string): Schema {
   return { ...word("", "^[^\\u0000-\\u001f]+$", "a text", description), writeOnly: true };
 }
+
+/** What the operator calls a webhook or a group. */
+export const recipientName: Schema = word(
+  "",
+  "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",
+  "up to 64 of A-Z a-z 0-9 - _ . that start with a letter or a digit",
+  "",
+);
