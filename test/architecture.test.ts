@@ -29,11 +29,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch"],
+    ...["handlers", "dispatch", "delivery"],
   ],
   // What QUERY looks into, and the way to people.
   search: ["dispatch"],
-  delivery: [],
+  delivery: ["identity", "store", "search"],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
     ...["methods", "manifest"],
@@ -52,8 +52,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Where a module may open or speak to a socket. */
 const SOCKET_FOLDERS = ["server", "client", "tools"];
 const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
-/** The one other user of undici: the pools of the handlers are for the operator's upstreams. */
-const KEY_FETCHER = "src/server/jwks-source.ts";
+/** Other users of undici: the pools of the handlers are for the operator's upstreams. */
+const FETCHERS = ["src/server/jwks-source.ts", "src/server/webhook-sender.ts"];
 /** Of node:net, what only looks at text. */
 const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList"];
 
@@ -94,7 +94,7 @@ describe("the folders of src", () => {
       imports
         .filter(({ specifier }) => SOCKET_MODULES.test(specifier) || specifier === "undici")
         .filter(({ specifier, names }) => {
-          if (specifier === "undici") return folder !== "handlers" && file !== KEY_FETCHER;
+          if (specifier === "undici") return folder !== "handlers" && !FETCHERS.includes(file);
           const isText = names.length > 0 && names.every((name) => TEXT_ONLY.includes(name));
           return !isText && !SOCKET_FOLDERS.includes(folder);
         })

@@ -46,6 +46,7 @@ export type RefusalCode =
   | "inspect-forbidden"
   | "record-not-found"
   | "agent-not-found"
+  | "recipient-not-found"
   | "attribution-unavailable"
   | "credentials-missing"
   | "anonymous-discovery-disabled"
@@ -230,6 +231,7 @@ export function notFound(
     | "contract-not-found"
     | "record-not-found"
     | "agent-not-found"
+    | "recipient-not-found"
     | "proposal-not-found",
   message: string,
 ): Refusal {

@@ -20,6 +20,7 @@ import { decodeJws } from "../identity/jws.ts";
 import { isOperator } from "./agent-authority.ts";
 import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
 import { floorResult } from "./floor-result.ts";
+import { type InspectNotificationOptions, inspectNotification } from "./inspect-notification.ts";
 
 /** What INSPECT looks into. */
 export interface InspectOptions {
@@ -28,6 +29,7 @@ export interface InspectOptions {
   readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
   readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
   readonly contracts: ContractMethodsOptions;
+  readonly notifications: InspectNotificationOptions;
 }
 
 const MAX_EVENTS = 1000;
@@ -39,11 +41,14 @@ export const INSPECT_SCHEMA: Readonly<Record<string, unknown>> = {
   type: "object",
   required: ["target"],
   properties: {
-    target: { enum: ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"] },
+    target: {
+      enum: ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt", "notification"],
+    },
     audit_id: { type: "string" },
     agent_id: { type: "string" },
     synthesis_id: { type: "string" },
     attempt_id: { type: "string" },
+    notification_id: { type: "string", maxLength: 256 },
     limit: { type: "integer", minimum: 1 },
     context: { type: "object" },
   },
@@ -63,6 +68,8 @@ export function inspectHandler(options: InspectOptions): RouteHandler {
         return inspectLifecycle(options, call, exchange);
       case "contract":
         return inspectContract(options.contracts, call, exchange);
+      case "notification":
+        return inspectNotification(options.notifications, call, exchange);
       default:
         return inspectAttempt(options.contracts, call, exchange);
     }

@@ -1,6 +1,6 @@
 /**
- * The floor methods that read or change what the server keeps: the lifecycle of agents, INSPECT and
- * NOTIFY, each on "/", and the lifecycle on the agents' own paths too.   AGTP "Method Floor"
+ * The floor methods that read or change what the server keeps: the lifecycle of agents and INSPECT,
+ * each on "/", and the lifecycle on the agents' own paths too.   AGTP "Method Floor"
  */
 import type { Attributor } from "../attribution/attributor.ts";
 import { LIFECYCLE_METHODS } from "../attribution/lifecycle.ts";
@@ -12,8 +12,8 @@ import { type ContractMethodsOptions, releaseContract } from "./contracts.ts";
 import type { FloorMethod, FloorOptions } from "./floor.ts";
 import { impactOf } from "./floor.ts";
 import { INSPECT_SCHEMA, inspectHandler } from "./inspect.ts";
+import type { InspectNotificationOptions } from "./inspect-notification.ts";
 import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
-import { NOTIFY_SCHEMA, notifyHandler } from "./notify.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
 
 /** What these methods work on. */
@@ -23,12 +23,13 @@ export interface KeptMethodsOptions {
   readonly attributor: Attributor;
   readonly policy: IdentityConfig;
   readonly contracts: ContractMethodsOptions;
+  readonly notifications: InspectNotificationOptions;
 }
 
 /** By method. */
 export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, FloorMethod> {
-  const { directory, state, policy, contracts } = options;
-  const { ledger, lifecycle: register, certificates } = state;
+  const { directory, state, policy, contracts, notifications } = options;
+  const { ledger, lifecycle: register } = state;
   return new Map<string, FloorMethod>([
     ...lifecycleMethods(options),
     ["SUSPEND", suspendMethod(contracts)],
@@ -36,15 +37,9 @@ export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, Fl
       "INSPECT",
       {
         inputSchema: INSPECT_SCHEMA,
-        handler: inspectHandler({ directory, ledger, register, policy, contracts }),
-      },
-    ],
-    [
-      "NOTIFY",
-      {
-        inputSchema: NOTIFY_SCHEMA,
-        handler: notifyHandler({ directory, certificates, policy }),
-        takesCertificate: true,
+        handler: inspectHandler({
+          ...{ directory, ledger, register, policy, contracts, notifications },
+        }),
       },
     ],
   ]);

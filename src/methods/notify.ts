@@ -1,83 +1,119 @@
 /**
- * NOTIFY: the broadcast that a certificate was revoked, by the issuer of its agent or an operator.
- * The certificate is refused from the next request on, on open connections too.
- * 401 and 403 for others · 404 no such agent · 422 malformed.   AGTP-CERT "Revocation"
+ * NOTIFY: what its sender wants others to know, put into their inboxes and on its way to webhooks
+ * before the answer; for the infrastructure, that a certificate was revoked.
+ * 262 and 401 for who is no agent of this server · 404 nobody of that name · 409 another
+ * notification has the id · 410 the agent is retired · 422 malformed · 429 too many.   AGTP "NOTIFY"
  */
-import type { IdentityConfig } from "../config/config.ts";
-import { notFound, notImplemented, type Refusal, schemaViolation } from "../dispatch/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../dispatch/route.ts";
+import type { NotificationDraft, Recipient } from "../delivery/notification.ts";
+import type { NotificationRegister } from "../delivery/notification-register.ts";
+import { acceptedReceipt, acceptedState } from "../delivery/receipt.ts";
+import { type AddressBook, resolveRecipients } from "../delivery/recipients.ts";
+import type { Caller } from "../dispatch/caller.ts";
+import {
+  recipientsFull,
+  tooManyNotifications,
+  tooManyUnread,
+} from "../dispatch/floor-refusals-delivery.ts";
+import {
+  agentRetired,
+  agentUnauthenticated,
+  authorizationRequired,
+  idempotencyConflict,
+  notFound,
+  type Refusal,
+} from "../dispatch/refusal.ts";
+import type { RouteHandler } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
-import type { AgentDirectory } from "../identity/agent-directory.ts";
-import { type CertificateRegister, normalizeSerial } from "../identity/certificate-register.ts";
-import { uuidv7 } from "../identity/uuid.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
-import { refuseAuthority } from "./agent-authority.ts";
+import { quoteValue } from "../json-value.ts";
+import type { RateWindow } from "../synthesis/rate-window.ts";
 import { floorResult } from "./floor-result.ts";
+import { type NotifyRequest, readNotifyRequest } from "./notify-request.ts";
+import {
+  BROADCAST,
+  type RevokeCertificateOptions,
+  revokeCertificate,
+} from "./revoke-certificate.ts";
 
-/** What NOTIFY acts on. */
+/** What NOTIFY works on. */
 export interface NotifyOptions {
-  readonly directory: AgentDirectory;
-  readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked">;
-  readonly policy: IdentityConfig;
+  readonly broadcast: RevokeCertificateOptions;
+  readonly register: NotificationRegister;
+  readonly book: AddressBook;
+  readonly rate: RateWindow;
+  readonly serverId: string;
 }
 
-const BROADCAST = "infrastructure:broadcast";
-
-/** Parameters of NOTIFY. */
-export const NOTIFY_SCHEMA: Readonly<Record<string, unknown>> = {
-  type: "object",
-  required: ["recipient", "content"],
-  properties: {
-    recipient: { type: "string", minLength: 1 },
-    content: { type: ["object", "string"] },
-    urgency: { enum: ["critical", "informational", "background"] },
-    delivery_guarantee: { enum: ["at_most_once", "at_least_once", "exactly_once"] },
-    expiry: { type: "string" },
-    context: { type: "object" },
-  },
-};
+const PER_MINUTE = 120;
 
 /** The handler of NOTIFY on "/". */
 export function notifyHandler(options: NotifyOptions): RouteHandler {
   return (call, exchange) => {
-    const { recipient, content } = call.input;
-    if (recipient === BROADCAST && isRecord(content)) {
-      if (content["event_type"] === "certificate_revoked") {
-        return revokeCertificate(options, call, exchange, content);
-      }
+    if (call.input["recipient"] === BROADCAST) {
+      return revokeCertificate(options.broadcast, call, exchange);
     }
-    return notImplemented("notify", "this server delivers no notifications");
+    return notify(options, call, exchange.caller);
   };
 }
 
-async function revokeCertificate(
-  { directory, certificates, policy }: NotifyOptions,
+async function notify(
+  options: NotifyOptions,
   call: Call,
-  exchange: ExchangeView,
-  content: JsonRecord,
+  caller: Caller,
 ): Promise<HandlerSuccess | Refusal> {
-  const { agent_id: agentId, certificate_serial: written, revocation_reason: reason } = content;
-  if (typeof agentId !== "string") return malformed("agent_id", "must be an Agent-ID");
-  const serial = typeof written === "string" ? normalizeSerial(written) : undefined;
-  if (serial === undefined) return malformed("certificate_serial", "must be hex digits");
-  const agent = directory.find(agentId);
-  const refusal = refuseAuthority(exchange, agent, { policy, certificates });
-  if (refusal !== undefined) {
-    call.log.warn({ code: refusal.code, serial }, "the revocation of a certificate was refused");
-    return refusal;
+  const { agentId, document } = caller;
+  if (agentId === undefined) {
+    return authorizationRequired("credentials-missing", "NOTIFY needs an Agent-ID");
   }
-  if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
-  exchange.addressed = agent;
-  await certificates.revoke({
-    serial,
-    agentId,
-    reason: typeof reason === "string" ? reason.slice(0, 256) : "",
-    revokedAt: new Date().toISOString(),
-  });
-  call.log.warn({ agent_id: agentId, serial }, "a certificate was revoked");
-  return floorResult(call, { notification_id: uuidv7(), recipient: BROADCAST, delivered: true });
+  if (document === undefined) {
+    return agentUnauthenticated("only agents that this server knows may notify others");
+  }
+  const { register, rate } = options;
+  const request = readNotifyRequest(call.input, { agentId, now: register.now() });
+  if ("kind" in request) return request;
+  const known = request.id === undefined ? undefined : register.find(agentId, request.id);
+  if (known !== undefined) {
+    if (known.fingerprint !== request.fingerprint) return idTaken();
+    await register.settled(known);
+    return floorResult(call, acceptedReceipt(known));
+  }
+  const retryAfter = rate.take(agentId, PER_MINUTE);
+  if (retryAfter !== undefined) return tooManyNotifications(retryAfter);
+  return deliver(options, call, { ...request, sender: agentId, senderName: document.name });
 }
 
-function malformed(member: string, message: string): Refusal {
-  return schemaViolation([{ path: `/content/${member}`, keyword: "type", message }]);
+/** Nothing is awaited before the register has it: who repeats an id meanwhile is answered alike. */
+async function deliver(
+  { register, book, serverId }: NotifyOptions,
+  call: Call,
+  request: NotifyRequest & Pick<NotificationDraft, "sender" | "senderName">,
+): Promise<HandlerSuccess | Refusal> {
+  const { addresses, ...said } = request;
+  const recipients = resolveRecipients(addresses, book);
+  const nobody = refuseNobody(recipients);
+  if (nobody !== undefined) return nobody;
+  const acceptance = await register.accept({ ...said, recipients, serverId });
+  switch (acceptance.kind) {
+    case "accepted":
+      return floorResult(call, acceptedReceipt(acceptance.notification));
+    case "undelivered":
+      return recipientsFull(acceptance.deliveries.map(acceptedState));
+    case "full":
+      return tooManyUnread();
+  }
+}
+
+/** Undefined as long as there is one recipient that may get it. */
+function refuseNobody(recipients: readonly Recipient[]): Refusal | undefined {
+  const [first] = recipients;
+  if (first === undefined || recipients.some(({ kind }) => kind !== "nobody")) return undefined;
+  const isOne = recipients.length === 1 && first.kind === "nobody";
+  if (isOne && first.agentId !== undefined) return agentRetired(first.agentId, undefined);
+  const names = recipients.map(({ name }) => quoteValue(name)).slice(0, 3);
+  const message = `this server reaches nobody as ${names.join(", ")}`;
+  return notFound("recipient-not-found", message);
+}
+
+function idTaken(): Refusal {
+  const message = "the notification_id belongs to another notification of this sender";
+  return idempotencyConflict("idempotency-key-reuse", message);
 }

@@ -79,6 +79,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     attributor: parts.attributor,
     policy: config.policies.identity,
     contracts: contractMethods,
+    notifications: { register: parts.floor.notifications, outbox: parts.floor.webhooks },
   });
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
@@ -95,8 +96,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     }),
     ...agentLifecycleEndpoints(methods, describe),
     ...description.endpoints,
-    ...floor.endpoints,
-    ...withoutOperators(negotiation.endpoints, parts.operatorRoutes),
+    ...withoutOperators([...floor.endpoints, ...negotiation.endpoints], parts.operatorRoutes),
     ...builtinEndpoints({
       inventory,
       overrides,

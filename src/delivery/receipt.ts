@@ -1,0 +1,111 @@
+/**
+ * What a sender is told of its notification, recipient by recipient: as it was accepted, which is
+ * what NOTIFY answers however often it is repeated, and as it stands now, which is what INSPECT and
+ * QUERY show.   AGTP "NOTIFY"
+ */
+import { isRead } from "./inbox.ts";
+import type { Delivery, Notification, Recipient } from "./notification.ts";
+import type { NotificationRegister } from "./notification-register.ts";
+import type { DeliveryState } from "./webhook-delivery.ts";
+import type { WebhookOutbox } from "./webhook-outbox.ts";
+
+/** How it stands with one recipient. */
+export interface RecipientReceipt {
+  readonly recipient: Recipient["name"];
+  readonly state: DeliveryState;
+  readonly [detail: string]: unknown;
+}
+
+/** Where receipts are read from. */
+export interface ReceiptSources {
+  readonly register: Pick<NotificationRegister, "entryOf" | "now">;
+  readonly outbox: Pick<WebhookOutbox, "find">;
+}
+
+/** The receipt as the notification was accepted. */
+export function acceptedReceipt(notification: Notification): Readonly<Record<string, unknown>> {
+  return receipt(notification, notification.deliveries.map(acceptedState));
+}
+
+/** The receipt as things stand now. */
+export function currentReceipt(
+  notification: Notification,
+  sources: ReceiptSources,
+): Readonly<Record<string, unknown>> {
+  const states = notification.deliveries.map((one) => currentState(notification, one, sources));
+  return receipt(notification, states);
+}
+
+function receipt(
+  notification: Notification,
+  receipts: readonly RecipientReceipt[],
+): Readonly<Record<string, unknown>> {
+  const { id, recipient, urgency, guarantee, sentAt, expiresAt } = notification;
+  const state = stateOf(receipts);
+  return {
+    notification_id: id,
+    recipient,
+    urgency,
+    delivery_guarantee: guarantee,
+    sent_at: timeOf(sentAt),
+    expires_at: timeOf(expiresAt),
+    state,
+    delivered: state === "delivered",
+    receipts,
+  };
+}
+
+/** `partial` where some recipients get it, or got it, and others do not. */
+function stateOf(receipts: readonly RecipientReceipt[]): DeliveryState | "partial" {
+  const states = new Set(receipts.map(({ state }) => state));
+  const [first = "failed", ...others] = states;
+  if (others.length === 0) return first;
+  return states.has("failed") || states.has("expired") ? "partial" : "queued";
+}
+
+/** How one recipient stands when a notification is accepted. */
+export function acceptedState(delivery: Delivery): RecipientReceipt {
+  const { kind, name: recipient } = delivery;
+  switch (kind) {
+    case "none":
+      return { recipient, state: "failed", reason: delivery.reason };
+    case "inbox":
+      return { recipient, agent_id: delivery.agentId, state: "delivered" };
+    case "webhook":
+      return { recipient, state: "queued" };
+  }
+}
+
+function currentState(
+  notification: Notification,
+  delivery: Delivery,
+  { register, outbox }: ReceiptSources,
+): RecipientReceipt {
+  const { kind, name: recipient } = delivery;
+  const { serial, expiresAt, sentAt } = notification;
+  if (kind === "none") return acceptedState(delivery);
+  if (kind === "inbox") {
+    const { agentId } = delivery;
+    const entry = register.entryOf(serial, agentId);
+    const said = entry?.confirmation;
+    const isDone = entry !== undefined && isRead(entry);
+    const isExpired = !isDone && register.now() >= expiresAt;
+    const delivered = { delivered_at: timeOf(sentAt) };
+    const confirmed = said && { status: said.status, reason: said.reason, at: timeOf(said.at) };
+    return {
+      ...{ recipient, agent_id: agentId, state: isExpired ? "expired" : "delivered" },
+      ...delivered,
+      ...(confirmed === undefined ? {} : { confirmation: confirmed }),
+    };
+  }
+  const sent = outbox.find(delivery.deliveryId);
+  if (sent === undefined) return { recipient, state: "expired" };
+  const { state, attempts, at, reason } = sent;
+  const since = state === "queued" ? "next_attempt_at" : `${state}_at`;
+  const failure = reason === undefined ? {} : { reason };
+  return { recipient, state, attempts, [since]: timeOf(at), ...failure };
+}
+
+function timeOf(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,209 @@
+/**
+ * The outbox of webhook messages: what was put here is in the store before anybody hears of it, and
+ * stays until it was delivered, has failed or has expired, through reloads and crashes. What became
+ * of it can be asked for a day beyond its expiry, and its id is delivered no second time meanwhile.
+ * AGTP "NOTIFY" delivery_guarantee
+ */
+import type { Change, Store } from "../store/store.ts";
+import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
+import {
+  expire,
+  isQueued,
+  readDelivery,
+  recover,
+  type WebhookDelivery,
+} from "./webhook-delivery.ts";
+import type { WebhookMessage, WebhookQueue } from "./webhook-queue.ts";
+
+/** A message, and whether it may be tried again. */
+export interface OutgoingMessage extends WebhookMessage {
+  readonly isOnce?: boolean;
+}
+
+/** What the outbox needs of its surroundings. */
+export interface OutboxOptions {
+  readonly store: Store;
+  /** Milliseconds since the epoch. */
+  now?(): number;
+}
+
+const DELIVERIES = "webhook-deliveries";
+const BODIES = "webhook-bodies";
+/** Waiting for one URL; whoever asks before putting something here leaves room for who does not. */
+const MAX_QUEUED_PER_URL = 1000;
+/** Of everything that is remembered. */
+const MAX_DELIVERIES = 50_000;
+const REMEMBERED_MS = 86_400_000;
+const SWEEP_EVERY_MS = 60_000;
+
+export class WebhookOutbox implements WebhookQueue {
+  readonly #store: Store;
+  readonly #now: () => number;
+  readonly #deliveries = new Map<string, WebhookDelivery>();
+  /** Those that wait and are in the store; the oldest first. */
+  readonly #queued = new Set<string>();
+  /** Those that are on their way into the store. */
+  readonly #keeping = new Map<string, Promise<void>>();
+  readonly #waitingByUrl = new Map<string, number>();
+  #courier: WebhookCourier | undefined;
+  #sweptAt: number;
+
+  private constructor({ store, now = Date.now }: OutboxOptions) {
+    this.#store = store;
+    this.#now = now;
+    this.#sweptAt = now();
+  }
+
+  /** Opens the outbox of a store; nothing is sent before there is something that does. */
+  static async open(options: OutboxOptions): Promise<WebhookOutbox> {
+    const outbox = new WebhookOutbox(options);
+    const stored = await options.store.list(DELIVERIES);
+    const deliveries = stored.flatMap(({ value }) => readDelivery(value) ?? []);
+    for (const delivery of deliveries.sort((left, right) => left.at - right.at)) {
+      const recovered = recover(delivery);
+      outbox.#remember(recovered);
+      if (isQueued(recovered)) outbox.#queued.add(recovered.id);
+      else if (isQueued(delivery)) await outbox.update(recovered);
+    }
+    const forgotten = outbox.#takeForgotten();
+    if (forgotten.length > 0) await options.store.commit(forgotten);
+    return outbox;
+  }
+
+  /** Rejects where there is no room at all. */
+  async enqueue(message: WebhookMessage): Promise<void> {
+    const { id } = message;
+    if (this.#deliveries.has(id)) return this.#keeping.get(id);
+    if (this.#deliveries.size >= MAX_DELIVERIES) throw new Error("the webhook outbox is full");
+    await this.keep([message], []);
+  }
+
+  /** Whether so many more messages for a URL are taken on. */
+  hasRoom(url: string, count = 1): boolean {
+    const isFree = (this.#waitingByUrl.get(url) ?? 0) + count <= MAX_QUEUED_PER_URL;
+    return isFree && this.#deliveries.size + count <= MAX_DELIVERIES;
+  }
+
+  /** Keeps messages and makes other changes in one commit: all of it, or nothing. */
+  async keep(messages: readonly OutgoingMessage[], others: readonly Change[]): Promise<void> {
+    const now = this.#now();
+    const fresh = messages.filter(({ id }) => !this.#deliveries.has(id));
+    const deliveries = fresh.map((message) => toDelivery(message, now));
+    const swept = now - this.#sweptAt >= SWEEP_EVERY_MS ? this.#takeForgotten() : [];
+    const changes: Change[] = [...swept, ...others, ...deliveries.map(putDelivery)];
+    for (const { id, body } of fresh) {
+      changes.push({ kind: "put", collection: BODIES, key: id, value: body });
+    }
+    for (const delivery of deliveries) this.#remember(delivery);
+    const kept = this.#store.commit(changes);
+    for (const { id } of deliveries) this.#keeping.set(id, kept);
+    try {
+      await kept;
+    } catch (error) {
+      for (const { id } of deliveries) this.#forget(id);
+      throw error;
+    } finally {
+      for (const { id } of deliveries) this.#keeping.delete(id);
+    }
+    for (const { id } of deliveries) this.#queued.add(id);
+    this.#courier?.wake();
+  }
+
+  /** How a message stands now; undefined when there is none of this id any more. */
+  find(id: string): WebhookDelivery | undefined {
+    const delivery = this.#deliveries.get(id);
+    return delivery && expire(delivery, this.#now());
+  }
+
+  /** Forgets messages; the changes are for the caller to commit. */
+  forget(ids: readonly string[]): readonly Change[] {
+    const known = ids.filter((id) => this.#deliveries.has(id));
+    for (const id of known) this.#forget(id);
+    return known.flatMap(deletions);
+  }
+
+  /** Those that wait to be sent; the oldest first. */
+  *queued(): Iterable<WebhookDelivery> {
+    for (const id of this.#queued) {
+      const delivery = this.#deliveries.get(id);
+      if (delivery !== undefined) yield delivery;
+    }
+  }
+
+  /** What is to be sent; undefined when it is lost. */
+  async bodyOf(id: string): Promise<unknown> {
+    return this.#store.get(BODIES, id);
+  }
+
+  /** A message has moved on: it holds from now on, and after a crash once this resolves. */
+  async update(delivery: WebhookDelivery): Promise<void> {
+    const before = this.#deliveries.get(delivery.id);
+    if (before === undefined) return;
+    this.#deliveries.set(delivery.id, delivery);
+    if (isQueued(delivery)) return this.#store.commit([putDelivery(delivery)]);
+    this.#queued.delete(delivery.id);
+    if (isQueued(before)) this.#countWaiting(delivery.url, -1);
+    const body: Change = { kind: "delete", collection: BODIES, key: delivery.id };
+    await this.#store.commit([putDelivery(delivery), body]);
+  }
+
+  /** Tries it no earlier; forgotten with the process. */
+  postpone(id: string, at: number): void {
+    const delivery = this.#deliveries.get(id);
+    if (delivery !== undefined && isQueued(delivery)) this.#deliveries.set(id, { ...delivery, at });
+  }
+
+  /** From now on this sends, until the function that is answered was called and has resolved. */
+  deliverBy(options: Omit<CourierOptions, "outbox" | "now">): () => Promise<void> {
+    const courier = new WebhookCourier({ ...options, outbox: this, now: this.#now });
+    this.#courier = courier;
+    courier.wake();
+    return async () => {
+      if (this.#courier === courier) this.#courier = undefined;
+      await courier.stop();
+    };
+  }
+
+  #takeForgotten(): readonly Change[] {
+    const now = this.#now();
+    this.#sweptAt = now;
+    const over = [...this.#deliveries.values()].filter(
+      ({ expiresAt }) => expiresAt + REMEMBERED_MS < now,
+    );
+    return this.forget(over.map(({ id }) => id));
+  }
+
+  #remember(delivery: WebhookDelivery): void {
+    this.#deliveries.set(delivery.id, delivery);
+    if (isQueued(delivery)) this.#countWaiting(delivery.url, 1);
+  }
+
+  #forget(id: string): void {
+    const delivery = this.#deliveries.get(id);
+    if (delivery === undefined) return;
+    this.#deliveries.delete(id);
+    this.#queued.delete(id);
+    if (isQueued(delivery)) this.#countWaiting(delivery.url, -1);
+  }
+
+  #countWaiting(url: string, change: number): void {
+    const count = (this.#waitingByUrl.get(url) ?? 0) + change;
+    if (count > 0) this.#waitingByUrl.set(url, count);
+    else this.#waitingByUrl.delete(url);
+  }
+}
+
+function toDelivery(
+  { id, url, expiresAt, isOnce = false }: OutgoingMessage,
+  now: number,
+): WebhookDelivery {
+  return { id, url, expiresAt, isOnce, state: "queued", attempts: 0, at: now };
+}
+
+function putDelivery(delivery: WebhookDelivery): Change {
+  return { kind: "put", collection: DELIVERIES, key: delivery.id, value: delivery };
+}
+
+function deletions(key: string): readonly Change[] {
+  return [DELIVERIES, BODIES].map((collection) => ({ kind: "delete", collection, key }));
+}
