@@ -174,6 +174,50 @@ describe("loadConfig", () => {
     ]);
   });
 
+  it("knows webhooks and groups by the operator's names", () => {
+    const { config, problems } = load(`${MINIMAL}
+      [webhooks.recipients]
+      front_desk = "https://desk.example/hook"
+      [groups]
+      night_shift = ["concierge", "webhook:front_desk"]`);
+    expect(problems).toEqual([]);
+    expect(config?.webhooks.recipients).toEqual({ front_desk: "https://desk.example/hook" });
+    expect(config?.groups).toEqual({ night_shift: ["concierge", "webhook:front_desk"] });
+    expect(load(MINIMAL).config).toMatchObject({ webhooks: { recipients: {} }, groups: {} });
+  });
+
+  it.each([
+    ['[webhooks]\nca = "gone.pem"', /^webhooks\.ca: .*gone\.pem/],
+    ['[webhooks.recipients]\n"a b" = "https://x.example"', /^webhooks\.recipients\.?.*a b/],
+    [
+      '[webhooks.recipients]\ndesk = "http://x.example"',
+      /^webhooks\.recipients\.desk: must be an https/,
+    ],
+    [
+      '[webhooks.recipients]\ndesk = "https://a:b@x.example"',
+      /^webhooks\.recipients\.desk: must be/,
+    ],
+    ['[webhooks.recipients]\ndesk = "https://["', "webhooks.recipients.desk: must be a URL"],
+    ["[groups]\nnight = []", "groups.night: must have a member"],
+    [
+      '[groups]\nnight = ["group:day"]',
+      'groups.night[0]: must be an agent or webhook:NAME, got "group:day"',
+    ],
+    [
+      '[groups]\nnight = ["webhook:toString"]',
+      'groups.night[0]: webhooks.recipients has no "toString"',
+    ],
+    [
+      `[groups]\nnight = [${Array.from({ length: 257 }, (_, n) => `"a${n}"`).join(", ")}]`,
+      "groups.night: must have at most 256 members",
+    ],
+  ])("finds what is wrong with %j", (toml, expected) => {
+    const [problem = "", ...others] = problemsOf(`${MINIMAL}${toml}`);
+    if (typeof expected === "string") expect(problem).toBe(expected);
+    else expect(problem).toMatch(expected);
+    expect(others).toEqual([]);
+  });
+
   it.each([
     ["", "server.server_id: is required"],
     [`limits = 1979-05-27\n${MINIMAL}`, "limits: must not be a date"],
