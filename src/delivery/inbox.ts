@@ -3,17 +3,12 @@
  * sender can fill it alone, and what has expired is not shown.   AGTP "NOTIFY" expiry
  */
 import type { Confirmation, Notification } from "./notification.ts";
+import type { InboxLimits } from "./notification-limits.ts";
 
 /** One notification in an inbox. */
 export interface InboxEntry {
   readonly notification: Notification;
   readonly confirmation: Confirmation | undefined;
-}
-
-/** How much of what nobody has confirmed may lie in one inbox. */
-export interface InboxLimits {
-  readonly perInbox: number;
-  readonly perSender: number;
 }
 
 export class Inbox {

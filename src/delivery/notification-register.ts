@@ -7,7 +7,7 @@
 import { uuidv7 } from "../identity/uuid.ts";
 import { isRecord } from "../json-value.ts";
 import type { Change, Store } from "../store/store.ts";
-import { type InboxEntry, type InboxLimits, isRead } from "./inbox.ts";
+import { type InboxEntry, isRead } from "./inbox.ts";
 import type {
   Acceptance,
   Confirmation,
@@ -17,6 +17,7 @@ import type {
   Recipient,
 } from "./notification.ts";
 import { NotificationIndex } from "./notification-index.ts";
+import { DEFAULT_LIMITS, type NotificationLimits } from "./notification-limits.ts";
 import {
   deleteConfirmation,
   deleteNotification,
@@ -37,17 +38,6 @@ export interface NotificationRegisterOptions {
   now?(): number;
 }
 
-/** How much is remembered. */
-export interface NotificationLimits extends InboxLimits {
-  /** Deliveries of one sender. */
-  readonly perSenderKept: number;
-}
-
-const DEFAULT_LIMITS: NotificationLimits = {
-  perInbox: 1000,
-  perSender: 200,
-  perSenderKept: 10_000,
-};
 const REMEMBERED_MS = 86_400_000;
 const SWEEP_EVERY_MS = 60_000;
 
@@ -87,7 +77,8 @@ export class NotificationRegister {
 
   /** A sender's own notification, kept or about to be. */
   find(sender: string, id: string): Notification | undefined {
-    return this.#index.find(sender, id);
+    const notification = this.#index.find(sender, id);
+    return notification && this.#isOver(notification) ? undefined : notification;
   }
 
   /** Resolves once a notification is kept; rejects where it could not be. */
@@ -97,7 +88,7 @@ export class NotificationRegister {
 
   /** A sender's own, the newest first. */
   sentBy(sender: string): readonly Notification[] {
-    return this.#index.sentBy(sender);
+    return this.#index.sentBy(sender).filter((notification) => !this.#isOver(notification));
   }
 
   /** What lies in an agent's inbox and has not expired, the newest first. */
@@ -118,16 +109,18 @@ export class NotificationRegister {
 
   /** Delivers; resolves once that survives the process. */
   async accept(draft: NotificationDraft): Promise<Acceptance> {
-    const now = this.now();
     const serial = uuidv7();
     const { recipients, content, serverId, id = serial, ...said } = draft;
     const deliveries = recipients.map((recipient) => this.#deliver(recipient, draft, serial));
     if (deliveries.every(({ kind }) => kind === "none")) return { kind: "undelivered", deliveries };
     const isNamed = draft.id !== undefined;
-    const notification: Notification = { ...said, serial, id, isNamed, sentAt: now, deliveries };
+    const notification: Notification = { ...said, serial, id, isNamed, deliveries };
     const forgotten = this.#makeRoom(notification);
     if (forgotten === undefined) return { kind: "full" };
-    const swept = now - this.#sweptAt >= SWEEP_EVERY_MS ? this.#takeForgotten() : [];
+    // Whose time was over under this id is to be gone.
+    const isReused = this.#index.find(draft.sender, id) !== undefined;
+    const isSweepDue = isReused || this.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+    const swept = isSweepDue ? this.#takeForgotten() : [];
     const messages = recipients.flatMap((recipient, at) => {
       const delivery = deliveries[at];
       return buildWebhookMessage({ notification, recipient, delivery, content, serverId });
@@ -206,10 +199,13 @@ export class NotificationRegister {
   }
 
   #takeForgotten(): readonly Change[] {
-    const now = this.now();
-    this.#sweptAt = now;
-    const over = this.#index.all().filter(({ expiresAt }) => expiresAt + REMEMBERED_MS < now);
+    this.#sweptAt = this.now();
+    const over = this.#index.all().filter((notification) => this.#isOver(notification));
     return over.flatMap((notification) => this.#forget(notification));
+  }
+
+  #isOver({ expiresAt }: Notification): boolean {
+    return expiresAt + REMEMBERED_MS < this.now();
   }
 
   #forget(notification: Notification): readonly Change[] {

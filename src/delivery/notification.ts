@@ -70,7 +70,7 @@ export interface Confirmation {
 
 /** What a sender wants delivered. */
 export interface NotificationDraft
-  extends Omit<Notification, "serial" | "id" | "isNamed" | "sentAt" | "deliveries"> {
+  extends Omit<Notification, "serial" | "id" | "isNamed" | "deliveries"> {
   /** Undefined: the sender has none, and gets the server's. */
   readonly id: string | undefined;
   readonly recipients: readonly Recipient[];

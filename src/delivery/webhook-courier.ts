@@ -140,7 +140,8 @@ export class WebhookCourier {
   async #settle(delivery: WebhookDelivery, outcome: AttemptOutcome | undefined): Promise<void> {
     const { outbox, log } = this.#options;
     const { id, url, state, attempts, at, reason } = delivery;
-    const fields = { event: `webhook-${state}`, delivery_id: id, host: hostOf(url), attempts };
+    const event = `webhook-${state === "queued" ? "postponed" : state}`;
+    const fields = { event, delivery_id: id, host: hostOf(url), attempts };
     const detail = outcome?.kind === "failed" ? outcome.detail : undefined;
     const failure = { ...fields, reason, ...(detail === undefined ? {} : { detail }) };
     if (state === "delivered") log.info(fields, "a webhook took a message");

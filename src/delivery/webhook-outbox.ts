@@ -1,19 +1,21 @@
 /**
  * The outbox of webhook messages: what was put here is in the store before anybody hears of it, and
  * stays until it was delivered, has failed or has expired, through reloads and crashes. What became
- * of it can be asked for a day beyond its expiry, and its id is delivered no second time meanwhile.
+ * of it can be asked for two days beyond its expiry; its id is delivered no second time meanwhile.
  * AGTP "NOTIFY" delivery_guarantee
  */
 import type { Change, Store } from "../store/store.ts";
 import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
-import {
-  expire,
-  isQueued,
-  readDelivery,
-  recover,
-  type WebhookDelivery,
-} from "./webhook-delivery.ts";
+import { expire, isQueued, recover, type WebhookDelivery } from "./webhook-delivery.ts";
 import type { WebhookMessage, WebhookQueue } from "./webhook-queue.ts";
+import {
+  deleteBody,
+  deleteMessage,
+  putBody,
+  putDelivery,
+  readBody,
+  readDeliveries,
+} from "./webhook-storage.ts";
 
 /** A message, and whether it may be tried again. */
 export interface OutgoingMessage extends WebhookMessage {
@@ -27,13 +29,11 @@ export interface OutboxOptions {
   now?(): number;
 }
 
-const DELIVERIES = "webhook-deliveries";
-const BODIES = "webhook-bodies";
 /** Waiting for one URL; whoever asks before putting something here leaves room for who does not. */
 const MAX_QUEUED_PER_URL = 1000;
-/** Of everything that is remembered. */
-const MAX_DELIVERIES = 50_000;
-const REMEMBERED_MS = 86_400_000;
+const MAX_QUEUED = 20_000;
+/** Longer than whoever put something here asks for it. */
+const REMEMBERED_MS = 2 * 86_400_000;
 const SWEEP_EVERY_MS = 60_000;
 
 export class WebhookOutbox implements WebhookQueue {
@@ -45,6 +45,7 @@ export class WebhookOutbox implements WebhookQueue {
   /** Those that are on their way into the store. */
   readonly #keeping = new Map<string, Promise<void>>();
   readonly #waitingByUrl = new Map<string, number>();
+  #waiting = 0;
   #courier: WebhookCourier | undefined;
   #sweptAt: number;
 
@@ -57,9 +58,7 @@ export class WebhookOutbox implements WebhookQueue {
   /** Opens the outbox of a store; nothing is sent before there is something that does. */
   static async open(options: OutboxOptions): Promise<WebhookOutbox> {
     const outbox = new WebhookOutbox(options);
-    const stored = await options.store.list(DELIVERIES);
-    const deliveries = stored.flatMap(({ value }) => readDelivery(value) ?? []);
-    for (const delivery of deliveries.sort((left, right) => left.at - right.at)) {
+    for (const delivery of await readDeliveries(options.store)) {
       const recovered = recover(delivery);
       outbox.#remember(recovered);
       if (isQueued(recovered)) outbox.#queued.add(recovered.id);
@@ -74,14 +73,14 @@ export class WebhookOutbox implements WebhookQueue {
   async enqueue(message: WebhookMessage): Promise<void> {
     const { id } = message;
     if (this.#deliveries.has(id)) return this.#keeping.get(id);
-    if (this.#deliveries.size >= MAX_DELIVERIES) throw new Error("the webhook outbox is full");
+    if (this.#waiting >= MAX_QUEUED) throw new Error("the webhook outbox is full");
     await this.keep([message], []);
   }
 
-  /** Whether so many more messages for a URL are taken on. */
-  hasRoom(url: string, count = 1): boolean {
-    const isFree = (this.#waitingByUrl.get(url) ?? 0) + count <= MAX_QUEUED_PER_URL;
-    return isFree && this.#deliveries.size + count <= MAX_DELIVERIES;
+  /** Whether one more message for a URL is taken on. */
+  hasRoom(url: string): boolean {
+    const isFree = (this.#waitingByUrl.get(url) ?? 0) < MAX_QUEUED_PER_URL;
+    return isFree && this.#waiting < MAX_QUEUED;
   }
 
   /** Keeps messages and makes other changes in one commit: all of it, or nothing. */
@@ -90,12 +89,12 @@ export class WebhookOutbox implements WebhookQueue {
     const fresh = messages.filter(({ id }) => !this.#deliveries.has(id));
     const deliveries = fresh.map((message) => toDelivery(message, now));
     const swept = now - this.#sweptAt >= SWEEP_EVERY_MS ? this.#takeForgotten() : [];
-    const changes: Change[] = [...swept, ...others, ...deliveries.map(putDelivery)];
-    for (const { id, body } of fresh) {
-      changes.push({ kind: "put", collection: BODIES, key: id, value: body });
-    }
+    const bodies = fresh.map(({ id, body }) => putBody(id, body));
     for (const delivery of deliveries) this.#remember(delivery);
-    const kept = this.#store.commit(changes);
+    const kept = this.#store.commit([
+      ...[...swept, ...others],
+      ...[...deliveries.map(putDelivery), ...bodies],
+    ]);
     for (const { id } of deliveries) this.#keeping.set(id, kept);
     try {
       await kept;
@@ -119,7 +118,7 @@ export class WebhookOutbox implements WebhookQueue {
   forget(ids: readonly string[]): readonly Change[] {
     const known = ids.filter((id) => this.#deliveries.has(id));
     for (const id of known) this.#forget(id);
-    return known.flatMap(deletions);
+    return known.flatMap(deleteMessage);
   }
 
   /** Those that wait to be sent; the oldest first. */
@@ -132,7 +131,7 @@ export class WebhookOutbox implements WebhookQueue {
 
   /** What is to be sent; undefined when it is lost. */
   async bodyOf(id: string): Promise<unknown> {
-    return this.#store.get(BODIES, id);
+    return readBody(this.#store, id);
   }
 
   /** A message has moved on: it holds from now on, and after a crash once this resolves. */
@@ -143,8 +142,7 @@ export class WebhookOutbox implements WebhookQueue {
     if (isQueued(delivery)) return this.#store.commit([putDelivery(delivery)]);
     this.#queued.delete(delivery.id);
     if (isQueued(before)) this.#countWaiting(delivery.url, -1);
-    const body: Change = { kind: "delete", collection: BODIES, key: delivery.id };
-    await this.#store.commit([putDelivery(delivery), body]);
+    await this.#store.commit([putDelivery(delivery), deleteBody(delivery.id)]);
   }
 
   /** Tries it no earlier; forgotten with the process. */
@@ -187,6 +185,7 @@ export class WebhookOutbox implements WebhookQueue {
   }
 
   #countWaiting(url: string, change: number): void {
+    this.#waiting += change;
     const count = (this.#waitingByUrl.get(url) ?? 0) + change;
     if (count > 0) this.#waitingByUrl.set(url, count);
     else this.#waitingByUrl.delete(url);
@@ -198,12 +197,4 @@ function toDelivery(
   now: number,
 ): WebhookDelivery {
   return { id, url, expiresAt, isOnce, state: "queued", attempts: 0, at: now };
-}
-
-function putDelivery(delivery: WebhookDelivery): Change {
-  return { kind: "put", collection: DELIVERIES, key: delivery.id, value: delivery };
-}
-
-function deletions(key: string): readonly Change[] {
-  return [DELIVERIES, BODIES].map((collection) => ({ kind: "delete", collection, key }));
 }

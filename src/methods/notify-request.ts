@@ -19,7 +19,14 @@ import { readDuration } from "../synthesis/duration.ts";
 export interface NotifyRequest
   extends Pick<
     NotificationDraft,
-    "id" | "fingerprint" | "recipient" | "urgency" | "guarantee" | "expiresAt" | "content"
+    | "id"
+    | "fingerprint"
+    | "recipient"
+    | "urgency"
+    | "guarantee"
+    | "sentAt"
+    | "expiresAt"
+    | "content"
   > {
   readonly addresses: readonly string[];
 }
@@ -87,6 +94,7 @@ export function readNotifyRequest(
     content,
     urgency: (urgency as Urgency | undefined) ?? urgencyOf(priority),
     guarantee,
+    sentAt: now,
     expiresAt,
   };
 }

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { NotificationDraft } from "../../src/delivery/notification.ts";
-import type { NotificationLimits } from "../../src/delivery/notification-register.ts";
+import type { NotificationLimits } from "../../src/delivery/notification-limits.ts";
 import { acceptedReceipt, currentReceipt } from "../../src/delivery/receipt.ts";
 import {
   accept,
@@ -204,12 +204,35 @@ describe("a notification", () => {
     expect((await open()).register.find(SENDER, "n-1")?.serial).toBe(serial);
     await clock.advance(1);
     expect((await open()).register.find(SENDER, "n-1")).toBeUndefined();
+    await clock.advance(DAY_MS);
+    await open();
     for (const collection of [
       ...["notifications", "notification-confirmations"],
       ...["webhook-deliveries", "webhook-bodies"],
     ]) {
       expect(await store.list(collection), collection).toEqual([]);
     }
+  });
+});
+
+describe("an id that was forgotten", () => {
+  it("can be used again, also before the register was swept", async () => {
+    const { clock, store, draft, open } = setUp();
+    const { register } = await open();
+    await clock.advance(30_000);
+    const first = await accept(register, draft({ id: "n-1", expiresAt: clock.now() + 1 }));
+    await accept(register, draft({ expiresAt: clock.now() + 3 * DAY_MS }));
+    await clock.advance(DAY_MS + 2);
+    await accept(register, draft({ expiresAt: clock.now() + 3 * DAY_MS }));
+    await accept(register, draft({ id: "n-2", expiresAt: clock.now() + 1 }));
+    await clock.advance(DAY_MS + 2);
+    expect(register.find(SENDER, "n-1")).toBeUndefined();
+    expect(register.find(SENDER, "n-2")).toBeUndefined();
+    expect(register.sentBy(SENDER)).toHaveLength(2);
+    const again = await accept(register, draft({ id: "n-2" }));
+    expect(again.serial).not.toBe(first.serial);
+    expect(register.find(SENDER, "n-2")).toBe(again);
+    expect(await store.list("notifications")).toHaveLength(3);
   });
 });
 

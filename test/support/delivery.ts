@@ -1,9 +1,7 @@
 /** Notifications and their outbox over a store, with a clock and a way out that a test commands. */
 import type { Notification, NotificationDraft } from "../../src/delivery/notification.ts";
-import {
-  type NotificationLimits,
-  NotificationRegister,
-} from "../../src/delivery/notification-register.ts";
+import type { NotificationLimits } from "../../src/delivery/notification-limits.ts";
+import { NotificationRegister } from "../../src/delivery/notification-register.ts";
 import type { Schedule, SendWebhook, WebhookAttempt } from "../../src/delivery/webhook-courier.ts";
 import type { AttemptOutcome } from "../../src/delivery/webhook-delivery.ts";
 import { WebhookOutbox } from "../../src/delivery/webhook-outbox.ts";
@@ -122,6 +120,7 @@ export function makeDraft(
     recipients: [agent("reader", READER)],
     urgency: "informational",
     guarantee: "at_least_once",
+    sentAt: clock.now(),
     expiresAt: clock.now() + HOUR_MS,
     content: { text: "the boat leaves at nine" },
     serverId: "test",

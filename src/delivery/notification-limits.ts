@@ -1,0 +1,20 @@
+/** How much of what nobody has looked at is kept, for whom and from whom.   AGTP "NOTIFY" */
+
+/** What may lie unread in one inbox. */
+export interface InboxLimits {
+  readonly perInbox: number;
+  /** Of one sender. */
+  readonly perSender: number;
+}
+
+/** All limits. */
+export interface NotificationLimits extends InboxLimits {
+  /** Deliveries of one sender that are remembered. */
+  readonly perSenderKept: number;
+}
+
+export const DEFAULT_LIMITS: NotificationLimits = {
+  perInbox: 1000,
+  perSender: 200,
+  perSenderKept: 10_000,
+};
