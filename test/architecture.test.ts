@@ -38,12 +38,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
     ...["methods", "manifest"],
   ],
+  agents: [
+    ...["wire", "catalog", "config", "identity", "contract", "handlers", "dispatch", "methods"],
+    ...["store", "search"],
+  ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
   conformance: ["wire"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
+    ...["agents"],
   ],
   // The public surface.
   "": ["client", "handlers"],

@@ -89,6 +89,9 @@ function escapeText(text: string): string {
   return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
 }
 
+/** Says something of the connection, on its first response; looked at where it is expected. */
+const OF_CONNECTION = "supported-methods";
+
 /** Every way in which a response is not the expected one. */
 export function matchResponse(
   expected: ExpectedResponse,
@@ -106,7 +109,7 @@ export function matchResponse(
       mismatches.push(`header ${name}: expected ${pattern.source}, got ${value}`);
     }
   }
-  const listed = new Set(expected.headers.map(([name]) => name));
+  const listed = new Set([OF_CONNECTION, ...expected.headers.map(([name]) => name)]);
   for (const [name, value] of unlistedHeaders === "refuse" ? actual.headers : []) {
     if (!listed.has(name)) mismatches.push(`header ${name}: not expected, got ${value}`);
   }

@@ -1,17 +1,16 @@
 /**
- * Pairs that belong to the protocol and that no operator may register: the floor methods at the
- * root path, and DISCOVER below the reserved names. Beginning like a reserved name is enough.
- * AGTP-API §5.9, §6.1
+ * Pairs that belong to the protocol: the given methods at the root path, and DISCOVER below the
+ * reserved names. Beginning like a reserved name is enough.   AGTP-API §5.9, §6.1
  */
 import { RESERVED_NAMES } from "../catalog/reserved-names.ts";
 
-/** Why the pair is reserved, if it is. */
+/** Why the pair is reserved, if it is; on "/" these methods are. */
 export function checkReservation(
   method: string,
   path: string,
-  floor: readonly string[],
+  rootMethods: readonly string[],
 ): string | undefined {
-  if (path === "/" && floor.includes(method)) {
+  if (path === "/" && rootMethods.includes(method)) {
     return `"/" under ${method} belongs to the protocol`;
   }
   if (method !== "DISCOVER") return undefined;

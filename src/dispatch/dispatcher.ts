@@ -42,6 +42,7 @@ import { attributionUnavailable, badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { createStamp } from "./stamp.ts";
+import { supportedMethods } from "./supported-methods.ts";
 
 /** How deep handlers may dispatch into one another. */
 const MAX_DISPATCH_DEPTH = 16;
@@ -116,6 +117,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     serverId: parts.serverId,
     attributor,
     standingFields: createStandingFields(directory, parts.defaultAgent),
+    supportedMethods: supportedMethods(registry, methodPolicy),
   });
   const services: InvokeServices = {
     deadlines: parts.deadlines,

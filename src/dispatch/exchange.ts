@@ -23,6 +23,8 @@ export class Exchange {
   readonly inner: InnerOrigin | undefined;
   /** `performance.now()` at the start. */
   readonly startedAt: number;
+  /** The first request of its connection. */
+  isFirst = false;
 
   /** Before the gates: whom a bearer token names, or why it proves nothing. */
   principalId: string | undefined;

@@ -24,6 +24,8 @@ export interface StampOptions {
   /** Undefined: responses carry no record. */
   readonly attributor: Attributor | undefined;
   readonly standingFields: StandingFields;
+  /** What the first response of a connection names. */
+  readonly supportedMethods: string;
 }
 
 /**
@@ -31,13 +33,15 @@ export interface StampOptions {
  * can break its line: each comes from a parsed head, was checked as an identifier, or was checked
  * when the file or the handler's answer that it stands in was read.
  */
-export function createStamp({ serverId, attributor, standingFields }: StampOptions): Stamp {
+export function createStamp(options: StampOptions): Stamp {
+  const { serverId, attributor, standingFields, supportedMethods } = options;
   const opening = `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `;
   return (reply, exchange) => {
     const responseId = exchange === undefined ? uuidv7() : exchange.responseId;
     const body = encodeBody(reply);
     let fields = `${opening}${responseId}\r\n`;
     if (exchange !== undefined) fields += exchangeFields(exchange) + standingFields(exchange);
+    if (exchange?.isFirst) fields += `Supported-Methods: ${supportedMethods}\r\n`;
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
     if (body.length > 0) fields += `Content-Type: ${reply.contentType}\r\n`;
     const lateFields =

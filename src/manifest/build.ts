@@ -32,7 +32,7 @@ export function buildManifest(source: ManifestSource): ManifestContent {
     catalog_version: catalog.version,
     catalog_versions_supported: [catalog.version],
     server: serverBlock(source),
-    embedded_methods: embeddedMethods(catalog),
+    embedded_methods: embeddedMethods(source),
     custom_methods: policies.methods.custom,
     endpoints: source.endpoints.map(projectEndpoint),
     agent_disclosure: agents.disclosure,
@@ -61,7 +61,12 @@ function serverBlock({ config: { server }, supportedFeatures }: ManifestSource) 
   };
 }
 
-function embeddedMethods(catalog: Catalog): readonly Record<string, string>[] {
+/** Where the operator's own endpoint answers a floor method on "/", its entry says so. */
+function embeddedMethods({
+  catalog,
+  endpoints,
+}: ManifestSource): readonly Record<string, string>[] {
+  const bound = new Set(endpoints.filter(({ path }) => path === "/").map(({ method }) => method));
   const groups = Object.entries(FLOOR_GROUPS).flatMap(([group, names]) =>
     names.map((name): [string, string] => [name, group]),
   );
@@ -70,6 +75,7 @@ function embeddedMethods(catalog: Catalog): readonly Record<string, string>[] {
     name,
     group: groupOf.get(name) ?? "",
     description: catalog.verbs.get(name)?.description ?? "",
+    ...(name !== "DISCOVER" && bound.has(name) ? { binding: "operator" } : {}),
   }));
 }
 

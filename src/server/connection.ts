@@ -33,6 +33,7 @@ export class Connection {
   readonly #ending: Ending;
   readonly #peer: Peer;
   #running: Exchange | undefined;
+  #isNew = true;
   #isFlushScheduled = false;
   #isSettling = false;
   #isPaused = false;
@@ -80,6 +81,8 @@ export class Connection {
     if (isWireFault(message)) this.#reply(dispatcher.answerFault(message, this.#peer));
     else {
       const exchange = new Exchange(message, this.#peer, performance.now());
+      exchange.isFirst = this.#isNew;
+      this.#isNew = false;
       const response = dispatcher.answer(exchange);
       if (response instanceof Promise) this.#await(exchange, response);
       else this.#reply(response);

@@ -84,19 +84,20 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
   const floor = await createFloor({ ...parts, inventory, describe });
+  const floorMethods = floorEndpoints({
+    methods: new Map([
+      ...methods,
+      ...floor.methods,
+      ["DESCRIBE", description.method],
+      ["PROPOSE", negotiation.proposeMethod],
+    ]),
+    describe,
+  });
+  const replaceable = [...floorMethods, ...floor.endpoints, ...negotiation.endpoints];
   const endpoints = [
-    ...floorEndpoints({
-      methods: new Map([
-        ...methods,
-        ...floor.methods,
-        ["DESCRIBE", description.method],
-        ["PROPOSE", negotiation.proposeMethod],
-      ]),
-      describe,
-    }),
+    ...withoutOperators(replaceable, parts.operatorRoutes),
     ...agentLifecycleEndpoints(methods, describe),
     ...description.endpoints,
-    ...withoutOperators([...floor.endpoints, ...negotiation.endpoints], parts.operatorRoutes),
     ...builtinEndpoints({
       inventory,
       overrides,

@@ -23,6 +23,7 @@ describe("createStamp", () => {
     serverId: "agents.example",
     attributor: undefined,
     standingFields: () => "",
+    supportedMethods: "QUERY, DISCOVER, BOOK",
   });
 
   it("puts Server-ID and a fresh UUIDv7 on every response, even without a request", () => {
@@ -53,6 +54,13 @@ describe("createStamp", () => {
     const exchange = makeExchange();
     exchange.taskId = "from-the-body";
     expect(fieldsOf(stamp(reply(), exchange))["Task-ID"]).toBe("from-the-body");
+  });
+
+  it("names the methods on the first response of a connection alone", () => {
+    const first = makeExchange();
+    first.isFirst = true;
+    expect(fieldsOf(stamp(reply(), first))["Supported-Methods"]).toBe("QUERY, DISCOVER, BOOK");
+    expect(fieldsOf(stamp(reply(), makeExchange()))).not.toHaveProperty("Supported-Methods");
   });
 
   it("echoes nothing that was not sent", () => {

@@ -101,7 +101,7 @@ describe("the endpoints of a deployment", () => {
     ["§5.3: an RFC 6570 expression", "endpoint.path", { method: "BOOK", path: "/menu{?q}" }],
     ["§5.3: an undeclared parameter", "endpoint.path", { method: "BOOK", path: "/menu/{id}" }],
     ["§5.4: a pair that is taken", "endpoint.path", { method: "BOOK", path: "/room" }],
-    ["§6.1: a floor method at the root", "endpoint.path", { method: "QUERY", path: "/" }],
+    ["§5.8: DISCOVER at the root", "endpoint.path", { method: "DISCOVER", path: "/" }],
     [
       "§12.1: a recipe nobody registered",
       "endpoint.handler.recipe",
@@ -284,5 +284,36 @@ describe("output_validation", () => {
     const server = await openServer(files(mode));
     const headers = { "Agent-ID": ALICE };
     expect((await server.send({ method: "QUERY", path: "/menu", headers })).status).toBe(status);
+  });
+});
+
+// AGTP-API §5.8
+describe("a floor method that the operator's endpoint is bound to", () => {
+  const files = {
+    ...discoveryFiles(),
+    "endpoints/plan.toml": endpointFile({ method: "PLAN", path: "/" }),
+  };
+
+  it("is answered by the endpoint", async () => {
+    const server = await openServer(files);
+    const reply = await server.send({ method: "PLAN", headers: { "Agent-ID": ALICE } });
+    expect(reply.status).toBe(200);
+    expect(reply.body).toMatchObject({ method: "PLAN" });
+  });
+
+  it("is marked in the manifest, and no other is", async () => {
+    const server = await openServer(files);
+    const { body } = await server.send({ method: "DISCOVER" });
+    const methods: unknown = body["embedded_methods"];
+    expect(methods).toHaveLength(18);
+    expect(methods).toContainEqual(expect.objectContaining({ name: "PLAN", binding: "operator" }));
+    const marked = JSON.stringify(methods).match(/"binding"/g);
+    expect(marked).toHaveLength(1);
+  });
+
+  it("does not take DISCOVER away", async () => {
+    const endpoint = endpointFile({ method: "DISCOVER", path: "/" });
+    const { problems } = await load({ ...discoveryFiles(), "endpoints/root.toml": endpoint });
+    expect(problems).toMatchObject([{ file: "endpoints/root.toml", key: "endpoint.path" }]);
   });
 });

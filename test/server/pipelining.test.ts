@@ -52,6 +52,19 @@ describe("a connection", () => {
     expect(numbers(replies)).toEqual([0, undefined, 2, 3, 4, undefined, 6]);
   });
 
+  it("opens with the methods of the server, and does not repeat them", async () => {
+    const { connect } = await openDaemon(serverFiles());
+    for (const _ of range(2)) {
+      const client = await connect();
+      client.write(Buffer.concat([call("QUERY", "/nothing"), echo(1)]));
+      const [first, second] = await client.replies(2);
+      const methods = first?.headers.get("supported-methods")?.split(", ") ?? [];
+      expect(methods).toEqual(expect.arrayContaining(["QUERY", "DISCOVER", "NOTIFY", "EXECUTE"]));
+      expect(new Set(methods).size).toBe(methods.length);
+      expect(second?.headers.get("supported-methods")).toBeUndefined();
+    }
+  });
+
   it("begins a request only when the one before it is answered", async () => {
     const { connect } = await openDaemon(serverFiles());
     const client = await connect();
