@@ -41,6 +41,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
   conformance: ["wire"],
+  upgrade: ["catalog", "contract", "client"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
