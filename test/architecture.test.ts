@@ -42,6 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   keys: ["identity", "attribution", "client"],
   conformance: ["wire"],
   upgrade: ["catalog", "contract", "client"],
+  "manifest-check": ["catalog", "identity", "contract", "client"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
