@@ -18,13 +18,13 @@ import {
   type FixOutcome,
   type NamedCatalog,
 } from "./diff-report.ts";
-import type { CatalogStep } from "./find-conflicts.ts";
 import { type FixPlan, planFixes } from "./fix-plan.ts";
 import { toJsonReport } from "./json-report.ts";
+import type { CatalogStep } from "./method-judge.ts";
 import { replaceText } from "./replace-text.ts";
 import { type Scan, scanDeployment } from "./scan.ts";
 import { printCatalogs } from "./text-report.ts";
-import { judgeVersion } from "./version-verdict.ts";
+import { isSemanticVersion, judgeVersion } from "./version-verdict.ts";
 
 /** Runs the program and answers its exit code. */
 export function runCatalogDiff(
@@ -66,7 +66,8 @@ function compare(
   const verdict = judgeVersion(older.catalog, newer.catalog, diff);
   if (verdict !== undefined) return { older, newer, diff, verdict, problems };
   for (const { file, catalog } of [older, newer]) {
-    const message = `is ${JSON.stringify(catalog.version)}, which may be no semantic version`;
+    if (isSemanticVersion(catalog.version)) continue;
+    const message = `is ${JSON.stringify(catalog.version)}, which is no semantic version`;
     problems.push({ file, key: "version", message });
   }
   return undefined;

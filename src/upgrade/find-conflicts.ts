@@ -3,44 +3,17 @@
  * and what only the newer one has. What was wrong already is not the newer catalog's doing.
  * AGTP-API §4.5, §4.7, §9.4
  */
-import type { Catalog } from "../catalog/catalog.ts";
 import { methodNames, methodSegments } from "../catalog/path-grammar.ts";
-import type { Conflict, ConflictEffect, ConflictGroup, Notice } from "./conflict.ts";
-import type { MethodRole, PathRole, Reference, References } from "./reference.ts";
+import type { Conflict, ConflictEffect, Notice } from "./conflict.ts";
+import { type CatalogStep, MethodJudge } from "./method-judge.ts";
+import type { PathRole, Reference, References } from "./reference.ts";
 import { aliasSeedConflicts } from "./seed-conflicts.ts";
-import { successorOf } from "./successor.ts";
-
-/** Both catalogs. */
-export interface CatalogStep {
-  readonly older: Catalog;
-  readonly newer: Catalog;
-}
 
 /** What breaks, and what is worth knowing, in the order of the files. */
 export interface DeploymentFindings {
   readonly conflicts: readonly Conflict[];
   readonly notices: readonly Notice[];
 }
-
-interface Judgement {
-  readonly group: ConflictGroup;
-  readonly effect: ConflictEffect;
-}
-
-const METHOD_JUDGEMENTS: Readonly<Record<MethodRole, Judgement>> = {
-  endpoint: { group: "endpoint", effect: "not-served" },
-  "endpoint-successor": { group: "endpoint", effect: "not-served" },
-  step: { group: "recipe", effect: "not-served" },
-  pattern: { group: "recipe", effect: "not-served" },
-  allow: { group: "policy", effect: "skipped" },
-  disallow: { group: "policy", effect: "skipped" },
-  legacy: { group: "policy", effect: "changes-meaning" },
-  "redirect-from": { group: "policy", effect: "skipped" },
-  "redirect-to": { group: "policy", effect: "skipped" },
-  "alias-target": { group: "policy", effect: "stops-start" },
-  token: { group: "policy", effect: "skipped" },
-  "hosted-protocol": { group: "policy", effect: "changes-meaning" },
-};
 
 const PATH_EFFECTS: Readonly<Record<PathRole, ConflictEffect>> = {
   "endpoint-path": "not-served",
@@ -52,15 +25,6 @@ const PATH_EFFECTS: Readonly<Record<PathRole, ConflictEffect>> = {
   "agent-path": "not-served",
   "parameter-value": "refused-requests",
 };
-
-/** Roles under which an HTTP verb may stand.   AGTP-API §9.2 */
-const LEGACY_ROLES: ReadonlySet<MethodRole> = new Set([
-  ...(["allow", "disallow", "legacy", "token", "redirect-from", "redirect-to"] as const),
-]);
-/** Roles that a method has when it is in use, so that its deprecation is news. */
-const USING_ROLES: ReadonlySet<MethodRole> = new Set([
-  ...(["endpoint", "step", "pattern", "redirect-to", "alias-target", "hosted-protocol"] as const),
-]);
 
 /** Judges everything. */
 export function findConflicts(references: References, step: CatalogStep): DeploymentFindings {
@@ -76,91 +40,6 @@ export function findConflicts(references: References, step: CatalogStep): Deploy
   ];
   const notices = references.methods.flatMap((one) => judge.notice(one) ?? []);
   return { conflicts, notices };
-}
-
-class MethodJudge {
-  readonly #step: CatalogStep;
-  readonly #custom: ReadonlySet<string>;
-
-  constructor(step: CatalogStep, custom: ReadonlySet<string>) {
-    this.#step = step;
-    this.#custom = custom;
-  }
-
-  /** Known before and not any more. A server's own methods need no catalog. */
-  conflict(reference: Reference<MethodRole>): Conflict | undefined {
-    const { role, value } = reference;
-    const { older, newer } = this.#step;
-    if (!this.#isKnown(older, reference) || this.#isKnown(newer, reference)) return undefined;
-    const successor = successorOf(value, older, newer);
-    const what = older.legacy.has(value) ? "is no legacy verb" : "is not in the catalog";
-    return {
-      ...METHOD_JUDGEMENTS[role],
-      reference,
-      method: value,
-      ...(successor === undefined ? {} : { successor }),
-      message: `${value} ${what} of ${newer.version}: ${CONSEQUENCES[role]}`,
-      remedy: remedyOf(reference, successor),
-    };
-  }
-
-  /** In use and on its way out, or known to neither catalog. */
-  notice(reference: Reference<MethodRole>): Notice | undefined {
-    const { role, value } = reference;
-    const { older, newer } = this.#step;
-    const verb = newer.verbs.get(value);
-    if (verb === undefined) {
-      if (this.#isKnown(older, reference) || this.#isKnown(newer, reference)) return undefined;
-      const what = newer.legacy.has(value) ? "is a legacy verb" : "is in neither catalog";
-      const message = `${value} ${what}, so the upgrade changes nothing about it`;
-      return { kind: "unknown", reference, method: value, message };
-    }
-    if (verb.deprecatedIn === undefined || !USING_ROLES.has(role)) return undefined;
-    const { successor, removedIn } = verb;
-    const until = removedIn === undefined ? "" : `, to be removed in ${removedIn}`;
-    return {
-      kind: "deprecated",
-      reference,
-      method: value,
-      ...(successor === undefined ? {} : { successor }),
-      ...(removedIn === undefined ? {} : { removedIn }),
-      message: `${value} is deprecated in ${verb.deprecatedIn}${until}`,
-    };
-  }
-
-  #isKnown(catalog: Catalog, { role, value }: Reference<MethodRole>): boolean {
-    if (catalog.has(value) || this.#custom.has(value)) return true;
-    return LEGACY_ROLES.has(role) && catalog.legacy.has(value);
-  }
-}
-
-const CONSEQUENCES: Readonly<Record<MethodRole, string>> = {
-  endpoint: "the endpoint is not served",
-  "endpoint-successor": "the endpoint is not served, because of the successor that it names",
-  step: "the recipe is not loaded",
-  pattern: "the recipe is not loaded",
-  allow: "the entry is skipped",
-  disallow: "the entry is skipped",
-  legacy: "it loses its place in the catalog's mapping",
-  "redirect-from": "the redirect is skipped, and nobody can use the method",
-  "redirect-to": "the redirect is skipped",
-  "alias-target": "the server does not start with this alias",
-  token: "no request needs a token for this entry any more",
-  "hosted-protocol": "the manifest would list a pair that is refused with 459",
-};
-
-function remedyOf(reference: Reference<MethodRole>, successor: string | undefined): string {
-  if (successor !== undefined) return `use ${successor}`;
-  switch (reference.role) {
-    case "allow":
-    case "disallow":
-    case "legacy":
-    case "redirect-from":
-    case "token":
-      return "no successor is named: remove the entry";
-    default:
-      return "no successor is named: choose another method, or keep it in policies.methods.custom";
-  }
 }
 
 /** A name of the server's own that the catalog has now as well. */
@@ -205,7 +84,7 @@ function pathConflicts(
           : `segment ${shown} is the method ${method} from ${newer.version} on, and no path may have one`,
         remedy: isValue
           ? "give the value another name"
-          : "rename the segment, its plural often does",
+          : "rename the segment: a plural is rarely a method",
       };
     }),
   );

@@ -5,8 +5,8 @@
 import { parseToml } from "../toml-document.ts";
 import type { Conflict } from "./conflict.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
-import type { CatalogStep } from "./find-conflicts.ts";
 import { type FixableConflict, FixRules } from "./fix-rules.ts";
+import type { CatalogStep } from "./method-judge.ts";
 import type { Scan } from "./scan.ts";
 
 /** One value that is replaced. */

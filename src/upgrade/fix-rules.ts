@@ -7,7 +7,7 @@ import { createRegistry, type RouteEntry } from "../contract/endpoint-registry.t
 import { checkReservation } from "../contract/reserved-endpoints.ts";
 import { isTable, type TomlTable } from "../toml-document.ts";
 import type { Conflict } from "./conflict.ts";
-import type { CatalogStep } from "./find-conflicts.ts";
+import type { CatalogStep } from "./method-judge.ts";
 import type { Reference } from "./reference.ts";
 import type { Scan } from "./scan.ts";
 
@@ -51,7 +51,7 @@ export class FixRules {
       case "endpoint-successor":
         return this.#checkOwnSuccessor(reference, successor);
       case "step":
-        return this.#stuck.get(keyOf(conflict.method, textOf(within, "path") ?? "/"));
+        return this.#checkStep(conflict, textOf(within, "path") ?? "/");
       case "disallow":
         return this.#checkUse(successor, "would not be served any more");
       case "token":
@@ -92,8 +92,15 @@ export class FixRules {
     }
     const named = tableOf(within["deprecated"], "successor");
     return named !== undefined && isSamePair(named, pair)
-      ? "it would be its own successor, in [endpoint.deprecated]"
+      ? "[endpoint.deprecated] would name the endpoint itself"
       : undefined;
+  }
+
+  /** A step follows its endpoint, or goes to the one that stands in its way. */
+  #checkStep({ method, successor }: FixableConflict, path: string): string | undefined {
+    const target = keyOf(successor, path);
+    const isServed = this.#becoming.some((pair) => keyOf(pair.method, pair.path) === target);
+    return isServed ? undefined : this.#stuck.get(keyOf(method, path));
   }
 
   /** The endpoint itself may be about to become what its successor is to be. */
@@ -104,7 +111,7 @@ export class FixRules {
       ({ file, method }) => file === source.file && method === successor,
     );
     return isOwn && (textOf(within, "path") ?? path) === path
-      ? "it would be its own successor"
+      ? "it would name the endpoint itself, so [endpoint.deprecated] can be removed"
       : undefined;
   }
 

@@ -2,15 +2,15 @@
  * The aliases that a server has when its operator writes none are the catalog's own: another mapping
  * of an HTTP verb there changes what existing callers reach.   AGTP-API §3.6, §9.2
  */
-import type { Catalog } from "../catalog/catalog.ts";
 import { isTable } from "../toml-document.ts";
 import type { Conflict } from "./conflict.ts";
+import type { CatalogStep } from "./method-judge.ts";
 import type { Reference, References } from "./reference.ts";
 
 /** One conflict for each verb that is dispatched differently. */
 export function aliasSeedConflicts(
   { config }: References,
-  { older, newer }: { readonly older: Catalog; readonly newer: Catalog },
+  { older, newer }: CatalogStep,
 ): readonly Conflict[] {
   if (config === undefined) return [];
   const { policies } = config.table;

@@ -33,7 +33,8 @@ export function printCatalogs(
   const colours = pc.createColors(out.hasColour);
   out.write(`${describe(older)} -> ${describe(newer)}\n`);
   printVerdict(verdict, colours, out);
-  writeSections(sectionsOf(diff, older.catalog, newer.catalog, colours), out);
+  const methods = methodSections(diff, older.catalog, newer.catalog, colours);
+  writeSections([...methods, ...wordSections(diff, colours)], out);
 }
 
 function describe({ file, catalog: { version, verbs } }: NamedCatalog): string {
@@ -49,13 +50,13 @@ function printVerdict(verdict: VersionVerdict, colours: Colours, out: Output): v
   for (const note of notes) out.write(`  ${colours.yellow("note:")} ${defuseLine(note)}\n`);
 }
 
-function sectionsOf(
+function methodSections(
   diff: CatalogDiff,
   older: Catalog,
   newer: Catalog,
   colours: Colours,
 ): readonly Section[] {
-  const { green, red, yellow, dim } = colours;
+  const { green, red, yellow } = colours;
   const name = ({ name: method }: Verb): string => method;
   return [
     {
@@ -84,17 +85,22 @@ function sectionsOf(
         (pair) => `${yellow(`! ${name(pair.newer)}`)}  ${announcement(pair.newer)}`,
       ),
     },
+  ];
+}
+
+function wordSections(diff: CatalogDiff, { dim }: Colours): readonly Section[] {
+  return [
     {
       heading: "Re-categorised",
       lines: diff.recategorised.map(
         ({ older: before, newer: after }) =>
-          `~ ${name(after)}  ${before.categories.join(", ")} -> ${after.categories.join(", ")}`,
+          `~ ${after.name}  ${before.categories.join(", ")} -> ${after.categories.join(", ")}`,
       ),
     },
     {
       heading: "Described in other words",
       lines: diff.redescribed.map(
-        (pair) => `~ ${name(pair.newer)}  ${dim(text(pair.newer.description))}`,
+        (pair) => `~ ${pair.newer.name}  ${dim(text(pair.newer.description))}`,
       ),
     },
     { heading: "Legacy verbs", lines: sectionLines(diff.legacy, "->") },

@@ -43,6 +43,11 @@ export function judgeVersion(
   return { raised, needed, faults, notes };
 }
 
+/** Whether a version that looks like one is one: no part is too large, or begins with a zero. */
+export function isSemanticVersion(version: string): boolean {
+  return semver.parse(version) !== null;
+}
+
 function raisedPart(from: SemVer, to: SemVer): RaisedPart {
   const order = semver.compare(from, to);
   if (order > 0) return "lowered";
@@ -82,7 +87,8 @@ function levelFaults({ from, to, raised, needed, diff }: Raise): readonly string
   if (RANK[allowed] >= RANK[needed]) return [];
   const wanted = `expected ${nextVersion(from, needed)} or later`;
   if (allowed === "none") return [`the content changed and the version did not, ${wanted}`];
-  const what = needed === "major" ? removedNames(diff) : additions(diff);
+  const excess = [removedNames(diff), allowed === "minor" ? "" : additions(diff)];
+  const what = excess.filter((part) => part !== "").join(", ");
   return [`a ${allowed.toUpperCase()} version, ${step}, ${what}; ${wanted}`];
 }
 
@@ -97,7 +103,8 @@ function nextVersion(from: SemVer, needed: ChangeLevel): string {
 }
 
 function removedNames({ removed, legacy }: CatalogDiff): string {
-  return `removes ${list([...removed.map(({ name }) => name), ...legacy.removed])}`;
+  const names = [...removed.map(({ name }) => name), ...legacy.removed];
+  return names.length === 0 ? "" : `removes ${list(names)}`;
 }
 
 function additions(diff: CatalogDiff): string {

@@ -60,7 +60,7 @@ describe("agtp-catalog-diff", () => {
         "Path-grammar conflicts (1)",
         "  x endpoints/a.toml:3  endpoint.path",
         '      segment "auditlog" is the method AUDITLOG from 1.1.0 on, and no path may have one [not-served]',
-        "      -> rename the segment, its plural often does",
+        "      -> rename the segment: a plural is rarely a method",
         "",
         "Endpoint conflicts (1)",
         "  x endpoints/a.toml:2  endpoint.method",
@@ -107,7 +107,7 @@ describe("agtp-catalog-diff", () => {
     [["list.json", "new.json"], "list.json: is an array, expected an object"],
     [["deep.json", "new.json"], "deep.json: is an array, expected an object"],
     [["old.json", "bad.json"], "bad.json: embedded: QUERY missing"],
-    [["old.json", "odd.json"], 'odd.json: version: is "1.0.0-01", which may be no semantic'],
+    [["old.json", "odd.json"], 'odd.json: version: is "1.0.0-01", which is no semantic'],
     [["old.json", "huge.json"], "huge.json: must be at most 4194304 bytes long"],
   ])("exits 2 with clear words for %j", (args, message) => {
     const { directory, run } = makeDiffProgram({

@@ -177,7 +177,7 @@ describe("--fix leaves to a person", () => {
           deprecated: { deprecated_in: "1", successor: { method: "RESERVE" } },
         }),
       },
-      "it would be its own successor, in [endpoint.deprecated]",
+      "[endpoint.deprecated] would name the endpoint itself",
     ],
     [
       "what is written with escapes",
@@ -248,15 +248,25 @@ describe("--fix leaves to a person", () => {
     expect(files()).toEqual(before);
   });
 
-  it("the step whose endpoint stays", () => {
-    const { report } = program({
-      "endpoints/a.toml": endpoint("BOOK", "/x/{a}"),
-      "endpoints/b.toml": endpoint("RESERVE", "/x/{b}"),
-      "recipes/r.toml": `[[recipe]]\n[[recipe.steps]]\nmethod = "BOOK"\npath = "/x/{c}"\n`,
+  it("the step whose endpoint stays, unless another one serves it", () => {
+    const step = `[[recipe]]\n[[recipe.steps]]\nmethod = "BOOK"\npath = "/x/{c}"\n`;
+    const own = { deprecated: { deprecated_in: "1", successor: { method: "RESERVE" } } };
+    const stuck = program({
+      "endpoints/a.toml": endpoint("BOOK", "/x/{a}", own),
+      "recipes/r.toml": step,
     });
-    expect(report("--fix").deployment.fix).toMatchObject({
+    expect(stuck.report("--fix").deployment.fix).toMatchObject({
       changes: [],
       refused: [{ file: "endpoints/a.toml" }, { file: "recipes/r.toml", method: "BOOK" }],
+    });
+    const served = program({
+      "endpoints/a.toml": endpoint("BOOK", "/x/{a}"),
+      "endpoints/b.toml": endpoint("RESERVE", "/x/{b}"),
+      "recipes/r.toml": step,
+    });
+    expect(served.report("--fix").deployment.fix).toMatchObject({
+      changes: [{ file: "recipes/r.toml" }],
+      refused: [{ file: "endpoints/a.toml" }],
     });
   });
 
