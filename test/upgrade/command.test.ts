@@ -1,5 +1,3 @@
-import { chmodSync } from "node:fs";
-import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { type CatalogJson, catalogJson, makeVerb } from "../support/catalog-versions.ts";
 import { endpointFile } from "../support/deployment.ts";
@@ -186,17 +184,5 @@ describe("agtp-catalog-diff", () => {
     expect(exitCode).toBe(1);
     expect(deployment.endpoint_conflicts).toHaveLength(200);
     expect(deployment.path_grammar_conflicts).toHaveLength(200);
-  });
-
-  it.skipIf(process.getuid?.() === 0)("exits 2 where a file may not be written", () => {
-    const { directory, report } = makeDiffProgram({
-      older,
-      newer,
-      site: { "endpoints/a.toml": endpointFile({ method: "BOOK", path: "/x" }) },
-    });
-    chmodSync(join(directory, "site/endpoints/a.toml"), 0o400);
-    const { exitCode, err } = report("--fix");
-    expect(exitCode).toBe(2);
-    expect(err).toContain("endpoints/a.toml: cannot be written: EACCES");
   });
 });
