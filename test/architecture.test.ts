@@ -45,6 +45,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
   conformance: ["wire"],
+  upgrade: ["catalog", "contract", "client"],
+  "manifest-check": ["catalog", "identity", "contract", "client"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
