@@ -1,0 +1,41 @@
+/** Parameters that QUERY and DISCOVER have in common, read after their schemas admitted them. */
+
+import type { ExchangeView } from "../dispatch/route.ts";
+import type { Asker } from "../search/entry.ts";
+import { boundZones } from "../search/zones.ts";
+
+/** Most results of one answer. */
+export const MAX_RESULTS = 100;
+/** Results of an answer to a request that does not say how many. */
+export const USUAL_RESULTS = 10;
+/** Octets of results in one answer, as JSON. */
+const MAX_ANSWER_LENGTH = 524_288;
+
+/** A text with commas, or a list of names; case does not count. */
+export function readNames(value: unknown): readonly string[] | undefined {
+  if (value === undefined) return undefined;
+  const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(",");
+  const names = list.map((name) => String(name).trim()).filter((name) => name !== "");
+  return names.length === 0 ? undefined : names;
+}
+
+/** Asking for more than there may be is asking for as many as there may be. */
+export function readMaxResults(value: unknown): number {
+  return typeof value === "number" ? Math.min(value, MAX_RESULTS) : USUAL_RESULTS;
+}
+
+/** Who asks, and from which zone.   AGTP "Zones" */
+export function readAsker(exchange: ExchangeView): Asker {
+  const { caller, peer } = exchange;
+  return { caller, peer, zones: boundZones(caller, peer, exchange.header("agtp-zone-id")) };
+}
+
+/** As many results as fit into one answer, from the first; the first one always does. */
+export function fitResults<T>(results: readonly T[]): readonly T[] {
+  let length = 0;
+  const end = results.findIndex((result, index) => {
+    length += JSON.stringify(result).length;
+    return index > 0 && length > MAX_ANSWER_LENGTH;
+  });
+  return end === -1 ? results : results.slice(0, end);
+}
