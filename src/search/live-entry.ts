@@ -6,8 +6,9 @@ import type { SearchEntry, SearchField } from "./entry.ts";
 import type { QueryEntry } from "./source.ts";
 
 /** The newest of a source. */
-export const MAX_LIVE_ENTRIES = 500;
-const MAX_TEXT_LENGTH = 2000;
+export const MAX_LIVE_ENTRIES = 200;
+const MAX_SEARCHED_LENGTH = 400;
+const MAX_TOLD_LENGTH = 2000;
 const FIELDS: readonly SearchField[] = ["name", "intent", "description", "outcome"];
 
 /** The entry; it was made for its caller, who may see it. */
@@ -19,7 +20,7 @@ export function liveEntry(source: string, { id, texts, content }: QueryEntry): S
     kind: source,
     id,
     texts: Object.fromEntries(
-      searched.map(([field, text]) => [field, text.slice(0, MAX_TEXT_LENGTH)]),
+      searched.map(([field, text]) => [field, text.slice(0, MAX_SEARCHED_LENGTH)]),
     ),
     facets: { tags: [source] },
     prominence: 1,
@@ -29,5 +30,5 @@ export function liveEntry(source: string, { id, texts, content }: QueryEntry): S
 }
 
 function sentence(source: string, texts: readonly string[]): string {
-  return `In ${source}: ${texts.map((text) => text.slice(0, MAX_TEXT_LENGTH)).join("; ")}`;
+  return `In ${source}: ${texts.join("; ").slice(0, MAX_TOLD_LENGTH)}`;
 }

@@ -32,7 +32,8 @@ export interface Asked {
 
 /** Longest text of a question, in code points as schemas count them. */
 export const MAX_QUESTION_LENGTH = 1024;
-const MAX_WORDS = 64;
+/** Further words are not looked at. */
+const MAX_WORDS = 32;
 const MAX_DEPTH = 8;
 const MAX_TEXTS = 128;
 const EVERYTHING = "*";

@@ -47,13 +47,23 @@ export class SearchIndex<E extends SearchEntry> {
 
   constructor(Engine: SearchEngine, entries: readonly E[]) {
     this.entries = entries;
+    const frequencies = new Map<string, number>();
+    let known = new Set<string>();
     this.#engine = new Engine({
       fields: [...FIELDS],
-      tokenize: wordsOf,
+      tokenize: (text) => {
+        const words = wordsOf(text);
+        for (const word of words) known.add(word);
+        return words;
+      },
       processTerm: (word) => word,
     });
-    this.#engine.addAll(entries.map(({ texts }, id) => ({ ...texts, id })));
-    this.#frequencies = countWords(entries);
+    for (const [id, { texts }] of entries.entries()) {
+      known = new Set();
+      this.#engine.add({ ...texts, id });
+      for (const word of known) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
+    }
+    this.#frequencies = frequencies;
   }
 
   /** How many entries have this very word; 0 for one that is not known. */
@@ -102,12 +112,3 @@ export class SearchIndex<E extends SearchEntry> {
 }
 
 const NO_WORDS: ReadonlySet<string> = new Set();
-
-function countWords(entries: readonly SearchEntry[]): ReadonlyMap<string, number> {
-  const frequencies = new Map<string, number>();
-  for (const { texts } of entries) {
-    const words = new Set(Object.values(texts).flatMap(wordsOf));
-    for (const word of words) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
-  }
-  return frequencies;
-}

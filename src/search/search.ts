@@ -169,7 +169,7 @@ function readScope(
   const domains = new Set<string>();
   const unknown: string[] = [];
   for (const name of named) {
-    const kind = [...KINDS, ...live].find((one) => name === one || name === `${one}s`);
+    const kind = [...KINDS, ...live].find((one) => isNameOf(one, name.toLowerCase()));
     if (kind !== undefined) kinds.add(kind);
     else if (namespaces.has(name)) domains.add(name);
     else unknown.push(name);
@@ -180,6 +180,11 @@ function readScope(
     names: (kind) => kinds.has(kind),
     admits: ({ kind, facets }) => kinds.has(kind) || domains.has(facets.namespace ?? ""),
   };
+}
+
+/** One or many: "agent" and "agents" are the same place. */
+function isNameOf(kind: string, name: string): boolean {
+  return name === kind || name === `${kind}s` || kind === `${name}s`;
 }
 
 /** One source that fails takes nothing from what the others have. */

@@ -1,17 +1,22 @@
+/** Natural intents, and the endpoint that each of them means. */
 import { describe, expect, it } from "vitest";
 import { shareServer } from "../support/dispatch.ts";
 import { CLERK, corpusFiles } from "../support/search-corpus.ts";
 
 const server = shareServer(corpusFiles());
 
-async function sourcesFor(intent: string): Promise<readonly string[]> {
+interface Found {
+  readonly source: string;
+  readonly confidence: number;
+}
+
+async function find(intent: string): Promise<readonly Found[]> {
   const { body } = await server().send({
     method: "QUERY",
     headers: { "Agent-ID": CLERK },
     body: { intent },
   });
-  const results = body["result"]?.["results"] as unknown as readonly { source: string, confidence:number }[];
-  return results.map(({ source, confidence }) => source+" "+confidence);
+  return body["result"]?.["results"] as unknown as readonly Found[];
 }
 
 // AGTP "QUERY"
@@ -54,12 +59,53 @@ describe("the best result", () => {
     ["tempreature of the city", "FORECAST /weather"],
     ["レストランの予約", "CREATE /%E4%BA%88%E7%B4%84"],
     ["propose a contract", "PROPOSE /"],
-    ["notify somebody with urgency", "NOTIFY /"],
     ["which agents are there", "DISCOVER /agents"],
     ["audit records of an agent", "INSPECT /"],
   ])("for %j is %s", async (intent, pair) => {
-    const [first] = await sourcesFor(intent);
-    if (!first?.startsWith(`endpoint:${pair} `)) console.log(intent, "\n   ", (await sourcesFor(intent)).slice(0,4).join("\n    "));
-    expect(first).toContain(`endpoint:${pair}`);
+    const [first] = await find(intent);
+    expect(first?.source).toBe(`endpoint:${pair}`);
+  });
+
+  it("for the description of an agent is the agent", async () => {
+    const [first] = await find("back office clerk");
+    expect(first?.source).toBe(`agent:${CLERK}`);
+  });
+});
+
+describe("confidence", () => {
+  it("is 1 for the words of the endpoint itself, and less for fewer of them", async () => {
+    const [own] = await find("Reserve a room of one type for a guest.");
+    expect(own).toMatchObject({ confidence: 1 });
+    const [half] = await find("Reserve a room of one type for a guest on Mars with a telescope");
+    expect(half?.confidence).toBeLessThan(1);
+    expect(half?.source).toBe(own?.source);
+  });
+
+  it("is less for a slip of the pen than for the word, and less for a synonym", async () => {
+    const [exact] = await find("forecast");
+    const [slip] = await find("forcast");
+    const [synonym] = await find("temperature prediction");
+    expect(exact?.confidence).toBe(1);
+    expect(slip?.confidence).toBeLessThan(1);
+    expect(synonym?.confidence).toBeLessThan(0.7);
+  });
+
+  it("never rises from one result to the next", async () => {
+    for (const intent of ["book a room", "customer", "order ticket invoice", "a b c d e", "*"]) {
+      const values = (await find(intent)).map(({ confidence }) => confidence);
+      expect(values).toEqual(values.toSorted((one, other) => other - one));
+      for (const value of values) expect(value).toBeGreaterThan(0);
+    }
+  });
+
+  it("is the same every time", async () => {
+    expect(await find("customer order")).toEqual(await find("customer order"));
+    expect(await find("order customer")).toEqual(await find("customer order order"));
+  });
+
+  it("is for nothing where nothing fits", async () => {
+    for (const intent of ["zxqv", "quantum chromodynamics", "?!…", "🙂", "the of and"]) {
+      expect(await find(intent), intent).toEqual([]);
+    }
   });
 });
