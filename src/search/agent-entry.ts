@@ -14,6 +14,9 @@ export interface AgentEntryOptions {
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 
+/** Of two that answer equally well, the more trusted one comes first. */
+const PROMINENCE = { 1: 1, 2: 0.8, 3: 0.6 } as const;
+
 /** The entry of an agent. */
 export function agentEntry(
   { statusOf, isDisclosedTo }: AgentEntryOptions,
@@ -31,7 +34,7 @@ export function agentEntry(
       details: [...skillDescriptions(document["skills"]), ...agent.scopes].join(" "),
     },
     facets: { agent, status: () => statusOf(agent), tags },
-    prominence: 1,
+    prominence: PROMINENCE[agent.trustTier],
     isVisibleTo: ({ caller, zones }: Asker) =>
       isDisclosedTo(caller.agentId) && isWithin(agent, zones) && statusOf(agent) !== "retired",
     show: (_asker, format) => {
