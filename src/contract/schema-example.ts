@@ -15,8 +15,6 @@ const MAX_ITEMS = 16;
 const MAX_TEXT_LENGTH = 1024;
 
 const BY_FORMAT: ReadonlyMap<string, string> = new Map([
-  ["date-time", "2026-01-15T09:00:00Z"],
-  ["date", "2026-01-15"],
   ["time", "09:00:00Z"],
   ["duration", "P1D"],
   ["email", "agent@example.com"],
@@ -38,6 +36,10 @@ const BY_FORMAT: ReadonlyMap<string, string> = new Map([
   ["byte", "ZXhhbXBsZQ=="],
 ]);
 
+/** A day to come for the first date of an example, the days after it for the others. */
+const FIRST_DAY = Date.UTC(2030, 0, 15, 9);
+const DAY_MS = 86_400_000;
+
 /** Which members of objects an example has. */
 export type ExampleExtent = "required" | "all";
 
@@ -50,6 +52,7 @@ class ExampleMaker {
   readonly #root: JsonSchema;
   readonly #extent: ExampleExtent;
   #steps = 0;
+  #days = 0;
 
   constructor(root: JsonSchema, extent: ExampleExtent) {
     this.#root = root;
@@ -76,8 +79,18 @@ class ExampleMaker {
       case "null":
         return null;
       default:
-        return textExample(schema);
+        return this.#text(schema);
     }
+  }
+
+  #text(schema: JsonRecord): string | undefined {
+    const { format, pattern } = schema;
+    if (pattern !== undefined || (format !== "date" && format !== "date-time")) {
+      return textExample(schema);
+    }
+    const day = new Date(FIRST_DAY + this.#days * DAY_MS).toISOString();
+    this.#days += 1;
+    return format === "date" ? day.slice(0, 10) : day.replace(".000Z", "Z");
   }
 
   /** References, all of `allOf` and the first of other branches, as one set of keywords. */

@@ -31,9 +31,13 @@ export function agentEntry(
       name: `${name} ${agentId}`,
       description,
       tags: [...tags, principal, "agent"].join(" "),
-      details: [...skillDescriptions(document["skills"]), ...agent.scopes].join(" "),
+      details: [
+        ...skillDescriptions(document["skills"]),
+        ...methodsOf(agent),
+        ...agent.scopes,
+      ].join(" "),
     },
-    facets: { agent, status: () => statusOf(agent), tags },
+    facets: { agent, status: () => statusOf(agent) },
     prominence: PROMINENCE[agent.trustTier],
     isVisibleTo: ({ caller, zones }: Asker) =>
       isDisclosedTo(caller.agentId) && isWithin(agent, zones) && statusOf(agent) !== "retired",

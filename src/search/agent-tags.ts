@@ -1,4 +1,4 @@
-/** What an agent says it can do, by name: skills, capabilities, modalities, tools and methods. */
+/** What an agent says it can do, by name: skills, capabilities, modalities and tools; and methods. */
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { isRecord } from "../json-value.ts";
 
@@ -9,14 +9,13 @@ const MAX_TAGS = 256;
 export function agentTags(agent: AgentDocument | undefined): readonly string[] {
   if (agent === undefined) return [];
   const { document } = agent;
-  const named = MEMBERS.flatMap((member) => namesIn(document[member]));
-  return [...named, ...methodsOf(agent)].slice(0, MAX_TAGS);
+  return MEMBERS.flatMap((member) => namesIn(document[member])).slice(0, MAX_TAGS);
 }
 
-/** The methods that the agent's document says it works with. */
-export function methodsOf({ document }: AgentDocument): readonly string[] {
-  const requires = document["requires"];
-  return isRecord(requires) ? namesIn(requires["methods"]) : [];
+/** The methods that its document says it works with; none for nobody. */
+export function methodsOf(agent: AgentDocument | undefined): readonly string[] {
+  const requires = agent?.document["requires"];
+  return isRecord(requires) ? namesIn(requires["methods"]).slice(0, MAX_TAGS) : [];
 }
 
 /** Texts, and of objects their name and tags. */

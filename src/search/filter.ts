@@ -7,7 +7,7 @@
 import type { JsonSchema } from "../contract/endpoint.ts";
 import { compileGrants } from "../identity/authority-scope.ts";
 import type { JsonRecord } from "../json-value.ts";
-import { agentTags } from "./agent-tags.ts";
+import { agentTags, methodsOf } from "./agent-tags.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import { zonesOf } from "./zones.ts";
 
@@ -32,7 +32,11 @@ const FLAG = { type: "boolean" };
 const TIERS = [1, 2, 3, "A", "B"];
 
 const METHOD = oneOf(({ facets }) => [facets.method]);
-const CAPABILITY = oneOf(({ facets }) => [facets.capability, ...agentTags(facets.agent)]);
+const CAPABILITY = oneOf(({ facets: { capability, agent } }) => [
+  capability,
+  ...agentTags(agent),
+  ...methodsOf(agent),
+]);
 const TAG = oneOf(({ facets: { namespace, capability, agent, tags = [] } }) => [
   ...[namespace, capability],
   ...agentTags(agent),

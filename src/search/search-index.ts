@@ -31,6 +31,8 @@ const BOOSTS = Object.fromEntries(FIELDS.map((field) => [field, SEARCH_FIELDS[fi
 /** Only the best by the engine's own score are looked at word by word. */
 const MAX_JUDGED = 500;
 const MIN_PREFIX_LENGTH = 3;
+/** A synonym beside the word itself makes nothing a better answer. */
+const INEXACT_BOOST = 0.05;
 const MIN_FUZZY_LENGTH = 4;
 const LONG_WORD_LENGTH = 8;
 
@@ -84,6 +86,7 @@ export class SearchIndex<E extends SearchEntry> {
       processTerm: (term) => term,
       prefix: (term) => exact.has(term) && term.length >= MIN_PREFIX_LENGTH,
       boost: BOOSTS,
+      boostTerm: (term) => (exact.has(term) ? 1 : INEXACT_BOOST),
       boostDocument: (id: number) => this.entries[id]?.prominence ?? 1,
       filter: ({ id }) => this.#isAccepted(id, accepts),
     });

@@ -5,7 +5,7 @@
 import { wordsOf } from "./words.ts";
 
 const GROUPS: readonly string[] = [
-  "book reserve reservation",
+  "book reserve reservation stay",
   "buy purchase order acquire procure",
   "cancel revoke withdraw abort",
   "delete remove erase discard",
@@ -20,7 +20,7 @@ const GROUPS: readonly string[] = [
   "refund reimburse repay",
   "price cost fee rate quote amount",
   "invoice bill receipt",
-  "hotel accommodation lodging stay",
+  "hotel accommodation lodging",
   "customer client guest buyer",
   "user member account",
   "meeting appointment event",

@@ -70,6 +70,16 @@ describe("schemaExample", () => {
     expect(schemaExample(schema, "all")).toEqual({ a: "example", b: 1 });
   });
 
+  it("has days to come, one after the other", () => {
+    const date = { type: "string", format: "date" };
+    const schema = {
+      type: "object",
+      properties: { from: date, to: date },
+      required: ["from", "to"],
+    };
+    expect(schemaExample(schema, "required")).toEqual({ from: "2030-01-15", to: "2030-01-16" });
+  });
+
   it("comes to an end where a schema refers to itself", () => {
     const required = Array.from({ length: 200 }, (_, at) => `p${at}`);
     const properties = Object.fromEntries(required.map((name) => [name, { $ref: "#" }]));
