@@ -5,6 +5,7 @@
  */
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { JsonSchema } from "./endpoint.ts";
+import { FORMAT_EXAMPLES } from "./format-examples.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import { patternExample } from "./pattern-example.ts";
 
@@ -13,28 +14,6 @@ const MAX_DEPTH = 12;
 const MAX_STEPS = 2000;
 const MAX_ITEMS = 16;
 const MAX_TEXT_LENGTH = 1024;
-
-const BY_FORMAT: ReadonlyMap<string, string> = new Map([
-  ["time", "09:00:00Z"],
-  ["duration", "P1D"],
-  ["email", "agent@example.com"],
-  ["idn-email", "agent@example.com"],
-  ["hostname", "example.com"],
-  ["idn-hostname", "example.com"],
-  ["ipv4", "192.0.2.1"],
-  ["ipv6", "2001:db8::1"],
-  ["uri", "https://example.com/"],
-  ["url", "https://example.com/"],
-  ["iri", "https://example.com/"],
-  ["uri-reference", "/example"],
-  ["iri-reference", "/example"],
-  ["uri-template", "/example/{id}"],
-  ["uuid", "0196f0a0-0000-7000-8000-000000000000"],
-  ["json-pointer", "/example"],
-  ["relative-json-pointer", "0"],
-  ["regex", "^example$"],
-  ["byte", "ZXhhbXBsZQ=="],
-]);
 
 /** A day to come for the first date of an example, the days after it for the others. */
 const FIRST_DAY = Date.UTC(2030, 0, 15, 9);
@@ -178,7 +157,7 @@ function textExample(schema: JsonRecord): string | undefined {
   const least = typeof minLength === "number" ? minLength : 0;
   if (least > MAX_TEXT_LENGTH) return undefined;
   if (typeof pattern === "string") return patternExample(pattern, least);
-  const sample = typeof format === "string" ? BY_FORMAT.get(format) : undefined;
+  const sample = typeof format === "string" ? FORMAT_EXAMPLES.get(format) : undefined;
   if (sample !== undefined) return sample;
   const text = "example".padEnd(least, "e");
   return typeof maxLength === "number" ? text.slice(0, maxLength) : text;

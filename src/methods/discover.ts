@@ -9,15 +9,21 @@ import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { JsonRecord } from "../json-value.ts";
-import type { Asker, SearchEntry } from "../search/entry.ts";
-import { sourceOf } from "../search/entry.ts";
+import { type Asker, type SearchEntry, sourceOf } from "../search/entry.ts";
 import { FILTER_SCHEMA } from "../search/filter.ts";
-import { MAX_QUESTION_LENGTH, readQuestion } from "../search/question.ts";
+import { readQuestion } from "../search/question.ts";
 import type { Search } from "../search/search.ts";
 import type { Hit } from "../search/search-index.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
-import { fitResults, readAsker, readMaxResults, readNames } from "./search-parameters.ts";
+import {
+  COUNT_SCHEMA,
+  fitResults,
+  QUESTION_SCHEMA,
+  readAsker,
+  readMaxResults,
+  readNames,
+} from "./search-parameters.ts";
 
 /** What DISCOVER searches with. */
 export interface DiscoverOptions {
@@ -28,13 +34,6 @@ export interface DiscoverOptions {
   readonly domain: string | undefined;
 }
 
-const CRITERIA = {
-  type: ["string", "object"],
-  minLength: 1,
-  maxLength: MAX_QUESTION_LENGTH,
-  minProperties: 1,
-};
-const COUNT = { type: "integer", minimum: 1 };
 const FILTERS = FILTER_SCHEMA["properties"] as Readonly<Record<string, JsonSchema>>;
 
 /** Parameters beside `filter` that say what its members of the same name say. */
@@ -49,11 +48,11 @@ const ASKING = ["criteria", "intent", "filter", "capability_domains", ...CONDITI
 const DISCOVER_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
-    criteria: CRITERIA,
-    intent: CRITERIA,
+    criteria: QUESTION_SCHEMA,
+    intent: QUESTION_SCHEMA,
     filter: FILTER_SCHEMA,
-    max_results: COUNT,
-    limit: COUNT,
+    max_results: COUNT_SCHEMA,
+    limit: COUNT_SCHEMA,
     capability_domains: FILTERS["capabilities"],
     ...Object.fromEntries(CONDITIONS.map((name) => [name, FILTERS[name]])),
   },

@@ -15,7 +15,14 @@ import type { Findings, Search } from "../search/search.ts";
 import type { Hit } from "../search/search-index.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
-import { fitResults, readAsker, readMaxResults, readNames } from "./search-parameters.ts";
+import {
+  COUNT_SCHEMA,
+  fitResults,
+  QUESTION_SCHEMA,
+  readAsker,
+  readMaxResults,
+  readNames,
+} from "./search-parameters.ts";
 
 /** What QUERY searches with. */
 export interface QueryOptions {
@@ -24,32 +31,25 @@ export interface QueryOptions {
   readonly filter: CompiledSchema;
 }
 
-const INTENT = {
-  type: ["string", "object"],
-  minLength: 1,
-  maxLength: MAX_QUESTION_LENGTH,
-  minProperties: 1,
-};
 const NAMES = {
   type: ["string", "array"],
   maxLength: MAX_QUESTION_LENGTH,
   items: { type: "string", maxLength: 256 },
   maxItems: 64,
 };
-const COUNT = { type: "integer", minimum: 1 };
 
 /** Parameters of QUERY: the draft's, and `query` and `limit` as others call them. */
 const QUERY_SCHEMA: JsonSchema = {
   type: "object",
   anyOf: [{ required: ["intent"] }, { required: ["query"] }],
   properties: {
-    intent: { ...INTENT, description: "What you want to know or do, in words." },
-    query: { ...INTENT, description: "The same as intent." },
+    intent: { ...QUESTION_SCHEMA, description: "What you want to know or do, in words." },
+    query: { ...QUESTION_SCHEMA, description: "The same as intent." },
     scope: { ...NAMES, description: "Where to look: kinds, sources or namespaces." },
     format: { enum: FORMATS },
     confidence_threshold: { type: "number", minimum: 0, maximum: 1 },
-    max_results: COUNT,
-    limit: COUNT,
+    max_results: COUNT_SCHEMA,
+    limit: COUNT_SCHEMA,
     filter: FILTER_SCHEMA,
     context: { type: "object" },
   },

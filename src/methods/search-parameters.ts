@@ -1,13 +1,26 @@
 /** Parameters that QUERY and DISCOVER have in common, read after their schemas admitted them. */
 
+import type { JsonSchema } from "../contract/endpoint.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Asker } from "../search/entry.ts";
+import { MAX_QUESTION_LENGTH } from "../search/question.ts";
 import { boundZones } from "../search/zones.ts";
 
+/** Schema of what is asked: an intent, or criteria. */
+export const QUESTION_SCHEMA: JsonSchema = {
+  type: ["string", "object"],
+  minLength: 1,
+  maxLength: MAX_QUESTION_LENGTH,
+  minProperties: 1,
+};
+
+/** Schema of how many results are asked for. */
+export const COUNT_SCHEMA: JsonSchema = { type: "integer", minimum: 1 };
+
 /** Most results of one answer. */
-export const MAX_RESULTS = 100;
+const MAX_RESULTS = 100;
 /** Results of an answer to a request that does not say how many. */
-export const USUAL_RESULTS = 10;
+const USUAL_RESULTS = 10;
 /** Octets of results in one answer, as JSON. */
 const MAX_ANSWER_LENGTH = 524_288;
 

@@ -10,6 +10,7 @@ import { type Condition, compileFilter } from "./filter.ts";
 import { liveEntry, MAX_LIVE_ENTRIES } from "./live-entry.ts";
 import type { Question } from "./question.ts";
 import { type Hit, type SearchEngine, SearchIndex } from "./search-index.ts";
+import { KINDS, readScope } from "./search-scope.ts";
 import type { QuerySource } from "./source.ts";
 
 /** What is the same for every caller, up to what it may see of it. */
@@ -51,9 +52,6 @@ export interface Findings {
   /** Sources that could not answer. */
   readonly unavailable: readonly string[];
 }
-
-/** The kinds that every server has. */
-export const KINDS = ["endpoint", "agent", "recipe", "api"] as const;
 
 interface Indexes {
   readonly open: SearchIndex<SearchEntry>;
@@ -144,47 +142,6 @@ function byConfidence(one: Hit<SearchEntry>, other: Hit<SearchEntry>): number {
   if (one.confidence !== other.confidence) return other.confidence - one.confidence;
   if (one.score !== other.score) return other.score - one.score;
   return sourceOf(one.entry) < sourceOf(other.entry) ? -1 : 1;
-}
-
-interface Scope {
-  readonly unknown: readonly string[];
-  /** Whether a kind or source is looked into at all. */
-  includes(kind: string): boolean;
-  /** Whether it was asked for by its own name. */
-  names(kind: string): boolean;
-  admits(entry: SearchEntry): boolean;
-}
-
-function readScope(
-  named: readonly string[] | undefined,
-  sources: readonly QuerySource[],
-  entries: readonly SearchEntry[],
-): Scope {
-  if (named === undefined) {
-    return { unknown: [], includes: () => true, names: () => false, admits: () => true };
-  }
-  const live = sources.map(({ name }) => name);
-  const namespaces = new Set(entries.flatMap(({ facets }) => facets.namespace ?? []));
-  const kinds = new Set<string>();
-  const domains = new Set<string>();
-  const unknown: string[] = [];
-  for (const name of named) {
-    const kind = [...KINDS, ...live].find((one) => isNameOf(one, name.toLowerCase()));
-    if (kind !== undefined) kinds.add(kind);
-    else if (namespaces.has(name)) domains.add(name);
-    else unknown.push(name);
-  }
-  return {
-    unknown,
-    includes: (kind) => kinds.has(kind) || (kind === "endpoint" && domains.size > 0),
-    names: (kind) => kinds.has(kind),
-    admits: ({ kind, facets }) => kinds.has(kind) || domains.has(facets.namespace ?? ""),
-  };
-}
-
-/** One or many: "agent" and "agents" are the same place. */
-function isNameOf(kind: string, name: string): boolean {
-  return name === kind || name === `${kind}s` || kind === `${name}s`;
 }
 
 /** One source that fails takes nothing from what the others have. */
