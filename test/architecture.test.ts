@@ -29,10 +29,13 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch", "delivery"],
+    ...["handlers", "dispatch", "delivery", "search"],
   ],
   // What QUERY looks into, and the way to people.
-  search: ["dispatch"],
+  search: [
+    ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
+    "manifest",
+  ],
   delivery: ["identity", "store", "search"],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],

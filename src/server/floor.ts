@@ -3,6 +3,7 @@
  * answers, what it shows to QUERY, and what runs beside the requests.   AGTP "Method Floor"
  */
 import { deliveryPart } from "./floor-delivery.ts";
+import { createSearchPart } from "./floor-search.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** All parts as one. */
@@ -33,4 +34,7 @@ export async function createFloor(
 }
 
 /** One line a part, in the order of the design's table of methods. */
-const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [deliveryPart];
+const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [
+  createSearchPart,
+  deliveryPart,
+];

@@ -61,8 +61,10 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     tier: "B",
     definition,
   }));
+  const onRoot: ListedEndpoint[] = [];
   const inventory: Inventory = {
     endpoints: () => listed,
+    floor: () => onRoot,
     agents: parts.directory,
     disclosure: config.agents.disclosure,
     defaultAgent: config.agents.default,
@@ -84,16 +86,17 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
   const floor = await createFloor({ ...parts, inventory, describe });
-  const floorMethods = floorEndpoints({
-    methods: new Map([
-      ...methods,
-      ...floor.methods,
-      ["DESCRIBE", description.method],
-      ["PROPOSE", negotiation.proposeMethod],
-    ]),
-    describe,
-  });
-  const replaceable = [...floorMethods, ...floor.endpoints, ...negotiation.endpoints];
+  const floorMethods = new Map([
+    ...methods,
+    ...floor.methods,
+    ["DESCRIBE", description.method],
+    ["PROPOSE", negotiation.proposeMethod],
+  ]);
+  const replaceable = [
+    ...floorEndpoints({ methods: floorMethods, describe }),
+    ...floor.endpoints,
+    ...negotiation.endpoints,
+  ];
   const endpoints = [
     ...withoutOperators(replaceable, parts.operatorRoutes),
     ...agentLifecycleEndpoints(methods, describe),
@@ -102,6 +105,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
       inventory,
       overrides,
       compiler,
+      criteria: floorMethods.get("DISCOVER"),
       manifestFor: (agentId) => {
         const published = manifest();
         return disclosed(agentId) ? published.disclosed : published.withheld;
@@ -109,9 +113,11 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     }),
   ];
   const routes = endpoints.map((endpoint) => protocolRoute(endpoint, compiler));
-  for (const [index, { isListed }] of endpoints.entries()) {
-    const route = routes[index];
-    if (isListed && route !== undefined) listed.push({ tier: "A", definition: route.definition });
+  for (const [index, { method, path, isListed }] of endpoints.entries()) {
+    const definition = routes[index]?.definition;
+    if (definition === undefined) continue;
+    if (isListed) listed.push({ tier: "A", definition });
+    else if (path === "/" && floorMethods.has(method)) onRoot.push({ tier: "A", definition });
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
   const first = manifest();
