@@ -1,0 +1,257 @@
+/** The schemas by target, in both forms.   agentcli protocol "agentcli.schema" */
+import type { JsonSchema } from "../../../contract/endpoint.ts";
+import { SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
+import type { Fields } from "../manifest/field.ts";
+import { blockSchema } from "../manifest/json-schema.ts";
+import { type Descriptor, describeBlock } from "../manifest/legacy-descriptor.ts";
+import { TASK, WORKFLOW } from "../manifest/task-fields.ts";
+import { MANIFEST_VERSION, MANIFEST_VERSIONS, PROFILES } from "../manifest/validate.ts";
+import { JOB_TYPES, type JobType } from "./job-types.ts";
+
+/** The names of old, in the way of command lines. */
+const ALIASES: ReadonlyMap<unknown, string> = new Map([
+  ["scheduler-job", "schedulerJob"],
+  ["standalone-plan", "standalonePlan"],
+  ["rpc-request", "rpcRequest"],
+  ["rpc-response", "rpcResponse"],
+]);
+
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** A schema by target or alias; undefined for any other name. */
+export function findSchema(target: unknown, isLegacy: boolean): Descriptor | undefined {
+  const make = MAKERS.get(ALIASES.get(target) ?? String(target));
+  if (make === undefined) return undefined;
+  return isLegacy ? make.legacy() : { $schema: DIALECT, ...make.schema() };
+}
+
+interface Maker {
+  schema(): JsonSchema;
+  legacy(): Descriptor;
+}
+
+const MAKERS: ReadonlyMap<string, Maker> = new Map<string, Maker>([
+  ["manifest", { schema: manifestSchema, legacy: legacyManifest }],
+  ["workflow", { schema: () => withDefinitions(workflowSchema()), legacy: legacyWorkflow }],
+  ["task", { schema: taskSchema, legacy: () => describeBlock(TASK, ["id", "name", "target"]) }],
+  ["schedulerJob", { schema: jobSchema, legacy: legacyJob }],
+  ["standalonePlan", { schema: planSchema, legacy: legacyPlan }],
+  ["rpcRequest", { schema: requestSchema, legacy: legacyRequest }],
+  ["rpcResponse", { schema: responseSchema, legacy: legacyResponse }],
+]);
+
+function manifestSchema(): JsonSchema {
+  const profiles = Object.entries(PROFILES).map(([key, fields]) => [
+    key,
+    { type: ["array", "null"], items: blockSchema(fields, requiredOf(fields)) },
+  ]);
+  return {
+    title: "agentcli manifest",
+    type: "object",
+    required: ["version", "workflows"],
+    properties: {
+      version: { enum: MANIFEST_VERSIONS },
+      ...Object.fromEntries(profiles),
+      workflows: { type: "array", minItems: 1, items: { $ref: "#/$defs/workflow" } },
+    },
+    additionalProperties: false,
+    $defs: { workflow: workflowSchema(), task: taskSchema() },
+  };
+}
+
+function withDefinitions(schema: JsonSchema): JsonSchema {
+  return { ...schema, $defs: { task: taskSchema() } };
+}
+
+function workflowSchema(): JsonSchema {
+  const { properties, ...rest } = blockSchema(WORKFLOW, ["id", "name"]);
+  return {
+    ...rest,
+    required: ["id", "name", "tasks"],
+    properties: {
+      ...(properties as object),
+      tasks: { type: "array", minItems: 1, items: { $ref: "#/$defs/task" } },
+    },
+  };
+}
+
+function taskSchema(): JsonSchema {
+  const only = (key: string): JsonSchema => ({
+    required: [key],
+    properties: { [key]: { type: "object" } },
+  });
+  return {
+    ...blockSchema(TASK, ["id", "name", "target"]),
+    oneOf: [only("schedule"), only("trigger")],
+    if: {
+      properties: { target: { properties: { session_target: { const: "shell" } } } },
+    },
+    // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
+    then: { ...only("shell"), not: { required: ["prompt"], properties: { prompt: { type: "string" } } } },
+    else: { required: ["prompt"], not: only("shell") },
+  };
+}
+
+function requiredOf(fields: Fields): readonly string[] {
+  return Object.entries(fields).flatMap(([name, field]) =>
+    "required" in field && field.required === true ? [name] : [],
+  );
+}
+
+function jobSchema(): JsonSchema {
+  const properties = SCHEDULER_FIELDS["2"].map((name) => [name, jobFieldSchema(JOB_TYPES[name])]);
+  return {
+    type: "object",
+    required: ["id", "name", "session_target", "payload_kind", "payload_message"],
+    properties: {
+      ...Object.fromEntries(properties),
+      source: {
+        type: "object",
+        properties: { workflow_id: { type: "string" }, task_id: { type: "string" } },
+      },
+    },
+  };
+}
+
+function jobFieldSchema(type: JobType = "string"): JsonSchema {
+  return type === "flag" ? { enum: [0, 1, null] } : { type: [type, "null"] };
+}
+
+function planSchema(): JsonSchema {
+  const capabilities = Object.fromEntries(CAPABILITIES.map((name) => [name, { type: "boolean" }]));
+  const list = { type: "array", items: { type: "object" } };
+  return {
+    type: "object",
+    required: ["target", "version", "capabilities", "workflows"],
+    properties: {
+      target: { const: "standalone" },
+      version: { const: MANIFEST_VERSION },
+      capabilities: { type: "object", properties: capabilities },
+      workflows: {
+        type: "array",
+        minItems: 1,
+        items: {
+          type: "object",
+          required: ["id", "name", "tasks", "edges"],
+          properties: { id: { type: "string" }, name: { type: "string" }, tasks: list, edges: list },
+        },
+      },
+      explain: list,
+    },
+  };
+}
+
+const RPC_ID: JsonSchema = { type: ["string", "number", "null"] };
+
+function requestSchema(): JsonSchema {
+  return {
+    type: "object",
+    required: ["jsonrpc", "method"],
+    properties: {
+      jsonrpc: { const: "2.0" },
+      id: RPC_ID,
+      method: { type: "string" },
+      params: { type: ["object", "null"] },
+    },
+  };
+}
+
+function responseSchema(): JsonSchema {
+  return {
+    type: "object",
+    required: ["jsonrpc", "id"],
+    properties: {
+      jsonrpc: { const: "2.0" },
+      id: RPC_ID,
+      result: { type: "object" },
+      error: {
+        type: "object",
+        required: ["code", "message"],
+        properties: { code: { type: "integer" }, message: { type: "string" }, data: {} },
+      },
+    },
+    oneOf: [{ required: ["result"] }, { required: ["error"] }],
+  };
+}
+
+const CAPABILITIES = [
+  ...["authoring", "planning", "runtime_execution", "rpc", "model_policy", "execution_intent"],
+  ...["output_hints", "budgets", "identity", "contracts"],
+];
+
+function legacyManifest(): Descriptor {
+  const profiles = Object.entries(PROFILES).map(([key, fields]) => [
+    key,
+    { type: "array", nullable: true, items: describeBlock(fields, requiredOf(fields)) },
+  ]);
+  return {
+    type: "object",
+    required: ["version", "workflows"],
+    fields: {
+      version: { type: "string", const: MANIFEST_VERSION },
+      ...Object.fromEntries(profiles),
+      workflows: { type: "array", minItems: 1 },
+    },
+  };
+}
+
+function legacyWorkflow(): Descriptor {
+  const { fields } = describeBlock(WORKFLOW, ["id", "name"]);
+  return {
+    type: "object",
+    required: ["id", "name", "tasks"],
+    fields: { ...(fields as object), tasks: { type: "array", minItems: 1 } },
+  };
+}
+
+function legacyJob(): Descriptor {
+  const fields = SCHEDULER_FIELDS["2"].map((name) => {
+    const type = JOB_TYPES[name] ?? "string";
+    return [name, type === "flag" ? { type: "integer", note: "1 or 0" } : { type, nullable: true }];
+  });
+  return { type: "object", fields: Object.fromEntries(fields) };
+}
+
+function legacyPlan(): Descriptor {
+  return {
+    type: "object",
+    fields: {
+      target: { type: "string", const: "standalone" },
+      version: { type: "string", const: MANIFEST_VERSION },
+      capabilities: {
+        type: "object",
+        fields: Object.fromEntries(CAPABILITIES.map((name) => [name, { type: "boolean" }])),
+      },
+      workflows: { type: "array", minItems: 1 },
+      explain: { type: "array", nullable: true },
+    },
+  };
+}
+
+const LEGACY_ID = { type: ["string", "number"], nullable: true };
+
+function legacyRequest(): Descriptor {
+  return {
+    type: "object",
+    required: ["jsonrpc", "method"],
+    fields: {
+      jsonrpc: { type: "string", const: "2.0" },
+      id: LEGACY_ID,
+      method: { type: "string" },
+      params: { type: "object", nullable: true },
+    },
+  };
+}
+
+function legacyResponse(): Descriptor {
+  return {
+    type: "object",
+    required: ["jsonrpc"],
+    fields: {
+      jsonrpc: { type: "string", const: "2.0" },
+      id: LEGACY_ID,
+      result: { type: "object", nullable: true },
+      error: { type: "object", nullable: true },
+    },
+  };
+}
