@@ -25,7 +25,12 @@ export interface ProgramCall {
 
 /** How it went. */
 export type ProgramEnd =
-  | { readonly kind: "exit"; readonly code: number; readonly stdout: string; readonly stderr: string }
+  | {
+      readonly kind: "exit";
+      readonly code: number;
+      readonly stdout: string;
+      readonly stderr: string;
+    }
   | { readonly kind: "fault"; readonly message: string };
 
 /** The world around one process. */

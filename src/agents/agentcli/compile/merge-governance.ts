@@ -4,7 +4,17 @@
  * agentcli spec "Inheritance"
  */
 import type { JsonRecord } from "../../../json-value.ts";
-import type { AuthorizationProfile, AuthorizationReference, Contract, DecisionMap, EvidencePayload, EvidenceProfile, Governed, Manifest, ProofProfile } from "../manifest/manifest.ts";
+import type {
+  AuthorizationProfile,
+  AuthorizationReference,
+  Contract,
+  DecisionMap,
+  EvidencePayload,
+  EvidenceProfile,
+  Governed,
+  Manifest,
+  ProofProfile,
+} from "../manifest/manifest.ts";
 import { mergeMaps, pick, pickOnError, pickRequired } from "./pick.ts";
 
 /** A contract with every key. */
@@ -92,7 +102,10 @@ export function mergeEvidence(workflow: Governed, task: Governed): MergedEvidenc
 export type EffectiveProof = ReturnType<typeof applyProofProfile>;
 
 /** Lays a reference over its profile. */
-export function applyProofProfile(manifest: Manifest, proof: MergedProof): {
+export function applyProofProfile(
+  manifest: Manifest,
+  proof: MergedProof,
+): {
   readonly ref: string;
   readonly method: string | null;
   readonly issuer: string | null;
@@ -143,7 +156,10 @@ export interface EffectiveEvidence extends MergedEvidence {
 }
 
 /** Lays a reference over its profile. */
-export function applyEvidenceProfile(manifest: Manifest, evidence: MergedEvidence): EffectiveEvidence {
+export function applyEvidenceProfile(
+  manifest: Manifest,
+  evidence: MergedEvidence,
+): EffectiveEvidence {
   const profile: EvidenceProfile | undefined = manifest.evidence_profiles?.find(
     ({ id }) => id === evidence.ref,
   );

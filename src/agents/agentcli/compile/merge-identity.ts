@@ -5,7 +5,16 @@
  */
 import type { JsonRecord } from "../../../json-value.ts";
 import { isStructuredIdentity, type TrustLevel } from "../manifest/identity-fields.ts";
-import type { Auth, Binding, Identity, IdentityParts, IdentityProfile, Presentation, Subject, Trust } from "../manifest/manifest.ts";
+import type {
+  Auth,
+  Binding,
+  Identity,
+  IdentityParts,
+  IdentityProfile,
+  Presentation,
+  Subject,
+  Trust,
+} from "../manifest/manifest.ts";
 import { mergeMaps, pick } from "./pick.ts";
 
 /** Identity as 0.1 has it, merged. */
@@ -93,7 +102,9 @@ export function declareIdentity(
 }
 
 /** Whether a declaration is of the structured form. */
-export function isDeclared(identity: FlatIdentity | DeclaredIdentity): identity is DeclaredIdentity {
+export function isDeclared(
+  identity: FlatIdentity | DeclaredIdentity,
+): identity is DeclaredIdentity {
   return "subject" in identity;
 }
 

@@ -54,9 +54,15 @@ export function persistProfiles(manifest: Manifest): JsonRecord {
         subject:
           subject === undefined || subject === null
             ? null
-            : { ...rest, ...(hash === undefined ? {} : { attributes_hash: canonicalDigest(hash) }) },
+            : {
+                ...rest,
+                ...(hash === undefined ? {} : { attributes_hash: canonicalDigest(hash) }),
+              },
         provider_config: null,
-        auth: auth === undefined || auth === null ? null : { ...auth, provider_config: null, inputs: null },
+        auth:
+          auth === undefined || auth === null
+            ? null
+            : { ...auth, provider_config: null, inputs: null },
       };
     }),
     ...listOf("authorization_proof_profiles", proofs, (profile) => ({

@@ -4,7 +4,11 @@
  */
 import type { JsonRecord } from "../../../json-value.ts";
 import type { Manifest } from "../manifest/manifest.ts";
-import { applyAuthorizationProfile, applyEvidenceProfile, applyProofProfile } from "./merge-governance.ts";
+import {
+  applyAuthorizationProfile,
+  applyEvidenceProfile,
+  applyProofProfile,
+} from "./merge-governance.ts";
 import { applyProfile, type EffectiveIdentity, isDeclared } from "./merge-identity.ts";
 import { persistDeclaration, persistIdentity, persistProof } from "./persisted.ts";
 import { shellLine } from "./shell-line.ts";
@@ -147,7 +151,10 @@ function governanceOf(plan: TaskPlan, manifest: Manifest): JsonRecord {
   };
 }
 
-function effectiveIdentity({ identity }: TaskPlan, manifest: Manifest): EffectiveIdentity | undefined {
+function effectiveIdentity(
+  { identity }: TaskPlan,
+  manifest: Manifest,
+): EffectiveIdentity | undefined {
   if (!isDeclared(identity)) return undefined;
   const profile = manifest.identity_profiles?.find(({ id }) => id === identity.ref);
   return applyProfile(profile, identity);

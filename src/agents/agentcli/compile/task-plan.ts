@@ -4,7 +4,16 @@
  */
 import type { Governed, Task, Workflow } from "../manifest/manifest.ts";
 import { compiledId } from "./compiled-id.ts";
-import { type MergedAuthorization, type MergedContract, type MergedEvidence, type MergedProof, mergeAuthorization, mergeContract, mergeEvidence, mergeProof } from "./merge-governance.ts";
+import {
+  type MergedAuthorization,
+  type MergedContract,
+  type MergedEvidence,
+  type MergedProof,
+  mergeAuthorization,
+  mergeContract,
+  mergeEvidence,
+  mergeProof,
+} from "./merge-governance.ts";
 import { type DeclaredIdentity, declareIdentity, type FlatIdentity } from "./merge-identity.ts";
 import { type ApprovalPlan, planApproval, planBlocks, type TaskBlocks } from "./plan-blocks.ts";
 

@@ -3,7 +3,10 @@
  * answered. What nobody mapped is a denial.   agentcli execution identity "Authorization"
  */
 import type { JsonRecord } from "../../../json-value.ts";
-import { applyAuthorizationProfile, type EffectiveAuthorization } from "../compile/merge-governance.ts";
+import {
+  applyAuthorizationProfile,
+  type EffectiveAuthorization,
+} from "../compile/merge-governance.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { FoundTask, ResolvedIdentity } from "../identity/resolve-identity.ts";
 import type { World } from "../world.ts";

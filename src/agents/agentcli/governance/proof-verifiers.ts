@@ -21,7 +21,11 @@ export interface ProofVerifier {
   readonly capabilities: JsonRecord;
   /** What the profile lacks; nothing is read. */
   check(profile: JsonRecord): readonly ProfileFault[];
-  verify(value: string | undefined, proof: EffectiveProof, context: ProofContext): Promise<ProofVerdict>;
+  verify(
+    value: string | undefined,
+    proof: EffectiveProof,
+    context: ProofContext,
+  ): Promise<ProofVerdict>;
 }
 
 const none: ProofVerifier = {

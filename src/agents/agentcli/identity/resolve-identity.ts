@@ -2,7 +2,12 @@
  * From what a task declares to the identity that it acts under: merged, provided, and within its own
  * limits. Nothing is run, and nothing is written.   agentcli execution identity "Resolution"
  */
-import { applyProfile, declareIdentity, type EffectiveIdentity, isDeclared } from "../compile/merge-identity.ts";
+import {
+  applyProfile,
+  declareIdentity,
+  type EffectiveIdentity,
+  isDeclared,
+} from "../compile/merge-identity.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
 import { compareTrust } from "../manifest/identity-fields.ts";
@@ -45,7 +50,14 @@ export function resolveIdentity(
   if (manifest.version === "0.1") {
     const principal = effective.subject.principal ?? world.operator;
     const declared = isDeclared(identity) ? describeDeclared(effective) : { ...identity };
-    return { kind: "identity", effective, declared, session: undefined, described: null, principal };
+    return {
+      kind: "identity",
+      effective,
+      declared,
+      session: undefined,
+      described: null,
+      principal,
+    };
   }
   const profile = manifest.identity_profiles?.find(({ id }) => id === effective.ref);
   const loosened = checkTightening(
@@ -94,7 +106,11 @@ function checkAutonomy({ trust }: EffectiveIdentity): Failure | undefined {
   return failure("trust_level_insufficient", message);
 }
 
-function describeDeclared({ provider, subject, trust }: EffectiveIdentity): Readonly<Record<string, unknown>> {
+function describeDeclared({
+  provider,
+  subject,
+  trust,
+}: EffectiveIdentity): Readonly<Record<string, unknown>> {
   const { principal, kind, issuer } = subject;
   return {
     provider: provider ?? "none",

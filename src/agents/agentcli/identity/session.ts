@@ -1,6 +1,7 @@
 /** A credential session: what an identity provider came up with, and its face without secrets. */
-import type { TrustLevel } from "../manifest/identity-fields.ts";
+
 import type { EffectiveIdentity } from "../compile/merge-identity.ts";
+import type { TrustLevel } from "../manifest/identity-fields.ts";
 
 /** One who stands behind the subject. */
 export interface Hop {
@@ -49,10 +50,7 @@ export interface Session {
 export const REDACTED = "[REDACTED]";
 
 /** A session without credentials. */
-export function emptySession(
-  provider: string,
-  { subject, trust }: EffectiveIdentity,
-): Session {
+export function emptySession(provider: string, { subject, trust }: EffectiveIdentity): Session {
   const level = trust.level ?? "supervised";
   return {
     provider,
@@ -69,7 +67,11 @@ export function emptySession(
 }
 
 /** A session whose bearer token stands for its subject. */
-export function bearerSession(provider: string, identity: EffectiveIdentity, value: string): Session {
+export function bearerSession(
+  provider: string,
+  identity: EffectiveIdentity,
+  value: string,
+): Session {
   const { subject, auth } = identity;
   const hop: Hop = {
     kind: subject.kind ?? "unknown",

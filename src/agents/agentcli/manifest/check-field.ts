@@ -13,7 +13,12 @@ import type { Findings } from "./finding.ts";
 import { FLAT_IDENTITY, isStructuredIdentity, STRUCTURED_IDENTITY } from "./identity-fields.ts";
 
 /** Checks the fields of a block, in the order of their table. */
-export function checkFields(findings: Findings, path: string, value: JsonRecord, fields: Fields): void {
+export function checkFields(
+  findings: Findings,
+  path: string,
+  value: JsonRecord,
+  fields: Fields,
+): void {
   for (const [name, field] of Object.entries(fields)) {
     checkField(findings, `${path}.${name}`, value[name], field);
   }
@@ -125,7 +130,12 @@ function checkEnum(
   }
 }
 
-function checkList(findings: Findings, path: string, value: unknown, items: Field | undefined): void {
+function checkList(
+  findings: Findings,
+  path: string,
+  value: unknown,
+  items: Field | undefined,
+): void {
   if (!Array.isArray(value)) {
     findings.error(path, "must be an array");
     return;
@@ -141,7 +151,7 @@ function checkList(findings: Findings, path: string, value: unknown, items: Fiel
 /** The engine's own words about a bad expression: it is compiled, and never run here. */
 function checkCondition(findings: Findings, path: string, value: unknown): void {
   if (!checkString(findings, path, value, true)) return;
-  const [, kind, rest = ""] = /^(regex|contains):([^]*)$/.exec(value) ?? [];
+  const [, kind, rest = ""] = /^(regex|contains):([\s\S]*)$/.exec(value) ?? [];
   if (kind === undefined) {
     findings.error(path, "must start with contains: or regex:");
   } else if (rest.trim() === "") {

@@ -23,7 +23,12 @@ interface Kind {
 }
 
 const KINDS: readonly Kind[] = [
-  { list: "identity_profiles", key: "provider", title: "identity provider", known: IDENTITY_PROVIDERS },
+  {
+    list: "identity_profiles",
+    key: "provider",
+    title: "identity provider",
+    known: IDENTITY_PROVIDERS,
+  },
   {
     list: "authorization_proof_profiles",
     key: "method",
@@ -36,7 +41,12 @@ const KINDS: readonly Kind[] = [
     title: "authorization provider",
     known: AUTHORIZATION_PROVIDERS,
   },
-  { list: "evidence_profiles", key: "provider", title: "evidence provider", known: EVIDENCE_PROVIDERS },
+  {
+    list: "evidence_profiles",
+    key: "provider",
+    title: "evidence provider",
+    known: EVIDENCE_PROVIDERS,
+  },
 ];
 
 /** Checks the profiles of a 0.2 manifest. */

@@ -44,13 +44,23 @@ export function checkString(
 }
 
 /** The name of a workflow, a task or a profile. */
-export function checkIdentifier(findings: Findings, path: string, value: unknown, isRequired: boolean): void {
+export function checkIdentifier(
+  findings: Findings,
+  path: string,
+  value: unknown,
+  isRequired: boolean,
+): void {
   if (!checkString(findings, path, value, isRequired) || IDENTIFIER.test(value)) return;
   findings.error(path, `must match /${IDENTIFIER.source}/`);
 }
 
 /** The name of a program, a model, a channel. */
-export function checkToken(findings: Findings, path: string, value: unknown, isRequired: boolean): void {
+export function checkToken(
+  findings: Findings,
+  path: string,
+  value: unknown,
+  isRequired: boolean,
+): void {
   if (!checkString(findings, path, value, isRequired) || TOKEN.test(value)) return;
   findings.error(path, "contains unsupported path or token characters");
 }

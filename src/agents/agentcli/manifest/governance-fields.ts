@@ -1,5 +1,17 @@
 /** The fields of contracts, proofs, authorization and evidence, and of their profiles. */
-import { among, BOOLEAN, block, type Field, type Fields, integer, list, MAP, REQUIRED_IDENTIFIER, REQUIRED_STRING, STRING } from "./field.ts";
+import {
+  among,
+  BOOLEAN,
+  block,
+  type Field,
+  type Fields,
+  integer,
+  list,
+  MAP,
+  REQUIRED_IDENTIFIER,
+  REQUIRED_STRING,
+  STRING,
+} from "./field.ts";
 import { TRUST_LEVEL } from "./identity-fields.ts";
 
 const VERIFY_REQUIRED = block({ required: BOOLEAN });

@@ -1,5 +1,17 @@
 /** The fields of identity: who a task acts as, how it authenticates, how far it is trusted. */
-import { among, BOOLEAN, block, type Field, type Fields, integer, list, MAP, REQUIRED_STRING, STRING, TOKEN } from "./field.ts";
+import {
+  among,
+  BOOLEAN,
+  block,
+  type Field,
+  type Fields,
+  integer,
+  list,
+  MAP,
+  REQUIRED_STRING,
+  STRING,
+  TOKEN,
+} from "./field.ts";
 
 /** Weakest first. */
 export const TRUST_LEVELS = ["untrusted", "restricted", "supervised", "autonomous"] as const;

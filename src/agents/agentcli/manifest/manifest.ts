@@ -36,7 +36,10 @@ export interface Workflow extends Governed {
 export interface TaskBody {
   readonly prompt?: Maybe<string>;
   readonly shell?: Maybe<Shell>;
-  readonly intent?: Maybe<{ readonly mode?: Maybe<"execute" | "plan">; readonly read_only?: Maybe<boolean> }>;
+  readonly intent?: Maybe<{
+    readonly mode?: Maybe<"execute" | "plan">;
+    readonly read_only?: Maybe<boolean>;
+  }>;
   readonly output?: Maybe<Output>;
   readonly budgets?: Maybe<Readonly<Record<string, Maybe<number>>>>;
   readonly delivery?: Maybe<Readonly<Record<"mode" | "channel" | "to", Maybe<string> | undefined>>>;

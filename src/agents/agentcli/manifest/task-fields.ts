@@ -1,6 +1,26 @@
 /** The fields of workflows, of tasks, and of the handlers of their failures. */
-import { among, BOOLEAN, block, type Field, type Fields, integer, list, REQUIRED_IDENTIFIER, REQUIRED_STRING, REQUIRED_TOKEN, STRING, TOKEN } from "./field.ts";
-import { AUTHORIZATION_REFERENCE, CHILD_CREDENTIAL_POLICY, CONTRACT, EVIDENCE_REFERENCE, PROOF_REFERENCE, VERIFY } from "./governance-fields.ts";
+import {
+  among,
+  BOOLEAN,
+  block,
+  type Field,
+  type Fields,
+  integer,
+  list,
+  REQUIRED_IDENTIFIER,
+  REQUIRED_STRING,
+  REQUIRED_TOKEN,
+  STRING,
+  TOKEN,
+} from "./field.ts";
+import {
+  AUTHORIZATION_REFERENCE,
+  CHILD_CREDENTIAL_POLICY,
+  CONTRACT,
+  EVIDENCE_REFERENCE,
+  PROOF_REFERENCE,
+  VERIFY,
+} from "./governance-fields.ts";
 
 /** Where a task runs. */
 export const TARGET: Field = block(
@@ -57,7 +77,11 @@ export const OPTIONAL_BLOCKS: Fields = {
     max_pending_approvals: integer(1),
     max_queued_dispatches: integer(1),
   }),
-  delivery: block({ mode: among("announce", "announce-always", "none"), channel: TOKEN, to: TOKEN }),
+  delivery: block({
+    mode: among("announce", "announce-always", "none"),
+    channel: TOKEN,
+    to: TOKEN,
+  }),
   reliability: block({
     guarantee: among("at-most-once", "at-least-once"),
     overlap_policy: among("skip", "allow", "queue"),

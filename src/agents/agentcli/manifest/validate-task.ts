@@ -4,10 +4,15 @@ import { checkField, checkFields } from "./check-field.ts";
 import { checkString } from "./check-text.ts";
 import { BOOLEAN, REQUIRED_IDENTIFIER, REQUIRED_STRING, STRING } from "./field.ts";
 import type { Findings } from "./finding.ts";
-import { OPTIONAL_BLOCKS, SCHEDULE, SURFACE, SHELL, TARGET, TRIGGER } from "./task-fields.ts";
+import { OPTIONAL_BLOCKS, SCHEDULE, SHELL, SURFACE, TARGET, TRIGGER } from "./task-fields.ts";
 
 /** Checks everything about a task that the task alone decides. */
-export function validateTask(findings: Findings, path: string, task: JsonRecord, taskIds: Set<unknown>): void {
+export function validateTask(
+  findings: Findings,
+  path: string,
+  task: JsonRecord,
+  taskIds: Set<unknown>,
+): void {
   checkField(findings, `${path}.id`, task["id"], REQUIRED_IDENTIFIER);
   checkField(findings, `${path}.name`, task["name"], REQUIRED_STRING);
   checkField(findings, `${path}.enabled`, task["enabled"], BOOLEAN);
@@ -28,7 +33,8 @@ export function validateTask(findings: Findings, path: string, task: JsonRecord,
       "shell targets do not get a first-class planning boundary in every backend; intent may be advisory only",
     );
   }
-  if (present(task["on_failure"])) checkOnFailure(findings, `${path}.on_failure`, task["on_failure"]);
+  if (present(task["on_failure"]))
+    checkOnFailure(findings, `${path}.on_failure`, task["on_failure"]);
 }
 
 /** The id that the handler of a task's failure goes by. */
@@ -56,10 +62,7 @@ function checkSurface(findings: Findings, path: string, value: JsonRecord, targe
   if (SURFACE["command"]) checkField(findings, `${path}.command`, command, SURFACE["command"]);
   if (target !== "shell") {
     if (present(shell)) {
-      findings.error(
-        `${path}.shell`,
-        "must not be present unless target.session_target is shell",
-      );
+      findings.error(`${path}.shell`, "must not be present unless target.session_target is shell");
     }
     checkString(findings, `${path}.prompt`, prompt, true);
     return;
@@ -73,7 +76,11 @@ function checkSurface(findings: Findings, path: string, value: JsonRecord, targe
   else findings.error(`${path}.shell`, "is required");
 }
 
-function checkInvocation(findings: Findings, path: string, { schedule, trigger }: JsonRecord): void {
+function checkInvocation(
+  findings: Findings,
+  path: string,
+  { schedule, trigger }: JsonRecord,
+): void {
   const isWrong = (value: unknown) => present(value) && !isRecord(value);
   if (isWrong(schedule)) findings.error(`${path}.schedule`, "must be an object");
   if (isWrong(trigger)) findings.error(`${path}.trigger`, "must be an object");
@@ -108,10 +115,7 @@ function checkBlocks(findings: Findings, path: string, value: JsonRecord): void 
 function checkRecipient(findings: Findings, path: string, { mode, to }: JsonRecord): void {
   const isAnnouncing = mode === "announce" || mode === "announce-always";
   if (!isAnnouncing || present(to)) return;
-  findings.error(
-    `${path}.to`,
-    'is required when delivery.mode is "announce" or "announce-always"',
-  );
+  findings.error(`${path}.to`, 'is required when delivery.mode is "announce" or "announce-always"');
 }
 
 function checkOnFailure(findings: Findings, path: string, handler: unknown): void {

@@ -3,16 +3,16 @@
  * Nothing is read, nothing is run.   agentcli spec "Validation"
  */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import { checkAutonomy } from "./check-autonomy.ts";
 import { checkFields } from "./check-field.ts";
 import { checkProviders } from "./check-providers.ts";
 import { checkReferences } from "./check-references.ts";
-import { checkAutonomy } from "./check-autonomy.ts";
 import { checkUnknownKeys } from "./check-unknown-keys.ts";
+import type { Fields } from "./field.ts";
 import { Findings, type Validation } from "./finding.ts";
 import { AUTHORIZATION_PROFILE, EVIDENCE_PROFILE, PROOF_PROFILE } from "./governance-fields.ts";
 import { IDENTITY_PROFILE } from "./identity-fields.ts";
-import type { Fields } from "./field.ts";
-import { MAX_DEPTH, isTooDeep } from "./nesting.ts";
+import { isTooDeep, MAX_DEPTH } from "./nesting.ts";
 import { WORKFLOW } from "./task-fields.ts";
 import { failureTaskId, validateTask } from "./validate-task.ts";
 
@@ -106,7 +106,11 @@ function validateTasks(findings: Findings, path: string, tasks: readonly unknown
 }
 
 /** A handler of failures is a task too, once it is written out. */
-function checkExpandedIds(findings: Findings, path: string, tasks: readonly (JsonRecord | undefined)[]): void {
+function checkExpandedIds(
+  findings: Findings,
+  path: string,
+  tasks: readonly (JsonRecord | undefined)[],
+): void {
   const message = "must be unique after shorthand expansion";
   const ids = new Set<unknown>();
   for (const [index, task] of tasks.entries()) {
@@ -116,7 +120,12 @@ function checkExpandedIds(findings: Findings, path: string, tasks: readonly (Jso
   }
 }
 
-function checkParent(findings: Findings, path: string, task: JsonRecord, ids: ReadonlySet<unknown>): void {
+function checkParent(
+  findings: Findings,
+  path: string,
+  task: JsonRecord,
+  ids: ReadonlySet<unknown>,
+): void {
   const { trigger, approval, id } = task;
   const parent = isRecord(trigger) ? trigger["parent"] : undefined;
   if (typeof parent === "string" && parent !== "") {

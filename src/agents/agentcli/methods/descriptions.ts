@@ -1,10 +1,11 @@
 /** What describe answers: in a sentence or two, what things are and what can be asked.   agentcli protocol "agentcli.describe" */
+import type { JsonRecord } from "../../../json-value.ts";
 import { listTargets } from "../compile/target-list.ts";
-import { METHOD_SUMMARIES } from "./summaries.ts";
 import { MANIFEST_VERSION } from "../manifest/validate.ts";
+import { METHOD_SUMMARIES } from "./summaries.ts";
 
 /** The first line of every session. */
-export const READY_PARAMS = { ok: true, manifest_version: MANIFEST_VERSION } as const;
+export const READY_PARAMS: JsonRecord = { ok: true, manifest_version: MANIFEST_VERSION };
 
 const COMMANDS: readonly (readonly [command: string, summary: string])[] = [
   ["version", "Show the versions of the program and of the manifest."],

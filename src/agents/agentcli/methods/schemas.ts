@@ -6,7 +6,7 @@ import { blockSchema } from "../manifest/json-schema.ts";
 import { type Descriptor, describeBlock } from "../manifest/legacy-descriptor.ts";
 import { TASK, WORKFLOW } from "../manifest/task-fields.ts";
 import { MANIFEST_VERSION, MANIFEST_VERSIONS, PROFILES } from "../manifest/validate.ts";
-import { JOB_TYPES, type JobType } from "./job-types.ts";
+import { JOB_TYPES, type JobType } from "./job-columns.ts";
 
 /** The names of old, in the way of command lines. */
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
@@ -87,7 +87,10 @@ function taskSchema(): JsonSchema {
       properties: { target: { properties: { session_target: { const: "shell" } } } },
     },
     // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
-    then: { ...only("shell"), not: { required: ["prompt"], properties: { prompt: { type: "string" } } } },
+    then: {
+      ...only("shell"),
+      not: { required: ["prompt"], properties: { prompt: { type: "string" } } },
+    },
     else: { required: ["prompt"], not: only("shell") },
   };
 }
@@ -133,7 +136,12 @@ function planSchema(): JsonSchema {
         items: {
           type: "object",
           required: ["id", "name", "tasks", "edges"],
-          properties: { id: { type: "string" }, name: { type: "string" }, tasks: list, edges: list },
+          properties: {
+            id: { type: "string" },
+            name: { type: "string" },
+            tasks: list,
+            edges: list,
+          },
         },
       },
       explain: list,
