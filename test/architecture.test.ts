@@ -29,11 +29,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch"],
+    ...["handlers", "dispatch", "tasks", "search"],
   ],
   // What QUERY looks into, and the way to people.
   search: ["dispatch"],
   delivery: [],
+  tasks: ["identity", "synthesis", "store"],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
     ...["methods", "manifest"],
@@ -44,6 +45,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
+    "tasks",
   ],
   // The public surface.
   "": ["client", "handlers"],

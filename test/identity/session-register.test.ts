@@ -39,7 +39,7 @@ describe("SessionRegister", () => {
   });
 
   it("forgets the session that an agent has not used for longest", () => {
-    const register = new SessionRegister(3);
+    const register = new SessionRegister({ sessionsPerAgent: 3 });
     for (const id of ["s-1", "s-2", "s-3"]) register.admit(id, ALICE);
     register.admit("s-1", ALICE);
     register.admit("s-4", ALICE);
@@ -48,7 +48,7 @@ describe("SessionRegister", () => {
   });
 
   it("lets no agent push out another's session", () => {
-    const register = new SessionRegister(2);
+    const register = new SessionRegister({ sessionsPerAgent: 2 });
     register.admit("s-1", ALICE);
     for (let more = 0; more < 100; more += 1) register.admit(`t-${more}`, BOB);
     expect(register.admit("s-1", BOB)).toBe(false);
