@@ -20,6 +20,7 @@ export type RefusalCode =
   | "contract-mismatch"
   | "missing-synthesis-id"
   | "missing-attempt-id"
+  | "missing-target-id"
   | "invalid-sweep-mode"
   | "ambiguous-body"
   | "invalid-proposal"

@@ -6,6 +6,7 @@
 import type { Ledger } from "../attribution/ledger.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
 import type { IdentityConfig } from "../config/config.ts";
+import type { JsonSchema } from "../contract/endpoint.ts";
 import {
   agentUnauthenticated,
   badRequest,
@@ -28,32 +29,38 @@ export interface InspectOptions {
   readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
   readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
   readonly contracts: ContractMethodsOptions;
+  /** Handlers of further targets. */
+  readonly others: ReadonlyMap<string, RouteHandler>;
 }
 
 const MAX_EVENTS = 1000;
 const USUAL_EVENTS = 100;
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
-/** Parameters of INSPECT; which of them a target needs is for the handler to say. */
-export const INSPECT_SCHEMA: Readonly<Record<string, unknown>> = {
-  type: "object",
-  required: ["target"],
-  properties: {
-    target: { enum: ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"] },
-    audit_id: { type: "string" },
-    agent_id: { type: "string" },
-    synthesis_id: { type: "string" },
-    attempt_id: { type: "string" },
-    limit: { type: "integer", minimum: 1 },
-    context: { type: "object" },
-  },
-};
+const TARGETS = ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"];
 
-type Answer = HandlerSuccess | Refusal | Promise<HandlerSuccess | Refusal>;
+/** Parameters of INSPECT; which of them a target needs is for the handler to say. */
+export function inspectSchema({ others }: Pick<InspectOptions, "others">): JsonSchema {
+  return {
+    type: "object",
+    required: ["target"],
+    properties: {
+      target: { enum: [...TARGETS, ...others.keys()] },
+      audit_id: { type: "string" },
+      agent_id: { type: "string" },
+      synthesis_id: { type: "string" },
+      attempt_id: { type: "string" },
+      limit: { type: "integer", minimum: 1 },
+      context: { type: "object" },
+    },
+  };
+}
 
 /** The handler of INSPECT on "/". */
 export function inspectHandler(options: InspectOptions): RouteHandler {
-  return (call, exchange): Answer => {
+  return (call, exchange) => {
+    const other = options.others.get(String(call.input["target"]));
+    if (other !== undefined) return other(call, exchange);
     switch (call.input["target"]) {
       case "audit":
         return inspectAudit(options, call, exchange);
