@@ -34,7 +34,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   // What QUERY looks into, and the way to people.
   search: ["dispatch"],
   delivery: [],
-  tasks: ["identity", "synthesis", "store"],
+  tasks: ["identity", "synthesis", "store", "search", "delivery"],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
     ...["methods", "manifest"],

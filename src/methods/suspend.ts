@@ -1,8 +1,8 @@
 /**
  * SUSPEND: of a contract releases it; of a session halts it, keeps a checkpoint, and answers the
  * nonce that alone resumes it, once. 262 nobody that this server knows · 404 not the caller's
- * session · 408 and 409 it is over or suspended already · 422 malformed · 429 too many are suspended.
- * AGTP "SUSPEND", AGTP-API §10.1.4
+ * session · 408 and 409 it is over or suspended already · 422 malformed · 429 too many are suspended ·
+ * 501 the server's catalog or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
  */
 import type { JsonSchema } from "../contract/endpoint.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
@@ -10,6 +10,7 @@ import { refuseHeldSession, tooManyWaiting } from "../dispatch/floor-refusals-ta
 import {
   authorizationRequired,
   notFound,
+  notImplemented,
   type Refusal,
   schemaViolation,
 } from "../dispatch/refusal.ts";
@@ -27,6 +28,8 @@ export interface SuspendOptions {
   readonly sessions: Pick<SessionRegister, "admit">;
   readonly suspensions: Pick<SuspensionRegister, "suspend" | "holdOf">;
   readonly releaseContract: RouteHandler;
+  /** Whether RESUME is admitted here: nothing is halted that cannot go on. */
+  readonly canResume: boolean;
 }
 
 const TEXT = { type: "string", minLength: 1, maxLength: 1024 };
@@ -57,10 +60,11 @@ export function suspendMethod(options: SuspendOptions): FloorMethod {
 }
 
 async function suspendSession(
-  { sessions, suspensions }: SuspendOptions,
+  { sessions, suspensions, canResume }: SuspendOptions,
   call: Call,
   { caller, peer }: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
+  if (!canResume) return notImplemented("suspend", "this server admits no RESUME of sessions");
   const violations = violationsOf(call);
   if (violations.length > 0) return schemaViolation(violations);
   const { agentId, document } = caller;

@@ -28,6 +28,7 @@ const SWEEP_MS = 30_000;
 /** The part. */
 export function createTasksPart(parts: FloorParts): FloorPart {
   const { config, floor, negotiation, state, attributor, directory, describe, log } = parts;
+  const { methodPolicy } = parts;
   const { escalations, suspensions } = floor.tasks;
   const { sessions } = state;
   const policy = config.policies.identity;
@@ -40,11 +41,12 @@ export function createTasksPart(parts: FloorParts): FloorPart {
   const confirm = confirmMethod(parts.confirmables);
   const release: RouteHandler = (call, exchange) =>
     releaseContract(negotiation.contractMethods, call, exchange);
+  const canResume = methodPolicy.isKnown("RESUME") && methodPolicy.isAllowed("RESUME");
   const operators = operatorNames(parts);
   const methods = new Map<string, FloorMethod>([
     ["ESCALATE", escalateMethod({ directory, escalations, news, operators })],
     ["CONFIRM", confirm],
-    ["SUSPEND", suspendMethod({ sessions, suspensions, releaseContract: release })],
+    ["SUSPEND", suspendMethod({ sessions, suspensions, releaseContract: release, canResume })],
   ]);
   const sweep = async (): Promise<void> => {
     for (const escalation of await escalations.sweep()) {

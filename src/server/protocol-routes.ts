@@ -97,7 +97,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     }),
     ...agentLifecycleEndpoints(methods, describe),
     ...description.endpoints,
-    ...floor.endpoints,
+    ...withoutOperators(floor.endpoints, parts.operatorRoutes),
     ...withoutOperators(negotiation.endpoints, parts.operatorRoutes),
     ...builtinEndpoints({
       inventory,

@@ -119,6 +119,16 @@ describe("SUSPEND of a session", () => {
     expect(refusalOf(reply)).toEqual([422, "schema-validation-failed"]);
   });
 
+  it("is not there where the method policy admits no RESUME", async () => {
+    const policies = { methods: { allow: ["QUERY"] } };
+    const server = await openServer(negotiationFiles({ policies }));
+    expect(refusalOf(await askAs(server, NORA, suspension("s-1")))).toEqual([
+      501,
+      "not-implemented",
+    ]);
+    expect((await askAs(server, NORA, callWithin("s-1"))).status).toBe(200);
+  });
+
   it("takes no more than an agent may have", async () => {
     const server = await openServer(FILES);
     for (let count = 0; count < 64; count += 1) await suspended(server, `s-${count}`);
