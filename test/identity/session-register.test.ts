@@ -6,6 +6,8 @@ const BOB: SessionUser = { agentId: "b".repeat(64), tlsIdentity: "f2", isHosted:
 const STRANGER: SessionUser = { agentId: "e".repeat(64), tlsIdentity: undefined, isHosted: false };
 const NOBODY: SessionUser = { agentId: undefined, tlsIdentity: undefined, isHosted: false };
 
+const DAY = 24 * 3_600_000;
+
 // AGTP "Sessions"
 describe("SessionRegister", () => {
   it("gives a session to the agent that uses it first", () => {
@@ -45,6 +47,29 @@ describe("SessionRegister", () => {
     register.admit("s-4", ALICE);
     expect(register.admit("s-2", BOB)).toBe(true);
     for (const id of ["s-1", "s-3", "s-4"]) expect(register.admit(id, BOB)).toBe(false);
+  });
+
+  it("remembers for a day whose a session is, and when it was last used", () => {
+    const clock = { at: 0 };
+    const register = new SessionRegister({ now: () => clock.at });
+    register.admit("s-1", ALICE);
+    clock.at = DAY - 1;
+    register.admit("s-1", ALICE);
+    expect(register.find("s-1")).toMatchObject({ agentId: ALICE.agentId, lastActivityAt: DAY - 1 });
+    clock.at = 2 * DAY - 2;
+    expect(register.admit("s-1", BOB)).toBe(false);
+    clock.at = 2 * DAY - 1;
+    expect(register.find("s-1")).toBeUndefined();
+    expect(register.admit("s-1", BOB)).toBe(true);
+    expect(register.admit("s-1", ALICE)).toBe(false);
+  });
+
+  it("gives a session that was let go to whoever uses it next", () => {
+    const register = new SessionRegister();
+    register.admit("s-1", ALICE);
+    register.forget("s-1");
+    register.forget("s-2");
+    expect(register.admit("s-1", BOB)).toBe(true);
   });
 
   it("lets no agent push out another's session", () => {

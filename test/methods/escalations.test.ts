@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { endpointFile } from "../support/deployment.ts";
 import { openServer, shareServer, type TestServer } from "../support/dispatch.ts";
 import { AGENT } from "../support/genesis.ts";
@@ -29,6 +29,10 @@ const shared = shareServer(
     },
   }),
 );
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 let tasks = 0;
 /** A task that no other test knows. */
@@ -325,6 +329,29 @@ describe("CONFIRM of an escalation", () => {
         },
       },
     ]);
+  });
+
+  it("comes too late after the deadline: the task goes on waiting, until it is escalated anew", async () => {
+    vi.useFakeTimers({ toFake: ["Date", "setInterval", "clearInterval"] });
+    const server = await openServer(negotiationFiles());
+    const id = await escalated(server, "t-1", { deadline: "PT1M" });
+    vi.setSystemTime(Date.now() + 60_000);
+    const late = await askAs(server, OPAL, confirmation(id, "accepted"));
+    expect(refusalOf(late)).toEqual([409, "decision-conflict"]);
+    const refused = await askAs(server, NORA, callIn("t-1"));
+    expect(refusalOf(refused)).toEqual([409, "task-paused"]);
+    expect(refused.body["escalation_status"]).toBe("expired");
+    await vi.advanceTimersByTimeAsync(30_000);
+    const inspect = { method: "INSPECT", body: { target: "lifecycle", agent_id: NORA } };
+    await vi.waitFor(async () => {
+      const events = (await askAs(server, NORA, inspect)).body["result"]?.["events"];
+      expect(events).toMatchObject([
+        { payload: { event_type: "escalation_expired", escalation_id: id, task_id: "t-1" } },
+      ]);
+    });
+    const anew = await escalated(server, "t-1", { deadline: "PT1M" });
+    await askAs(server, OPAL, confirmation(anew, "accepted"));
+    expect((await askAs(server, NORA, callIn("t-1"))).status).toBe(200);
   });
 
   it.each([
