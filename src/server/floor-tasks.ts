@@ -50,7 +50,7 @@ export function createTasksPart(parts: FloorParts): FloorPart {
   ]);
   const sweep = async (): Promise<void> => {
     for (const escalation of await escalations.sweep()) {
-      await record([escalationEvent("escalation_expired", escalation)]);
+      await record([escalationEvent("escalation_expired", escalation)]).catch(onFault);
       await news.closed("escalation.expired", escalation);
     }
     await suspensions.sweep((suspension) =>

@@ -41,14 +41,16 @@ export class Holdings {
     if (own?.size === 0) this.#byAgent.delete(agentId);
   }
 
-  /** What goes for one more of this agent that is waited for; undefined: there is no room. */
-  surplus(agentId: string, rankOf: Rank): readonly string[] | undefined {
+  /** What goes for one more of this agent; undefined: there is no room for one, or none that is open. */
+  surplus(agentId: string, rankOf: Rank, isOpen = true): readonly string[] | undefined {
     const { openPerAgent, perAgent, open, all } = this.#limits;
     const ids = this.#byAgent.get(agentId) ?? [];
-    const own = surplusOf(ids, rankOf, { open: openPerAgent, all: perAgent });
+    const ownOpen = isOpen ? openPerAgent : Number.POSITIVE_INFINITY;
+    const own = surplusOf(ids, rankOf, { open: ownOpen, all: perAgent });
     if (own === undefined || this.#agents.size < Math.min(open, all)) return own;
     const left = [...this.#agents.keys()].filter((id) => !own.includes(id));
-    const others = surplusOf(left, rankOf, { open, all });
+    const allOpen = isOpen ? open : Number.POSITIVE_INFINITY;
+    const others = surplusOf(left, rankOf, { open: allOpen, all });
     return others && [...own, ...others];
   }
 }

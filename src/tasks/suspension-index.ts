@@ -41,11 +41,12 @@ export class SuspensionIndex {
   }
 
   /** What goes for one more of an agent; undefined: there is no room. */
-  surplus(agentId: string, now: number): readonly string[] | undefined {
-    return this.#holdings.surplus(agentId, (id) => {
+  surplus(agentId: string, now: number, isOpen: boolean): readonly string[] | undefined {
+    const rankOf = (id: string): number | undefined => {
       const suspension = this.#suspensions.get(id);
       return suspension === undefined ? 0 : RANKS[suspensionStateAt(suspension, now)];
-    });
+    };
+    return this.#holdings.surplus(agentId, rankOf, isOpen);
   }
 
   /** Takes in a new one, or what one has become. A later one of the same session takes its place. */

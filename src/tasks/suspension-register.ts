@@ -115,7 +115,7 @@ export class SuspensionRegister {
     const now = this.#now();
     const held = this.holdOf(session.sessionId);
     if (held !== undefined) return { kind: "held", suspension: held };
-    const evicted = this.#index.surplus(session.agentId, now);
+    const evicted = this.#index.surplus(session.agentId, now, session.state === "suspended");
     if (evicted === undefined) return { kind: "full" };
     const suspensionId = `sus-${uuidv7()}`;
     const suspension = copyOf({ suspensionId, ...session, suspendedAt: now });

@@ -26,6 +26,13 @@ describe("Holdings", () => {
     expect(surplus("b")).toEqual([]);
   });
 
+  it("has room for what is over from the start, whatever else is waited for", () => {
+    const holdings = new Holdings(LIMITS);
+    for (const id of ["one", "two"]) holdings.add("a", id);
+    expect(holdings.surplus("a", () => undefined)).toBeUndefined();
+    expect(holdings.surplus("a", () => undefined, false)).toEqual([]);
+  });
+
   it("lets the lowest rank of the agent go first, then the oldest", () => {
     expect(hold({ a: 3 }, { a0: 1, a1: 0, a2: 0 })("a")).toEqual(["a1"]);
     expect(hold({ a: 3 }, { a0: 1, a1: 1 })("a")).toEqual(["a0"]);
