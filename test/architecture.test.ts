@@ -29,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch", "delivery", "search"],
+    ...["handlers", "dispatch", "delivery", "search", "tasks"],
   ],
   // What QUERY looks into, and the way to people.
   search: [
@@ -37,6 +37,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "manifest",
   ],
   delivery: ["identity", "store", "search"],
+  tasks: ["identity", "synthesis", "store", "search", "delivery"],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
     ...["methods", "manifest"],
@@ -53,7 +54,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["agents"],
+    ...["agents", "tasks"],
   ],
   // The public surface.
   "": ["client", "handlers"],

@@ -23,6 +23,13 @@ export function isLasting({ refusal }: Reply): boolean {
   return refusal === undefined || LASTING.has(refusal.status);
 }
 
+/** Whether it may be kept at all: one that says `Cache-Control: no-store` has a secret in it. */
+export function mayBeKept({ headers = {} }: Reply): boolean {
+  return !Object.entries(headers).some(
+    ([name, value]) => name.toLowerCase() === "cache-control" && /\bno-store\b/i.test(value),
+  );
+}
+
 /** A reply with its body encoded, which happens once. Throws for a body that cannot be. */
 export function encodeReply(reply: Reply): Reply {
   const body = encodeBody(reply);

@@ -129,7 +129,7 @@ export async function loadDeployment(
     registry,
     directory,
     defaultAgent: defaultAgent(config, directory),
-    standing: standingOf(state),
+    standing: standingOf(state, floor.tasks),
     attributor: config.attribution.enabled ? attributor : undefined,
     tokens: tokens?.verifier,
     negotiation: negotiation.gate(registry),

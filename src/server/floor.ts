@@ -4,6 +4,7 @@
  */
 import { deliveryPart } from "./floor-delivery.ts";
 import { createSearchPart } from "./floor-search.ts";
+import { createTasksPart } from "./floor-tasks.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** All parts as one. */
@@ -36,5 +37,6 @@ export async function createFloor(
 /** One line a part, in the order of the design's table of methods. */
 const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [
   createSearchPart,
+  createTasksPart,
   deliveryPart,
 ];

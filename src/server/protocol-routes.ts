@@ -21,6 +21,7 @@ import type { Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { describeAgents } from "./agent-descriptions.ts";
 import { createFloor, type Floor } from "./floor.ts";
+import { taskTargets } from "./floor-tasks.ts";
 import type { ProtocolParts } from "./protocol-parts.ts";
 
 /** The routes, and what keeping their manifest takes. */
@@ -81,7 +82,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     attributor: parts.attributor,
     policy: config.policies.identity,
     contracts: contractMethods,
-    notifications: { register: parts.floor.notifications, outbox: parts.floor.webhooks },
+    ...taskTargets(parts),
   });
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
