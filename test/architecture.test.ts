@@ -29,14 +29,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch"],
+    ...["handlers", "dispatch", "execution"],
   ],
   // What QUERY looks into, and the way to people.
   search: ["dispatch"],
   delivery: [],
+  // Named actions, and the tasks that agents hand on to one another.
+  execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
-    ...["methods", "manifest"],
+    ...["methods", "manifest", "execution"],
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
@@ -44,6 +46,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
+    ...["execution"],
   ],
   // The public surface.
   "": ["client", "handlers"],

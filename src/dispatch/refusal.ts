@@ -52,6 +52,7 @@ export type RefusalCode =
   | "scope-claim-invalid"
   | "scope-required"
   | "endpoint-not-found"
+  | "action-not-found"
   | "genesis-not-found"
   | "contract-not-found"
   | "method-not-allowed"

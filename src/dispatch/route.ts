@@ -66,6 +66,8 @@ export interface Route {
   /** The AGTP-Endpoint-Warning of a deprecated endpoint, §6.5. */
   readonly warning: string | undefined;
   readonly handler: RouteHandler;
+  /** An input member that says the same as the Idempotency-Key header. */
+  readonly idempotencyMember?: string | undefined;
   /** The handler ends by itself within the handler deadline, and says so in its own words. */
   readonly endsInTime: boolean;
   /** Rules on the input that a schema cannot express; a violation is a 422. */

@@ -5,7 +5,7 @@ import { openServer } from "../support/dispatch.ts";
 
 const READING = ["QUERY", "DESCRIBE", "INSPECT", "SUMMARIZE", "PLAN"];
 const MISSING = [
-  ...["QUERY", "SUMMARIZE", "PLAN", "EXECUTE", "DELEGATE", "ESCALATE", "CONFIRM", "SUSPEND"],
+  ...["QUERY", "SUMMARIZE", "PLAN", "DELEGATE", "ESCALATE", "CONFIRM", "SUSPEND"],
 ];
 
 // AGTP "Method Floor"

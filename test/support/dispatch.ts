@@ -16,7 +16,7 @@ import {
   type DeploymentOptions,
   loadDeployment,
 } from "../../src/server/deployment.ts";
-import { openFloorState } from "../../src/server/floor-state.ts";
+import { type FloorState, openFloorState } from "../../src/server/floor-state.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import { openNegotiation } from "../../src/synthesis/state.ts";
 import {
@@ -56,6 +56,7 @@ export interface TestServer {
   readonly directory: string;
   readonly deployment: Deployment;
   readonly state: ServerState;
+  readonly floor: FloorState;
   readonly problems: readonly Problem[];
   /** What was reported to the log as faults. */
   readonly faults: readonly Fault[];
@@ -129,6 +130,7 @@ export async function createServer(
     directory,
     deployment,
     state,
+    floor: outside.floor,
     problems: all,
     faults,
     warnings,

@@ -1,0 +1,28 @@
+/** EXECUTE, and the runs of it that QUERY finds. */
+import { disclosedAgents } from "../builtins/inventory.ts";
+import { ActionResolver } from "../execution/resolver.ts";
+import { runSource } from "../execution/run-source.ts";
+import { EXECUTE_SCHEMA, executeHandler } from "../methods/execute.ts";
+import { canonicalPair, isProtocolPair } from "./pairs.ts";
+import type { FloorPart, FloorParts } from "./protocol-parts.ts";
+
+/** What actions of a deployment are looked up in. */
+export function actionResolver({ inventory, methodPolicy }: FloorParts): ActionResolver {
+  return new ActionResolver({
+    endpoints: () => inventory.endpoints(),
+    agents: (callerId) => disclosedAgents(inventory, callerId),
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+  });
+}
+
+/** The part. */
+export function executionPart(parts: FloorParts): FloorPart {
+  const { runs } = parts.floor;
+  const handler = executeHandler({
+    resolver: actionResolver(parts),
+    runs,
+    isFloor: ({ method, path }) => isProtocolPair(method, path.split("?", 1)[0] ?? ""),
+  });
+  const method = { inputSchema: EXECUTE_SCHEMA, handler, idempotencyMember: "idempotency_key" };
+  return { methods: new Map([["EXECUTE", method]]), sources: [runSource(runs)] };
+}
