@@ -1,5 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { agentFile, configFile, type DeploymentFiles, endpointFile } from "../support/deployment.ts";
+import {
+  agentFile,
+  configFile,
+  type DeploymentFiles,
+  endpointFile,
+} from "../support/deployment.ts";
 import { openServer, shareServer, type TestReply, type TestServer } from "../support/dispatch.ts";
 
 const ALICE = "a".repeat(64);
@@ -106,7 +111,12 @@ describe("EXECUTE", () => {
     [{ action: "QUERY /rooms" }, "QUERY", "/rooms", {}],
   ])("hands on the refusal of %j as it is", async (body, method, path, input) => {
     const executed = await execute(shared(), body);
-    const direct = await shared().send({ method, path, headers: { "Agent-ID": ALICE }, body: input });
+    const direct = await shared().send({
+      method,
+      path,
+      headers: { "Agent-ID": ALICE },
+      body: input,
+    });
     expect([executed.status, executed.body]).toEqual([direct.status, direct.body]);
     expect(executed.status).not.toBe(200);
   });
@@ -185,7 +195,11 @@ describe("EXECUTE of a carried tool call", () => {
     ["the parameters", { action: "mcp.tools.call", parameters: call }, {}],
     ["the whole body", call, { "Content-Type": MCP }],
     ["a payload of that type", { payload: call, payload_type: MCP }, {}],
-    ["an envelope", { method: "EXECUTE", parameters: { action: "mcp.tools.call", payload: call } }, {}],
+    [
+      "an envelope",
+      { method: "EXECUTE", parameters: { action: "mcp.tools.call", payload: call } },
+      {},
+    ],
   ])("takes it from %s, and answers as MCP does", async (_, body, headers) => {
     const reply = await execute(shared(), body, headers);
     expect(reply.status).toBe(200);
@@ -203,7 +217,11 @@ describe("EXECUTE of a carried tool call", () => {
       ...{ jsonrpc: "2.0", id: 7 },
       result: { structuredContent: room, isError: false },
     });
-    const other = await execute(shared(), { ...body, method: "tools/list" }, { "Content-Type": MCP });
+    const other = await execute(
+      shared(),
+      { ...body, method: "tools/list" },
+      { "Content-Type": MCP },
+    );
     expect(other.status).toBe(422);
   });
 
@@ -218,7 +236,10 @@ describe("EXECUTE of a carried tool call", () => {
   it("speaks no other protocol", async () => {
     const body = { action: "BOOK /rooms/a", payload: {}, payload_type: "application/vnd.a2a+json" };
     const reply = await execute(shared(), body);
-    expect([reply.status, reply.body["error"]?.["code"]]).toEqual([400, "unsupported-content-type"]);
+    expect([reply.status, reply.body["error"]?.["code"]]).toEqual([
+      400,
+      "unsupported-content-type",
+    ]);
   });
 });
 
