@@ -29,13 +29,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch", "execution"],
+    ...["handlers", "dispatch", "execution", "delegation"],
   ],
   // What QUERY looks into, and the way to people.
   search: ["dispatch"],
   delivery: [],
   // Named actions, and the tasks that agents hand on to one another.
   execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
+  delegation: [
+    ...["wire", "catalog", "identity", "attribution", "contract", "synthesis", "handlers", "store"],
+    ...["dispatch", "execution"],
+  ],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
     ...["methods", "manifest", "execution"],
@@ -46,7 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["execution"],
+    ...["execution", "delegation", "client"],
   ],
   // The public surface.
   "": ["client", "handlers"],

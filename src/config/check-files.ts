@@ -63,6 +63,16 @@ const signingKey: CrossCheck = {
   },
 };
 
+const peerFiles: CrossCheck = {
+  sections: ["peers"],
+  check: ({ peers }, report) => {
+    for (const [index, peer] of peers.entries()) {
+      checkPair(`peers[${index}]`, peer, report);
+      checkFile(`peers[${index}].ca`, peer.ca, report);
+    }
+  },
+};
+
 /** Every rule of this file. */
 export const fileChecks: readonly CrossCheck[] = [
   tlsFiles,
@@ -71,6 +81,7 @@ export const fileChecks: readonly CrossCheck[] = [
   handlersRoot,
   jwksFile,
   signingKey,
+  peerFiles,
 ];
 
 function checkPair(section: string, { cert, key }: PairConfig, report: Report): void {

@@ -25,6 +25,8 @@ export interface Config {
   readonly gateway: GatewayConfig;
   readonly metrics: { readonly enabled: boolean; readonly host: string; readonly port: number };
   readonly webhooks: { readonly escalations?: string; readonly secret?: string };
+  readonly delegation: DelegationConfig;
+  readonly peers: readonly PeerConfig[];
   readonly apis: readonly ApiEntry[];
   readonly hostedProtocols: readonly HostedProtocolEntry[];
   /** Shapes as in agtp-server.toml, snake_case; validated, not yet converted. */
@@ -168,6 +170,31 @@ export interface GatewayConfig {
   readonly agent?: string;
   readonly cert?: string;
   readonly key?: string;
+}
+
+/** `[delegation]` */
+export interface DelegationConfig {
+  readonly maxDepth: number;
+  readonly maxSeconds: number;
+}
+
+/** One of `[[peers]]`. */
+export interface PeerConfig {
+  readonly name: string;
+  readonly serverId: string;
+  readonly publicKey: string;
+  readonly uri?: string;
+  readonly agents: readonly string[];
+  readonly scopes: readonly string[];
+  readonly acceptScopes: readonly string[];
+  readonly zone?: string;
+  /** Absolute paths. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly fingerprint?: string;
+  readonly timeoutSeconds: number;
+  readonly maxConnections: number;
 }
 
 /** One of `[[apis]]`, as it is written. */

@@ -9,6 +9,7 @@ import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Request } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
+import type { PriorAction } from "./delegation.ts";
 import type { Peer } from "./peer.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -34,6 +35,8 @@ export interface ExchangeView {
   /** Set by a contract that is run; what it is not set for was not done under one. */
   contract: ContractReference | undefined;
   header(name: string): string | undefined;
+  /** What another agent did that this action depends on. */
+  dependsOn(prior: PriorAction): void;
   /** Which agent the request turned out to be about. */
   addressed: AgentDocument | undefined;
 }

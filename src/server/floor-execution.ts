@@ -1,6 +1,6 @@
 /** EXECUTE, and the runs of it that QUERY finds. */
 import { disclosedAgents } from "../builtins/inventory.ts";
-import { ActionResolver } from "../execution/resolver.ts";
+import { ActionResolver, type Dispatchable } from "../execution/resolver.ts";
 import { runSource } from "../execution/run-source.ts";
 import { EXECUTE_SCHEMA, executeHandler } from "../methods/execute.ts";
 import { canonicalPair, isProtocolPair } from "./pairs.ts";
@@ -15,13 +15,18 @@ export function actionResolver({ inventory, methodPolicy }: FloorParts): ActionR
   });
 }
 
+/** Whether a pair is answered by the protocol itself, whatever is asked for in its query. */
+export function isFloorPair({ method, path }: Dispatchable): boolean {
+  return isProtocolPair(method, path.split("?", 1)[0] ?? "");
+}
+
 /** The part. */
 export function executionPart(parts: FloorParts): FloorPart {
   const { runs } = parts.floor;
   const handler = executeHandler({
     resolver: actionResolver(parts),
     runs,
-    isFloor: ({ method, path }) => isProtocolPair(method, path.split("?", 1)[0] ?? ""),
+    isFloor: isFloorPair,
   });
   const method = { inputSchema: EXECUTE_SCHEMA, handler, idempotencyMember: "idempotency_key" };
   return { methods: new Map([["EXECUTE", method]]), sources: [runSource(runs)] };

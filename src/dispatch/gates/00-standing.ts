@@ -2,7 +2,8 @@
  * Gate 00. Who is asking, is what they say of themselves true, and may they act now?
  * 400 malformed identifiers · 401 an unknown agent, a certificate, token or session that is not the
  * agent's own · 262 a scope claim the document does not grant · 455 and 457 a claim beyond the
- * certificate · 503 a suspended agent · 410 a retired one · 501 a Delegation-Chain.
+ * certificate · 503 a suspended agent · 410 a retired one · 501 a Delegation-Chain · 551 a delegation
+ * token that does not hold; one that does vouches for an agent that only the peer knows.
  * AGTP "Request Headers", "Authority Scope", "Agent Lifecycle"; AGTP-CERT "Validation"
  */
 import type { IdentityConfig } from "../../config/config.ts";
@@ -12,7 +13,13 @@ import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
 import type { SessionUser } from "../../identity/session-register.ts";
 import { ANONYMOUS, type Caller } from "../caller.ts";
-import { type CallerResolver, createCallerResolver } from "../caller-resolver.ts";
+import {
+  type CallerResolver,
+  claimedAuthority,
+  createCallerResolver,
+  type Resolution,
+} from "../caller-resolver.ts";
+import type { Delegation } from "../delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";
 import {
@@ -35,6 +42,9 @@ export interface Standing {
   admitSession(sessionId: string, user: SessionUser): boolean;
 }
 
+/** Where agents alone stand. */
+export type LifecycleStanding = Pick<Standing, "statusOf" | "statusSince">;
+
 export interface StandingOptions {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
@@ -56,14 +66,15 @@ export function isExemptFromLifecycle(method: string): boolean {
 /** Gate 00 over the agents this server knows. */
 export function standingGate({ directory, policy, methodPolicy, standing }: StandingOptions): Gate {
   const resolve = createCallerResolver(directory, policy);
+  const parts = { resolve, standing, unknownTrustTier: policy.unknownTrustTier };
   return (exchange) => {
     const fault = checkIdentifiers(exchange) ?? checkCredentials(exchange);
     if (fault !== undefined) return fault;
     const agentId = exchange.header("agent-id");
     if (agentId === undefined) return admitNobody(exchange, standing);
-    const refusal = identify(exchange, agentId, resolve, standing);
+    const refusal = identify(exchange, agentId, parts);
     if (refusal !== undefined) return refusal;
-    exchange.lapse = lapseOf(exchange.caller, standing);
+    exchange.lapse = lapseOf(exchange.caller.document ?? directory.find(agentId), standing);
     if (exchange.lapse === undefined) return undefined;
     const { method } = exchange.request;
     const resolved = methodPolicy.alias(method)?.method ?? method;
@@ -113,6 +124,14 @@ function checkCredentials({ peer, tokenFault }: Exchange): Refusal | undefined {
   return agentUnauthenticated(`the bearer token was not accepted: ${tokenFault}`, "oauth-invalid");
 }
 
+/** An agent that its own server vouches for holds what it was to hand on, and nothing else. */
+function vouched(agentId: string, delegation: Delegation, trustTier: number): Resolution {
+  const { scopes = [] } = delegation.links.at(-1) ?? {};
+  const authority = claimedAuthority(scopes);
+  const caller: Caller = { ...ANONYMOUS, agentId, authority, trustTier, delegation };
+  return { caller, refusal: undefined };
+}
+
 /** A caller that names no agent has no session, and takes none over. */
 function admitNobody(exchange: Exchange, standing: Standing): Refusal | undefined {
   const { sessionId, principalId } = exchange;
@@ -123,15 +142,25 @@ function admitNobody(exchange: Exchange, standing: Standing): Refusal | undefine
   return undefined;
 }
 
+interface IdentityParts {
+  readonly resolve: CallerResolver;
+  readonly standing: Standing;
+  readonly unknownTrustTier: number;
+}
+
 /** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
 function identify(
   exchange: Exchange,
   agentId: string,
-  resolve: CallerResolver,
-  standing: Standing,
+  { resolve, standing, unknownTrustTier }: IdentityParts,
 ): Refusal | undefined {
   const { certificate } = exchange.peer;
-  const resolution = resolve(agentId, exchange.header("authority-scope"), certificate);
+  const { delegation } = exchange;
+  if (delegation !== undefined && "kind" in delegation) return delegation;
+  const resolution =
+    delegation === undefined
+      ? resolve(agentId, exchange.header("authority-scope"), certificate)
+      : vouched(agentId, delegation, unknownTrustTier);
   if ("kind" in resolution) return resolution;
   const { caller } = resolution;
   const ownerId = exchange.header("owner-id");
@@ -195,7 +224,11 @@ export function sessionMismatch(): Refusal {
   return agentUnauthenticated("the Session-ID is in use by somebody else", "session-mismatch");
 }
 
-function lapseOf({ document }: Caller, standing: Standing): Refusal | undefined {
+/** Why an agent may not act now; undefined when it may. */
+export function lapseOf(
+  document: AgentDocument | undefined,
+  standing: LifecycleStanding,
+): Refusal | undefined {
   if (document === undefined) return undefined;
   const status = standing.statusOf(document);
   if (status === "suspended") return agentSuspended(document.agentId);
