@@ -42,6 +42,8 @@ export interface ForwardOptions {
   readonly caller: PeerCaller;
 }
 
+const GRACE_MS = 1_000;
+
 /** Sends a task, and judges what comes back. */
 export async function forward(options: ForwardOptions, task: Forwarding): Promise<Outcome> {
   const { peer, delegation, taskId, time, written } = task;
@@ -57,7 +59,8 @@ export async function forward(options: ForwardOptions, task: Forwarding): Promis
     agentId: link?.agentId ?? "",
     taskId,
     body: bodyOf(task, tokens, link),
-    timeoutMs: Math.max(1, Math.min(peer.timeoutMs, time.deadline - Date.now())),
+    // The deadline itself is told by the signal.
+    timeoutMs: Math.min(peer.timeoutMs, Math.max(0, time.deadline - Date.now()) + GRACE_MS),
     signal: time.signal,
   };
   const answer = await options.caller.call(peer, message);

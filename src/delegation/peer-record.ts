@@ -8,6 +8,7 @@ import type { PriorAction } from "../dispatch/delegation.ts";
 import { sha256Hex } from "../identity/canonical-form.ts";
 import { isAgentId } from "../identity/identifiers.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isSuccess } from "../wire/status.ts";
 import type { PeerAnswer, PeerMessage } from "./peer-caller.ts";
 import type { PeerServer } from "./peers.ts";
 
@@ -31,9 +32,13 @@ export function verifyPeerRecord(
   if (verdict.kind === "unsigned") return "the record is not signed";
   if (verdict.kind !== "verified") return "the record is not signed by the peer's key";
   const { payload } = verdict;
+  const { agent_id: subject } = payload;
+  // Whom a server turns away at its gate is nobody there.
+  if (subject !== agentId && (isSuccess(status) || subject !== "")) {
+    return "the record is about another agent";
+  }
   const expected: JsonRecord = {
     server_id: serverId,
-    agent_id: agentId,
     method: "DELEGATE",
     status,
     request_hash: `sha256:${sha256Hex(body)}`,
