@@ -4,7 +4,7 @@ import { ALICE, discoveryFiles } from "../support/discovery.ts";
 import { openServer } from "../support/dispatch.ts";
 
 const READING = ["QUERY", "DESCRIBE", "INSPECT", "SUMMARIZE", "PLAN"];
-const MISSING = [...["QUERY", "SUMMARIZE", "PLAN", "DELEGATE", "ESCALATE", "CONFIRM", "SUSPEND"]];
+const MISSING = [...["QUERY", "SUMMARIZE", "PLAN", "ESCALATE", "CONFIRM", "SUSPEND"]];
 
 // AGTP "Method Floor"
 describe("the floor methods", () => {

@@ -6,6 +6,7 @@ import { taskHash } from "../../src/delegation/task.ts";
 import { signToken, type TokenClaims } from "../../src/delegation/token.ts";
 import { sha256Hex } from "../../src/identity/canonical-form.ts";
 import { type AgtpPeer, reply as peerReply, startPeer } from "../support/agtp-peer.ts";
+import { startProgram } from "../support/agtpd.ts";
 import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import {
   ALICE,
@@ -22,10 +23,11 @@ import {
   agentFile,
   createDeployment,
   type DeploymentFiles,
+  makeDeployment,
   type TestDeployment,
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
-import { isSigned, readJournal, recordOf } from "../support/records.ts";
+import { isSigned, readJournal, recordOf, walkChain } from "../support/records.ts";
 
 const HOME_KEY = serverKey(21);
 const AWAY_KEY = serverKey(22);
@@ -303,6 +305,32 @@ describe("a peer that misbehaves", () => {
     const reply = await against(() => (socket) => socket.destroy());
     expect(refusalOf(reply)).toEqual([550, "delegation-failed", "peer-closed"]);
     expect(reply.body["outcome"]).toBe("unknown");
+  });
+
+  it("is killed in the middle of the work, and what it did before is proved all the same", async () => {
+    const deployment = makeDeployment({
+      ...awayFiles(),
+      "handlers.mjs": `
+        export const book = () => ({ body: { booked: 2 } });
+        export const wait = () => new Promise(() => console.log('{"event":"working"}'));
+        export { book as count, book as receive, book as outcomes_of };
+      `,
+    });
+    const program = await startProgram(deployment.configPath);
+    const { port, ready } = program;
+    const fingerprint256 = String(ready["fingerprint256"]);
+    const home = await openHome([awayAsPeer({ port, fingerprint256 })]);
+    expect((await delegate(home)).status).toBe(200);
+    const slow = delegate(home, { task: { method: "EXECUTE", path: "/waits" } });
+    await program.line("working");
+    program.child.kill("SIGKILL");
+    const reply = await slow;
+    expect(refusalOf(reply)).toEqual([550, "delegation-failed", "peer-closed"]);
+    expect(reply.body["outcome"]).toBe("unknown");
+    const journal = readJournal(join(deployment.directory, ".agtp/journal"));
+    expect(walkChain(journal, ERIN)).toHaveLength(1);
+    const later = await delegate(home);
+    expect(refusalOf(later)).toEqual([550, "delegation-failed", "peer-unreachable"]);
   });
 
   it("does not answer", async () => {
