@@ -6,8 +6,13 @@
  */
 import { type ActAs, type Acted, actingCaller } from "../dispatch/acting.ts";
 import type { Delegation, PriorAction } from "../dispatch/delegation.ts";
-import { chainBroken, delegationFailed } from "../dispatch/floor-refusals-delegation.ts";
+import {
+  chainBroken,
+  delegationFailed,
+  type WorkOutcome,
+} from "../dispatch/floor-refusals-delegation.ts";
 import { type Refusal, refusalBody } from "../dispatch/refusal.ts";
+import { mcpResult } from "../execution/carried-mcp.ts";
 import { type InnerAnswer, readInnerAnswer } from "../execution/inner-answer.ts";
 import type { ExecutionRequest } from "../execution/request.ts";
 import type { ActionResolver, Dispatchable } from "../execution/resolver.ts";
@@ -48,7 +53,8 @@ export async function work(options: WorkOptions, work: Work): Promise<Outcome> {
     if (answer.kind === "refusal") {
       return failed(stepFailed(agent, task.isSequence ? index : undefined, answer), priorActions);
     }
-    const { status, output: result = null } = answer;
+    const { status, output } = answer;
+    const result = step.carried === undefined ? (output ?? null) : mcpResult(output, step.carried);
     if (!task.isSequence) return { kind: "completed", status, result, priorActions };
     results.push({ method: pair?.method, path: pair?.path, status, result });
   }
@@ -100,5 +106,12 @@ function stepFailed(
     return chainBroken("chain", explanation, link, { sub_agent: subAgent });
   }
   const explanation = `the agent was answered ${status}: ${refusal.message}`;
-  return delegationFailed("sub-agent-failed", explanation, "failed", { sub_agent: subAgent });
+  const outcome = outcomeOf(status, carried["outcome"]);
+  return delegationFailed("sub-agent-failed", explanation, outcome, { sub_agent: subAgent });
+}
+
+/** A refusal says that it was not done; a fault, or another agent's failure, may say less. */
+function outcomeOf(status: number, written: unknown): WorkOutcome {
+  if (status === 500) return "unknown";
+  return status === 550 && written === "unknown" ? "unknown" : "failed";
 }

@@ -90,6 +90,10 @@ describe("DELEGATE to a hosted agent", () => {
     const carried = { action: "mcp.tools.call", payload: { name: "book_rooms", arguments: {} } };
     const byMcp = await delegate(shared(), { task: carried });
     expect([byTool.status, byExecute.status, byMcp.status]).toEqual([200, 200, 200]);
+    expect(byMcp.body["result"]?.["result"]).toMatchObject({
+      structuredContent: { agent: BOB },
+      isError: false,
+    });
   });
 
   it("does a sequence in order, and answers with each result", async () => {
