@@ -29,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch", "delivery", "search", "tasks"],
+    ...["handlers", "dispatch", "delivery", "search", "tasks", "execution", "delegation"],
   ],
   // What QUERY looks into, and the way to people.
   search: [
@@ -38,9 +38,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   delivery: ["identity", "store", "search"],
   tasks: ["identity", "synthesis", "store", "search", "delivery"],
+  // Named actions, and the tasks that agents hand on to one another.
+  execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
+  delegation: [
+    ...["wire", "catalog", "identity", "attribution", "contract", "synthesis", "handlers", "store"],
+    ...["dispatch", "execution"],
+  ],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
-    ...["methods", "manifest"],
+    ...["methods", "manifest", "execution"],
   ],
   agents: [
     ...["wire", "catalog", "config", "identity", "contract", "handlers", "dispatch", "methods"],
@@ -54,7 +60,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["agents", "tasks"],
+    ...["agents", "tasks", "execution", "delegation", "client"],
   ],
   // The public surface.
   "": ["client", "handlers"],

@@ -4,7 +4,7 @@ import { ALICE, discoveryFiles } from "../support/discovery.ts";
 import { openServer } from "../support/dispatch.ts";
 
 const READING = ["QUERY", "DESCRIBE", "INSPECT", "SUMMARIZE", "PLAN"];
-const MISSING = ["SUMMARIZE", "PLAN", "EXECUTE", "DELEGATE"];
+const MISSING = ["SUMMARIZE", "PLAN"];
 
 // AGTP "Method Floor"
 describe("the floor methods", () => {
