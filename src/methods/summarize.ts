@@ -1,0 +1,193 @@
+/**
+ * SUMMARIZE: sentences of the sources, chosen and never rewritten, with what was read and how much
+ * was left out. 422 for sources that are not read, and for parameters that mean nothing.
+ * AGTP "SUMMARIZE"
+ */
+import { sourceUnreadable } from "../dispatch/floor-refusals-thinking.ts";
+import type { Refusal } from "../dispatch/refusal.ts";
+import type { RouteHandler } from "../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../handlers/handler.ts";
+import type { SummaryLimits } from "../search/extract-choice.ts";
+import { type Amount, type Extract, extractSummary } from "../search/extract-summary.ts";
+import type { PacedWork } from "../search/paced-work.ts";
+import type { FloorMethod } from "./floor.ts";
+import { floorResult } from "./floor-result.ts";
+import { type ReadSources, readSources, type SourcePlaces } from "./summary-sources.ts";
+
+/** What SUMMARIZE works with. */
+export interface SummarizeOptions {
+  readonly places: SourcePlaces;
+  readonly work: PacedWork;
+}
+
+type Length = "brief" | "standard" | "detailed";
+type Format = "prose" | "bullets" | "structured";
+
+/** The draft's lengths, and what they are called elsewhere. */
+const LENGTHS: ReadonlyMap<unknown, Length> = new Map<unknown, Length>([
+  ...([
+    ["brief", "brief"],
+    ["short", "brief"],
+  ] as const),
+  ...([
+    ["standard", "standard"],
+    ["medium", "standard"],
+  ] as const),
+  ...([
+    ["detailed", "detailed"],
+    ["long", "detailed"],
+  ] as const),
+]);
+const FORMATS: ReadonlyMap<unknown, Format> = new Map<unknown, Format>([
+  ...([
+    ["prose", "prose"],
+    ["text", "prose"],
+    ["default", "prose"],
+  ] as const),
+  ["bullets", "bullets"],
+  ...([
+    ["structured", "structured"],
+    ["json", "structured"],
+  ] as const),
+]);
+const AMOUNTS: Readonly<Record<Length, Amount>> = {
+  brief: { sentences: 3, characters: 500 },
+  standard: { sentences: 7, characters: 1_500 },
+  detailed: { sentences: 15, characters: 4_000 },
+};
+const MAX_AMOUNT: Amount = { sentences: 50, characters: 20_000 };
+const FOCUS = { type: "string", maxLength: 1_024 };
+/** Words that choosing sentences can do nothing with. */
+const NOT_APPLIED = ["audience"];
+
+/** SUMMARIZE on "/". `max_length` and `style` are the reference implementation's. */
+export function summarizeMethod(options: SummarizeOptions): FloorMethod {
+  return { inputSchema: SUMMARIZE_SCHEMA, handler: summarizeHandler(options) };
+}
+
+const SUMMARIZE_SCHEMA: FloorMethod["inputSchema"] = {
+  type: "object",
+  required: ["source"],
+  properties: {
+    source: { type: ["string", "object", "array"] },
+    length: { enum: [...LENGTHS.keys()] },
+    max_length: { type: "integer", minimum: 1, maximum: MAX_AMOUNT.characters },
+    max_sentences: { type: "integer", minimum: 1, maximum: MAX_AMOUNT.sentences },
+    focus: { type: ["string", "array"], maxLength: 1_024, maxItems: 32, items: FOCUS },
+    format: { enum: [...FORMATS.keys()] },
+    style: { enum: [...FORMATS.keys()] },
+    audience: { type: ["string", "object"] },
+    context: { type: "object" },
+  },
+};
+
+function summarizeHandler({ places, work }: SummarizeOptions): RouteHandler {
+  return async (call) => {
+    const request = readRequest(call.input);
+    const read = await readSources(call, call.input["source"], places);
+    if (read.kind === "refusal") return read;
+    const contents = read.sources.map(({ content }) => content);
+    const options = { ...request.limits, focus: request.focus.join(" ") };
+    const extract = await work.run(extractSummary(contents, options), call.signal);
+    return answer(call, request, read, extract);
+  };
+}
+
+interface Request {
+  readonly length: Length | undefined;
+  readonly format: Format;
+  readonly focus: readonly string[];
+  readonly limits: SummaryLimits;
+  readonly notApplied: readonly string[];
+}
+
+/** `max_length` and `max_sentences` alone say how long it may be; a length limits it further. */
+function readRequest(input: Call["input"]): Request {
+  const { max_length: characters, max_sentences: sentences, focus = [] } = input;
+  const named = LENGTHS.get(input["length"]);
+  const isBounded = characters !== undefined || sentences !== undefined;
+  const length = named ?? (isBounded ? undefined : "standard");
+  const most = length === undefined ? MAX_AMOUNT : AMOUNTS[length];
+  const format = FORMATS.get(input["format"] ?? input["style"]) ?? "prose";
+  const asked: readonly unknown[] = Array.isArray(focus) ? focus : [focus];
+  return {
+    length,
+    format,
+    focus: asked.map(String).filter((text) => text.trim() !== ""),
+    limits: {
+      sentences: Math.min(most.sentences, Number(sentences ?? most.sentences)),
+      characters: Math.min(most.characters, Number(characters ?? most.characters)),
+      before: format === "bullets" ? BULLET.length : 0,
+      between: format === "structured" ? 0 : 1,
+    },
+    notApplied: NOT_APPLIED.filter((name) => input[name] !== undefined),
+  };
+}
+
+const BULLET = "- ";
+
+function answer(
+  call: Call,
+  { length, format, focus, notApplied }: Request,
+  { sources, hash }: ReadSources,
+  extract: Extract,
+): HandlerSuccess | Refusal {
+  const whole = total(extract.amounts);
+  if (whole.sentences === 0) return sourceUnreadable("the source has no sentence in it");
+  const { sentences: chosen, isCut } = extract;
+  const characters = chosen.reduce((sum, { text }) => sum + text.length, 0);
+  const included: Amount = { sentences: isCut ? 0 : chosen.length, characters };
+  const summary = write(extract, format);
+  return floorResult(call, {
+    summary,
+    format,
+    length: length ?? null,
+    approach: "extractive",
+    source_hash: hash,
+    confidence: confidenceOf(extract, focus),
+    included,
+    left_out: {
+      sentences: whole.sentences - included.sentences,
+      characters: whole.characters - included.characters,
+    },
+    truncated: isCut,
+    focus: focus.length === 0 ? null : { asked: focus, matched_sentences: extract.focused },
+    sources: sources.map(({ reference, hash: sourceHash }, index) => ({
+      kind: reference === undefined ? "inline" : "reference",
+      ...(reference === undefined ? {} : { reference }),
+      source_hash: sourceHash,
+      sentences: extract.amounts[index]?.sentences ?? 0,
+      characters: extract.amounts[index]?.characters ?? 0,
+    })),
+    source_length: whole.characters,
+    summary_length: typeof summary === "string" ? summary.length : characters,
+    not_applied: notApplied,
+  });
+}
+
+function total(amounts: readonly Amount[]): Amount {
+  return {
+    sentences: amounts.reduce((sum, amount) => sum + amount.sentences, 0),
+    characters: amounts.reduce((sum, amount) => sum + amount.characters, 0),
+  };
+}
+
+function write({ sentences }: Extract, format: Format): unknown {
+  switch (format) {
+    case "prose":
+      return sentences.map(({ text }) => text).join(" ");
+    case "bullets":
+      return sentences.map(({ text }) => BULLET + text).join("\n");
+    case "structured":
+      return sentences.map(({ text, source, position }) => ({ text, source, position }));
+  }
+}
+
+/**
+ * The share of what the sources say that the summary says, in two digits; where it should be about
+ * something that no sentence is about, half of that.
+ */
+function confidenceOf({ coverage, focused }: Extract, focus: readonly string[]): number {
+  const isOff = focus.length > 0 && focused === 0;
+  return Math.round(100 * coverage * (isOff ? 0.5 : 1)) / 100;
+}
