@@ -29,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch"],
+    ...["handlers", "dispatch", "search"],
   ],
   // What QUERY looks into, and the way to people.
   search: ["dispatch"],

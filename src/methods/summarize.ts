@@ -159,7 +159,7 @@ function answer(
       sentences: extract.amounts[index]?.sentences ?? 0,
       characters: extract.amounts[index]?.characters ?? 0,
     })),
-    source_length: whole.characters,
+    source_length: sources.reduce((sum, source) => sum + source.length, 0),
     summary_length: typeof summary === "string" ? summary.length : characters,
     not_applied: notApplied,
   });

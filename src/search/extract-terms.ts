@@ -6,15 +6,19 @@
 const WORDS = /[\p{L}\p{N}][\p{L}\p{N}\p{M}]*/gu;
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+/** Of English, and the commonest of its neighbours; in long texts others are told by their number. */
 const FUNCTION_WORDS: ReadonlySet<string> = new Set(
-  (
-    "the and for with that this these those its from are was were has have had not but all any " +
-    "into what which who whom when where while how why than then there here they them their his " +
-    "her she him you your our ours will would can could may might must shall should been being " +
-    "also such only very more most some each other about after before over under between out off " +
-    "does did done just because during both few own same nor yet per via der die das und ist ein " +
-    "eine den dem des von mit auf les des une est dans que qui pour par sur los las una del por con"
-  ).split(" "),
+  [
+    "in on at to of it is be as by or an if he we me my no so up us do am",
+    "the and for with that this these those its from are was were has have had not but all any",
+    "into what which who whom when where while how why than then there here they them their his",
+    "her she him you your our ours will would can could may might must shall should been being",
+    "also such only very more most some each other about after before over under between out off",
+    "does did done just because during both few own same nor yet per via",
+    "der die das und ist ein eine den dem des von mit auf im zu es",
+    "le la les il et en du de des au une est dans que qui pour par sur",
+    "el los las una del por con lo di da al",
+  ].flatMap((line) => line.split(" ")),
 );
 const MIN_WORD_LENGTH = 2;
 const MAX_WORD_LENGTH = 64;

@@ -2,6 +2,7 @@
  * The floor methods beyond negotiation and the lifecycle, put together from their parts: what each
  * answers, what it shows to QUERY, and what runs beside the requests.   AGTP "Method Floor"
  */
+import { thinkingPart } from "./floor-thinking.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** All parts as one. */
@@ -32,4 +33,4 @@ export async function createFloor(
 }
 
 /** One line a part, in the order of the design's table of methods. */
-const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [];
+const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [thinkingPart];

@@ -23,7 +23,7 @@ export function planCall(target: EndpointDefinition, planning: CallPlanning): Ch
   const pair = `${target.method} ${target.path}`;
   const task = taskFor([]);
   const endpoint = task.index.endpoints.find(({ definition }) => definition === target);
-  if (endpoint === undefined) return none(`${pair} cannot be called by its own name`);
+  if (endpoint === undefined) return none(`the method policy does not expose ${pair}`);
   if (!task.isUsable(endpoint)) return none(`${pair}: ${task.obstacle(endpoint)}`);
   const asks = asksOf(endpoint, task);
   if (asks.length === 0) return plan("passthrough", [endpoint], task, log);
