@@ -5,10 +5,11 @@ import { shareServer, type TestReply } from "../support/dispatch.ts";
 import { INA, innFiles, REX } from "../support/thinking.ts";
 
 const server = shareServer(innFiles());
+const NOBODY = "";
 const closed = shareServer(innFiles({ policies: { methods: { disallow: ["QUERY"] } } }));
 
-function summarize(body: object, agentId: string | undefined = INA): Promise<TestReply> {
-  const headers: Record<string, string> = agentId === undefined ? {} : { "Agent-ID": agentId };
+function summarize(body: object, agentId = INA): Promise<TestReply> {
+  const headers: Record<string, string> = agentId === NOBODY ? {} : { "Agent-ID": agentId };
   return server().send({ method: "SUMMARIZE", headers, body });
 }
 
@@ -124,7 +125,7 @@ describe("SUMMARIZE", () => {
   });
 
   it("answers strangers about what they send", async () => {
-    expect(await summarize({ source: STORY }, undefined)).toMatchObject({ status: 200 });
+    expect(await summarize({ source: STORY }, NOBODY)).toMatchObject({ status: 200 });
   });
 
   it.each([
@@ -216,10 +217,9 @@ describe("a source of SUMMARIZE that is named", () => {
       { path: "/guests", input: { guest_name: "x" } },
       455,
     ],
-    ["nobody's permissions", undefined, "/reviews/inn", 262],
+    ["nobody's permissions", NOBODY, "/reviews/inn", 262],
   ])("is refused for the reason that it gives: %s", async (_, agentId, source, status) => {
-    const headers: Record<string, string> = agentId === undefined ? {} : { "Agent-ID": agentId };
-    const reply = await server().send({ method: "SUMMARIZE", headers, body: { source } });
+    const reply = await summarize({ source }, agentId);
     expect(reply.status).toBe(status);
     expect(reply.body["error"]).toMatchObject({ details: { status } });
   });
