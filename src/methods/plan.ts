@@ -21,7 +21,8 @@ import { type Cost, isSource, type PlannedStep } from "./plan-steps.ts";
 
 /** What PLAN works with. */
 export interface PlanOptions {
-  readonly places: PlanPlaces;
+  /** Made when the first plan is asked for: a server that is asked for none need not wait. */
+  readonly createPlaces: () => PlanPlaces;
   readonly turns: Turns;
 }
 
@@ -30,12 +31,14 @@ export function planMethod(options: PlanOptions): FloorMethod {
   return { inputSchema: PLAN_SCHEMA, handler: planHandler(options) };
 }
 
-function planHandler({ places, turns }: PlanOptions): RouteHandler {
+function planHandler({ createPlaces, turns }: PlanOptions): RouteHandler {
+  let places: PlanPlaces | undefined;
   return async (call, exchange) => {
     const reading = readPlanRequest(call.input);
     if (reading.kind === "fault") return schemaViolation([reading.violation]);
     await turns.take();
     const { request } = reading;
+    places ??= createPlaces();
     const found = findPlan(request, exchange.caller, places);
     if (found.kind === "none") return noPlan(found.explanation, { missing: found.missing });
     return floorResult(call, { goal: call.input["goal"], ...resultOf(request, found) });

@@ -1,6 +1,7 @@
 /** The floor methods that think and change nothing: SUMMARIZE and PLAN.   AGTP "Method Floor" */
 import { createRegistry } from "../contract/endpoint-registry.ts";
 import { planMethod } from "../methods/plan.ts";
+import type { PlanPlaces } from "../methods/plan-search.ts";
 import { summarizeMethod } from "../methods/summarize.ts";
 import { PacedWork } from "../search/paced-work.ts";
 import { indexGoals } from "../synthesis/goal-index.ts";
@@ -13,30 +14,31 @@ import { createSourcePlaces } from "./source-places.ts";
 
 /** Puts both together. */
 export function thinkingPart(parts: FloorParts): FloorPart {
-  const { negotiation, methodPolicy, names, config, operatorRoutes } = parts;
-  const definitions = operatorRoutes.map(({ definition }) => definition);
-  const recipes = [...parts.recipes.values()].filter(hasOnePath);
-  const plan = planMethod({
-    turns: new Turns(),
-    places: {
-      synthesizer: negotiation.synthesizer,
-      reaches: negotiation.reaches,
-      goals: indexGoals(definitions, recipes),
-      describeValues: createValueDescriber(),
-      registry: createRegistry(operatorRoutes).registry,
-      policies: config.policies,
-      names,
-      methodPolicy,
-      canonical: (pair) => canonicalPair(methodPolicy, pair),
-      describe: parts.describe,
-    },
-  });
+  const plan = planMethod({ createPlaces: () => planPlaces(parts), turns: new Turns() });
   const summarize = summarizeMethod({ places: createSourcePlaces(parts), work: new PacedWork() });
   return {
     methods: new Map([
       ["PLAN", plan],
       ["SUMMARIZE", summarize],
     ]),
+  };
+}
+
+function planPlaces(parts: FloorParts): PlanPlaces {
+  const { negotiation, methodPolicy, names, config, operatorRoutes, describe } = parts;
+  const recipes = [...parts.recipes.values()].filter(hasOnePath);
+  const goals = indexGoals(
+    operatorRoutes.map(({ definition }) => definition),
+    recipes,
+  );
+  const canonical: PlanPlaces["canonical"] = (pair) => canonicalPair(methodPolicy, pair);
+  return {
+    synthesizer: negotiation.synthesizer,
+    reaches: negotiation.reaches,
+    registry: createRegistry(operatorRoutes).registry,
+    describeValues: createValueDescriber(),
+    policies: config.policies,
+    ...{ goals, names, methodPolicy, canonical, describe },
   };
 }
 

@@ -35,6 +35,8 @@ const MIN_SHARE = 0.25;
 /** What is further away than this from the closest is about something else. */
 const CLOSE = 0.8;
 const MAX_MATCHES = 5;
+/** Among so many, a word that most of them have says nothing about one. */
+const MANY = 8;
 /** What any goal may begin with. */
 const REQUESTS: ReadonlySet<string> = new Set(
   "please need want would like could should find get give show tell make let know look".split(" "),
@@ -91,6 +93,7 @@ class Scores {
 
   count(word: string, places: readonly number[]): void {
     const total = this.#traits.length;
+    if (total >= MANY && places.length > total / 2) return;
     const isKnown = places.length > 0;
     const rarity = Math.log1p(total / Math.max(1, places.length));
     this.#whole += isKnown ? rarity : rarity * UNKNOWN_WEIGHT;
