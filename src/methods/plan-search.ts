@@ -97,19 +97,20 @@ class Search {
     return this.#judge(this.#plan({ method: "", path: "/" }), 1);
   }
 
-  /** What the words are about, closest first: an endpoint before a recipe that does the same. */
+  /** What the words are about, closest first; of what is as close, what does less. */
   forWords(): Outcome {
     const { words, values } = this.#request;
-    const matches = this.#places.goals(words, namesIn(values));
-    const isCall = ({ subject }: GoalMatch): boolean => subject.kind === "endpoint";
-    const ordered = [...matches.filter(isCall), ...matches.filter((one) => !isCall(one))];
-    const outcomes: NoPlanFound[] = [];
-    for (const match of ordered) {
+    let best: { readonly score: number; readonly found: FoundPlan } | undefined;
+    let first: NoPlanFound | undefined;
+    for (const match of this.#places.goals(words, namesIn(values))) {
+      if (best !== undefined && match.score < best.score) break;
       const outcome = this.#follow(match);
-      if (outcome.kind === "found") return outcome;
-      outcomes.push(outcome);
+      if (outcome.kind === "none") first ??= outcome;
+      else if (best === undefined || doesLess(outcome, best.found)) {
+        best = { score: match.score, found: outcome };
+      }
     }
-    return outcomes[0] ?? none("no endpoint or recipe of this server is about this goal");
+    return best?.found ?? first ?? none("no endpoint or recipe of this server is about this goal");
   }
 
   #follow({ subject, share }: GoalMatch): Outcome {
@@ -186,6 +187,14 @@ class Search {
       outputSchema,
     };
   }
+}
+
+/** Whether a plan leaves less behind than another one, or does as much with fewer calls. */
+function doesLess(one: FoundPlan, other: FoundPlan): boolean {
+  if (one.plan.impact !== other.plan.impact) {
+    return isStronger(other.plan.impact, one.plan.impact);
+  }
+  return one.steps.length < other.steps.length;
 }
 
 /** A value that is given says more than a schema for values to come. */

@@ -122,6 +122,8 @@ function isToCome(name: string, steps: readonly PlannedStep[]): boolean {
 /** All that has to hold besides, in words. */
 function assumptionsOf(request: PlanRequest, { plan, steps, share }: FoundPlan): readonly string[] {
   const last = steps.at(-1);
+  const { recipe_name: recipe } = plan.lineage ?? {};
+  const meant = recipe === undefined ? `${last?.method} ${last?.path}` : `the recipe "${recipe}"`;
   const isRead = request.pair === undefined && request.outputSchema === undefined;
   const later = laterOf(steps).map(({ step, name, kind, value }) =>
     kind === "proposal"
@@ -130,11 +132,7 @@ function assumptionsOf(request: PlanRequest, { plan, steps, share }: FoundPlan):
   );
   const scopes = plan.requiredScopes.join(", ");
   return [
-    ...(isRead && last !== undefined
-      ? [
-          `the goal is ${last.method} ${last.path}: ${Math.round(100 * share)} % of its words say so`,
-        ]
-      : []),
+    ...(isRead ? [`the goal is ${meant}: ${Math.round(100 * share)} % of its words say so`] : []),
     ...later,
     ...(scopes === "" ? [] : [`the agent still holds ${scopes}`]),
     ...(request.notApplied.length === 0 ? [] : ["the constraints in words are not in the way"]),

@@ -125,6 +125,8 @@ function readRequest(input: Call["input"]): Request {
 }
 
 const BULLET = "- ";
+const LONGEST_STOP = 8;
+const STOP = /[\p{Sentence_Terminal}:;]["'”’»)\]]*$/u;
 
 function answer(
   call: Call,
@@ -175,12 +177,18 @@ function total(amounts: readonly Amount[]): Amount {
 function write({ sentences }: Extract, format: Format): unknown {
   switch (format) {
     case "prose":
-      return sentences.map(({ text }) => text).join(" ");
+      return sentences.reduce((whole, { text }) => joinProse(whole, text), "");
     case "bullets":
       return sentences.map(({ text }) => BULLET + text).join("\n");
     case "structured":
       return sentences.map(({ text, source, position }) => ({ text, source, position }));
   }
+}
+
+/** What has no full stop, as the members of an object, gets a line of its own. */
+function joinProse(whole: string, text: string): string {
+  if (whole === "") return text;
+  return whole + (STOP.test(whole.slice(-LONGEST_STOP)) ? " " : "\n") + text;
 }
 
 /**

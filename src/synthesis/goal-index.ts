@@ -34,9 +34,9 @@ const UNKNOWN_WEIGHT = 0.5;
 const MIN_SHARE = 0.25;
 /** What is further away than this from the closest is about something else. */
 const CLOSE = 0.8;
-const MAX_MATCHES = 5;
+const MAX_MATCHES = 8;
 /** Among so many, a word that most of them have says nothing about one. */
-const MANY = 8;
+const MANY = 64;
 /** What any goal may begin with. */
 const REQUESTS: ReadonlySet<string> = new Set(
   "please need want would like could should find get give show tell make let know look".split(" "),
@@ -111,13 +111,18 @@ class Scores {
   /** Closest first, the first in order among equals. */
   best(): readonly Score[] {
     const all = Array.from(this.#scores, ([place, { score, matched, telling }]) => {
-      return { place, score, share: matched / this.#whole, telling };
+      return { place, score: rounded(score), share: matched / this.#whole, telling };
     }).filter(({ share, telling }) => share >= MIN_SHARE && telling >= 2);
     all.sort((a, b) => b.score - a.score || a.place - b.place);
     const [closest] = all;
     if (closest === undefined) return [];
     return all.filter(({ score }) => score >= CLOSE * closest.score).slice(0, MAX_MATCHES);
   }
+}
+
+/** The order of the words must not make one of two equals the closer one. */
+function rounded(score: number): number {
+  return Math.round(score * 1e6) / 1e6;
 }
 
 function nameOf(subject: GoalSubject): string {

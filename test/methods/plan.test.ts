@@ -104,6 +104,11 @@ describe("PLAN", () => {
     expect(pairsOf(result)).toEqual([pair]);
   });
 
+  it("takes what does less where the words say nothing of the difference", async () => {
+    const result = await planned({ goal: "rooms, please", inputs: STAY });
+    expect(pairsOf(result)).toEqual(["QUERY /rooms"]);
+  });
+
   it("fills a path with a value, and takes it out of the input", async () => {
     const result = await planned({
       goal: "QUERY /reviews/{subject}",

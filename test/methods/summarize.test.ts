@@ -81,6 +81,13 @@ describe("SUMMARIZE", () => {
     });
   });
 
+  it("gives what has no full stop a line of its own", async () => {
+    const { body } = await summarize({
+      source: [{ name: "inn", rooms: 9 }, "It is old. It is red."],
+    });
+    expect(body["result"]).toMatchObject({ summary: "name: inn; rooms: 9\nIt is old. It is red." });
+  });
+
   it("lists, or gives each sentence its place", async () => {
     const source = ["It is old.", "It is red. It is big."];
     const bullets = await summarize({ source, format: "bullets" });
