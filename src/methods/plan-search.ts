@@ -4,11 +4,10 @@
  * the first plan that holds is taken, and the first that does not says why there is none.
  * AGTP "PLAN"
  */
-import type { EndpointDefinition, JsonSchema } from "../contract/endpoint.ts";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
 import { mergeInput } from "../contract/input.ts";
 import type { Caller } from "../dispatch/caller.ts";
-import { semanticOf } from "../dispatch/request-proposal.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import type { JsonRecord } from "../json-value.ts";
 import type { GoalIndex, GoalMatch } from "../synthesis/goal-index.ts";
 import type { ValueDescriber } from "../synthesis/offered-values.ts";
 import type {
@@ -23,8 +22,10 @@ import { wordsOf } from "../synthesis/plan-similar.ts";
 import { isStronger } from "../synthesis/planner-impact.ts";
 import { membersOf } from "../synthesis/planner-members.ts";
 import { findObstacle, type PermitRules, planLimits } from "./plan-permits.ts";
+import { proposalOf } from "./plan-proposal.ts";
 import type { Pair, PlanRequest } from "./plan-request.ts";
-import { describeSteps, type PlannedStep, type StepPlaces } from "./plan-steps.ts";
+import { describeSteps, type StepPlaces } from "./plan-steps.ts";
+import type { PlannedStep } from "./planned-step.ts";
 
 /** What plans are found among. */
 export interface PlanPlaces extends StepPlaces, PermitRules {
@@ -173,19 +174,15 @@ class Search {
     if (isStronger(planned.impact, maxImpact)) {
       return none(`what would do is ${planned.impact}, expected at most ${maxImpact}`);
     }
-    const described = describeSteps(planned, values, this.#places);
+    const { inputSchema = {} } = this.#request;
+    const awaited = new Set(membersOf(inputSchema).properties.keys());
+    const described = describeSteps(planned, { values, awaited }, this.#places);
     if (described.kind === "fault") return none(described.message);
     return { kind: "found", plan: planned, steps: described.steps, share };
   }
 
-  #proposal({ method, path }: Pair, values: JsonRecord): Proposal {
-    const { words, outputSchema = {}, inputSchema, maxImpact } = this.#request;
-    return {
-      ...{ method, path, description: words },
-      semantic: { ...semanticOf(words), impact: maxImpact },
-      inputSchema: withValues(inputSchema, this.#places.describeValues(values)),
-      outputSchema,
-    };
+  #proposal(pair: Pair, values: JsonRecord): Proposal {
+    return proposalOf(this.#request, pair, this.#places.describeValues(values));
   }
 }
 
@@ -195,21 +192,6 @@ function doesLess(one: FoundPlan, other: FoundPlan): boolean {
     return isStronger(other.plan.impact, one.plan.impact);
   }
   return one.steps.length < other.steps.length;
-}
-
-/** A value that is given says more than a schema for values to come. */
-function withValues(schema: JsonSchema | undefined, given: JsonSchema): JsonSchema {
-  if (schema === undefined) return given;
-  const { properties, required } = schema;
-  const names = [required, given["required"]].flatMap((list) => (Array.isArray(list) ? list : []));
-  return {
-    ...schema,
-    properties: {
-      ...(isRecord(properties) ? properties : {}),
-      ...(isRecord(given["properties"]) ? given["properties"] : {}),
-    },
-    required: [...new Set(names)],
-  };
 }
 
 /** A value that fits nowhere is not missing, and should not seem to be. */

@@ -4,18 +4,17 @@
  * AGTP "PLAN"
  */
 import { checkPath, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
-import type { Impact, JsonSchema } from "../contract/endpoint.ts";
 import type { EndpointRegistry } from "../contract/endpoint-registry.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
 import type { Route } from "../dispatch/route.ts";
 import { prepareStep } from "../handlers/step-input.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+import { type JsonRecord, quoteValue } from "../json-value.ts";
 import type { StepReach } from "../synthesis/match-recipe.ts";
 import type { SynthesisPlan } from "../synthesis/plan.ts";
-import { strongestImpact } from "../synthesis/planner-impact.ts";
 import type { ParameterSource, RecipeStep } from "../synthesis/recipe.ts";
-import { type FloorOptions, impactOf } from "./floor.ts";
+import type { FloorOptions } from "./floor.ts";
 import type { Pair } from "./plan-request.ts";
+import { factsOf, isSource, type PlannedStep } from "./planned-step.ts";
 
 /** What steps are described by. */
 export interface StepPlaces {
@@ -30,50 +29,28 @@ export interface StepPlaces {
   readonly describe: FloorOptions["describe"];
 }
 
-/** One invocation, in the words of the wire. */
-export interface PlannedStep {
-  readonly step: number;
-  readonly method: string;
-  /** Filled in as far as its values are known; a parameter that is left is in the input. */
-  readonly path: string;
-  /**
-   * What to send. A member `{kind, value}` is no value but says where to take one from, as in a
-   * recipe: `previous_step`, `proposal`, or `constant` for a value that looks like that itself.
-   */
-  readonly input: JsonRecord;
-  /** The name that later steps know the answer by. */
-  readonly capture_as: string;
-  readonly purpose: string;
-  readonly required_scopes: readonly string[];
-  readonly impact: Impact;
-  readonly is_idempotent: boolean;
-  /** How sure its operator is of what it does. */
-  readonly confidence: number;
-  readonly cost: Cost;
-  readonly output_schema: JsonSchema;
-}
-
-/** What executing costs the caller: how often it has to call. */
-export interface Cost {
-  readonly unit: "call";
-  readonly amount: number;
-}
-
 /** The steps, or why they cannot be executed as they are. */
 export type PlannedSteps =
   | { readonly kind: "steps"; readonly steps: readonly PlannedStep[] }
   | { readonly kind: "fault"; readonly message: string };
 
+/** What the caller brings along. */
+export interface OfferedInputs {
+  readonly values: JsonRecord;
+  /** Names of inputs whose values are given when the plan is executed. */
+  readonly awaited: ReadonlySet<string>;
+}
+
 /** Describes every step of a plan. */
 export function describeSteps(
   { kind, recipe }: SynthesisPlan,
-  values: JsonRecord,
+  offered: OfferedInputs,
   places: StepPlaces,
 ): PlannedSteps {
   const steps: PlannedStep[] = [];
   for (const [index, step] of recipe.steps.entries()) {
     const reached = kind === "recipe" ? places.reaches(step) : reachOf(step, places);
-    const invocation = prepare(step, { values, reached, places });
+    const invocation = prepare(step, { ...offered, reached, places });
     if (typeof invocation === "string") {
       const message = `step ${index + 1} (${step.method} ${step.path}): ${invocation}`;
       return { kind: "fault", message };
@@ -83,7 +60,7 @@ export function describeSteps(
       method: step.method,
       ...invocation,
       capture_as: step.captureAs ?? `step_${index + 1}`,
-      ...factsOf(step, reached, places),
+      ...factsOf(step.method, reached, places.describe),
     });
   }
   return { kind: "steps", steps };
@@ -95,8 +72,7 @@ function reachOf({ method, path }: RecipeStep, { registry }: StepPlaces): readon
   return entry === undefined ? [] : [{ kind: "endpoint", endpoint: entry.definition }];
 }
 
-interface Surroundings {
-  readonly values: JsonRecord;
+interface Surroundings extends OfferedInputs {
   readonly reached: readonly StepReach[];
   readonly places: StepPlaces;
 }
@@ -106,13 +82,16 @@ function prepare(
   step: RecipeStep,
   surroundings: Surroundings,
 ): Pick<PlannedStep, "path" | "input"> | string {
-  const { values } = surroundings;
+  const { values, awaited } = surroundings;
   const sources = Object.entries(step.parameters);
+  const isGiven = (source: ParameterSource): boolean =>
+    source.kind === "constant" ||
+    (source.kind === "proposal" && Object.hasOwn(values, source.value));
+  // An input that nobody offers is left out, as it is when a recipe runs.
   const isLater = (source: ParameterSource): boolean =>
-    source.kind === "previous_step" ||
-    (source.kind === "proposal" && !Object.hasOwn(values, source.value));
+    source.kind === "previous_step" || (!isGiven(source) && awaited.has(String(source.value)));
   const later = sources.filter(([, source]) => isLater(source));
-  const known = Object.fromEntries(sources.filter(([, source]) => !isLater(source)));
+  const known = Object.fromEntries(sources.filter(([, source]) => isGiven(source)));
   const filling = { input: values, captured: new Map<string, unknown>() };
   const whole = prepareStep({ ...step, path: "/", parameters: known }, filling);
   if (whole.fault !== undefined) return whole.fault;
@@ -132,17 +111,7 @@ function prepare(
 
 /** What would be taken for a source is written as one. */
 function literally(value: unknown): unknown {
-  const isLikeSource = isRecord(value) && hasMembersOfSource(value);
-  return isLikeSource ? { kind: "constant", value } : value;
-}
-
-function hasMembersOfSource(value: object): boolean {
-  return Object.keys(value).sort().join(" ") === "kind value";
-}
-
-/** Whether a member of a step's input says where to take a value from. */
-export function isSource(member: unknown): member is ParameterSource {
-  return isRecord(member) && hasMembersOfSource(member);
+  return isSource(value) ? { kind: "constant", value } : value;
 }
 
 /** A value may make a path that is refused, or that another endpoint answers. */
@@ -184,29 +153,4 @@ function isOfLater({ path, keyword }: SchemaViolation, later: ReadonlySet<string
 
 function unescapeToken(token: string): string {
   return token.replaceAll("~1", "/").replaceAll("~0", "~");
-}
-
-/** Of all that the step may arrive at, the most that it could take and do. */
-function factsOf(
-  { method }: RecipeStep,
-  reached: readonly StepReach[],
-  { describe }: StepPlaces,
-): Omit<PlannedStep, "step" | "method" | "path" | "input" | "capture_as"> {
-  const endpoints = reached.flatMap((one) => (one.kind === "endpoint" ? [one.endpoint] : []));
-  const impacts = reached.map((one) =>
-    one.kind === "endpoint" ? one.endpoint.semantic.impact : one.impact,
-  );
-  const [endpoint, ...others] = endpoints;
-  return {
-    purpose: endpoint?.semantic.intent ?? describe(method).description,
-    required_scopes: [...new Set(endpoints.flatMap(({ requiredScopes }) => requiredScopes))],
-    impact: reached.length === 0 ? impactOf(method) : strongestImpact(impacts),
-    is_idempotent:
-      endpoints.length === 0
-        ? impactOf(method) === "informational"
-        : endpoints.every(({ semantic }) => semantic.is_idempotent),
-    confidence: Math.min(1, ...endpoints.map(({ semantic }) => semantic.confidence)),
-    cost: { unit: "call", amount: 1 },
-    output_schema: endpoint === undefined || others.length > 0 ? {} : endpoint.outputSchema,
-  };
 }

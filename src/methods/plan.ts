@@ -17,7 +17,7 @@ import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import { PLAN_SCHEMA, type PlanRequest, readPlanRequest } from "./plan-request.ts";
 import { type FoundPlan, findPlan, type PlanPlaces } from "./plan-search.ts";
-import { type Cost, isSource, type PlannedStep } from "./plan-steps.ts";
+import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
 
 /** What PLAN works with. */
 export interface PlanOptions {

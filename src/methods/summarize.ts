@@ -7,11 +7,16 @@ import { sourceUnreadable } from "../dispatch/floor-refusals-thinking.ts";
 import type { Refusal } from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
-import type { SummaryLimits } from "../search/extract-choice.ts";
 import { type Amount, type Extract, extractSummary } from "../search/extract-summary.ts";
 import type { PacedWork } from "../search/paced-work.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
+import {
+  BULLET,
+  readSummaryRequest,
+  SUMMARIZE_SCHEMA,
+  type SummaryRequest,
+} from "./summary-request.ts";
 import { type ReadSources, readSources, type SourcePlaces } from "./summary-sources.ts";
 
 /** What SUMMARIZE works with. */
@@ -20,70 +25,14 @@ export interface SummarizeOptions {
   readonly work: PacedWork;
 }
 
-type Length = "brief" | "standard" | "detailed";
-type Format = "prose" | "bullets" | "structured";
-
-/** The draft's lengths, and what they are called elsewhere. */
-const LENGTHS: ReadonlyMap<unknown, Length> = new Map<unknown, Length>([
-  ...([
-    ["brief", "brief"],
-    ["short", "brief"],
-  ] as const),
-  ...([
-    ["standard", "standard"],
-    ["medium", "standard"],
-  ] as const),
-  ...([
-    ["detailed", "detailed"],
-    ["long", "detailed"],
-  ] as const),
-]);
-const FORMATS: ReadonlyMap<unknown, Format> = new Map<unknown, Format>([
-  ...([
-    ["prose", "prose"],
-    ["text", "prose"],
-    ["default", "prose"],
-  ] as const),
-  ["bullets", "bullets"],
-  ...([
-    ["structured", "structured"],
-    ["json", "structured"],
-  ] as const),
-]);
-const AMOUNTS: Readonly<Record<Length, Amount>> = {
-  brief: { sentences: 3, characters: 500 },
-  standard: { sentences: 7, characters: 1_500 },
-  detailed: { sentences: 15, characters: 4_000 },
-};
-const MAX_AMOUNT: Amount = { sentences: 50, characters: 20_000 };
-const FOCUS = { type: "string", maxLength: 1_024 };
-/** Words that choosing sentences can do nothing with. */
-const NOT_APPLIED = ["audience"];
-
-/** SUMMARIZE on "/". `max_length` and `style` are the reference implementation's. */
+/** SUMMARIZE on "/". */
 export function summarizeMethod(options: SummarizeOptions): FloorMethod {
   return { inputSchema: SUMMARIZE_SCHEMA, handler: summarizeHandler(options) };
 }
 
-const SUMMARIZE_SCHEMA: FloorMethod["inputSchema"] = {
-  type: "object",
-  required: ["source"],
-  properties: {
-    source: { type: ["string", "object", "array"] },
-    length: { enum: [...LENGTHS.keys()] },
-    max_length: { type: "integer", minimum: 1, maximum: MAX_AMOUNT.characters },
-    max_sentences: { type: "integer", minimum: 1, maximum: MAX_AMOUNT.sentences },
-    focus: { type: ["string", "array"], maxLength: 1_024, maxItems: 32, items: FOCUS },
-    format: { enum: [...FORMATS.keys()] },
-    style: { enum: [...FORMATS.keys()] },
-    audience: { type: ["string", "object"] },
-    context: { type: "object" },
-  },
-};
-
 function summarizeHandler({ places, work }: SummarizeOptions): RouteHandler {
   return async (call) => {
-    const request = readRequest(call.input);
+    const request = readSummaryRequest(call.input);
     const read = await readSources(call, call.input["source"], places);
     if (read.kind === "refusal") return read;
     const contents = read.sources.map(({ content }) => content);
@@ -93,44 +42,12 @@ function summarizeHandler({ places, work }: SummarizeOptions): RouteHandler {
   };
 }
 
-interface Request {
-  readonly length: Length | undefined;
-  readonly format: Format;
-  readonly focus: readonly string[];
-  readonly limits: SummaryLimits;
-  readonly notApplied: readonly string[];
-}
-
-/** `max_length` and `max_sentences` alone say how long it may be; a length limits it further. */
-function readRequest(input: Call["input"]): Request {
-  const { max_length: characters, max_sentences: sentences, focus = [] } = input;
-  const named = LENGTHS.get(input["length"]);
-  const isBounded = characters !== undefined || sentences !== undefined;
-  const length = named ?? (isBounded ? undefined : "standard");
-  const most = length === undefined ? MAX_AMOUNT : AMOUNTS[length];
-  const format = FORMATS.get(input["format"] ?? input["style"]) ?? "prose";
-  const asked: readonly unknown[] = Array.isArray(focus) ? focus : [focus];
-  return {
-    length,
-    format,
-    focus: asked.map(String).filter((text) => text.trim() !== ""),
-    limits: {
-      sentences: Math.min(most.sentences, Number(sentences ?? most.sentences)),
-      characters: Math.min(most.characters, Number(characters ?? most.characters)),
-      before: format === "bullets" ? BULLET.length : 0,
-      between: format === "structured" ? 0 : 1,
-    },
-    notApplied: NOT_APPLIED.filter((name) => input[name] !== undefined),
-  };
-}
-
-const BULLET = "- ";
 const LONGEST_STOP = 8;
 const STOP = /[\p{Sentence_Terminal}:;]["'”’»)\]]*$/u;
 
 function answer(
   call: Call,
-  { length, format, focus, notApplied }: Request,
+  { length, format, focus, notApplied }: SummaryRequest,
   { sources, hash }: ReadSources,
   extract: Extract,
 ): HandlerSuccess | Refusal {
@@ -174,7 +91,7 @@ function total(amounts: readonly Amount[]): Amount {
   };
 }
 
-function write({ sentences }: Extract, format: Format): unknown {
+function write({ sentences }: Extract, format: SummaryRequest["format"]): unknown {
   switch (format) {
     case "prose":
       return sentences.reduce((whole, { text }) => joinProse(whole, text), "");

@@ -36,7 +36,7 @@ export interface Extract extends Choice {
 }
 
 /** Sentences between two pauses: a few milliseconds of work. */
-const SLICE = 512;
+const SLICE = 128;
 
 /** Yields whenever others may have their turn, and returns the summary. */
 export function* extractSummary(

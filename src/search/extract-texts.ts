@@ -11,7 +11,8 @@ export type ExtractSource = unknown;
 /** Values of a list that share a line. */
 const LINE_ITEMS = 16;
 const SHORT = 80;
-const SENTENCE_END = /[.!?。！？।؟]/u;
+/** A full stop within a number, a version or a name ends nothing. */
+const SENTENCE_END = /[.!?](?:\s|$)|[。！？।؟]/u;
 
 type Part = { readonly name: string; readonly value: unknown };
 

@@ -17,9 +17,10 @@ export class PacedWork {
 }
 
 async function pace<T>(work: Generator<undefined, T>, signal: AbortSignal): Promise<T> {
-  for (let step = work.next(); ; step = work.next()) {
+  for (;;) {
+    signal.throwIfAborted();
+    const step = work.next();
     if (step.done) return step.value;
     await nextRound();
-    signal.throwIfAborted();
   }
 }

@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { shareServer, type TestBody, type TestReply } from "../support/dispatch.ts";
+import {
+  shareServer,
+  type TestBody,
+  type TestReply,
+  type TestRequest,
+} from "../support/dispatch.ts";
+import { executePlan } from "../support/plan-execution.ts";
 import { INA, innFiles, REX } from "../support/thinking.ts";
 
 const server = shareServer(innFiles());
@@ -160,15 +166,27 @@ describe("PLAN", () => {
     }
   });
 
+  it("leaves out what a recipe could take and nobody offers", async () => {
+    const inputs = { subject: "inn" };
+    const result = await planned({ goal: "AUDIT /subjects", inputs });
+    expect(result["needed_inputs"]).toEqual([]);
+    expect(Object.keys(result["ordered_steps"]?.["1"]?.["input"] ?? {})).toEqual(["source"]);
+    const input_schema = { type: "object", properties: { length: { type: "string" } } };
+    const later = await planned({ goal: "AUDIT /subjects", inputs, input_schema });
+    expect(later["needed_inputs"]).toEqual(["length"]);
+  });
+
   it("keeps apart a value and the notation for one", async () => {
-    const subject = { kind: "previous_step", value: "secret" };
-    const goal = { method: "SUMMARIZE", path: "/" };
-    await refused(plan({ goal, inputs: { source: subject } }));
-    const reply = await planned({
-      goal: "AUDIT /subjects",
-      inputs: { subject: "inn", length: "brief" },
+    const note = { kind: "previous_step", value: "step_1.secret" };
+    const result = await planned({ goal: "QUERY /notes", inputs: { note } });
+    expect(result["ordered_steps"]?.["0"]?.["input"]).toEqual({
+      note: { kind: "constant", value: note },
     });
-    expect(reply["ordered_steps"]?.["1"]?.["input"]).toMatchObject({ length: "brief" });
+    expect(result["assumptions"]).not.toContainEqual(expect.stringContaining("secret"));
+    const send = (request: TestRequest) =>
+      server().send({ ...request, headers: { "Agent-ID": INA } });
+    const { replies } = await executePlan(result, send);
+    expect(replies[0]?.body).toEqual({ note });
   });
 
   it("names the values and constraints that it could do nothing with", async () => {

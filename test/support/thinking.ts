@@ -36,6 +36,7 @@ export const reviews = ({ input }) => ({
 });
 export const remove = () => ({ body: { deleted: (deleted += 1) } });
 export const count = () => ({ body: { deleted } });
+export const note = ({ input }) => ({ body: { note: input.note } });
 export const nothing = () => ({ status: 204 });
 export const endless = () => {
   const body = { name: "endless" };
@@ -169,6 +170,14 @@ export function innFiles(tables: Readonly<Record<string, object>> = {}): Deploym
     ),
     "endpoints/count.toml": endpoint(
       { method: "QUERY", path: "/deletions", function: "count", intent: "Count what was deleted." },
+      READING,
+    ),
+    "endpoints/note.toml": endpoint(
+      {
+        ...{ method: "QUERY", path: "/notes", function: "note", intent: "Repeat a note." },
+        ...{ properties: { note: { type: "object" } }, required: ["note"] },
+        gives: { note: { type: "object" } },
+      },
       READING,
     ),
     "endpoints/nothing.toml": endpoint(
