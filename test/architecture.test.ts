@@ -40,7 +40,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
-  conformance: ["wire"],
+  conformance: ["wire", "catalog", "identity", "contract", "client"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
