@@ -16,13 +16,14 @@ export interface Bindings {
 /** `{{name}}`, its name first. */
 export const VARIABLE: RegExp = /\{\{([a-z][a-z0-9_]*(?:\.[A-Za-z0-9_]+)*)\}\}/g;
 
-/** Binds these values; what is set later does not reach them. */
+/** Binds these values; what is set later does not reach them. A function makes a new one each time. */
 export function createBindings(values: Readonly<Record<string, unknown>> = {}): Bindings {
   const bound = new Map(Object.entries(values));
   return {
     get(name) {
       const [first = "", ...members] = name.split(".");
-      return members.reduce(memberOf, bound.get(first));
+      const value = bound.get(first);
+      return members.reduce(memberOf, typeof value === "function" ? value() : value);
     },
     set: (name, value) => void bound.set(name, value),
   };

@@ -20,6 +20,8 @@ export interface ExpectedResponse {
   readonly lines: readonly string[];
   readonly headers: readonly (readonly [name: string, pattern: string])[];
   readonly body: ExpectedBody;
+  /** A response like this one shows that there is nothing to be asked, and why. */
+  readonly skipReason?: string | undefined;
 }
 
 /** Compared by structure when it is JSON, else as a text. */
@@ -75,17 +77,27 @@ function parseBody(text: string): ExpectedBody {
   }
 }
 
-/** Every way in which a response is none of the expected ones, of that which comes closest. */
+/** Which of the expected responses a response is, or why it is none of them. */
+export type Matched =
+  | { readonly kind: "match"; readonly response: ExpectedResponse }
+  | { readonly kind: "mismatch"; readonly mismatches: Mismatches };
+
+/** Finds the first expected response that it is; else the mismatches of that which comes closest. */
 export function matchAny(
   expected: readonly ExpectedResponse[],
   actual: ActualResponse,
   options: MatchOptions,
-): Mismatches {
-  const tried = expected.map((response) => matchResponse(response, actual, options));
-  if (tried.some((mismatches) => mismatches.length === 0)) return [];
-  const ofStatus = tried.filter((_, index) => isStatus(expected[index]?.status ?? "", actual));
-  if (ofStatus.length > 0) return shortest(ofStatus);
-  return [statusMismatch(expected.map(({ status }) => status).join(" or "), actual)];
+): Matched {
+  const ofStatus: Mismatches[] = [];
+  for (const response of expected) {
+    const mismatches = matchResponse(response, actual, options);
+    if (mismatches.length === 0) return { kind: "match", response };
+    if (isStatus(response.status, actual)) ofStatus.push(mismatches);
+  }
+  if (ofStatus.length > 0) return { kind: "mismatch", mismatches: shortest(ofStatus) };
+  const wanted = expected.filter(({ skipReason }) => skipReason === undefined);
+  const statuses = wanted.map(({ status }) => status).join("|");
+  return { kind: "mismatch", mismatches: [statusMismatch(statuses, actual)] };
 }
 
 /** Every way in which a response is not the expected one. */

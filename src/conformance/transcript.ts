@@ -17,6 +17,8 @@
  *     {"rooms": []}
  *     ---------- or                        another response that is as good
  *     AGTP/1.0 204 No Content
+ *     ---------- skip: it has no rooms     another one, which shows that there is nothing to be asked
+ *     AGTP/1.0 404 Not Found
  *     ==========                           the next exchange, on the same connection
  *
  * `\xNN` is one octet, in a head or a body. A request that ends in the line `{end}` is cut off there,
@@ -60,6 +62,7 @@ export interface TranscriptResult {
 const NEXT_EXCHANGE = "==========";
 const ANSWER = "----------";
 const OR = "---------- or";
+const SKIP = "---------- skip: ";
 const END = "{end}";
 const CLOSE = "{close}";
 
@@ -74,7 +77,7 @@ export function parseTranscript(text: string, file: string): TranscriptResult {
   };
   const [clause = ""] = comments;
   if (clause === "") report(1, "the first line must be a comment that names the clause");
-  const exchanges = splitLines(lines, NEXT_EXCHANGE, comments.length).flatMap((part) => {
+  const exchanges = splitLines(lines, isNext, comments.length).flatMap((part) => {
     const exchange = parseExchange(part, report);
     return exchange === undefined ? [] : [exchange];
   });
@@ -97,19 +100,31 @@ function noteOf(comment: string): readonly (readonly [string, string])[] {
   return name === undefined ? [] : [[name, text.trim()]];
 }
 
+function isNext(line: string): boolean {
+  return line === NEXT_EXCHANGE;
+}
+
 interface Part {
   readonly line: number;
   readonly lines: readonly string[];
+  /** The line before it; "" for the first part. */
+  readonly separator: string;
 }
 
 /** The lines between those that separate; a part's line counts from 1. */
-function splitLines(lines: readonly string[], separator: string, from = 0): readonly Part[] {
+function splitLines(
+  lines: readonly string[],
+  isSeparator: (line: string) => boolean,
+  from = 0,
+): readonly Part[] {
   const parts: Part[] = [];
   let start = from;
-  for (let at = from; at <= lines.length; at += 1) {
-    if (at < lines.length && lines[at] !== separator) continue;
-    parts.push({ line: start + 1, lines: lines.slice(start, at) });
+  let separator = "";
+  for (const [at, line] of [...lines.entries(), [lines.length, undefined] as const]) {
+    if (at < from || (line !== undefined && !isSeparator(line))) continue;
+    parts.push({ line: start + 1, lines: lines.slice(start, at), separator });
     start = at + 1;
+    separator = line ?? "";
   }
   return parts;
 }
@@ -132,12 +147,17 @@ function parseExchange(
   };
   if (answered.lines.length === 0 && answered.isPresent) return { ...exchange, responses: [] };
   const responses: ExpectedResponse[] = [];
-  for (const part of splitLines(answered.lines, OR)) {
-    const { response, fault } = parseExpectedResponse(part.lines);
-    if (fault !== undefined) report(line + split + part.line, fault);
-    if (response !== undefined) responses.push(response);
+  for (const { line: at, lines, separator } of splitLines(answered.lines, isAlternative)) {
+    const { response, fault } = parseExpectedResponse(lines);
+    if (fault !== undefined) report(line + split + at, fault);
+    const skipReason = separator.startsWith(SKIP) ? separator.slice(SKIP.length) : undefined;
+    if (response !== undefined) responses.push({ ...response, skipReason });
   }
   return { ...exchange, responses };
+}
+
+function isAlternative(line: string): boolean {
+  return line === OR || line.startsWith(SKIP);
 }
 
 function withoutLast(

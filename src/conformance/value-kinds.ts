@@ -17,6 +17,11 @@ import {
   checkInventory,
   checkManifestSignature,
 } from "./document-kinds.ts";
+import {
+  checkDeclaredError,
+  checkDeclaredParameters,
+  checkPathTemplate,
+} from "./endpoint-kinds.ts";
 import { checkInputSchema, checkOutput, checkSchemaDocument } from "./schema-kinds.ts";
 
 /** What an expected string names. */
@@ -38,7 +43,13 @@ const WHOLE = /^\{([a-z]+(?:-[a-z]+)*)(?: ([a-z_]+))?(?::([a-z][a-z0-9_]*))?\}$/
 
 const CHECKS: ReadonlyMap<string, KindCheck> = new Map<string, KindCheck>([
   ["any", () => undefined],
-  ["string", (value) => expected("a text", typeof value === "string" && value.trim() !== "")],
+  [
+    "string",
+    (value) =>
+      expected("a text that is not empty", typeof value === "string" && value.trim() !== ""),
+  ],
+  ["text", (value) => expected("a text", typeof value === "string")],
+  ["null", (value) => expected("null", value === null)],
   ["boolean", (value) => expected("true or false", typeof value === "boolean")],
   ["integer", (value) => expected("an integer", Number.isInteger(value))],
   ["positive", (value) => expected("an integer from 1", isPositive(value))],
@@ -49,6 +60,9 @@ const CHECKS: ReadonlyMap<string, KindCheck> = new Map<string, KindCheck>([
   ["schema", checkSchemaDocument],
   ["closed-schema", checkInputSchema],
   ["output", checkOutput],
+  ["path", checkPathTemplate],
+  ["declared-parameters", checkDeclaredParameters],
+  ["declared", checkDeclaredError],
   ["aliases", checkAliases],
   ["embedded-methods", checkEmbeddedMethods],
   ["inventory", checkInventory],

@@ -1,0 +1,100 @@
+/**
+ * What a server claims in its manifest, need by need: what is undefined here is not claimed, and is
+ * not asked for.   AGTP-API §8, §9
+ */
+import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
+import { isRecord, type JsonRecord } from "../json-value.ts";
+import { endpointNeeds } from "./endpoint-needs.ts";
+import {
+  aliasSubject,
+  deprecatedVerb,
+  knownPath,
+  namesOf,
+  readPolicy,
+  redirectSubject,
+  unlistedMethod,
+} from "./policy-subjects.ts";
+import type { Subject } from "./reading-subjects.ts";
+import type { Found } from "./survey.ts";
+import { mayCall, type Trial, trialOf } from "./trial.ts";
+
+/** What decides, beside the manifest, what can be asked. */
+export interface Circumstances {
+  /** The version that the tool knows. */
+  readonly catalog: Catalog;
+  /** Scopes of the agent. */
+  readonly held: readonly string[] | undefined;
+  /** DISCOVER /methods. */
+  readonly inventory: Found<readonly JsonRecord[]>;
+}
+
+/** Values by need. */
+export function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances): Subject {
+  const { policies, hosted_agents: agents, endpoints, catalog_version: version } = manifest;
+  const { catalog, held } = circumstances;
+  const toggles = isRecord(policies) ? policies : {};
+  const list = Array.isArray(endpoints) ? endpoints.filter(isRecord) : [];
+  const trials = readingTrials(list, circumstances);
+  return {
+    manifest,
+    endpoints: list.length > 0 ? list : undefined,
+    "hosted-agents": Array.isArray(agents) && agents.length > 0 ? agents : undefined,
+    "anonymous-discovery": whenIs(toggles["anonymous_discovery"], true),
+    "closed-discovery": whenIs(toggles["anonymous_discovery"], false),
+    synthesis: whenIs(toggles["synthesis_enabled"], true),
+    "no-synthesis": whenIs(toggles["synthesis_enabled"], false),
+    catalog: version === catalog.version ? catalog.version : undefined,
+    ...endpointNeeds(trials, held, catalog),
+    ...policyNeeds(
+      manifest,
+      list,
+      trials.filter((trial) => mayCall(trial, held)),
+    ),
+    ...(version === catalog.version ? catalogNeeds(manifest, list, catalog) : {}),
+  };
+}
+
+function whenIs(value: unknown, wanted: boolean): true | undefined {
+  return value === wanted ? true : undefined;
+}
+
+function readingTrials(
+  endpoints: readonly JsonRecord[],
+  { inventory }: Circumstances,
+): readonly Trial[] {
+  const entries = inventory.kind === "missing" ? [] : inventory.value;
+  const tiers = new Map(entries.map(({ method, path, tier }) => [`${method} ${path}`, tier]));
+  return endpoints.flatMap((endpoint) => trialOf(endpoint, (pair) => tiers.get(pair)) ?? []);
+}
+
+function policyNeeds(
+  manifest: JsonRecord,
+  endpoints: readonly JsonRecord[],
+  trials: readonly Trial[],
+): Subject {
+  const policy = readPolicy(manifest);
+  const { legacy, aliases } = policy;
+  const pairs = endpoints.map(({ method, path }) => [String(method), String(path)] as const);
+  return {
+    "known-path": knownPath(pairs, policy),
+    redirect: redirectSubject(policy, trials),
+    alias: aliasSubject(policy, trials),
+    "disallowed-method": policy.disallow[0],
+    "custom-method": namesOf(manifest["custom_methods"])[0],
+    "refused-legacy": HTTP_VERBS.find((verb) => !legacy.includes(verb) && !aliases.has(verb)),
+    "accepted-legacy": HTTP_VERBS.find((verb) => legacy.includes(verb)),
+  };
+}
+
+function catalogNeeds(
+  manifest: JsonRecord,
+  endpoints: readonly JsonRecord[],
+  catalog: Catalog,
+): Subject {
+  const policy = readPolicy(manifest);
+  const registered = new Set(endpoints.map(({ method }) => String(method)));
+  return {
+    "deprecated-method": deprecatedVerb(policy, catalog),
+    "unlisted-method": unlistedMethod(policy, catalog, registered),
+  };
+}
