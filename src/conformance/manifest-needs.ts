@@ -8,7 +8,9 @@ import { endpointNeeds } from "./endpoint-needs.ts";
 import {
   aliasSubject,
   deprecatedVerb,
+  isTouched,
   knownPath,
+  type MethodPolicy,
   namesOf,
   readPolicy,
   redirectSubject,
@@ -34,7 +36,10 @@ export function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances
   const { catalog, held } = circumstances;
   const toggles = isRecord(policies) ? policies : {};
   const list = Array.isArray(endpoints) ? endpoints.filter(isRecord) : [];
-  const trials = readingTrials(list, circumstances);
+  const policy = readPolicy(manifest);
+  const trials = readingTrials(list, circumstances).filter(
+    ({ method }) => !isTouched(policy, method),
+  );
   return {
     manifest,
     endpoints: list.length > 0 ? list : undefined,
@@ -46,11 +51,12 @@ export function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances
     catalog: version === catalog.version ? catalog.version : undefined,
     ...endpointNeeds(trials, held, catalog),
     ...policyNeeds(
-      manifest,
+      policy,
       list,
       trials.filter((trial) => mayCall(trial, held)),
     ),
-    ...(version === catalog.version ? catalogNeeds(manifest, list, catalog) : {}),
+    "custom-method": namesOf(manifest["custom_methods"])[0],
+    ...(version === catalog.version ? catalogNeeds(policy, list, catalog) : {}),
   };
 }
 
@@ -68,11 +74,10 @@ function readingTrials(
 }
 
 function policyNeeds(
-  manifest: JsonRecord,
+  policy: MethodPolicy,
   endpoints: readonly JsonRecord[],
   trials: readonly Trial[],
 ): Subject {
-  const policy = readPolicy(manifest);
   const { legacy, aliases } = policy;
   const pairs = endpoints.map(({ method, path }) => [String(method), String(path)] as const);
   return {
@@ -80,18 +85,16 @@ function policyNeeds(
     redirect: redirectSubject(policy, trials),
     alias: aliasSubject(policy, trials),
     "disallowed-method": policy.disallow[0],
-    "custom-method": namesOf(manifest["custom_methods"])[0],
     "refused-legacy": HTTP_VERBS.find((verb) => !legacy.includes(verb) && !aliases.has(verb)),
     "accepted-legacy": HTTP_VERBS.find((verb) => legacy.includes(verb)),
   };
 }
 
 function catalogNeeds(
-  manifest: JsonRecord,
+  policy: MethodPolicy,
   endpoints: readonly JsonRecord[],
   catalog: Catalog,
 ): Subject {
-  const policy = readPolicy(manifest);
   const registered = new Set(endpoints.map(({ method }) => String(method)));
   return {
     "deprecated-method": deprecatedVerb(policy, catalog),

@@ -18,6 +18,10 @@ import {
 type Colours = ReturnType<typeof pc.createColors>;
 
 const LABEL_WIDTH = 8;
+/** Of one message: the JSON report has more. */
+const MAX_LINES = 60;
+const MAX_LINE_LENGTH = 160;
+
 const LABELS: Readonly<Record<Standing, string>> = {
   passed: "ok",
   failed: "FAILED",
@@ -95,8 +99,14 @@ function failureOf({ differences, request, expected, got }: Failure, colours: Co
 }
 
 function blockOf(name: string, text: string, colours: Colours): string {
-  const lines = defuse(text.trimEnd()).split("\n");
+  const all = defuse(text.trimEnd()).split("\n");
+  const lines = all.slice(0, MAX_LINES).map(shorten);
+  if (all.length > MAX_LINES) lines.push("…");
   return `          ${colours.dim(name)}\n${lines.map((line) => `            ${line}\n`).join("")}`;
+}
+
+function shorten(line: string): string {
+  return line.length > MAX_LINE_LENGTH ? `${line.slice(0, MAX_LINE_LENGTH)}…` : line;
 }
 
 function requirementsOf(verdicts: readonly CaseVerdict[], colours: Colours): string {
