@@ -20,6 +20,7 @@
  *     ---------- skip: it has no rooms     another one, which shows that there is nothing to be asked
  *     AGTP/1.0 404 Not Found
  *     ==========                           the next exchange, on the same connection
+ *     ========== finally                   the same, and held even if an earlier one went wrong
  *
  * `\xNN` is one octet, in a head or a body. A request that ends in the line `{end}` is cut off there,
  * and the client ends its side. A response that ends in the line `{close}` is the last one: the
@@ -51,6 +52,8 @@ export interface TranscriptExchange {
   readonly responses: readonly ExpectedResponse[];
   /** The server closes the connection after this response. */
   readonly isClosed: boolean;
+  /** It puts things in order again, and is held even if an earlier one went wrong. */
+  readonly isFinal: boolean;
 }
 
 /** A transcript, unless the file breaks the format. */
@@ -60,6 +63,7 @@ export interface TranscriptResult {
 }
 
 const NEXT_EXCHANGE = "==========";
+const FINALLY = "========== finally";
 const ANSWER = "----------";
 const OR = "---------- or";
 const SKIP = "---------- skip: ";
@@ -101,7 +105,7 @@ function noteOf(comment: string): readonly (readonly [string, string])[] {
 }
 
 function isNext(line: string): boolean {
-  return line === NEXT_EXCHANGE;
+  return line === NEXT_EXCHANGE || line === FINALLY;
 }
 
 interface Part {
@@ -130,7 +134,7 @@ function splitLines(
 }
 
 function parseExchange(
-  { line, lines }: Part,
+  { line, lines, separator }: Part,
   report: (line: number, message: string) => void,
 ): TranscriptExchange | undefined {
   const split = lines.indexOf(ANSWER);
@@ -144,13 +148,15 @@ function parseExchange(
     line,
     request: { lines: asked.lines, isCut: asked.isPresent },
     isClosed: answered.isPresent,
+    isFinal: separator === FINALLY,
   };
   if (answered.lines.length === 0 && answered.isPresent) return { ...exchange, responses: [] };
   const responses: ExpectedResponse[] = [];
-  for (const { line: at, lines, separator } of splitLines(answered.lines, isAlternative)) {
-    const { response, fault } = parseExpectedResponse(lines);
-    if (fault !== undefined) report(line + split + at, fault);
-    const skipReason = separator.startsWith(SKIP) ? separator.slice(SKIP.length) : undefined;
+  for (const part of splitLines(answered.lines, isAlternative)) {
+    const { response, fault } = parseExpectedResponse(part.lines);
+    if (fault !== undefined) report(line + split + part.line, fault);
+    const isSkip = part.separator.startsWith(SKIP);
+    const skipReason = isSkip ? part.separator.slice(SKIP.length) : undefined;
     if (response !== undefined) responses.push({ ...response, skipReason });
   }
   return { ...exchange, responses };
