@@ -9,6 +9,7 @@ import { decodeJws } from "../identity/jws.ts";
 import { verifyManifest } from "../identity/manifest-signature.ts";
 import { isRecord } from "../json-value.ts";
 import type { Bindings } from "./bindings.ts";
+import { pairOf } from "./trial.ts";
 
 const SHA256 = /^[0-9a-f]{64}$/;
 const ORIGINS: readonly unknown[] = ["rcns-gate", "propose", "pre-registered"];
@@ -45,10 +46,6 @@ export function checkInventory(value: unknown, bindings: Bindings): string | und
     .map(pairOf)
     .find((pair) => !listed.has(pair));
   return missing && `expected every endpoint of the manifest, and ${missing} among them`;
-}
-
-function pairOf({ method, path }: Readonly<Record<string, unknown>>): string {
-  return `${String(method)} ${String(path)}`;
 }
 
 /** AGTP-API §8.8: a signature may be absent, and may not be false. */

@@ -18,7 +18,7 @@ import {
 } from "./policy-subjects.ts";
 import type { Subject } from "./reading-subjects.ts";
 import type { Found } from "./survey.ts";
-import { mayCall, type Trial, trialOf } from "./trial.ts";
+import { mayCall, pairOf, type Trial, trialOf } from "./trial.ts";
 
 /** What decides, beside the manifest, what can be asked. */
 export interface Circumstances {
@@ -64,13 +64,18 @@ function whenIs(value: unknown, wanted: boolean): true | undefined {
   return value === wanted ? true : undefined;
 }
 
+/** A large server is not tried to its last endpoint. */
+const MAX_TRIED = 500;
+
 function readingTrials(
   endpoints: readonly JsonRecord[],
   { inventory }: Circumstances,
 ): readonly Trial[] {
   const entries = inventory.kind === "missing" ? [] : inventory.value;
-  const tiers = new Map(entries.map(({ method, path, tier }) => [`${method} ${path}`, tier]));
-  return endpoints.flatMap((endpoint) => trialOf(endpoint, (pair) => tiers.get(pair)) ?? []);
+  const tiers = new Map(entries.map((entry) => [pairOf(entry), entry["tier"]]));
+  return endpoints
+    .slice(0, MAX_TRIED)
+    .flatMap((endpoint) => trialOf(endpoint, (pair) => tiers.get(pair)) ?? []);
 }
 
 function policyNeeds(
@@ -79,7 +84,9 @@ function policyNeeds(
   trials: readonly Trial[],
 ): Subject {
   const { legacy, aliases } = policy;
-  const pairs = endpoints.map(({ method, path }) => [String(method), String(path)] as const);
+  const pairs = endpoints.flatMap(({ method, path }) =>
+    typeof method === "string" && typeof path === "string" ? [[method, path] as const] : [],
+  );
   return {
     "known-path": knownPath(pairs, policy),
     redirect: redirectSubject(policy, trials),
@@ -95,7 +102,7 @@ function catalogNeeds(
   endpoints: readonly JsonRecord[],
   catalog: Catalog,
 ): Subject {
-  const registered = new Set(endpoints.map(({ method }) => String(method)));
+  const registered = new Set(namesOf(endpoints));
   return {
     "deprecated-method": deprecatedVerb(policy, catalog),
     "unlisted-method": unlistedMethod(policy, catalog, registered),

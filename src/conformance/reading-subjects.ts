@@ -5,7 +5,7 @@
  */
 import { isRecord } from "../json-value.ts";
 import { sampleValue } from "./sample-value.ts";
-import { bodyProperties, type Trial } from "./trial.ts";
+import { bodyProperties, encodeText, type Trial } from "./trial.ts";
 
 /** Values that cases refer to, by the need that they satisfy. */
 export type Subject = Readonly<Record<string, unknown>>;
@@ -61,7 +61,7 @@ export function querySubject(trial: Trial): Subject | undefined {
     if (wrong === undefined || isAcceptedText(trial, name, encoded)) continue;
     if (encoded.length > MAX_QUERY_VALUE) continue;
     const { [name]: _, ...others } = trial.input;
-    const query = encodeURIComponent(name);
+    const query = encodeText(name);
     return {
       ...plainSubject(trial),
       encoded_target: `${trial.target}?${query}=${encoded}`,

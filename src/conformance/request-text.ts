@@ -32,7 +32,7 @@ export function fillRequest({ lines, isCut }: RequestText, bindings: Bindings): 
   const value = (name: string): unknown => {
     const found = bindings.get(name);
     if (found === undefined) faults.push(`there is no value for {{${name}}}`);
-    return found ?? "";
+    return found === undefined ? "" : found;
   };
   const blank = lines.indexOf("");
   const head = (blank === -1 ? lines : lines.slice(0, blank)).flatMap((line) =>

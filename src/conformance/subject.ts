@@ -81,7 +81,7 @@ function byType(lines: Lines = () => []): Lines {
 /** Discovery without an agent is allowed, or nothing is known against it. */
 function isOpen(manifest: Found<JsonRecord>, claimed: Subject): boolean {
   if (manifest.kind === "missing") return !manifest.isRefused;
-  return claimed["anonymous-discovery"] !== undefined;
+  return claimed["closed-discovery"] === undefined;
 }
 
 /** A path that nobody has registered, and an id that nobody has. */

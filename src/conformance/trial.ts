@@ -8,6 +8,7 @@ import { covers } from "../identity/authority-scope.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import { sampleValue } from "./sample-value.ts";
 import { judgeOf, type ValueJudge } from "./schema-kinds.ts";
+import { asText } from "./text-pattern.ts";
 
 /** A request that the server should understand, and the endpoint it is for. */
 export interface Trial {
@@ -72,11 +73,21 @@ function sampleInput(schema: JsonRecord, path: string): JsonRecord | undefined {
   return isRecord(sample) ? sample : undefined;
 }
 
+/** The name of an endpoint; its members are whatever a server sent. */
+export function pairOf({ method, path }: JsonRecord): string {
+  return `${asText(method ?? null)} ${asText(path ?? null)}`;
+}
+
 /** A path with its parameters' values. */
 export function fillPath(template: string, input: JsonRecord): string {
   return template.replace(PARAMETER, (whole, name: string) =>
-    Object.hasOwn(input, name) ? encodeURIComponent(String(input[name])) : whole,
+    Object.hasOwn(input, name) ? encodeText(asText(input[name])) : whole,
   );
+}
+
+/** As a part of a path or query; half a character becomes a replacement. */
+export function encodeText(text: string): string {
+  return encodeURIComponent(Buffer.from(text).toString());
 }
 
 /** Whether an agent that holds these scopes may call it; undefined: nobody said what it holds. */

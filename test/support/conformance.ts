@@ -16,6 +16,7 @@ import { loadCases, shippedCasesPath } from "../../src/conformance/load-cases.ts
 import { prepareSubject, type TestSubject } from "../../src/conformance/subject.ts";
 import { surveyServer } from "../../src/conformance/survey.ts";
 import { runKeysCommand } from "../../src/keys/command.ts";
+import type { Daemon } from "../../src/server/daemon.ts";
 import { type AlteringProxy, startProxy } from "./altering-proxy.ts";
 import { createDaemon } from "./daemon.ts";
 import { copyDeployment } from "./deployment.ts";
@@ -33,6 +34,7 @@ export interface ConformanceRun {
 /** A daemon behind a proxy, and what the suite knows of it. */
 export interface ConformanceServer {
   readonly config: string;
+  readonly daemon: Daemon;
   readonly proxy: AlteringProxy;
   /** The daemon itself. */
   readonly target: Target;
@@ -88,6 +90,7 @@ export async function openConformanceServer({
   const proposal = readProposal(line, terminal);
   return {
     config,
+    daemon: daemon.daemon,
     proxy,
     target,
     altered: { ...target, peer: { ...target.peer, port: proxy.port } },
