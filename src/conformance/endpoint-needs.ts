@@ -12,15 +12,10 @@ import {
   type Subject,
   typedSubject,
 } from "./reading-subjects.ts";
-import { mayCall, type Trial } from "./trial.ts";
+import type { Trial } from "./trial.ts";
 
-/** The endpoints by need; undefined where the server has none. `held`: scopes of the agent. */
-export function endpointNeeds(
-  trials: readonly Trial[],
-  held: readonly string[] | undefined,
-  catalog: Catalog,
-): Subject {
-  const open = trials.filter((trial) => mayCall(trial, held));
+/** The endpoints by need, of those that the agent may call; undefined where there is none. */
+export function endpointNeeds(open: readonly Trial[], catalog: Catalog): Subject {
   const current = open.filter(({ endpoint }) => !isRecord(endpoint["deprecated"]));
   const plain = current.filter(({ method }) => !catalog.verbs.get(method)?.deprecatedIn);
   const deprecated = open.find(({ endpoint }) => isRecord(endpoint["deprecated"]));
@@ -30,7 +25,6 @@ export function endpointNeeds(
     "required-input": mapFirst(plain, requiredSubject),
     "query-input": mapFirst(plain, querySubject),
     "deprecated-endpoint": deprecated && deprecatedSubject(deprecated),
-    "scoped-endpoint": scopedSubject(trials, held),
   };
 }
 
@@ -56,8 +50,8 @@ function deprecatedSubject(trial: Trial): Subject {
   return { ...plainSubject(trial), warning: warning.join("; ") };
 }
 
-/** An endpoint that requires what the claim leaves out. */
-function scopedSubject(
+/** An endpoint that requires what the claim leaves out; `held` are the scopes of the agent. */
+export function scopedSubject(
   trials: readonly Trial[],
   held: readonly string[] | undefined,
 ): Subject | undefined {

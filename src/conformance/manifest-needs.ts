@@ -4,7 +4,7 @@
  */
 import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
-import { endpointNeeds } from "./endpoint-needs.ts";
+import { endpointNeeds, scopedSubject } from "./endpoint-needs.ts";
 import {
   aliasSubject,
   deprecatedVerb,
@@ -40,6 +40,9 @@ export function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances
   const trials = readingTrials(list, circumstances).filter(
     ({ method }) => !isTouched(policy, method),
   );
+  // AGTP-API §8.7: where scopes are required, a request without Authority-Scope has none to show.
+  const isScopeNeeded = toggles["scope_required_for_invocation"] === true && held === undefined;
+  const open = isScopeNeeded ? [] : trials.filter((trial) => mayCall(trial, held));
   return {
     manifest,
     endpoints: list.length > 0 ? list : undefined,
@@ -49,12 +52,9 @@ export function manifestNeeds(manifest: JsonRecord, circumstances: Circumstances
     synthesis: whenIs(toggles["synthesis_enabled"], true),
     "no-synthesis": whenIs(toggles["synthesis_enabled"], false),
     catalog: version === catalog.version ? catalog.version : undefined,
-    ...endpointNeeds(trials, held, catalog),
-    ...policyNeeds(
-      policy,
-      list,
-      trials.filter((trial) => mayCall(trial, held)),
-    ),
+    ...endpointNeeds(open, catalog),
+    ...policyNeeds(policy, list, open),
+    "scoped-endpoint": scopedSubject(trials, held),
     "custom-method": namesOf(manifest["custom_methods"])[0],
     ...(version === catalog.version ? catalogNeeds(policy, list, catalog) : {}),
   };

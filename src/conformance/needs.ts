@@ -14,7 +14,7 @@ export const NEEDS = {
   "closed-discovery": "policies.anonymous_discovery to be off",
   endpoints: "an endpoint in the manifest",
   "hosted-agents": "agents that the manifest discloses",
-  "reading-endpoint": "an endpoint that only reads, and that the agent may call",
+  "reading-endpoint": "an endpoint that only reads, and that the agent may call (--scope)",
   "typed-endpoint": "such an endpoint whose input can be wrong",
   "required-input": "such an endpoint with required input",
   "query-input": "such an endpoint with input that a query can carry",

@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { create } from "xmlbuilder2";
 import { reply } from "../support/agtp-peer.ts";
 import {
   type ConformanceServer,
@@ -46,7 +47,7 @@ describe("agtp-conformance against the daemon", () => {
   it("reports clause by clause, says why something was skipped, and exits 0", async () => {
     const { exitCode, out } = await runProgram([uri, "--insecure"]);
     expect(out).toContain("server fixture.example · AGTP-API 1.0 · catalog 2.1.0");
-    expect(out).toContain("§5.1  Path Grammar");
+    expect(out).toContain("§5.1  Path Rules");
     expect(out).toMatch(/ {2}ok {6}5\.1-trailing-slash {2}A path that ends in/);
     expect(out).toMatch(/skipped 5\.8\.1-genesis .*\n +it needs an agent to act as \(--agent-id\)/);
     expect(out).toContain("§13.1  Requirements");
@@ -121,7 +122,7 @@ describe("agtp-conformance against the daemon", () => {
     const xml = readFileSync(join(directory, "out.xml"), "utf8");
     expect(exitCode).toBe(0);
     expect(xml).toMatch(/^<\?xml version="1.0" encoding="UTF-8"\?>\n<testsuites name="/);
-    expect(xml).toContain('<testsuite name="§5.1 Path Grammar" tests="');
+    expect(xml).toContain('<testsuite name="§5.1 Path Rules" tests="');
     expect(xml).toContain('<skipped message="it needs an agent to act as (--agent-id)"/>');
   });
 
@@ -225,7 +226,9 @@ describe("agtp-conformance against a hostile server", () => {
     const args = [peer.uri, "--insecure", "--junit", "o.xml", "--only", "8"];
     const { exitCode, out } = await runProgram(args, directory);
     expect(exitCode).toBe(1);
-    for (const text of [out, readFileSync(join(directory, "o.xml"), "utf8")]) {
+    const xml = readFileSync(join(directory, "o.xml"), "utf8");
+    expect(() => create(xml)).not.toThrow();
+    for (const text of [out, xml]) {
       expect(text).not.toMatch(/[\u0000-\u0008\u001b\u202e]/);
     }
   });
@@ -271,6 +274,73 @@ describe("agtp-conformance against a hostile server", () => {
   });
 });
 
+describe("agtp-conformance with other cases", () => {
+  /** A run of one case that is written here. */
+  async function runOne(exchanges: string, answer: RawAnswer) {
+    const text = `# AGTP-API §5.1\n# title: It is so\n${exchanges}\n`;
+    const directory = makeDirectory({ "cases/one.agtp": text });
+    const peer = await openRawPeer(answer);
+    const args = [peer.uri, "--insecure", "--json", "--cases", "cases", "--timeout", "0.3"];
+    const { exitCode, out } = await runProgram(args, directory);
+    const [one] = JSON.parse(out).cases;
+    // The survey comes first, on connections of its own.
+    return { exitCode, one, received: peer.received.slice(3) };
+  }
+
+  it("puts things in order again after a failure", async () => {
+    const { exitCode, one, received } = await runOne(
+      [
+        "AGTP/1.0 QUERY /first\n----------\nAGTP/1.0 200 OK",
+        "AGTP/1.0 QUERY /second\n----------\nAGTP/1.0 200 OK",
+      ].join("\n==========\n") +
+        "\n========== finally\nAGTP/1.0 REMOVE /first\n----------\nAGTP/1.0 200 OK",
+      (socket) => socket.write(reply("{}", "500 Server Error")),
+    );
+    expect(exitCode).toBe(1);
+    expect(one.failure).toMatchObject({ line: 3, differences: ["status: expected 200, got 500"] });
+    expect(received.join("")).toBe("AGTP/1.0 QUERY /first\r\n\r\nAGTP/1.0 REMOVE /first\r\n\r\n");
+  });
+
+  it("takes an earlier answer's value into a later request", async () => {
+    const { one, received } = await runOne(
+      'AGTP/1.0 QUERY /a\n----------\nAGTP/1.0 200\n\n{"id": "{token:id}"}\n==========\n' +
+        "AGTP/1.0 QUERY /{{id}}\n----------\nAGTP/1.0 200",
+      (socket) => socket.write(reply('{"id":"x7"}')),
+    );
+    expect(one.outcome).toBe("passed");
+    expect(received.join("")).toContain("AGTP/1.0 QUERY /x7\r\n");
+  });
+
+  it("skips what an answer shows not to be there", async () => {
+    const { exitCode, one } = await runOne(
+      "AGTP/1.0 QUERY /a\n----------\nAGTP/1.0 200\n---------- skip: it has none\nAGTP/1.0 404",
+      (socket) => socket.write(reply("{}", "404 Not Found")),
+    );
+    expect(exitCode).toBe(0);
+    expect(one).toMatchObject({ outcome: "skipped", reason: "it has none" });
+  });
+
+  it("sees whether a server closes the connection", async () => {
+    const text = "AGTP/1.0 QUERY /a\n----------\nAGTP/1.0 400\n{close}";
+    const answer = reply("{}", "400 Bad Request");
+    const open = await runOne(text, (socket) => socket.write(answer));
+    expect(open.one.failure.differences).toEqual([
+      "the server left the connection open, expected it to be closed",
+    ]);
+    const closed = await runOne(text, (socket) => socket.end(answer));
+    expect(closed.one.outcome).toBe("passed");
+  });
+
+  it("does not take answers that nobody asked for", async () => {
+    const exchange = "AGTP/1.0 QUERY /a\n----------\nAGTP/1.0 200";
+    const twice = Buffer.concat([reply("{}"), reply("{}")]);
+    const { one } = await runOne(`${exchange}\n==========\n${exchange}`, (socket) =>
+      socket.write(twice),
+    );
+    expect(one.failure.differences[0]).toContain("a response that nobody asked for");
+  });
+});
+
 describe("agtp-conformance on a wrong command line", () => {
   it.each([
     [[], "expected the server to ask"],
@@ -308,5 +378,15 @@ describe("agtp-conformance on a wrong command line", () => {
   it("exits 0 for help and version", async () => {
     expect((await runProgram(["--help"])).out).toContain("Exit codes: 0 nothing failed");
     expect((await runProgram(["--version"])).exitCode).toBe(0);
+  });
+
+  it("has every option in docs/conformance.md", async () => {
+    const docs = readFileSync(join(import.meta.dirname, "../../docs/conformance.md"), "utf8");
+    const { out } = await runProgram(["--help"]);
+    const flags = [...out.matchAll(/^ {2}(?:-\w, )?(--[a-z-]+)/gm)].map(([, flag = ""]) => flag);
+    expect(flags.length).toBeGreaterThan(20);
+    for (const flag of flags) {
+      if (!["--version", "--help", "--header"].includes(flag)) expect(docs).toContain(flag);
+    }
   });
 });
