@@ -61,7 +61,8 @@ export function connectRaw(
     socket.on("error", (reason) => {
       error ??= reason;
     });
-    socket.once("close", () => end(connectionError(peer, error).message));
+    const closed = (): void => end(connectionError(peer, error).message);
+    socket.once("close", closed);
     socket.once("secureConnect", () => {
       const fault = pinFault(socket, peer.fingerprint);
       if (fault !== undefined) {
@@ -69,7 +70,7 @@ export function connectRaw(
         return;
       }
       clearTimeout(timer);
-      socket.removeAllListeners("close");
+      socket.off("close", closed);
       resolve({ kind: "connection", connection: new RawConnection(socket, limits) });
     });
   });

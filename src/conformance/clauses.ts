@@ -90,9 +90,9 @@ export function clausesIn(text: string): readonly string[] {
   return [...text.matchAll(/§([\d.]*\d(?:\(\d+\))?)/g)].map(([, clause = ""]) => clause);
 }
 
-/** A section or requirement as somebody types it: `5.1`, `§5`, `13.1(3)`; undefined: neither. */
+/** A section or requirement as somebody types it: `5.1`, `§5`, `13.1(3)`, `13.1.3`; undefined: neither. */
 export function readClause(text: string): string | undefined {
-  const clause = text.replace(/^§/, "");
+  const clause = text.replace(/^§/, "").replace(/^(13\.1)\.(\d+)$/, "$1($2)");
   return CLAUSE.test(clause) ? clause : undefined;
 }
 

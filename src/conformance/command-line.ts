@@ -50,7 +50,7 @@ only where their impact is "informational".
 Examples:
   agtp-conformance agtp://localhost
   agtp-conformance agtp://agents.acme.example --agent-id 4f… --scope booking:read,booking:room
-  agtp-conformance agtp://localhost --only 5.1 --only 13.1(4)
+  agtp-conformance agtp://localhost --only 5.1 --only 13.1.4
   agtp-conformance agtp://localhost --agent-id 4f… --allow-state-changes --junit conformance.xml
 
 Exit codes: 0 nothing failed that is not known to; 1 a case failed; 2 it could not be asked.`;
@@ -113,7 +113,7 @@ function addChoice(command: Command): void {
     .option("--proposal <file>", "an endpoint the server can make: {endpoint, input}, JSON")
     .option("--catalog <file>", "the catalog that the server uses; default: the one shipped")
     .option("--cases <folder>", "other cases than those shipped")
-    .option("--only <section>", "a section or requirement: 5.1, 13.1(4); repeatable", append, [])
+    .option("--only <section>", "a section or requirement: 5.1, 13.1.4; repeatable", append, [])
     .option("--clause <section>", "the same", append, [])
     .option("--case <name>", "a case by its name; repeatable", append, [])
     .option("--timeout <seconds>", "for one case", "10")

@@ -96,11 +96,17 @@ async function askServer(
   };
   const result = await surveyServer(target, identity);
   if (result.kind === "unreachable") {
-    throw new AgtpClientError("ERR_AGTP_CONNECT", result.message);
+    throw new AgtpClientError("ERR_AGTP_CONNECT", result.message + hint(result.message, line));
   }
   const subject = prepareSubject(result.survey, belongings);
   const verdicts = await runSuite(cases, subject, options);
   return { uri: line.uri ?? "", server: factsOf(result.survey), verdicts };
+}
+
+function hint(message: string, { ca, fingerprint, insecure }: ConformanceLine): string {
+  const isUntrusted = message.startsWith("no trusted TLS connection");
+  if (!isUntrusted || insecure || (ca ?? fingerprint) !== undefined) return "";
+  return " (name its authority with --ca, its certificate with --fingerprint, or use --insecure)";
 }
 
 function factsOf({ manifest }: Survey): ServerFacts {

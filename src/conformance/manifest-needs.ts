@@ -12,8 +12,10 @@ import {
   knownPath,
   type MethodPolicy,
   namesOf,
+  readPaths,
   readPolicy,
   redirectSubject,
+  strangePath,
   unlistedMethod,
 } from "./policy-subjects.ts";
 import type { Subject } from "./reading-subjects.ts";
@@ -84,14 +86,12 @@ function policyNeeds(
   trials: readonly Trial[],
 ): Subject {
   const { legacy, aliases } = policy;
-  const pairs = endpoints.flatMap(({ method, path }) =>
-    typeof method === "string" && typeof path === "string" ? [[method, path] as const] : [],
-  );
+  const paths = readPaths(endpoints);
   return {
-    "known-path": knownPath(pairs, policy),
+    "known-path": knownPath(paths, policy),
     redirect: redirectSubject(policy, trials),
     alias: aliasSubject(policy, trials),
-    "disallowed-method": policy.disallow[0],
+    "disallowed-method": strangePath(paths, policy.disallow[0]),
     "refused-legacy": HTTP_VERBS.find((verb) => !legacy.includes(verb) && !aliases.has(verb)),
     "accepted-legacy": HTTP_VERBS.find((verb) => legacy.includes(verb)),
   };
@@ -102,9 +102,9 @@ function catalogNeeds(
   endpoints: readonly JsonRecord[],
   catalog: Catalog,
 ): Subject {
-  const registered = new Set(namesOf(endpoints));
+  const unlisted = unlistedMethod(policy, catalog, new Set(namesOf(endpoints)));
   return {
     "deprecated-method": deprecatedVerb(policy, catalog),
-    "unlisted-method": unlistedMethod(policy, catalog, registered),
+    "unlisted-method": strangePath(readPaths(endpoints), unlisted),
   };
 }

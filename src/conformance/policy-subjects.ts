@@ -90,16 +90,29 @@ export function deprecatedVerb(policy: MethodPolicy, catalog: Catalog): Subject 
   return undefined;
 }
 
-/** A registered path, one of its methods, and one that it has not. */
-export function knownPath(
-  pairs: readonly (readonly [method: string, path: string])[],
-  policy: MethodPolicy,
-): Subject | undefined {
+/** The methods of registered paths; those with parameters, and the root, are left out. */
+export type KnownPaths = ReadonlyMap<string, ReadonlySet<string>>;
+
+/** Reads the paths of a manifest's endpoints. */
+export function readPaths(endpoints: readonly JsonRecord[]): KnownPaths {
   const paths = new Map<string, Set<string>>();
-  for (const [method, path] of pairs) {
+  for (const { method, path } of endpoints) {
+    if (typeof method !== "string" || typeof path !== "string") continue;
     if (/[{}]/.test(path) || path === "/") continue;
     paths.set(path, (paths.get(path) ?? new Set<string>()).add(method));
   }
+  return paths;
+}
+
+/** A registered path that this method is not registered under: nothing can come of asking there. */
+export function strangePath(paths: KnownPaths, method: string | undefined): Subject | undefined {
+  if (method === undefined) return undefined;
+  for (const [path, methods] of paths) if (!methods.has(method)) return { method, path };
+  return undefined;
+}
+
+/** A registered path, one of its methods, and one that it has not. */
+export function knownPath(paths: KnownPaths, policy: MethodPolicy): Subject | undefined {
   for (const [path, methods] of paths) {
     const other = HARMLESS.find((method) => !methods.has(method) && !isTouched(policy, method));
     const registered = [...methods].find((method) => !isTouched(policy, method));

@@ -98,6 +98,7 @@ describe("clauses", () => {
   it("are read as somebody types them", () => {
     expect(readClause("§5.1")).toBe("5.1");
     expect(readClause("13.1(4)")).toBe("13.1(4)");
+    expect(readClause("13.1.4")).toBe("13.1(4)");
     for (const text of ["", "five", "5.", "5.1-x", "1.2.3.4.5.6.7"]) {
       expect(readClause(text)).toBeUndefined();
     }
