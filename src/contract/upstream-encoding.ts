@@ -46,8 +46,9 @@ export function readEncoding(
   if (!ENCODING_KEYS.some((key) => table.has(key))) return undefined;
   const bodyFormat = readBodyFormat(table, context);
   const bodyField = readBodyField(table, context);
-  if (bodyFormat === "binary" && bodyField === undefined) {
-    table.fail("body_field", 'is missing, body_format = "binary" needs the field with the content');
+  if ((bodyFormat === "binary" || bodyFormat === "text") && bodyField === undefined) {
+    const message = `is missing, body_format = "${bodyFormat}" needs the field with the content`;
+    table.fail("body_field", message);
   }
   return {
     ...(bodyFormat === undefined ? {} : { bodyFormat }),

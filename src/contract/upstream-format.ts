@@ -4,7 +4,7 @@
  */
 
 /** The formats of a request body. */
-export const BODY_FORMATS = ["json", "form", "multipart", "binary"] as const;
+export const BODY_FORMATS = ["json", "form", "multipart", "text", "binary"] as const;
 /** One of them. */
 export type BodyFormat = (typeof BODY_FORMATS)[number];
 

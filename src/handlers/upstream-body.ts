@@ -30,6 +30,7 @@ export function encodeFields(
       return encodeForm(fields, styles);
     case "multipart":
       return encodeParts(fields);
+    case "text":
     case "binary":
       return NO_BODY;
   }
@@ -45,6 +46,7 @@ export function encodeValue(
   if (format === "binary") {
     return { content: Buffer.from(String(value), "base64"), contentType: OCTETS };
   }
+  if (format === "text") return { content: textOf(value), contentType: "text/plain;charset=utf-8" };
   return format === "json" || !isRecord(value)
     ? encodeJson(value)
     : encodeFields(value, format, styles);

@@ -109,6 +109,13 @@ describe("a body", () => {
     expect(headers["content-type"]).toBe("image/png");
   });
 
+  it("is a text as it is", async () => {
+    const how = { bodyFormat: "text", bodyField: "note" } as const;
+    const { body, headers } = await seen({ how }, { note: '"ä"' });
+    expect(body).toBe('"ä"');
+    expect(headers["content-type"]).toBe("text/plain;charset=utf-8");
+  });
+
   it("is made of parts, and nothing in a name leaves its quotes", async () => {
     const file = { base64: Buffer.from("hello").toString("base64"), media_type: "text/plain" };
     const { body, headers } = await seen(
