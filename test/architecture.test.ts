@@ -41,6 +41,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
   conformance: ["wire"],
+  // Writes files as the keys program does, and asks servers as the client does.
+  openapi: ["catalog", "config", "contract", "client", "keys"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],

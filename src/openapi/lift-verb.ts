@@ -1,9 +1,10 @@
 /**
  * Verb lifting: a last path segment that is a method's name, or a `:suffix` of it that is one, says
  * what is done to the rest of the path. `POST /orders/7/cancel` and `POST /orders/7:cancel` are both
- * `CANCEL /orders/7`. The HTTP sidecar and the import of OpenAPI documents share this rule.
- * AGTP-API §5.1, §14.1
+ * `CANCEL /orders/7`. The HTTP sidecar and the import of OpenAPI documents share this rule; HTTP
+ * methods that only read lift methods that only read.   AGTP-API §5.1, §14.1
  */
+import type { Catalog, Verb } from "../catalog/catalog.ts";
 
 /** A method, and the path it was lifted out of. */
 export interface LiftedVerb {
@@ -11,14 +12,37 @@ export interface LiftedVerb {
   readonly path: string;
 }
 
-/** The approved method that a word names, if it names one; letters come in any case. */
+/** The method that a word names, if it names one that may be lifted. */
 export type MethodOf = (word: string) => string | undefined;
 
-/** Reads words as the path grammar compares them: in any case, without "-" and "_". */
-export function methodReader(isApproved: (name: string) => boolean): MethodOf {
+const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
+const READING_CATEGORIES: ReadonlySet<string> = new Set(["discovery", "retrieval", "analysis"]);
+const NONE: ReadonlySet<string> = new Set();
+
+/** Whether an HTTP method promises to change nothing. */
+export function isReading(httpMethod: string): boolean {
+  return READING_METHODS.has(httpMethod);
+}
+
+/** Whether a method may be what an HTTP method that only reads stands for. */
+export function canRead({ categories }: Pick<Verb, "categories">): boolean {
+  return categories.some((category) => READING_CATEGORIES.has(category));
+}
+
+/**
+ * Reads words as the path grammar compares them: in any case, without "-" and "_". A link that is
+ * followed or fetched ahead must not cancel anything, so the HTTP method has a say.
+ */
+export function methodReader(
+  catalog: Catalog,
+  httpMethod: string,
+  custom: ReadonlySet<string> = NONE,
+): MethodOf {
   return (word) => {
     const name = word.replace(/[-_]/g, "").toUpperCase();
-    return isApproved(name) ? name : undefined;
+    const verb = catalog.verbs.get(name);
+    if (verb === undefined) return custom.has(name) && !isReading(httpMethod) ? name : undefined;
+    return isReading(httpMethod) && !canRead(verb) ? undefined : name;
   };
 }
 

@@ -66,16 +66,20 @@ function mergeObjects(parts: readonly JsonSchema[]): JsonSchema {
 function both(first: unknown, second: unknown): unknown {
   if (first === undefined || isDeepStrictEqual(first, second)) return second;
   if (!isRecord(first) || !isRecord(second)) return { allOf: [first, second] };
-  const { const: constant } = second;
-  const isNarrower = Object.entries(second).every(
+  const isCompatible = Object.entries(second).every(
     ([keyword, value]) =>
-      isAnnotation(keyword) || keyword === "const" || isDeepStrictEqual(first[keyword], value),
+      isAnnotation(keyword) ||
+      isDeepStrictEqual(first[keyword], value) ||
+      (first[keyword] === undefined && INDEPENDENT.has(keyword)),
   );
-  if (!isNarrower) return { allOf: [first, second] };
-  return constant !== undefined && first["const"] !== undefined
-    ? { allOf: [first, second] }
-    : { ...first, ...second };
+  return isCompatible ? { ...first, ...second } : { allOf: [first, second] };
 }
+
+/** Keywords that mean the same whatever stands beside them. */
+const INDEPENDENT: ReadonlySet<string> = new Set([
+  ...["const", "enum", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"],
+  ...["exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+]);
 
 function asRecord(value: unknown): JsonSchema {
   return isRecord(value) ? value : {};

@@ -20,6 +20,10 @@ export function allowNull(schema: JsonSchema): JsonSchema {
   const { type } = schema;
   const isTyped = type !== undefined && !keywords.some((keyword) => COMBINING.has(keyword));
   if (isTyped) return { ...schema, type: [...new Set([type, "null"].flat())] };
+  const { anyOf } = schema;
+  if (keywords.length === 1 && Array.isArray(anyOf)) {
+    return { ...schema, anyOf: [...anyOf, { type: "null" }] };
+  }
   const annotations = Object.entries(schema).filter(([keyword]) => isAnnotation(keyword));
   const others = Object.entries(schema).filter(([keyword]) => !isAnnotation(keyword));
   return {

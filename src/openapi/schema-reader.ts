@@ -67,7 +67,9 @@ export class SchemaReader {
       const read = value === undefined ? value : this.#readKeyword(keyword, value, source);
       return read === undefined ? [] : [[keyword, read] as const];
     });
-    return Object.fromEntries(members);
+    // What a value is comes first, whatever order its author wrote.
+    const isFirst = ([keyword]: readonly [string, unknown]): number => Number(keyword !== "type");
+    return Object.fromEntries(members.toSorted((a, b) => isFirst(a) - isFirst(b)));
   }
 
   #readKeyword(keyword: string, value: unknown, source: JsonRecord): unknown {
@@ -166,11 +168,12 @@ export class SchemaReader {
   }
 }
 
-/** Prose is for agents that choose an endpoint: its first sentence does. */
+/** Prose is for agents that choose an endpoint: of what is long, its first sentence does. */
 function readText(keyword: string, value: unknown): string | undefined {
   if (typeof value !== "string") return undefined;
   const isProse = keyword === "description" || keyword === "title";
-  return (isProse ? firstSentence(value, MAX_TEXT) : value) || undefined;
+  const isShort = value.length <= MAX_TEXT && !/[\n<]/.test(value);
+  return (isProse && !isShort ? firstSentence(value, MAX_TEXT) : value) || undefined;
 }
 
 /** A keyword with a plain value, and the schema that it stands in. */

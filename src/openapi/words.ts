@@ -78,19 +78,32 @@ export class UniqueNames {
 /** The first sentence of prose, without markup, on one line; empty when nothing is left. */
 export function firstSentence(prose: string, maxLength: number): string {
   const text = plainText(prose);
-  const sentence = /^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text;
-  if (sentence.length <= maxLength) return sentence;
-  const cut = sentence.slice(0, maxLength - 1);
+  return shorten(/^.*?[.!?](?=\s|$)/.exec(text)?.[0] ?? text, maxLength);
+}
+
+/** A text of a document on one line of bearable length, for comments and lists. */
+export function onOneLine(text: string): string {
+  return shorten(withoutControls(text.slice(0, 1024)), 400);
+}
+
+function shorten(text: string, maxLength: number): string {
+  if (text.length <= maxLength) return text;
+  const cut = text.slice(0, maxLength - 1);
   return `${cut.slice(0, Math.max(cut.lastIndexOf(" "), maxLength / 2)).trimEnd()}…`;
 }
 
 /** Markdown and HTML as plain text on one line. */
 function plainText(prose: string): string {
-  return prose
+  const plain = prose
     .slice(0, 4096)
     .replace(/<[^<>]{0,200}>/g, " ")
     .replace(/!?\[([^\][]{0,200})\]\([^()]{0,500}\)/g, "$1")
-    .replace(/[`*]|^#{1,6}\s/gm, "")
+    .replace(/[`*]|^#{1,6}\s/gm, "");
+  return withoutControls(plain);
+}
+
+function withoutControls(text: string): string {
+  return text
     .replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]|\p{Surrogate}/gu, " ")
     .replace(/\s+/g, " ")
     .trim();

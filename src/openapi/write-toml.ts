@@ -21,6 +21,8 @@ export function writeToml(table: JsonRecord, remarks: TomlRemarks = new Map()): 
 class TomlWriter {
   readonly #remarks: TomlRemarks;
   readonly #lines: string[] = [];
+  /** Lengths of values on a line: a value is asked about once for each table around it. */
+  readonly #lengths = new WeakMap<object, number>();
 
   constructor(remarks: TomlRemarks) {
     this.#remarks = remarks;
@@ -44,10 +46,18 @@ class TomlWriter {
   }
 
   #needsHeading(name: string, value: unknown, path: readonly string[], place: string): boolean {
-    const isTables = Array.isArray(value) && value.length > 0 && value.every(isRecord);
-    if (!isRecord(value) && !isTables) return false;
+    if (typeof value !== "object" || value === null) return false;
+    if (Array.isArray(value) && !(value.length > 0 && value.every(isRecord))) return false;
     if (path.length < 1 || this.#hasRemarksBelow(joinKey(place, name))) return true;
-    return writeKey(name).length + 3 + writeInline(value).length > MAX_LINE;
+    return writeKey(name).length + 3 + this.#lengthOf(value) > MAX_LINE;
+  }
+
+  #lengthOf(value: object): number {
+    const known = this.#lengths.get(value);
+    if (known !== undefined) return known;
+    const { length } = writeInline(value);
+    this.#lengths.set(value, length);
+    return length;
   }
 
   /** A table that holds nothing but tables with headings is there through them. */

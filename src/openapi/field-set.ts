@@ -1,0 +1,42 @@
+/**
+ * The fields of an input while it is put together: each has a name of its own, wherever its value
+ * goes upstream. A name that is taken gets the place in front, then a number.
+ */
+import type { JsonSchema } from "../contract/endpoint.ts";
+import { freeName } from "./endpoint-path.ts";
+
+/** One field. */
+export interface Field {
+  readonly name: string;
+  readonly schema: JsonSchema;
+  readonly isRequired: boolean;
+}
+
+/** Fields by name, in the order in which they came. */
+export class FieldSet {
+  readonly #fields = new Map<string, Field>();
+
+  /** Adds a field; answers with its name. */
+  add(wanted: string, place: string, field: Omit<Field, "name">): string {
+    const taken = new Set(this.#fields.keys());
+    const name = taken.has(wanted) ? freeName(`${place}_${wanted}`, taken) : wanted;
+    this.#fields.set(name, { ...field, name });
+    return name;
+  }
+
+  get names(): readonly string[] {
+    return [...this.#fields.keys()];
+  }
+
+  /** The closed object that they make. */
+  toSchema(): JsonSchema {
+    const fields = [...this.#fields.values()];
+    const required = fields.filter(({ isRequired }) => isRequired).map(({ name }) => name);
+    return {
+      type: "object",
+      ...(required.length === 0 ? {} : { required }),
+      additionalProperties: false,
+      properties: Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
+    };
+  }
+}
