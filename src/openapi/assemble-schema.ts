@@ -8,7 +8,7 @@ import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../contract/schema-bo
 import { checkSchema } from "../contract/schema-check.ts";
 import { isRecord } from "../json-value.ts";
 import { isPlainObject, mergeAllOf } from "./merge-all-of.ts";
-import { buildGraph, DATA, MAPS, referencesIn, type SchemaGraph } from "./schema-graph.ts";
+import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
 import { isAnnotation } from "./schema-null.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import { UniqueNames } from "./words.ts";
@@ -31,12 +31,15 @@ const DEPTHS = [16, 10, 6, 4, 3, 2, 1];
 
 /** Assembles a schema that a reader read. */
 export function assembleSchema(root: JsonSchema, reader: SchemaReader): AssembledSchema {
-  const graph = buildGraph(root, reader);
+  const distances = reader.graph.distancesFrom(root);
   let schema = root;
   for (const distance of DISTANCES) {
-    const isWhole = distance === Number.POSITIVE_INFINITY;
-    if (isWhole && graph.distances.size > BOUNDS.maxReferences * 4) continue;
-    schema = new Assembly(root, reader, graph, distance).build();
+    const needed = [...distances].filter(([, far]) => far <= distance);
+    const size = needed.reduce((sum, [reference]) => sum + reader.graph.ownSize(reference), 0);
+    // Parts of what is written out are written more than once, hardly ever less than once.
+    if (needed.length > BOUNDS.maxReferences || size > BOUNDS.maxLength) continue;
+    schema = new Assembly(root, reader, distances, distance).build();
+    const isWhole = needed.length === distances.size;
     if (fits(schema)) return { schema, isCut: !isWhole };
   }
   for (const depth of DEPTHS) {
@@ -54,17 +57,24 @@ function fits(schema: JsonSchema): boolean {
 class Assembly {
   readonly #root: JsonSchema;
   readonly #reader: SchemaReader;
-  readonly #graph: SchemaGraph;
+  readonly #distances: ReadonlyMap<string, number>;
   readonly #distance: number;
   readonly #isInlined: (reference: string) => boolean;
   readonly #names = new UniqueNames("_");
-  readonly #definitions = new Map<string, { readonly name: string; schema: JsonSchema }>();
+  /** Names under `$defs` by reference. */
+  readonly #definitions = new Map<string, string>();
 
-  constructor(root: JsonSchema, reader: SchemaReader, graph: SchemaGraph, distance: number) {
+  constructor(
+    root: JsonSchema,
+    reader: SchemaReader,
+    distances: ReadonlyMap<string, number>,
+    distance: number,
+  ) {
     this.#root = root;
     this.#reader = reader;
-    this.#graph = graph;
+    this.#distances = distances;
     this.#distance = distance;
+    const { graph } = reader;
     const written = referencesIn(root).map((reference) => graph.sizeOf(reference));
     const length = written
       .filter(Number.isFinite)
@@ -75,9 +85,12 @@ class Assembly {
 
   build(): JsonSchema {
     const schema = this.#write(this.#root);
-    const definitions = [...this.#definitions.values()].map(({ name, schema: one }) => [name, one]);
-    if (definitions.length === 0) return schema;
-    return { ...schema, $defs: Object.fromEntries(definitions) };
+    const written: [string, JsonSchema][] = [];
+    // One definition may bring others, which come behind it.
+    for (const [reference, name] of this.#definitions) {
+      written.push([name, this.#write(this.#reader.definition(reference))]);
+    }
+    return written.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(written) };
   }
 
   #write(source: JsonSchema): JsonSchema {
@@ -107,7 +120,7 @@ class Assembly {
   }
 
   #writeReference(reference: string, siblings: JsonSchema): JsonSchema {
-    const distance = this.#graph.distances.get(reference) ?? Number.POSITIVE_INFINITY;
+    const distance = this.#distances.get(reference) ?? Number.POSITIVE_INFINITY;
     if (distance > this.#distance)
       return { ...this.#outline(reference), ...annotationsOf(siblings) };
     if (this.#isInlined(reference)) {
@@ -127,12 +140,10 @@ class Assembly {
 
   #define(reference: string): string {
     const known = this.#definitions.get(reference);
-    if (known !== undefined) return known.name;
+    if (known !== undefined) return known;
     const last = decodeToken(reference.slice(reference.lastIndexOf("/") + 1));
     const name = this.#names.take(last.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64) || "schema");
-    const definition = { name, schema: {} as JsonSchema };
-    this.#definitions.set(reference, definition);
-    definition.schema = this.#write(this.#reader.definition(reference));
+    this.#definitions.set(reference, name);
     return name;
   }
 }

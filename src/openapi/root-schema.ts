@@ -4,20 +4,26 @@ import { isRecord } from "../json-value.ts";
 import { mergeAllOf } from "./merge-all-of.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 
-const MAX_STEPS = 32;
+/** Schemas that are made of schemas that are made of others twice over have an end here. */
+const MAX_EXPANSIONS = 1000;
 
 /** The same schema, whose root says by itself what it is; references below stay. */
-export function expandRoot(schema: JsonSchema, reader: SchemaReader, steps = 0): JsonSchema {
-  if (steps > MAX_STEPS) return schema;
+export function expandRoot(schema: JsonSchema, reader: SchemaReader): JsonSchema {
+  return expand(schema, reader, { left: MAX_EXPANSIONS });
+}
+
+function expand(schema: JsonSchema, reader: SchemaReader, budget: { left: number }): JsonSchema {
+  budget.left -= 1;
+  if (budget.left < 0) return schema;
   const { $ref, allOf, ...rest } = schema;
   if (typeof $ref === "string") {
-    const target = expandRoot(reader.definition($ref), reader, steps + 1);
+    const target = expand(reader.definition($ref), reader, budget);
     const own = allOf === undefined ? rest : { ...rest, allOf };
     return Object.keys(own).length === 0 ? target : mergeAllOf({ allOf: [target, own] });
   }
   if (!Array.isArray(allOf)) return schema;
   const branches = allOf.map((branch: unknown) =>
-    isRecord(branch) ? expandRoot(branch, reader, steps + 1) : branch,
+    isRecord(branch) ? expand(branch, reader, budget) : branch,
   );
   return mergeAllOf({ ...rest, allOf: branches });
 }

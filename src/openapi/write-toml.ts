@@ -133,12 +133,15 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "\\": "\\\\",
 };
 
-/** A basic string; half a surrogate pair, which no TOML file can hold, becomes U+FFFD. */
+/**
+ * A basic string; half a surrogate pair, which no TOML file can hold, becomes U+FFFD. What would
+ * change how the line is shown is escaped.
+ */
 function writeText(text: string): string {
   const escaped = text
     .replace(/\p{Surrogate}/gu, "\ufffd")
     .replace(
-      /["\\\x00-\x1f\x7f-\x9f\u2028\u2029]/g,
+      /["\\\x00-\x1f\x7f-\x9f\u2028\u2029]|\p{Bidi_Control}/gu,
       (character) =>
         ESCAPES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
     );

@@ -411,7 +411,7 @@ const RESOURCES = [
 const ACTIONS = ["cancel", "archive", "approve", "publish", "assign"];
 
 /** An API of ten operations for each of up to twenty resources, whose schemas know each other. */
-export function manyOperations(resources = RESOURCES.length): Json {
+export function manyOperations(resources: number = RESOURCES.length): Json {
   const names = RESOURCES.slice(0, resources);
   const paths: Record<string, Json> = {};
   for (const name of names) {
