@@ -15,6 +15,7 @@ export interface Field {
 /** Fields by name, in the order in which they came. */
 export class FieldSet {
   readonly #fields = new Map<string, Field>();
+  #rules: JsonSchema = {};
 
   /** Adds a field; answers with its name. */
   add(wanted: string, place: string, field: Omit<Field, "name">): string {
@@ -22,6 +23,11 @@ export class FieldSet {
     const name = taken.has(wanted) ? freeName(`${place}_${wanted}`, taken) : wanted;
     this.#fields.set(name, { ...field, name });
     return name;
+  }
+
+  /** Keywords about which fields go together. */
+  setRules(rules: JsonSchema): void {
+    this.#rules = rules;
   }
 
   get names(): readonly string[] {
@@ -37,6 +43,7 @@ export class FieldSet {
       ...(required.length === 0 ? {} : { required }),
       additionalProperties: false,
       properties: Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
+      ...this.#rules,
     };
   }
 }

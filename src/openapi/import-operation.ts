@@ -85,7 +85,7 @@ export function importOperation(
     ...{ operation, baseUrl, credentials, parameters, body, output },
     errorMap: told.errors === undefined ? map : {},
   });
-  const namespace = told.namespace ?? namespaceOf(operation);
+  const namespace = told.semantic === undefined ? namespaceOf(operation, told) : told.namespace;
   const table = {
     method: pair.method,
     path: pair.path.path,
@@ -145,8 +145,9 @@ function assemble(
   return whole;
 }
 
-/** The first tag, else the first segment of the path that says something. */
-function namespaceOf({ tags, path }: Operation): string | undefined {
+/** What the document says, the first tag, else the first segment of the path that says something. */
+function namespaceOf({ tags, path }: Operation, told: AgtpExtension): string | undefined {
+  if (told.namespace !== undefined) return told.namespace;
   const segments = path.split("/").filter((segment) => !/^(?:v\d[\w.]*|api|\{.*|)$/i.test(segment));
   return kebab(tags[0] ?? "") || kebab(segments[0] ?? "") || undefined;
 }

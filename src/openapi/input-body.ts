@@ -6,6 +6,7 @@
 import type { JsonSchema, UpstreamMethod } from "../contract/endpoint.ts";
 import type { BodyFormat, ValueStyle } from "../contract/upstream-format.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+import { EXTENSION } from "./extension.ts";
 import type { FieldSet } from "./field-set.ts";
 import { styleOf } from "./input-parameters.ts";
 import { type Content, contentsOf } from "./media-type.ts";
@@ -51,13 +52,17 @@ export function addBody(operation: Operation, context: BodyContext): BodyTarget 
   if (requestBody === undefined) return NO_BODY;
   const [content] = contentsOf(requestBody["content"]);
   if (content === undefined) return NO_BODY;
-  if (BODILESS.has(httpMethod)) {
-    context.notes.add(`the body is left out, ${httpMethod} has none`);
-    return NO_BODY;
-  }
   const isRequired = requestBody["required"] === true;
   const schema = context.reader.read(content.raw["schema"]);
-  const shape = objectShape(expandRoot(schema, context.reader));
+  if (BODILESS.has(httpMethod) || isEmpty(schema, content)) {
+    if (!isEmpty(schema, content))
+      context.notes.add(`the body is left out, ${httpMethod} has none`);
+    return content.kind === "form" && !BODILESS.has(httpMethod)
+      ? { ...NO_BODY, format: "form" }
+      : NO_BODY;
+  }
+  const isExported = operation.raw[EXTENSION.method] !== undefined;
+  const shape = objectShape(expandRoot(schema, context.reader), isExported);
   const part = { content, isRequired, schema, shape };
   switch (content.kind) {
     case "json":
@@ -70,6 +75,16 @@ export function addBody(operation: Operation, context: BodyContext): BodyTarget 
     case "binary":
       return addContent(part, content.kind, context);
   }
+}
+
+/** Whether a body is an object that can have no members. */
+function isEmpty(schema: JsonSchema, { kind }: Content): boolean {
+  const { type, properties, additionalProperties } = schema;
+  const isBare = type === "object" && Object.keys(schemaOf(properties)).length === 0;
+  return (
+    isBare &&
+    (additionalProperties === false || (kind === "form" && !isRecord(additionalProperties)))
+  );
 }
 
 interface BodyPart {
@@ -110,6 +125,7 @@ function addMembers(part: BodyPart, { fields, notes }: BodyContext): BodyTarget 
     const style = memberStyle(encoding, name);
     if (style !== undefined && content.kind === "form") styles[field] = style;
   }
+  if (Object.keys(transform).length === 0) fields.setRules(shape.rules);
   return { transform, styles };
 }
 

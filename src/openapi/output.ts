@@ -39,6 +39,12 @@ const BYTES: JsonSchema = {
 /** The output of an operation. */
 export function readOutput(operation: Operation, reader: SchemaReader, notes: Notes): Output {
   const successes = successesOf(operation);
+  if (
+    successes.length === 0 &&
+    [...operation.responses.keys()].some((status) => /^3/.test(status))
+  ) {
+    notes.add("it answers with a redirect, which is not followed");
+  }
   const described = successes.map(({ description }) => description);
   const description = String(described.find((text) => typeof text === "string") ?? "");
   if (operation.httpMethod === "HEAD") return { schema: EMPTY, format: "json", description };

@@ -34,6 +34,8 @@ export interface ObjectShape {
   readonly required: readonly string[];
   /** Members beyond the named ones are welcome. */
   readonly isOpen: boolean;
+  /** Keywords about which members go together; they hold under the members' own names only. */
+  readonly rules: JsonSchema;
 }
 
 const KNOWN: ReadonlySet<string> = new Set([
@@ -41,14 +43,18 @@ const KNOWN: ReadonlySet<string> = new Set([
   ...["title", "description", "default", "examples", "deprecated", "minProperties"],
 ]);
 
-/** The shape of an expanded schema; undefined when it is more, or less, than named members. */
-export function objectShape(schema: JsonSchema): ObjectShape | undefined {
+/**
+ * The shape of an expanded schema; undefined when it is more, or less, than named members. With
+ * `keepsAll`, whatever else it says is among its rules.
+ */
+export function objectShape(schema: JsonSchema, keepsAll = false): ObjectShape | undefined {
   const { type, properties, required, additionalProperties } = schema;
   const isObject = type === undefined || [type].flat().includes("object");
   if (!isObject || !isRecord(properties) || Object.keys(properties).length === 0) return undefined;
   const more = Object.entries(schema).filter(([keyword]) => !KNOWN.has(keyword));
-  // Alternatives that only say which members go together are the upstream's to enforce.
-  if (!more.every(([keyword, value]) => isRequirement(keyword, value))) return undefined;
+  if (!keepsAll && !more.every(([keyword, value]) => isRequirement(keyword, value))) {
+    return undefined;
+  }
   const names: readonly unknown[] = Array.isArray(required) ? required : [];
   return {
     properties,
@@ -56,10 +62,13 @@ export function objectShape(schema: JsonSchema): ObjectShape | undefined {
       (name): name is string => typeof name === "string" && Object.hasOwn(properties, name),
     ),
     isOpen: additionalProperties === true || isRecord(additionalProperties),
+    rules: Object.fromEntries(more),
   };
 }
 
+/** Whether a keyword only says which members must be there together. */
 function isRequirement(keyword: string, value: unknown): boolean {
+  if (keyword === "dependentRequired") return true;
   if (keyword !== "anyOf" && keyword !== "oneOf") return false;
   const branches: readonly unknown[] = Array.isArray(value) ? value : [];
   return branches.every(
