@@ -81,7 +81,7 @@ function addImport(program: Command, take: (line: ImportLine) => void): void {
     .command("import")
     .description("Drafts a deployment from an OpenAPI 3.0 or 3.1 document, JSON or YAML.")
     .argument("<spec>", "the document: a file, or - for standard input")
-    .requiredOption("--output <dir>", "the deployment directory to write")
+    .requiredOption("-o, --output <dir>", "the deployment directory to write")
     .option("--base-url <url>", "where the API is; default: the document's servers")
     .option("--strict", "exit 1 where something has to be reviewed")
     .option("--force", "replace files that are there")

@@ -3,8 +3,7 @@
  * external service behind it. The endpoint is a table as an endpoint file has it, with a remark
  * behind every value that somebody has to judge.   AGTP-API §6.2, §12.3, §14.1
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
-import { UPSTREAM_ERRORS } from "../contract/endpoint.ts";
+import { type JsonSchema, UPSTREAM_ERRORS } from "../contract/endpoint.ts";
 import type { JsonRecord } from "../json-value.ts";
 import { assembleSchema } from "./assemble-schema.ts";
 import type { AssignedPair, PairRules } from "./assign-pairs.ts";
@@ -12,12 +11,12 @@ import { describeOperation, draftSemantic } from "./draft-semantic.ts";
 import { type AgtpExtension, readExtension } from "./extension.ts";
 import { FieldSet } from "./field-set.ts";
 import { makeHandler } from "./handler-draft.ts";
-import { addBody } from "./input-body.ts";
-import { addParameters } from "./input-parameters.ts";
+import { addBody, type BodyTarget } from "./input-body.ts";
+import { addParameters, type ParameterTargets } from "./input-parameters.ts";
 import { nameErrors } from "./named-errors.ts";
 import { Notes } from "./notes.ts";
 import type { Operation } from "./operations.ts";
-import { readOutput } from "./output.ts";
+import { type Output, readOutput } from "./output.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import { type Credentials, readCredentials, type Variable } from "./security.ts";
 import { firstSentence, kebab } from "./words.ts";
@@ -61,54 +60,70 @@ export function importOperation(
   baseUrl: string,
   context: ImportContext,
 ): DraftedEndpoint {
+  const { method } = pair;
+  const { path } = pair.path;
   const notes = new Notes();
   const told = readExtension(operation.raw, notes);
-  const credentials = readCredentials(operation.security, context.document, context.prefix);
-  noteCredentials(credentials, told, notes);
-  const fields = new FieldSet();
-  const parameters = addParameters(operation, {
-    reader: context.input,
-    ...{ fields, notes, pathParameters: pair.path.parameters },
-    fixedHeaders: new Set(Object.keys(credentials.headers).map((name) => name.toLowerCase())),
-    fixedQuery: new Set(
-      credentials.query.map((part) => decodeURIComponent(part.split("=")[0] ?? "")),
-    ),
-  });
-  const body = addBody(operation, { reader: context.input, fields, notes });
-  const output = readOutput(operation, context.output, notes);
+  const { fields, output, ...ways } = readWays(operation, pair, context, notes);
+  noteCredentials(ways.credentials, told, notes);
   const { errors, map } = nameErrors(operation);
-  const semantic = draftSemantic({
-    ...{ operation, method: pair.method, path: pair.path.path, catalog: context.catalog },
+  const draft = draftSemantic({
+    ...{ operation, method, path, catalog: context.catalog },
     ...{ answer: output.description, isUndone: context.isUndone(operation) },
-  });
-  const handler = makeHandler({
-    ...{ operation, baseUrl, credentials, parameters, body, output },
-    errorMap: told.errors === undefined ? map : {},
   });
   const namespace = told.semantic === undefined ? namespaceOf(operation, told) : told.namespace;
   const table = {
-    method: pair.method,
-    path: pair.path.path,
-    description: told.description ?? descriptionOf(operation, context),
+    ...{ method, path, description: told.description ?? descriptionOf(operation, context) },
     ...(namespace === undefined ? {} : { namespace }),
     ...(told.scopes === undefined ? {} : { required_scopes: told.scopes }),
     errors: told.errors === undefined ? errors : [...new Set([...told.errors, ...UPSTREAM_ERRORS])],
-    semantic: told.semantic ?? semantic.semantic,
+    semantic: told.semantic ?? draft.semantic,
     input_schema: assembleInput(fields, context.input, notes),
     output_schema: assemble(output.schema, context.output, notes, "output"),
     ...deprecation(operation, told, context.version),
-    handler,
+    handler: makeHandler({
+      ...{ operation, baseUrl, output, ...ways },
+      errorMap: told.errors === undefined ? map : {},
+    }),
   };
-  const doubts = told.semantic === undefined ? [...semantic.doubts] : [];
+  const doubts = told.semantic === undefined ? [...draft.doubts] : [];
   return {
-    ...{ operation, method: pair.method, path: pair.path.path, namespace, table, baseUrl },
+    ...{ operation, method, path, namespace, table, baseUrl },
     reviews: [
       ...pairReviews(pair),
       ...doubts.map(([member, message]) => ({ key: `endpoint.semantic.${member}`, message })),
       ...notes.messages.map((message) => ({ key: "", message })),
     ],
-    variables: credentials.variables,
+    variables: ways.credentials.variables,
   };
+}
+
+/** What goes to the API and what comes back, and on which ways. */
+interface Ways {
+  readonly fields: FieldSet;
+  readonly credentials: Credentials;
+  readonly parameters: ParameterTargets;
+  readonly body: BodyTarget;
+  readonly output: Output;
+}
+
+function readWays(
+  operation: Operation,
+  pair: AssignedPair,
+  { document, prefix, input: reader, output: outputReader }: ImportContext,
+  notes: Notes,
+): Ways {
+  const credentials = readCredentials(operation.security, document, prefix);
+  const { headers, query } = credentials;
+  const fields = new FieldSet();
+  const parameters = addParameters(operation, {
+    ...{ reader, fields, notes, pathParameters: pair.path.parameters },
+    fixedHeaders: new Set(Object.keys(headers).map((name) => name.toLowerCase())),
+    fixedQuery: new Set(query.map((part) => decodeURIComponent(part.split("=", 1)[0] ?? ""))),
+  });
+  const body = addBody(operation, { reader, fields, notes });
+  const output = readOutput(operation, outputReader, notes);
+  return { fields, credentials, parameters, body, output };
 }
 
 function noteCredentials({ unsupported, scopes }: Credentials, told: AgtpExtension, notes: Notes) {

@@ -69,7 +69,7 @@ describe("an imported document", () => {
     expect(err).toContain("50 of 200 operations\n");
     expect(err).toContain("200 of 200 operations\n");
     expect(program.endpoints("out")["CANCEL /v2/invoice-records/{id}"]).toBeDefined();
-  });
+  }, 60_000);
 });
 
 describe("the endpoint of an operation", () => {
@@ -288,7 +288,7 @@ describe("the program", () => {
   });
 
   it.each([
-    [["import", "x.json"], "required option '--output <dir>'"],
+    [["import", "x.json"], "required option '-o, --output <dir>'"],
     [["import", "none.json", "--output", "o"], '"none.json" does not exist'],
     [["import", "https://x.example/a.json", "--output", "o"], "nothing is downloaded"],
     [["import", "x.json", "--output", "o", "--base-url", "http://x.example"], "must be an https"],
