@@ -21,10 +21,11 @@ import type { Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { describeAgents } from "./agent-descriptions.ts";
 import { createFloor, type Floor } from "./floor.ts";
+import { taskTargets } from "./floor-tasks.ts";
 import type { ProtocolParts } from "./protocol-parts.ts";
 
 /** The routes, and what keeping their manifest takes. */
-export interface ProtocolRoutes extends Pick<Floor, "start" | "close"> {
+export interface ProtocolRoutes extends Pick<Floor, "start" | "close" | "join" | "delegations"> {
   readonly routes: readonly Route[];
   /** Those of `policies.builtins` and of the floor. */
   readonly problems: readonly Problem[];
@@ -81,7 +82,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     attributor: parts.attributor,
     policy: config.policies.identity,
     contracts: contractMethods,
-    notifications: { register: parts.floor.notifications, outbox: parts.floor.webhooks },
+    ...taskTargets(parts),
   });
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
@@ -121,9 +122,17 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
   const first = manifest();
-  const { start, close } = floor;
+  const { start, close, join, delegations } = floor;
   const keep = (): readonly Problem[] => keepManifest(first, config);
-  return { routes, problems: [...problems, ...floor.problems], keep, start, close };
+  return {
+    routes,
+    problems: [...problems, ...floor.problems],
+    keep,
+    start,
+    close,
+    join,
+    delegations,
+  };
 }
 
 /** The manifest as it is now: made anew when an agent has come to another status. */

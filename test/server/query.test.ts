@@ -100,7 +100,9 @@ describe("the gates and QUERY", () => {
       if (example === undefined || lifecycle.test(`${method} ${path}`)) continue;
       const reply = await send(client, { ...example, headers });
       const code = String(reply.body["error"]?.["code"]);
-      const gates = ["credentials-missing", "scope-required", "scope-violation"];
+      const gates = [
+        ...["credentials-missing", "agent-unauthenticated", "scope-required", "scope-violation"],
+      ];
       const isRefused = gates.includes(code);
       expect(content.callable, `${method} ${path} ${reply.text}`).toBe(!isRefused);
       if (isRefused) expect(content.obstacles).toContain(code);
