@@ -19,6 +19,7 @@ import { createModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
+import { loadAgentcliTasks } from "./agentcli.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
 import {
@@ -96,7 +97,13 @@ export async function loadDeployment(
     pools,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
-  problems.push(...operator.problems);
+  const { log, negotiation: kept, floor } = options;
+  const agentcli = loadAgentcliTasks({
+    ...{ config, env: options.env, floor, log, names: vocabulary.names },
+    ...{ compiler: contents.compiler, operators: operator.routes },
+  });
+  const operatorRoutes = [...operator.routes, ...agentcli.routes];
+  problems.push(...operator.problems, ...agentcli.problems);
   const isFatal = config.server.onInvalid === "fail" && problems.some(isError);
 
   const joined = {
@@ -108,10 +115,9 @@ export async function loadDeployment(
     signingKey,
     compiler: contents.compiler,
     recipes: contents.recipes,
-    operatorRoutes: operator.routes,
+    operatorRoutes,
     loader,
   };
-  const { log, negotiation: kept, floor } = options;
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
   const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, log });
   problems.push(...protocol.problems);
@@ -120,7 +126,8 @@ export async function loadDeployment(
     return { deployment: undefined, problems };
   }
 
-  const { registry } = createRegistry<Route>([...protocol.routes, ...operator.routes]);
+  const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
+  agentcli.join(registry);
   const deadlines = new Deadlines(config.limits.handlerTimeoutMs);
   const dispatcher = createDispatcher({
     ...vocabulary,

@@ -55,6 +55,7 @@ export function killGroup(pid: number | undefined, signal: NodeJS.Signals = "SIG
   try {
     process.kill(-pid, signal);
   } catch (error) {
-    if (codeOf(error) !== "ESRCH") throw error;
+    // Gone, or what is left of it runs as somebody else.
+    if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
   }
 }
