@@ -9,7 +9,6 @@ import { Approvals } from "../agents/agentcli/run/approvals.ts";
 import type { Executor } from "../agents/agentcli/run/execution.ts";
 import { type PromptRuntime, readRuntimePath } from "../agents/agentcli/run/prompt-runtime.ts";
 import { secretsOf } from "../agents/agentcli/run/redact-output.ts";
-import { TaskSlots } from "../agents/agentcli/run/task-slots.ts";
 import { readSettings, trustOf } from "../agents/agentcli/settings.ts";
 import { taskRoutes } from "../agents/agentcli/task-routes.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
@@ -27,7 +26,7 @@ import type { FloorState } from "./floor-state.ts";
 export interface AgentcliSources {
   readonly config: Config;
   readonly env: Environment;
-  readonly floor: Pick<FloorState, "store" | "tasks" | "webhooks">;
+  readonly floor: Pick<FloorState, "store" | "tasks" | "webhooks" | "taskRuns">;
   readonly compiler: SchemaCompiler;
   readonly names: MethodNames;
   /** What the operator serves by files of its own. */
@@ -48,7 +47,7 @@ const ANSWER_MARGIN_MS = 500;
 
 /** Loads them; writes nothing. */
 export function loadAgentcliTasks(sources: AgentcliSources): AgentcliTasks {
-  const { config, env, compiler, names, operators } = sources;
+  const { config, env, floor, compiler, names, operators } = sources;
   const { directory } = config;
   const configFile = relative(directory, config.file);
   const settings = readSettings(config.agentcli);
@@ -67,7 +66,7 @@ export function loadAgentcliTasks(sources: AgentcliSources): AgentcliTasks {
   const executor: Executor = {
     world: createWorld(env, directory),
     approvals: openApprovals(sources),
-    slots: new TaskSlots(),
+    slots: floor.taskRuns.slots,
     runtime,
     trustOf: (tier) => trustOf(settings, tier),
     usualTimeoutMs: Math.max(1, config.limits.handlerTimeoutMs - ANSWER_MARGIN_MS),
@@ -103,5 +102,6 @@ function openApprovals({ config, floor, log }: AgentcliSources): Approvals {
     serverId: config.server.serverId,
     onFault: (error) => log.warn({ error }, "people cannot be told of an approval"),
   });
-  return new Approvals({ store: floor.store, escalations, news });
+  const changes = floor.taskRuns.approvalChanges;
+  return new Approvals({ store: floor.store, escalations, news, changes });
 }

@@ -8,7 +8,7 @@ import type { Store } from "../../../store/store.ts";
 import type { Escalation } from "../../../tasks/escalation.ts";
 import type { EscalationNews } from "../../../tasks/escalation-news.ts";
 import type { EscalationRegister } from "../../../tasks/escalation-register.ts";
-import { Serial } from "../../../tasks/serial.ts";
+import type { Serial } from "../../../tasks/serial.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 
@@ -24,6 +24,7 @@ export interface ApprovalOptions {
   readonly store: Store;
   readonly escalations: Pick<EscalationRegister, "find" | "open">;
   readonly news: Pick<EscalationNews, "opened">;
+  readonly changes: Serial;
 }
 
 interface StoredApproval {
@@ -35,10 +36,11 @@ const COLLECTION = "agentcli-approvals";
 
 export class Approvals {
   readonly #options: ApprovalOptions;
-  readonly #changes = new Serial();
+  readonly #changes: Serial;
 
   constructor(options: ApprovalOptions) {
     this.#options = options;
+    this.#changes = options.changes;
   }
 
   /** Whether the agent may run the task now; asks for it where nobody has been asked. */
