@@ -55,10 +55,6 @@ export function loadAgentcliTasks(sources: AgentcliSources): AgentcliTasks {
   const problems: Problem[] = [...loaded.problems];
   let served: EndpointRegistry<Route> | undefined;
   const path = settings.promptRuntime && readRuntimePath(settings.promptRuntime);
-  if (settings.promptRuntime !== undefined && path === undefined) {
-    const message = `is "${settings.promptRuntime}", expected agntcy:/PATH`;
-    problems.push({ file: configFile, key: "agentcli.prompt_runtime", message });
-  }
   const runtime: PromptRuntime | undefined =
     path === undefined
       ? undefined

@@ -11,10 +11,9 @@ import type {
   DecisionMap,
   EvidencePayload,
   EvidenceProfile,
-  Governed,
-  Manifest,
   ProofProfile,
-} from "../manifest/manifest.ts";
+} from "../manifest/governance-blocks.ts";
+import type { Governed, Manifest } from "../manifest/manifest.ts";
 import { mergeMaps, pick, pickOnError, pickRequired } from "./pick.ts";
 
 /** A contract with every key. */

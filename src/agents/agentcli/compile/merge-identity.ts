@@ -4,7 +4,6 @@
  * agentcli execution identity "Merge"
  */
 import type { JsonRecord } from "../../../json-value.ts";
-import { isStructuredIdentity, type TrustLevel } from "../manifest/identity-fields.ts";
 import type {
   Auth,
   Binding,
@@ -14,7 +13,8 @@ import type {
   Presentation,
   Subject,
   Trust,
-} from "../manifest/manifest.ts";
+} from "../manifest/identity-blocks.ts";
+import { isStructuredIdentity, type TrustLevel } from "../manifest/identity-fields.ts";
 import { mergeMaps, pick } from "./pick.ts";
 
 /** Identity as 0.1 has it, merged. */

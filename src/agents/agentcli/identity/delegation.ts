@@ -4,7 +4,7 @@
  */
 import type { EffectiveIdentity } from "../compile/merge-identity.ts";
 import { type Failure, failure } from "../failure.ts";
-import type { DelegationPolicy } from "../manifest/manifest.ts";
+import type { DelegationPolicy } from "../manifest/identity-blocks.ts";
 import type { DelegationVerdict, Hop, Session } from "./session.ts";
 
 /** Depth without a policy: the subject itself, and nobody behind it. */

@@ -6,23 +6,11 @@ import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import { records } from "./check-references.ts";
 import type { Field, Fields } from "./field.ts";
 import type { Findings } from "./finding.ts";
-import { AUTHORIZATION_PROFILE, EVIDENCE_PROFILE, PROOF_PROFILE } from "./governance-fields.ts";
-import {
-  FLAT_IDENTITY,
-  IDENTITY_PROFILE,
-  isStructuredIdentity,
-  STRUCTURED_IDENTITY,
-} from "./identity-fields.ts";
+import { FLAT_IDENTITY, isStructuredIdentity, STRUCTURED_IDENTITY } from "./identity-fields.ts";
+import { PROFILE_LISTS } from "./profile-lists.ts";
 import { ON_FAILURE, TASK, WORKFLOW } from "./task-fields.ts";
 
 const SOURCE_KEYS = new Set(["env", "file", "literal", "command"]);
-
-const PROFILE_LISTS: Readonly<Record<string, Fields>> = {
-  identity_profiles: IDENTITY_PROFILE,
-  authorization_proof_profiles: PROOF_PROFILE,
-  authorization_profiles: AUTHORIZATION_PROFILE,
-  evidence_profiles: EVIDENCE_PROFILE,
-};
 
 const TOP: Fields = {
   version: { kind: "string" },

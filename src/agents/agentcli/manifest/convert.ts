@@ -5,7 +5,8 @@
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import { type Failure, invalidArgument, invalidManifest } from "../failure.ts";
-import type { FailureHandler, Identity, Manifest, Task, Workflow } from "./manifest.ts";
+import type { Identity } from "./identity-blocks.ts";
+import type { FailureHandler, Manifest, Task, Workflow } from "./manifest.ts";
 import { validateManifest } from "./validate.ts";
 
 /** The manifest in the newer version, or why it cannot be. */

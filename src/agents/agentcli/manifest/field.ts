@@ -55,13 +55,18 @@ export function integer(min: number): Field {
   return { kind: "integer", min };
 }
 
-/** The plain forms. */
+/** A text. */
 export const STRING: Field = { kind: "string" };
+/** A token. */
 export const TOKEN: Field = { kind: "token" };
+/** A flag. */
 export const BOOLEAN: Field = { kind: "boolean" };
+/** An object whose members are the author's own. */
 export const MAP: Field = { kind: "map" };
 
-/** The same, and it must be there. */
+/** A text that must be there. */
 export const REQUIRED_STRING: Field = { kind: "string", required: true };
+/** A token that must be there. */
 export const REQUIRED_TOKEN: Field = { kind: "token", required: true };
+/** An identifier that must be there. */
 export const REQUIRED_IDENTIFIER: Field = { kind: "identifier", required: true };

@@ -1,6 +1,15 @@
 /** A manifest that was found valid; keys are the manifest's own, and null is the same as absent. */
-import type { JsonRecord } from "../../../json-value.ts";
-import type { TrustLevel } from "./identity-fields.ts";
+import type {
+  AuthorizationProfile,
+  AuthorizationReference,
+  Contract,
+  EvidenceProfile,
+  EvidenceReference,
+  ProofProfile,
+  ProofReference,
+  Verify,
+} from "./governance-blocks.ts";
+import type { Identity, IdentityProfile } from "./identity-blocks.ts";
 
 type Maybe<T> = T | null;
 
@@ -28,6 +37,7 @@ export interface Governed {
   readonly verify?: Maybe<Verify>;
 }
 
+/** A workflow. */
 export interface Workflow extends Governed {
   readonly tasks: readonly Task[];
 }
@@ -52,6 +62,7 @@ export interface TaskBody {
   readonly delete_after_run?: Maybe<boolean>;
 }
 
+/** A task. */
 export interface Task extends Governed, TaskBody {
   readonly enabled?: Maybe<boolean>;
   readonly target: Target;
@@ -68,12 +79,14 @@ export interface FailureHandler extends Partial<Governed>, TaskBody {
   readonly condition?: Maybe<string>;
 }
 
+/** Where a task runs. */
 export interface Target {
   readonly session_target: "main" | "isolated" | "shell";
   readonly agent_id?: Maybe<string>;
   readonly payload_kind?: Maybe<string>;
 }
 
+/** After what a task runs. */
 export interface Trigger {
   readonly parent: string;
   readonly on: "success" | "failure" | "complete";
@@ -81,6 +94,7 @@ export interface Trigger {
   readonly condition?: Maybe<string>;
 }
 
+/** A program and what it is given. */
 export interface Shell {
   readonly program: string;
   readonly args?: Maybe<readonly string[]>;
@@ -89,12 +103,14 @@ export interface Shell {
   readonly stdin?: Maybe<string>;
 }
 
+/** Which model answers a prompt. */
 export interface ModelPolicy {
   readonly provider?: Maybe<string>;
   readonly model?: Maybe<string>;
   readonly thinking?: Maybe<string>;
 }
 
+/** What becomes of the output. */
 export interface Output {
   readonly preview_bytes?: Maybe<number>;
   readonly offload?: Maybe<string>;
@@ -102,12 +118,14 @@ export interface Output {
   readonly format?: Maybe<"json" | "ndjson" | "text">;
 }
 
+/** How often a task may run, and beside itself. */
 export interface Reliability {
   readonly guarantee?: Maybe<string>;
   readonly max_retries?: Maybe<number>;
   readonly overlap_policy?: Maybe<"skip" | "allow" | "queue">;
 }
 
+/** Who has to say yes. */
 export interface Approval {
   readonly required?: Maybe<boolean>;
   readonly policy?: Maybe<"manual" | "auto-approve" | "auto-reject">;
@@ -115,171 +133,4 @@ export interface Approval {
   readonly approver_scope?: Maybe<string>;
   readonly timeout_s?: Maybe<number>;
   readonly auto?: Maybe<"approve" | "reject">;
-}
-
-/** Both forms; which of them counts is decided by the keys that are there. */
-export interface Identity extends IdentityParts {
-  readonly principal?: Maybe<string>;
-  readonly run_as?: Maybe<string>;
-  readonly attestation?: Maybe<string>;
-  readonly ref?: Maybe<string>;
-  readonly scope?: Maybe<string>;
-}
-
-/** What profiles and structured identities have in common. */
-export interface IdentityParts {
-  readonly subject?: Maybe<Subject>;
-  readonly auth?: Maybe<Auth>;
-  readonly trust?: Maybe<Trust>;
-  readonly presentation?: Maybe<Presentation>;
-}
-
-export interface IdentityProfile extends IdentityParts {
-  readonly id: string;
-  readonly provider: string;
-  readonly provider_config?: Maybe<JsonRecord>;
-}
-
-export interface Subject {
-  readonly kind?: Maybe<string>;
-  readonly principal?: Maybe<string>;
-  readonly display_name?: Maybe<string>;
-  readonly run_as?: Maybe<string>;
-  readonly issuer?: Maybe<string>;
-  readonly delegation_mode?: Maybe<string>;
-  readonly attributes?: Maybe<JsonRecord>;
-}
-
-export interface Auth {
-  readonly mode?: Maybe<string>;
-  readonly scopes?: Maybe<readonly unknown[]>;
-  readonly audience?: Maybe<string>;
-  readonly resource?: Maybe<string>;
-  readonly cache?: Maybe<string>;
-  readonly refresh?: Maybe<string>;
-  readonly required?: Maybe<boolean>;
-  readonly delegation_policy?: Maybe<DelegationPolicy>;
-  readonly provider_config?: Maybe<JsonRecord>;
-  readonly inputs?: Maybe<JsonRecord>;
-}
-
-export interface DelegationPolicy {
-  readonly max_depth?: Maybe<number>;
-  readonly allowed_delegators?: Maybe<readonly unknown[]>;
-  readonly require_grant_per_hop?: Maybe<boolean>;
-}
-
-export interface Trust {
-  readonly level?: Maybe<TrustLevel>;
-  readonly constraints?: Maybe<TrustConstraints>;
-}
-
-export interface TrustConstraints {
-  readonly escalation?: Maybe<string>;
-  readonly max_autonomy?: Maybe<TrustLevel>;
-  readonly escalation_timeout?: Maybe<string>;
-  readonly require_justification?: Maybe<boolean>;
-}
-
-export interface Presentation {
-  readonly bindings?: Maybe<readonly Binding[]>;
-  readonly handoff?: Maybe<string>;
-  readonly cleanup?: Maybe<string>;
-  readonly default_redaction?: Maybe<boolean>;
-}
-
-export interface Binding {
-  readonly source: string;
-  readonly target?: Maybe<{
-    readonly kind?: Maybe<"env" | "file" | "stdin" | "none">;
-    readonly name?: Maybe<string>;
-    readonly prefix?: Maybe<string>;
-    readonly expose_as?: Maybe<string>;
-  }>;
-  readonly required?: Maybe<boolean>;
-  readonly redact?: Maybe<boolean>;
-  readonly format?: Maybe<"raw" | "json" | "base64">;
-}
-
-export interface Contract {
-  readonly sandbox?: Maybe<"none" | "permissive" | "strict">;
-  readonly allowed_paths?: Maybe<readonly string[]>;
-  readonly network?: Maybe<"unrestricted" | "restricted" | "none">;
-  readonly max_cost_usd?: Maybe<number>;
-  readonly audit?: Maybe<"none" | "on-failure" | "always">;
-  readonly required_trust_level?: Maybe<TrustLevel>;
-  readonly trust_enforcement?: Maybe<"none" | "advisory" | "strict">;
-}
-
-export interface Verify {
-  readonly shell: string;
-  readonly timeout_seconds?: Maybe<number>;
-  readonly on_failure?: Maybe<"error" | "warn">;
-}
-
-/** Whether something that may be checked must be. */
-export type Required = Maybe<{ readonly required?: Maybe<boolean> }>;
-
-export interface ProofReference {
-  readonly ref: string;
-  readonly claims?: Maybe<JsonRecord>;
-  readonly verify?: Required;
-}
-
-export interface ValueSource {
-  readonly env?: Maybe<string>;
-  readonly file?: Maybe<string>;
-  readonly command?: Maybe<string>;
-}
-
-export interface ProofProfile {
-  readonly id: string;
-  readonly method?: Maybe<string>;
-  readonly issuer?: Maybe<string>;
-  readonly audience?: Maybe<string>;
-  readonly jwks_uri?: Maybe<string>;
-  readonly public_key?: Maybe<string>;
-  readonly proof?: Maybe<{ readonly value_from?: Maybe<ValueSource> }>;
-  readonly claims?: Maybe<JsonRecord>;
-  readonly verify?: Required;
-}
-
-export interface AuthorizationReference {
-  readonly ref: string;
-  readonly provider_config?: Maybe<JsonRecord>;
-  readonly on_error?: Maybe<"deny" | "warn">;
-  readonly request?: Maybe<{ readonly include?: Maybe<readonly string[]> }>;
-  readonly decision?: Maybe<DecisionMap>;
-}
-
-export interface DecisionMap {
-  readonly allow_values?: Maybe<readonly string[]>;
-  readonly deny_values?: Maybe<readonly string[]>;
-  readonly escalate_values?: Maybe<readonly string[]>;
-}
-
-export interface AuthorizationProfile extends Omit<AuthorizationReference, "ref"> {
-  readonly id: string;
-  readonly provider: string;
-}
-
-export interface EvidencePayload {
-  readonly bind?: Maybe<readonly unknown[]>;
-  readonly context?: Maybe<JsonRecord>;
-  readonly format?: Maybe<"canonical-json" | "json">;
-}
-
-export interface EvidenceReference {
-  readonly ref?: Maybe<string>;
-  readonly payload?: Maybe<EvidencePayload>;
-  readonly verify?: Required;
-}
-
-export interface EvidenceProfile {
-  readonly id: string;
-  readonly provider: string;
-  readonly methods?: Maybe<readonly unknown[]>;
-  readonly provider_config?: Maybe<JsonRecord>;
-  readonly payload?: Maybe<EvidencePayload>;
-  readonly verify?: Required;
 }

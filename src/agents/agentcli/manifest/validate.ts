@@ -10,9 +10,8 @@ import { checkReferences } from "./check-references.ts";
 import { checkUnknownKeys } from "./check-unknown-keys.ts";
 import type { Fields } from "./field.ts";
 import { Findings, type Validation } from "./finding.ts";
-import { AUTHORIZATION_PROFILE, EVIDENCE_PROFILE, PROOF_PROFILE } from "./governance-fields.ts";
-import { IDENTITY_PROFILE } from "./identity-fields.ts";
 import { isTooDeep, MAX_DEPTH } from "./nesting.ts";
+import { PROFILE_LISTS } from "./profile-lists.ts";
 import { WORKFLOW } from "./task-fields.ts";
 import { failureTaskId, validateTask } from "./validate-task.ts";
 
@@ -20,14 +19,6 @@ import { failureTaskId, validateTask } from "./validate-task.ts";
 export const MANIFEST_VERSIONS = ["0.1", "0.2"] as const;
 /** The version that is written. */
 export const MANIFEST_VERSION = "0.2";
-
-/** The kinds of profile, in the order in which they are checked. */
-export const PROFILES: Readonly<Record<string, Fields>> = {
-  identity_profiles: IDENTITY_PROFILE,
-  authorization_proof_profiles: PROOF_PROFILE,
-  authorization_profiles: AUTHORIZATION_PROFILE,
-  evidence_profiles: EVIDENCE_PROFILE,
-};
 
 /** The verdict on whatever claims to be a manifest. */
 export function validateManifest(manifest: unknown): Validation {
@@ -44,7 +35,7 @@ function validate(findings: Findings, manifest: JsonRecord): void {
   if (!MANIFEST_VERSIONS.some((known) => known === version)) {
     findings.error("$.version", `must be one of: ${MANIFEST_VERSIONS.join(", ")}`);
   }
-  for (const [key, fields] of Object.entries(PROFILES)) {
+  for (const [key, fields] of Object.entries(PROFILE_LISTS)) {
     validateProfiles(findings, `$.${key}`, manifest[key], fields);
   }
   if (!Array.isArray(workflows) || workflows.length === 0) {

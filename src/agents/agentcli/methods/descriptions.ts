@@ -24,35 +24,45 @@ const COMMANDS: readonly (readonly [command: string, summary: string])[] = [
   ["serve", "Serve line-delimited JSON-RPC on standard input and output; also without a command."],
 ];
 
+/** What can be said of manifests and their parts. */
+const PARTS: ReadonlyMap<unknown, object> = new Map([
+  [
+    "manifest",
+    {
+      name: "manifest",
+      summary: "The document that workflows are written in, portable across targets.",
+      notes: [
+        "Hand it over as a file, as JSON on the command line, or on standard input.",
+        "Each task has exactly one of schedule and trigger.",
+        `Version ${MANIFEST_VERSION} adds profiles of identity, proof, authorization and evidence, and refuses unknown keys.`,
+      ],
+    },
+  ],
+  [
+    "workflow",
+    {
+      name: "workflow",
+      summary: "A named collection of tasks; their ids and triggers hold within it.",
+    },
+  ],
+  [
+    "task",
+    {
+      name: "task",
+      summary: "A unit of work: its target says how it runs, its schedule or trigger says when.",
+      notes: [
+        "A shell task is a program with arguments, never a line for a shell.",
+        "Conditions of triggers begin with contains: or regex:.",
+        "An approval policy states who has to say yes; how that is asked is the target's affair.",
+        "Model policy, intent, output hints and budgets bind a task to no one runtime.",
+      ],
+    },
+  ],
+]);
+
 /** By target; undefined for any other name. */
 export function describe(target: unknown): object | undefined {
   switch (target) {
-    case "manifest":
-      return {
-        name: "manifest",
-        summary: "The document that workflows are written in, portable across targets.",
-        notes: [
-          "Hand it over as a file, as JSON on the command line, or on standard input.",
-          "Each task has exactly one of schedule and trigger.",
-          `Version ${MANIFEST_VERSION} adds profiles of identity, proof, authorization and evidence, and refuses unknown keys.`,
-        ],
-      };
-    case "workflow":
-      return {
-        name: "workflow",
-        summary: "A named collection of tasks; their ids and triggers hold within it.",
-      };
-    case "task":
-      return {
-        name: "task",
-        summary: "A unit of work: its target says how it runs, its schedule or trigger says when.",
-        notes: [
-          "A shell task is a program with arguments, never a line for a shell.",
-          "Conditions of triggers begin with contains: or regex:.",
-          "An approval policy states who has to say yes; how that is asked is the target's affair.",
-          "Model policy, intent, output hints and budgets bind a task to no one runtime.",
-        ],
-      };
     case "targets":
       return { name: "targets", summary: "What a manifest compiles to.", items: listTargets() };
     case "commands":
@@ -62,19 +72,23 @@ export function describe(target: unknown): object | undefined {
         items: COMMANDS.map(([command, summary]) => ({ command, summary })),
       };
     case "rpc":
-      return {
-        name: "rpc",
-        summary: "JSON-RPC 2.0 methods, one message a line on standard input and output.",
-        methods: METHOD_SUMMARIES.map(([method, summary]) => ({ method, summary })),
-        notifications: [
-          {
-            method: "agentcli.ready",
-            summary: "The server is ready; sent once, before anything is read.",
-            params: READY_PARAMS,
-          },
-        ],
-      };
+      return describeProtocol();
     default:
-      return undefined;
+      return PARTS.get(target);
   }
+}
+
+function describeProtocol(): object {
+  return {
+    name: "rpc",
+    summary: "JSON-RPC 2.0 methods, one message a line on standard input and output.",
+    methods: METHOD_SUMMARIES.map(([method, summary]) => ({ method, summary })),
+    notifications: [
+      {
+        method: "agentcli.ready",
+        summary: "The server is ready; sent once, before anything is read.",
+        params: READY_PARAMS,
+      },
+    ],
+  };
 }

@@ -1,12 +1,13 @@
 /** The schemas by target, in both forms.   agentcli protocol "agentcli.schema" */
 import type { JsonSchema } from "../../../contract/endpoint.ts";
-import { SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
 import type { Fields } from "../manifest/field.ts";
 import { blockSchema } from "../manifest/json-schema.ts";
 import { type Descriptor, describeBlock } from "../manifest/legacy-descriptor.ts";
+import { PROFILE_LISTS } from "../manifest/profile-lists.ts";
 import { TASK, WORKFLOW } from "../manifest/task-fields.ts";
-import { MANIFEST_VERSION, MANIFEST_VERSIONS, PROFILES } from "../manifest/validate.ts";
-import { JOB_TYPES, type JobType } from "./job-columns.ts";
+import { MANIFEST_VERSION, MANIFEST_VERSIONS } from "../manifest/validate.ts";
+import { jobSchema, legacyJob, legacyPlan, planSchema } from "./artifact-schemas.ts";
+import { legacyRequest, legacyResponse, requestSchema, responseSchema } from "./message-schemas.ts";
 
 /** The names of old, in the way of command lines. */
 const ALIASES: ReadonlyMap<unknown, string> = new Map([
@@ -41,7 +42,7 @@ const MAKERS: ReadonlyMap<string, Maker> = new Map<string, Maker>([
 ]);
 
 function manifestSchema(): JsonSchema {
-  const profiles = Object.entries(PROFILES).map(([key, fields]) => [
+  const profiles = Object.entries(PROFILE_LISTS).map(([key, fields]) => [
     key,
     { type: ["array", "null"], items: blockSchema(fields, requiredOf(fields)) },
   ]);
@@ -101,94 +102,8 @@ function requiredOf(fields: Fields): readonly string[] {
   );
 }
 
-function jobSchema(): JsonSchema {
-  const properties = SCHEDULER_FIELDS["2"].map((name) => [name, jobFieldSchema(JOB_TYPES[name])]);
-  return {
-    type: "object",
-    required: ["id", "name", "session_target", "payload_kind", "payload_message"],
-    properties: {
-      ...Object.fromEntries(properties),
-      source: {
-        type: "object",
-        properties: { workflow_id: { type: "string" }, task_id: { type: "string" } },
-      },
-    },
-  };
-}
-
-function jobFieldSchema(type: JobType = "string"): JsonSchema {
-  return type === "flag" ? { enum: [0, 1, null] } : { type: [type, "null"] };
-}
-
-function planSchema(): JsonSchema {
-  const capabilities = Object.fromEntries(CAPABILITIES.map((name) => [name, { type: "boolean" }]));
-  const list = { type: "array", items: { type: "object" } };
-  return {
-    type: "object",
-    required: ["target", "version", "capabilities", "workflows"],
-    properties: {
-      target: { const: "standalone" },
-      version: { const: MANIFEST_VERSION },
-      capabilities: { type: "object", properties: capabilities },
-      workflows: {
-        type: "array",
-        minItems: 1,
-        items: {
-          type: "object",
-          required: ["id", "name", "tasks", "edges"],
-          properties: {
-            id: { type: "string" },
-            name: { type: "string" },
-            tasks: list,
-            edges: list,
-          },
-        },
-      },
-      explain: list,
-    },
-  };
-}
-
-const RPC_ID: JsonSchema = { type: ["string", "number", "null"] };
-
-function requestSchema(): JsonSchema {
-  return {
-    type: "object",
-    required: ["jsonrpc", "method"],
-    properties: {
-      jsonrpc: { const: "2.0" },
-      id: RPC_ID,
-      method: { type: "string" },
-      params: { type: ["object", "null"] },
-    },
-  };
-}
-
-function responseSchema(): JsonSchema {
-  return {
-    type: "object",
-    required: ["jsonrpc", "id"],
-    properties: {
-      jsonrpc: { const: "2.0" },
-      id: RPC_ID,
-      result: { type: "object" },
-      error: {
-        type: "object",
-        required: ["code", "message"],
-        properties: { code: { type: "integer" }, message: { type: "string" }, data: {} },
-      },
-    },
-    oneOf: [{ required: ["result"] }, { required: ["error"] }],
-  };
-}
-
-const CAPABILITIES = [
-  ...["authoring", "planning", "runtime_execution", "rpc", "model_policy", "execution_intent"],
-  ...["output_hints", "budgets", "identity", "contracts"],
-];
-
 function legacyManifest(): Descriptor {
-  const profiles = Object.entries(PROFILES).map(([key, fields]) => [
+  const profiles = Object.entries(PROFILE_LISTS).map(([key, fields]) => [
     key,
     { type: "array", nullable: true, items: describeBlock(fields, requiredOf(fields)) },
   ]);
@@ -209,57 +124,5 @@ function legacyWorkflow(): Descriptor {
     type: "object",
     required: ["id", "name", "tasks"],
     fields: { ...(fields as object), tasks: { type: "array", minItems: 1 } },
-  };
-}
-
-function legacyJob(): Descriptor {
-  const fields = SCHEDULER_FIELDS["2"].map((name) => {
-    const type = JOB_TYPES[name] ?? "string";
-    return [name, type === "flag" ? { type: "integer", note: "1 or 0" } : { type, nullable: true }];
-  });
-  return { type: "object", fields: Object.fromEntries(fields) };
-}
-
-function legacyPlan(): Descriptor {
-  return {
-    type: "object",
-    fields: {
-      target: { type: "string", const: "standalone" },
-      version: { type: "string", const: MANIFEST_VERSION },
-      capabilities: {
-        type: "object",
-        fields: Object.fromEntries(CAPABILITIES.map((name) => [name, { type: "boolean" }])),
-      },
-      workflows: { type: "array", minItems: 1 },
-      explain: { type: "array", nullable: true },
-    },
-  };
-}
-
-const LEGACY_ID = { type: ["string", "number"], nullable: true };
-
-function legacyRequest(): Descriptor {
-  return {
-    type: "object",
-    required: ["jsonrpc", "method"],
-    fields: {
-      jsonrpc: { type: "string", const: "2.0" },
-      id: LEGACY_ID,
-      method: { type: "string" },
-      params: { type: "object", nullable: true },
-    },
-  };
-}
-
-function legacyResponse(): Descriptor {
-  return {
-    type: "object",
-    required: ["jsonrpc"],
-    fields: {
-      jsonrpc: { type: "string", const: "2.0" },
-      id: LEGACY_ID,
-      result: { type: "object", nullable: true },
-      error: { type: "object", nullable: true },
-    },
   };
 }

@@ -34,6 +34,7 @@ interface StoredApproval {
 
 const COLLECTION = "agentcli-approvals";
 
+/** The approvals of all tasks. */
 export class Approvals {
   readonly #options: ApprovalOptions;
   readonly #changes: Serial;

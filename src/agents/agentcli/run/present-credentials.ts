@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { isRecord } from "../../../json-value.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
-import type { Binding } from "../manifest/manifest.ts";
+import type { Binding } from "../manifest/identity-blocks.ts";
 
 /** What a program gets, and how to take it back. */
 export interface PresentedCredentials {

@@ -9,11 +9,11 @@ const SECRET_NAME = /TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|API_?KEY|PRIVATE_KE
 /** Shorter ones would take ordinary words out. */
 const MIN_SECRET_LENGTH = 6;
 
-/** Each consumes a character a step. */
+/** No text makes one of them look at much of it more than once. */
 const PATTERNS: readonly RegExp[] = [
-  /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[A-Za-z0-9+/=\s:,.-]*?-----END [A-Z ]{0,32}PRIVATE KEY-----/g,
+  /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----[A-Za-z0-9+/=\s]{0,16384}-----END [A-Z ]{0,32}PRIVATE KEY-----/g,
   /\bBearer +[A-Za-z0-9._~+/=-]{8,}/gi,
-  /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*/g,
+  /\beyJ[A-Za-z0-9_-]{8,512}\.[A-Za-z0-9_-]{8,8192}\.[A-Za-z0-9_-]{0,2048}/g,
   /\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g,
   /\bgh[pousr]_[A-Za-z0-9]{20,}/g,
   /\bsk-[A-Za-z0-9_-]{20,}/g,

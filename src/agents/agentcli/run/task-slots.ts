@@ -23,6 +23,7 @@ export interface Overlap {
 
 const MAX_RUNNING = 32;
 
+/** The places of all tasks. */
 export class TaskSlots {
   readonly #running = new Map<string, number>();
   readonly #queues = new Map<string, (() => void)[]>();
