@@ -60,7 +60,8 @@ export function loadAgentcliTasks(sources: AgentcliSources): AgentcliTasks {
       ? undefined
       : { path, endpoint: () => served?.find("EXECUTE", path)?.entry.definition };
   const executor: Executor = {
-    world: createWorld(env, directory),
+    // Whom the daemon runs as, and where, is nothing for agents to know.
+    world: { ...createWorld(env, directory), operator: `agtpd@${config.server.serverId}` },
     approvals: openApprovals(sources),
     slots: floor.taskRuns.slots,
     runtime,

@@ -76,7 +76,7 @@ describe("exposed workflows", () => {
       execution_id: expect.any(String),
       source: { workflow_id: "w1", task_id: "t1" },
       declared_identity: { provider: "none" },
-      principal_used: expect.stringContaining("@"),
+      principal_used: "agtpd@test",
       contract: { sandbox: null },
       result: {
         ...{ exit_code: 0, signal: null, timed_out: false, truncated: false },
@@ -461,6 +461,18 @@ describe("approvals", () => {
       result: { authority: "approver", decided_by: CAROL },
     });
     expect((await run(server)).status).toBe(200);
+  });
+
+  it("are not kept for strangers", async () => {
+    const manifest = manifestOf([gated()]);
+    const identity = { unknown_agents: "accept" };
+    const server = await openServer(files(manifest, {}, { policies: { identity } }), { env: ENV });
+    const reply = await server.send({
+      ...{ method: "EXECUTE", path: "/workflows/wf:w1/task:t1", body: {} },
+      headers: { "Agent-ID": "d".repeat(64), "Authority-Scope": "ops:run" },
+    });
+    expect(reply.body).toMatchObject({ error: { code: "approval_required" } });
+    expect(server.floor.tasks.escalations.list()).toEqual([]);
   });
 
   it("that are refused let nothing run", async () => {

@@ -99,7 +99,10 @@ function taskRoute(
     input: compile(compiler, definition, "input_schema"),
     output: compile(compiler, definition, "output_schema"),
     warning: undefined,
-    handler: async (call) => toHandlerResult(await runTask(found, call, executor)),
+    handler: async (call, { caller: { document } }) => {
+      const caller = { call, isKnown: document !== undefined };
+      return toHandlerResult(await runTask(found, caller, executor));
+    },
     // The operator's manifest says how long it may take, which may be longer than other handlers.
     endsInTime: true,
   };

@@ -132,6 +132,12 @@ describe("runTaskProgram", () => {
     expect(again.stdout.digest()).toBe(outcome.stdout.digest());
   });
 
+  it("ends a program that puts out without end", async () => {
+    const outcome = await ended(task("yes"));
+    expect(outcome).toMatchObject({ isFlooding: true, isTimedOut: false, exitCode: null });
+    expect(outcome.stdout.bytes).toBeLessThan(100_000_000);
+  });
+
   it("takes a secret out that the cut goes through, and cuts no character in two", async () => {
     const program = task("printf 'ab%s' \"$SECRET\"", {
       env: { ...ENV, SECRET: "s3cr3t-value" },

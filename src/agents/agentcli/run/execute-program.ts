@@ -96,6 +96,7 @@ function describeResult(
       ? parseStructured(text, format, stdout.isTruncated)
       : {};
   if (parsed.warning !== undefined) warnings.push(parsed.warning);
+  if (outcome.isFlooding) warnings.push("the program was ended: it put out too much");
   return {
     exit_code: exitCode,
     signal,

@@ -24,10 +24,16 @@ export interface Executor {
   readonly secrets: readonly string[];
 }
 
-/** One task that is to run, and for whom. */
-export interface Run {
-  readonly found: FoundTask;
+/** For whom tasks run. */
+export interface RunCaller {
   readonly call: Call;
+  /** Whether this server has the agent's document: for nobody else does it keep anything. */
+  readonly isKnown: boolean;
+}
+
+/** One task that is to run, and for whom. */
+export interface Run extends RunCaller {
+  readonly found: FoundTask;
   readonly executionId: string;
 }
 

@@ -87,7 +87,7 @@ interface Approved {
 }
 
 async function askApproval(
-  { found: { plan }, call }: Run,
+  { found: { plan }, call, isKnown }: Run,
   { approvals }: Executor,
 ): Promise<Approved | RunReport | RunRefusal> {
   const { approval, source } = plan;
@@ -97,8 +97,9 @@ async function askApproval(
   if (approval.required === 0 || approval.policy === "auto-approve") {
     return { kind: "approved", consume: () => Promise.resolve(true) };
   }
-  if (call.agentId === undefined) {
-    return refuseRun("approval_required", "the task needs an approval, which is given to an agent");
+  if (call.agentId === undefined || !isKnown) {
+    const message = "the task needs an approval, which only agents that this server knows can get";
+    return refuseRun("approval_required", message);
   }
   const answer = await approvals.ask(call.agentId, plan);
   switch (answer.kind) {

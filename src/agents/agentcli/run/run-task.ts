@@ -2,7 +2,6 @@
  * One task from the call to the report, and the tasks that follow on it. Refusals are the errors that
  * the endpoint declares.   agentcli execution identity "Pipeline"
  */
-import type { Call } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { planTask } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/resolve-identity.ts";
@@ -11,6 +10,7 @@ import { executePrompt } from "./execute-prompt.ts";
 import {
   type Executor,
   type Run,
+  type RunCaller,
   type RunRefusal,
   type RunReport,
   refuseRun,
@@ -25,34 +25,34 @@ const MAX_DEPTH = 5;
 /** Runs a task for a caller, or says what it would run. */
 export async function runTask(
   found: FoundTask,
-  call: Call,
+  caller: RunCaller,
   executor: Executor,
 ): Promise<RunReport | RunRefusal> {
   const { plan } = found;
-  if (call.input["dry_run"] === true || plan.intent.mode === "plan") return previewRun(plan);
-  return runWithFollowers(found, call, executor, 1);
+  if (caller.call.input["dry_run"] === true || plan.intent.mode === "plan") return previewRun(plan);
+  return runWithFollowers(found, caller, executor, 1);
 }
 
 async function runWithFollowers(
   found: FoundTask,
-  call: Call,
+  caller: RunCaller,
   executor: Executor,
   depth: number,
 ): Promise<RunReport | RunRefusal> {
-  const outcome = await runOnce(found, call, executor);
-  audit(found, call, outcome);
+  const outcome = await runOnce(found, caller, executor);
+  audit(found, caller, outcome);
   if (outcome.kind === "refused" || outcome.output === undefined) return outcome;
-  const children = await runFollowers(found, call, executor, outcome.output, depth);
+  const children = await runFollowers(found, caller, executor, outcome.output, depth);
   if (children.length === 0) return outcome;
   return { ...outcome, body: { ...outcome.body, children } };
 }
 
 async function runOnce(
   found: FoundTask,
-  call: Call,
+  caller: RunCaller,
   executor: Executor,
 ): Promise<RunReport | RunRefusal> {
-  const run: Run = { found, call, executionId: uuidv7() };
+  const run: Run = { found, ...caller, executionId: uuidv7() };
   const governed = await govern(run, executor);
   if (governed.kind !== "governed") return governed;
   const { plan, task } = found;
@@ -60,7 +60,7 @@ async function runOnce(
     policy: task.reliability?.overlap_policy ?? "allow",
     maxQueued: plan.budgets.max_queued_dispatches,
   } as const;
-  const slot = await executor.slots.take(plan.id, overlap, call.signal);
+  const slot = await executor.slots.take(plan.id, overlap, caller.call.signal);
   if (slot.kind === "none") return refuseRun("task_already_running", slot.message);
   try {
     if (!(await governed.consume())) {
@@ -78,7 +78,7 @@ async function runOnce(
 /** One after the other, each under its own rules. */
 async function runFollowers(
   { manifest, workflow, plan }: FoundTask,
-  call: Call,
+  caller: RunCaller,
   executor: Executor,
   output: NonNullable<RunReport["output"]>,
   depth: number,
@@ -100,7 +100,7 @@ async function runFollowers(
     const isPlan = found.plan.intent.mode === "plan";
     const outcome = isPlan
       ? previewRun(found.plan)
-      : await runWithFollowers(found, call, executor, depth + 1);
+      : await runWithFollowers(found, caller, executor, depth + 1);
     children.push(describeChild(task.id, outcome));
   }
   for (const { task } of followed.slice(plan.budgets.max_fanout)) {
@@ -119,14 +119,13 @@ function describeChild(taskId: string, outcome: RunReport | RunRefusal): object 
 }
 
 /** Neither arguments nor output: only what was done, for whom, and how it went. */
-function audit({ plan }: FoundTask, call: Call, outcome: RunReport | RunRefusal): void {
+function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | RunRefusal): void {
   const wanted = plan.contract.audit ?? "always";
   const isFailed = outcome.kind === "refused" || outcome.output?.isOk === false;
   if (wanted === "none" || (wanted === "on-failure" && !isFailed)) return;
   const fields = {
     event: "agentcli-task",
     ...plan.source,
-    agent_id: call.agentId ?? null,
     execution_id: outcome.kind === "report" ? (outcome.body["execution_id"] ?? null) : null,
     outcome: outcome.kind === "refused" ? outcome.error : outcome.status,
     ok: outcome.kind === "report" && outcome.output?.isOk === true,

@@ -28,12 +28,16 @@ export type ProgramOutcome =
       readonly exitCode: number | null;
       readonly signal: string | null;
       readonly isTimedOut: boolean;
+      /** It put out so much that it was ended for it. */
+      readonly isFlooding: boolean;
       readonly durationMs: number;
       readonly stdout: CapturedOutput;
       readonly stderr: CapturedOutput;
     }
   | { readonly kind: "not-started"; readonly message: string };
 
+/** Of each stream: reading and hashing takes the daemon's own time. */
+const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 /** Between asking a group to end and ending it. */
 const GRACE_MS = 1_000;
 /** For what has left the group and holds the streams open. */
@@ -62,6 +66,7 @@ class Supervision {
   readonly #timer: NodeJS.Timeout;
   #grace: NodeJS.Timeout | undefined;
   #isTimedOut = false;
+  #isFlooding = false;
 
   constructor(child: ChildProcess, task: TaskProgram, resolve: (outcome: ProgramOutcome) => void) {
     this.#child = child;
@@ -81,7 +86,12 @@ class Supervision {
 
   #capture(stream: NodeJS.ReadableStream | null): CapturedOutput {
     const captured = new CapturedOutput(this.#task.maxOutputBytes);
-    stream?.on("data", (chunk: Buffer) => captured.push(chunk));
+    stream?.on("data", (chunk: Buffer) => {
+      captured.push(chunk);
+      if (captured.bytes <= MAX_STREAM_BYTES || this.#isFlooding) return;
+      this.#isFlooding = true;
+      killGroup(this.#child.pid);
+    });
     return captured;
   }
 
@@ -117,7 +127,7 @@ class Supervision {
     this.#release();
     this.#resolve({
       kind: "ended",
-      ...{ exitCode, signal, isTimedOut: this.#isTimedOut },
+      ...{ exitCode, signal, isTimedOut: this.#isTimedOut, isFlooding: this.#isFlooding },
       durationMs: Math.round(performance.now() - this.#startedAt),
       ...{ stdout: this.#stdout, stderr: this.#stderr },
     });
