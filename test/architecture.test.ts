@@ -57,6 +57,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
+  // Before a deployment is started, and beside it; the doctor reads what the server reads.
+  init: ["catalog", "identity", "client", "keys"],
+  doctor: [
+    ...["catalog", "config", "identity", "attribution", "contract", "handlers", "store", "client"],
+    "server",
+  ],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
