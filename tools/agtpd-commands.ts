@@ -8,8 +8,8 @@ import { processTerminal } from "./process-terminal.ts";
 
 /** Adds the commands; options of the daemon stand before them, their own behind. */
 export function addCommands(program: Command): Command {
-  program.enablePositionalOptions();
-  addCommand(program, "init", "make a new deployment in an empty directory", async (args) => {
+  program.enablePositionalOptions().configureHelp({ subcommandTerm: (command) => command.name() });
+  addCommand(program, "init", "make a new deployment: agtpd init DIR", async (args) => {
     const { runInitCommand } = await import("../src/init/command.ts");
     return runInitCommand(args, terminal(), openQuestions());
   });

@@ -1,20 +1,15 @@
-/** Files that the daemon passes over, or takes with a reservation, when it starts. */
+/** Files that the daemon passes over, or does not start with. Handlers are not loaded for this. */
 import { isError } from "../../problem.ts";
 import type { Check } from "../finding.ts";
 
 export const unservedFiles: Check = {
   id: "unserved-files",
   asks: "is everything that was written also served?",
-  look: ({ problems, config }) =>
-    problems.map(({ file, key, message, hint, ...problem }) => {
-      const isLost = isError({ file, key, message, ...problem });
-      const stops = config.server.onInvalid === "fail" ? "stops the start" : "is not served";
-      return {
-        severity: isLost ? "error" : "note",
-        file,
-        key,
-        message: isLost ? `${message}; this ${stops}` : message,
-        remedy: hint ?? "agtpd --check shows it, and the handlers with it",
-      };
-    }),
+  look: ({ problems, config }) => {
+    const effect = config.server.onInvalid === "fail" ? "stops the start" : "is not served";
+    return problems.filter(isError).map(({ file, key, message, hint }) => {
+      const remedy = hint ?? "correct it; agtpd --check looks at it again, and loads the handlers";
+      return { severity: "error", file, key, message: `${effect}: ${message}`, remedy };
+    });
+  },
 };
