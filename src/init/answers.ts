@@ -29,6 +29,8 @@ const AGENT_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const UNPRINTABLE = /[\x00-\x1f\x7f-\x9f\u2028-\u202e\u200e\u200f\u2066-\u2069\ufeff]/;
 const HALF_CHARACTER = /\p{Cs}/u;
 const MAX_TEXT = 200;
+/** As long as a label of a host name. */
+const MAX_WORD = 63;
 
 /** What is wrong with a server id. */
 export function findServerIdFault(text: string): string | undefined {
@@ -60,8 +62,7 @@ export function readPort(text: string): number | undefined {
 
 /** A server id out of the directory's name, under the domain that is nobody's but this machine's. */
 export function assumeServerId(directory: string): string {
-  const name = wordOf(basename(directory)).slice(0, 63).replace(/-$/, "");
-  return `${name === "" ? "agents" : name}.localhost`;
+  return `${wordOf(basename(directory)) ?? "agents"}.localhost`;
 }
 
 /** An operator out of the server id. */
@@ -71,14 +72,18 @@ export function assumeOperator(serverId: string): string {
 
 /** An Owner-ID out of an operator's name. */
 export function ownerIdOf({ operator }: Pick<Answers, "operator">): string {
-  const word = wordOf(operator);
-  return word === "" ? "operator" : word;
+  return wordOf(operator) ?? "operator";
 }
 
-function wordOf(text: string): string {
-  return text
-    .toLowerCase()
+/** A text in the letters that names are made of; undefined when nothing is left of it. */
+function wordOf(text: string): string | undefined {
+  const word = text
     .normalize("NFKD")
+    .replace(/\p{M}+/gu, "")
+    .toLowerCase()
     .replace(/[^a-z0-9]+/g, "-")
-    .replace(/^-|-$/g, "");
+    .replace(/^-/, "")
+    .slice(0, MAX_WORD)
+    .replace(/-$/, "");
+  return word === "" ? undefined : word;
 }

@@ -15,7 +15,7 @@ function checkServed(subject: Subject): readonly Observation[] {
   return servedPaths(subject).flatMap((path): readonly Observation[] => {
     const mode = subject.machine.status(path)?.mode ?? 0;
     const place = { file: nameOf(subject, path), key: "" };
-    const remedy = "take the right to write away: chmod go-w";
+    const remedy = `chmod go-w ${place.file}`;
     // In a directory with the sticky bit nobody replaces the files of another.
     if ((mode & 0o002) !== 0 && (mode & 0o1000) === 0) {
       const message = "can be written by everybody, who then decides what the daemon runs";
@@ -33,7 +33,7 @@ function checkState(subject: Subject): readonly Observation[] {
     if (status === undefined) return [];
     const { mode, isDirectory } = status;
     const place = { file: nameOf(subject, path), key: "" };
-    const remedy = isDirectory ? "chmod 700" : "chmod 600";
+    const remedy = `chmod ${isDirectory ? "700" : "600"} ${place.file}`;
     if ((mode & 0o022) !== 0) {
       const message = "is the daemon's state and can be written by others";
       return [{ ...place, severity: "error", message, remedy }];
