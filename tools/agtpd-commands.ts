@@ -1,9 +1,8 @@
 /** The commands of `agtpd` beside serving: `init` and `doctor`, each read and run by its own folder. */
-import { createInterface } from "node:readline/promises";
 import type { Command } from "commander";
 import { AgtpClientError } from "../src/client/client-error.ts";
 import type { Terminal } from "../src/client/terminal.ts";
-import type { Ask } from "../src/init/interview.ts";
+import { openQuestions } from "./process-questions.ts";
 import { processTerminal } from "./process-terminal.ts";
 
 /** Adds the commands; options of the daemon stand before them, their own behind. */
@@ -11,7 +10,12 @@ export function addCommands(program: Command): Command {
   program.enablePositionalOptions().configureHelp({ subcommandTerm: (command) => command.name() });
   addCommand(program, "init", "make a new deployment: agtpd init DIR", async (args) => {
     const { runInitCommand } = await import("../src/init/command.ts");
-    return runInitCommand(args, terminal(), openQuestions());
+    const questions = openQuestions();
+    try {
+      return await runInitCommand(args, terminal(), questions?.ask);
+    } finally {
+      questions?.close();
+    }
   });
   addCommand(program, "doctor", "say what a careful operator would look at", async (args) => {
     const { runDoctorCommand } = await import("../src/doctor/command.ts");
@@ -54,20 +58,4 @@ function terminal(): Terminal {
   return processTerminal(() =>
     Promise.reject(new AgtpClientError("ERR_AGTP_REQUEST", "standard input is not read")),
   );
-}
-
-/** Questions go to people: undefined where standard input is none, or nobody would see them. */
-function openQuestions(): Ask | undefined {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) return undefined;
-  return async (question) => {
-    const lines = createInterface({ input: process.stdin, output: process.stderr });
-    const ended = new Promise<undefined>((resolve) => {
-      lines.once("close", () => resolve(undefined));
-    });
-    try {
-      return await Promise.race([lines.question(question), ended]);
-    } finally {
-      lines.close();
-    }
-  };
 }

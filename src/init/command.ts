@@ -4,12 +4,12 @@
  */
 import { resolve } from "node:path";
 import { AgtpClientError } from "../client/client-error.ts";
+import { usage } from "../client/command-file.ts";
 import { defuseLine, type Terminal } from "../client/terminal.ts";
-import { writeFiles } from "../keys/write-files.ts";
 import type { Answers } from "./answers.ts";
 import { type InitCommandLine, parseCommandLine } from "./command-line.ts";
 import { type Ask, interview } from "./interview.ts";
-import { makeDeployment, type NewDeployment } from "./new-deployment.ts";
+import { makeDeployment, type NewDeployment, writeDeployment } from "./new-deployment.ts";
 import { lookAtPlace, type Place, placeDirectory } from "./place-directory.ts";
 import { firstCommands } from "./readme-file.ts";
 import { SERVER_FILE } from "./server-file.ts";
@@ -37,6 +37,7 @@ async function init(
   terminal: Terminal,
   ask: Ask | undefined,
 ): Promise<void> {
+  if (line.directory === "") throw usage('expected a directory, got ""');
   const path = resolve(terminal.directory, line.directory);
   const place: Place = { path, written: line.directory, last: SERVER_FILE };
   // Nobody is asked about what cannot be made.
@@ -44,7 +45,7 @@ async function init(
   const interviewee = { ask: line.yes ? undefined : ask, err: terminal.err };
   const answers = await interview(line, path, interviewee);
   const deployment = makeDeployment(answers);
-  placeDirectory(place, (directory) => writeFiles(directory, deployment.files, false));
+  placeDirectory(place, (directory) => writeDeployment(deployment, directory));
   const made = { path, answers, deployment };
   terminal.out.write(line.json ? asJson(made) : asText(made, line.directory));
 }

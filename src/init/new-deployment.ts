@@ -1,7 +1,9 @@
 /** The files of a new deployment, each complete: whatever order they come in, it starts with them. */
+import { mkdirSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { readBoundedFile } from "../bounded-file.ts";
 import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
-import type { NewFile } from "../keys/write-files.ts";
+import { type NewFile, writeFiles } from "../keys/write-files.ts";
 import type { Answers } from "./answers.ts";
 import { makeIdentity } from "./identity-files.ts";
 import { readmeFile } from "./readme-file.ts";
@@ -40,4 +42,13 @@ function readShippedCatalog(): string {
   const { text, fault } = readBoundedFile(path, MAX_CATALOG_BYTES);
   if (text === undefined) throw new Error(`the product's own catalog ${fault}`);
   return text;
+}
+
+/** Writes everything into an empty directory. */
+export function writeDeployment({ files }: NewDeployment, directory: string): void {
+  for (const { path, isSecret } of files) {
+    // Whoever can write here has code run by the daemon, whatever the umask.
+    if (!isSecret) mkdirSync(join(directory, dirname(path)), { recursive: true, mode: 0o755 });
+  }
+  writeFiles(directory, files, false);
 }

@@ -90,6 +90,19 @@ describe("agtpd init", () => {
     }
   });
 
+  it("lets nobody else write, whatever the umask", async () => {
+    const before = process.umask(0);
+    try {
+      const { shop } = await init(["shop", "--yes"]);
+      const modes = readdirSync(shop, { recursive: true, encoding: "utf8" })
+        .map((name) => [name, statSync(join(shop, name)).mode & 0o022] as const)
+        .filter(([, mode]) => mode !== 0);
+      expect(modes).toEqual([]);
+    } finally {
+      process.umask(before);
+    }
+  });
+
   it("makes an agent whose documents verify", async () => {
     const { shop } = await init(["shop", "--yes", "--agent", "lauren"]);
     const terminal = keepingTerminal(shop);
@@ -221,6 +234,7 @@ describe("agtpd init, at a terminal", () => {
 describe("agtpd init, refusing", () => {
   it.each([
     [[]],
+    [[""]],
     [["shop", "surplus"]],
     [["shop", "--unknown"]],
     [["shop", "--yes", "--port", "0"]],
