@@ -49,12 +49,16 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
   conformance: ["wire"],
+  // Writes files as the keys program does, and asks servers as the client does.
+  openapi: ["catalog", "config", "contract", "client", "keys"],
+  // The HTTP sidecar: the pipeline's other caller.
+  gateway: ["wire", "catalog", "config", "identity", "contract", "dispatch", "openapi"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["agents", "tasks"],
+    ...["gateway", "openapi", "agents", "tasks"],
   ],
   // The public surface.
   "": ["client", "handlers"],

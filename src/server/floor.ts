@@ -24,6 +24,7 @@ export async function createFloor(
     endpoints: parts.flatMap((part) => part.endpoints ?? []),
     sources: sources(),
     confirmables: confirmables(),
+    faces: parts.flatMap((part) => part.faces ?? []),
     problems: parts.flatMap((part) => part.problems ?? []),
     start: () => {
       for (const part of parts) part.start?.();

@@ -8,6 +8,7 @@ import type { Config } from "../config/config.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
+import type { GatewayFace } from "../gateway/face.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
@@ -55,6 +56,8 @@ export interface FloorPart {
   readonly endpoints?: readonly ProtocolEndpoint[];
   readonly sources?: readonly QuerySource[];
   readonly confirmables?: readonly Confirmable[];
+  /** What it answers over HTTP, beside the AGTP endpoints; served where the sidecar is. */
+  readonly faces?: readonly GatewayFace[];
   readonly problems?: readonly Problem[];
   /** Takes up what an earlier process left; called when the deployment is served. */
   start?(): void;
