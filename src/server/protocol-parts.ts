@@ -8,6 +8,7 @@ import type { Config } from "../config/config.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
+import type { ApiListing } from "../gateway/api-listing.ts";
 import type { GatewayFace } from "../gateway/face.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
@@ -35,6 +36,8 @@ export interface ProtocolParts {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly operatorRoutes: readonly Route[];
   readonly loader: ModuleLoader;
+  /** What is offered over HTTP. */
+  readonly apis: ApiListing;
   readonly negotiation: Pick<Negotiation, "proposeMethod" | "contractMethods" | "endpoints">;
   readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;

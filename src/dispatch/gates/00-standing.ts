@@ -141,7 +141,7 @@ function admitNobody(exchange: Exchange, context: Context): Refusal | undefined 
 /** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
 function identify(exchange: Exchange, agentId: string, context: Context): Refusal | undefined {
   const { certificate } = exchange.peer;
-  const resolution = context.resolve(agentId, exchange.header("authority-scope"), certificate);
+  const resolution = context.resolve(agentId, exchange.header("authority-scope"), exchange.peer);
   if ("kind" in resolution) return resolution;
   const { caller } = resolution;
   const ownerId = exchange.header("owner-id");
