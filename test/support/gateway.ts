@@ -113,6 +113,8 @@ export interface RawExchange {
   /** Resolves once this much text, or the end, was received. */
   until(text: string): Promise<string>;
   closed(): Promise<string>;
+  /** Ends this side; the peer may still answer. */
+  end(): void;
   destroy(): void;
 }
 
@@ -149,6 +151,7 @@ export async function connectPlain(port: number): Promise<RawExchange> {
     write: (octets) => void socket.write(octets, "latin1"),
     until: (text) => wait(() => received.includes(text)),
     closed: () => wait(() => false),
+    end: () => void socket.end(),
     destroy: () => void socket.destroy(),
   };
 }
