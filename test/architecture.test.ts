@@ -29,7 +29,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch", "delivery", "search", "tasks"],
+    ...["handlers", "dispatch", "delivery", "search", "tasks", "execution", "delegation"],
   ],
   // What QUERY looks into, and the way to people.
   search: [
@@ -38,9 +38,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   delivery: ["identity", "store", "search"],
   tasks: ["identity", "synthesis", "store", "search", "delivery"],
+  // Named actions, and the tasks that agents hand on to one another.
+  execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
+  delegation: [
+    ...["wire", "catalog", "identity", "attribution", "contract", "synthesis", "handlers", "store"],
+    ...["dispatch", "execution"],
+  ],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
-    ...["methods", "manifest"],
+    ...["methods", "manifest", "execution"],
   ],
   agents: [
     ...["wire", "catalog", "config", "identity", "contract", "handlers", "dispatch", "methods"],
@@ -48,17 +54,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
-  conformance: ["wire"],
-  // Writes files as the keys program does, and asks servers as the client does.
-  openapi: ["catalog", "config", "contract", "client", "keys"],
   // The HTTP sidecar: the pipeline's other caller.
   gateway: ["wire", "catalog", "config", "identity", "contract", "dispatch", "openapi"],
+  conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
+  // Writes files as the keys program does, and asks servers as the client does.
+  openapi: ["catalog", "config", "contract", "client", "keys"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["gateway", "openapi", "agents", "tasks"],
+    ...["gateway", "agents", "tasks", "execution", "delegation", "client"],
   ],
   // The public surface.
   "": ["client", "handlers"],

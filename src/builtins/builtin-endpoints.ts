@@ -40,7 +40,7 @@ export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndp
     methodsBuiltin(inventory),
     agentsBuiltin(inventory),
     genesisBuiltin(inventory),
-    toolsBuiltin(),
+    toolsBuiltin(inventory),
     apisBuiltin(inventory),
     patternsBuiltin(inventory),
     contractsBuiltin(inventory),

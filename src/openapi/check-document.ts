@@ -44,7 +44,7 @@ function versionFault({ openapi, swagger }: JsonRecord): string | undefined {
 
 /** Whether a document has the schemas of OpenAPI 3.0, which are a dialect of their own. */
 export function hasOldSchemas({ openapi }: JsonRecord): boolean {
-  return String(openapi).startsWith("3.0") || openapi === 3;
+  return /^3(?:\.0|$)/.test(String(openapi));
 }
 
 function referenceFaults(document: JsonRecord): readonly string[] {

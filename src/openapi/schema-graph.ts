@@ -1,69 +1,16 @@
 /**
- * The schemas that a schema needs, through references: how far away each is, which of them contain
- * themselves, and how large each would be with everything written out.
+ * The schemas of a document as a graph of references: which of them contain themselves, how large
+ * each would be with everything written out, and how far away each is from a schema that needs it.
+ * What was worked out once is kept, because large documents are one graph for all operations.
  */
 import type { JsonSchema } from "../contract/endpoint.ts";
 import { isRecord } from "../json-value.ts";
-import type { SchemaReader } from "./schema-reader.ts";
 
-/** What is known of the schemas behind the references of one schema. */
-export interface SchemaGraph {
-  /** By reference, in the order in which they are met. */
-  readonly distances: ReadonlyMap<string, number>;
-  readonly recursive: ReadonlySet<string>;
-  /** Characters of JSON with every reference written out; infinite for what contains itself. */
-  sizeOf(reference: string): number;
-}
-
-/** Beyond this, nobody reads what a schema is made of. */
-const MAX_SCHEMAS = 3000;
+/** Nobody reads a schema that needs more others than this. */
+const MAX_NEEDED = 400;
+/** Deeper than this, going down would end the stack; what is there counts as containing itself. */
+const MAX_CHAIN = 1500;
 const HUGE = 1e9;
-
-/** Follows all references of a schema. */
-export function buildGraph(root: JsonSchema, reader: SchemaReader): SchemaGraph {
-  const edges = new Map<string, readonly string[]>();
-  const distances = new Map<string, number>();
-  let front = [...new Set(referencesIn(root))];
-  for (let distance = 0; front.length > 0; distance += 1) {
-    for (const reference of front) distances.set(reference, distance);
-    const next = front.flatMap((reference) => {
-      const targets = referencesIn(reader.definition(reference));
-      edges.set(reference, targets);
-      return targets;
-    });
-    front = [...new Set(next)].filter((reference) => !distances.has(reference));
-    if (distances.size > MAX_SCHEMAS) break;
-  }
-  const recursive = findRecursive(edges);
-  const sizes = new Map<string, number>();
-  const sizeOf = (reference: string): number => {
-    if (recursive.has(reference)) return Number.POSITIVE_INFINITY;
-    const known = sizes.get(reference);
-    if (known !== undefined) return known;
-    const own = JSON.stringify(reader.definition(reference)).length;
-    const targets = edges.get(reference) ?? [];
-    const inner = targets.map((target) => (recursive.has(target) ? 0 : sizeOf(target)));
-    const size = Math.min(
-      inner.reduce((sum, part) => sum + part, own),
-      HUGE,
-    );
-    sizes.set(reference, size);
-    return size;
-  };
-  return { distances, recursive, sizeOf };
-}
-
-/** Every reference in a schema, as often as it is there. */
-export function referencesIn(value: unknown): readonly string[] {
-  if (Array.isArray(value)) return value.flatMap(referencesIn);
-  if (!isRecord(value)) return [];
-  return Object.entries(value).flatMap(([keyword, member]) => {
-    if (DATA.has(keyword)) return [];
-    if (keyword === "$ref" && typeof member === "string") return [member];
-    if (!MAPS.has(keyword)) return referencesIn(member);
-    return isRecord(member) ? Object.values(member).flatMap(referencesIn) : [];
-  });
-}
 
 /** Keywords whose values are data. */
 export const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
@@ -72,34 +19,124 @@ export const MAPS: ReadonlySet<string> = new Set([
   ...["properties", "patternProperties", "dependentSchemas", "$defs"],
 ]);
 
-/** Those that a way leads back to: Tarjan's strongly connected components. */
-function findRecursive(edges: ReadonlyMap<string, readonly string[]>): ReadonlySet<string> {
-  const order = new Map<string, number>();
-  const low = new Map<string, number>();
-  const stack: string[] = [];
-  const onStack = new Set<string>();
-  const recursive = new Set<string>();
-  const visit = (node: string): number => {
-    const index = order.size;
-    order.set(node, index);
+/** The graph of one reader's schemas. */
+export class SchemaGraph {
+  readonly #definition: (reference: string) => JsonSchema;
+  readonly #targets = new Map<string, readonly string[]>();
+  readonly #ownSizes = new Map<string, number>();
+  readonly #sizes = new Map<string, number>();
+  readonly #components = new Components();
+
+  constructor(definition: (reference: string) => JsonSchema) {
+    this.#definition = definition;
+  }
+
+  /** How many references lead from a schema to each that it needs, up to a bound. */
+  distancesFrom(root: JsonSchema): ReadonlyMap<string, number> {
+    const distances = new Map<string, number>();
+    let front = [...new Set(referencesIn(root))];
+    for (let distance = 0; front.length > 0 && distances.size <= MAX_NEEDED; distance += 1) {
+      for (const reference of front) distances.set(reference, distance);
+      const next = new Set(front.flatMap((reference) => this.#targetsOf(reference)));
+      front = [...next].filter((reference) => !distances.has(reference));
+    }
+    return distances;
+  }
+
+  /** Characters of JSON with every reference written out; infinite for what contains itself. */
+  sizeOf(reference: string): number {
+    if (this.#isRecursive(reference)) return Number.POSITIVE_INFINITY;
+    const known = this.#sizes.get(reference);
+    if (known !== undefined) return known;
+    const inner = this.#targetsOf(reference).map((target) =>
+      this.#isRecursive(target) ? 0 : this.sizeOf(target),
+    );
+    const size = inner.reduce((sum, part) => sum + part, this.ownSize(reference));
+    this.#sizes.set(reference, Math.min(size, HUGE));
+    return Math.min(size, HUGE);
+  }
+
+  /** Characters of JSON as it is, with its references. */
+  ownSize(reference: string): number {
+    const known = this.#ownSizes.get(reference);
+    if (known !== undefined) return known;
+    const { length } = JSON.stringify(this.#definition(reference));
+    this.#ownSizes.set(reference, length);
+    return length;
+  }
+
+  #targetsOf(reference: string): readonly string[] {
+    const known = this.#targets.get(reference);
+    if (known !== undefined) return known;
+    const targets = referencesIn(this.#definition(reference));
+    this.#targets.set(reference, targets);
+    return targets;
+  }
+
+  #isRecursive(reference: string): boolean {
+    return this.#components.isRecursive(reference, (node) => this.#targetsOf(node));
+  }
+}
+
+/** Every reference in a schema, as often as it is there. */
+export function referencesIn(value: unknown): readonly string[] {
+  const found: string[] = [];
+  collect(value, found);
+  return found;
+}
+
+function collect(value: unknown, found: string[]): void {
+  if (Array.isArray(value)) {
+    for (const item of value) collect(item, found);
+    return;
+  }
+  if (!isRecord(value)) return;
+  for (const [keyword, member] of Object.entries(value)) {
+    if (DATA.has(keyword)) continue;
+    if (keyword === "$ref" && typeof member === "string") found.push(member);
+    else if (!MAPS.has(keyword)) collect(member, found);
+    else if (isRecord(member)) for (const schema of Object.values(member)) collect(schema, found);
+  }
+}
+
+type TargetsOf = (node: string) => readonly string[];
+
+/** Tarjan's strongly connected components, found as they are asked for. */
+class Components {
+  readonly #order = new Map<string, number>();
+  readonly #recursive = new Set<string>();
+  readonly #stack: string[] = [];
+  readonly #onStack = new Set<string>();
+
+  isRecursive(node: string, targetsOf: TargetsOf): boolean {
+    if (!this.#order.has(node)) this.#visit(node, targetsOf, 0);
+    return this.#recursive.has(node);
+  }
+
+  /** The earliest node that a way leads back to. */
+  #visit(node: string, targetsOf: TargetsOf, depth: number): number {
+    const index = this.#order.size;
+    this.#order.set(node, index);
     let lowest = index;
-    stack.push(node);
-    onStack.add(node);
-    for (const target of edges.get(node) ?? []) {
-      if (target === node) recursive.add(node);
-      if (!order.has(target)) lowest = Math.min(lowest, visit(target));
-      else if (onStack.has(target)) lowest = Math.min(lowest, order.get(target) ?? index);
+    this.#stack.push(node);
+    this.#onStack.add(node);
+    for (const target of targetsOf(node)) {
+      if (target === node) this.#recursive.add(node);
+      const order = this.#order.get(target);
+      if (order !== undefined) {
+        if (this.#onStack.has(target)) lowest = Math.min(lowest, order);
+      } else if (depth >= MAX_CHAIN) this.#recursive.add(target);
+      else lowest = Math.min(lowest, this.#visit(target, targetsOf, depth + 1));
     }
-    low.set(node, lowest);
-    if (lowest === index) {
-      const component = stack.splice(stack.indexOf(node));
-      for (const member of component) {
-        onStack.delete(member);
-        if (component.length > 1) recursive.add(member);
-      }
-    }
+    if (lowest === index) this.#close(node);
     return lowest;
-  };
-  for (const node of edges.keys()) if (!order.has(node)) visit(node);
-  return recursive;
+  }
+
+  #close(node: string): void {
+    const component = this.#stack.splice(this.#stack.lastIndexOf(node));
+    for (const member of component) {
+      this.#onStack.delete(member);
+      if (component.length > 1) this.#recursive.add(member);
+    }
+  }
 }

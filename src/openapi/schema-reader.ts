@@ -13,6 +13,7 @@ import { discriminate } from "./discriminator.ts";
 import { Notes } from "./notes.ts";
 import { dereference, resolveReference } from "./reference.ts";
 import { modernise } from "./schema-dialect.ts";
+import { SchemaGraph } from "./schema-graph.ts";
 import { allowNull, withoutNulls } from "./schema-null.ts";
 import { firstSentence } from "./words.ts";
 
@@ -32,6 +33,8 @@ const SILENT: ReadonlySet<string> = new Set([
 export class SchemaReader {
   readonly document: JsonRecord;
   readonly notes: Notes = new Notes();
+  /** How the schemas behind references refer to each other. */
+  readonly graph: SchemaGraph = new SchemaGraph((reference) => this.definition(reference));
   readonly #hidden: "readOnly" | "writeOnly";
   readonly #isOld: boolean;
   readonly #definitions = new Map<string, JsonSchema>();

@@ -104,7 +104,7 @@ function plainText(prose: string): string {
 
 function withoutControls(text: string): string {
   return text
-    .replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]|\p{Surrogate}/gu, " ")
+    .replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029\ufffe\uffff]|\p{Surrogate}|\p{Bidi_Control}/gu, " ")
     .replace(/\s+/g, " ")
     .trim();
 }

@@ -143,11 +143,13 @@ export async function loadDeployment(
     standing: standingOf(state, floor.tasks),
     attributor: config.attribution.enabled ? attributor : undefined,
     tokens: tokens?.verifier,
+    delegations: protocol.delegations,
     negotiation: negotiation.gate(registry),
     deadlines,
     idempotency: state.idempotency,
     observer: options.observer,
   });
+  protocol.join(dispatcher);
   const sidecar =
     gatewayAgent.agent === undefined
       ? undefined

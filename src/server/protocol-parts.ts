@@ -4,8 +4,11 @@ import type { Attributor } from "../attribution/attributor.ts";
 import type { ServerState } from "../attribution/state.ts";
 import type { Inventory } from "../builtins/inventory.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { Config } from "../config/config.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
+import type { DelegationReader } from "../dispatch/delegation.ts";
+import type { InnerEntrance } from "../dispatch/dispatcher.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { ApiListing } from "../gateway/api-listing.ts";
@@ -26,6 +29,7 @@ import type { Negotiation } from "./negotiation.ts";
 export interface ProtocolParts {
   readonly config: Config;
   readonly catalog: Catalog;
+  readonly names: MethodNames;
   readonly methodPolicy: MethodPolicy;
   readonly directory: AgentDirectory;
   readonly state: ServerState;
@@ -38,7 +42,7 @@ export interface ProtocolParts {
   readonly loader: ModuleLoader;
   /** What is offered over HTTP. */
   readonly apis: ApiListing;
-  readonly negotiation: Pick<Negotiation, "proposeMethod" | "contractMethods" | "endpoints">;
+  readonly negotiation: Omit<Negotiation, "gate" | "start">;
   readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;
 }
@@ -62,6 +66,10 @@ export interface FloorPart {
   /** What it answers over HTTP, beside the AGTP endpoints; served where the sidecar is. */
   readonly faces?: readonly GatewayFace[];
   readonly problems?: readonly Problem[];
+  /** Reads the tokens with which peers vouch for agents. */
+  readonly delegations?: DelegationReader | undefined;
+  /** Is given the pipeline that it is a part of. */
+  join?(entrance: InnerEntrance): void;
   /** Takes up what an earlier process left; called when the deployment is served. */
   start?(): void;
   /** Ends what runs beside the requests; called when another deployment is served, and at the end. */

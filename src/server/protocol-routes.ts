@@ -25,7 +25,8 @@ import { taskTargets } from "./floor-tasks.ts";
 import type { ProtocolParts } from "./protocol-parts.ts";
 
 /** The routes, and what keeping their manifest takes. */
-export interface ProtocolRoutes extends Pick<Floor, "start" | "close" | "faces"> {
+export interface ProtocolRoutes
+  extends Pick<Floor, "start" | "close" | "join" | "delegations" | "faces"> {
   readonly routes: readonly Route[];
   /** Those of `policies.builtins` and of the floor. */
   readonly problems: readonly Problem[];
@@ -129,14 +130,17 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
   manifest();
+  const { start, close, join, delegations, faces } = floor;
   return {
     routes,
     problems: [...problems, ...floor.problems],
-    faces: floor.faces,
     listed: definitions,
     keep: () => keepManifest(manifest(), config),
-    start: floor.start,
-    close: floor.close,
+    start,
+    close,
+    join,
+    delegations,
+    faces,
   };
 }
 

@@ -3,7 +3,8 @@
  * 400 malformed identifiers · 401 an unknown agent, a certificate, token or session that is not the
  * agent's own · 262 a scope claim the document does not grant · 455 and 457 a claim beyond the
  * certificate · 503 a suspended agent · 410 a retired one · 409 and 408 a session that is suspended or
- * over · 501 a Delegation-Chain.
+ * over · 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for
+ * an agent that only the peer knows.
  * AGTP "Request Headers", "Authority Scope", "Agent Lifecycle"; AGTP-CERT "Validation"
  */
 import type { IdentityConfig } from "../../config/config.ts";
@@ -12,7 +13,13 @@ import type { AgentDocument, AgentStatus } from "../../identity/agent-document.t
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
 import { ANONYMOUS, type Caller } from "../caller.ts";
-import { type CallerResolver, createCallerResolver } from "../caller-resolver.ts";
+import {
+  type CallerResolver,
+  claimedAuthority,
+  createCallerResolver,
+  type Resolution,
+} from "../caller-resolver.ts";
+import type { Delegation } from "../delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";
 import {
@@ -36,6 +43,9 @@ export interface Standing extends SessionStanding, TaskStanding {
   isRevoked(certificate: ClientCertificate, agentId: string): boolean;
 }
 
+/** Where agents alone stand. */
+export type LifecycleStanding = Pick<Standing, "statusOf" | "statusSince">;
+
 export interface StandingOptions {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
@@ -57,7 +67,9 @@ export function isExemptFromLifecycle(method: string): boolean {
 /** Gate 00 over the agents this server knows. */
 export function standingGate(options: StandingOptions): Gate {
   const { directory, policy, methodPolicy, standing } = options;
-  const context = { methodPolicy, standing, resolve: createCallerResolver(directory, policy) };
+  const { unknownTrustTier } = policy;
+  const resolve = createCallerResolver(directory, policy);
+  const context = { methodPolicy, standing, resolve, unknownTrustTier };
   return (exchange) => {
     const fault = checkIdentifiers(exchange) ?? checkCredentials(exchange);
     if (fault !== undefined) return fault;
@@ -65,7 +77,7 @@ export function standingGate(options: StandingOptions): Gate {
     if (agentId === undefined) return admitNobody(exchange, context);
     const refusal = identify(exchange, agentId, context);
     if (refusal !== undefined) return refusal;
-    exchange.lapse = lapseOf(exchange.caller, standing);
+    exchange.lapse = lapseOf(exchange.caller.document ?? directory.find(agentId), standing);
     if (exchange.lapse === undefined) return undefined;
     return isExemptFromLifecycle(resolvedMethod(exchange, context)) ? undefined : exchange.lapse;
   };
@@ -73,6 +85,7 @@ export function standingGate(options: StandingOptions): Gate {
 
 interface Context extends Pick<StandingOptions, "methodPolicy" | "standing"> {
   readonly resolve: CallerResolver;
+  readonly unknownTrustTier: number;
 }
 
 /** What gate 01 will make of the method. */
@@ -129,6 +142,14 @@ function checkCredentials({ peer, tokenFault }: Exchange): Refusal | undefined {
   return agentUnauthenticated(`the bearer token was not accepted: ${tokenFault}`, "oauth-invalid");
 }
 
+/** An agent that its own server vouches for holds what it was to hand on, and nothing else. */
+function vouched(agentId: string, delegation: Delegation, trustTier: number): Resolution {
+  const { scopes = [] } = delegation.links.at(-1) ?? {};
+  const authority = claimedAuthority(scopes);
+  const caller: Caller = { ...ANONYMOUS, agentId, authority, trustTier, delegation };
+  return { caller, refusal: undefined };
+}
+
 /** A caller that names no agent has no session, and takes none over. */
 function admitNobody(exchange: Exchange, context: Context): Refusal | undefined {
   const { principalId } = exchange;
@@ -141,7 +162,12 @@ function admitNobody(exchange: Exchange, context: Context): Refusal | undefined 
 /** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
 function identify(exchange: Exchange, agentId: string, context: Context): Refusal | undefined {
   const { certificate } = exchange.peer;
-  const resolution = context.resolve(agentId, exchange.header("authority-scope"), exchange.peer);
+  const { delegation } = exchange;
+  if (delegation !== undefined && "kind" in delegation) return delegation;
+  const resolution =
+    delegation === undefined
+      ? context.resolve(agentId, exchange.header("authority-scope"), exchange.peer)
+      : vouched(agentId, delegation, context.unknownTrustTier);
   if ("kind" in resolution) return resolution;
   const { caller } = resolution;
   const ownerId = exchange.header("owner-id");
@@ -184,7 +210,11 @@ function checkZone(exchange: Exchange): Refusal | undefined {
   return zoneViolation("the AGTP-Zone-ID is not the governance zone of the certificate");
 }
 
-function lapseOf({ document }: Caller, standing: Standing): Refusal | undefined {
+/** Why an agent may not act now; undefined when it may. */
+export function lapseOf(
+  document: AgentDocument | undefined,
+  standing: LifecycleStanding,
+): Refusal | undefined {
   if (document === undefined) return undefined;
   const status = standing.statusOf(document);
   if (status === "suspended") return agentSuspended(document.agentId);
