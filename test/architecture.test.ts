@@ -54,6 +54,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
+  // The HTTP sidecar: the pipeline's other caller.
+  gateway: ["wire", "catalog", "config", "identity", "contract", "dispatch", "openapi"],
   conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
@@ -63,10 +65,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...["catalog", "config", "identity", "attribution", "contract", "handlers", "store", "client"],
     "server",
   ],
+  // Writes files as the keys program does, and asks servers as the client does.
+  openapi: ["catalog", "config", "contract", "client", "keys"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["agents", "tasks", "execution", "delegation", "client"],
+    ...["gateway", "agents", "tasks", "execution", "delegation", "client"],
   ],
   // The public surface.
   "": ["client", "handlers"],
