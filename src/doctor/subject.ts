@@ -55,8 +55,8 @@ export function loadSubject(options: SubjectOptions): LoadedSubject {
   const problems = [...loaded.problems];
   if (config === undefined) return { problems };
   const vocabulary = loadVocabulary(config, problems);
-  const directory = vocabulary && loadDirectory(config, problems);
-  if (vocabulary === undefined || directory === undefined) return { problems };
+  const known = vocabulary && loadDirectory(config, problems);
+  if (vocabulary === undefined || known === undefined) return { problems };
   const { endpoints } = loadContents(config, vocabulary, environment, problems);
   const subject: Subject = {
     config,
@@ -64,7 +64,7 @@ export function loadSubject(options: SubjectOptions): LoadedSubject {
     written: readWritten(config.file),
     catalog: vocabulary.catalog,
     endpoints: endpoints.map(({ definition }) => definition),
-    agents: directory.list(),
+    agents: known.directory.list(),
     problems,
     machine,
   };

@@ -24,7 +24,7 @@ async function serve(...args: readonly string[]): Promise<Site> {
   }
   const directory = join(above, "shop");
   const configPath = join(directory, "agtp-server.toml");
-  const daemon = await createDaemon({ directory, configPath, remove: () => undefined });
+  const daemon = await createDaemon({ directory, configPath });
   onTestFinished(() => daemon.close());
   return { directory, port: daemon.daemon.port };
 }

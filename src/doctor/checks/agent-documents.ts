@@ -11,6 +11,7 @@ const SOON_MS = 30 * DAY_MS;
 /** How issuers write the end of a document. */
 const ENDS = ["expires_at", "expires", "valid_until", "not_after"];
 
+/** The check `agent-documents`. */
 export const agentDocuments: Check = {
   id: "agent-documents",
   asks: "are the documents of agents still good?",

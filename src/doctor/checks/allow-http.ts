@@ -1,6 +1,7 @@
 /** Agents of others that may be called without TLS. */
 import type { Check } from "../finding.ts";
 
+/** The check `allow-http`. */
 export const allowHttp: Check = {
   id: "allow-http",
   asks: "are agents of others called over TLS?",

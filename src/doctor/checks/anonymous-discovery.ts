@@ -2,6 +2,7 @@
 import { isLoopbackHost } from "../../config/loopback.ts";
 import type { Check } from "../finding.ts";
 
+/** The check `anonymous-discovery`. */
 export const anonymousDiscovery: Check = {
   id: "anonymous-discovery",
   asks: "who may look at what is offered?",

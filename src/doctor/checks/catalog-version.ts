@@ -5,6 +5,7 @@ import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
 import type { Check } from "../finding.ts";
 import { nameOf } from "../subject.ts";
 
+/** The check `catalog-version`. */
 export const catalogVersion: Check = {
   id: "catalog-version",
   asks: "is the catalog of methods the current one?",

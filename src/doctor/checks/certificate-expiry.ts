@@ -6,6 +6,7 @@ import type { Check, Observation, Severity } from "../finding.ts";
 const DAY_MS = 86_400_000;
 const SOON_MS = 30 * DAY_MS;
 
+/** The check `certificate-expiry`. */
 export const certificateExpiry: Check = {
   id: "certificate-expiry",
   asks: "are all certificates valid, and for a while to come?",

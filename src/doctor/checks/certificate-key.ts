@@ -6,6 +6,7 @@ import type { Check } from "../finding.ts";
 
 const MAX_BYTES = 1024 * 1024;
 
+/** The check `certificate-key`. */
 export const certificateKey: Check = {
   id: "certificate-key",
   asks: "does each certificate have its own key?",

@@ -3,6 +3,7 @@ import { isIP } from "node:net";
 import { readCertificateFile } from "../certificates.ts";
 import type { Check } from "../finding.ts";
 
+/** The check `certificate-names`. */
 export const certificateNames: Check = {
   id: "certificate-names",
   asks: "does the certificate name the server?",

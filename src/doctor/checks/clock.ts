@@ -13,6 +13,7 @@ const EARLIEST = Date.parse("2026-01-01T00:00:00Z");
 const TOLERANCE_MS = 300_000;
 const REMEDY = "have the clock set by NTP, and look at what was signed meanwhile";
 
+/** The check `clock`. */
 export const clock: Check = {
   id: "clock",
   asks: "can the clock be right?",

@@ -1,6 +1,7 @@
 /** Whether the seams of the public test suite are open. */
 import type { Check } from "../finding.ts";
 
+/** The check `conformance-mode`. */
 export const conformanceMode: Check = {
   id: "conformance-mode",
   asks: "are test seams closed?",

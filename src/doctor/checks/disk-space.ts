@@ -11,6 +11,7 @@ const NEXT_TO_NOTHING = 128 * MEBIBYTE;
 const FEW_FILES = 1_000;
 const REMEDY = "make room, or move the deployment to a larger disk";
 
+/** The check `disk-space`. */
 export const diskSpace: Check = {
   id: "disk-space",
   asks: "is there room for state and records?",

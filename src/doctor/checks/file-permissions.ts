@@ -3,6 +3,7 @@ import { servedPaths, statePaths } from "../deployment-paths.ts";
 import type { Check, Observation } from "../finding.ts";
 import { nameOf, type Subject } from "../subject.ts";
 
+/** The check `file-permissions`. */
 export const filePermissions: Check = {
   id: "file-permissions",
   asks: "who else can change what is served, or read what is kept?",

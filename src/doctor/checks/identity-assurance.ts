@@ -2,6 +2,7 @@
 import { isLoopbackHost } from "../../config/loopback.ts";
 import type { Check } from "../finding.ts";
 
+/** The check `identity-assurance`. */
 export const identityAssurance: Check = {
   id: "identity-assurance",
   asks: "do agents prove who they are?",

@@ -2,6 +2,7 @@
 import { isLoopbackHost } from "../../config/loopback.ts";
 import type { Check } from "../finding.ts";
 
+/** The check `inspect-access`. */
 export const inspectAccess: Check = {
   id: "inspect-access",
   asks: "who may read the records of agents?",

@@ -8,6 +8,7 @@ import type { Check, Observation } from "../finding.ts";
 const REMEDY =
   "list the issuer in policies.identity.trusted_issuers, or take away what a revoked one signed";
 
+/** The check `issuer-trust`. */
 export const issuerTrust: Check = {
   id: "issuer-trust",
   asks: "are the issuers of agents trusted?",

@@ -5,6 +5,7 @@ import { journalDirectory } from "../../server/server-state.ts";
 import type { Check } from "../finding.ts";
 import { nameOf } from "../subject.ts";
 
+/** The check `journal`. */
 export const journal: Check = {
   id: "journal",
   asks: "is the journal of records whole?",

@@ -3,6 +3,7 @@ import { privateKeyPaths } from "../deployment-paths.ts";
 import type { Check, Severity } from "../finding.ts";
 import { nameOf } from "../subject.ts";
 
+/** The check `key-permissions`. */
 export const keyPermissions: Check = {
   id: "key-permissions",
   asks: "are private keys their owner's alone?",

@@ -1,6 +1,7 @@
 /** Whether anybody may suspend and revoke agents.   AGTP "Agent Lifecycle" */
 import type { Check } from "../finding.ts";
 
+/** The check `lifecycle-auth`. */
 export const lifecycleAuth: Check = {
   id: "lifecycle-auth",
   asks: "can only issuers change lifecycles?",

@@ -10,6 +10,7 @@ const ENDS: ReadonlyMap<number, string> = new Map([
   [24, "2028-04-30"],
 ]);
 
+/** The check `node-version`. */
 export const nodeVersion: Check = {
   id: "node-version",
   asks: "is the runtime supported?",

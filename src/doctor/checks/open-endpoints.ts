@@ -1,6 +1,7 @@
 /** Endpoints that cannot be undone and that ask for no scope of their own.   AGTP-API §7.1 */
 import type { Check } from "../finding.ts";
 
+/** The check `open-endpoints`. */
 export const openEndpoints: Check = {
   id: "open-endpoints",
   asks: "does what cannot be undone need a scope?",

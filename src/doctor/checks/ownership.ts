@@ -6,6 +6,7 @@ import { nameOf, type Subject } from "../subject.ts";
 
 const ROOT = 0;
 
+/** The check `ownership`. */
 export const ownership: Check = {
   id: "ownership",
   asks: "do the files belong to who should own them?",

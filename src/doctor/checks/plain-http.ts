@@ -4,6 +4,7 @@ import { isTable } from "../../toml-document.ts";
 import type { Check, Observation } from "../finding.ts";
 import type { Subject } from "../subject.ts";
 
+/** The check `plain-http`. */
 export const plainHttp: Check = {
   id: "plain-http",
   asks: "is anything said or served without TLS?",
@@ -19,7 +20,7 @@ interface NamedUrl {
 }
 
 function namedUrls({ config }: Subject): readonly NamedUrl[] {
-  const { webhooks, apis, policies, openwop } = config;
+  const { webhooks, apis, policies, openwop, gateway } = config;
   const runtime = openwop["runtime"];
   return [
     { key: "webhooks.escalations", url: webhooks.escalations },
@@ -27,6 +28,8 @@ function namedUrls({ config }: Subject): readonly NamedUrl[] {
       return { key: `webhooks.recipients.${name}`, url };
     }),
     ...apis.map(({ base_url: url }, index) => ({ key: `apis[${index}].base_url`, url })),
+    { key: "gateway.base_url", url: gateway.baseUrl },
+    ...gateway.corsOrigins.map((url, index) => ({ key: `gateway.cors_origins[${index}]`, url })),
     { key: "policies.oauth.jwks_uri", url: policies.oauth?.jwksUri },
     { key: "openwop.runtime.base_url", url: isTable(runtime) ? runtime["base_url"] : undefined },
   ];
@@ -49,9 +52,11 @@ function judgeUrl(file: string, key: string, url: unknown): readonly Observation
 function judgeServed({ config: { gateway, metrics }, configFile: file }: Subject) {
   const observations: Observation[] = [];
   if (gateway.enabled && gateway.cert === undefined && !isLoopbackHost(gateway.host)) {
-    const message = `is missing: "${gateway.host}" is served in plain HTTP`;
-    const remedy = "give it a certificate, or put a proxy with TLS before it and host on loopback";
-    observations.push({ severity: "error", file, key: "gateway.cert", message, remedy });
+    const message = `is true: "${gateway.host}" is served in plain HTTP, bearer tokens and all`;
+    const remedy =
+      "make sure that nobody but a proxy with TLS reaches it, or give it a certificate";
+    const key = "gateway.allow_plain_http";
+    observations.push({ severity: "warning", file, key, message, remedy });
   }
   if (metrics.enabled && !isLoopbackHost(metrics.host)) {
     const message = `is "${metrics.host}": metrics are served to everybody there, in plain HTTP`;

@@ -10,6 +10,7 @@ interface Mark {
   readonly text: string;
 }
 
+/** The check `review-marks`. */
 export const reviewMarks: Check = {
   id: "review-marks",
   asks: "has somebody judged what was only guessed?",

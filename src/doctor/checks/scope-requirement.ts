@@ -1,6 +1,7 @@
 /** Whether an endpoint can be called without any authority. */
 import type { Check } from "../finding.ts";
 
+/** The check `scope-requirement`. */
 export const scopeRequirement: Check = {
   id: "scope-requirement",
   asks: "does calling need a scope?",

@@ -13,6 +13,7 @@ const CREDENTIAL = /^(?:proxy-)?authorization$|^cookie$|(?:api-?key|token|secret
 /** A URL is a secret where it has a password. */
 const URL_WITHOUT_PASSWORD = /^[a-z]+:\/\/(?![^/@]*:[^/@]+@)/i;
 
+/** The check `secrets-in-files`. */
 export const secretsInFiles: Check = {
   id: "secrets-in-files",
   asks: "are secrets taken from the environment?",

@@ -1,6 +1,7 @@
 /** Whether records prove anything.   AGTP-IDENTIFIERS "Attribution-Record" */
 import type { Check } from "../finding.ts";
 
+/** The check `signing-key`. */
 export const signingKey: Check = {
   id: "signing-key",
   asks: "are records made, and signed?",

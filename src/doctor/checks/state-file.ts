@@ -5,6 +5,7 @@ import { findSqliteFault } from "../../store/sqlite-header.ts";
 import type { Check } from "../finding.ts";
 import { nameOf } from "../subject.ts";
 
+/** The check `state-file`. */
 export const stateFile: Check = {
   id: "state-file",
   asks: "is the database whole?",

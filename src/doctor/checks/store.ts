@@ -1,6 +1,7 @@
 /** Whether anything outlives the process. */
 import type { Check } from "../finding.ts";
 
+/** The check `store`. */
 export const store: Check = {
   id: "store",
   asks: "is state kept?",

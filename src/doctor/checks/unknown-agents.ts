@@ -2,6 +2,7 @@
 import { isLoopbackHost } from "../../config/loopback.ts";
 import type { Check } from "../finding.ts";
 
+/** The check `unknown-agents`. */
 export const unknownAgents: Check = {
   id: "unknown-agents",
   asks: "are agents that nobody knows turned away?",

@@ -2,6 +2,7 @@
 import { isError } from "../../problem.ts";
 import type { Check } from "../finding.ts";
 
+/** The check `unserved-files`. */
 export const unservedFiles: Check = {
   id: "unserved-files",
   asks: "is everything that was written also served?",

@@ -1,6 +1,7 @@
 /** Whether whoever gets a webhook can tell that it comes from here. */
 import type { Check } from "../finding.ts";
 
+/** The check `webhook-secret`. */
 export const webhookSecret: Check = {
   id: "webhook-secret",
   asks: "are webhooks signed?",

@@ -6,6 +6,7 @@ import type { Subject } from "../subject.ts";
 
 const REMEDY = "name the scopes that are needed";
 
+/** The check `wildcards`. */
 export const wildcards: Check = {
   id: "wildcards",
   asks: "are grants as narrow as they can be?",

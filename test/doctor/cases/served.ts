@@ -88,8 +88,14 @@ export const servedCases: readonly Case[] = [
   {
     title: "a gateway in plain HTTP for a network",
     id: "plain-http",
-    site: { tables: { gateway: { enabled: true, host: "0.0.0.0" } } },
-    found: { severity: "error", key: "gateway.cert" },
+    site: { tables: { gateway: { enabled: true, host: "0.0.0.0", allow_plain_http: true } } },
+    found: { severity: "warning", key: "gateway.allow_plain_http" },
+  },
+  {
+    title: "pages in plain http that may call the gateway",
+    id: "plain-http",
+    site: { tables: { gateway: { cors_origins: ["http://app.acme.example"] } } },
+    found: { severity: "warning", key: "gateway.cors_origins[0]" },
   },
   {
     title: "metrics for a network",
