@@ -59,6 +59,12 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
+  // Before a deployment is started, and beside it; the doctor reads what the server reads.
+  init: ["catalog", "identity", "client", "keys"],
+  doctor: [
+    ...["catalog", "config", "identity", "attribution", "contract", "handlers", "store", "client"],
+    "server",
+  ],
   // Writes files as the keys program does, and asks servers as the client does.
   openapi: ["catalog", "config", "contract", "client", "keys"],
   server: [
