@@ -78,6 +78,20 @@ export function templateParameters(path: string): readonly string[] {
     .map((segment) => segment.slice(1, -1));
 }
 
+/** A segment that is the name of a method, and that method. */
+export interface MethodSegment {
+  readonly segment: string;
+  readonly method: string;
+}
+
+/** Every segment of a path or a template that is a method name.   AGTP-API §5.1 */
+export function methodSegments(path: string, names: MethodNames): readonly MethodSegment[] {
+  return path
+    .split("/")
+    .filter((segment) => names.has(bareName(segment)))
+    .map((segment) => ({ segment, method: bareName(segment).toUpperCase() }));
+}
+
 function checkStructure(path: string): PathFault | undefined {
   if (!path.startsWith("/")) {
     const slash = path.indexOf("/");

@@ -26,6 +26,8 @@ export interface FloorMethod {
   readonly inputSchema: JsonSchema;
   readonly handler: RouteHandler;
   readonly takesCertificate?: boolean;
+  readonly idempotencyMember?: string;
+  readonly endsInTime?: boolean;
 }
 
 /** What the floor needs to know of this server. */

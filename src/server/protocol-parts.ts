@@ -6,6 +6,8 @@ import type { Inventory } from "../builtins/inventory.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
+import type { DelegationReader } from "../dispatch/delegation.ts";
+import type { InnerEntrance } from "../dispatch/dispatcher.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { CallLog } from "../handlers/handler.ts";
@@ -56,6 +58,10 @@ export interface FloorPart {
   readonly sources?: readonly QuerySource[];
   readonly confirmables?: readonly Confirmable[];
   readonly problems?: readonly Problem[];
+  /** Reads the tokens with which peers vouch for agents. */
+  readonly delegations?: DelegationReader | undefined;
+  /** Is given the pipeline that it is a part of. */
+  join?(entrance: InnerEntrance): void;
   /** Takes up what an earlier process left; called when the deployment is served. */
   start?(): void;
   /** Ends what runs beside the requests; called when another deployment is served, and at the end. */

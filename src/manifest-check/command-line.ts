@@ -1,0 +1,82 @@
+/**
+ * The command line of `agtp-manifest`, before anything is read or asked. Answers with options, or
+ * with the exit code when nothing is left to do.
+ */
+import { Command, CommanderError } from "commander";
+import type { Terminal } from "../client/terminal.ts";
+import { VERSION } from "../version.ts";
+
+/** The options as written. */
+export interface ManifestCommandLine {
+  readonly kind: "manifest";
+  /** A file, or the URI of a server. */
+  readonly source: string;
+  readonly key: readonly string[];
+  readonly catalog?: string;
+  readonly previous?: string;
+  readonly ca?: string;
+  readonly insecure?: boolean;
+  readonly agentId?: string;
+  readonly clientCert?: string;
+  readonly clientKey?: string;
+  readonly json?: boolean;
+}
+
+/** Nothing to do: help was wanted, or the command line is wrong. */
+export interface CommandLineEnd {
+  readonly kind: "end";
+  readonly exitCode: 0 | 2;
+}
+
+const EXAMPLES = `
+Examples:
+  agtp-manifest agtp://localhost
+  agtp-manifest agtp://agents.acme.example --key acme-signing.pem
+  agtp-manifest manifest.json --catalog methods.json --previous manifest-of-yesterday.json
+
+Exit codes: 0 no fault, 1 a fault or a refusal, 2 there was no manifest to be had.`;
+
+/** Reads the arguments behind the program's name. */
+export function parseCommandLine(
+  args: readonly string[],
+  { out, err }: Terminal,
+): ManifestCommandLine | CommandLineEnd {
+  const command = new Command("agtp-manifest")
+    .description("Checks a server manifest by every rule of AGTP-API, and verifies its signature.")
+    .version(VERSION)
+    .argument("<source>", "a file, or agtp://HOST[:PORT] to ask the server")
+    .option(
+      "--key <key>",
+      "who should have signed: PEM, JWK, Genesis or identity document as a file, or base64url",
+      append,
+      [],
+    )
+    .option("--catalog <file>", "the method catalog that the manifest names")
+    .option("--previous <file>", "an earlier revision of the manifest, to compare with")
+    .option("--ca <file>", "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem")
+    .option("--insecure", "trust any certificate")
+    .option("--agent-id <id>", "Agent-ID: who asks; default: nobody")
+    .option("--client-cert <file>", "certificate of who asks, PEM")
+    .option("--client-key <file>", "its key, PEM")
+    .option("--json", "print JSON")
+    .addHelpText("after", EXAMPLES)
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+  try {
+    command.parse(args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
+  }
+  const [source = ""] = command.args;
+  return {
+    kind: "manifest",
+    source,
+    ...command.opts<Omit<ManifestCommandLine, "kind" | "source">>(),
+  };
+}
+
+function append(value: string, earlier: readonly string[]): readonly string[] {
+  return [...earlier, value];
+}
