@@ -4,6 +4,7 @@
  * business.   OpenWOP RFC 0002 §B, RFC 0070
  */
 import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { CompiledSchema } from "../../../contract/schema.ts";
 import type { JsonRecord } from "../../../json-value.ts";
 import type { ManifestClass } from "../installed-agent.ts";
 
@@ -59,7 +60,7 @@ export interface RuntimeTurn {
   readonly task: unknown;
   readonly tools: readonly OfferedTool[];
   /** What the result must satisfy. */
-  readonly returnSchema: JsonSchema | undefined;
+  readonly returnSchema: CompiledSchema | undefined;
   /** Empty in a first attempt. */
   readonly history: readonly TurnRemark[];
   readonly options: ModelOptions;
@@ -73,6 +74,18 @@ export interface RuntimeTurn {
 export interface TokenUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
+}
+
+/** What two answers charge for together. */
+export function sumOfUsage(
+  a: TokenUsage | undefined,
+  b: TokenUsage | undefined,
+): TokenUsage | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+  };
 }
 
 /** What a turn came to. */

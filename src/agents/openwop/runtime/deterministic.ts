@@ -40,5 +40,5 @@ function resultOf(
   returnSchema: RuntimeTurn["returnSchema"],
 ): unknown {
   if (returnSchema === undefined) return { agentId, task };
-  return sampleValue(returnSchema);
+  return sampleValue(returnSchema.schema);
 }

@@ -37,7 +37,7 @@ function describeTurn(turn: RuntimeTurn): Readonly<Record<string, unknown>> {
   const { agent, prompt, task, tools, history, signal, options } = turn;
   return {
     ...structuredClone({ agent, prompt, task, tools, history, options }),
-    returnSchema: structuredClone(turn.returnSchema),
+    returnSchema: structuredClone(turn.returnSchema?.schema),
     signal,
     callTool: async (toolId: unknown, input: unknown = {}) => {
       const answer = await turn.callTool(String(toolId), input);
