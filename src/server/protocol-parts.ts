@@ -21,6 +21,7 @@ import type { QuerySource } from "../search/source.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { FloorState } from "./floor-state.ts";
 import type { Negotiation } from "./negotiation.ts";
+import type { OpenwopAgents } from "./openwop-agents.ts";
 
 /** What the protocol's own endpoints talk about. */
 export interface ProtocolParts {
@@ -38,6 +39,7 @@ export interface ProtocolParts {
   readonly loader: ModuleLoader;
   readonly negotiation: Pick<Negotiation, "proposeMethod" | "contractMethods" | "endpoints">;
   readonly floor: FloorState;
+  readonly openwop: OpenwopAgents;
   readonly log: Pick<CallLog, "info" | "warn">;
 }
 

@@ -43,8 +43,11 @@ export function credentialPatterns(): readonly (readonly [name: string, pattern:
       /-----BEGIN [A-Z ]{0,32}PRIVATE KEY-----(?:(?!-----END )[\s\S])*(?:-----END [A-Z ]{0,32}PRIVATE KEY-----)?/g,
     ],
     ["bearer-token", /\bbearer[ \t]{1,8}[A-Za-z0-9._~+/=-]{8,}/gi],
-    // "Basic" begins sentences too: what follows it there has no digit in it.
-    ["basic-token", /\bbasic[ \t]{1,8}(?=[A-Za-z+/]{0,64}[0-9=])[A-Za-z0-9+/=]{8,}/gi],
+    // "Basic" begins sentences too: the word that follows it there is in lower case throughout.
+    [
+      "basic-token",
+      /\b(?:[Bb]asic|BASIC)[ \t]{1,8}(?=[A-Za-z]{0,64}(?:[0-9=+/]|[a-z][A-Z]))[A-Za-z0-9+/=]{8,}/g,
+    ],
     ["token", /\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{2,}\.[A-Za-z0-9_-]*/g],
     ["api-key", new RegExp(`(?<![A-Za-z0-9])(?:${prefixed})`, "g")],
     ["password", /(?<=:\/\/[^\s/@:]{0,256}:)[^\s/@]{1,1024}(?=@)/g],
