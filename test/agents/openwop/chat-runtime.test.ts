@@ -112,6 +112,8 @@ describe("a model that answers", () => {
     expect(byClass.server.requests[0]?.body.model).toBe("coder");
     const byRun = await chat([says("{}")], { models, configurable: { model: "coder" } });
     expect(byRun.server.requests[0]?.body.model).toBe("coder");
+    const unnamed = await chat([says("{}")], { agents, models: {} });
+    expect(unnamed.server.requests[0]?.body.model).toBe("coding");
     const another = await chat([says("{}")], { models, configurable: { model: "expensive" } });
     expect(errorOf(another)).toBe("model_not_available");
     expect(another.server.requests).toEqual([]);
