@@ -18,7 +18,7 @@ import { ApiListing, type BoundPorts } from "../gateway/api-listing.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
-import type { AgentDirectory } from "../identity/agent-directory.ts";
+import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
@@ -32,6 +32,7 @@ import {
   standingOf,
 } from "./identity-parts.ts";
 import { createNegotiation } from "./negotiation.ts";
+import { loadOpenwopAgents, type OpenwopAgents } from "./openwop-agents.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 import { loadProtocolRoutes } from "./protocol-routes.ts";
 import { loadVocabulary } from "./vocabulary.ts";
@@ -43,6 +44,8 @@ export interface Deployment {
   readonly directory: AgentDirectory;
   readonly signer: RecordSigner;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
+  /** The agents that this server runs, for whoever runs them. */
+  readonly openwop: OpenwopAgents;
   /** Undefined: HTTP clients are not served. */
   readonly gateway: Gateway | undefined;
   /** Says where the deployment is served; before `commit`. */
@@ -74,7 +77,7 @@ export interface LoadedDeployment {
   readonly problems: readonly Problem[];
 }
 
-/** Loads, compiles and binds a whole deployment. Writes nothing. */
+/** Loads, compiles and binds a whole deployment. Writes nothing but the identities that it issues. */
 export async function loadDeployment(
   config: Config,
   options: DeploymentOptions,
@@ -85,7 +88,7 @@ export async function loadDeployment(
 
   const known = loadDirectory(config, problems);
   if (known === undefined) return { deployment: undefined, problems };
-  const { directory, gatewayAgent } = known;
+  const { directory: operators, gatewayAgent } = known;
   const tokens = await openTokens(config, options.log);
   problems.push(...(tokens?.problems ?? []));
   if (tokens?.problems.some(isError)) return { deployment: undefined, problems };
@@ -106,8 +109,17 @@ export async function loadDeployment(
     pools,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
-  problems.push(...operator.problems);
-  const isFatal = config.server.onInvalid === "fail" && problems.some(isError);
+  const { log, negotiation: kept, floor } = options;
+  const openwop = await loadOpenwopAgents({
+    ...{ config, env: options.env, store: floor.store, state, signingKey, loader, log },
+    operators: operators.list(),
+    endpoints: operator.routes.map(({ definition }) => definition),
+  });
+  const directory = createAgentDirectory([...operators.list(), ...openwop.documents]);
+  const operatorRoutes = [...operator.routes, ...openwop.routes];
+  problems.push(...operator.problems, ...openwop.problems);
+  const isFatal =
+    !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
 
   const joined = {
     config,
@@ -118,20 +130,20 @@ export async function loadDeployment(
     signingKey,
     compiler: contents.compiler,
     recipes: contents.recipes,
-    operatorRoutes: operator.routes,
+    operatorRoutes,
     loader,
     apis: new ApiListing(config),
   };
-  const { log, negotiation: kept, floor } = options;
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, log });
+  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, openwop, log });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
-    await pools.close();
+    await Promise.all([pools.close(), openwop.close()]);
     return { deployment: undefined, problems };
   }
+  await openwop.keep();
 
-  const { registry } = createRegistry<Route>([...protocol.routes, ...operator.routes]);
+  const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
   const deadlines = new Deadlines(config.limits.handlerTimeoutMs);
   const dispatcher = createDispatcher({
     ...vocabulary,
@@ -150,6 +162,7 @@ export async function loadDeployment(
     observer: options.observer,
   });
   protocol.join(dispatcher);
+  openwop.join(dispatcher, registry);
   const sidecar =
     gatewayAgent.agent === undefined
       ? undefined
@@ -162,7 +175,7 @@ export async function loadDeployment(
         });
   if (sidecar?.problem !== undefined) {
     problems.push(sidecar.problem);
-    await Promise.all([pools.close(), protocol.close()]);
+    await Promise.all([pools.close(), openwop.close(), protocol.close()]);
     return { deployment: undefined, problems };
   }
   const gateway = sidecar?.gateway;
@@ -172,6 +185,7 @@ export async function loadDeployment(
     directory,
     signer,
     lifecycle: state.lifecycle,
+    openwop,
     gateway,
     bind: (ports) => joined.apis.bind(ports),
     commit: () => {
@@ -186,6 +200,7 @@ export async function loadDeployment(
     close: async () => {
       await Promise.all([
         pools.close(),
+        openwop.close(),
         tokens?.verifier?.close(),
         sealer.close(),
         gateway?.close(),

@@ -24,6 +24,7 @@ import type { QuerySource } from "../search/source.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { FloorState } from "./floor-state.ts";
 import type { Negotiation } from "./negotiation.ts";
+import type { OpenwopAgents } from "./openwop-agents.ts";
 
 /** What the protocol's own endpoints talk about. */
 export interface ProtocolParts {
@@ -44,6 +45,7 @@ export interface ProtocolParts {
   readonly apis: ApiListing;
   readonly negotiation: Omit<Negotiation, "gate" | "start">;
   readonly floor: FloorState;
+  readonly openwop: OpenwopAgents;
   readonly log: Pick<CallLog, "info" | "warn">;
 }
 
