@@ -17,7 +17,7 @@ import {
 import type { ExchangeView, RouteHandler } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { SessionRegister } from "../identity/session-register.ts";
-import { MOMENT_FORMS, readMoment } from "../tasks/moment.ts";
+import { MOMENT_FORMS, readMoment } from "../synthesis/moment.ts";
 import { SUSPENSION_REASONS, type Suspension } from "../tasks/suspension.ts";
 import type { SuspensionRegister } from "../tasks/suspension-register.ts";
 import type { FloorMethod } from "./floor.ts";
