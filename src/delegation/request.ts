@@ -39,6 +39,13 @@ export const DELEGATE_SCHEMA: Readonly<Record<string, unknown>> = {
     deadline: { type: ["string", "number"], description: "RFC 3339, or a duration" },
     context: { type: "object" },
   },
+  examples: [
+    {
+      target_agent_id: "porter",
+      task: { method: "QUERY", path: "/", parameters: { intent: "free rooms" } },
+      authority_scope: [],
+    },
+  ],
 };
 
 /** Reads the parameters. */

@@ -29,6 +29,7 @@ export const CONFIRM_SCHEMA: JsonSchema = {
     ...{ reason: TEXT, rationale: TEXT, note: TEXT, notes: TEXT },
     attestation: { type: ["string", "object"] },
   },
+  examples: [{ target_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" }],
 };
 
 /** What people say instead of the draft's three words. */

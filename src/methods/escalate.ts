@@ -51,6 +51,13 @@ const ESCALATE_SCHEMA: JsonSchema = {
     recipient: { type: "string", minLength: 1, maxLength: 256 },
     deadline: { type: ["string", "number"] },
   },
+  examples: [
+    {
+      task_id: "task-7",
+      reason: "scope_limit",
+      context: { question: "May I book above the limit?" },
+    },
+  ],
 };
 
 const MAX_CONTEXT_BYTES = 16 * 1024;

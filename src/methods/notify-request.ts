@@ -65,6 +65,7 @@ export const NOTIFY_SCHEMA: JsonSchema = {
     notification_id: { type: "string", pattern: "^[!-~]{1,256}$" },
     context: { type: "object" },
   },
+  examples: [{ recipient: "porter", content: "The boat is here.", expiry: "PT1H" }],
 };
 
 /** Reads the parameters, which satisfy the schema. */

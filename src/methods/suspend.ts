@@ -41,7 +41,9 @@ const SUSPEND_SCHEMA: JsonSchema = {
     ...{ synthesis_id: TEXT, reason: TEXT, actor: TEXT },
     session_id: { type: "string", pattern: "^[\\x21-\\x7e]{1,256}$" },
     resume_by: { type: ["string", "number"] },
+    checkpoint: {},
   },
+  examples: [{ session_id: "session-7", reason: "awaiting_input", resume_by: "PT1H" }],
 };
 
 const MAX_CHECKPOINT_BYTES = 64 * 1024;
