@@ -14,6 +14,8 @@ import { Deadlines } from "../dispatch/deadlines.ts";
 import { createDispatcher, type Dispatcher, type Observer } from "../dispatch/dispatcher.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { Environment } from "../environment.ts";
+import { ApiListing, type BoundPorts } from "../gateway/api-listing.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
@@ -21,6 +23,7 @@ import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
+import { buildSidecar } from "./gateway-parts.ts";
 import {
   defaultAgent,
   loadDirectory,
@@ -40,6 +43,10 @@ export interface Deployment {
   readonly directory: AgentDirectory;
   readonly signer: RecordSigner;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
+  /** Undefined: HTTP clients are not served. */
+  readonly gateway: Gateway | undefined;
+  /** Says where the deployment is served; before `commit`. */
+  bind(ports: BoundPorts): void;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
   commit(): readonly Problem[];
   /** Ends what its last requests can do without: another deployment is served. */
@@ -56,6 +63,8 @@ export interface DeploymentOptions {
   readonly negotiation: NegotiationState;
   readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;
+  /** A fault beside the pipeline, under the id that its caller was told. */
+  reportFault(errorId: string, error: unknown): void;
 }
 
 /** A deployment, and everything that is wrong with its files. */
@@ -74,8 +83,9 @@ export async function loadDeployment(
   const vocabulary = loadVocabulary(config, problems);
   if (vocabulary === undefined) return { deployment: undefined, problems };
 
-  const directory = loadDirectory(config, problems);
-  if (directory === undefined) return { deployment: undefined, problems };
+  const known = loadDirectory(config, problems);
+  if (known === undefined) return { deployment: undefined, problems };
+  const { directory, gatewayAgent } = known;
   const tokens = await openTokens(config, options.log);
   problems.push(...(tokens?.problems ?? []));
   if (tokens?.problems.some(isError)) return { deployment: undefined, problems };
@@ -110,6 +120,7 @@ export async function loadDeployment(
     recipes: contents.recipes,
     operatorRoutes: operator.routes,
     loader,
+    apis: new ApiListing(config),
   };
   const { log, negotiation: kept, floor } = options;
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
@@ -139,26 +150,45 @@ export async function loadDeployment(
     observer: options.observer,
   });
   protocol.join(dispatcher);
+  const sidecar =
+    gatewayAgent.agent === undefined
+      ? undefined
+      : await buildSidecar({
+          ...joined,
+          ...{ dispatcher, registry, agent: gatewayAgent.agent },
+          ...{ faces: protocol.faces, listed: protocol.listed },
+          settle: (done) => ledger.settle(done),
+          reportFault: options.reportFault,
+        });
+  if (sidecar?.problem !== undefined) {
+    problems.push(sidecar.problem);
+    await Promise.all([pools.close(), protocol.close()]);
+    return { deployment: undefined, problems };
+  }
+  const gateway = sidecar?.gateway;
   const deployment: Deployment = {
     config,
     dispatcher,
     directory,
     signer,
     lifecycle: state.lifecycle,
+    gateway,
+    bind: (ports) => joined.apis.bind(ports),
     commit: () => {
       tokens?.start();
       negotiation.start();
       protocol.start();
-      return protocol.keep();
+      return [...gatewayAgent.keep(), ...protocol.keep()];
     },
     retire: async () => {
-      await Promise.all([sealer.close(), protocol.close()]);
+      await Promise.all([sealer.close(), gateway?.close(), protocol.close()]);
     },
     close: async () => {
       await Promise.all([
         pools.close(),
         tokens?.verifier?.close(),
         sealer.close(),
+        gateway?.close(),
         protocol.close(),
       ]);
     },
