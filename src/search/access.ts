@@ -10,7 +10,9 @@ import type { Access, Asker } from "./entry.ts";
 
 /** What an endpoint that is kept for agents of this server answers to another one. */
 const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
-  ...["ESCALATE /", "SUSPEND /", "RESUME /"].map((pair) => [pair, "credentials-missing"] as const),
+  ...["PROPOSE /", "ESCALATE /", "SUSPEND /", "RESUME /"].map(
+    (pair) => [pair, "credentials-missing"] as const,
+  ),
   ...["NOTIFY /", "QUERY /inbox"].map((pair) => [pair, "agent-unauthenticated"] as const),
 ]);
 

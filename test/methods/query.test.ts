@@ -73,10 +73,12 @@ describe("QUERY", () => {
   it.each([
     ["continue a suspended session", "RESUME /"],
     ["what is in my inbox", "QUERY /inbox"],
-    ["which escalations concern me", "QUERY /escalations"],
+    ["decide an escalation", "CONFIRM /escalations/{escalation_id}"],
+    ["which escalations wait for a decision", "QUERY /escalations"],
   ])("knows the protocol beyond the floor: %s", async (intent, pair) => {
-    const found = await query(server(), { intent }, clerk);
-    expect(found[0]?.source).toBe(`endpoint:${pair}`);
+    const [first] = await query(server(), { intent }, clerk);
+    expect(first?.source).toBe(`endpoint:${pair}`);
+    expect(first?.content.example).toBeDefined();
   });
 
   it("echoes the task of an envelope, and counts its results", async () => {
