@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
   delegation: [
     ...["wire", "catalog", "identity", "attribution", "contract", "synthesis", "handlers", "store"],
-    ...["dispatch", "execution"],
+    ...["dispatch", "execution", "delivery"],
   ],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
