@@ -134,7 +134,9 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     const definition = routes[index]?.definition;
     if (definition === undefined) continue;
     if (endpoint.isListed) listed.push({ tier: "A", definition });
-    else if (replaceable.includes(endpoint)) unlisted.push({ tier: "A", definition });
+    else if (replaceable.includes(endpoint) && endpoint.isFindable !== false) {
+      unlisted.push({ tier: "A", definition });
+    }
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
   manifest();
