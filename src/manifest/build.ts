@@ -1,7 +1,7 @@
 /** The server manifest's content, from what the server loaded.   AGTP-API §8 */
 import type { Catalog } from "../catalog/catalog.ts";
 import { FLOOR_GROUPS } from "../catalog/catalog.ts";
-import type { Config } from "../config/config.ts";
+import type { ApiEntry, Config } from "../config/config.ts";
 import type { EndpointDefinition } from "../contract/endpoint.ts";
 import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
 import type { ManifestContent } from "./document.ts";
@@ -11,6 +11,7 @@ import { projectEndpoint } from "./project.ts";
 export interface ManifestSource {
   readonly config: Config;
   readonly catalog: Catalog;
+  readonly apis: readonly ApiEntry[];
   /** Every listed endpoint, built-ins included. */
   readonly endpoints: readonly EndpointDefinition[];
   /** The agents this variant discloses. */
@@ -20,6 +21,8 @@ export interface ManifestSource {
   /** `policies.methods` as it applies, §9.3. */
   readonly methodPolicy: Readonly<Record<string, unknown>>;
   readonly supportedFeatures: readonly string[];
+  /** Those that the operator lists, and those that this server speaks for its agents. */
+  readonly hostedProtocols: Config["hostedProtocols"];
 }
 
 /** Every field of §8.2 but the document's own version, dates and signature. */
@@ -38,8 +41,8 @@ export function buildManifest(source: ManifestSource): ManifestContent {
     agent_disclosure: agents.disclosure,
     hosted_agents: source.agents.map((agent) => agentReference(agent, source.statusOf(agent))),
     agent_disclosure_notice: agents.disclosureNotice ?? null,
-    apis: config.apis,
-    hosted_protocols: config.hostedProtocols,
+    apis: source.apis,
+    hosted_protocols: source.hostedProtocols,
     policies: {
       wildcards_accepted: policies.wildcardsAccepted,
       anonymous_discovery: policies.anonymousDiscovery,

@@ -14,14 +14,17 @@ import { Deadlines } from "../dispatch/deadlines.ts";
 import { createDispatcher, type Dispatcher, type Observer } from "../dispatch/dispatcher.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { Environment } from "../environment.ts";
+import { ApiListing, type BoundPorts } from "../gateway/api-listing.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
-import type { AgentDirectory } from "../identity/agent-directory.ts";
+import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import { loadAgentcliTasks } from "./agentcli.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
+import { buildSidecar } from "./gateway-parts.ts";
 import {
   defaultAgent,
   loadDirectory,
@@ -30,6 +33,7 @@ import {
   standingOf,
 } from "./identity-parts.ts";
 import { createNegotiation } from "./negotiation.ts";
+import { loadOpenwopAgents, type OpenwopAgents } from "./openwop-agents.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 import { loadProtocolRoutes } from "./protocol-routes.ts";
 import { loadVocabulary } from "./vocabulary.ts";
@@ -41,6 +45,12 @@ export interface Deployment {
   readonly directory: AgentDirectory;
   readonly signer: RecordSigner;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
+  /** The agents that this server runs, for whoever runs them. */
+  readonly openwop: OpenwopAgents;
+  /** Undefined: HTTP clients are not served. */
+  readonly gateway: Gateway | undefined;
+  /** Says where the deployment is served; before `commit`. */
+  bind(ports: BoundPorts): void;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
   commit(): readonly Problem[];
   /** Ends what its last requests can do without: another deployment is served. */
@@ -57,6 +67,8 @@ export interface DeploymentOptions {
   readonly negotiation: NegotiationState;
   readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;
+  /** A fault beside the pipeline, under the id that its caller was told. */
+  reportFault(errorId: string, error: unknown): void;
 }
 
 /** A deployment, and everything that is wrong with its files. */
@@ -66,7 +78,7 @@ export interface LoadedDeployment {
   readonly problems: readonly Problem[];
 }
 
-/** Loads, compiles and binds a whole deployment. Writes nothing. */
+/** Loads, compiles and binds a whole deployment. Writes nothing but the identities that it issues. */
 export async function loadDeployment(
   config: Config,
   options: DeploymentOptions,
@@ -75,8 +87,9 @@ export async function loadDeployment(
   const vocabulary = loadVocabulary(config, problems);
   if (vocabulary === undefined) return { deployment: undefined, problems };
 
-  const directory = loadDirectory(config, problems);
-  if (directory === undefined) return { deployment: undefined, problems };
+  const known = loadDirectory(config, problems);
+  if (known === undefined) return { deployment: undefined, problems };
+  const { directory: operators, gatewayAgent } = known;
   const tokens = await openTokens(config, options.log);
   problems.push(...(tokens?.problems ?? []));
   if (tokens?.problems.some(isError)) return { deployment: undefined, problems };
@@ -98,13 +111,22 @@ export async function loadDeployment(
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
   const { log, negotiation: kept, floor } = options;
-  const agentcli = loadAgentcliTasks({
-    ...{ config, env: options.env, floor, log, names: vocabulary.names },
-    ...{ compiler: contents.compiler, operators: operator.routes },
+  const openwop = await loadOpenwopAgents({
+    ...{ config, env: options.env, store: floor.store, state, signingKey, loader, log },
+    operators: operators.list(),
+    endpoints: operator.routes.map(({ definition }) => definition),
   });
-  const operatorRoutes = [...operator.routes, ...agentcli.routes];
-  problems.push(...operator.problems, ...agentcli.problems);
-  const isFatal = config.server.onInvalid === "fail" && problems.some(isError);
+  const agentcli = await loadAgentcliTasks({
+    ...{ config, env: options.env, floor, log, names: vocabulary.names, signingKey },
+    ...{ compiler: contents.compiler, operatorRoutes: operator.routes },
+    operators: operators.list(),
+  });
+  const hosted = [...openwop.documents, ...agentcli.documents];
+  const directory = createAgentDirectory([...operators.list(), ...hosted]);
+  const operatorRoutes = [...operator.routes, ...openwop.routes, ...agentcli.routes];
+  problems.push(...operator.problems, ...openwop.problems, ...agentcli.problems);
+  const isFatal =
+    !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
 
   const joined = {
     config,
@@ -117,14 +139,16 @@ export async function loadDeployment(
     recipes: contents.recipes,
     operatorRoutes,
     loader,
+    apis: new ApiListing(config),
   };
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, log });
+  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, openwop, log });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
-    await pools.close();
+    await Promise.all([pools.close(), openwop.close()]);
     return { deployment: undefined, problems };
   }
+  await Promise.all([openwop.keep(), agentcli.keep()]);
 
   const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
   agentcli.join(registry);
@@ -146,26 +170,48 @@ export async function loadDeployment(
     observer: options.observer,
   });
   protocol.join(dispatcher);
+  openwop.join(dispatcher, registry);
+  const sidecar =
+    gatewayAgent.agent === undefined
+      ? undefined
+      : await buildSidecar({
+          ...joined,
+          ...{ dispatcher, registry, agent: gatewayAgent.agent },
+          ...{ faces: protocol.faces, listed: protocol.listed },
+          settle: (done) => ledger.settle(done),
+          reportFault: options.reportFault,
+        });
+  if (sidecar?.problem !== undefined) {
+    problems.push(sidecar.problem);
+    await Promise.all([pools.close(), openwop.close(), protocol.close()]);
+    return { deployment: undefined, problems };
+  }
+  const gateway = sidecar?.gateway;
   const deployment: Deployment = {
     config,
     dispatcher,
     directory,
     signer,
     lifecycle: state.lifecycle,
+    openwop,
+    gateway,
+    bind: (ports) => joined.apis.bind(ports),
     commit: () => {
       tokens?.start();
       negotiation.start();
       protocol.start();
-      return protocol.keep();
+      return [...gatewayAgent.keep(), ...protocol.keep()];
     },
     retire: async () => {
-      await Promise.all([sealer.close(), protocol.close()]);
+      await Promise.all([sealer.close(), gateway?.close(), protocol.close()]);
     },
     close: async () => {
       await Promise.all([
         pools.close(),
+        openwop.close(),
         tokens?.verifier?.close(),
         sealer.close(),
+        gateway?.close(),
         protocol.close(),
       ]);
     },

@@ -6,6 +6,7 @@ import { firstHand } from "../search/first-hand.ts";
 import { delegationPart } from "./floor-delegation.ts";
 import { deliveryPart } from "./floor-delivery.ts";
 import { executionPart } from "./floor-execution.ts";
+import { openwopPart } from "./floor-openwop.ts";
 import { createSearchPart } from "./floor-search.ts";
 import { createTasksPart } from "./floor-tasks.ts";
 import { thinkingPart } from "./floor-thinking.ts";
@@ -28,6 +29,7 @@ export async function createFloor(
     endpoints: parts.flatMap((part) => part.endpoints ?? []),
     sources: sources(),
     confirmables: confirmables(),
+    faces: parts.flatMap((part) => part.faces ?? []),
     problems: parts.flatMap((part) => part.problems ?? []),
     delegations: parts.find((part) => part.delegations !== undefined)?.delegations,
     join: (entrance) => {
@@ -50,4 +52,5 @@ const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] 
   delegationPart, //                                         DELEGATE
   createTasksPart, //                                        ESCALATE, CONFIRM, SUSPEND, RESUME
   deliveryPart, //                                           NOTIFY
+  openwopPart, //                                            QUERY and EXECUTE of hosted agents
 ];

@@ -94,6 +94,20 @@ describe("exposed workflows", () => {
     }
   });
 
+  it("are agents of the server, under the same Agent-ID after a restart", async () => {
+    const manifest = manifestOf([shellTask("true", [])]);
+    const identitiesOf = async (server: TestServer) => {
+      const { text } = await server.send({ method: "DISCOVER", path: "/agents" });
+      const agents: readonly { name: string; agent_id: string }[] = JSON.parse(text);
+      return agents.filter(({ name }) => name === "agentcli/w1").map(({ agent_id }) => agent_id);
+    };
+    const first = await openServer(files(manifest), { env: ENV });
+    const [agentId, ...others] = await identitiesOf(first);
+    expect([agentId, others]).toEqual([expect.stringMatching(/^[0-9a-f]{64}$/), []]);
+    const second = await openServer(files(manifest), { env: ENV, state: first.state });
+    expect(await identitiesOf(second)).toEqual([agentId]);
+  });
+
   it("are none until they are listed, and their tasks are nobody's without an Agent-ID", async () => {
     const hidden = await open([shellTask("echo", [])], {}, { expose: [] });
     expect((await run(hidden)).status).toBe(404);
