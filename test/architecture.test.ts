@@ -50,7 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   agents: [
     ...["wire", "catalog", "config", "identity", "contract", "handlers", "dispatch", "methods"],
-    ...["store", "search"],
+    ...["store", "search", "client", "tasks"],
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
@@ -83,6 +83,8 @@ const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
 const FETCHERS = [
   ...["src/server/jwks-source.ts", "src/server/webhook-sender.ts"],
   "src/server/model-connection.ts",
+  // Policy engines and key sets that a manifest names.
+  "src/agents/agentcli/ask-json.ts",
 ];
 /** Of node:net, what only looks at text. */
 const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList"];

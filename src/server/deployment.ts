@@ -21,6 +21,7 @@ import { createModuleLoader } from "../handlers/module-loader.ts";
 import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
+import { loadAgentcliTasks } from "./agentcli.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
 import { buildSidecar } from "./gateway-parts.ts";
@@ -115,9 +116,15 @@ export async function loadDeployment(
     operators: operators.list(),
     endpoints: operator.routes.map(({ definition }) => definition),
   });
-  const directory = createAgentDirectory([...operators.list(), ...openwop.documents]);
-  const operatorRoutes = [...operator.routes, ...openwop.routes];
-  problems.push(...operator.problems, ...openwop.problems);
+  const agentcli = await loadAgentcliTasks({
+    ...{ config, env: options.env, floor, log, names: vocabulary.names, signingKey },
+    ...{ compiler: contents.compiler, operatorRoutes: operator.routes },
+    operators: operators.list(),
+  });
+  const hosted = [...openwop.documents, ...agentcli.documents];
+  const directory = createAgentDirectory([...operators.list(), ...hosted]);
+  const operatorRoutes = [...operator.routes, ...openwop.routes, ...agentcli.routes];
+  problems.push(...operator.problems, ...openwop.problems, ...agentcli.problems);
   const isFatal =
     !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
 
@@ -141,9 +148,10 @@ export async function loadDeployment(
     await Promise.all([pools.close(), openwop.close()]);
     return { deployment: undefined, problems };
   }
-  await openwop.keep();
+  await Promise.all([openwop.keep(), agentcli.keep()]);
 
   const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
+  agentcli.join(registry);
   const deadlines = new Deadlines(config.limits.handlerTimeoutMs);
   const dispatcher = createDispatcher({
     ...vocabulary,
