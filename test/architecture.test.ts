@@ -50,7 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   agents: [
     ...["wire", "catalog", "config", "identity", "contract", "handlers", "dispatch", "methods"],
-    ...["store", "search"],
+    ...["store", "search", "tasks"],
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
