@@ -54,9 +54,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
-  conformance: ["wire"],
+  conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
+  // Writes files as the keys program does, and asks servers as the client does.
+  openapi: ["catalog", "config", "contract", "client", "keys"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],

@@ -8,6 +8,12 @@ import type { PoliciesConfig } from "../config/config.ts";
 import type { EndpointDefinition } from "../contract/endpoint.ts";
 import type { Access, Asker } from "./entry.ts";
 
+/** What a method that is kept for agents of this server answers to another one. */
+const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
+  ...["ESCALATE", "SUSPEND", "RESUME"].map((name) => [name, "credentials-missing"] as const),
+  ["NOTIFY", "agent-unauthenticated"],
+]);
+
 /** The policy that the gates go by. */
 export type AccessPolicy = Pick<
   PoliciesConfig,
@@ -52,7 +58,10 @@ function obstaclesOfProtocol(
     if (!isCertified) return ["genesis-issuer-cert-required"];
     if (peer.certificate !== undefined) return [];
   }
-  if (caller.agentId !== undefined) return [];
+  if (caller.agentId !== undefined) {
+    const code = caller.document === undefined ? FOR_KNOWN_AGENTS.get(method) : undefined;
+    return code === undefined ? [] : [code];
+  }
   if (!isReading) return ["credentials-missing"];
   return anonymousDiscovery ? [] : ["anonymous-discovery-disabled"];
 }

@@ -12,7 +12,7 @@ import { synonymsOf } from "./synonyms.ts";
 export interface QuestionWord {
   readonly word: string;
   readonly synonyms: ReadonlySet<string>;
-  /** More than 0, at most 1. */
+  /** More than 0, at most 3. */
   readonly weight: number;
 }
 
@@ -31,17 +31,31 @@ const BEGINNING = { least: 0.6, most: 0.9 } as const;
 const UNKNOWN_WEIGHT = 0.5;
 const COMMON_WEIGHT = 0.3;
 const MIN_BEGINNING_LENGTH = 3;
+/** Whoever begins with what is to be done has said the most of it. */
+const ACT_FACTOR = 3;
 
-/** The words of a question, each once, weighed by how many of all endpoints have it. */
+/** What is known of words. */
+export interface Vocabulary {
+  /** How many endpoints have it. */
+  frequencyOf(word: string): number;
+  /** How many endpoints there are. */
+  readonly total: number;
+  /** Whether it is the name of a method. */
+  isMethod(word: string): boolean;
+}
+
+/**
+ * The words of a question, each once, weighed by how many of all endpoints have it; a question that
+ * begins with a method's name is about doing that.
+ */
 export function weighWords(
   words: readonly string[],
-  frequencyOf: (word: string) => number,
-  total: number,
+  { frequencyOf, total, isMethod }: Vocabulary,
 ): readonly QuestionWord[] {
-  return [...new Set(words)].map((word) => ({
+  return [...new Set(words)].map((word, place) => ({
     word,
     synonyms: synonymsOf(word),
-    weight: weightOf(frequencyOf(word), total),
+    weight: weightOf(frequencyOf(word), total) * (place === 0 && isMethod(word) ? ACT_FACTOR : 1),
   }));
 }
 

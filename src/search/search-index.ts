@@ -43,12 +43,15 @@ interface IndexedTexts {
 
 export class SearchIndex<E extends SearchEntry> {
   readonly entries: readonly E[];
+  /** The words of the entries' methods. */
+  readonly methods: ReadonlySet<string>;
   readonly #engine: MiniSearch<IndexedTexts>;
   /** How many entries have a word. */
   readonly #frequencies: ReadonlyMap<string, number>;
 
   constructor(Engine: SearchEngine, entries: readonly E[]) {
     this.entries = entries;
+    this.methods = new Set(entries.flatMap(({ facets }) => wordsOf(facets.method ?? "")));
     const frequencies = new Map<string, number>();
     let known = new Set<string>();
     this.#engine = new Engine({

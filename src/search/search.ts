@@ -112,7 +112,11 @@ export class Search {
   }
 
   #weigh(words: readonly string[], open: SearchIndex<SearchEntry>): readonly QuestionWord[] {
-    return weighWords(words, (word) => open.frequencyOf(word), open.entries.length);
+    return weighWords(words, {
+      frequencyOf: (word) => open.frequencyOf(word),
+      total: open.entries.length,
+      isMethod: (word) => open.methods.has(word),
+    });
   }
 }
 

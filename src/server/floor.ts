@@ -8,6 +8,7 @@ import { deliveryPart } from "./floor-delivery.ts";
 import { executionPart } from "./floor-execution.ts";
 import { createSearchPart } from "./floor-search.ts";
 import { createTasksPart } from "./floor-tasks.ts";
+import { thinkingPart } from "./floor-thinking.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** All parts as one. */
@@ -44,6 +45,7 @@ export async function createFloor(
 /** One line a part, in the order of the design's table of methods. */
 const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [
   createSearchPart, //                                       QUERY, DISCOVER by criteria
+  thinkingPart, //                                           SUMMARIZE, PLAN
   executionPart, //                                          EXECUTE
   delegationPart, //                                         DELEGATE
   createTasksPart, //                                        ESCALATE, CONFIRM, SUSPEND, RESUME

@@ -4,6 +4,7 @@ import type { Attributor } from "../attribution/attributor.ts";
 import type { ServerState } from "../attribution/state.ts";
 import type { Inventory } from "../builtins/inventory.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { Config } from "../config/config.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { DelegationReader } from "../dispatch/delegation.ts";
@@ -26,6 +27,7 @@ import type { Negotiation } from "./negotiation.ts";
 export interface ProtocolParts {
   readonly config: Config;
   readonly catalog: Catalog;
+  readonly names: MethodNames;
   readonly methodPolicy: MethodPolicy;
   readonly directory: AgentDirectory;
   readonly state: ServerState;
@@ -36,7 +38,7 @@ export interface ProtocolParts {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly operatorRoutes: readonly Route[];
   readonly loader: ModuleLoader;
-  readonly negotiation: Pick<Negotiation, "proposeMethod" | "contractMethods" | "endpoints">;
+  readonly negotiation: Omit<Negotiation, "gate" | "start">;
   readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;
 }

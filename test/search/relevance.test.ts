@@ -23,6 +23,7 @@ async function find(intent: string): Promise<readonly Found[]> {
 describe("the best result", () => {
   it.each([
     ["book a room", "BOOK /rooms/{room_type}"],
+    ["book a double room for two nights", "BOOK /rooms/{room_type}"],
     ["I want to reserve a hotel room for two nights", "BOOK /rooms/{room_type}"],
     ["make a reservation for a guest", "BOOK /rooms/{room_type}"],
     ["which rooms are available next week?", "QUERY /rooms"],

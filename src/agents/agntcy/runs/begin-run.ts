@@ -30,7 +30,7 @@ export async function beginRun(beginning: Beginning): Promise<AcpOutcome<string>
   const metadata = { ...beginning.creation.metadata, [RUN_ID_MEMBER]: runId };
   const creation = { ...beginning.creation, metadata };
   const created = await client.createRun(creation, signal);
-  if (created.kind === "ok") return { kind: "ok", value: created.value.runId };
+  if (created.kind === "ok") return idOf(created.value.runId);
   const { threadId } = creation;
   if (threadId === undefined || !isUnable(created)) return created;
   // A server that fails may have begun it all the same: twice would be worse than not at all.
@@ -48,29 +48,30 @@ async function beginByWaiting(
   creation: RunCreation & { readonly threadId: string },
 ): Promise<AcpOutcome<string>> {
   const { client, timeoutMs, closing, patience } = beginning;
+  const { threadId } = creation;
   const looking = new AbortController();
-  const waited = client.runOnThread(creation, timeoutMs, closing);
-  const found = findOnThread(
-    { ...beginning, signal: AbortSignal.any([beginning.signal, looking.signal]) },
-    creation.threadId,
-    patience.failuresMs,
-  );
-  const first = await Promise.race([waited, found.catch(() => undefined)]);
-  if (typeof first === "object" && "value" in first && typeof first.value === "string") {
-    // The request goes on until the run is over; nobody needs its answer any more.
-    waited.catch(() => undefined);
-    return { kind: "ok", value: first.value };
+  const signal = AbortSignal.any([beginning.signal, looking.signal]);
+  // Where the run is found first, this goes on until it is over, and nobody needs the answer.
+  const waited = client.runOnThread(creation, timeoutMs, closing).then(async (answer) => {
+    if (answer.kind === "ok") {
+      const { run } = answer.value;
+      return run === undefined ? malformed("names no run") : idOf(run.runId);
+    }
+    // Servers trip over runs that stop to ask; the run is there.
+    return isUnable(answer) ? ((await findOnThread(beginning, threadId, [0])) ?? answer) : answer;
+  });
+  const found = findOnThread({ ...beginning, signal }, threadId, patience.failuresMs)
+    .catch(() => undefined)
+    .then((begun) => begun ?? malformed("does not tell which run of the thread was begun"));
+  try {
+    return await Promise.race([waited, found]);
+  } finally {
+    looking.abort();
   }
-  const answer = await waited;
-  looking.abort();
-  await found.catch(() => undefined);
-  if (answer.kind === "ok" && answer.value.run !== undefined) {
-    return { kind: "ok", value: answer.value.run.runId };
-  }
-  const failure = answer.kind === "ok" ? malformed("names no run") : answer;
-  if (answer.kind === "failed" && !isUnable(answer)) return failure;
-  // Servers trip over runs that stop to ask; the run is there.
-  return (await findOnThread(beginning, creation.threadId, [0])) ?? failure;
+}
+
+function idOf(runId: string): AcpOutcome<string> {
+  return { kind: "ok", value: runId };
 }
 
 /** Looks after each pause; undefined: it is not there. */
@@ -84,7 +85,7 @@ async function findOnThread(
     const runs = await client.threadRuns(threadId, signal);
     if (runs.kind === "failed") continue;
     const found = runs.value.find(({ metadata }) => metadata[RUN_ID_MEMBER] === runId);
-    if (found !== undefined) return { kind: "ok", value: found.runId };
+    if (found !== undefined) return idOf(found.runId);
   }
   return undefined;
 }

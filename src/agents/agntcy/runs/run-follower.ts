@@ -3,7 +3,9 @@
  * that go on after an interrupt, and those that an earlier process left under way. One that takes
  * longer than the operator allows is given up, and called off where its server can.
  */
+import { LRUCache } from "lru-cache";
 import type { CallLog } from "../../../handlers/handler.ts";
+import type { AcpRun } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import { awaitVerdict, PATIENCE, type Patience } from "./await-verdict.ts";
@@ -22,6 +24,10 @@ export interface FollowerOptions {
 /** A stream may say what it has left after its run has ended. */
 const STREAM_GRACE_MS = 250;
 const CANCEL_TIMEOUT_MS = 5_000;
+/** One look at a run that may have changed, how often there may be one, and for how long. */
+const LOOK_TIMEOUT_MS = 3_000;
+const LOOK_PAUSE_MS = 1_000;
+const DOUBT_MS = 3_600_000;
 
 export class RunFollower {
   readonly #register: RunRegister;
@@ -29,6 +35,8 @@ export class RunFollower {
   readonly #patience: Patience;
   readonly #closing = new AbortController();
   readonly #running = new Map<string, Promise<void>>();
+  readonly #busy = new Set<string>();
+  readonly #looked = new LRUCache<string, true>({ max: 4096, ttl: LOOK_PAUSE_MS });
 
   constructor({ register, log, patience = PATIENCE }: FollowerOptions) {
     this.#register = register;
@@ -50,6 +58,47 @@ export class RunFollower {
       })
       .finally(() => this.#running.delete(runId));
     this.#running.set(runId, following);
+  }
+
+  /**
+   * Looks whether a run's server has changed its mind: an `error` may have become a success, and an
+   * interrupt may have been answered. Then the run is followed again, for a moment before this answers.
+   */
+  async reconsider(
+    run: AgentRun,
+    agent: RemoteAgent,
+    caller: AbortSignal,
+    { isForced = false }: { readonly isForced?: boolean } = {},
+  ): Promise<AgentRun> {
+    if (!isDoubtful(run) || this.#closing.signal.aborted) return run;
+    if (!isForced && (isOld(run) || this.#looked.has(run.runId))) return run;
+    this.#looked.set(run.runId, true);
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LOOK_TIMEOUT_MS)]);
+    const seen = await agent.client.run(run.upstreamRunId, signal);
+    if (seen.kind === "failed" || isTheSame(run, seen.value)) return run;
+    const deadlineAt = Date.now() + agent.timeoutMs;
+    const change = {
+      status: "pending",
+      deadlineAt,
+      error: undefined,
+      interrupt: undefined,
+    } as const;
+    const changed = await this.#register.change(run.runId, [run.status], change, {});
+    if (changed === undefined) return this.#register.find(run.runId) ?? run;
+    this.follow(changed, agent);
+    await this.#register.settled(run.runId, LOOK_TIMEOUT_MS, AbortSignal.any([caller, signal]));
+    return this.#register.find(run.runId) ?? changed;
+  }
+
+  /** Does one thing at a time with a run; undefined: something else is being done. */
+  async exclusively<Value>(runId: string, work: () => Promise<Value>): Promise<Value | undefined> {
+    if (this.#busy.has(runId)) return undefined;
+    this.#busy.add(runId);
+    try {
+      return await work();
+    } finally {
+      this.#busy.delete(runId);
+    }
   }
 
   /** Leaves what is under way to whoever comes next. */
@@ -118,6 +167,21 @@ export class RunFollower {
   #noteFailure({ runId, base }: AgentRun, { error, detail }: AcpFailure): void {
     this.#log.warn({ run_id: runId, base, error, detail }, "a run's server does not answer");
   }
+}
+
+/** What a server decided may change; what it answered that means nothing would not mean more. */
+function isDoubtful({ status, error }: AgentRun): boolean {
+  if (status === "interrupted") return true;
+  return error?.code === "agent_run_failed" || error?.code === "upstream_connection_error";
+}
+
+function isOld({ updatedAt }: AgentRun): boolean {
+  return Date.now() - updatedAt >= DOUBT_MS;
+}
+
+function isTheSame(run: AgentRun, seen: AcpRun): boolean {
+  const asKept = seen.status === "timeout" ? "error" : seen.status;
+  return asKept === run.status && run.error?.code !== "upstream_connection_error";
 }
 
 async function endSoon(ended: Promise<void>): Promise<void> {

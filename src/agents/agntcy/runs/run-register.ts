@@ -18,8 +18,17 @@ import {
 } from "./run-storage.ts";
 
 /** A run that begins. */
-export type NewRun = Pick<AgentRun, "runId" | "base" | "owner" | "upstreamAgentId" | "deadlineAt"> &
-  Partial<Pick<AgentRun, "upstreamRunId" | "threadId" | "upstreamThreadId">>;
+export type NewRun = Pick<
+  AgentRun,
+  | "runId"
+  | "base"
+  | "owner"
+  | "upstreamAgentId"
+  | "upstreamRunId"
+  | "deadlineAt"
+  | "threadId"
+  | "upstreamThreadId"
+>;
 
 /** What becomes different about a run; undefined takes a member away. */
 export type RunChange = {
@@ -53,7 +62,9 @@ export class RunRegister {
   readonly #now: () => number;
   readonly #index: RunIndex;
   readonly #changes = new Serial();
-  readonly #reserved = new Set<{ readonly owner: string; readonly base: string }>();
+  readonly #reserved = new Set<
+    Readonly<Record<"owner" | "base", string> & { threadId?: string }>
+  >();
   readonly #listeners = new Map<string, Set<() => void>>();
 
   private constructor(store: Store, { limits, now = Date.now }: RunRegisterOptions) {
@@ -85,6 +96,7 @@ export class RunRegister {
 
   /** Whether a run of the thread is not over. */
   isBusy(threadId: string): boolean {
+    if ([...this.#reserved].some((one) => one.threadId === threadId)) return true;
     return this.#index
       .all()
       .some((run) => run.threadId === threadId && ["pending", "interrupted"].includes(run.status));
@@ -99,9 +111,9 @@ export class RunRegister {
   }
 
   /** Keeps room for one more; undefined: too many are under way. Release it, whatever comes. */
-  reserve(owner: string, base: string): Reservation | undefined {
+  reserve(owner: string, base: string, threadId?: string): Reservation | undefined {
     if (!this.#index.admits(owner, base, [...this.#reserved])) return undefined;
-    const reserved = { owner, base };
+    const reserved = { owner, base, ...(threadId === undefined ? {} : { threadId }) };
     this.#reserved.add(reserved);
     return { release: () => void this.#reserved.delete(reserved) };
   }
