@@ -56,14 +56,20 @@ export interface AcpThread {
 const CALL_TIMEOUT_MS = 10_000;
 const MAX_RUNS_LISTED = 1000;
 
+/** The two ways to one server: what waits must not keep what is answered at once from its turn. */
+export interface AcpConnections {
+  readonly short: AcpConnection;
+  readonly long: AcpConnection;
+}
+
 /** Speaks to one server. */
 export class AcpClient {
-  readonly #connection: AcpConnection;
-  readonly #timeoutMs: number;
+  readonly #short: AcpConnection;
+  readonly #long: AcpConnection;
 
-  constructor(connection: AcpConnection, timeoutMs: number = CALL_TIMEOUT_MS) {
-    this.#connection = connection;
-    this.#timeoutMs = timeoutMs;
+  constructor({ short, long }: AcpConnections) {
+    this.#short = short;
+    this.#long = long;
   }
 
   /** The agents of a name and version, as the server orders them. */
@@ -108,12 +114,12 @@ export class AcpClient {
     signal: AbortSignal,
   ): Promise<AcpOutcome<Verdict>> {
     const path = `/runs/${encodeURIComponent(runId)}/wait`;
-    const answer = await this.#call({ method: "GET", path, timeoutMs, signal });
+    const answer = await callAcp(this.#long, { method: "GET", path, timeoutMs, signal });
     if (threadId === undefined || !isUnknown(answer)) return outcome(answer, readVerdict);
     // A server may keep the runs of threads apart.
     const below = `/threads/${encodeURIComponent(threadId)}${path}`;
     return outcome(
-      await this.#call({ method: "GET", path: below, timeoutMs, signal }),
+      await callAcp(this.#long, { method: "GET", path: below, timeoutMs, signal }),
       readVerdict,
     );
   }
@@ -126,7 +132,7 @@ export class AcpClient {
   ): Promise<AcpOutcome<{ readonly run: AcpRun | undefined }>> {
     const path = `/threads/${encodeURIComponent(creation.threadId)}/runs/wait`;
     const body = creationBody(creation);
-    const answer = await this.#call({ method: "POST", path, body, timeoutMs, signal });
+    const answer = await callAcp(this.#long, { method: "POST", path, body, timeoutMs, signal });
     return outcome(answer, (value) => ({
       run: isRecord(value) ? readRun(value["run"]) : undefined,
     }));
@@ -151,7 +157,7 @@ export class AcpClient {
     signal: AbortSignal,
   ): Promise<AcpResponse | AcpFailure> {
     const path = `/runs/${encodeURIComponent(runId)}/stream`;
-    const response = await openAcp(this.#connection, { method: "GET", path, timeoutMs, signal });
+    const response = await openAcp(this.#long, { method: "GET", path, timeoutMs, signal });
     if (isFailure(response)) return response;
     const isStream = /^text\/event-stream\b/i.test(String(response.headers["content-type"] ?? ""));
     if (response.statusCode === 200 && isStream) return response;
@@ -189,11 +195,11 @@ export class AcpClient {
   }
 
   #call(call: AcpRequest): ReturnType<typeof callAcp> {
-    return callAcp(this.#connection, call);
+    return callAcp(this.#short, call);
   }
 
   #soon(signal: AbortSignal): Pick<AcpRequest, "timeoutMs" | "signal"> {
-    return { timeoutMs: this.#timeoutMs, signal };
+    return { timeoutMs: CALL_TIMEOUT_MS, signal };
   }
 
   async #run(answer: ReturnType<typeof callAcp>): Promise<AcpOutcome<AcpRun>> {

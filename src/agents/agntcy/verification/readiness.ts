@@ -24,17 +24,32 @@ export class LazyReadiness {
     return this.#known?.kind === "ready";
   }
 
-  /** Verifies where that is still to be done. */
-  async ready(): Promise<Readiness> {
+  /** Verifies where that is still to be done, and waits for it as long as the signal lets it. */
+  async ready(signal: AbortSignal): Promise<Readiness> {
     const known = this.#known;
     if (known?.kind === "ready") return known;
     if (known !== undefined && performance.now() - this.#failedAt < RETRY_MS) return known;
-    this.#running ??= this.#verify().finally(() => {
-      this.#running = undefined;
-    });
-    const found = await this.#running;
-    this.#known = found;
-    if (found.kind !== "ready") this.#failedAt = performance.now();
-    return found;
+    this.#running ??= this.#run();
+    return Promise.race([this.#running, timeUp(signal)]);
   }
+
+  async #run(): Promise<Readiness> {
+    try {
+      const found = await this.#verify();
+      this.#known = found;
+      if (found.kind !== "ready") this.#failedAt = performance.now();
+      return found;
+    } finally {
+      this.#running = undefined;
+    }
+  }
+}
+
+function timeUp(signal: AbortSignal): Promise<Readiness> {
+  const message = "the upstream did not answer in time";
+  const failure = { kind: "failed", error: "upstream_timeout", message } as const;
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve(failure);
+    else signal.addEventListener("abort", () => resolve(failure), { once: true });
+  });
 }
