@@ -2,7 +2,7 @@
  * The AGNTCY agents of a deployment: declared by manifests, asked for at their servers, given an AGTP
  * identity, and served as endpoints of the operator's tier.   AGTP-API §6.1, "Validation Timing"
  */
-import { relative } from "node:path";
+import type { KeyObject } from "node:crypto";
 import { type ConnectedAgent, connectAgents } from "../agents/agntcy/connect-agents.ts";
 import { type DeclaredAgent, declareAgents } from "../agents/agntcy/declare-agents.ts";
 import { agentRoutes, describeRoute } from "../agents/agntcy/endpoints/agent-routes.ts";
@@ -25,7 +25,6 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Problem } from "../problem.ts";
 import type { QuerySource } from "../search/source.ts";
 import type { Store } from "../store/store.ts";
-import type { KeyObject } from "node:crypto";
 
 /** What the agents are loaded from. */
 export interface AgntcySources {
@@ -55,7 +54,9 @@ export interface AgntcyAgents {
   keep(): Promise<void>;
   /** Takes up the runs that an earlier process, or an earlier configuration, left under way. */
   start(): void;
-  /** Leaves them to the next, and ends every connection. */
+  /** Leaves what is under way to whoever is started next. */
+  handOver(): Promise<void>;
+  /** Ends every connection. */
   close(): Promise<void>;
 }
 
@@ -100,9 +101,8 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
     problems,
     sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
     keep: () => identities.keep(),
-    start: () => {
-      for (const { agent } of served) if (agent.remote !== undefined) follower.takeUp(agent.remote);
-    },
+    start: () => follower.start(served.flatMap(({ agent }) => agent.remote ?? [])),
+    handOver: () => follower.close(),
     close,
   };
 }
@@ -175,7 +175,9 @@ function markDocuments(
   byKey: ReadonlyMap<string, AgentDocument>,
 ): readonly AgentDocument[] {
   const callable = new Set(
-    agents.flatMap(({ declared, remote }) => (remote === undefined ? [] : [byKey.get(keyOf(declared))])),
+    agents.flatMap(({ declared, remote }) =>
+      remote === undefined ? [] : [byKey.get(keyOf(declared))],
+    ),
   );
   const reasons = new Map(
     agents.flatMap(({ declared: { choice, ...declared } }) =>

@@ -19,6 +19,7 @@ import { createModuleLoader } from "../handlers/module-loader.ts";
 import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
+import { loadAgntcyAgents } from "./agntcy.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
 import {
@@ -105,9 +106,15 @@ export async function loadDeployment(
     operators: operators.list(),
     endpoints: operator.routes.map(({ definition }) => definition),
   });
-  const directory = createAgentDirectory([...operators.list(), ...openwop.documents]);
-  const operatorRoutes = [...operator.routes, ...openwop.routes];
-  problems.push(...operator.problems, ...openwop.problems);
+  const known = [...operators.list(), ...openwop.documents];
+  const agntcy = await loadAgntcyAgents({
+    ...{ config, ...vocabulary, env: options.env, store: floor.store, signingKey, log },
+    ...{ kept: floor.agntcy, lifecycle: state.lifecycle, operators: known },
+    endpoints: [...operator.routes, ...openwop.routes].map(({ definition }) => definition),
+  });
+  const directory = createAgentDirectory([...known, ...agntcy.documents]);
+  const operatorRoutes = [...operator.routes, ...openwop.routes, ...agntcy.routes];
+  problems.push(...operator.problems, ...openwop.problems, ...agntcy.problems);
   const isFatal =
     !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
 
@@ -124,13 +131,16 @@ export async function loadDeployment(
     loader,
   };
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, openwop, log });
+  const protocol = await loadProtocolRoutes({
+    ...{ ...joined, negotiation, floor, openwop, agntcy, log },
+  });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
-    await Promise.all([pools.close(), openwop.close()]);
+    await Promise.all([pools.close(), openwop.close(), agntcy.close()]);
     return { deployment: undefined, problems };
   }
   await openwop.keep();
+  await agntcy.keep();
 
   const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
   const deadlines = new Deadlines(config.limits.handlerTimeoutMs);
@@ -172,6 +182,7 @@ export async function loadDeployment(
       await Promise.all([
         pools.close(),
         openwop.close(),
+        agntcy.close(),
         tokens?.verifier?.close(),
         sealer.close(),
         protocol.close(),

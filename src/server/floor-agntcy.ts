@@ -6,6 +6,6 @@ export function agntcyPart({ agntcy }: FloorParts): FloorPart {
   return {
     sources: agntcy.sources,
     start: () => agntcy.start(),
-    close: () => agntcy.close(),
+    close: () => agntcy.handOver(),
   };
 }

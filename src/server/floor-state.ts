@@ -1,4 +1,5 @@
 /** What the floor methods keep while a daemon runs, through every reload. */
+import { type AgntcyState, openAgntcy } from "../agents/agntcy/state.ts";
 import { DelegationRegister } from "../delegation/register.ts";
 import { SeenTokens } from "../delegation/seen-tokens.ts";
 import { NotificationRegister } from "../delivery/notification-register.ts";
@@ -20,6 +21,7 @@ export interface FloorState {
   /** How often each agent notifies. */
   readonly notifyRate: RateWindow;
   readonly tasks: TaskState;
+  readonly agntcy: AgntcyState;
 }
 
 /** Opens what an earlier process kept. */
@@ -34,5 +36,6 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     notifications: await NotificationRegister.open({ store, outbox: webhooks }),
     notifyRate: new RateWindow(),
     tasks: await openTasks(store),
+    agntcy: await openAgntcy(store),
   };
 }

@@ -44,13 +44,23 @@ export class RunFollower {
     this.#patience = patience;
   }
 
-  /** Follows everything that is under way with an agent. */
-  takeUp(agent: RemoteAgent): void {
-    for (const run of this.#register.pending(agent.base)) this.follow(run, agent);
+  /** Takes up everything that is under way with these agents, and what others have to leave. */
+  start(agents: readonly RemoteAgent[]): void {
+    const byBase = new Map(agents.map((agent) => [agent.base, agent]));
+    this.#register.succeed((run) => {
+      const agent = byBase.get(run.base);
+      if (agent !== undefined) this.follow(run, agent);
+    });
+    for (const agent of agents) {
+      for (const run of this.#register.pending(agent.base)) this.follow(run, agent);
+    }
   }
 
   /** Follows a run; once, however often it is asked to. */
-  follow({ runId }: AgentRun, agent: RemoteAgent): void {
+  follow(run: AgentRun, agent: RemoteAgent): void {
+    const { runId } = run;
+    // A request that outlives its configuration may still begin a run.
+    if (this.#closing.signal.aborted) this.#register.handOver(run);
     if (this.#closing.signal.aborted || this.#running.has(runId)) return;
     const following = this.#follow(runId, agent)
       .catch((error: unknown) => {
@@ -104,6 +114,7 @@ export class RunFollower {
   /** Leaves what is under way to whoever comes next. */
   async close(): Promise<void> {
     this.#closing.abort(new Error("the server is closing"));
+    this.#register.succeed(() => undefined);
     await Promise.all(this.#running.values());
   }
 

@@ -65,6 +65,7 @@ export class RunRegister {
   readonly #reserved = new Set<
     Readonly<Record<"owner" | "base", string> & { threadId?: string }>
   >();
+  #follow: (run: AgentRun) => void = () => undefined;
   readonly #listeners = new Map<string, Set<() => void>>();
 
   private constructor(store: Store, { limits, now = Date.now }: RunRegisterOptions) {
@@ -78,6 +79,16 @@ export class RunRegister {
     const register = new RunRegister(store, options);
     for (const run of await readRuns(store)) register.#index.set(run);
     return register;
+  }
+
+  /** Whoever follows runs from now on. */
+  succeed(follow: (run: AgentRun) => void): void {
+    this.#follow = follow;
+  }
+
+  /** Has a run followed by whoever follows runs now; whoever begins to do so finds it by itself. */
+  handOver(run: AgentRun): void {
+    this.#follow(run);
   }
 
   find(runId: string): AgentRun | undefined {

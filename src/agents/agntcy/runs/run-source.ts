@@ -17,7 +17,15 @@ export function agentRunSource(register: Pick<RunRegister, "list">): QuerySource
   };
 }
 
-function entryOf({ runId, base, status, interrupt, error, startedAt, updatedAt }: AgentRun): QueryEntry {
+function entryOf({
+  runId,
+  base,
+  status,
+  interrupt,
+  error,
+  startedAt,
+  updatedAt,
+}: AgentRun): QueryEntry {
   return {
     id: runId,
     texts: [`run ${base.slice(1)} ${status}`, interrupt?.type ?? "", error?.message ?? ""],
