@@ -94,10 +94,12 @@ export function confirmSchema({ interrupts }: AcpSpecs): JsonSchema {
   );
 }
 
-/** What creates a thread, and what names one. */
+/** What creates a thread. */
 export function createThreadSchema(): JsonSchema {
   return closed({ metadata: METADATA }, []);
 }
+
+/** What names a thread. */
 export function threadSchema(): JsonSchema {
   return closed({ thread_id: ID }, ["thread_id"]);
 }

@@ -45,7 +45,7 @@ function readCapabilities(specs: MemberReader): Capabilities | undefined {
     interrupts: written.flag(["interrupts", "interrupt_support"]),
     callbacks: written.flag(["callbacks", "callback_support"]),
     streaming: {
-      values: streaming?.flag(["values", "result_streaming"]) ?? false,
+      values: streaming?.flag(["values", "result", "result_streaming"]) ?? false,
       custom: streaming?.flag(["custom", "custom_objects_streaming"]) ?? false,
     },
   };
@@ -73,9 +73,7 @@ function readInterrupts(
     return specs.fail("interrupts", "is empty, expected what the agent interrupts its runs for");
   }
   if (capabilities?.interrupts === false && written.length > 0) {
-    const message = "means nothing, because capabilities.interrupts is not true";
-    specs.fail("interrupts", message, { severity: "warning" });
-    return [];
+    return specs.fail("interrupts", "must be empty, because capabilities.interrupts is not true");
   }
   return interrupts;
 }
