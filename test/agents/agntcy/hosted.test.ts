@@ -24,6 +24,7 @@ import {
   remote,
   SOURCE,
 } from "../../support/agntcy.ts";
+import { startProgram } from "../../support/agtpd.ts";
 import { createDaemon } from "../../support/daemon.ts";
 import { createDeployment, makeDeployment } from "../../support/deployment.ts";
 import { refusalOf } from "../../support/waiting.ts";
@@ -402,6 +403,35 @@ describe("a daemon that starts again", () => {
     await expect
       .poll(async () => (await second.ask(MAYA, query(runId))).body["status"], { timeout: 10_000 })
       .toBe("success");
+  });
+
+  it("has lost nothing that it said, though it was killed", async () => {
+    const server = await openAcp({ script: () => "never" });
+    const { configPath } = makeDeployment(hostedFiles(server));
+    const first = await startProgram(configPath);
+    const before = askThrough(await first.connect());
+    const runId = (await before(MAYA, execute({ wait_seconds: 0 }))).body["run_id"];
+    const thread = await before(MAYA, {
+      method: "CREATE",
+      path: "/mailcomposer/threads",
+      body: {},
+    });
+    first.child.kill("SIGKILL");
+    await first.outcome;
+
+    for (const run of server.runs.values()) {
+      Object.assign(run, {
+        status: "success",
+        output: { type: "result", values: { message: "x" } },
+      });
+    }
+    const second = await startProgram(configPath);
+    const after = askThrough(await second.connect());
+    await expect
+      .poll(async () => (await after(MAYA, query(runId))).body["status"], { timeout: 10_000 })
+      .toBe("success");
+    const path = `/mailcomposer/threads/${thread.body["thread_id"]}`;
+    expect((await after(MAYA, { method: "QUERY", path })).status).toBe(200);
   });
 
   it("goes on with runs through a reload, and answers who waits for them", async () => {
