@@ -409,9 +409,9 @@ describe("a daemon that starts again", () => {
     const server = await openAcp({ script: () => "never" });
     const { configPath } = makeDeployment(hostedFiles(server));
     const first = await startProgram(configPath);
-    const before = askThrough(await first.connect());
-    const runId = (await before(MAYA, execute({ wait_seconds: 0 }))).body["run_id"];
-    const thread = await before(MAYA, {
+    const ask = askThrough(await first.connect());
+    const runId = (await ask(MAYA, execute({ wait_seconds: 0 }))).body["run_id"];
+    const thread = await ask(MAYA, {
       method: "CREATE",
       path: "/mailcomposer/threads",
       body: {},
@@ -426,12 +426,12 @@ describe("a daemon that starts again", () => {
       });
     }
     const second = await startProgram(configPath);
-    const after = askThrough(await second.connect());
+    const again = askThrough(await second.connect());
     await expect
-      .poll(async () => (await after(MAYA, query(runId))).body["status"], { timeout: 10_000 })
+      .poll(async () => (await again(MAYA, query(runId))).body["status"], { timeout: 10_000 })
       .toBe("success");
     const path = `/mailcomposer/threads/${thread.body["thread_id"]}`;
-    expect((await after(MAYA, { method: "QUERY", path })).status).toBe(200);
+    expect((await again(MAYA, { method: "QUERY", path })).status).toBe(200);
   });
 
   it("goes on with runs through a reload, and answers who waits for them", async () => {
