@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
   delegation: [
     ...["wire", "catalog", "identity", "attribution", "contract", "synthesis", "handlers", "store"],
-    ...["dispatch", "execution"],
+    ...["dispatch", "execution", "delivery"],
   ],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
@@ -54,9 +54,17 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
+  // The HTTP sidecar: the pipeline's other caller.
+  gateway: ["wire", "catalog", "config", "identity", "contract", "dispatch", "openapi"],
   conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
+  // Before a deployment is started, and beside it; the doctor reads what the server reads.
+  init: ["catalog", "identity", "client", "keys"],
+  doctor: [
+    ...["catalog", "config", "identity", "attribution", "contract", "handlers", "store", "client"],
+    "server",
+  ],
   // Writes files as the keys program does, and asks servers as the client does.
   // What `agtp-agntcy` looks at.
   "agntcy-command": ["agents", "config", "identity", "client", "keys"],
@@ -64,7 +72,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["agents", "tasks", "execution", "delegation", "client"],
+    ...["gateway", "agents", "tasks", "execution", "delegation", "client"],
   ],
   // The public surface.
   "": ["client", "handlers"],
