@@ -116,13 +116,13 @@ export async function loadDeployment(
     operators: operators.list(),
     endpoints: operator.routes.map(({ definition }) => definition),
   });
-  const known = [...operators.list(), ...openwop.documents];
+  const identified = [...operators.list(), ...openwop.documents];
   const agntcy = await loadAgntcyAgents({
     ...{ config, ...vocabulary, env: options.env, store: floor.store, signingKey, log },
-    ...{ kept: floor.agntcy, lifecycle: state.lifecycle, operators: known },
+    ...{ kept: floor.agntcy, lifecycle: state.lifecycle, operators: identified },
     endpoints: [...operator.routes, ...openwop.routes].map(({ definition }) => definition),
   });
-  const directory = createAgentDirectory([...known, ...agntcy.documents]);
+  const directory = createAgentDirectory([...identified, ...agntcy.documents]);
   const operatorRoutes = [...operator.routes, ...openwop.routes, ...agntcy.routes];
   problems.push(...operator.problems, ...openwop.problems, ...agntcy.problems);
   const isFatal =
@@ -142,9 +142,8 @@ export async function loadDeployment(
     apis: new ApiListing(config),
   };
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const protocol = await loadProtocolRoutes({
-    ...{ ...joined, negotiation, floor, openwop, agntcy, log },
-  });
+  const hosted = { openwop, agntcy };
+  const protocol = await loadProtocolRoutes({ ...joined, ...hosted, negotiation, floor, log });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
     await Promise.all([pools.close(), openwop.close(), agntcy.close()]);
