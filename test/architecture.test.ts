@@ -66,6 +66,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     "server",
   ],
   // Writes files as the keys program does, and asks servers as the client does.
+  // What `agtp-agntcy` looks at.
+  "agntcy-command": ["agents", "config", "identity", "client", "keys"],
   openapi: ["catalog", "config", "contract", "client", "keys"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],

@@ -22,6 +22,7 @@ import { type AgentDirectory, createAgentDirectory } from "../identity/agent-dir
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import { loadAgentcliTasks } from "./agentcli.ts";
+import { loadAgntcyAgents } from "./agntcy.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
 import { buildSidecar } from "./gateway-parts.ts";
@@ -121,10 +122,17 @@ export async function loadDeployment(
     ...{ compiler: contents.compiler, operatorRoutes: operator.routes },
     operators: operators.list(),
   });
-  const hosted = [...openwop.documents, ...agentcli.documents];
-  const directory = createAgentDirectory([...operators.list(), ...hosted]);
-  const operatorRoutes = [...operator.routes, ...openwop.routes, ...agentcli.routes];
-  problems.push(...operator.problems, ...openwop.problems, ...agentcli.problems);
+  const identified = [...operators.list(), ...openwop.documents, ...agentcli.documents];
+  const ownRoutes = [...operator.routes, ...openwop.routes, ...agentcli.routes];
+  const agntcy = await loadAgntcyAgents({
+    ...{ config, ...vocabulary, env: options.env, store: floor.store, signingKey, log },
+    ...{ kept: floor.agntcy, lifecycle: state.lifecycle, operators: identified },
+    endpoints: ownRoutes.map(({ definition }) => definition),
+  });
+  const directory = createAgentDirectory([...identified, ...agntcy.documents]);
+  const operatorRoutes = [...ownRoutes, ...agntcy.routes];
+  problems.push(...operator.problems, ...openwop.problems);
+  problems.push(...agentcli.problems, ...agntcy.problems);
   const isFatal =
     !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
 
@@ -142,13 +150,14 @@ export async function loadDeployment(
     apis: new ApiListing(config),
   };
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, openwop, log });
+  const hosted = { openwop, agntcy };
+  const protocol = await loadProtocolRoutes({ ...joined, ...hosted, negotiation, floor, log });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
-    await Promise.all([pools.close(), openwop.close()]);
+    await Promise.all([pools.close(), openwop.close(), agntcy.close()]);
     return { deployment: undefined, problems };
   }
-  await Promise.all([openwop.keep(), agentcli.keep()]);
+  await Promise.all([openwop.keep(), agentcli.keep(), agntcy.keep()]);
 
   const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
   agentcli.join(registry);
@@ -183,7 +192,7 @@ export async function loadDeployment(
         });
   if (sidecar?.problem !== undefined) {
     problems.push(sidecar.problem);
-    await Promise.all([pools.close(), openwop.close(), protocol.close()]);
+    await Promise.all([pools.close(), openwop.close(), agntcy.close(), protocol.close()]);
     return { deployment: undefined, problems };
   }
   const gateway = sidecar?.gateway;
@@ -209,6 +218,7 @@ export async function loadDeployment(
       await Promise.all([
         pools.close(),
         openwop.close(),
+        agntcy.close(),
         tokens?.verifier?.close(),
         sealer.close(),
         gateway?.close(),

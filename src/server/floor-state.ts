@@ -1,5 +1,6 @@
 /** What the floor methods keep while a daemon runs, through every reload. */
 import { createRunState, type RunState } from "../agents/agentcli/run/run-state.ts";
+import { type AgntcyState, openAgntcy } from "../agents/agntcy/state.ts";
 import { DelegationRegister } from "../delegation/register.ts";
 import { SeenTokens } from "../delegation/seen-tokens.ts";
 import { NotificationRegister } from "../delivery/notification-register.ts";
@@ -22,6 +23,7 @@ export interface FloorState {
   readonly notifyRate: RateWindow;
   readonly tasks: TaskState;
   readonly taskRuns: RunState;
+  readonly agntcy: AgntcyState;
 }
 
 /** Opens what an earlier process kept. */
@@ -37,5 +39,6 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     notifyRate: new RateWindow(),
     tasks: await openTasks(store),
     taskRuns: createRunState(),
+    agntcy: await openAgntcy(store),
   };
 }

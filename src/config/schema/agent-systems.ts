@@ -93,6 +93,7 @@ const agntcy = list(
       ),
       required_scopes: list(scopeToken(""), "What a caller needs"),
       timeout_seconds: count(300, "How long a run may take", 86_400),
+      ca: optional(path("", "Authorities to trust instead of the system's, PEM")),
     },
     ["manifest", "base"],
   ),
