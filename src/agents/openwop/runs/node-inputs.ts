@@ -13,7 +13,7 @@ export type NodeInputs =
 export function readInputs(node: WorkflowNode, state: RunState): NodeInputs {
   const inputs: [string, unknown][] = [];
   for (const [name, port] of Object.entries(node.inputs)) {
-    const value = valueOf(port, state);
+    const value = readPort(port, state);
     if (value !== undefined) inputs.push([name, value]);
     else if (port.type !== "static" && port.optional !== true) {
       const message = `the input "${name}" has no value`;
@@ -23,7 +23,7 @@ export function readInputs(node: WorkflowNode, state: RunState): NodeInputs {
   return { inputs: Object.fromEntries(inputs) };
 }
 
-function valueOf(port: PortValue, { variables, nodes }: RunState): unknown {
+function readPort(port: PortValue, { variables, nodes }: RunState): unknown {
   switch (port.type) {
     case "static":
       return port.value;
