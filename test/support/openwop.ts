@@ -252,6 +252,42 @@ export function lastingStore(): Store {
   return makeLastingStore();
 }
 
+/** A way to a store that can be cut off, as a killed process is cut off from its disk. */
+export interface KillableStore extends Store {
+  kill(): void;
+  /** Lets so many more commits through. */
+  killAfter(commits: number): void;
+  /** Once it has refused a commit. */
+  readonly died: Promise<void>;
+}
+
+/** Puts one in front of a store. */
+export function killableStore(store: Store): KillableStore {
+  let resolve = (): void => undefined;
+  const died = new Promise<void>((done) => {
+    resolve = done;
+  });
+  let left = Number.POSITIVE_INFINITY;
+  return {
+    get: (collection, key) => store.get(collection, key),
+    list: (collection, range) => store.list(collection, range),
+    async commit(changes) {
+      left -= 1;
+      if (left >= 0) return store.commit(changes);
+      resolve();
+      throw new Error("the process was killed");
+    },
+    close: () => Promise.resolve(),
+    kill: () => {
+      left = 0;
+    },
+    killAfter: (commits) => {
+      left = commits;
+    },
+    died,
+  };
+}
+
 let validators: Ajv2020 | undefined;
 
 /** Holds a value against a published schema, or a definition in it. */

@@ -38,7 +38,8 @@ export interface RunHostOptions extends RunWorkerOptions {
 export type Alongside = (status: RunStatus, runId: string) => readonly Change[];
 
 const NOTHING: Alongside = () => [];
-const SWEEP_EVERY_MS = 600_000;
+/** How often it is looked for what was left lying: by a full disk, or by time. */
+const LOOK_EVERY_MS = 60_000;
 
 export class RunHost {
   readonly #options: RunHostOptions;
@@ -59,18 +60,15 @@ export class RunHost {
   /** Takes up everything that is not over, whoever left it. */
   start(): void {
     const { register, limits, log } = this.#options;
-    const { schedule } = register;
-    schedule.use(this.#worker);
-    for (const entry of register.unfinished()) {
-      if (entry.status !== "waiting-approval" && !schedule.has(entry)) schedule.add(entry);
-    }
-    const sweep = (): void => {
+    register.schedule.use(this.#worker);
+    const look = (): void => {
+      this.#takeUp();
       register.sweep(limits).catch((error: unknown) => {
         log.warn({ error }, "old runs could not be deleted");
       });
     };
-    sweep();
-    this.#sweeping = setInterval(sweep, SWEEP_EVERY_MS).unref();
+    look();
+    this.#sweeping = setInterval(look, LOOK_EVERY_MS).unref();
   }
 
   /** Begins nothing more; what is executed goes on as long as the process does. */
@@ -190,6 +188,13 @@ export class RunHost {
     }
     this.#continue(log);
     return log;
+  }
+
+  #takeUp(): void {
+    const { schedule } = this.#options.register;
+    for (const entry of this.#options.register.unfinished()) {
+      if (entry.status !== "waiting-approval" && !schedule.has(entry)) schedule.add(entry);
+    }
   }
 
   #continue({ run, state }: RunLog): void {
