@@ -29,14 +29,24 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   methods: [
     "store",
     ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch", "delivery"],
+    ...["handlers", "dispatch", "delivery", "search", "tasks", "execution", "delegation"],
   ],
   // What QUERY looks into, and the way to people.
-  search: ["dispatch"],
+  search: [
+    ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
+    "manifest",
+  ],
   delivery: ["identity", "store", "search"],
+  tasks: ["identity", "synthesis", "store", "search", "delivery"],
+  // Named actions, and the tasks that agents hand on to one another.
+  execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
+  delegation: [
+    ...["wire", "catalog", "identity", "attribution", "contract", "synthesis", "handlers", "store"],
+    ...["dispatch", "execution"],
+  ],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
-    ...["methods", "manifest"],
+    ...["methods", "manifest", "execution"],
   ],
   agents: [
     ...["wire", "catalog", "config", "identity", "contract", "handlers", "dispatch", "methods"],
@@ -44,13 +54,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
-  conformance: ["wire"],
+  conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
+  // Writes files as the keys program does, and asks servers as the client does.
+  openapi: ["catalog", "config", "contract", "client", "keys"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["agents"],
+    ...["agents", "tasks", "execution", "delegation", "client"],
   ],
   // The public surface.
   "": ["client", "handlers"],

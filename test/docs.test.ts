@@ -97,12 +97,13 @@ describe("the golden exchanges", () => {
 
   it("show every code that a request alone can bring about", () => {
     // A slow peer, a client certificate, a full disk, a crash, a fault and the id of a contract that
-    // was made a moment ago need more than a request.
+    // was made a moment ago need more than a request; so do decisions, nonces and what has expired.
     const elsewhere = [
       ...["request-timeout", "attribution-unavailable", "inspect-forbidden", "zone-violation"],
       ...["lifecycle-forbidden", "certificate-invalid", "certificate-mismatch"],
       ...["certificate-required", "certificate-revoked"],
       ...["idempotency-key-in-use", "idempotency-outcome-unknown", "synthesis-error"],
+      ...["confirmation-forbidden", "decision-conflict", "nonce-reused", "session-expired"],
       ...["contract-mismatch", "contract-forbidden", "contract-not-yours", "contract-revoked"],
     ];
     const shown = [...refusalCodes, ...faultCodes].filter((code) =>

@@ -118,7 +118,7 @@ export class IdempotencyRegister {
   #stepsOf(key: KnownKey, cleared: readonly Change[]): ExecutionSteps {
     return {
       begin: () => this.#begin(key, cleared),
-      answer: (response) => this.#answer(key, response),
+      answer: (response, isKept) => this.#answer(key, response, isKept),
       release: () => this.#release(key),
       abandon: () => this.#settle(key, "unknown"),
     };
@@ -134,11 +134,11 @@ export class IdempotencyRegister {
     }
   }
 
-  async #answer(key: KnownKey, response: KeptResponse): Promise<void> {
+  async #answer(key: KnownKey, response: KeptResponse, isKept: boolean): Promise<void> {
     const bytes = weighResponse(response);
     key.state = "answered";
     key.status = response.status;
-    if (bytes <= MAX_RESPONSE_BYTES) this.#index.keepResponse(key, bytes);
+    if (isKept && bytes <= MAX_RESPONSE_BYTES) this.#index.keepResponse(key, bytes);
     const dropped = this.#trimResponses(key.agentId);
     const kept = key.bytes > 0 ? putResponse(key, response) : deleteResponse(key);
     try {

@@ -15,7 +15,7 @@ export type ExecutionOutcome =
 /** What an execution does to its key; each is settled when the store has it. */
 export interface ExecutionSteps {
   begin(): Promise<void>;
-  answer(response: KeptResponse): Promise<void>;
+  answer(response: KeptResponse, isKept: boolean): Promise<void>;
   release(): Promise<void>;
   abandon(): void;
 }
@@ -49,10 +49,13 @@ export class IdempotentExecution {
     }
   }
 
-  /** Resolves once the response survives the process; those who wait get it in any case. */
-  async answer(response: KeptResponse): Promise<void> {
+  /**
+   * Resolves once the response survives the process, or that there was one where it may not be kept;
+   * those who wait get it in any case.
+   */
+  async answer(response: KeptResponse, isKept = true): Promise<void> {
     try {
-      await this.#steps.answer(response);
+      await this.#steps.answer(response, isKept);
     } finally {
       this.#resolve({ kind: "answered", response });
     }

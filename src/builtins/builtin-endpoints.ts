@@ -3,9 +3,11 @@
  * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
  */
 import type { JsonSchema } from "../contract/endpoint.ts";
+import { propertiesOf } from "../contract/input-shape.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { Handler } from "../handlers/handler.ts";
+import type { FloorMethod } from "../methods/floor.ts";
 import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
 import { agentsBuiltin } from "./agents.ts";
 import { apisBuiltin } from "./apis.ts";
@@ -27,16 +29,18 @@ export interface BuiltinOptions {
   /** Handlers of `policies.builtins`, by reserved name. */
   readonly overrides: ReadonlyMap<string, Handler>;
   readonly compiler: SchemaCompiler;
+  /** DISCOVER "/" by criteria. */
+  readonly criteria: FloorMethod | undefined;
 }
 
 /** DISCOVER "/" and every reserved path. */
 export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndpoint[] {
-  const { inventory } = options;
+  const { inventory, criteria, manifestFor } = options;
   const builtins = [
     methodsBuiltin(inventory),
     agentsBuiltin(inventory),
     genesisBuiltin(inventory),
-    toolsBuiltin(),
+    toolsBuiltin(inventory),
     apisBuiltin(inventory),
     patternsBuiltin(inventory),
     contractsBuiltin(inventory),
@@ -45,10 +49,11 @@ export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndp
   const root: ProtocolEndpoint = {
     ...DISCOVERY,
     path: "/",
-    description: "Returns the server manifest, or to an agent the directory of built-ins.",
-    inputSchema: closed({ ...TARGET, ...SEARCH }),
+    description:
+      "Finds agents and endpoints by criteria; else the manifest, or to an agent the directory.",
+    inputSchema: closed({ ...TARGET, ...propertiesOf(criteria?.inputSchema ?? {}) }),
     outputSchema: { type: "object" },
-    handler: rootHandler({ handlers, manifestFor: options.manifestFor }),
+    handler: rootHandler({ handlers, manifestFor, byCriteria: criteria?.handler }),
   };
   return [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))];
 }
@@ -76,13 +81,6 @@ const DISCOVERY = {
 const TARGET = {
   target: { type: "string", description: "Deprecated: use the path instead." },
   context: { type: "object" },
-};
-
-const SEARCH = {
-  criteria: { type: ["string", "object"] },
-  intent: { type: ["string", "object"] },
-  filter: { type: "object" },
-  max_results: { type: "integer", minimum: 1 },
 };
 
 function closed(properties: Readonly<Record<string, unknown>>): JsonSchema {

@@ -1,15 +1,13 @@
 /**
  * DISCOVER on "/": the manifest to a request without Agent-ID or with the manifest's media type in
- * Accept, the directory of built-ins to an agent, the built-in of a legacy `target`. A search by
- * criteria is answered 501.   AGTP-API §5.8.3, §5.10, §8.10
+ * Accept, the directory of built-ins to an agent, the built-in of a legacy `target`, and candidates
+ * to whoever asks by criteria.   AGTP "DISCOVER", AGTP-API §5.8.3, §5.10, §8.10
  */
-import { notImplemented } from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { Call } from "../handlers/handler.ts";
 import { MANIFEST_TYPE, type ManifestDocument } from "../manifest/document.ts";
+import { asksForCandidates } from "../methods/discover.ts";
 import { legacyTargetHandler } from "./legacy-target.ts";
-
-const SEARCH_PARAMETERS = ["criteria", "intent", "filter"] as const;
 
 /** What DISCOVER "/" answers with. */
 export interface RootOptions {
@@ -17,17 +15,18 @@ export interface RootOptions {
   readonly handlers: ReadonlyMap<string, RouteHandler>;
   /** The manifest as this caller may see it. */
   manifestFor(agentId: string | undefined): ManifestDocument;
+  readonly byCriteria: RouteHandler | undefined;
 }
 
 /** The handler of DISCOVER "/". */
-export function rootHandler({ handlers, manifestFor }: RootOptions): RouteHandler {
+export function rootHandler({ handlers, manifestFor, byCriteria }: RootOptions): RouteHandler {
   const answerTarget = legacyTargetHandler(handlers);
   const directory = [...handlers.keys()].map((name) => ({ path: `/${name}`, tier: "A" }));
   return (call, exchange) => {
     const { target } = call.input;
     if (target !== undefined) return answerTarget(call, exchange, target);
-    if (SEARCH_PARAMETERS.some((name) => call.input[name] !== undefined)) {
-      return notImplemented("discover-criteria", "this server cannot search by criteria");
+    if (byCriteria !== undefined && asksForCandidates(call.input)) {
+      return byCriteria(call, exchange);
     }
     if (!wantsManifest(call)) return { body: { directory } };
     const { bytes, etag } = manifestFor(call.agentId);

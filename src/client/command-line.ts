@@ -24,6 +24,8 @@ export interface CommandLine {
   readonly include?: boolean;
   readonly json?: boolean;
   readonly envelope?: boolean;
+  /** The response is shown as a list of escalations. */
+  readonly isEscalationList?: boolean;
 }
 
 /** Nothing to ask: help was wanted, or the command line is wrong. */
@@ -39,6 +41,10 @@ Examples:
   agtp agtp://localhost QUERY /orders/7 --agent-id 4f…
   agtp agtp://localhost/orders/7 CANCEL -d '{"reason":"late"}'
 
+For operators (--help says more):
+  agtp escalations agtp://localhost              what waits for a decision
+  agtp confirm agtp://localhost ID --decision accepted
+
 Exit codes: 0 for 200, 202, 204, 261 and 263; 1 for any other status; 2 when there was no response.`;
 
 /** Reads the arguments behind the program's name. */
@@ -46,13 +52,33 @@ export function parseCommandLine(
   args: readonly string[],
   { out, err }: Terminal,
 ): CommandLine | CommandLineEnd {
-  const command = new Command("agtp")
+  const command = withExchangeOptions(new Command("agtp"), { out, err })
     .description("Sends one AGTP request and prints the response.")
     .version(VERSION)
     .argument("<uri>", "agtp://HOST[:PORT][/PATH], agtp://HOST/agents/NAME or agtp://AGENT_ID@HOST")
     .argument("[method]", "default DISCOVER; DESCRIBE for a URI that names an agent")
     .argument("[path]", 'default: the URI\'s, else "/"; may have a query')
     .option("-d, --data <json>", "parameters: JSON, @FILE, or - for standard input")
+    .option("--envelope", "send the parameters in the AGTP envelope")
+    .addHelpText("after", EXAMPLES);
+  const end = parse(command, args);
+  if (end !== undefined) return end;
+  const [uri = "", method, path] = command.args;
+  return {
+    kind: "command-line",
+    uri,
+    ...(method === undefined ? {} : { method }),
+    ...(path === undefined ? {} : { path }),
+    ...command.opts<Omit<CommandLine, "kind" | "uri">>(),
+  };
+}
+
+/** What every command knows: who asks, whom to trust, what to print, and where to say what is wrong. */
+export function withExchangeOptions(
+  command: Command,
+  { out, err }: Pick<Terminal, "out" | "err">,
+): Command {
+  return command
     .option("-H, --header <field>", "'Name: value'; may be repeated", append, [])
     .option("--agent-id <id>", "Agent-ID: who asks")
     .option("--owner-id <id>", "Owner-ID: for whom")
@@ -63,25 +89,20 @@ export function parseCommandLine(
     .option("--insecure", "trust any certificate")
     .option("-i, --include", "print the status line and header fields too")
     .option("--json", "print {status, headers, body}")
-    .option("--envelope", "send the parameters in the AGTP envelope")
-    .addHelpText("after", EXAMPLES)
     .allowExcessArguments(false)
     .exitOverride()
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+}
+
+/** Reads the arguments; the exit code when there is nothing left to do. */
+export function parse(command: Command, args: readonly string[]): CommandLineEnd | undefined {
   try {
     command.parse(args, { from: "user" });
+    return undefined;
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
     return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
   }
-  const [uri = "", method, path] = command.args;
-  return {
-    kind: "command-line",
-    uri,
-    ...(method === undefined ? {} : { method }),
-    ...(path === undefined ? {} : { path }),
-    ...command.opts<Omit<CommandLine, "kind" | "uri">>(),
-  };
 }
 
 function append(value: string, earlier: readonly string[]): readonly string[] {

@@ -10,6 +10,8 @@ import { AgtpClientError } from "./client-error.ts";
 import { readText, usage } from "./command-file.ts";
 import { type CommandLine, parseCommandLine } from "./command-line.ts";
 import { agentPath, readRequest } from "./command-request.ts";
+import { printEscalations } from "./escalation-report.ts";
+import { parseOperatorLine } from "./operator-line.ts";
 import { printResponse } from "./report.ts";
 import type { ClientRequest } from "./request.ts";
 import { type ClientResponse, isAccepted } from "./response.ts";
@@ -24,14 +26,14 @@ const LOCAL_CERTIFICATE = ".agtp/tls/cert.pem";
 
 /** Runs the program and answers its exit code. */
 export async function runCommand(args: readonly string[], terminal: Terminal): Promise<number> {
-  const line = parseCommandLine(args, terminal);
+  const line = parseOperatorLine(args, terminal) ?? parseCommandLine(args, terminal);
   if (line.kind === "end") return line.exitCode;
   try {
     const uri = parseUri(line.uri);
     const request = await readRequest(line, uri, terminal);
     const response = await ask(readOptions(line, uri, terminal), request);
     checkAgent(uri, request, response);
-    printResponse(response, line, terminal);
+    if (!printEscalations(response, line, terminal)) printResponse(response, line, terminal);
     return isAccepted(response.status) ? 0 : 1;
   } catch (error) {
     if (!(error instanceof AgtpClientError)) throw error;

@@ -2,6 +2,7 @@
  * Opens the TLS socket of a connection, and says in AGTP's terms why that failed.
  * AGTP "Transport": TLS 1.3, SNI with the authority's name, ALPN `agtp` where the peer has one.
  */
+import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { codeOf } from "../thrown.ts";
@@ -18,11 +19,13 @@ export interface Peer {
   readonly key?: string | Buffer | undefined;
   /** False trusts anybody; default true. */
   readonly rejectUnauthorized?: boolean | undefined;
+  /** SHA-256 of the one certificate that is trusted, lower-case hex; its issuer is not asked about. */
+  readonly fingerprint?: string | undefined;
 }
 
 /** Starts connecting; "secureConnect" or "close" follows. Throws for unusable PEM texts. */
 export function openSocket(peer: Peer): TLSSocket {
-  const { host, port, ca, cert, key, rejectUnauthorized = true } = peer;
+  const { host, port, ca, cert, key, fingerprint, rejectUnauthorized = true } = peer;
   try {
     const socket = connect({
       host,
@@ -30,7 +33,8 @@ export function openSocket(peer: Peer): TLSSocket {
       ca,
       cert,
       key,
-      rejectUnauthorized,
+      // A certificate that is pinned is compared once the handshake is done.
+      rejectUnauthorized: rejectUnauthorized && fingerprint === undefined,
       // An address is no server name; the certificate is then checked against the host.
       servername: isIP(host) === 0 ? host : "",
       minVersion: "TLSv1.3",
@@ -44,6 +48,13 @@ export function openSocket(peer: Peer): TLSSocket {
       error,
     );
   }
+}
+
+/** Whether the peer's certificate is the pinned one, where one is. */
+export function isPinned(socket: TLSSocket, { fingerprint }: Peer): boolean {
+  if (fingerprint === undefined) return true;
+  const { raw } = socket.getPeerCertificate();
+  return raw !== undefined && hash("sha256", raw) === fingerprint;
 }
 
 /** Why no connection came about, or why one ended. */

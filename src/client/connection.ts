@@ -11,7 +11,7 @@ import {
   ResponseParser,
 } from "../wire/response-parser.ts";
 import { AgtpClientError } from "./client-error.ts";
-import { connectionError, isTlsFault, openSocket, type Peer } from "./connect.ts";
+import { connectionError, isPinned, isTlsFault, openSocket, type Peer } from "./connect.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** How a connection is made and watched. */
@@ -100,6 +100,12 @@ export class ClientConnection {
 
   #secured(): void {
     clearTimeout(this.#connectTimer);
+    if (!isPinned(this.#socket, this.#options.peer)) {
+      const message = "no trusted TLS connection: the certificate is not the pinned one";
+      this.#error = new AgtpClientError("ERR_AGTP_TLS", message);
+      this.#socket.destroy();
+      return;
+    }
     this.#isSecure = true;
     for (const exchange of this.#pending) this.#socket.write(exchange.bytes);
     this.#options.onProgress(this);

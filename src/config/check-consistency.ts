@@ -110,6 +110,32 @@ function findMemberFault(
   return Object.hasOwn(recipients, name) ? undefined : `webhooks.recipients has no "${name}"`;
 }
 
+/** A peer is told from the others by its name and by its server id. */
+const peerNames: CrossCheck = {
+  sections: ["peers", "server"],
+  check: ({ peers, server }, report) => {
+    for (const [index, { name, serverId }] of peers.entries()) {
+      const before = peers.slice(0, index);
+      if (before.some((other) => other.name === name)) {
+        report(`peers[${index}].name`, `"${name}" is another peer's name`);
+      }
+      if (serverId === server.serverId || before.some((other) => other.serverId === serverId)) {
+        report(`peers[${index}].server_id`, `"${serverId}" is another server's id`);
+      }
+    }
+  },
+};
+
+/** What is handed on is signed, and what was done is proved by signed records. */
+const peerSignatures: CrossCheck = {
+  sections: ["peers", "signing", "attribution"],
+  check: ({ peers, signing, attribution }, report) => {
+    if (peers.length === 0) return;
+    if (signing.key === undefined) report("signing.key", "is required by [[peers]]");
+    if (!attribution.enabled) report("attribution.enabled", "must be true with [[peers]]");
+  },
+};
+
 /** Every rule of this file. */
 export const consistencyChecks: readonly CrossCheck[] = [
   customMethods,
@@ -119,4 +145,6 @@ export const consistencyChecks: readonly CrossCheck[] = [
   persistence,
   webhookUrls,
   groupMembers,
+  peerNames,
+  peerSignatures,
 ];

@@ -70,6 +70,16 @@ const webhookCa: CrossCheck = {
   },
 };
 
+const peerFiles: CrossCheck = {
+  sections: ["peers"],
+  check: ({ peers }, report) => {
+    for (const [index, peer] of peers.entries()) {
+      checkPair(`peers[${index}]`, peer, report);
+      checkFile(`peers[${index}].ca`, peer.ca, report);
+    }
+  },
+};
+
 /** Every rule of this file. */
 export const fileChecks: readonly CrossCheck[] = [
   tlsFiles,
@@ -79,6 +89,7 @@ export const fileChecks: readonly CrossCheck[] = [
   jwksFile,
   signingKey,
   webhookCa,
+  peerFiles,
 ];
 
 function checkPair(section: string, { cert, key }: PairConfig, report: Report): void {

@@ -27,6 +27,8 @@ export interface Config {
   readonly webhooks: WebhooksConfig;
   /** Agents by name or Agent-ID, and webhooks as `webhook:NAME`, by the group's name. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
+  readonly delegation: DelegationConfig;
+  readonly peers: readonly PeerConfig[];
   readonly apis: readonly ApiEntry[];
   readonly hostedProtocols: readonly HostedProtocolEntry[];
   /** Shapes as in agtp-server.toml, snake_case; validated, not yet converted. */
@@ -180,6 +182,31 @@ export interface WebhooksConfig {
   readonly ca?: string;
   /** URL by name. */
   readonly recipients: Readonly<Record<string, string>>;
+}
+
+/** `[delegation]` */
+export interface DelegationConfig {
+  readonly maxDepth: number;
+  readonly maxSeconds: number;
+}
+
+/** One of `[[peers]]`. */
+export interface PeerConfig {
+  readonly name: string;
+  readonly serverId: string;
+  readonly publicKey: string;
+  readonly uri?: string;
+  readonly agents: readonly string[];
+  readonly scopes: readonly string[];
+  readonly acceptScopes: readonly string[];
+  readonly zone?: string;
+  /** Absolute paths. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly fingerprint?: string;
+  readonly timeoutSeconds: number;
+  readonly maxConnections: number;
 }
 
 /** One of `[[apis]]`, as it is written. */

@@ -4,6 +4,7 @@
  * `check-*.ts` files.
  */
 import { agentSystemSections } from "./schema/agent-systems.ts";
+import { delegationSections } from "./schema/delegation.ts";
 import { optional, type Schema, table } from "./schema/field.ts";
 import { operationSections } from "./schema/operations.ts";
 import { policies } from "./schema/policies.ts";
@@ -18,6 +19,7 @@ export const configSchema: Schema = {
       ...serverSections,
       policies,
       ...operationSections,
+      ...delegationSections,
       ...agentSystemSections,
     }),
   ),

@@ -1,32 +1,35 @@
 /**
  * What a transcript expects of a response. Decides whether a response is the expected one, and says
  * every way in which it is not. Every header field must be listed, in any order; the status text
- * informs and is not compared; a JSON body is compared by structure.
+ * informs and is not compared; a JSON body is compared by structure. `text-pattern.ts` and
+ * `value-pattern.ts` have the placeholders.
  *
- * Placeholders: `{any}` any text, and as a whole JSON string any value; `{uuid}` a UUIDv7; `{date}` an
- * RFC 3339 time; `{hex}` lower-case hex digits. A last array element `"{more}"`, or a member of that
- * name, stands for whatever else there is.
+ * A status is a number, `404|405` either, `!459` any other. A header field `{absent}` may not be there.
  */
-import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { HeaderFields } from "../wire/message.ts";
-
-/** A text with placeholders, compiled. */
-export interface Pattern {
-  readonly source: string;
-  matches(text: string): boolean;
-}
+import { type Bindings, createBindings } from "./bindings.ts";
+import { matchText } from "./text-pattern.ts";
+import { checkKind, kindOf } from "./value-kinds.ts";
+import { type Mismatches, matchValue, shortest, show } from "./value-pattern.ts";
 
 /** A response as a transcript writes it. */
 export interface ExpectedResponse {
-  readonly status: number;
-  readonly headers: readonly (readonly [name: string, value: Pattern])[];
+  /** As written. */
+  readonly status: string;
+  /** The status line, fields and body as written. */
+  readonly lines: readonly string[];
+  readonly headers: readonly (readonly [name: string, pattern: string])[];
   readonly body: ExpectedBody;
+  /** A response like this one shows that there is nothing to be asked, and why. */
+  readonly skipReason?: string | undefined;
 }
 
 /** Compared by structure when it is JSON, else as a text. */
 export type ExpectedBody =
+  /** None is written: empty, unless what is not listed is ignored. */
+  | { readonly kind: "unwritten" }
   | { readonly kind: "json"; readonly value: unknown }
-  | { readonly kind: "text"; readonly pattern: Pattern };
+  | { readonly kind: "text"; readonly pattern: string };
 
 /** A response as it was received. */
 export interface ActualResponse {
@@ -35,20 +38,16 @@ export interface ActualResponse {
   readonly body: string;
 }
 
-/** How strict the comparison is. */
+/** How strict the comparison is, and what the names in the transcript stand for. */
 export interface MatchOptions {
-  /** "ignore": other servers may send header fields that a transcript does not list. */
+  /** "ignore": other servers may send header fields, and a body, that a transcript does not list. */
   readonly unlistedHeaders: "refuse" | "ignore";
+  readonly bindings?: Bindings;
 }
 
-const PLACEHOLDERS: ReadonlyMap<string, string> = new Map([
-  ["{any}", "[^]*"],
-  ["{hex}", "[0-9a-f]+"],
-  ["{uuid}", "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"],
-  ["{date}", "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d+)?(?:Z|[+-]\\d\\d:\\d\\d)"],
-]);
-const MORE = "{more}";
-const STATUS_LINE = /^AGTP\/1\.0 (\d{3})(?: .*)?$/;
+const UNWRITTEN: ExpectedBody = { kind: "unwritten" };
+const ABSENT = "{absent}";
+const STATUS_LINE = /^AGTP\/1\.0 (!?\d{3}(?:\|\d{3})*)(?: .*)?$/;
 const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*)$/;
 
 /** Reads the lines of an expected response. */
@@ -60,33 +59,45 @@ export function parseExpectedResponse(lines: readonly string[]): {
   const [statusLine = "", ...fields] = blank === -1 ? lines : lines.slice(0, blank);
   const status = STATUS_LINE.exec(statusLine)?.[1];
   if (status === undefined) return { fault: `"${statusLine}" is no status line` };
-  const headers: (readonly [string, Pattern])[] = [];
+  const headers: (readonly [string, string])[] = [];
   for (const field of fields) {
     const match = FIELD.exec(field);
     if (match === null) return { fault: `"${field}" is no header field` };
-    headers.push([(match[1] ?? "").toLowerCase(), compilePattern(match[2] ?? "")]);
+    headers.push([(match[1] ?? "").toLowerCase(), match[2] ?? ""]);
   }
-  const text = blank === -1 ? "" : lines.slice(blank + 1).join("\n");
-  return { response: { status: Number(status), headers, body: parseBody(text) } };
+  const body = blank === -1 ? UNWRITTEN : parseBody(lines.slice(blank + 1).join("\n"));
+  return { response: { status, lines, headers, body } };
 }
 
 function parseBody(text: string): ExpectedBody {
   try {
     return { kind: "json", value: JSON.parse(text) };
   } catch {
-    return { kind: "text", pattern: compilePattern(text) };
+    return { kind: "text", pattern: text };
   }
 }
 
-function compilePattern(source: string): Pattern {
-  const parts = source.split(/(\{(?:any|hex|uuid|date)\})/);
-  const expression = parts.map((part) => PLACEHOLDERS.get(part) ?? escapeText(part)).join("");
-  const compiled = new RegExp(`^${expression}$`);
-  return { source, matches: (text) => compiled.test(text) };
-}
+/** Which of the expected responses a response is, or why it is none of them. */
+export type Matched =
+  | { readonly kind: "match"; readonly response: ExpectedResponse }
+  | { readonly kind: "mismatch"; readonly mismatches: Mismatches };
 
-function escapeText(text: string): string {
-  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+/** Finds the first expected response that it is; else the mismatches of that which comes closest. */
+export function matchAny(
+  expected: readonly ExpectedResponse[],
+  actual: ActualResponse,
+  options: MatchOptions,
+): Matched {
+  const ofStatus: Mismatches[] = [];
+  for (const response of expected) {
+    const mismatches = matchResponse(response, actual, options);
+    if (mismatches.length === 0) return { kind: "match", response };
+    if (isStatus(response.status, actual)) ofStatus.push(mismatches);
+  }
+  if (ofStatus.length > 0) return { kind: "mismatch", mismatches: shortest(ofStatus) };
+  const wanted = expected.filter(({ skipReason }) => skipReason === undefined);
+  const statuses = wanted.map(({ status }) => status).join("|");
+  return { kind: "mismatch", mismatches: [statusMismatch(statuses, actual)] };
 }
 
 /** Says something of the connection, on its first response; looked at where it is expected. */
@@ -96,80 +107,61 @@ const OF_CONNECTION = "supported-methods";
 export function matchResponse(
   expected: ExpectedResponse,
   actual: ActualResponse,
-  { unlistedHeaders }: MatchOptions = { unlistedHeaders: "refuse" },
-): readonly string[] {
+  { unlistedHeaders, bindings = createBindings() }: MatchOptions = { unlistedHeaders: "refuse" },
+): Mismatches {
   const mismatches: string[] = [];
-  if (expected.status !== actual.status) {
-    mismatches.push(`status: expected ${expected.status}, got ${actual.status}`);
-  }
+  if (!isStatus(expected.status, actual)) mismatches.push(statusMismatch(expected.status, actual));
   for (const [name, pattern] of expected.headers) {
-    const value = actual.headers.get(name);
-    if (value === undefined) mismatches.push(`header ${name}: missing`);
-    else if (!pattern.matches(value)) {
-      mismatches.push(`header ${name}: expected ${pattern.source}, got ${value}`);
-    }
+    const fault = fieldFault(pattern, actual.headers.get(name), bindings);
+    if (fault !== undefined) mismatches.push(`header ${name}: ${fault}`);
   }
   const listed = new Set([OF_CONNECTION, ...expected.headers.map(([name]) => name)]);
   for (const [name, value] of unlistedHeaders === "refuse" ? actual.headers : []) {
     if (!listed.has(name)) mismatches.push(`header ${name}: not expected, got ${value}`);
   }
-  return [...mismatches, ...matchBody(expected.body, actual.body)];
+  const isIgnored = unlistedHeaders === "ignore" && expected.body.kind === "unwritten";
+  if (isIgnored) return mismatches;
+  return [...mismatches, ...matchBody(expected.body, actual.body, bindings)];
 }
 
-function matchBody(expected: ExpectedBody, actual: string): readonly string[] {
-  if (expected.kind === "text") {
-    const { pattern } = expected;
-    return pattern.matches(actual) ? [] : [`body: expected "${pattern.source}", got ${actual}`];
+function isStatus(pattern: string, { status }: ActualResponse): boolean {
+  const isListed = pattern.replace("!", "").split("|").includes(String(status));
+  return pattern.startsWith("!") ? !isListed : isListed;
+}
+
+function statusMismatch(pattern: string, { status }: ActualResponse): string {
+  const wanted = pattern.replace("!", "any but ").replaceAll("|", " or ");
+  return `status: expected ${wanted}, got ${status}`;
+}
+
+function fieldFault(
+  pattern: string,
+  value: string | undefined,
+  bindings: Bindings,
+): string | undefined {
+  if (pattern === ABSENT) return value === undefined ? undefined : `not expected, got ${value}`;
+  if (value === undefined) return "missing";
+  const kind = kindOf(pattern);
+  if (kind !== undefined) return checkKind(kind, value, bindings);
+  return matchText(pattern, value, bindings) ? undefined : `expected ${pattern}, got ${value}`;
+}
+
+function matchBody(expected: ExpectedBody, actual: string, bindings: Bindings): Mismatches {
+  if (expected.kind !== "json") {
+    const pattern = expected.kind === "text" ? expected.pattern : "";
+    if (matchText(pattern, actual, bindings)) return [];
+    return [`body: expected "${pattern}", got ${show(actual)}`];
   }
+  const value = parseJson(actual);
+  if (value === undefined) return [`body: expected JSON, got ${show(actual)}`];
+  return matchValue(expected.value, value, "body", bindings);
+}
+
+/** Undefined, which JSON has not: the text is none. */
+function parseJson(text: string): unknown {
   try {
-    return matchValue(expected.value, JSON.parse(actual), "body");
+    return JSON.parse(text);
   } catch {
-    return [`body: expected JSON, got "${actual}"`];
+    return undefined;
   }
-}
-
-function matchValue(expected: unknown, actual: unknown, at: string): readonly string[] {
-  if (expected === "{any}") return [];
-  if (typeof expected === "string" && typeof actual === "string") {
-    return compilePattern(expected).matches(actual) ? [] : [differs(expected, actual, at)];
-  }
-  if (Array.isArray(expected)) {
-    return Array.isArray(actual)
-      ? matchArray(expected, actual, at)
-      : [differs(expected, actual, at)];
-  }
-  if (isRecord(expected) && isRecord(actual)) return matchObject(expected, actual, at);
-  return expected === actual ? [] : [differs(expected, actual, at)];
-}
-
-function matchArray(
-  expected: readonly unknown[],
-  actual: readonly unknown[],
-  at: string,
-): readonly string[] {
-  const isOpen = expected.at(-1) === MORE;
-  const items = isOpen ? expected.slice(0, -1) : expected;
-  if (actual.length < items.length || (!isOpen && actual.length > items.length)) {
-    return [`${at}: expected ${items.length} elements, got ${actual.length}`];
-  }
-  return items.flatMap((item, index) => matchValue(item, actual[index], `${at}/${index}`));
-}
-
-function matchObject(expected: JsonRecord, actual: JsonRecord, at: string): readonly string[] {
-  const names = Object.keys(expected).filter((name) => name !== MORE);
-  const unlisted = Object.hasOwn(expected, MORE)
-    ? []
-    : Object.keys(actual).filter((name) => !Object.hasOwn(expected, name));
-  return [
-    ...names.flatMap((name) =>
-      Object.hasOwn(actual, name)
-        ? matchValue(expected[name], actual[name], `${at}/${name}`)
-        : [`${at}/${name}: missing`],
-    ),
-    ...unlisted.map((name) => `${at}/${name}: not expected`),
-  ];
-}
-
-function differs(expected: unknown, actual: unknown, at: string): string {
-  return `${at}: expected ${JSON.stringify(expected)}, got ${JSON.stringify(actual)}`;
 }

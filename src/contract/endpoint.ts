@@ -3,6 +3,8 @@
  * handler binding.   AGTP-API §6, §7, §12
  */
 
+import type { UpstreamEncoding } from "./upstream-format.ts";
+
 /** The values of `semantic.capability`.   AGTP-API §7.1 */
 export const CAPABILITIES = [
   "discovery",
@@ -99,6 +101,8 @@ export interface ExternalServiceBinding {
   readonly outputTransform: Readonly<Record<string, string>>;
   /** Upstream HTTP status as a string -> declared error. */
   readonly errorMap: Readonly<Record<string, string>>;
+  /** Absent: JSON both ways, no field in a header, lists by repetition. */
+  readonly encoding?: UpstreamEncoding;
 }
 
 /** What realises an endpoint, as its file says.   §12 */

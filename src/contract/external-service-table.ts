@@ -13,6 +13,7 @@ import {
 import { propertiesOf } from "./input-shape.ts";
 import type { TableReader } from "./table-reader.ts";
 import { readCertificates } from "./upstream-ca.ts";
+import { ENCODING_KEYS, readEncoding } from "./upstream-encoding.ts";
 import { checkHeader } from "./upstream-headers.ts";
 import {
   checkPassThrough,
@@ -43,6 +44,7 @@ const KEYS = [
   "input_transform",
   "output_transform",
   "error_map",
+  ...ENCODING_KEYS,
 ];
 const DEFAULT_TIMEOUT_SECONDS = 30;
 const MAX_TIMEOUT_SECONDS = 86_400;
@@ -66,8 +68,11 @@ export function readExternalService(
   const query = readQuery(table, context);
   const inputTransform = readTransform(table, "input_transform");
   const outputTransform = readTransform(table, "output_transform");
-  checkPassThrough(table, inputTransform, bodyFields(context, url, query));
+  const taken = new Set([...urlFields(url ?? ""), ...Object.keys(query)]);
+  checkPassThrough(table, inputTransform, bodyFields(context, taken));
   const headers = readHeaders(table, environment);
+  const { inputSchema } = context;
+  const encoding = readEncoding(table, { method, inputSchema, taken, headers });
   const errorMap = readErrorMap(table, errors);
   if (url === undefined || method === undefined) return undefined;
   return {
@@ -82,6 +87,7 @@ export function readExternalService(
     inputTransform,
     outputTransform,
     errorMap,
+    ...(encoding === undefined ? {} : { encoding }),
   };
 }
 
@@ -188,9 +194,7 @@ function readQuery(
 /** The fields of the input that neither the URL nor the query takes. */
 function bodyFields(
   { inputSchema }: HandlerContext,
-  url: string | undefined,
-  query: Readonly<Record<string, string>>,
+  taken: ReadonlySet<string>,
 ): ReadonlySet<string> {
-  const taken = new Set([...urlFields(url ?? ""), ...Object.keys(query)]);
   return new Set(Object.keys(propertiesOf(inputSchema)).filter((name) => !taken.has(name)));
 }

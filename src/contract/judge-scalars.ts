@@ -1,6 +1,6 @@
 /** The keywords that judge a value by itself: its type, the values listed, numbers and texts. */
-import type { Format } from "ajv";
 import { compileMembership } from "./equality-keywords.ts";
+import { compileFormatTest } from "./format-test.ts";
 import type { JudgeMaker } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
 import type { LinearRegex } from "./linear-regex.ts";
@@ -117,24 +117,11 @@ function matching(source: string, regex: LinearRegex): Judge {
 
 function formatted(name: string): Judge | undefined {
   const definition = FORMATS.get(name);
-  const test = definition === undefined ? undefined : formatTest(definition);
+  const test = definition === undefined ? undefined : compileFormatTest(definition);
   if (test === undefined) return undefined;
   const message = `must match format "${name}"`;
   return (value, at) => {
     if (typeof value === "string") at.spend(value.length);
     return test(value) || at.fail("format", message);
   };
-}
-
-/** What a format says about a value; of values of another type it says nothing. */
-function formatTest(format: Format): ((value: unknown) => boolean) | undefined {
-  if (typeof format === "boolean") return undefined;
-  const isDefined = typeof format === "object" && "validate" in format;
-  const type = (isDefined ? format.type : undefined) ?? "string";
-  const test: unknown = isDefined ? format.validate : format;
-  if (typeof test === "function") {
-    return (value) => typeof value !== type || Boolean(Reflect.apply(test, undefined, [value]));
-  }
-  const regex = new RegExp(test instanceof RegExp ? test : String(test));
-  return (value) => typeof value !== "string" || regex.test(value);
 }

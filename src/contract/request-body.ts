@@ -107,6 +107,8 @@ function isEnvelope(value: JsonRecord, method: string): boolean {
   if (method === "PROPOSE" && (Object.hasOwn(value, "endpoint") || Object.hasOwn(value, "name"))) {
     return false;
   }
+  // So has an action.   AGTP "EXECUTE"
+  if (method === "EXECUTE" && Object.hasOwn(value, "action")) return false;
   const named = value["method"];
   if (typeof named === "string" && named.toUpperCase() === method.toUpperCase()) return true;
   return Object.keys(value).every((key) => ENVELOPE_KEYS.has(key));

@@ -7,6 +7,7 @@ import type { Attributor } from "../attribution/attributor.ts";
 import type { RecordDraft } from "../attribution/draft.ts";
 import type { RecordFacts } from "../attribution/record.ts";
 import { uuidv7 } from "../identity/uuid.ts";
+import { linkEntry } from "./delegation.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reply } from "./reply.ts";
 
@@ -51,7 +52,18 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
     assurance: caller.isCertified ? "certificate-bound" : "unverified",
     requestBody: request.body,
     responseBody: response.body,
-    extension: exchange.contract && { ...exchange.contract },
+    extension: extensionOf(exchange),
+  };
+}
+
+/** The contract that it was done under, by whom it was delegated, and what it depends on. */
+function extensionOf({ contract, caller, priorActions }: Exchange): RecordFacts["extension"] {
+  const { delegation } = caller;
+  if (delegation === undefined && priorActions.length === 0) return contract && { ...contract };
+  return {
+    ...contract,
+    ...(delegation === undefined ? {} : { delegation_chain: delegation.links.map(linkEntry) }),
+    ...(priorActions.length === 0 ? {} : { prior_actions: priorActions }),
   };
 }
 

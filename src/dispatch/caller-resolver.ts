@@ -162,7 +162,12 @@ function resolveAuthority(
   }
   const beyond = commitment === undefined ? [] : claimed.filter((one) => !commitment.covers(one));
   if (beyond.length > 0) return scopeViolation(beyond);
-  return authorityOf("claim", claimed, [compileGrants(claimed)]);
+  return claimedAuthority(claimed);
+}
+
+/** What is claimed, and nothing else. */
+export function claimedAuthority(scopes: readonly string[]): Authority {
+  return authorityOf("claim", scopes, [compileGrants(scopes)]);
 }
 
 /** Covered is what all of the grants cover. */

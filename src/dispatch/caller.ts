@@ -3,6 +3,7 @@
  * unchanged to every inner dispatch.   AGTP "Identity", AGTP-API §6.4 "required_scopes"
  */
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { Delegation } from "./delegation.ts";
 
 /** An agent as gate 00 resolved it, or nobody. */
 export interface Caller {
@@ -17,6 +18,8 @@ export interface Caller {
   readonly trustTier: number | undefined;
   /** Whether the peer's certificate binds the Agent-ID; otherwise it is the header's word alone. */
   readonly isCertified: boolean;
+  /** Set where the request is delegated work, or hands some on from another server. */
+  readonly delegation?: Delegation | undefined;
 }
 
 /** The scopes of one request, compiled. */

@@ -15,10 +15,11 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { TokenVerifier } from "../identity/bearer-tokens.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import { createStandingFields } from "./addressed-agent.ts";
-import { readToken } from "./bearer.ts";
+import { readCredentials } from "./credentials.ts";
 import type { Deadlines } from "./deadlines.ts";
+import type { DelegationReader } from "./delegation.ts";
 import { Exchange } from "./exchange.ts";
-import { type Standing, standingGate } from "./gates/00-standing.ts";
+import { lapseOf, type Standing, standingGate } from "./gates/00-standing.ts";
 import { aliasGate } from "./gates/01-alias.ts";
 import { methodGate } from "./gates/02-method.ts";
 import { pathGate } from "./gates/03-path.ts";
@@ -61,6 +62,8 @@ export interface DispatcherParts {
   readonly attributor: Attributor | undefined;
   /** Undefined: bearer tokens are not looked at. */
   readonly tokens: TokenVerifier | undefined;
+  /** Undefined: no peer vouches for anybody. */
+  readonly delegations: DelegationReader | undefined;
   readonly negotiation: NegotiationGateOptions;
   readonly deadlines: Deadlines;
   readonly idempotency: IdempotencyRegister;
@@ -83,8 +86,14 @@ export interface Dispatcher {
   answerFault(fault: WireFault, peer?: Peer): Response;
 }
 
+/** The way in for what the server itself asks for in an agent's name. */
+export interface InnerEntrance {
+  /** Answers a request whose caller is given. */
+  act(exchange: Exchange): Response | Promise<Response>;
+}
+
 /** Builds the pipeline. */
-export function createDispatcher(parts: DispatcherParts): Dispatcher {
+export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntrance {
   const { catalog, names, policies, methodPolicy, registry, directory, observer } = parts;
   const { attributor, tokens } = parts;
   const standing = standingGate({
@@ -167,7 +176,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
 
   const answer = (exchange: Exchange): Response | Promise<Response> => {
     observer.start(exchange);
-    const reading = tokens === undefined ? undefined : readToken(exchange, tokens);
+    const reading = readCredentials(exchange, tokens, parts.delegations);
     if (reading === undefined) return answerIdentified(exchange);
     return reading.then(
       () => answerIdentified(exchange),
@@ -176,10 +185,13 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     );
   };
 
-  const answerIdentified = (exchange: Exchange): Response | Promise<Response> => {
+  const answerIdentified = (
+    exchange: Exchange,
+    identify: Gate = standing,
+  ): Response | Promise<Response> => {
     const finishThis = (reply: Reply): Response => finish(exchange, reply);
     try {
-      const lapse = standing(exchange); //                                        00  401 410 503
+      const lapse = identify(exchange); //                                        00  401 410 503
       const refusal = checkLedger(exchange) ?? lapse;
       if (refusal === undefined) return admit(exchange, finishThis);
       resolveWarning(exchange);
@@ -203,8 +215,14 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher {
     return admit(inner, resultOf);
   };
 
+  const act = (exchange: Exchange): Response | Promise<Response> => {
+    observer.start(exchange);
+    return answerIdentified(exchange, ({ caller }) => lapseOf(caller.document, parts.standing));
+  };
+
   return {
     answer,
+    act,
     answerFault: (fault, peer) => {
       const response = stamp(replyToRefusal(badRequest(fault.code, fault.message)));
       observer.wireFault(fault, response, peer);

@@ -6,6 +6,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Request } from "../wire/message.ts";
 import { ANONYMOUS, type Caller } from "./caller.ts";
+import type { Delegation, PriorAction } from "./delegation.ts";
 import type { Peer } from "./peer.ts";
 import type { Refusal } from "./refusal.ts";
 import type { ContractReference, Route } from "./route.ts";
@@ -15,6 +16,10 @@ export interface InnerOrigin {
   readonly parent: Exchange;
   readonly input: Readonly<Record<string, unknown>>;
 }
+
+/** A record stays one header field. */
+const MAX_PRIOR_ACTIONS = 64;
+const NO_PRIOR_ACTIONS: readonly PriorAction[] = [];
 
 export class Exchange {
   readonly request: Request;
@@ -29,6 +34,8 @@ export class Exchange {
   /** Before the gates: whom a bearer token names, or why it proves nothing. */
   principalId: string | undefined;
   tokenFault: string | undefined;
+  /** Before the gates: what a peer vouches for, or why its token does not hold. */
+  delegation: Delegation | Refusal | undefined;
   /** Gate 00. */
   caller: Caller = ANONYMOUS;
   /** Gate 00: why the caller may only call what is exempt from its lifecycle. */
@@ -55,6 +62,7 @@ export class Exchange {
   taskId: string | undefined;
   sessionId: string | undefined;
 
+  #priorActions: PriorAction[] | undefined;
   #responseId: string | undefined;
   #abort: AbortController | undefined;
   #reason: Error | undefined;
@@ -92,6 +100,21 @@ export class Exchange {
     if (this.inner !== undefined) return this.inner.parent.responseId;
     this.#responseId ??= uuidv7();
     return this.#responseId;
+  }
+
+  /** What others did that this action depends on, as its record names it. */
+  get priorActions(): readonly PriorAction[] {
+    return this.#priorActions ?? NO_PRIOR_ACTIONS;
+  }
+
+  /** Notes what another agent did; it is the action on the wire that depends on it. */
+  dependsOn(prior: PriorAction): void {
+    if (this.inner !== undefined) {
+      this.inner.parent.dependsOn(prior);
+      return;
+    }
+    this.#priorActions ??= [];
+    if (this.#priorActions.length < MAX_PRIOR_ACTIONS) this.#priorActions.push(prior);
   }
 
   /** How many dispatches deep this one is; 0 on the wire. */

@@ -1,6 +1,7 @@
 /**
  * Which Idempotency-Key a request is under, and what another request under it must have in common
- * with it to be the same. 400 `invalid-identifier` for a key that is malformed, or two that differ.
+ * with it to be the same. The key is a header field, or a member of the input where the endpoint has
+ * one for it. 400 `invalid-identifier` for a key that is malformed, or two that differ.
  * AGTP "Request Headers", AGTP-API §10.1.5
  */
 import { hash } from "node:crypto";
@@ -19,12 +20,17 @@ export function readIdempotencyKey(exchange: Exchange, route: Route): string | R
   if (exchange.inner !== undefined) return undefined;
   const key = exchange.header("idempotency-key");
   const oldKey = exchange.header("rcns-idempotency-key");
-  const either = key ?? oldKey;
+  const member = route.idempotencyMember;
+  const written = member === undefined ? undefined : exchange.input[member];
+  const either = key ?? oldKey ?? written;
   if (either === undefined) return undefined;
   if (oldKey !== undefined && oldKey !== either) {
     return malformed("Idempotency-Key and RCNS-Idempotency-Key must be the same, if both are sent");
   }
-  if (isOpaqueId(either)) return either;
+  if (written !== undefined && written !== either) {
+    return malformed(`Idempotency-Key and ${member} must be the same, if both are sent`);
+  }
+  if (typeof either === "string" && isOpaqueId(either)) return either;
   return malformed("Idempotency-Key must be 1 to 256 visible ASCII characters");
 }
 

@@ -12,7 +12,7 @@ import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { Status } from "../wire/status.ts";
 import { type Exchange, presentedContract } from "./exchange.ts";
 import { fingerprintOf } from "./idempotency-key.ts";
-import { encodeReply, isLasting, keepReply, replayReply } from "./idempotent-reply.ts";
+import { encodeReply, isLasting, keepReply, mayBeKept, replayReply } from "./idempotent-reply.ts";
 import { faultReply, type InvokeServices, invoke } from "./invoke.ts";
 import { idempotencyConflict, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
@@ -110,7 +110,7 @@ async function settle(
   const response = keepReply(reply, exchange);
   if (!isLasting(reply)) await execution.release(response);
   else if (isGivenUp(exchange, reply)) execution.abandon();
-  else await execution.answer(response);
+  else await execution.answer(response, mayBeKept(reply));
 }
 
 function asItIs(reply: Reply): Reply {

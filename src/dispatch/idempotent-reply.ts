@@ -13,14 +13,21 @@ import { encodeBody } from "./stamp.ts";
 const REPLAYED = { "Idempotency-Replayed": "true" };
 
 /**
- * Refusals that stand as long as the request is the same. All others say that nothing was done, for
- * a reason that may pass: who asks, or where the server stands.
+ * Refusals that stand as long as the request is the same, or that something was done before. All
+ * others say that nothing was done, for a reason that may pass: who asks, or where the server stands.
  */
-const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500]);
+const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500, 550, 551]);
 
 /** Whether the same request must get the same reply from now on. */
 export function isLasting({ refusal }: Reply): boolean {
   return refusal === undefined || LASTING.has(refusal.status);
+}
+
+/** Whether it may be kept at all: one that says `Cache-Control: no-store` has a secret in it. */
+export function mayBeKept({ headers = {} }: Reply): boolean {
+  return !Object.entries(headers).some(
+    ([name, value]) => name.toLowerCase() === "cache-control" && /\bno-store\b/i.test(value),
+  );
 }
 
 /** A reply with its body encoded, which happens once. Throws for a body that cannot be. */

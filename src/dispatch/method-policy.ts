@@ -109,6 +109,10 @@ function createPolicy(from: Compiled): MethodPolicy {
     if (mapping !== undefined) aliases.set(verb, mapping);
   }
   for (const [name, method] of from.aliases) aliases.set(name, { method });
+  const byMethod = new Map<string, Redirect[]>();
+  for (const redirect of redirects) {
+    byMethod.set(redirect.fromMethod, [...(byMethod.get(redirect.fromMethod) ?? []), redirect]);
+  }
 
   return {
     alias: (method) => aliases.get(method),
@@ -116,8 +120,7 @@ function createPolicy(from: Compiled): MethodPolicy {
     isAllowed: (method) =>
       !disallowed.has(method) && (allowed === undefined || allowed.has(method)),
     redirect: (method, path) => {
-      for (const redirect of redirects) {
-        if (redirect.fromMethod !== method) continue;
+      for (const redirect of byMethod.get(method) ?? []) {
         const target = redirectTarget(redirect, path);
         if (target !== undefined) return target;
       }

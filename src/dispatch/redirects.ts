@@ -60,7 +60,9 @@ export function redirectTarget(redirect: Redirect, path: string): RedirectTarget
 }
 
 function matchSegments(template: string, path: string): ReadonlyMap<string, string> | undefined {
-  if (!template.includes("{")) return undefined;
+  const open = template.indexOf("{");
+  // An imported API has a redirect for each of hundreds of operations; nearly all end here.
+  if (open === -1 || !path.startsWith(template.slice(0, open))) return undefined;
   const expected = template.split("/");
   const actual = path.split("/");
   if (expected.length !== actual.length) return undefined;

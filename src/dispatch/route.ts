@@ -9,6 +9,7 @@ import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Request } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
+import type { PriorAction } from "./delegation.ts";
 import type { Peer } from "./peer.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -34,6 +35,8 @@ export interface ExchangeView {
   /** Set by a contract that is run; what it is not set for was not done under one. */
   contract: ContractReference | undefined;
   header(name: string): string | undefined;
+  /** What another agent did that this action depends on. */
+  dependsOn(prior: PriorAction): void;
   /** Which agent the request turned out to be about. */
   addressed: AgentDocument | undefined;
 }
@@ -66,6 +69,8 @@ export interface Route {
   /** The AGTP-Endpoint-Warning of a deprecated endpoint, §6.5. */
   readonly warning: string | undefined;
   readonly handler: RouteHandler;
+  /** An input member that says the same as the Idempotency-Key header. */
+  readonly idempotencyMember?: string | undefined;
   /** The handler ends by itself within the handler deadline, and says so in its own words. */
   readonly endsInTime: boolean;
   /** Rules on the input that a schema cannot express; a violation is a 422. */

@@ -8,15 +8,16 @@ import type { SchemaViolation } from "../contract/schema.ts";
 import { codeOf, reasonOf } from "../thrown.ts";
 import { CallDeadline } from "./call-deadline.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
+import { checkUpstreamInput } from "./upstream-input.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
 import { compileUpstreamRequest } from "./upstream-request.ts";
 import { compileUpstreamResponse } from "./upstream-response.ts";
-import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
+import type { UpstreamUrl } from "./upstream-url.ts";
 
 /** The handler, and the check its input has to pass first. */
 export interface ExternalService {
   readonly handler: Handler;
-  /** What a schema cannot say of values that become part of a URL. */
+  /** What a schema cannot say of values that become part of a request. */
   readonly precheck: (
     input: Readonly<Record<string, unknown>>,
   ) => readonly SchemaViolation[] | undefined;
@@ -52,7 +53,7 @@ export function createExternalService(
       deadline.clear();
     }
   };
-  return { handler, precheck: (input) => checkUrlInput(url, input) };
+  return { handler, precheck: (input) => checkUpstreamInput(url, binding.encoding, input) };
 }
 
 const TIMEOUT_CODES: ReadonlySet<string> = new Set([

@@ -3,6 +3,7 @@
  * outputs and from constants, and its path filled with them. A parameter in the path is not sent a
  * second time. What cannot be had fails the step, in words.   AGTP-API §12.1
  */
+import { fillPath, pathParameters } from "../contract/fill-path.ts";
 import type { ParameterSource, RecipeStep } from "../synthesis/recipe.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -18,14 +19,6 @@ export interface StepSources {
 export type PreparedStep =
   | { readonly path: string; readonly input: Values; readonly fault?: undefined }
   | { readonly fault: string };
-
-const PARAMETER = /\{([^{}/]+)\}/g;
-const LONE_SURROGATE = /\p{Surrogate}/u;
-
-/** The names in a step's path template. */
-function pathParameters(path: string): string[] {
-  return [...path.matchAll(PARAMETER)].map(([, name = ""]) => name);
-}
 
 /** Resolves a step's parameters and fills its path. */
 export function prepareStep(step: RecipeStep, sources: StepSources): PreparedStep {
@@ -79,31 +72,4 @@ function memberOf(value: unknown, member: string): unknown {
     return /^(?:0|[1-9]\d{0,8})$/.test(member) ? value[Number(member)] : undefined;
   }
   return Object.hasOwn(value, member) ? (value as Values)[member] : undefined;
-}
-
-type FilledPath =
-  | { readonly path: string; readonly fault?: undefined }
-  | { readonly fault: string };
-
-/** Each value becomes part of one segment, whatever is in it. */
-function fillPath(template: string, values: ReadonlyMap<string, unknown>): FilledPath {
-  for (const name of pathParameters(template)) {
-    const fault = pathValueFault(values.get(name));
-    if (fault !== undefined) return { fault: `path parameter "${name}" ${fault}` };
-  }
-  const path = template.replace(PARAMETER, (_, name: string) =>
-    encodeURIComponent(String(values.get(name))),
-  );
-  const climbs = path.split("/").some((segment) => segment === "." || segment === "..");
-  return climbs ? { fault: `path "${path}" must not climb` } : { path };
-}
-
-function pathValueFault(value: unknown): string | undefined {
-  if (value === undefined) return "has no value";
-  if (!["string", "number", "boolean"].includes(typeof value)) {
-    return "must be a string, a number or a boolean";
-  }
-  if (value === "") return "must not be empty";
-  if (value === "." || value === "..") return 'must not be "." or ".."';
-  return LONE_SURROGATE.test(String(value)) ? "must be well-formed text" : undefined;
 }

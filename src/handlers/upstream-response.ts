@@ -5,6 +5,7 @@
  */
 import type { Dispatcher } from "undici";
 import type { ExternalServiceBinding } from "../contract/endpoint.ts";
+import { PLAIN_ENCODING } from "../contract/upstream-format.ts";
 import { isRecord } from "../json-value.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./rename-keys.ts";
@@ -45,7 +46,7 @@ function drain({ body }: Dispatcher.ResponseData): void {
 
 async function readResult(
   response: Dispatcher.ResponseData,
-  { method, maxResponseBytes }: ExternalServiceBinding,
+  { method, maxResponseBytes, encoding: written = PLAIN_ENCODING }: ExternalServiceBinding,
   names: ReadonlyMap<string, string>,
 ): Promise<HandlerResult> {
   if (method === "HEAD") {
@@ -64,11 +65,36 @@ async function readResult(
     return { error: "upstream_error", message, details };
   }
   if (bytes.length === 0) return { body: {} };
+  const mediaType = String(response.headers["content-type"] ?? "application/octet-stream");
+  switch (written.responseFormat) {
+    case "binary":
+      return { body: { base64: bytes.toString("base64"), media_type: mediaType } };
+    case "text": {
+      const text = decodeText(bytes);
+      return text === undefined
+        ? malformed(response, "is not UTF-8")
+        : { body: { text, media_type: mediaType } };
+    }
+    case "json":
+      return readJson(bytes, names) ?? malformed(response, "is not JSON");
+  }
+}
+
+function readJson(bytes: Buffer, names: ReadonlyMap<string, string>): HandlerResult | undefined {
+  const text = decodeText(bytes);
+  if (text === undefined) return undefined;
   try {
-    const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
     return { body: renameOutput(JSON.parse(text), names) };
   } catch {
-    return malformed(response, "is not JSON");
+    return undefined;
+  }
+}
+
+function decodeText(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
   }
 }
 

@@ -9,7 +9,12 @@ import type { JsonRecord } from "../json-value.ts";
 /** The canonical octets of a document without some of its members; throws for what JCS rejects. */
 export function canonicalForm(document: JsonRecord, without: readonly string[] = []): Buffer {
   const members = Object.entries(document).filter(([name]) => !without.includes(name));
-  return Buffer.from(canonicalize(Object.fromEntries(members)) ?? "", "utf8");
+  return canonicalOctets(Object.fromEntries(members));
+}
+
+/** The canonical octets of any JSON value; throws for what JCS rejects. */
+export function canonicalOctets(value: unknown): Buffer {
+  return Buffer.from(canonicalize(value) ?? "", "utf8");
 }
 
 /** SHA-256 in lower-case hex. */

@@ -1,7 +1,8 @@
 /**
  * Whose sessions are whose: a Session-ID belongs to the agent and the TLS identity that first used
- * it here, and to nobody else while it is remembered. Kept for agents of this server only, a bounded
- * number for each; whoever else names one is only compared with its holder.   AGTP "Sessions"
+ * it here, and to nobody else while it is remembered: for a day after its last use. Kept for agents of
+ * this server only, a bounded number for each; whoever else names one is only compared with its
+ * holder.   AGTP "Sessions"
  */
 
 /** Who uses a session. */
@@ -14,28 +15,49 @@ export interface SessionUser {
   readonly isHosted: boolean;
 }
 
-interface Session {
+/** One session in use. */
+export interface Session {
   readonly id: string;
   readonly agentId: string;
   readonly tlsIdentity: string | undefined;
+  /** Milliseconds since the epoch. */
+  lastActivityAt: number;
+}
+
+/** What tests choose. */
+export interface SessionOptions {
+  readonly sessionsPerAgent?: number;
+  /** Milliseconds since the epoch. */
+  now?(): number;
 }
 
 const SESSIONS_PER_AGENT = 1024;
+/** How long a session that nobody uses is its holder's. */
+const IDLE_MS = 24 * 3_600_000;
 
 export class SessionRegister {
   readonly #sessions = new Map<string, Session>();
   /** By agent, the longest unused first. */
   readonly #bound = new Map<string, Set<Session>>();
   readonly #sessionsPerAgent: number;
+  readonly #now: () => number;
 
-  constructor(sessionsPerAgent: number = SESSIONS_PER_AGENT) {
+  constructor({ sessionsPerAgent = SESSIONS_PER_AGENT, now = Date.now }: SessionOptions = {}) {
     this.#sessionsPerAgent = sessionsPerAgent;
+    this.#now = now;
+  }
+
+  /** A session that is remembered; undefined for one that nobody has used for a day. */
+  find(sessionId: string): Session | undefined {
+    const session = this.#sessions.get(sessionId);
+    return session === undefined || this.#isIdle(session) ? undefined : session;
   }
 
   /** Whether it may use the session; one that nobody has becomes a hosted agent's own. */
   admit(sessionId: string, { agentId, tlsIdentity, isHosted }: SessionUser): boolean {
-    const known = this.#sessions.get(sessionId);
+    const known = this.find(sessionId);
     if (known === undefined) {
+      this.forget(sessionId);
       if (isHosted && agentId !== undefined) this.#bind(sessionId, agentId, tlsIdentity);
       return true;
     }
@@ -44,21 +66,35 @@ export class SessionRegister {
     return true;
   }
 
+  /** The session is nobody's from now on. */
+  forget(sessionId: string): void {
+    const session = this.#sessions.get(sessionId);
+    if (session === undefined) return;
+    this.#sessions.delete(sessionId);
+    const bound = this.#bound.get(session.agentId);
+    bound?.delete(session);
+    if (bound?.size === 0) this.#bound.delete(session.agentId);
+  }
+
   #bind(sessionId: string, agentId: string, tlsIdentity: string | undefined): void {
-    const session = { id: ownCopy(sessionId), agentId: ownCopy(agentId), tlsIdentity };
+    const names = { id: ownCopy(sessionId), agentId: ownCopy(agentId) };
+    const session: Session = { ...names, tlsIdentity, lastActivityAt: this.#now() };
     this.#sessions.set(session.id, session);
     const bound = this.#bound.get(session.agentId) ?? new Set();
     this.#bound.set(session.agentId, bound.add(session));
-    if (bound.size <= this.#sessionsPerAgent) return;
     const [oldest = session] = bound;
-    bound.delete(oldest);
-    this.#sessions.delete(oldest.id);
+    if (bound.size > this.#sessionsPerAgent || this.#isIdle(oldest)) this.forget(oldest.id);
   }
 
   #touch(session: Session): void {
+    session.lastActivityAt = this.#now();
     const bound = this.#bound.get(session.agentId);
     bound?.delete(session);
     bound?.add(session);
+  }
+
+  #isIdle({ lastActivityAt }: Session): boolean {
+    return this.#now() - lastActivityAt >= IDLE_MS;
   }
 }
 

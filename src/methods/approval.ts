@@ -9,7 +9,8 @@ import { makeContract } from "../synthesis/make-contract.ts";
 import type { SynthesisPlan } from "../synthesis/plan.ts";
 import { strongestImpact } from "../synthesis/planner-impact.ts";
 import type { ProposalRequest } from "../synthesis/proposal-request.ts";
-import type { EventSource, RecordEvents } from "./contract-events.ts";
+import type { RecordEvents } from "./contract-events.ts";
+import type { EventSource } from "./stream-events.ts";
 
 interface ApprovalOptions {
   readonly synthesis: SynthesisConfig;

@@ -16,17 +16,19 @@ export interface CapabilitySubject {
   readonly status: AgentStatus;
   /** What its document says; a server has none. */
   readonly document: JsonRecord;
+  /** The zone it belongs to, by its document or its Genesis. */
+  readonly governanceZone: string | undefined;
   /** What this server lets it be called with. */
   readonly methods: readonly string[];
 }
 
 /** An agent as the subject of a capability document. */
 export function agentSubject(
-  { agentId, name, document }: AgentDocument,
+  { agentId, name, document, governanceZone }: AgentDocument,
   status: AgentStatus,
   methods: readonly string[],
 ): CapabilitySubject {
-  return { identity: { agent_id: agentId, name }, status, document, methods };
+  return { identity: { agent_id: agentId, name }, status, document, governanceZone, methods };
 }
 
 const DOMAINS = ["methods", "modalities", "tools", "version", "budget", "zones"] as const;
@@ -66,7 +68,7 @@ function readDomains(value: unknown): readonly Domain[] | string {
 
 function describeDomain(
   domain: Domain,
-  { document, methods }: CapabilitySubject,
+  { document, governanceZone, methods }: CapabilitySubject,
   minimum: string | undefined,
 ): JsonRecord {
   switch (domain) {
@@ -81,7 +83,7 @@ function describeDomain(
     case "budget":
       return { budget_units_accepted: readNames(document["budget_units_accepted"]) };
     case "zones":
-      return { zones_accepted: readZones(document) };
+      return { zones_accepted: readZones(document, governanceZone) };
   }
 }
 
@@ -91,9 +93,9 @@ function describeVersion({ version: own }: JsonRecord, minimum: string | undefin
   return { version, version_min_satisfied: minimum === undefined || isAtLeast(version, minimum) };
 }
 
-function readZones(document: JsonRecord): readonly string[] {
-  const zone = document["governance_zone"];
-  return readNames(document["zones_accepted"] ?? (typeof zone === "string" ? [zone] : []));
+/** An agent that names no others accepts its own zone. */
+function readZones(document: JsonRecord, own: string | undefined): readonly string[] {
+  return readNames(document["zones_accepted"] ?? (own === undefined ? [] : [own]));
 }
 
 /** Names, or objects that have one; whatever else stands there has no name to show. */

@@ -139,7 +139,7 @@ function isRefusal(value: Refusal | object): value is Refusal {
 function ofServer({ server, methods }: DescribeOptions): CapabilitySubject {
   const { serverId, operator = serverId } = server;
   const identity = { server_id: serverId, name: operator };
-  return { identity, status: "active", document: {}, methods };
+  return { identity, status: "active", document: {}, governanceZone: undefined, methods };
 }
 
 /** The Genesis stands for the agent's certificate of birth: its octets are those that were signed. */

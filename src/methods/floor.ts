@@ -1,11 +1,9 @@
 /**
- * The floor: the eighteen methods every AGTP server answers on the path "/". What this server does
- * not do yet is answered 501 with the feature's name, never with a made-up success.
+ * The floor: the eighteen methods every AGTP server answers on the path "/".
  * AGTP "Method Floor", AGTP-API §3.1
  */
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import type { Capability, Impact, JsonSchema } from "../contract/endpoint.ts";
-import { notImplemented } from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
 
@@ -26,6 +24,8 @@ export interface FloorMethod {
   readonly inputSchema: JsonSchema;
   readonly handler: RouteHandler;
   readonly takesCertificate?: boolean;
+  readonly idempotencyMember?: string;
+  readonly endsInTime?: boolean;
 }
 
 /** What the floor needs to know of this server. */
@@ -39,6 +39,8 @@ export interface FloorOptions {
 /** One protocol endpoint a floor method, DISCOVER excepted: its paths are the built-ins. */
 export function floorEndpoints(options: FloorOptions): readonly ProtocolEndpoint[] {
   return FLOOR_METHODS.filter((method) => method !== "DISCOVER").map((method) => {
+    const floorMethod = options.methods.get(method);
+    if (floorMethod === undefined) throw new Error(`nothing answers ${method}`);
     const { description, capability } = options.describe(method);
     return {
       method,
@@ -48,17 +50,9 @@ export function floorEndpoints(options: FloorOptions): readonly ProtocolEndpoint
       impact: impactOf(method),
       isReading: READING.has(method),
       isListed: false,
-      ...(options.methods.get(method) ?? missingMethod(method)),
+      ...floorMethod,
     };
   });
-}
-
-function missingMethod(method: string): FloorMethod {
-  return {
-    inputSchema: { type: "object" },
-    handler: () =>
-      notImplemented(method.toLowerCase(), `${method} is not available on this server`),
-  };
 }
 
 /** What calling a floor method can do. */

@@ -6,6 +6,7 @@
 import type { Ledger } from "../attribution/ledger.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
 import type { IdentityConfig } from "../config/config.ts";
+import type { JsonSchema } from "../contract/endpoint.ts";
 import {
   agentUnauthenticated,
   badRequest,
@@ -20,7 +21,6 @@ import { decodeJws } from "../identity/jws.ts";
 import { isOperator } from "./agent-authority.ts";
 import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
 import { floorResult } from "./floor-result.ts";
-import { type InspectNotificationOptions, inspectNotification } from "./inspect-notification.ts";
 
 /** What INSPECT looks into. */
 export interface InspectOptions {
@@ -29,36 +29,39 @@ export interface InspectOptions {
   readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
   readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
   readonly contracts: ContractMethodsOptions;
-  readonly notifications: InspectNotificationOptions;
+  /** Handlers of further targets. */
+  readonly others: ReadonlyMap<string, RouteHandler>;
 }
 
 const MAX_EVENTS = 1000;
 const USUAL_EVENTS = 100;
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
-/** Parameters of INSPECT; which of them a target needs is for the handler to say. */
-export const INSPECT_SCHEMA: Readonly<Record<string, unknown>> = {
-  type: "object",
-  required: ["target"],
-  properties: {
-    target: {
-      enum: ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt", "notification"],
-    },
-    audit_id: { type: "string" },
-    agent_id: { type: "string" },
-    synthesis_id: { type: "string" },
-    attempt_id: { type: "string" },
-    notification_id: { type: "string", maxLength: 256 },
-    limit: { type: "integer", minimum: 1 },
-    context: { type: "object" },
-  },
-};
+const TARGETS = ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"];
 
-type Answer = HandlerSuccess | Refusal | Promise<HandlerSuccess | Refusal>;
+/** Parameters of INSPECT; which of them a target needs is for the handler to say. */
+export function inspectSchema({ others }: Pick<InspectOptions, "others">): JsonSchema {
+  return {
+    type: "object",
+    required: ["target"],
+    properties: {
+      target: { enum: [...TARGETS, ...others.keys()] },
+      audit_id: { type: "string" },
+      agent_id: { type: "string" },
+      synthesis_id: { type: "string" },
+      attempt_id: { type: "string" },
+      notification_id: { type: "string", maxLength: 256 },
+      limit: { type: "integer", minimum: 1 },
+      context: { type: "object" },
+    },
+  };
+}
 
 /** The handler of INSPECT on "/". */
 export function inspectHandler(options: InspectOptions): RouteHandler {
-  return (call, exchange): Answer => {
+  return (call, exchange) => {
+    const other = options.others.get(String(call.input["target"]));
+    if (other !== undefined) return other(call, exchange);
     switch (call.input["target"]) {
       case "audit":
         return inspectAudit(options, call, exchange);
@@ -68,8 +71,6 @@ export function inspectHandler(options: InspectOptions): RouteHandler {
         return inspectLifecycle(options, call, exchange);
       case "contract":
         return inspectContract(options.contracts, call, exchange);
-      case "notification":
-        return inspectNotification(options.notifications, call, exchange);
       default:
         return inspectAttempt(options.contracts, call, exchange);
     }

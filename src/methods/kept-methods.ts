@@ -6,13 +6,12 @@ import type { Attributor } from "../attribution/attributor.ts";
 import { LIFECYCLE_METHODS } from "../attribution/lifecycle.ts";
 import type { ServerState } from "../attribution/state.ts";
 import type { IdentityConfig } from "../config/config.ts";
-import { notImplemented } from "../dispatch/refusal.ts";
+import type { RouteHandler } from "../dispatch/route.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
-import { type ContractMethodsOptions, releaseContract } from "./contracts.ts";
+import type { ContractMethodsOptions } from "./contracts.ts";
 import type { FloorMethod, FloorOptions } from "./floor.ts";
 import { impactOf } from "./floor.ts";
-import { INSPECT_SCHEMA, inspectHandler } from "./inspect.ts";
-import type { InspectNotificationOptions } from "./inspect-notification.ts";
+import { inspectHandler, inspectSchema } from "./inspect.ts";
 import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
 
@@ -23,43 +22,21 @@ export interface KeptMethodsOptions {
   readonly attributor: Attributor;
   readonly policy: IdentityConfig;
   readonly contracts: ContractMethodsOptions;
-  readonly notifications: InspectNotificationOptions;
+  /** Further targets of INSPECT. */
+  readonly inspections: ReadonlyMap<string, RouteHandler>;
+  /** REVOKE of a session. */
+  readonly endSession: RouteHandler;
 }
 
 /** By method. */
 export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, FloorMethod> {
-  const { directory, state, policy, contracts, notifications } = options;
+  const { directory, state, policy, contracts, inspections: others } = options;
   const { ledger, lifecycle: register } = state;
+  const inspected = { directory, ledger, register, policy, contracts, others };
   return new Map<string, FloorMethod>([
     ...lifecycleMethods(options),
-    ["SUSPEND", suspendMethod(contracts)],
-    [
-      "INSPECT",
-      {
-        inputSchema: INSPECT_SCHEMA,
-        handler: inspectHandler({
-          ...{ directory, ledger, register, policy, contracts, notifications },
-        }),
-      },
-    ],
+    ["INSPECT", { inputSchema: inspectSchema(inspected), handler: inspectHandler(inspected) }],
   ]);
-}
-
-/** What is said of a release stands in the record. */
-const TEXT = { type: "string", minLength: 1, maxLength: 1024 };
-
-/** SUSPEND of a contract releases it; a session's is a floor method to come. */
-function suspendMethod(contracts: ContractMethodsOptions): FloorMethod {
-  return {
-    inputSchema: {
-      type: "object",
-      properties: { synthesis_id: TEXT, reason: TEXT, actor: TEXT },
-    },
-    handler: (call, exchange) =>
-      call.input["synthesis_id"] === undefined
-        ? notImplemented("suspend", "this server suspends no sessions")
-        : releaseContract(contracts, call, exchange),
-  };
 }
 
 function lifecycleMethods({
@@ -68,10 +45,11 @@ function lifecycleMethods({
   state: { ledger, lifecycle: register, certificates },
   attributor,
   policy,
+  endSession,
 }: KeptMethodsOptions): readonly (readonly [string, FloorMethod])[] {
   const handlers = lifecycleHandlers({
     ...{ directory, register, certificates },
-    ...{ attributor, ledger, policy, contracts },
+    ...{ attributor, ledger, policy, contracts, endSession },
   });
   return LIFECYCLE_METHODS.flatMap((method) => {
     const handler = handlers.get(method);

@@ -19,8 +19,8 @@ import {
   type Refusal,
   schemaViolation,
 } from "../dispatch/refusal.ts";
-import type { ExchangeView } from "../dispatch/route.ts";
-import type { Call, HandlerSuccess } from "../handlers/handler.ts";
+import type { ExchangeView, RouteHandler } from "../dispatch/route.ts";
+import type { Call } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CertificateRegister } from "../identity/certificate-register.ts";
@@ -39,9 +39,11 @@ export interface LifecycleOptions {
   readonly ledger: Pick<Ledger, "settled">;
   readonly policy: IdentityConfig;
   readonly contracts: ContractMethodsOptions;
+  readonly endSession: RouteHandler;
 }
 
-type LifecycleHandler = (call: Call, exchange: ExchangeView) => Promise<HandlerSuccess | Refusal>;
+type Answer = Awaited<ReturnType<RouteHandler>>;
+type LifecycleHandler = (call: Call, exchange: ExchangeView) => Promise<Answer>;
 
 /** Parameters of all five; that REVOKE of an agent says why is for the handler to ask. */
 export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string, unknown>> {
@@ -50,7 +52,8 @@ export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string
     successor_agent_id: { type: "string", pattern: "^[0-9a-f]{64}$" },
     migration_deadline: { type: "string", format: "date-time" },
   };
-  const targets = method === "REVOKE" ? ["agent", "contract", "stale-contracts"] : ["agent"];
+  const targets =
+    method === "REVOKE" ? ["agent", "contract", "stale-contracts", "session"] : ["agent"];
   return {
     type: "object",
     properties: {
@@ -81,11 +84,12 @@ async function handle(
   method: LifecycleMethod,
   call: Call,
   exchange: ExchangeView,
-): Promise<HandlerSuccess | Refusal> {
+): Promise<Answer> {
   const { directory, register, attributor } = options;
   const { target = "agent" } = call.input;
   if (target === "contract") return revokeContract(options.contracts, call, exchange);
   if (target === "stale-contracts") return sweepContracts(options.contracts, call, exchange);
+  if (target === "session") return options.endSession(call, exchange);
   if (method === "REVOKE" && call.input["reason"] === undefined) return reasonMissing();
   const named = nameOf(directory, call, exchange);
   if (typeof named !== "string") return named;

@@ -19,13 +19,14 @@ import type { ProposalRequest } from "../synthesis/proposal-request.ts";
 import type { Proposals } from "../synthesis/proposals.ts";
 import type { Turns } from "../synthesis/turns.ts";
 import { approve } from "./approval.ts";
-import type { EventSource, RecordEvents } from "./contract-events.ts";
+import type { RecordEvents } from "./contract-events.ts";
 import {
   checkProposal,
   type EvaluationParts,
   planProposal,
   refuseForm,
 } from "./proposal-evaluation.ts";
+import type { EventSource } from "./stream-events.ts";
 
 /** What it takes to make a contract of a proposal. */
 export interface SettleOptions extends EvaluationParts {

@@ -18,6 +18,9 @@ export interface ProtocolEndpoint {
   readonly isReading: boolean;
   /** A verified client certificate stands for an Agent-ID. */
   readonly takesCertificate?: boolean;
+  readonly idempotencyMember?: string;
+  /** It says in its own words that its time is over. */
+  readonly endsInTime?: boolean;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   /** Whether DISCOVER /methods and the manifest's endpoints list it. */
@@ -69,6 +72,7 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
     errors: new Set(),
     warning: undefined,
     handler: from.handler,
-    endsInTime: false,
+    idempotencyMember: from.idempotencyMember,
+    endsInTime: from.endsInTime ?? false,
   };
 }

@@ -129,14 +129,16 @@ export async function loadDeployment(
     registry,
     directory,
     defaultAgent: defaultAgent(config, directory),
-    standing: standingOf(state),
+    standing: standingOf(state, floor.tasks),
     attributor: config.attribution.enabled ? attributor : undefined,
     tokens: tokens?.verifier,
+    delegations: protocol.delegations,
     negotiation: negotiation.gate(registry),
     deadlines,
     idempotency: state.idempotency,
     observer: options.observer,
   });
+  protocol.join(dispatcher);
   const deployment: Deployment = {
     config,
     dispatcher,

@@ -2,7 +2,13 @@
  * The floor methods beyond negotiation and the lifecycle, put together from their parts: what each
  * answers, what it shows to QUERY, and what runs beside the requests.   AGTP "Method Floor"
  */
+import { firstHand } from "../search/first-hand.ts";
+import { delegationPart } from "./floor-delegation.ts";
 import { deliveryPart } from "./floor-delivery.ts";
+import { executionPart } from "./floor-execution.ts";
+import { createSearchPart } from "./floor-search.ts";
+import { createTasksPart } from "./floor-tasks.ts";
+import { thinkingPart } from "./floor-thinking.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** All parts as one. */
@@ -13,7 +19,7 @@ export async function createFloor(
   options: Omit<FloorParts, "sources" | "confirmables">,
 ): Promise<Floor> {
   const parts: FloorPart[] = [];
-  const sources = () => parts.flatMap((part) => part.sources ?? []);
+  const sources = () => parts.flatMap((part) => part.sources ?? []).map(firstHand);
   const confirmables = () => parts.flatMap((part) => part.confirmables ?? []);
   const given: FloorParts = { ...options, sources, confirmables };
   for (const create of PARTS) parts.push(await create(given));
@@ -23,6 +29,10 @@ export async function createFloor(
     sources: sources(),
     confirmables: confirmables(),
     problems: parts.flatMap((part) => part.problems ?? []),
+    delegations: parts.find((part) => part.delegations !== undefined)?.delegations,
+    join: (entrance) => {
+      for (const part of parts) part.join?.(entrance);
+    },
     start: () => {
       for (const part of parts) part.start?.();
     },
@@ -33,4 +43,11 @@ export async function createFloor(
 }
 
 /** One line a part, in the order of the design's table of methods. */
-const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [deliveryPart];
+const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] = [
+  createSearchPart, //                                       QUERY, DISCOVER by criteria
+  thinkingPart, //                                           SUMMARIZE, PLAN
+  executionPart, //                                          EXECUTE
+  delegationPart, //                                         DELEGATE
+  createTasksPart, //                                        ESCALATE, CONFIRM, SUSPEND, RESUME
+  deliveryPart, //                                           NOTIFY
+];

@@ -12,6 +12,7 @@ import { readPrivateKey } from "../identity/ed25519.ts";
 import { loadAgents } from "../identity/load-agents.ts";
 import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
 import { isError, type Problem } from "../problem.ts";
+import type { TaskState } from "../tasks/state.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
 
 /** The configuration's check has made sure that a key that is named can be read. */
@@ -32,13 +33,18 @@ export async function openTokens(
   return openTokenVerifier({ oauth, file: relative(directory, file), log });
 }
 
-/** Where agents, sessions and certificates stand, as gate 00 asks. */
-export function standingOf({ lifecycle, certificates, sessions }: ServerState): Standing {
+/** Where agents, sessions, tasks and certificates stand, as the gates ask. */
+export function standingOf(
+  { lifecycle, certificates, sessions }: ServerState,
+  { escalations, suspensions }: TaskState,
+): Standing {
   return {
     statusOf: (agent) => lifecycle.statusOf(agent),
     statusSince: (agent) => lifecycle.statusSince(agent),
     isRevoked: (certificate, agentId) => certificates.isRevoked(certificate, agentId),
     admitSession: (sessionId, user) => sessions.admit(sessionId, user),
+    holdOf: (sessionId) => suspensions.holdOf(sessionId),
+    pauseOf: (agentId, taskId) => escalations.pauseOf(agentId, taskId),
   };
 }
 

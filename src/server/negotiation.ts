@@ -29,6 +29,7 @@ import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
 import type { Contract } from "../synthesis/contract.ts";
 import { createContractSchemas } from "../synthesis/contract-schemas.ts";
 import type { StepReaches } from "../synthesis/match-recipe.ts";
+import type { Synthesizer } from "../synthesis/plan.ts";
 import { createSynthesizer } from "../synthesis/plan-synthesizer.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
@@ -53,6 +54,9 @@ export interface NegotiationParts {
 /** Negotiation, ready to be joined with the rest. */
 export interface Negotiation {
   readonly proposeMethod: FloorMethod;
+  /** Plans, whoever wants one. */
+  readonly synthesizer: Synthesizer;
+  readonly reaches: StepReaches;
   readonly contractMethods: ContractMethodsOptions;
   readonly endpoints: readonly ProtocolEndpoint[];
   gate(registry: EndpointRegistry<Route>): NegotiationGateOptions;
@@ -67,13 +71,14 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
   const { policies, synthesis } = config;
   const onFault = (error: unknown): void => log.warn({ error }, "a synthesis failed");
   let registry: EndpointRegistry<Route> | undefined;
+  const reaches = stepReaches(operatorRoutes, methodPolicy);
   const synthesizer = createSynthesizer({
     endpoints: operatorRoutes
       .map(({ definition }) => definition)
       .filter((definition) => isReachable(methodPolicy, definition)),
     recipes: [...recipes.values()],
     maxDepth: policies.maxSynthesisDepth,
-    reaches: stepReaches(operatorRoutes, methodPolicy),
+    reaches,
   });
   const schemas = createContractSchemas();
   const record = recordContractEvents(parts);
@@ -105,6 +110,8 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
     turns,
   };
   return {
+    synthesizer,
+    reaches,
     proposeMethod: {
       inputSchema: PROPOSE_SCHEMA,
       handler: proposeHandler({ ...evaluation, proposals }),

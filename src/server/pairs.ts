@@ -9,9 +9,12 @@ import type { CanonicalPair } from "../handlers/step-target.ts";
 const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;
 const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...LIFECYCLE_METHODS];
 
-/** Whether a pair is the protocol's own: a floor method on "/", a built-in, or an agent's path. */
+/** What "/" answers beside the floor: the other half of SUSPEND. */
+const ROOT_METHODS: readonly string[] = [...FLOOR_METHODS, "RESUME"];
+
+/** Whether a pair is the protocol's own: a method on "/", a built-in, or an agent's path. */
 export function isProtocolPair(method: string, path: string): boolean {
-  if (path === "/") return (FLOOR_METHODS as readonly string[]).includes(method);
+  if (path === "/") return ROOT_METHODS.includes(method);
   if (AGENT_PATH.test(path)) return AGENT_METHODS.includes(method);
   return method === "DISCOVER" && RESERVED_NAMES.includes(path.slice(1));
 }

@@ -4,8 +4,11 @@ import type { Attributor } from "../attribution/attributor.ts";
 import type { ServerState } from "../attribution/state.ts";
 import type { Inventory } from "../builtins/inventory.ts";
 import type { Catalog } from "../catalog/catalog.ts";
+import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { Config } from "../config/config.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
+import type { DelegationReader } from "../dispatch/delegation.ts";
+import type { InnerEntrance } from "../dispatch/dispatcher.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { CallLog } from "../handlers/handler.ts";
@@ -24,6 +27,7 @@ import type { Negotiation } from "./negotiation.ts";
 export interface ProtocolParts {
   readonly config: Config;
   readonly catalog: Catalog;
+  readonly names: MethodNames;
   readonly methodPolicy: MethodPolicy;
   readonly directory: AgentDirectory;
   readonly state: ServerState;
@@ -34,7 +38,7 @@ export interface ProtocolParts {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly operatorRoutes: readonly Route[];
   readonly loader: ModuleLoader;
-  readonly negotiation: Pick<Negotiation, "proposeMethod" | "contractMethods" | "endpoints">;
+  readonly negotiation: Omit<Negotiation, "gate" | "start">;
   readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;
 }
@@ -56,6 +60,10 @@ export interface FloorPart {
   readonly sources?: readonly QuerySource[];
   readonly confirmables?: readonly Confirmable[];
   readonly problems?: readonly Problem[];
+  /** Reads the tokens with which peers vouch for agents. */
+  readonly delegations?: DelegationReader | undefined;
+  /** Is given the pipeline that it is a part of. */
+  join?(entrance: InnerEntrance): void;
   /** Takes up what an earlier process left; called when the deployment is served. */
   start?(): void;
   /** Ends what runs beside the requests; called when another deployment is served, and at the end. */

@@ -21,10 +21,11 @@ import type { Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { describeAgents } from "./agent-descriptions.ts";
 import { createFloor, type Floor } from "./floor.ts";
+import { taskTargets } from "./floor-tasks.ts";
 import type { ProtocolParts } from "./protocol-parts.ts";
 
 /** The routes, and what keeping their manifest takes. */
-export interface ProtocolRoutes extends Pick<Floor, "start" | "close"> {
+export interface ProtocolRoutes extends Pick<Floor, "start" | "close" | "join" | "delegations"> {
   readonly routes: readonly Route[];
   /** Those of `policies.builtins` and of the floor. */
   readonly problems: readonly Problem[];
@@ -61,8 +62,10 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     tier: "B",
     definition,
   }));
+  const onRoot: ListedEndpoint[] = [];
   const inventory: Inventory = {
     endpoints: () => listed,
+    floor: () => onRoot,
     agents: parts.directory,
     disclosure: config.agents.disclosure,
     defaultAgent: config.agents.default,
@@ -79,21 +82,22 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     attributor: parts.attributor,
     policy: config.policies.identity,
     contracts: contractMethods,
-    notifications: { register: parts.floor.notifications, outbox: parts.floor.webhooks },
+    ...taskTargets(parts),
   });
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
   const floor = await createFloor({ ...parts, inventory, describe });
-  const floorMethods = floorEndpoints({
-    methods: new Map([
-      ...methods,
-      ...floor.methods,
-      ["DESCRIBE", description.method],
-      ["PROPOSE", negotiation.proposeMethod],
-    ]),
-    describe,
-  });
-  const replaceable = [...floorMethods, ...floor.endpoints, ...negotiation.endpoints];
+  const floorMethods = new Map([
+    ...methods,
+    ...floor.methods,
+    ["DESCRIBE", description.method],
+    ["PROPOSE", negotiation.proposeMethod],
+  ]);
+  const replaceable = [
+    ...floorEndpoints({ methods: floorMethods, describe }),
+    ...floor.endpoints,
+    ...negotiation.endpoints,
+  ];
   const endpoints = [
     ...withoutOperators(replaceable, parts.operatorRoutes),
     ...agentLifecycleEndpoints(methods, describe),
@@ -102,6 +106,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
       inventory,
       overrides,
       compiler,
+      criteria: floorMethods.get("DISCOVER"),
       manifestFor: (agentId) => {
         const published = manifest();
         return disclosed(agentId) ? published.disclosed : published.withheld;
@@ -109,15 +114,25 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     }),
   ];
   const routes = endpoints.map((endpoint) => protocolRoute(endpoint, compiler));
-  for (const [index, { isListed }] of endpoints.entries()) {
-    const route = routes[index];
-    if (isListed && route !== undefined) listed.push({ tier: "A", definition: route.definition });
+  for (const [index, { method, path, isListed }] of endpoints.entries()) {
+    const definition = routes[index]?.definition;
+    if (definition === undefined) continue;
+    if (isListed) listed.push({ tier: "A", definition });
+    else if (path === "/" && floorMethods.has(method)) onRoot.push({ tier: "A", definition });
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
   const first = manifest();
-  const { start, close } = floor;
+  const { start, close, join, delegations } = floor;
   const keep = (): readonly Problem[] => keepManifest(first, config);
-  return { routes, problems: [...problems, ...floor.problems], keep, start, close };
+  return {
+    routes,
+    problems: [...problems, ...floor.problems],
+    keep,
+    start,
+    close,
+    join,
+    delegations,
+  };
 }
 
 /** The manifest as it is now: made anew when an agent has come to another status. */

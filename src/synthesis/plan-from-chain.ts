@@ -40,7 +40,8 @@ function passthroughAggregation(task: PlanningTask, endpoint: IndexedEndpoint): 
   return task.isOpen && isFree ? "last" : pickAsked(task, [endpoint]);
 }
 
-function planOf(
+/** The plan that a chain is. */
+export function planOf(
   kind: "passthrough" | "planner",
   chain: readonly IndexedEndpoint[],
   aggregation: Aggregation,

@@ -9,7 +9,7 @@ import {
   needsOf,
   type RecipeSurroundings,
 } from "./match-recipe.ts";
-import type { Authority, Proposal, SynthesisPlan } from "./plan.ts";
+import type { Authority, PlanLimits, Proposal, SynthesisPlan } from "./plan.ts";
 import type { PlanLog } from "./plan-log.ts";
 import { strongestImpact } from "./planner-impact.ts";
 import { compareTexts } from "./planner-index.ts";
@@ -21,6 +21,7 @@ export type RecipePlanner = (
   proposal: Proposal,
   authority: Authority,
   log: PlanLog,
+  limits?: PlanLimits,
 ) => Omit<SynthesisPlan, "log"> | undefined;
 
 /** Sorts the recipes by method and name; those without a pattern answer no proposal. */
@@ -34,7 +35,9 @@ export function compileRecipes(
     const { methodExact } = recipe.pattern;
     byMethod.set(methodExact, [...(byMethod.get(methodExact) ?? []), recipe]);
   }
-  return (proposal, authority, log) => {
+  return (proposal, authority, log, limits = {}) => {
+    const { maxSteps = surroundings.maxDepth } = limits;
+    const held = { ...surroundings, maxDepth: Math.min(maxSteps, surroundings.maxDepth) };
     const candidates = byMethod.get(proposal.method) ?? [];
     log.considered("recipe", `${candidates.length} recipes are for ${proposal.method}`);
     if (candidates.length === 0) return undefined;
@@ -42,7 +45,8 @@ export function compileRecipes(
     for (const recipe of candidates) {
       const fault =
         findMismatch(recipe, proposal, inputs) ??
-        findRecipeFault(recipe, inputs, surroundings, authority);
+        findRecipeFault(recipe, inputs, held, authority) ??
+        findForbiddenStep(recipe, limits);
       if (fault !== undefined) log.rejected("recipe", { recipe: recipe.name }, () => fault);
       else {
         const { name, version } = recipe;
@@ -53,6 +57,11 @@ export function compileRecipes(
     }
     return undefined;
   };
+}
+
+function findForbiddenStep({ steps }: Recipe, { allows }: PlanLimits): string | undefined {
+  const step = steps.find((one) => allows?.(one) === false);
+  return step && `no step may be ${step.method} ${step.path}`;
 }
 
 function planOf(recipe: Recipe, surroundings: RecipeSurroundings): Omit<SynthesisPlan, "log"> {

@@ -121,7 +121,7 @@ function termsOf(described: Described): ReadonlyMap<string, Trait> {
 }
 
 /** Lower case, without a plural's "s": "/rooms" is about the same as "/room". */
-function wordsOf(text: string): readonly string[] {
+export function wordsOf(text: string): readonly string[] {
   return text
     .slice(0, MAX_TEXT_LENGTH)
     .toLowerCase()

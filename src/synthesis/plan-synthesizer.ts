@@ -9,18 +9,20 @@ import type {
   Authority,
   MissingParts,
   PlanFailure,
+  PlanLimits,
   Proposal,
   SynthesisPlan,
   Synthesizer,
 } from "./plan.ts";
-import { planFromEndpoints } from "./plan-from-chain.ts";
+import { planCall } from "./plan-call.ts";
+import { type ChainPlan, planFromEndpoints } from "./plan-from-chain.ts";
 import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
 import { PlanLog } from "./plan-log.ts";
 import { indexSimilar } from "./plan-similar.ts";
 import type { NoChain } from "./planner.ts";
 import type { PlannerIndex } from "./planner-index.ts";
 import { buildPlannerIndex } from "./planner-indexing.ts";
-import { PlanningTask } from "./planner-task.ts";
+import { type Ask, type Limits, PlanningTask } from "./planner-task.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** What plans are made of. */
@@ -41,10 +43,27 @@ export function createSynthesizer(options: SynthesizerOptions): Synthesizer {
   const lookalikes = indexSimilar(options.endpoints);
   const planning = { planRecipe, index, maxDepth: options.maxDepth };
   return {
-    plan: (proposal, authority) => plan(proposal, authority, planning),
+    plan: (proposal, authority, limits) =>
+      planBy(
+        (held) => attempt(proposal, held, planning, limits),
+        limitsOf(proposal, authority, limits),
+      ),
+    planCall: (target, proposal, authority, limits) =>
+      planBy(
+        (held) => attemptCall(target, proposal, held, planning, limits),
+        limitsOf(proposal, authority, limits),
+      ),
     similar: (proposal, limit) => lookalikes.similar(proposal, limit),
     counterProposal: (proposal) => lookalikes.closest(proposal),
   };
+}
+
+function limitsOf(
+  { semantic }: Proposal,
+  authority: Authority,
+  { allows }: PlanLimits = {},
+): Limits {
+  return { authority, impact: semantic.impact, ...(allows === undefined ? {} : { allows }) };
 }
 
 interface Planning {
@@ -56,23 +75,20 @@ interface Planning {
 const NOTHING_MISSING: MissingParts = { outputs: [], inputs: [], scopes: [] };
 const ALL_SCOPES: Authority = { covers: () => true };
 
-function plan(
-  proposal: Proposal,
-  authority: Authority,
-  planning: Planning,
-): SynthesisPlan | PlanFailure {
-  const { impact } = proposal.semantic;
+/** Tries as it is, and where that fails with more than the agent has, only to say why. */
+function planBy(tryWith: (limits: Limits) => Attempt, limits: Limits): SynthesisPlan | PlanFailure {
+  const { authority, impact } = limits;
   const watched = watch(authority);
-  const first = attempt(proposal, watched, impact, planning);
+  const first = tryWith({ ...limits, authority: watched });
   if (first.kind === "plan") return first.plan;
   const { explanation, outputs, inputs, log } = first;
   const missing = { ...NOTHING_MISSING, outputs, inputs };
   if (watched.hasRefused()) {
-    const withScopes = attempt(proposal, ALL_SCOPES, impact, planning);
+    const withScopes = tryWith({ ...limits, authority: ALL_SCOPES });
     if (withScopes.kind === "plan") return scopeRequired(withScopes.plan, authority, log);
   }
   if (first.isHeldByImpact) {
-    const stronger = attempt(proposal, authority, "irreversible", planning);
+    const stronger = tryWith({ ...limits, impact: "irreversible" });
     if (stronger.kind === "plan") return impactRefused(stronger.plan, impact, log);
   }
   return { kind: "failure", reason: "composition-impossible", explanation, missing, log };
@@ -88,21 +104,48 @@ type Attempt =
 /** Goes through the sources of plans once. */
 function attempt(
   proposal: Proposal,
-  authority: Authority,
-  impact: Impact,
+  held: Limits,
   { planRecipe, index, maxDepth }: Planning,
+  limits?: PlanLimits,
 ): Attempt {
   const log = new PlanLog();
-  const fromRecipe = planRecipe(proposal, authority, log);
+  const fromRecipe = planRecipe(proposal, held.authority, log, limits);
   if (fromRecipe !== undefined) {
     return { kind: "plan", plan: { ...fromRecipe, log: log.entries() } };
   }
-  const task = new PlanningTask(index, proposal, { authority, impact });
-  const outcome = planFromEndpoints(task, maxDepth, log);
+  const task = new PlanningTask(index, proposal, held);
+  return attemptOf(planFromEndpoints(task, stepsOf(maxDepth, limits), log), [task], log);
+}
+
+/** The same for a call of one endpoint, which nothing can stand in for. */
+function attemptCall(
+  target: EndpointDefinition,
+  proposal: Proposal,
+  held: Limits,
+  { index, maxDepth }: Planning,
+  limits?: PlanLimits,
+): Attempt {
+  const log = new PlanLog();
+  const tasks: PlanningTask[] = [];
+  const taskFor = (asks?: readonly Ask[]): PlanningTask => {
+    const task = new PlanningTask(index, proposal, held, asks);
+    tasks.push(task);
+    return task;
+  };
+  const outcome = planCall(target, { taskFor, maxDepth: stepsOf(maxDepth, limits), log });
+  return attemptOf(outcome, tasks, log);
+}
+
+function stepsOf(maxDepth: number, { maxSteps = maxDepth }: PlanLimits = {}): number {
+  return Math.min(maxDepth, maxSteps);
+}
+
+function attemptOf(outcome: ChainPlan, tasks: readonly PlanningTask[], log: PlanLog): Attempt {
   if (outcome.kind === "plan") {
     return { kind: "plan", plan: { ...outcome.plan, log: log.entries() } };
   }
-  return { ...outcome, isHeldByImpact: task.isHeldByImpact, log: log.entries() };
+  const isHeldByImpact = tasks.some((task) => task.isHeldByImpact);
+  return { ...outcome, isHeldByImpact, log: log.entries() };
 }
 
 /** An authority that remembers whether it said no. */

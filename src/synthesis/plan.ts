@@ -65,9 +65,24 @@ export interface PlanFailure {
   readonly log: readonly LogEntry[];
 }
 
+/** What a plan is held to beyond the policy. */
+export interface PlanLimits {
+  /** The most steps that it may have; never more than the policy allows. */
+  readonly maxSteps?: number;
+  /** Whether a step may be this pair. */
+  allows?(pair: { readonly method: string; readonly path: string }): boolean;
+}
+
 /** Answers proposals; it never changes, and keeps nothing of what it was asked. */
 export interface Synthesizer {
-  plan(proposal: Proposal, authority: Authority): SynthesisPlan | PlanFailure;
+  plan(proposal: Proposal, authority: Authority, limits?: PlanLimits): SynthesisPlan | PlanFailure;
+  /** How to call one endpoint with what is offered: what it lacks is got from others first. */
+  planCall(
+    target: EndpointDefinition,
+    proposal: Proposal,
+    authority: Authority,
+    limits?: PlanLimits,
+  ): SynthesisPlan | PlanFailure;
   /** Endpoints of a similar capability or in similar words, closest first.   §10.3 */
   similar(proposal: Proposal, limit: number): readonly EndpointDefinition[];
   /** The endpoint that comes closest to what was proposed, where one comes close. */

@@ -44,7 +44,10 @@ function findMissing(unmet: readonly Ask[], task: PlanningTask, levels: Levels):
   const missing: Input[] = [];
   // The set grows while it is walked, until all that is behind it has been seen.
   for (const input of seen) {
-    const givers = giversOfInput(input).filter((giver) => task.isUsable(giver));
+    // What gives a value only to whoever has it is no way to it.
+    const givers = giversOfInput(input).filter(
+      (giver) => task.isUsable(giver) && !giver.required.some(({ name }) => name === input.name),
+    );
     if (givers.length === 0) missing.push(input);
     else visit(givers);
   }

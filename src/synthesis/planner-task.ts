@@ -3,7 +3,7 @@
  * may use. All of it is forgotten with the plan, so that proposals leave nothing behind.
  */
 import { IMPACTS, type Impact } from "../contract/endpoint.ts";
-import type { Authority, Proposal } from "./plan.ts";
+import type { Authority, PlanLimits, Proposal } from "./plan.ts";
 import { isStronger } from "./planner-impact.ts";
 import type { IndexedEndpoint, Input, Output, PlannerIndex } from "./planner-index.ts";
 import { isOpen, membersOf } from "./planner-members.ts";
@@ -24,6 +24,8 @@ export interface Limits {
   readonly authority: Authority;
   /** The strongest impact that a step may have. */
   readonly impact: Impact;
+  /** Whether a step may be this endpoint; every one unless given. */
+  readonly allows?: PlanLimits["allows"];
 }
 
 /** Whether a proposal offers an input of an endpoint: never, in some calls, in each call. */
@@ -55,7 +57,8 @@ export class PlanningTask {
   readonly #usable: Uint8Array;
   #isHeldByImpact = false;
 
-  constructor(index: PlannerIndex, proposal: Proposal, limits: Limits) {
+  /** What has to be covered is what the proposal asks for, unless it is said. */
+  constructor(index: PlannerIndex, proposal: Proposal, limits: Limits, asks?: readonly Ask[]) {
     this.index = index;
     this.proposal = proposal;
     this.#limits = limits;
@@ -63,7 +66,7 @@ export class PlanningTask {
     this.#offerStates = new Uint8Array(index.inputCount);
     this.#usable = new Uint8Array(index.endpoints.length);
     this.isOpen = isOpen(proposal.outputSchema);
-    const named = readAsks(proposal, index);
+    const named = asks ?? readAsks(proposal, index);
     const required = named.filter(({ isRequired }) => isRequired);
     this.asks = required.length > 0 ? required : named;
     this.wishes = named.filter((ask) => !this.asks.includes(ask));
@@ -90,6 +93,7 @@ export class PlanningTask {
 
   /** Whether this agent's plan may use an endpoint. */
   isUsable(endpoint: IndexedEndpoint): boolean {
+    if (this.#limits.allows?.(endpoint.definition) === false) return false;
     const open = this.index.openImpacts[endpoint.index] ?? -1;
     if (open >= 0 && open <= this.#impactRank) return true;
     const known = this.#usable[endpoint.index] ?? UNKNOWN;
@@ -111,7 +115,8 @@ export class PlanningTask {
   /** Why this agent's plan must not use an endpoint. */
   obstacle({ definition, fault, impact }: IndexedEndpoint): string | undefined {
     if (fault !== undefined) return fault;
-    const { authority, impact: allowed } = this.#limits;
+    const { authority, impact: allowed, allows } = this.#limits;
+    if (allows?.(definition) === false) return "no step may be this endpoint";
     const missing = definition.requiredScopes.filter((scope) => !authority.covers(scope));
     if (missing.length > 0) return `the agent does not hold ${missing.join(", ")}`;
     if (!isStronger(impact, allowed)) return undefined;

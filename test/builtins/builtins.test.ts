@@ -142,11 +142,16 @@ describe("DISCOVER /patterns", () => {
 
 // AGTP-API §5.8.4, §5.8.5, §5.8.7
 describe("the other built-ins", () => {
-  it("list the APIs of the configuration, no tools, no contracts", async () => {
+  it("list the APIs of the configuration, the operator's endpoints as tools, no contracts", async () => {
     const apis = [{ name: "orders", base_url: "https://orders.example" }];
     const server = await openServer(discoveryFiles({ apis }));
     expect((await discover(server, "/apis", ALICE)).body).toEqual(apis);
-    expect((await discover(server, "/tools", ALICE)).body).toEqual([]);
+    const { body: tools } = await discover(server, "/tools", ALICE);
+    const { body: methods } = await discover(server, "/methods", ALICE);
+    const pairs = Object.values(methods).filter(({ tier }) => String(tier) === "B");
+    expect(Object.values(tools).map(({ action }) => action)).toEqual(
+      pairs.map(({ method, path }) => `${method} ${path}`),
+    );
     expect((await discover(server, "/contracts", ALICE)).body).toEqual([]);
   });
 });
@@ -181,7 +186,9 @@ describe("the body form target=", () => {
 
   it("works for a caller without an Agent-ID", async () => {
     const server = await openServer(discoveryFiles());
-    expect((await discover(server, "/", undefined, { target: "tools" })).body).toEqual([]);
+    const { body } = await discover(server, "/", undefined, { target: "tools" });
+    expect(body).toEqual((await discover(server, "/tools", ALICE)).body);
+    expect(body).not.toEqual([]);
   });
 
   it.each(["patterns", "contracts", "", "__proto__", "nothing"])("never had %j", async (target) => {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { encodeRequest } from "../../src/conformance/request-text.ts";
 import { parseTranscript } from "../../src/conformance/transcript.ts";
 
 const RESPONSE = "AGTP/1.0 200 OK\nServer-ID: x\n\n{}";
@@ -11,7 +12,7 @@ function parse(text: string) {
 
 function requestOf(request: string): string {
   const [exchange] = parse(`# §1\n${request}\n----------\n${RESPONSE}\n`).exchanges;
-  return exchange?.request.toString("latin1") ?? "";
+  return exchange === undefined ? "" : encodeRequest(exchange.request).toString("latin1");
 }
 
 describe("parseTranscript", () => {
@@ -60,7 +61,7 @@ describe("parseTranscript", () => {
 
   it("expects nothing where the server only closes", () => {
     const { exchanges } = parse("# §1\nAGTP/1.0 QUERY\n----------\n{close}");
-    expect(exchanges).toMatchObject([{ response: undefined, isClosed: true }]);
+    expect(exchanges).toMatchObject([{ responses: [], isClosed: true }]);
   });
 
   it.each([

@@ -73,7 +73,7 @@ describe("the record of a response", () => {
     [460, "QUERY", '/"}],/', {}, {}],
     [500, "EXECUTE", "/faults", AS_ALICE, {}],
     [500, "EXECUTE", "/circles", AS_ALICE, {}],
-    [501, "ESCALATE", "/", AS_ALICE, {}],
+    [422, "ESCALATE", "/", AS_ALICE, {}],
     [501, "QUERY", "/lists", { ...AS_ALICE, "Delegation-Chain": "x" }, {}],
   ])("is on a %i: %s %s %j", async (status, method, path, headers, body) => {
     const reply = await shared().send({ method, path, headers, body });

@@ -18,6 +18,8 @@ import {
   type TestServer,
 } from "../support/dispatch.ts";
 
+import { ALICE as HOSTED, hostedFiles } from "../support/hosted-agents.ts";
+
 const STRANGER = "e".repeat(64);
 const IDENTITY_JSON = "application/vnd.agtp.identity+json";
 const IDENTITY_YAML = "application/vnd.agtp.identity+yaml";
@@ -98,6 +100,14 @@ describe("DESCRIBE", () => {
       trust_score: 0.75,
       trust_score_computed_at: "2030-01-01T00:00:00Z",
     });
+  });
+
+  it("shows the zone that the Genesis names, where the document names none", async () => {
+    const server = await openServer(hostedFiles());
+    const headers = { "Agent-ID": HOSTED };
+    const body = { capability_domains: ["zones"] };
+    const reply = await server.send({ method: "DESCRIBE", headers, body });
+    expect(reply.body["result"]).toMatchObject({ zones_accepted: ["zone:eu-west"] });
   });
 
   it("echoes the task of an envelope", async () => {

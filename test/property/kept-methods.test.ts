@@ -14,16 +14,19 @@ import { recordOf } from "../support/records.ts";
 
 const METHODS = [
   ...["ACTIVATE", "DEACTIVATE", "REINSTATE", "REVOKE", "DEPRECATE"],
-  ...["INSPECT", "NOTIFY"],
+  ...["INSPECT", "NOTIFY", "ESCALATE", "CONFIRM", "SUSPEND", "RESUME"],
 ];
 const NAMES = [
   ...["agent_id", "agent", "target", "reason", "actor", "audit_id", "limit", "recipient"],
   ...["content", "successor_agent_id", "migration_deadline", "synthesis_id", "parameters"],
   ...["session_id", "task_id", "method", "__proto__", "constructor", "toString"],
+  ...["context", "priority", "deadline", "target_id", "escalation_id", "status", "decision"],
+  ...["attestation", "resume_by", "checkpoint", "resumption_nonce"],
 ];
 
 const text = fc.oneof(
   fc.constantFrom(ALICE, BOB, UNKNOWN, "alice", "audit", "chain_head", "lifecycle", "contract"),
+  fc.constantFrom("session", "escalation", "scope_limit", "accepted", "awaiting_input", "PT1H"),
   fc.constantFrom("infrastructure:broadcast", "certificate_revoked", "0".repeat(64), "", "/"),
   fc.string({ unit: "binary", maxLength: 30 }),
 );
@@ -59,7 +62,7 @@ const peer = fc.constantFrom(
 );
 const path = fc.constantFrom("/", "/agents/alice", `/agents/${BOB}`, "/agents/%61lice", "/agents");
 
-const ANSWERS = [200, 262, 400, 401, 403, 404, 405, 409, 410, 422, 459, 460, 501, 503];
+const ANSWERS = [200, 202, 262, 400, 401, 403, 404, 405, 409, 410, 422, 429, 459, 460, 501, 503];
 
 describe.each(["genesis_issuer", "open"])("with lifecycle_auth = %s", (lifecycle_auth) => {
   const shared = shareServer(hostedFiles({ lifecycle_auth, inspect_acl: "public" }));

@@ -5,6 +5,7 @@ import { setImmediate as turn } from "node:timers/promises";
 import { connect } from "node:tls";
 import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { encodeRequest } from "../../src/conformance/request-text.ts";
 import { parseTranscript } from "../../src/conformance/transcript.ts";
 import { CHANNELS } from "../../src/server/observer.ts";
 import { isWireFault } from "../../src/wire/message.ts";
@@ -20,7 +21,7 @@ const corpus = readdirSync(EXCHANGES)
   .filter((name) => name.endsWith(".agtp"))
   .flatMap((name) => {
     const { transcript } = parseTranscript(readFileSync(join(EXCHANGES, name), "utf8"), name);
-    return transcript?.exchanges.map(({ request }) => request) ?? [];
+    return transcript?.exchanges.map(({ request }) => encodeRequest(request)) ?? [];
   });
 
 const CONFIG = configFile({

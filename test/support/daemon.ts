@@ -2,6 +2,7 @@
 import type { Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
+import type { Environment } from "../../src/environment.ts";
 import { formatProblem } from "../../src/problem.ts";
 import { type Daemon, startDaemon } from "../../src/server/daemon.ts";
 import { createLog } from "../../src/server/log.ts";
@@ -29,13 +30,16 @@ export async function openDaemon(files: DeploymentFiles = {}): Promise<TestDaemo
 }
 
 /** Starts a daemon that the caller closes. */
-export async function createDaemon({ configPath, directory }: TestDeployment): Promise<TestDaemon> {
+export async function createDaemon(
+  { configPath, directory }: Omit<TestDeployment, "remove">,
+  env: Environment = {},
+): Promise<TestDaemon> {
   const log: Readonly<Record<string, unknown>>[] = [];
   const write = (text: string): void => {
     for (const line of text.split("\n").filter(Boolean)) log.push(JSON.parse(line));
   };
   const sink = { write, flush: () => Promise.resolve() };
-  const options = { configPath, port: 0, env: {}, log: createLog("info", sink) };
+  const options = { configPath, port: 0, env, log: createLog("info", sink) };
   const started = await startDaemon(options);
   if (started.kind === "refused") {
     throw new Error(`refused to start:\n${started.problems.map(formatProblem).join("\n")}`);

@@ -68,6 +68,7 @@ export interface EndpointOptions {
   readonly deprecated?: object;
   /** The default answers with what the handler was called with: `handlers.echo`. */
   readonly handler?: object;
+  readonly semantic?: object;
 }
 
 const SEMANTIC = {

@@ -8,6 +8,8 @@ export function makeStanding(changes: Partial<Standing> = {}): Standing {
     statusSince: () => undefined,
     isRevoked: () => false,
     admitSession: () => true,
+    holdOf: () => undefined,
+    pauseOf: () => undefined,
     ...changes,
   };
 }

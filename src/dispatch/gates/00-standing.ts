@@ -2,7 +2,9 @@
  * Gate 00. Who is asking, is what they say of themselves true, and may they act now?
  * 400 malformed identifiers · 401 an unknown agent, a certificate, token or session that is not the
  * agent's own · 262 a scope claim the document does not grant · 455 and 457 a claim beyond the
- * certificate · 503 a suspended agent · 410 a retired one · 501 a Delegation-Chain.
+ * certificate · 503 a suspended agent · 410 a retired one · 409 and 408 a session that is suspended or
+ * over · 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for
+ * an agent that only the peer knows.
  * AGTP "Request Headers", "Authority Scope", "Agent Lifecycle"; AGTP-CERT "Validation"
  */
 import type { IdentityConfig } from "../../config/config.ts";
@@ -10,9 +12,14 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
-import type { SessionUser } from "../../identity/session-register.ts";
 import { ANONYMOUS, type Caller } from "../caller.ts";
-import { type CallerResolver, createCallerResolver } from "../caller-resolver.ts";
+import {
+  type CallerResolver,
+  claimedAuthority,
+  createCallerResolver,
+  type Resolution,
+} from "../caller-resolver.ts";
+import type { Delegation } from "../delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";
 import {
@@ -24,16 +31,20 @@ import {
   type Refusal,
   zoneViolation,
 } from "../refusal.ts";
+import { refuseSession, type SessionStanding } from "../session-use.ts";
+import type { TaskStanding } from "../task-pause.ts";
 import type { Gate } from "./gate.ts";
 
-/** Where agents, sessions and certificates stand while the server runs. */
-export interface Standing {
+/** Where agents, sessions, tasks and certificates stand while the server runs. */
+export interface Standing extends SessionStanding, TaskStanding {
   statusOf(agent: AgentDocument): AgentStatus;
   /** When the agent came to its status; RFC 3339. */
   statusSince(agent: AgentDocument): string | undefined;
   isRevoked(certificate: ClientCertificate, agentId: string): boolean;
-  admitSession(sessionId: string, user: SessionUser): boolean;
 }
+
+/** Where agents alone stand. */
+export type LifecycleStanding = Pick<Standing, "statusOf" | "statusSince">;
 
 export interface StandingOptions {
   readonly directory: AgentDirectory;
@@ -54,21 +65,39 @@ export function isExemptFromLifecycle(method: string): boolean {
 }
 
 /** Gate 00 over the agents this server knows. */
-export function standingGate({ directory, policy, methodPolicy, standing }: StandingOptions): Gate {
+export function standingGate(options: StandingOptions): Gate {
+  const { directory, policy, methodPolicy, standing } = options;
+  const { unknownTrustTier } = policy;
   const resolve = createCallerResolver(directory, policy);
+  const context = { methodPolicy, standing, resolve, unknownTrustTier };
   return (exchange) => {
     const fault = checkIdentifiers(exchange) ?? checkCredentials(exchange);
     if (fault !== undefined) return fault;
     const agentId = exchange.header("agent-id");
-    if (agentId === undefined) return admitNobody(exchange, standing);
-    const refusal = identify(exchange, agentId, resolve, standing);
+    if (agentId === undefined) return admitNobody(exchange, context);
+    const refusal = identify(exchange, agentId, context);
     if (refusal !== undefined) return refusal;
-    exchange.lapse = lapseOf(exchange.caller, standing);
+    exchange.lapse = lapseOf(exchange.caller.document ?? directory.find(agentId), standing);
     if (exchange.lapse === undefined) return undefined;
-    const { method } = exchange.request;
-    const resolved = methodPolicy.alias(method)?.method ?? method;
-    return isExemptFromLifecycle(resolved) ? undefined : exchange.lapse;
+    return isExemptFromLifecycle(resolvedMethod(exchange, context)) ? undefined : exchange.lapse;
   };
+}
+
+interface Context extends Pick<StandingOptions, "methodPolicy" | "standing"> {
+  readonly resolve: CallerResolver;
+  readonly unknownTrustTier: number;
+}
+
+/** What gate 01 will make of the method. */
+function resolvedMethod({ request: { method } }: Exchange, { methodPolicy }: Context): string {
+  return methodPolicy.alias(method)?.method ?? method;
+}
+
+function checkSession(exchange: Exchange, caller: Caller, context: Context): Refusal | undefined {
+  const { sessionId } = exchange;
+  if (sessionId === undefined) return undefined;
+  const use = { sessionId, method: resolvedMethod(exchange, context) };
+  return refuseSession(exchange, caller, use, context.standing);
 }
 
 /** Syntax of the identifier headers, each only when present.   AGTP "Identifier Formats" */
@@ -113,41 +142,47 @@ function checkCredentials({ peer, tokenFault }: Exchange): Refusal | undefined {
   return agentUnauthenticated(`the bearer token was not accepted: ${tokenFault}`, "oauth-invalid");
 }
 
+/** An agent that its own server vouches for holds what it was to hand on, and nothing else. */
+function vouched(agentId: string, delegation: Delegation, trustTier: number): Resolution {
+  const { scopes = [] } = delegation.links.at(-1) ?? {};
+  const authority = claimedAuthority(scopes);
+  const caller: Caller = { ...ANONYMOUS, agentId, authority, trustTier, delegation };
+  return { caller, refusal: undefined };
+}
+
 /** A caller that names no agent has no session, and takes none over. */
-function admitNobody(exchange: Exchange, standing: Standing): Refusal | undefined {
-  const { sessionId, principalId } = exchange;
-  if (sessionId !== undefined && !mayUseSession(exchange, ANONYMOUS, sessionId, standing)) {
-    return sessionMismatch();
-  }
+function admitNobody(exchange: Exchange, context: Context): Refusal | undefined {
+  const { principalId } = exchange;
+  const refusal = checkSession(exchange, ANONYMOUS, context);
+  if (refusal !== undefined) return refusal;
   if (principalId !== undefined) exchange.caller = { ...ANONYMOUS, principalId };
   return undefined;
 }
 
 /** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
-function identify(
-  exchange: Exchange,
-  agentId: string,
-  resolve: CallerResolver,
-  standing: Standing,
-): Refusal | undefined {
+function identify(exchange: Exchange, agentId: string, context: Context): Refusal | undefined {
   const { certificate } = exchange.peer;
-  const resolution = resolve(agentId, exchange.header("authority-scope"), certificate);
+  const { delegation } = exchange;
+  if (delegation !== undefined && "kind" in delegation) return delegation;
+  const resolution =
+    delegation === undefined
+      ? context.resolve(agentId, exchange.header("authority-scope"), certificate)
+      : vouched(agentId, delegation, context.unknownTrustTier);
   if ("kind" in resolution) return resolution;
   const { caller } = resolution;
   const ownerId = exchange.header("owner-id");
   if (certificate !== undefined) {
-    const refusal = checkCertificate(certificate, agentId, ownerId, standing);
+    const refusal = checkCertificate(certificate, agentId, ownerId, context.standing);
     if (refusal !== undefined) return refusal;
   }
-  const { sessionId, principalId } = exchange;
-  if (sessionId !== undefined && !mayUseSession(exchange, caller, sessionId, standing)) {
-    return sessionMismatch();
-  }
+  const { principalId } = exchange;
+  const held = checkSession(exchange, caller, context);
+  if (held?.status === 401) return held;
   exchange.caller =
     ownerId === undefined && principalId === undefined
       ? caller
       : { ...caller, ownerId: ownerId ?? caller.ownerId, principalId };
-  return checkZone(exchange) ?? resolution.refusal;
+  return held ?? checkZone(exchange) ?? resolution.refusal;
 }
 
 function checkCertificate(
@@ -175,27 +210,11 @@ function checkZone(exchange: Exchange): Refusal | undefined {
   return zoneViolation("the AGTP-Zone-ID is not the governance zone of the certificate");
 }
 
-/** A stranger's sessions are not kept; it may not take over those that are.   AGTP "Sessions" */
-export function mayUseSession(
-  { peer }: Exchange,
-  { agentId, document }: Caller,
-  sessionId: string,
-  standing: Pick<Standing, "admitSession">,
-): boolean {
-  const tlsIdentity = peer.certificate?.fingerprint;
-  return standing.admitSession(sessionId, {
-    agentId,
-    tlsIdentity,
-    isHosted: document !== undefined,
-  });
-}
-
-/** 401: the session is another agent's, or came over another TLS identity. */
-export function sessionMismatch(): Refusal {
-  return agentUnauthenticated("the Session-ID is in use by somebody else", "session-mismatch");
-}
-
-function lapseOf({ document }: Caller, standing: Standing): Refusal | undefined {
+/** Why an agent may not act now; undefined when it may. */
+export function lapseOf(
+  document: AgentDocument | undefined,
+  standing: LifecycleStanding,
+): Refusal | undefined {
   if (document === undefined) return undefined;
   const status = standing.statusOf(document);
   if (status === "suspended") return agentSuspended(document.agentId);

@@ -1,7 +1,8 @@
 /**
  * Gate 06. Does the merged input (body, query, path) satisfy the endpoint's input schema?
- * 400 a body or query that cannot be read · 401 another's session in the body · 460 an undecodable
- * path value · 422 every violation, up to 20.   AGTP-API §5.5, §13.2, §13.3
+ * 400 a body or query that cannot be read · 401, 408, 409 a session in the body that may not be used ·
+ * 409 a task that waits for a decision · 460 an undecodable path value · 422 every violation, up to
+ * 20.   AGTP-API §5.5, §13.2, §13.3; AGTP "ESCALATE"
  */
 import { mergeInput, parseQuery } from "../../contract/input.ts";
 import { parseBody, unwrapEnvelope } from "../../contract/request-body.ts";
@@ -9,31 +10,28 @@ import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
 import { badRequest, endpointViolation, type Refusal, schemaViolation } from "../refusal.ts";
 import type { Route } from "../route.ts";
-import { mayUseSession, type Standing, sessionMismatch } from "./00-standing.ts";
+import { refuseSession, type SessionStanding } from "../session-use.ts";
+import { refuseTask, type TaskStanding } from "../task-pause.ts";
 import type { Gate } from "./gate.ts";
 
-/** Gate 06; the first place that looks into a body, where a Session-ID may stand too. */
-export function inputGate(standing: Pick<Standing, "admitSession">): Gate {
+/** Gate 06; the first place that looks into a body, where a Session-ID and a Task-ID may stand too. */
+export function inputGate(standing: SessionStanding & TaskStanding): Gate {
   return (exchange) => {
     const { route, sessionId } = exchange;
     if (route === undefined) return undefined;
     return (
       readInput(exchange, route) ??
       (sessionId === undefined ? checkSession(exchange, standing) : undefined) ??
+      refuseTask(exchange, route, standing) ??
       checkInput(exchange, route)
     );
   };
 }
 
-function checkSession(
-  exchange: Exchange,
-  standing: Pick<Standing, "admitSession">,
-): Refusal | undefined {
-  const { sessionId, caller } = exchange;
-  if (sessionId === undefined || mayUseSession(exchange, caller, sessionId, standing)) {
-    return undefined;
-  }
-  return sessionMismatch();
+function checkSession(exchange: Exchange, standing: SessionStanding): Refusal | undefined {
+  const { sessionId, caller, method } = exchange;
+  if (sessionId === undefined) return undefined;
+  return refuseSession(exchange, caller, { sessionId, method }, standing);
 }
 
 function readInput(exchange: Exchange, route: Route): Refusal | undefined {

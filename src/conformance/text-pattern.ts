@@ -1,0 +1,69 @@
+/**
+ * Texts with placeholders, as transcripts expect them in header fields and strings. Decides whether
+ * a text is of the expected form, and takes out of it what a later part of the case needs.
+ *
+ * `{any}` is any text; `{uuid}` a UUIDv7; `{date}` an RFC 3339 time; `{hex}` lower-case hex digits;
+ * `{sha256}` 64 of them; `{method}` a method name; `{version}` dotted numbers; `{token}` visible
+ * ASCII; `{one|two}` either text. `{uuid:name}` keeps what it stood for as `{{name}}`, and `{{name}}`
+ * is the value bound to that name. Anything else in braces is itself.
+ */
+import type { Bindings } from "./bindings.ts";
+
+const PLACEHOLDERS: ReadonlyMap<string, string> = new Map([
+  ["any", "[^]*"],
+  ["hex", "[0-9a-f]+"],
+  ["sha256", "[0-9a-f]{64}"],
+  ["uuid", "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}"],
+  ["date", "\\d{4}-\\d\\d-\\d\\dT\\d\\d:\\d\\d:\\d\\d(?:\\.\\d+)?(?:Z|[+-]\\d\\d:\\d\\d)"],
+  ["method", "[A-Z]{3,32}"],
+  ["version", "\\d{1,9}(?:\\.\\d{1,9}){0,3}(?:[-+][0-9A-Za-z.+-]{1,64})?"],
+  ["token", "[\\x21-\\x7e]{1,512}"],
+]);
+
+const PIECE =
+  /(\{\{[a-z][a-z0-9_.]*\}\}|\{(?:any|hex|sha256|uuid|date|method|version|token)(?::[a-z][a-z0-9_]*)?\}|\{[\w .:-]+(?:\|[\w .:-]+)+\})/;
+const NAMED = /^\{(\w+)(?::(\w+))?\}$/;
+
+/** Longer texts are not searched: a hostile one could keep the search busy for minutes. */
+const MAX_TEXT_LENGTH = 65_536;
+
+/** Whether a text is the expected one; what it captures is bound only if it is. */
+export function matchText(pattern: string, text: string, bindings: Bindings): boolean {
+  if (pattern === "{any}") return true;
+  const names: string[] = [];
+  const expression = pattern
+    .split(PIECE)
+    .map((piece) => toExpression(piece, bindings, names))
+    .join("");
+  if (text.length > MAX_TEXT_LENGTH && expression.includes("[^]*")) return false;
+  const match = new RegExp(`^${expression}$`).exec(text);
+  if (match === null) return false;
+  for (const [index, name] of names.entries()) bindings.set(name, match[index + 1]);
+  return true;
+}
+
+function toExpression(piece: string, bindings: Bindings, names: string[]): string {
+  if (piece.startsWith("{{") && piece.endsWith("}}")) {
+    const value = bindings.get(piece.slice(2, -2));
+    // A value that is not bound is written as it stands, so that the report shows its name.
+    return escapeText(value === undefined ? piece : asText(value));
+  }
+  const [, kind = "", name] = NAMED.exec(piece) ?? [];
+  const placeholder = PLACEHOLDERS.get(kind);
+  if (placeholder !== undefined) {
+    if (name === undefined) return `(?:${placeholder})`;
+    names.push(name);
+    return `(${placeholder})`;
+  }
+  if (!PIECE.test(piece)) return escapeText(piece);
+  return `(?:${piece.slice(1, -1).split("|").map(escapeText).join("|")})`;
+}
+
+/** A value as it stands inside a text. */
+export function asText(value: unknown): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}
+
+function escapeText(text: string): string {
+  return text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
+}

@@ -1,0 +1,105 @@
+/** What became of the cases of one run: the facts that every form of report is made from. */
+import type { ConformanceCase } from "./case.ts";
+
+/** How a case that was looked at ended. */
+export type Outcome =
+  | { readonly kind: "passed" }
+  | { readonly kind: "failed"; readonly failure: Failure }
+  | { readonly kind: "skipped"; readonly reason: string };
+
+/** Where a server did something else than a case expects, in its own words. */
+export interface Failure {
+  /** Of the exchange in the case's file; 0 when nothing was asked. */
+  readonly line: number;
+  /** Every difference, the first of them enough for a summary. */
+  readonly differences: readonly [string, ...string[]];
+  /** As it was sent, as it should have been answered, and as it was. */
+  readonly request: string;
+  readonly expected: string;
+  readonly got: string;
+  /** The server did not answer at all. */
+  readonly isSilence: boolean;
+}
+
+/** What an outcome means for the run. */
+export type Standing =
+  | "passed"
+  | "failed"
+  /** The draft says SHOULD. */
+  | "advised"
+  | "skipped"
+  /** It fails, and is listed as known to. */
+  | "known-failing"
+  /** It is listed as known to fail, and passes. */
+  | "no-longer-failing";
+
+/** One case of a run. */
+export interface CaseVerdict {
+  readonly case: ConformanceCase;
+  readonly outcome: Outcome;
+  readonly standing: Standing;
+  /** Why it is known to fail. */
+  readonly knownReason?: string | undefined;
+  readonly durationMs: number;
+}
+
+/** A run as a whole. */
+export interface RunVerdict {
+  /** The server as the command line names it. */
+  readonly uri: string;
+  /** What the server says of itself; undefined where it says nothing. */
+  readonly server: ServerFacts;
+  readonly verdicts: readonly CaseVerdict[];
+}
+
+/** From the manifest. */
+export interface ServerFacts {
+  readonly serverId?: string | undefined;
+  readonly apiVersion?: string | undefined;
+  readonly catalogVersion?: string | undefined;
+}
+
+/** All standings, in the order of a summary. */
+export const STANDINGS: readonly Standing[] = [
+  "passed",
+  "failed",
+  "advised",
+  "known-failing",
+  "no-longer-failing",
+  "skipped",
+];
+
+/** How many cases have each standing. */
+export function countStandings(
+  verdicts: readonly CaseVerdict[],
+): Readonly<Record<Standing, number>> {
+  const counts = {
+    passed: 0,
+    failed: 0,
+    advised: 0,
+    "known-failing": 0,
+    "no-longer-failing": 0,
+    skipped: 0,
+  };
+  for (const { standing } of verdicts) counts[standing] += 1;
+  return counts;
+}
+
+/** Whether the server does what was asked about, but for what is known. */
+export function isConforming({ verdicts }: RunVerdict): boolean {
+  return verdicts.every(({ standing }) => standing !== "failed");
+}
+
+/** The cases clause by clause, both in the order of the run. */
+export function byClause(
+  verdicts: readonly CaseVerdict[],
+): ReadonlyMap<string, readonly CaseVerdict[]> {
+  const sections = new Map<string, CaseVerdict[]>();
+  for (const verdict of verdicts) {
+    const [clause] = verdict.case.clauses;
+    const section = sections.get(clause) ?? [];
+    section.push(verdict);
+    sections.set(clause, section);
+  }
+  return sections;
+}

@@ -1,0 +1,39 @@
+/**
+ * How values are written for an external service, and read back: formats of bodies, fields that
+ * travel as headers, lists and objects in a query or a form.   AGTP-API §12.3
+ */
+
+/** The formats of a request body. */
+export const BODY_FORMATS = ["json", "form", "multipart", "text", "binary"] as const;
+/** One of them. */
+export type BodyFormat = (typeof BODY_FORMATS)[number];
+
+/** The formats of a response body. */
+export const RESPONSE_FORMATS = ["json", "text", "binary"] as const;
+/** One of them. */
+export type ResponseFormat = (typeof RESPONSE_FORMATS)[number];
+
+/** How a list or an object is written in a query or a form: `a,b`, `a b`, `a|b`, `name[key]=a`. */
+export const VALUE_STYLES = ["comma", "space", "pipe", "deep"] as const;
+/** One of them. */
+export type ValueStyle = (typeof VALUE_STYLES)[number];
+
+/** How values are written upstream, and read back. */
+export interface UpstreamEncoding {
+  /** Undefined: JSON, where the HTTP method has a body. */
+  readonly bodyFormat?: BodyFormat;
+  /** The field whose value is the whole body. */
+  readonly bodyField?: string;
+  readonly responseFormat: ResponseFormat;
+  /** AGTP field -> header name. */
+  readonly headerFields: Readonly<Record<string, string>>;
+  /** By AGTP field. */
+  readonly styles: Readonly<Record<string, ValueStyle>>;
+}
+
+/** What applies where nothing is written. */
+export const PLAIN_ENCODING: UpstreamEncoding = {
+  responseFormat: "json",
+  headerFields: {},
+  styles: {},
+};

@@ -1,0 +1,112 @@
+/**
+ * Requests that the server makes in an agent's name: a delegated task, the news of one. They pass
+ * every gate but the first, since it is known who asks, and each has a record of its own in the
+ * agent's chain.   AGTP "DELEGATE", AGTP-IDENTIFIERS "Attribution-Record"
+ */
+import { RecordDraft } from "../attribution/draft.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import { uuidv7 } from "../identity/uuid.ts";
+import type { JsonRecord } from "../json-value.ts";
+import type { Response } from "../wire/message.ts";
+import type { Caller } from "./caller.ts";
+import { claimedAuthority } from "./caller-resolver.ts";
+import type { Delegation, PriorAction } from "./delegation.ts";
+import type { InnerEntrance } from "./dispatcher.ts";
+import { Exchange } from "./exchange.ts";
+
+/** One such request. */
+export interface Acting {
+  readonly caller: Caller;
+  readonly method: string;
+  /** With its query, if there is one. */
+  readonly target: string;
+  readonly input: JsonRecord;
+  readonly taskId: string | undefined;
+  readonly priorActions?: readonly PriorAction[];
+  readonly signal: AbortSignal;
+}
+
+/** What came of it. */
+export interface Acted {
+  readonly status: number;
+  readonly body: unknown;
+  /** Of its record; undefined where none is kept. */
+  readonly auditId: string | undefined;
+}
+
+/** Makes such requests. */
+export type ActAs = (acting: Acting) => Promise<Acted>;
+
+/** An agent of this server, acting with the scopes that it was given and no others. */
+export function actingCaller(
+  agent: AgentDocument,
+  scopes: readonly string[],
+  delegation?: Delegation,
+): Caller {
+  return {
+    agentId: agent.agentId,
+    ownerId: agent.ownerId,
+    principalId: undefined,
+    document: agent,
+    authority: claimedAuthority(scopes),
+    trustTier: agent.trustTier,
+    isCertified: false,
+    delegation,
+  };
+}
+
+/** Over a pipeline; `settled` resolves once the records of what was answered are kept. */
+export function createActAs(dispatcher: InnerEntrance, settled: () => Promise<void>): ActAs {
+  return async (acting) => {
+    const exchange = exchangeOf(acting);
+    const { signal } = acting;
+    const abort = (): void => exchange.abort(new Error("the task was given up"));
+    if (signal.aborted) abort();
+    signal.addEventListener("abort", abort, { once: true });
+    try {
+      const response = await dispatcher.act(exchange);
+      await settled();
+      return { status: response.status, body: bodyOf(response), auditId: auditIdOf(response) };
+    } finally {
+      signal.removeEventListener("abort", abort);
+    }
+  };
+}
+
+function exchangeOf({ caller, method, target, input, taskId, priorActions }: Acting): Exchange {
+  const headers = new Map([
+    ["agent-id", caller.agentId ?? ""],
+    ["request-id", uuidv7()],
+    ["content-type", "application/vnd.agtp+json"],
+  ]);
+  if (taskId !== undefined) headers.set("task-id", taskId);
+  const [path = "", ...query] = target.split("?");
+  const request = {
+    method,
+    path,
+    query: query.length === 0 ? undefined : query.join("?"),
+    headers,
+    // In an envelope, lest an input be taken for one.
+    body: Buffer.from(JSON.stringify({ method, parameters: input })),
+  };
+  // Nobody's certificate vouches for what the server does by itself.
+  const exchange = new Exchange(request, { address: "", port: 0 }, performance.now());
+  exchange.caller = caller;
+  for (const prior of priorActions ?? []) exchange.dependsOn(prior);
+  return exchange;
+}
+
+function bodyOf({ body }: Response): unknown {
+  if (body.length === 0) return undefined;
+  const text = typeof body === "string" ? body : Buffer.from(body).toString("utf8");
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function auditIdOf({ lateFields }: Response): string | undefined {
+  if (!(lateFields instanceof RecordDraft) || !lateFields.isKnown) return undefined;
+  return lateFields.auditId;
+}

@@ -1,0 +1,79 @@
+/** Refusals of DELEGATE.   AGTP "DELEGATE", AGTP "Status Codes" */
+import { type Refusal, refusal } from "./refusal.ts";
+
+/** Why a delegated task came to nothing. */
+export type DelegationFailure =
+  | "sub-agent-failed"
+  | "deadline"
+  | "aborted"
+  | "interrupted"
+  | "too-many-running"
+  | "peer-unreachable"
+  | "peer-untrusted"
+  | "peer-busy"
+  | "peer-timeout"
+  | "peer-closed"
+  | "peer-malformed";
+
+/** What is known of the work: whether it was begun, and what became of it. */
+export type WorkOutcome = "not-begun" | "failed" | "unknown";
+
+/** 550: the delegate failed, could not be asked, or did not answer in time. */
+export function delegationFailed(
+  reason: DelegationFailure,
+  explanation: string,
+  outcome: WorkOutcome,
+  more: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  const carried = { reason, explanation, outcome, ...more };
+  return refusal(550, "delegation-failed", explanation, { carried });
+}
+
+/** Why a link of a chain does not hold. */
+export type BrokenLink =
+  | "malformed"
+  | "unknown-issuer"
+  | "signature"
+  | "expired"
+  | "audience"
+  | "subject"
+  | "scope"
+  | "task"
+  | "chain"
+  | "replayed"
+  | "depth"
+  | "loop"
+  | "not-first-hand"
+  | "record-unverified";
+
+/** The link that does not hold; what it says of itself may be forged. */
+export interface FailingLink {
+  /** From 0, the oldest. */
+  readonly index: number;
+  readonly server_id?: string;
+  readonly agent_id?: string;
+  readonly target_agent_id?: string;
+}
+
+/** 551: a link of the chain of authority does not verify. */
+export function chainBroken(
+  reason: BrokenLink,
+  explanation: string,
+  link: FailingLink,
+  more: Readonly<Record<string, unknown>> = {},
+): Refusal {
+  const carried = { reason, explanation, link, ...more };
+  return refusal(551, "authority-chain-broken", explanation, { carried });
+}
+
+/** Why something may not be delegated. */
+export type ForbiddenDelegation =
+  | "delegation-not-permitted"
+  | "peer-not-configured"
+  | "agent-not-allowed"
+  | "not-delegable";
+
+/** 403: the caller is known, and may not have this done by that agent. */
+export function delegationForbidden(reason: ForbiddenDelegation, message: string): Refusal {
+  return refusal(403, "delegation-forbidden", message, { carried: { reason } });
+}

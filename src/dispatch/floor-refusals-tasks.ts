@@ -1,0 +1,88 @@
+/** Refusals about what waits: tasks, sessions, and the words that they wait for. */
+import { type Refusal, refusal } from "./refusal.ts";
+
+/** What a task waits for. */
+export interface TaskPause {
+  readonly escalationId: string;
+  /** `pending_review`, `deferred`, `rejected` or `expired`. */
+  readonly status: string;
+  /** Milliseconds since the epoch. */
+  readonly deadlineAt: number;
+}
+
+/** What keeps a session from being used. */
+export interface SessionHold {
+  readonly suspensionId: string;
+  readonly agentId: string;
+  readonly tlsIdentity?: string;
+  /** `suspended`, `expired` or `ended`. */
+  readonly state: string;
+  /** Milliseconds since the epoch. */
+  readonly resumeBy: number;
+}
+
+const WAITING: Readonly<Record<string, string>> = {
+  rejected: "the task's escalation was rejected, and the task does not go on",
+  expired:
+    "nobody decided the task's escalation in time, and the task does not go on: escalate anew",
+};
+
+/** 409: the task goes on when its escalation is accepted, and not before.   AGTP "ESCALATE" */
+export function taskPaused({ escalationId, status, deadlineAt }: TaskPause): Refusal {
+  const message = WAITING[status] ?? "the task waits for its escalation to be confirmed";
+  const carried = {
+    reason: "task-paused",
+    escalation_id: escalationId,
+    escalation_status: status,
+    deadline: new Date(deadlineAt).toISOString(),
+    poll: { method: "QUERY", path: `/escalations/${escalationId}` },
+  };
+  return refusal(409, "task-paused", message, { carried });
+}
+
+/** 408 or 409: the session is suspended, or over.   AGTP "SUSPEND" */
+export function refuseHeldSession({ suspensionId, state, resumeBy }: SessionHold): Refusal {
+  if (state === "ended") {
+    const carried = { reason: "session-ended" };
+    return refusal(409, "session-ended", "the session was ended", { carried });
+  }
+  const isExpired = state === "expired";
+  const code = isExpired ? "session-expired" : "session-suspended";
+  const carried = {
+    reason: code,
+    suspension_id: suspensionId,
+    resume_by: new Date(resumeBy).toISOString(),
+  };
+  const message = isExpired
+    ? "nobody resumed the session in time, and it is over"
+    : "the session is suspended: RESUME it with its nonce first";
+  return refusal(isExpired ? 408 : 409, code, message, { carried });
+}
+
+/** 409: the nonce was spent when the session was resumed.   AGTP "SUSPEND" */
+export function nonceReused(): Refusal {
+  const carried = { reason: "nonce-reused" };
+  return refusal(409, "nonce-reused", "the nonce was used before, and works once", { carried });
+}
+
+/** 403: the caller is not among those whose word this waits for.   AGTP "CONFIRM" */
+export function confirmationForbidden(message: string): Refusal {
+  const carried = { reason: "confirmation-forbidden" };
+  return refusal(403, "confirmation-forbidden", message, { carried });
+}
+
+/** 409: the word was said already, or its time is over.   AGTP "CONFIRM" */
+export function decisionConflict(
+  message: string,
+  carried: Readonly<Record<string, unknown>>,
+): Refusal {
+  return refusal(409, "decision-conflict", message, {
+    carried: { reason: "decision-conflict", ...carried },
+  });
+}
+
+/** 429: so many wait already that no more are taken on. */
+export function tooManyWaiting(scope: "escalations" | "suspensions"): Refusal {
+  const message = `too many ${scope} are open: there is room when some of them are over`;
+  return refusal(429, "rate-limited", message, { carried: { scope } });
+}

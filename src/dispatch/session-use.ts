@@ -1,0 +1,41 @@
+/**
+ * Whether a request may use the session that it names: one that is nobody else's, and neither
+ * suspended nor over. 401 another's · 408 nobody resumed it in time · 409 suspended or ended.
+ * Only RESUME is answered in a session that is held: its nonce decides.   AGTP "Sessions", "SUSPEND"
+ */
+import type { SessionUser } from "../identity/session-register.ts";
+import type { Caller } from "./caller.ts";
+import type { Exchange } from "./exchange.ts";
+import { refuseHeldSession, type SessionHold } from "./floor-refusals-tasks.ts";
+import { agentUnauthenticated, type Refusal } from "./refusal.ts";
+
+/** Where sessions stand. */
+export interface SessionStanding {
+  admitSession(sessionId: string, user: SessionUser): boolean;
+  /** Undefined: nothing keeps the session from being used. */
+  holdOf(sessionId: string): SessionHold | undefined;
+}
+
+/** Why the caller may not use the session for this method; undefined: it may. */
+export function refuseSession(
+  { peer }: Pick<Exchange, "peer">,
+  { agentId, document }: Caller,
+  { sessionId, method }: { readonly sessionId: string; readonly method: string },
+  standing: SessionStanding,
+): Refusal | undefined {
+  const tlsIdentity = peer.certificate?.fingerprint;
+  const hold = standing.holdOf(sessionId);
+  if (hold === undefined) {
+    // A stranger's sessions are not kept; it may not take over those that are.
+    const user = { agentId, tlsIdentity, isHosted: document !== undefined };
+    return standing.admitSession(sessionId, user) ? undefined : sessionMismatch();
+  }
+  if (hold.agentId !== agentId) return sessionMismatch();
+  if (method === "RESUME") return undefined;
+  return hold.tlsIdentity === tlsIdentity ? refuseHeldSession(hold) : sessionMismatch();
+}
+
+/** 401: the session is another agent's, or came over another TLS identity. */
+function sessionMismatch(): Refusal {
+  return agentUnauthenticated("the Session-ID is in use by somebody else", "session-mismatch");
+}

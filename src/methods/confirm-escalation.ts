@@ -1,0 +1,120 @@
+/**
+ * CONFIRM of an escalation: the decision is kept, its task goes on or does not, and an event in the
+ * stream of the agent that escalated says who decided. Saying the same again answers the first
+ * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late.   AGTP "CONFIRM"
+ */
+import type { Attributor } from "../attribution/attributor.ts";
+import { decisionConflict } from "../dispatch/floor-refusals-tasks.ts";
+import { attributionUnavailable, type Refusal } from "../dispatch/refusal.ts";
+import type { ExchangeView } from "../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../handlers/handler.ts";
+import { uuidv7 } from "../identity/uuid.ts";
+import {
+  type Decision,
+  decisionView,
+  type Escalation,
+  escalationView,
+} from "../tasks/escalation.ts";
+import type { EscalationNews } from "../tasks/escalation-news.ts";
+import type { EscalationRegister } from "../tasks/escalation-register.ts";
+import type { Confirmable } from "./confirmable.ts";
+import { type Confirmation, readConfirmation } from "./confirmation.ts";
+import { authorityOver, type OperatorPolicy } from "./escalation-authority.ts";
+import { escalationEvent } from "./escalation-events.ts";
+import { floorResult } from "./floor-result.ts";
+import type { RecordStreamEvents } from "./stream-events.ts";
+
+/** What a decision changes. */
+export interface ConfirmEscalationOptions {
+  readonly escalations: Pick<EscalationRegister, "find" | "decide">;
+  readonly policy: OperatorPolicy;
+  readonly attributor: Pick<Attributor, "isWritable">;
+  readonly record: RecordStreamEvents;
+  readonly news: Pick<EscalationNews, "closed">;
+}
+
+type Answer = HandlerSuccess | Refusal;
+
+/** Escalations, as CONFIRM sees them. */
+export function confirmableEscalations(options: ConfirmEscalationOptions): Confirmable {
+  return {
+    confirm: async (call, exchange) => {
+      const confirmation = readConfirmation(call);
+      if ("kind" in confirmation) return confirmation;
+      const escalation = options.escalations.find(confirmation.targetId);
+      return escalation && decide(options, escalation, confirmation, { call, exchange });
+    },
+  };
+}
+
+interface Source {
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+}
+
+async function decide(
+  options: ConfirmEscalationOptions,
+  escalation: Escalation,
+  confirmation: Confirmation,
+  source: Source,
+): Promise<Answer | undefined> {
+  const { call, exchange } = source;
+  const authority = authorityOver(escalation, exchange, options.policy);
+  if (typeof authority !== "string") {
+    const { escalationId } = escalation;
+    call.log.warn({ escalation_id: escalationId }, "a confirmation was refused");
+    return authority;
+  }
+  if (!options.attributor.isWritable) return attributionUnavailable();
+  const decision = decisionOf(confirmation, authority, exchange);
+  const outcome = await options.escalations.decide(escalation.escalationId, decision);
+  switch (outcome.kind) {
+    case "unknown":
+      return undefined;
+    case "conflict":
+      return conflict(outcome.escalation, confirmation);
+    case "repeated":
+      return receipt(call, outcome.escalation, { noop: true });
+    case "decided": {
+      const event = escalationEvent("escalation_decided", outcome.escalation);
+      const [auditId] = await options.record([event], source);
+      await options.news.closed("escalation.decided", outcome.escalation);
+      return receipt(call, outcome.escalation, { audit_id: auditId });
+    }
+  }
+}
+
+function decisionOf(
+  { status, reason, attestation }: Confirmation,
+  authority: Decision["authority"],
+  { caller: { agentId } }: ExchangeView,
+): Decision {
+  return {
+    attestationId: `att-${uuidv7()}`,
+    ...{ status, authority, at: Date.now() },
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(attestation === undefined ? {} : { attestation }),
+  };
+}
+
+function conflict(escalation: Escalation, { status }: Confirmation): Refusal {
+  const { escalationId, status: present } = escalation;
+  const message =
+    present === "expired"
+      ? "the escalation's deadline has passed, and it is decided no more"
+      : `the escalation is ${present} already, and does not become ${status}`;
+  return decisionConflict(message, { escalation_id: escalationId, escalation_status: present });
+}
+
+/** The receipt of the decision that stands. */
+function receipt(call: Call, escalation: Escalation, more: object): HandlerSuccess {
+  const { escalationId, taskId, decision } = escalation;
+  const result = {
+    ...{ target_id: escalationId, escalation_id: escalationId },
+    ...(decision === undefined ? {} : decisionView(decision)),
+    ...more,
+    escalation: escalationView(escalation, Date.now()),
+  };
+  return floorResult({ taskId: taskId ?? call.taskId }, result);
+}

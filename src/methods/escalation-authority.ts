@@ -1,0 +1,47 @@
+/**
+ * Who may see an escalation, and who may decide it: operators, and the agent that it was sent to.
+ * Never the agent that escalated, whatever it holds: nobody approves of itself.   AGTP "CONFIRM"
+ */
+import type { IdentityConfig } from "../config/config.ts";
+import { INSPECT_ALL, seesAll } from "../dispatch/caller.ts";
+import { confirmationForbidden } from "../dispatch/floor-refusals-tasks.ts";
+import type { Refusal } from "../dispatch/refusal.ts";
+import type { QueryCaller } from "../search/source.ts";
+import type { Decision, Escalation } from "../tasks/escalation.ts";
+import { isOperator } from "./agent-authority.ts";
+
+/** What operators are known by. */
+export type OperatorPolicy = Pick<IdentityConfig, "operatorCertificates">;
+
+/** Whether it is an operator that asks: by its certificate, or by the scope of operators. */
+export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolicy): boolean {
+  return isOperator(peer.certificate, policy) || seesAll(caller);
+}
+
+/** Whether the escalation is the asker's own, was sent to it, or is everybody's to operate. */
+export function maySee(
+  { agentId, recipient }: Escalation,
+  asker: QueryCaller,
+  policy: OperatorPolicy,
+): boolean {
+  const own = asker.caller.agentId;
+  const isParty = own !== undefined && (own === agentId || own === recipient);
+  return isParty || isOperating(asker, policy);
+}
+
+/** As what the asker may decide, or why it may not. */
+export function authorityOver(
+  { agentId, recipient }: Escalation,
+  asker: QueryCaller,
+  policy: OperatorPolicy,
+): Decision["authority"] | Refusal {
+  const own = asker.caller.agentId;
+  if (own === agentId) {
+    return confirmationForbidden("the agent that escalated may not decide its own escalation");
+  }
+  if (isOperating(asker, policy)) return "operator";
+  if (own !== undefined && own === recipient) return "recipient";
+  return confirmationForbidden(
+    `this needs an operator's certificate, ${INSPECT_ALL}, or to be the recipient`,
+  );
+}

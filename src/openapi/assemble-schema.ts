@@ -1,0 +1,192 @@
+/**
+ * Makes a schema whole in itself: what it refers to is written where it is used, or under `$defs`
+ * where it contains itself or would be repeated at length. A schema beyond what an endpoint can
+ * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
+ */
+import type { JsonSchema } from "../contract/endpoint.ts";
+import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../contract/schema-bounds.ts";
+import { checkSchema } from "../contract/schema-check.ts";
+import { isRecord } from "../json-value.ts";
+import { isPlainObject, mergeAllOf } from "./merge-all-of.ts";
+import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
+import { isAnnotation } from "./schema-null.ts";
+import type { SchemaReader } from "./schema-reader.ts";
+import { UniqueNames } from "./words.ts";
+
+/** A schema without references out of it. */
+export interface AssembledSchema {
+  readonly schema: JsonSchema;
+  /** Whether it accepts more than its source, because parts of it are not described. */
+  readonly isCut: boolean;
+}
+
+/** Agents read every schema of a manifest; and TOML nests two tables for each schema in a schema. */
+const BOUNDS: SchemaBounds = { ...OPERATOR_SCHEMA_BOUNDS, maxLength: 32_768, maxDepth: 26 };
+/** A schema that is no longer than this with everything written out, is written out. */
+const MAX_INLINED = 16_384;
+/** One that is used in a longer schema may still be written out at this length. */
+const MAX_INLINED_PART = 400;
+const DISTANCES = [Number.POSITIVE_INFINITY, 8, 5, 3, 2, 1, 0, -1];
+const DEPTHS = [16, 10, 6, 4, 3, 2, 1];
+
+/** Assembles a schema that a reader read. */
+export function assembleSchema(root: JsonSchema, reader: SchemaReader): AssembledSchema {
+  const distances = reader.graph.distancesFrom(root);
+  let schema = root;
+  for (const distance of DISTANCES) {
+    const needed = [...distances].filter(([, far]) => far <= distance);
+    const size = needed.reduce((sum, [reference]) => sum + reader.graph.ownSize(reference), 0);
+    // Parts of what is written out are written more than once, hardly ever less than once.
+    if (needed.length > BOUNDS.maxReferences || size > BOUNDS.maxLength) continue;
+    schema = new Assembly(root, reader, distances, distance).build();
+    const isWhole = needed.length === distances.size;
+    if (fits(schema)) return { schema, isCut: !isWhole };
+  }
+  for (const depth of DEPTHS) {
+    const cut = prune(schema, depth);
+    if (fits(cut)) return { schema: cut, isCut: true };
+  }
+  return { schema: isRecord(root["properties"]) ? { type: "object" } : {}, isCut: true };
+}
+
+function fits(schema: JsonSchema): boolean {
+  return checkSchema(schema, BOUNDS).length === 0;
+}
+
+/** One attempt, in which only references within a distance are followed. */
+class Assembly {
+  readonly #root: JsonSchema;
+  readonly #reader: SchemaReader;
+  readonly #distances: ReadonlyMap<string, number>;
+  readonly #distance: number;
+  readonly #isInlined: (reference: string) => boolean;
+  readonly #names = new UniqueNames("_");
+  /** Names under `$defs` by reference. */
+  readonly #definitions = new Map<string, string>();
+
+  constructor(
+    root: JsonSchema,
+    reader: SchemaReader,
+    distances: ReadonlyMap<string, number>,
+    distance: number,
+  ) {
+    this.#root = root;
+    this.#reader = reader;
+    this.#distances = distances;
+    this.#distance = distance;
+    const { graph } = reader;
+    const written = referencesIn(root).map((reference) => graph.sizeOf(reference));
+    const length = written
+      .filter(Number.isFinite)
+      .reduce((sum, part) => sum + part, JSON.stringify(root).length);
+    const limit = length <= MAX_INLINED ? MAX_INLINED : MAX_INLINED_PART;
+    this.#isInlined = (reference) => graph.sizeOf(reference) <= limit;
+  }
+
+  build(): JsonSchema {
+    const schema = this.#write(this.#root);
+    const written: [string, JsonSchema][] = [];
+    // One definition may bring others, which come behind it.
+    for (const [reference, name] of this.#definitions) {
+      written.push([name, this.#write(this.#reader.definition(reference))]);
+    }
+    return written.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(written) };
+  }
+
+  #write(source: JsonSchema): JsonSchema {
+    const { $ref, ...siblings } = source;
+    const rest = Object.fromEntries(
+      Object.entries(siblings).map(([keyword, value]) => [
+        keyword,
+        this.#writeValue(keyword, value),
+      ]),
+    );
+    return typeof $ref === "string" ? this.#writeReference($ref, rest) : mergeAllOf(rest);
+  }
+
+  #writeValue(keyword: string, value: unknown): unknown {
+    if (DATA.has(keyword)) return value;
+    if (Array.isArray(value)) {
+      return value.map((item: unknown) => (isRecord(item) ? this.#write(item) : item));
+    }
+    if (!isRecord(value)) return value;
+    if (!MAPS.has(keyword)) return keyword === "dependentRequired" ? value : this.#write(value);
+    return Object.fromEntries(
+      Object.entries(value).map(([name, member]) => [
+        name,
+        isRecord(member) ? this.#write(member) : member,
+      ]),
+    );
+  }
+
+  #writeReference(reference: string, siblings: JsonSchema): JsonSchema {
+    const distance = this.#distances.get(reference) ?? Number.POSITIVE_INFINITY;
+    if (distance > this.#distance)
+      return { ...this.#outline(reference), ...annotationsOf(siblings) };
+    if (this.#isInlined(reference)) {
+      return combine(this.#write(this.#reader.definition(reference)), siblings);
+    }
+    return { $ref: `#/$defs/${this.#define(reference)}`, ...siblings };
+  }
+
+  /** What is said of a schema that is too far away to be described. */
+  #outline(reference: string): JsonSchema {
+    const { type, description } = this.#reader.definition(reference);
+    return {
+      ...(type === undefined ? {} : { type }),
+      ...(description === undefined ? {} : { description }),
+    };
+  }
+
+  #define(reference: string): string {
+    const known = this.#definitions.get(reference);
+    if (known !== undefined) return known;
+    const last = decodeToken(reference.slice(reference.lastIndexOf("/") + 1));
+    const name = this.#names.take(last.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64) || "schema");
+    this.#definitions.set(reference, name);
+    return name;
+  }
+}
+
+function decodeToken(token: string): string {
+  return token.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function annotationsOf(schema: JsonSchema): JsonSchema {
+  return Object.fromEntries(Object.entries(schema).filter(([keyword]) => isAnnotation(keyword)));
+}
+
+/** A schema and what was said beside the reference to it. */
+function combine(schema: JsonSchema, siblings: JsonSchema): JsonSchema {
+  const keywords = Object.keys(siblings);
+  if (keywords.every(isAnnotation)) return { ...schema, ...siblings };
+  if (isPlainObject(schema) && isPlainObject(siblings)) {
+    return mergeAllOf({ allOf: [schema, siblings] });
+  }
+  return { allOf: [schema, siblings] };
+}
+
+/** A schema whose schemas below a depth accept anything; nothing refers into it any more. */
+function prune(schema: JsonSchema, depth: number): JsonSchema {
+  const members = Object.entries(schema)
+    .filter(([keyword]) => keyword !== "$defs" && keyword !== "$ref")
+    .map(([keyword, value]) => [keyword, pruneValue(keyword, value, depth)] as const);
+  return Object.fromEntries(members.filter(([, value]) => value !== undefined));
+}
+
+function pruneValue(keyword: string, value: unknown, depth: number): unknown {
+  if (DATA.has(keyword) || typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) {
+    if (!value.some(isRecord)) return value;
+    return depth < 1 ? undefined : value.map((item: unknown) => pruneMember(item, depth));
+  }
+  if (keyword === "dependentRequired") return value;
+  if (!MAPS.has(keyword)) return pruneMember(value, depth);
+  const members = Object.entries(value).map(([name, member]) => [name, pruneMember(member, depth)]);
+  return Object.fromEntries(members);
+}
+
+function pruneMember(member: unknown, depth: number): unknown {
+  if (!isRecord(member)) return member;
+  return depth < 1 ? {} : prune(member, depth - 1);
+}

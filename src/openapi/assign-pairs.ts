@@ -1,0 +1,132 @@
+/**
+ * Gives every operation a pair of method and path of its own. Operations come in the document's
+ * order, and each takes the first of its choices that the grammar allows, the protocol does not
+ * reserve, and no earlier operation has: the same document always gives the same pairs.
+ * AGTP-API §5.4, §5.9, §14.1
+ */
+import type { Catalog } from "../catalog/catalog.ts";
+import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
+import { checkReservation } from "../contract/reserved-endpoints.ts";
+import { chooseMethods, type MethodChoice } from "./choose-method.ts";
+import { type EndpointPath, freeName, makePath } from "./endpoint-path.ts";
+import { readExtension } from "./extension.ts";
+import { Notes } from "./notes.ts";
+import type { Operation } from "./operations.ts";
+import { kebab } from "./words.ts";
+
+/** The pair of an operation, and what is to be said about it. */
+export interface AssignedPair {
+  readonly method: string;
+  readonly path: EndpointPath;
+  /** Why the method, or the path, needs a look. */
+  readonly methodDoubt?: string;
+  readonly pathDoubt?: string;
+}
+
+/** The vocabulary that pairs are made of. */
+export interface PairRules {
+  readonly catalog: Catalog;
+  readonly names: MethodNames;
+}
+
+/** The pairs of operations, in their order. */
+export function assignPairs(
+  operations: readonly Operation[],
+  rules: PairRules,
+): readonly AssignedPair[] {
+  const taken = new Map<string, string[]>();
+  return operations.map((operation) => {
+    const pair = told(operation, rules, taken) ?? assign(operation, rules, taken);
+    taken.set(pair.method, [...(taken.get(pair.method) ?? []), pair.path.path]);
+    return pair;
+  });
+}
+
+type Taken = ReadonlyMap<string, readonly string[]>;
+
+/** What the document says itself. */
+function told(operation: Operation, rules: PairRules, taken: Taken): AssignedPair | undefined {
+  const { method, path } = readExtension(operation.raw, new Notes());
+  if (method === undefined || path === undefined || !rules.catalog.has(method)) return undefined;
+  if (checkTemplate(path, rules.names) !== undefined) return undefined;
+  const here = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
+  const there = [...operation.path.matchAll(/\{([^{}/]+)\}/g)].map(([, name = ""]) => name);
+  if (here.length !== there.length || !isFree(method, path, rules, taken)) return undefined;
+  const parameters = there.map((name, index) => [name, here[index] ?? name] as const);
+  return { method, path: { path, parameters, renamed: [] } };
+}
+
+function assign(operation: Operation, rules: PairRules, taken: Taken): AssignedPair {
+  const choices = chooseMethods(operation, rules.catalog);
+  const [best] = choices;
+  for (const choice of choices) {
+    const path = makePath(choice.path, choice.method, rules.names);
+    if (!isFree(choice.method, path.path, rules, taken)) continue;
+    const pair = describePair(choice, path);
+    if (choice.method === best.method) return pair;
+    return { ...pair, methodDoubt: `${best.method} ${choice.path} belongs to another endpoint` };
+  }
+  const path = makePath(operation.path, best.method, rules.names);
+  const freed = addSegment(path, best.method, operation, rules, taken);
+  return {
+    ...describePair({ ...best, path: operation.path }, freed),
+    pathDoubt: `${best.method} ${path.path} belongs to another endpoint`,
+  };
+}
+
+/** A segment at the end that tells the operation from the one that has its pair. */
+function addSegment(
+  path: EndpointPath,
+  method: string,
+  { id, httpMethod }: Operation,
+  rules: PairRules,
+  taken: Taken,
+): EndpointPath {
+  const wanted = kebab(id ?? "") || `by-${httpMethod.toLowerCase()}`;
+  const refused = new Set<string>();
+  for (;;) {
+    const segment = freeName(wanted, refused);
+    const longer = `${path.path === "/" ? "" : path.path}/${segment}`;
+    const isLegal = checkTemplate(longer, rules.names) === undefined;
+    if (isLegal && isFree(method, longer, rules, taken)) return { ...path, path: longer };
+    refused.add(segment);
+  }
+}
+
+function describePair({ method, doubt }: MethodChoice, path: EndpointPath): AssignedPair {
+  const renamed = path.renamed
+    .filter(([, to]) => to !== "")
+    .map(([from, to]) => `${from} is ${to}`);
+  return {
+    method,
+    path,
+    ...(doubt === undefined ? {} : { methodDoubt: doubt }),
+    ...(renamed.length === 0
+      ? {}
+      : { pathDoubt: `${renamed.join(", ")} here, because a method has that name` }),
+  };
+}
+
+function isFree(method: string, path: string, { catalog }: PairRules, taken: Taken): boolean {
+  if (checkReservation(method, path, catalog.embedded) !== undefined) return false;
+  return (taken.get(method) ?? []).every((other) => !isAmbiguous(path, other));
+}
+
+/** Whether some request could be for either of two templates, and nothing would tell which. */
+function isAmbiguous(first: string, second: string): boolean {
+  const parameters = (path: string): number => path.split("{").length - 1;
+  return parameters(first) === parameters(second) && overlap(first, second);
+}
+
+/** Whether some path matches both templates. */
+export function overlap(first: string, second: string): boolean {
+  const theirs = second.split("/");
+  const ours = first.split("/");
+  return (
+    ours.length === theirs.length &&
+    ours.every((segment, index) => {
+      const other = theirs[index] ?? "";
+      return segment === other || segment.startsWith("{") || other.startsWith("{");
+    })
+  );
+}

@@ -1,0 +1,86 @@
+/**
+ * The AGTP path of an operation: each parameter a whole segment with a name that a template may
+ * have, and no segment the name of a method. What the grammar does not allow is renamed, always in
+ * the same way.   AGTP-API §5.1-5.3
+ */
+import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
+import { plural, snake } from "./words.ts";
+
+/** A path template, and what had to be done to the document's. */
+export interface EndpointPath {
+  readonly path: string;
+  /** The document's parameters and their names here, in order. */
+  readonly parameters: readonly (readonly [string, string])[];
+  /** Segments that were the names of methods. */
+  readonly renamed: readonly (readonly [string, string])[];
+}
+
+const PARAMETER_SPLIT = /(\{[^{}/]+\})/;
+const LEGAL = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%]/gu;
+
+/** Makes a path template of an OpenAPI path. */
+export function makePath(source: string, method: string, names: MethodNames): EndpointPath {
+  const [plain = ""] = source.split(/[?#]/, 1);
+  const parameters: (readonly [string, string])[] = [];
+  const renamed: (readonly [string, string])[] = [];
+  const taken = new Set<string>();
+  const segments = plain.split("/").flatMap((segment) =>
+    splitSegment(segment).flatMap((piece) => {
+      if (piece.startsWith("{")) {
+        const name = freeName(parameterName(piece.slice(1, -1)), taken);
+        taken.add(name);
+        parameters.push([piece.slice(1, -1), name]);
+        return [`{${name}}`];
+      }
+      const literal = encodeLiteral(piece);
+      if (literal === "" || checkTemplate(`/${literal}`, names) === undefined) {
+        return literal === "" ? [] : [literal];
+      }
+      // What the request line says already need not be said again.
+      const other = bare(literal) === bare(method) ? undefined : rename(literal, names);
+      renamed.push([piece, other ?? ""]);
+      return other === undefined ? [] : [other];
+    }),
+  );
+  return { path: `/${segments.join("/")}`, parameters, renamed };
+}
+
+/** Text and parameters that share a segment get segments of their own. */
+function splitSegment(segment: string): readonly string[] {
+  const pieces = segment.split(PARAMETER_SPLIT).filter((piece) => piece !== "");
+  if (pieces.length === 1) return pieces;
+  return pieces
+    .map((piece) => (piece.startsWith("{") ? piece : piece.replace(/^[^\w]+|[^\w]+$/g, "")))
+    .filter((piece) => piece !== "");
+}
+
+/** A name of letters, digits and underscores. */
+export function parameterName(name: string): string {
+  if (/^[A-Za-z0-9_]+$/.test(name) && name !== "__proto__") return name;
+  return name.replace(/[^A-Za-z0-9_]+/g, "_").replace(/^_+|_+$/g, "") || snake(name) || "value";
+}
+
+/** The name itself, or the first number behind it that nothing else has. */
+export function freeName(name: string, taken: ReadonlySet<string>): string {
+  let free = name;
+  for (let number = 2; taken.has(free); number += 1) free = `${name}_${number}`;
+  return free;
+}
+
+function encodeLiteral(text: string): string {
+  return text
+    .replace(/\p{Surrogate}/gu, "\ufffd")
+    .replace(/%(?![0-9A-Fa-f]{2})/g, "%25")
+    .replace(LEGAL, encodeURIComponent)
+    .replace(/[{}]/g, "");
+}
+
+function rename(segment: string, names: MethodNames): string {
+  const candidates = [plural(segment), `${segment}-item`, `${segment}-path`];
+  const isFree = (name: string): boolean => checkTemplate(`/${name}`, names) === undefined;
+  return candidates.find(isFree) ?? `${segment}-segment`;
+}
+
+function bare(segment: string): string {
+  return segment.replace(/[-_]/g, "").toLowerCase();
+}

@@ -1,0 +1,109 @@
+/**
+ * The endpoints of a server as an OpenAPI 3.1 document, for HTTP clients of its sidecar. The document
+ * is derived: it says so, and where the manifest is that it was derived from.   AGTP-API §14.2
+ */
+import type { Catalog } from "../catalog/catalog.ts";
+import { checkReservation } from "../contract/reserved-endpoints.ts";
+import type { JsonRecord } from "../json-value.ts";
+import { exportOperation } from "./export-operation.ts";
+import { SchemaComponents } from "./export-schema.ts";
+import type { ExportedEndpoint } from "./exported-endpoint.ts";
+import { type HttpAliases, type HttpFace, httpFace } from "./http-face.ts";
+import { snake, UniqueNames } from "./words.ts";
+
+/** What a document is made from. */
+export interface ExportSource {
+  /** Everything that is served; what belongs to the protocol itself is left out. */
+  readonly endpoints: readonly ExportedEndpoint[];
+  readonly serverId: string;
+  readonly operator?: string;
+  /** Of the manifest; it changes with what is served. */
+  readonly documentVersion?: string;
+  readonly catalog: Catalog;
+  /** Where the manifest is: `agtp://agents.acme.example`. */
+  readonly manifestUri: string;
+  /** Where the sidecar is; undefined: the document says nothing of servers. */
+  readonly baseUrl?: string;
+  readonly aliases: HttpAliases;
+}
+
+/** The document. The same source always makes the same one. */
+export function exportOpenapi(source: ExportSource): JsonRecord {
+  const components = new SchemaComponents();
+  const paths = exportPaths(source, components);
+  const { documentVersion, baseUrl } = source;
+  return {
+    openapi: "3.1.0",
+    info: infoOf(source),
+    ...(baseUrl === undefined ? {} : { servers: [{ url: baseUrl }] }),
+    externalDocs: { description: "The manifest", url: source.manifestUri },
+    paths,
+    components: { schemas: components.schemas, responses: { Refusal: REFUSAL } },
+    "x-agtp-derived-from": {
+      manifest: source.manifestUri,
+      server_id: source.serverId,
+      catalog_version: source.catalog.version,
+      ...(documentVersion === undefined ? {} : { document_version: documentVersion }),
+    },
+  };
+}
+
+const REFUSAL: JsonRecord = {
+  description: "The request is refused, or could not be served.",
+  content: {
+    "application/json": {
+      schema: {
+        type: "object",
+        required: ["error"],
+        properties: {
+          error: {
+            type: "object",
+            required: ["code", "message"],
+            properties: { code: { type: "string" }, message: { type: "string" } },
+          },
+        },
+      },
+    },
+  },
+};
+
+function infoOf({ serverId, operator, documentVersion, manifestUri }: ExportSource): JsonRecord {
+  const whose = operator === undefined ? "" : ` of ${operator}`;
+  return {
+    title: serverId,
+    version: documentVersion ?? "1.0.0",
+    description:
+      `The HTTP face of the AGTP endpoints${whose}. Derived from the manifest at ` +
+      `[${manifestUri}](${manifestUri}), which is authoritative.`,
+    "x-agtp-manifest": manifestUri,
+  };
+}
+
+function exportPaths(source: ExportSource, components: SchemaComponents): JsonRecord {
+  const paths = new Map<string, Record<string, JsonRecord>>();
+  const spellings = new Map<string, string>();
+  const ids = new UniqueNames("_");
+  for (const endpoint of source.endpoints) {
+    const { method, path } = endpoint;
+    if (checkReservation(method, path, source.catalog.embedded) !== undefined) continue;
+    const face = httpFace(endpoint, source.aliases, source.catalog);
+    // Paths that differ in the names of parameters only are one path in OpenAPI.
+    const shape = face.path.replace(/\{[^}]*\}/g, "{}");
+    const spelling = spellings.get(shape) ?? face.path;
+    spellings.set(shape, spelling);
+    const item = paths.get(spelling) ?? {};
+    paths.set(spelling, item);
+    if (item[face.method] !== undefined) continue;
+    const operationId = ids.take(snake(`${method} ${path.replaceAll("{", "by ")}`));
+    const place = { face, path: spelling, operationId };
+    item[face.method] = exportOperation(endpoint, place, components);
+  }
+  return Object.fromEntries([...paths].map(([path, item]) => [path, sortItem(item)]));
+}
+
+const METHOD_ORDER: readonly HttpFace["method"][] = ["get", "post", "put", "patch", "delete"];
+
+function sortItem(item: Readonly<Record<string, JsonRecord>>): JsonRecord {
+  const known = METHOD_ORDER.filter((method) => item[method] !== undefined);
+  return Object.fromEntries(known.map((method) => [method, item[method]]));
+}

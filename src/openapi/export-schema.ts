@@ -1,0 +1,120 @@
+/**
+ * Schemas of endpoints in an OpenAPI document. References in them are to their own root, which in a
+ * document is somewhere else: what they lead to becomes a component, shared by all endpoints that
+ * have the same definition under the same name.   AGTP-API §14.2
+ */
+import type { JsonSchema } from "../contract/endpoint.ts";
+import { decodeFragment, resolveLocalReference } from "../contract/local-reference.ts";
+import { isRecord } from "../json-value.ts";
+import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
+import { UniqueNames } from "./words.ts";
+
+/** Rewrites a schema that is part of an adopted one. */
+export type Rewrite = (schema: JsonSchema) => JsonSchema;
+
+/** The components that an export gathers. */
+export class SchemaComponents {
+  readonly #schemas = new Map<string, JsonSchema>();
+  readonly #names = new UniqueNames("_");
+  /** Names by what a definition is, with all that it needs. */
+  readonly #known = new Map<string, string>();
+
+  get schemas(): Readonly<Record<string, JsonSchema>> {
+    return Object.fromEntries(this.#schemas);
+  }
+
+  /** What rewrites the schemas inside a root; `name` is for a root that refers to itself. */
+  adopt(root: JsonSchema, name: string): Rewrite {
+    const definitions = definitionsOf(root);
+    const components = new Map<string, string>();
+    let self: string | undefined;
+    const locate = (reference: string): string => {
+      const { key, rest } = splitPointer(reference, root);
+      if (key !== undefined) return `#/components/schemas/${components.get(key) ?? key}${rest}`;
+      // Taken before it is rewritten, because it refers to itself.
+      if (self === undefined) {
+        self = this.#names.take(name);
+        this.#schemas.set(self, {});
+        this.#schemas.set(self, rewriteSchema(root, locate));
+      }
+      return `#/components/schemas/${self}${rest}`;
+    };
+    const fresh = Object.keys(definitions).filter((key) => {
+      const identity = identityOf(key, root, definitions);
+      const known = identity === undefined ? undefined : this.#known.get(identity);
+      const component = known ?? this.#names.take(key.replace(/[^A-Za-z0-9._-]/g, "_") || "schema");
+      if (identity !== undefined) this.#known.set(identity, component);
+      components.set(key, component);
+      return known === undefined;
+    });
+    for (const key of fresh) {
+      const definition = definitions[key];
+      const rewritten = isRecord(definition) ? rewriteSchema(definition, locate) : {};
+      this.#schemas.set(components.get(key) ?? key, rewritten);
+    }
+    return (schema) => rewriteSchema(schema, locate);
+  }
+}
+
+type Definitions = Readonly<Record<string, unknown>>;
+
+function definitionsOf({ $defs }: JsonSchema): Definitions {
+  return isRecord($defs) ? $defs : {};
+}
+
+/** A reference as the definition it leads into and the rest of the way. */
+function splitPointer(
+  reference: string,
+  root: JsonSchema,
+): { readonly key?: string; readonly rest: string } {
+  const fragment = reference.slice(1);
+  if (fragment !== "" && !fragment.startsWith("/")) {
+    const target = resolveLocalReference(reference, root);
+    const named = Object.entries(definitionsOf(root)).find(([, schema]) => schema === target);
+    return named === undefined ? { rest: "" } : { key: named[0], rest: "" };
+  }
+  const [, token, rest = ""] = /^\/\$defs\/([^/]*)(\/.*)?$/.exec(fragment) ?? [];
+  if (token === undefined) return { rest: fragment };
+  return {
+    key: (decodeFragment(token) ?? token).replaceAll("~1", "/").replaceAll("~0", "~"),
+    rest,
+  };
+}
+
+/** What a definition is, with all definitions that it needs; undefined when it needs its root. */
+function identityOf(key: string, root: JsonSchema, definitions: Definitions): string | undefined {
+  const needed = new Set([key]);
+  // What is added on the way is looked at in its turn.
+  for (const name of needed) {
+    for (const reference of referencesIn(definitions[name])) {
+      const { key: next } = splitPointer(reference, root);
+      if (next === undefined) return undefined;
+      needed.add(next);
+    }
+  }
+  const parts = [...needed].toSorted().map((name) => [name, definitions[name]]);
+  return JSON.stringify([key, parts]);
+}
+
+type Locate = (reference: string) => string;
+
+/** Only the root may have these, and what they hold is somewhere else now. */
+const ROOT_KEYWORDS: ReadonlySet<string> = new Set(["$schema", "$id", "$defs", "$anchor"]);
+
+function rewriteSchema(schema: JsonSchema, locate: Locate): JsonSchema {
+  const members = Object.entries(schema)
+    .filter(([keyword]) => !ROOT_KEYWORDS.has(keyword))
+    .map(([keyword, value]) => [keyword, rewriteValue(keyword, value, locate)]);
+  return Object.fromEntries(members);
+}
+
+function rewriteValue(keyword: string, value: unknown, locate: Locate): unknown {
+  if (DATA.has(keyword)) return value;
+  if (keyword === "$ref" && typeof value === "string") return locate(value);
+  const inner = (member: unknown): unknown =>
+    isRecord(member) ? rewriteSchema(member, locate) : member;
+  if (Array.isArray(value)) return value.map(inner);
+  if (!isRecord(value) || keyword === "dependentRequired") return value;
+  if (!MAPS.has(keyword) && keyword !== "definitions") return inner(value);
+  return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, inner(member)]));
+}

@@ -1,0 +1,64 @@
+/**
+ * What a document says about AGTP itself, under `x-agtp-…`: an export says it of every endpoint, and
+ * an author may say it of an operation. What is there and valid has been judged by somebody, so an
+ * import takes it as it is.   AGTP-API §14.1, §14.2
+ */
+import type { SemanticBlock } from "../contract/endpoint.ts";
+import { readProposedSemantic } from "../contract/proposed-semantic.ts";
+import { isRecord, type JsonRecord } from "../json-value.ts";
+import type { Notes } from "./notes.ts";
+
+/** The members of an operation that are about AGTP. */
+export const EXTENSION = {
+  method: "x-agtp-method",
+  path: "x-agtp-path",
+  namespace: "x-agtp-namespace",
+  description: "x-agtp-description",
+  semantic: "x-agtp-semantic",
+  errors: "x-agtp-errors",
+  scopes: "x-agtp-required-scopes",
+  deprecated: "x-agtp-deprecated",
+} as const;
+
+/** What is said, as far as it is valid. */
+export interface AgtpExtension {
+  readonly method?: string;
+  readonly path?: string;
+  readonly namespace?: string;
+  readonly description?: string;
+  readonly semantic?: SemanticBlock;
+  readonly errors?: readonly string[];
+  readonly scopes?: readonly string[];
+  readonly deprecated?: JsonRecord;
+}
+
+/** Reads the extension of an operation. */
+export function readExtension(operation: JsonRecord, notes: Notes): AgtpExtension {
+  const written = operation[EXTENSION.semantic];
+  const block = written === undefined ? undefined : readProposedSemantic(written);
+  if (block !== undefined && "faults" in block) {
+    notes.add(`${EXTENSION.semantic} is not taken: ${block.faults.join(", ")}`);
+  }
+  const deprecated = operation[EXTENSION.deprecated];
+  return {
+    ...textAt(operation, "method"),
+    ...textAt(operation, "path"),
+    ...textAt(operation, "namespace"),
+    ...textAt(operation, "description"),
+    ...(block !== undefined && "semantic" in block ? { semantic: block.semantic } : {}),
+    ...listAt(operation, "errors"),
+    ...listAt(operation, "scopes"),
+    ...(isRecord(deprecated) ? { deprecated } : {}),
+  };
+}
+
+function textAt(operation: JsonRecord, key: keyof typeof EXTENSION): AgtpExtension {
+  const value = operation[EXTENSION[key]];
+  return typeof value === "string" && value.trim() !== "" ? { [key]: value } : {};
+}
+
+function listAt(operation: JsonRecord, key: keyof typeof EXTENSION): AgtpExtension {
+  const value = operation[EXTENSION[key]];
+  const isList = Array.isArray(value) && value.every((item) => typeof item === "string");
+  return isList ? { [key]: [...new Set(value)] } : {};
+}

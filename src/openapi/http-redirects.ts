@@ -1,0 +1,81 @@
+/**
+ * Redirects that let HTTP clients go on as they are: through the sidecar `GET /pets` is `FETCH /pets`,
+ * which leads to the endpoint that the operation has become. One is written only where it changes
+ * nothing for any other endpoint.   AGTP-API §9.2, §14.3
+ */
+import type { Catalog } from "../catalog/catalog.ts";
+import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
+import { overlap } from "./assign-pairs.ts";
+import type { DraftedEndpoint } from "./import-operation.ts";
+import { liftVerb, methodReader } from "./lift-verb.ts";
+
+/** One entry of `[[policies.methods.redirects]]`. */
+export interface HttpRedirect {
+  readonly from_method: string;
+  readonly from_path: string;
+  readonly to_method: string;
+  readonly to_path: string;
+}
+
+/** The redirects of imported endpoints, those with fewer parameters first. */
+export function httpRedirects(
+  endpoints: readonly DraftedEndpoint[],
+  catalog: Catalog,
+  names: MethodNames,
+): readonly HttpRedirect[] {
+  const wanted = endpoints.flatMap((endpoint) => redirectTo(endpoint, catalog, names) ?? []);
+  // A redirect goes before the endpoints: it may only take what is its own.
+  const free = wanted.filter(
+    ({ from_method: method, from_path: path }) =>
+      !endpoints.some(
+        (other) =>
+          other.method === method && overlap(other.path, path) && !isNarrower(path, other.path),
+      ),
+  );
+  const parameters = ({ from_path: path }: HttpRedirect): number => path.split("{").length;
+  const sorted = free.toSorted((a, b) => parameters(a) - parameters(b));
+  return sorted.filter((redirect, index) => {
+    // Of two that could both apply with equal right, the first one stands.
+    const earlier = sorted.slice(0, index);
+    return !earlier.some(
+      (other) =>
+        other.from_method === redirect.from_method &&
+        parameters(other) === parameters(redirect) &&
+        overlap(other.from_path, redirect.from_path),
+    );
+  });
+}
+
+/** Whether a template matches some of the paths that another one matches, and no others. */
+function isNarrower(path: string, other: string): boolean {
+  const theirs = other.split("/");
+  const pairs = path.split("/").map((segment, index) => [segment, theirs[index] ?? ""] as const);
+  return (
+    pairs.every(([ours, their]) => their.startsWith("{") || ours === their) &&
+    pairs.some(([ours, their]) => their.startsWith("{") && !ours.startsWith("{"))
+  );
+}
+
+/** What the sidecar makes of the operation's own method and path, where that is another pair. */
+function redirectTo(
+  { operation, method, path, table }: DraftedEndpoint,
+  catalog: Catalog,
+  names: MethodNames,
+): HttpRedirect | undefined {
+  const [plain = ""] = operation.path.split(/[?#]/, 1);
+  const parameters = [...path.matchAll(/\{\w+\}/g)].map(([name]) => name);
+  let index = 0;
+  const renamed = plain.replace(/\{[^{}/]+\}/g, () => {
+    index += 1;
+    return parameters[index - 1] ?? "{}";
+  });
+  const lifted = liftVerb(renamed, methodReader(catalog, operation.httpMethod));
+  const fromMethod = lifted?.method ?? catalog.legacy.get(operation.httpMethod)?.preferred;
+  const fromPath = lifted?.path ?? renamed;
+  if (fromMethod === undefined || !catalog.has(fromMethod) || table["method"] !== method) {
+    return undefined;
+  }
+  if (fromMethod === method && fromPath === path) return undefined;
+  if (checkTemplate(fromPath, names) !== undefined) return undefined;
+  return { from_method: fromMethod, from_path: fromPath, to_method: method, to_path: path };
+}

@@ -1,0 +1,189 @@
+/**
+ * A whole OpenAPI document as a deployment: one endpoint file for each operation, a configuration,
+ * the variables it needs and a list of what to judge. Every endpoint is read back before it counts;
+ * one that this server could not serve is left out, and said to be.   AGTP-API §14.1
+ */
+import type { Catalog } from "../catalog/catalog.ts";
+import { methodNames } from "../catalog/path-grammar.ts";
+import { isRecord, type JsonRecord } from "../json-value.ts";
+import { assignPairs, type PairRules } from "./assign-pairs.ts";
+import { endpointText } from "./endpoint-text.ts";
+import { type DraftedEndpoint, type ImportContext, importOperation } from "./import-operation.ts";
+import { Notes } from "./notes.ts";
+import { type Operation, operationsOf } from "./operations.ts";
+import { SchemaReader } from "./schema-reader.ts";
+import type { Variable } from "./security.ts";
+import { type BaseUrl, checkBaseUrl, findBaseUrl } from "./server-url.ts";
+import { findEndpointFault } from "./verify-endpoint.ts";
+import { firstSentence, kebab, snake, UniqueNames } from "./words.ts";
+
+/** An endpoint with its file. */
+export interface ImportedEndpoint extends DraftedEndpoint {
+  /** Relative to the deployment directory. */
+  readonly file: string;
+  readonly text: string;
+}
+
+/** An operation without an endpoint. */
+export interface LeftOut {
+  /** `GET /pets` */
+  readonly operation: string;
+  readonly reason: string;
+}
+
+/** A document as a deployment, before it is written anywhere. */
+export interface ImportedDocument {
+  readonly title: string;
+  readonly version: string;
+  readonly description: string;
+  readonly documentation: string | undefined;
+  readonly baseUrls: readonly string[];
+  readonly endpoints: readonly ImportedEndpoint[];
+  readonly leftOut: readonly LeftOut[];
+  readonly variables: readonly Variable[];
+  /** What concerns the document as a whole. */
+  readonly notes: readonly string[];
+}
+
+/** How to import. */
+export interface ImportOptions {
+  readonly catalog: Catalog;
+  /** Instead of the document's servers. */
+  readonly baseUrl?: string;
+  /** Told of every operation that is done. */
+  readonly onProgress?: (done: number, total: number) => void;
+}
+
+/** The deployment, or why there can be none. */
+export type ImportResult =
+  | { readonly kind: "imported"; readonly imported: ImportedDocument }
+  | { readonly kind: "fault"; readonly message: string };
+
+/** Nobody has an API of more operations; a hostile document may. */
+const MAX_OPERATIONS = 5000;
+/** A version that a header can carry. */
+const VERSION = /^[\x21-\x3a\x3c-\x7e]{1,64}$/;
+
+/** Imports a document that `checkDocument` has nothing against. */
+export function importDocument(document: JsonRecord, options: ImportOptions): ImportResult {
+  const operations = operationsOf(document);
+  if (operations.length === 0) return { kind: "fault", message: "has no operations" };
+  if (operations.length > MAX_OPERATIONS) {
+    const message = `has ${operations.length} operations, expected at most ${MAX_OPERATIONS}`;
+    return { kind: "fault", message };
+  }
+  const notes = new Notes();
+  const bases = operations.map(({ servers }) => findBase(servers, options, notes));
+  const fault = bases.find((base) => base.fault !== undefined)?.fault;
+  if (fault !== undefined) return { kind: "fault", message: fault };
+  const baseUrls = bases.map(({ url = "" }) => url);
+  const facts = factsOf(document);
+  const context = makeContext(document, operations, options.catalog, facts);
+  const made = importAll(operations, baseUrls, context, options);
+  const schemaNotes = [...context.input.notes.messages, ...context.output.notes.messages];
+  return {
+    kind: "imported",
+    imported: {
+      ...facts,
+      baseUrls: [...new Set(baseUrls)],
+      ...made,
+      variables: distinct(made.endpoints.flatMap(({ variables }) => variables)),
+      notes: [...new Set([...notes.messages, ...schemaNotes, ...unusedPaths(document)])],
+    },
+  };
+}
+
+function findBase(servers: readonly unknown[], { baseUrl }: ImportOptions, notes: Notes): BaseUrl {
+  return baseUrl === undefined ? findBaseUrl(servers, notes) : checkBaseUrl(baseUrl);
+}
+
+type Facts = Pick<ImportedDocument, "title" | "version" | "description" | "documentation">;
+
+function factsOf({ info, externalDocs }: JsonRecord): Facts {
+  const { title, version, description } = isRecord(info) ? info : {};
+  const url = isRecord(externalDocs) ? externalDocs["url"] : undefined;
+  return {
+    title: (typeof title === "string" && firstSentence(title, 80)) || "API",
+    version: typeof version === "string" && VERSION.test(version) ? version : "1.0.0",
+    description: typeof description === "string" ? firstSentence(description, 200) : "",
+    documentation: typeof url === "string" && /^https?:\/\/\S+$/.test(url) ? url : undefined,
+  };
+}
+
+function makeContext(
+  document: JsonRecord,
+  operations: readonly Operation[],
+  catalog: Catalog,
+  { title, version }: Facts,
+): ImportContext {
+  const removable = new Set(
+    operations.filter(({ httpMethod }) => httpMethod === "DELETE").map(({ path }) => bare(path)),
+  );
+  return {
+    ...{ document, catalog, version },
+    names: methodNames(catalog, []),
+    input: new SchemaReader(document, "input"),
+    output: new SchemaReader(document, "output"),
+    prefix: variablePrefix(title),
+    isUndone: ({ httpMethod, path }) => httpMethod === "POST" && removable.has(`${bare(path)}/{}`),
+  };
+}
+
+/** `PETSTORE_…`: what a title says beside that it is one of an OpenAPI document. */
+function variablePrefix(title: string): string {
+  const name = snake(title.replace(/\b(?:open\s?api|swagger|api|rest|v?\d+(?:\.\d+)*)\b/gi, " "));
+  return (name || snake(title) || "api").slice(0, 40);
+}
+
+/** A path without the names of its parameters. */
+function bare(path: string): string {
+  return path.replace(/\{[^{}/]+\}/g, "{}").replace(/\/$/, "");
+}
+
+function importAll(
+  operations: readonly Operation[],
+  baseUrls: readonly string[],
+  context: ImportContext,
+  { onProgress }: ImportOptions,
+): Pick<ImportedDocument, "endpoints" | "leftOut"> {
+  const rules: PairRules = context;
+  const pairs = assignPairs(operations, rules);
+  const files = new UniqueNames("-");
+  const endpoints: ImportedEndpoint[] = [];
+  const leftOut: LeftOut[] = [];
+  const source = `${factsOf(context.document).title} ${context.version}`;
+  for (const [index, operation] of operations.entries()) {
+    const pair = pairs[index];
+    if (pair === undefined) continue;
+    const draft = importOperation(operation, pair, baseUrls[index] ?? "", context);
+    const text = endpointText(draft, source);
+    const name = `${operation.httpMethod} ${operation.path}`;
+    const fault = findEndpointFault(text, draft, context);
+    if (fault === undefined) {
+      const file = `endpoints/${files.take(fileName(draft))}.toml`;
+      endpoints.push({ ...draft, file, text });
+    } else leftOut.push({ operation: name, reason: fault });
+    onProgress?.(index + 1, operations.length);
+  }
+  return { endpoints, leftOut };
+}
+
+function fileName({ namespace, operation, method, path }: DraftedEndpoint): string {
+  const name = kebab(operation.id ?? "") || kebab(`${method} ${path}`) || "endpoint";
+  const folder = kebab(namespace ?? "");
+  return folder === "" ? name : `${folder}/${name}`;
+}
+
+function distinct(variables: readonly Variable[]): readonly Variable[] {
+  return [...new Map(variables.map((variable) => [variable.name, variable])).values()];
+}
+
+/** What is no endpoint of HTTP's, and so none here. */
+function unusedPaths({ paths, webhooks }: JsonRecord): readonly string[] {
+  const items = isRecord(paths) ? Object.entries(paths) : [];
+  const traced = items.filter(([, item]) => isRecord(item) && item["trace"] !== undefined);
+  return [
+    ...traced.map(([path]) => `TRACE ${path} is left out, no endpoint can be one`),
+    ...(isRecord(webhooks) ? ["webhooks are left out, they are calls of the API to you"] : []),
+  ];
+}

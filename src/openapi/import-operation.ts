@@ -1,0 +1,179 @@
+/**
+ * One operation of a document as one endpoint: pair, semantic block, schemas, errors and the
+ * external service behind it. The endpoint is a table as an endpoint file has it, with a remark
+ * behind every value that somebody has to judge.   AGTP-API §6.2, §12.3, §14.1
+ */
+import { type JsonSchema, UPSTREAM_ERRORS } from "../contract/endpoint.ts";
+import type { JsonRecord } from "../json-value.ts";
+import { assembleSchema } from "./assemble-schema.ts";
+import type { AssignedPair, PairRules } from "./assign-pairs.ts";
+import { describeOperation, draftSemantic } from "./draft-semantic.ts";
+import { type AgtpExtension, readExtension } from "./extension.ts";
+import { FieldSet } from "./field-set.ts";
+import { makeHandler } from "./handler-draft.ts";
+import { addBody, type BodyTarget } from "./input-body.ts";
+import { addParameters, type ParameterTargets } from "./input-parameters.ts";
+import { nameErrors } from "./named-errors.ts";
+import { Notes } from "./notes.ts";
+import type { Operation } from "./operations.ts";
+import { type Output, readOutput } from "./output.ts";
+import type { SchemaReader } from "./schema-reader.ts";
+import { type Credentials, readCredentials, type Variable } from "./security.ts";
+import { firstSentence, kebab } from "./words.ts";
+
+/** What operations of one document have in common. */
+export interface ImportContext extends PairRules {
+  readonly document: JsonRecord;
+  readonly input: SchemaReader;
+  readonly output: SchemaReader;
+  /** In front of the names of variables. */
+  readonly prefix: string;
+  readonly version: string;
+  /** Whether another operation removes what this one makes. */
+  isUndone(operation: Operation): boolean;
+}
+
+/** Something that a person has to judge. */
+export interface Review {
+  /** Dotted key in the endpoint file; "" for the endpoint as a whole. */
+  readonly key: string;
+  readonly message: string;
+}
+
+/** An endpoint as it is written into its file. */
+export interface DraftedEndpoint {
+  readonly operation: Operation;
+  readonly method: string;
+  readonly path: string;
+  readonly namespace: string | undefined;
+  /** The content of `[endpoint]`. */
+  readonly table: JsonRecord;
+  readonly reviews: readonly Review[];
+  readonly variables: readonly Variable[];
+  readonly baseUrl: string;
+}
+
+/** Drafts the endpoint of an operation that has its pair. */
+export function importOperation(
+  operation: Operation,
+  pair: AssignedPair,
+  baseUrl: string,
+  context: ImportContext,
+): DraftedEndpoint {
+  const { method } = pair;
+  const { path } = pair.path;
+  const notes = new Notes();
+  const told = readExtension(operation.raw, notes);
+  const { fields, output, ...ways } = readWays(operation, pair, context, notes);
+  noteCredentials(ways.credentials, told, notes);
+  const { errors, map } = nameErrors(operation);
+  const draft = draftSemantic({
+    ...{ operation, method, path, catalog: context.catalog },
+    ...{ answer: output.description, isUndone: context.isUndone(operation) },
+  });
+  const namespace = told.semantic === undefined ? namespaceOf(operation, told) : told.namespace;
+  const table = {
+    ...{ method, path, description: told.description ?? descriptionOf(operation, context) },
+    ...(namespace === undefined ? {} : { namespace }),
+    ...(told.scopes === undefined ? {} : { required_scopes: told.scopes }),
+    errors: told.errors === undefined ? errors : [...new Set([...told.errors, ...UPSTREAM_ERRORS])],
+    semantic: told.semantic ?? draft.semantic,
+    input_schema: assembleInput(fields, context.input, notes),
+    output_schema: assemble(output.schema, context.output, notes, "output"),
+    ...deprecation(operation, told, context.version),
+    handler: makeHandler({
+      ...{ operation, baseUrl, output, ...ways },
+      errorMap: told.errors === undefined ? map : {},
+    }),
+  };
+  const doubts = told.semantic === undefined ? [...draft.doubts] : [];
+  return {
+    ...{ operation, method, path, namespace, table, baseUrl },
+    reviews: [
+      ...pairReviews(pair),
+      ...doubts.map(([member, message]) => ({ key: `endpoint.semantic.${member}`, message })),
+      ...notes.messages.map((message) => ({ key: "", message })),
+    ],
+    variables: ways.credentials.variables,
+  };
+}
+
+/** What goes to the API and what comes back, and on which ways. */
+interface Ways {
+  readonly fields: FieldSet;
+  readonly credentials: Credentials;
+  readonly parameters: ParameterTargets;
+  readonly body: BodyTarget;
+  readonly output: Output;
+}
+
+function readWays(
+  operation: Operation,
+  pair: AssignedPair,
+  { document, prefix, input: reader, output: outputReader }: ImportContext,
+  notes: Notes,
+): Ways {
+  const credentials = readCredentials(operation.security, document, prefix);
+  const { headers, query } = credentials;
+  const fields = new FieldSet();
+  const parameters = addParameters(operation, {
+    ...{ reader, fields, notes, pathParameters: pair.path.parameters },
+    fixedHeaders: new Set(Object.keys(headers).map((name) => name.toLowerCase())),
+    fixedQuery: new Set(query.map((part) => decodeURIComponent(part.split("=", 1)[0] ?? ""))),
+  });
+  const body = addBody(operation, { reader, fields, notes });
+  const output = readOutput(operation, outputReader, notes);
+  return { fields, credentials, parameters, body, output };
+}
+
+function noteCredentials({ unsupported, scopes }: Credentials, told: AgtpExtension, notes: Notes) {
+  for (const name of unsupported) {
+    notes.add(`the security scheme ${JSON.stringify(name)} cannot be followed, nothing is sent`);
+  }
+  if (scopes.length === 0 || told.scopes !== undefined) return;
+  notes.add(`the document asks for ${scopes.join(", ")}: consider required_scopes`);
+}
+
+function pairReviews({ methodDoubt, pathDoubt }: AssignedPair): readonly Review[] {
+  return [
+    ...(methodDoubt === undefined ? [] : [{ key: "endpoint.method", message: methodDoubt }]),
+    ...(pathDoubt === undefined ? [] : [{ key: "endpoint.path", message: pathDoubt }]),
+  ];
+}
+
+function assembleInput(fields: FieldSet, reader: SchemaReader, notes: Notes): JsonSchema {
+  const closed = fields.toSchema();
+  const schema = assemble(closed, reader, notes, "input");
+  if (schema["properties"] !== undefined) return schema;
+  // Even what cannot be described keeps its fields.
+  return { ...closed, properties: Object.fromEntries(fields.names.map((name) => [name, {}])) };
+}
+
+function assemble(
+  schema: JsonSchema,
+  reader: SchemaReader,
+  notes: Notes,
+  what: string,
+): JsonSchema {
+  const { schema: whole, isCut } = assembleSchema(schema, reader);
+  if (isCut) notes.add(`the ${what} is described in part, all of it would be too large`);
+  return whole;
+}
+
+/** What the document says, the first tag, else the first segment of the path that says something. */
+function namespaceOf({ tags, path }: Operation, told: AgtpExtension): string | undefined {
+  if (told.namespace !== undefined) return told.namespace;
+  const segments = path.split("/").filter((segment) => !/^(?:v\d[\w.]*|api|\{.*|)$/i.test(segment));
+  return kebab(tags[0] ?? "") || kebab(segments[0] ?? "") || undefined;
+}
+
+function descriptionOf(operation: Operation, { catalog }: PairRules): string {
+  const { description } = operation.raw;
+  const text = typeof description === "string" ? firstSentence(description, 300) : "";
+  return text || describeOperation(operation, catalog).text;
+}
+
+function deprecation({ raw }: Operation, told: AgtpExtension, version: string): JsonRecord {
+  if (told.deprecated !== undefined) return { deprecated: told.deprecated };
+  return raw["deprecated"] === true ? { deprecated: { deprecated_in: version } } : {};
+}

@@ -1,0 +1,177 @@
+/**
+ * The body of an operation as fields of an endpoint's input: the members of an object one by one,
+ * anything else as the one field that is the whole body. Says how the body is written upstream.
+ * AGTP-API §6.4, §12.3
+ */
+import type { JsonSchema, UpstreamMethod } from "../contract/endpoint.ts";
+import type { BodyFormat, ValueStyle } from "../contract/upstream-format.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+import { EXTENSION } from "./extension.ts";
+import type { FieldSet } from "./field-set.ts";
+import { styleOf } from "./input-parameters.ts";
+import { type Content, contentsOf } from "./media-type.ts";
+import type { Notes } from "./notes.ts";
+import type { Operation } from "./operations.ts";
+import { expandRoot, type ObjectShape, objectShape } from "./root-schema.ts";
+import type { SchemaReader } from "./schema-reader.ts";
+
+/** How the body is written. */
+export interface BodyTarget {
+  /** Undefined: JSON, as the HTTP method has it anyway. */
+  readonly format?: BodyFormat;
+  readonly field?: string;
+  readonly contentType?: string;
+  /** Names here to names there, where they differ. */
+  readonly transform: Readonly<Record<string, string>>;
+  readonly styles: Readonly<Record<string, ValueStyle>>;
+}
+
+/** What is known before a body is read. */
+export interface BodyContext {
+  readonly reader: SchemaReader;
+  readonly fields: FieldSet;
+  readonly notes: Notes;
+}
+
+const NO_BODY: BodyTarget = { transform: {}, styles: {} };
+const BODILESS: ReadonlySet<UpstreamMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
+const FILE: JsonSchema = {
+  type: "object",
+  required: ["base64"],
+  additionalProperties: false,
+  properties: {
+    base64: { type: "string", contentEncoding: "base64" },
+    filename: { type: "string" },
+    media_type: { type: "string" },
+  },
+};
+
+/** Adds the fields of a body. */
+export function addBody(operation: Operation, context: BodyContext): BodyTarget {
+  const { requestBody, httpMethod } = operation;
+  if (requestBody === undefined) return NO_BODY;
+  const [content] = contentsOf(requestBody["content"]);
+  if (content === undefined) return NO_BODY;
+  const isRequired = requestBody["required"] === true;
+  const schema = context.reader.read(content.raw["schema"]);
+  if (BODILESS.has(httpMethod) || isEmpty(schema, content)) {
+    if (!isEmpty(schema, content))
+      context.notes.add(`the body is left out, ${httpMethod} has none`);
+    return content.kind === "form" && !BODILESS.has(httpMethod)
+      ? { ...NO_BODY, format: "form" }
+      : NO_BODY;
+  }
+  const isExported = operation.raw[EXTENSION.method] !== undefined;
+  const shape = objectShape(expandRoot(schema, context.reader), isExported);
+  const part = { content, isRequired, schema, shape };
+  switch (content.kind) {
+    case "json":
+      return addJson(part, httpMethod, context);
+    case "form":
+      return { ...addMembers(part, context), format: "form" };
+    case "multipart":
+      return { ...addMembers(withFiles(part), context), format: "multipart" };
+    case "text":
+    case "binary":
+      return addContent(part, content.kind, context);
+  }
+}
+
+/** Whether a body is an object that can have no members. */
+function isEmpty(schema: JsonSchema, { kind }: Content): boolean {
+  const { type, properties, additionalProperties } = schema;
+  const isBare = type === "object" && Object.keys(schemaOf(properties)).length === 0;
+  return (
+    isBare &&
+    (additionalProperties === false || (kind === "form" && !isRecord(additionalProperties)))
+  );
+}
+
+interface BodyPart {
+  readonly content: Content;
+  readonly isRequired: boolean;
+  readonly schema: JsonSchema;
+  readonly shape: ObjectShape | undefined;
+}
+
+function addJson(part: BodyPart, httpMethod: UpstreamMethod, context: BodyContext): BodyTarget {
+  const { mediaType } = part.content;
+  const isUsual = mediaType === "application/json" || mediaType.includes("*");
+  return {
+    ...addMembers(part, context),
+    // Without its format written, DELETE would have its fields in the query.
+    ...(httpMethod === "DELETE" ? { format: "json" as const } : {}),
+    ...(isUsual ? {} : { contentType: mediaType }),
+  };
+}
+
+/** The members of an object, or one field for what is none. */
+function addMembers(part: BodyPart, { fields, notes }: BodyContext): BodyTarget {
+  const { shape, schema, isRequired, content } = part;
+  if (shape === undefined) {
+    const field = fields.add("body", "request", { schema, isRequired });
+    return { ...NO_BODY, field };
+  }
+  if (shape.isOpen) notes.add("members of the body that the document does not name are refused");
+  const encoding = isRecord(content.raw["encoding"]) ? content.raw["encoding"] : {};
+  const transform: Record<string, string> = {};
+  const styles: Record<string, ValueStyle> = {};
+  for (const [name, value] of Object.entries(shape.properties)) {
+    // A name of spaces is one that no table can have.
+    if (name.trim() === "") continue;
+    const own = { schema: schemaOf(value), isRequired: shape.required.includes(name) };
+    const field = fields.add(name, "body", own);
+    if (field !== name) transform[field] = name;
+    const style = memberStyle(encoding, name);
+    if (style !== undefined && content.kind === "form") styles[field] = style;
+  }
+  if (Object.keys(transform).length === 0) fields.setRules(shape.rules);
+  return { transform, styles };
+}
+
+function memberStyle(encoding: JsonRecord, name: string): ValueStyle | undefined {
+  const own = Object.hasOwn(encoding, name) ? encoding[name] : undefined;
+  return isRecord(own) ? styleOf(own) : undefined;
+}
+
+/** Members that are files travel as base64, with a name and a type. */
+function withFiles(part: BodyPart): BodyPart {
+  if (part.shape === undefined) return part;
+  const properties = Object.entries(part.shape.properties).map(([name, value]) => [
+    name,
+    isFile(value) ? FILE : isFileList(value) ? { type: "array", items: FILE } : value,
+  ]);
+  return { ...part, shape: { ...part.shape, properties: Object.fromEntries(properties) } };
+}
+
+function isFile(schema: unknown): boolean {
+  if (!isRecord(schema)) return false;
+  const { format, contentMediaType, contentEncoding } = schema;
+  return format === "binary" || (contentMediaType !== undefined && contentEncoding === undefined);
+}
+
+function isFileList(schema: unknown): boolean {
+  return isRecord(schema) && schema["type"] === "array" && isFile(schema["items"]);
+}
+
+function addContent(
+  { content, isRequired }: BodyPart,
+  format: "text" | "binary",
+  { fields, notes }: BodyContext,
+): BodyTarget {
+  const schema =
+    format === "text" ? { type: "string" } : { type: "string", contentEncoding: "base64" };
+  const field = fields.add("content", "body", { schema, isRequired });
+  const { mediaType } = content;
+  notes.add(`the body is ${quoteValue(mediaType)}, in the field ${quoteValue(field)}`);
+  return {
+    ...NO_BODY,
+    format,
+    field,
+    ...(mediaType.includes("*") ? {} : { contentType: mediaType }),
+  };
+}
+
+function schemaOf(value: unknown): JsonSchema {
+  return isRecord(value) ? value : {};
+}

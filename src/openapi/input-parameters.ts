@@ -1,0 +1,157 @@
+/**
+ * The parameters of an operation as fields of an endpoint's input, and where each goes upstream: the
+ * URL, the query or a header. What no external service can send is noted.   AGTP-API §5.3, §12.3
+ */
+import type { JsonSchema } from "../contract/endpoint.ts";
+import type { ValueStyle } from "../contract/upstream-format.ts";
+import { checkHeader } from "../contract/upstream-headers.ts";
+import { isRecord, quoteValue } from "../json-value.ts";
+import { parameterName } from "./endpoint-path.ts";
+import type { FieldSet } from "./field-set.ts";
+import { contentsOf } from "./media-type.ts";
+import type { Notes } from "./notes.ts";
+import type { Operation, Parameter } from "./operations.ts";
+import { expandRoot, objectShape } from "./root-schema.ts";
+import type { SchemaReader } from "./schema-reader.ts";
+import { firstSentence, snake } from "./words.ts";
+
+/** Where the fields of parameters go: names here to names there. */
+export interface ParameterTargets {
+  /** The field of each path parameter, in the order of the path. */
+  readonly path: readonly string[];
+  readonly query: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly styles: Readonly<Record<string, ValueStyle>>;
+}
+
+/** What is known before parameters are read. */
+export interface ParameterContext {
+  readonly reader: SchemaReader;
+  readonly fields: FieldSet;
+  readonly notes: Notes;
+  /** The document's path parameters and their names here. */
+  readonly pathParameters: readonly (readonly [string, string])[];
+  /** Headers, lower case, and query parameters that credentials take. */
+  readonly fixedHeaders: ReadonlySet<string>;
+  readonly fixedQuery: ReadonlySet<string>;
+}
+
+/** OpenAPI has other places for what these say. */
+const IGNORED_HEADERS: ReadonlySet<string> = new Set(["accept", "content-type", "authorization"]);
+
+/** Adds the fields of all parameters. */
+export function addParameters(operation: Operation, context: ParameterContext): ParameterTargets {
+  const targets: MutableTargets = { path: [], query: {}, headers: {}, styles: {} };
+  const declared = new Map(
+    operation.parameters.filter(({ place }) => place === "path").map((one) => [one.name, one]),
+  );
+  for (const [name, field] of context.pathParameters) {
+    const schema = pathSchema(declared.get(name), context);
+    targets.path.push(context.fields.add(field, "path", { schema, isRequired: true }));
+  }
+  for (const parameter of operation.parameters) addParameter(parameter, context, targets);
+  return targets;
+}
+
+interface MutableTargets {
+  readonly path: string[];
+  readonly query: Record<string, string>;
+  readonly headers: Record<string, string>;
+  readonly styles: Record<string, ValueStyle>;
+}
+
+function addParameter(
+  parameter: Parameter,
+  context: ParameterContext,
+  targets: MutableTargets,
+): void {
+  switch (parameter.place) {
+    case "path":
+      return;
+    case "query":
+      addQuery(parameter, context, targets);
+      return;
+    case "header":
+      addHeader(parameter, context, targets);
+      return;
+    case "cookie": {
+      const is = parameter.isRequired ? "required" : "optional";
+      context.notes.add(`the ${is} cookie ${quoteValue(parameter.name)} is not sent`);
+    }
+  }
+}
+
+/** Text of a path can become a scalar and nothing else. */
+function pathSchema(parameter: Parameter | undefined, context: ParameterContext): JsonSchema {
+  if (parameter === undefined) return { type: "string" };
+  const schema = schemaOf(parameter, context);
+  const type = expandRoot(schema, context.reader)["type"];
+  const isComposite = ["array", "object"].some((name) => [type].flat().includes(name));
+  if (!isComposite) return schema;
+  context.notes.add(
+    `the path parameter ${quoteValue(parameter.name)} is text, with commas between`,
+  );
+  return { type: "string", description: "Values with commas between them." };
+}
+
+function addQuery(parameter: Parameter, context: ParameterContext, targets: MutableTargets): void {
+  const { name, isRequired, raw } = parameter;
+  if (context.fixedQuery.has(name)) return;
+  const schema = schemaOf(parameter, context);
+  const root = expandRoot(schema, context.reader);
+  const shape = objectShape(root);
+  const isForm = raw["style"] === undefined || raw["style"] === "form";
+  if (isForm && raw["explode"] !== false && raw["content"] === undefined && shape !== undefined) {
+    // Each member of an exploded object is a parameter of its own.
+    for (const [member, value] of Object.entries(shape.properties)) {
+      const isNeeded = isRequired && shape.required.includes(member);
+      const own = { schema: isRecord(value) ? value : {}, isRequired: isNeeded };
+      const field = context.fields.add(parameterName(member), "query", own);
+      targets.query[field] = member;
+    }
+    return;
+  }
+  const field = context.fields.add(parameterName(name), "query", { schema, isRequired });
+  targets.query[field] = name;
+  const style = styleOf(raw);
+  if (style !== undefined) targets.styles[field] = style;
+}
+
+/** How OpenAPI's style is called in a handler table; undefined: a list repeats its name. */
+export function styleOf({
+  style,
+  explode,
+}: Readonly<Record<string, unknown>>): ValueStyle | undefined {
+  if (style === "deepObject") return "deep";
+  if (style === "spaceDelimited") return explode === true ? undefined : "space";
+  if (style === "pipeDelimited") return explode === true ? undefined : "pipe";
+  return explode === false ? "comma" : undefined;
+}
+
+function addHeader(parameter: Parameter, context: ParameterContext, targets: MutableTargets): void {
+  const { name, isRequired } = parameter;
+  const lower = name.toLowerCase();
+  if (IGNORED_HEADERS.has(lower) || context.fixedHeaders.has(lower)) return;
+  const fault = checkHeader(name, "");
+  if (fault !== undefined) {
+    context.notes.add(`the header ${quoteValue(name)} is not sent, it ${fault}`);
+    return;
+  }
+  const isTwice = Object.values(targets.headers).some((other) => other.toLowerCase() === lower);
+  if (isTwice) return;
+  const schema = schemaOf(parameter, context);
+  const wanted = snake(name) || "header";
+  const field = context.fields.add(wanted, "header", { schema, isRequired });
+  targets.headers[field] = name;
+}
+
+function schemaOf({ raw }: Parameter, { reader }: ParameterContext): JsonSchema {
+  const [content] = contentsOf(raw["content"]);
+  const schema = reader.read(raw["schema"] ?? content?.raw["schema"]);
+  const text = typeof raw["description"] === "string" ? firstSentence(raw["description"], 300) : "";
+  return {
+    ...schema,
+    ...(text === "" ? {} : { description: text }),
+    ...(raw["deprecated"] === true ? { deprecated: true } : {}),
+  };
+}

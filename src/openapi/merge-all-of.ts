@@ -1,0 +1,86 @@
+/**
+ * `allOf` of plain objects as one object: what the author of a document means by inheritance, in
+ * the form that an agent can read and that an input, which is closed, needs. Anything else stays
+ * `allOf`.
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { JsonSchema } from "../contract/endpoint.ts";
+import { isRecord } from "../json-value.ts";
+import { isAnnotation } from "./schema-null.ts";
+
+const PLAIN: ReadonlySet<string> = new Set([
+  ...["type", "properties", "required", "additionalProperties"],
+  ...["title", "description", "default", "examples", "deprecated"],
+]);
+
+/** A schema with its `allOf` merged where that can be done, and as it is where it cannot. */
+export function mergeAllOf(schema: JsonSchema): JsonSchema {
+  const { allOf, ...rest } = schema;
+  if (!Array.isArray(allOf) || allOf.includes(false)) return schema;
+  // `{}` and `true` say nothing.
+  const branches = allOf.filter(isRecord).filter((branch) => Object.keys(branch).length > 0);
+  const [only] = branches;
+  if (only === undefined) return rest;
+  if (branches.length === 1 && Object.keys(rest).every(isAnnotation)) return { ...only, ...rest };
+  const parts = Object.keys(rest).length === 0 ? branches : [...branches, rest];
+  return parts.every(isPlainObject) ? mergeObjects(parts) : { ...rest, allOf: branches };
+}
+
+/** Whether a schema is an object of properties and nothing more. */
+export function isPlainObject(schema: unknown): schema is JsonSchema {
+  if (!isRecord(schema)) return false;
+  const { type, additionalProperties } = schema;
+  const isObject = type === undefined || type === "object";
+  const isOpenOrClosed = isRecord(additionalProperties)
+    ? Object.keys(additionalProperties).length === 0
+    : true;
+  return isObject && isOpenOrClosed && Object.keys(schema).every((keyword) => PLAIN.has(keyword));
+}
+
+function mergeObjects(parts: readonly JsonSchema[]): JsonSchema {
+  const properties = new Map<string, unknown>();
+  const required = new Set<unknown>();
+  for (const part of parts) {
+    for (const [name, property] of Object.entries(asRecord(part["properties"]))) {
+      properties.set(name, both(properties.get(name), property));
+    }
+    for (const name of Array.isArray(part["required"]) ? part["required"] : []) required.add(name);
+  }
+  const annotations = parts.flatMap((part) =>
+    Object.entries(part).filter(([keyword]) => isAnnotation(keyword)),
+  );
+  // A part that closes itself would close out its siblings, which nobody means.
+  const isClosed = parts
+    .filter((part) => part["properties"] !== undefined)
+    .every((part) => part["additionalProperties"] === false);
+  return {
+    ...Object.fromEntries(annotations),
+    type: "object",
+    ...(required.size === 0 ? {} : { required: [...required] }),
+    ...(isClosed && properties.size > 0 ? { additionalProperties: false } : {}),
+    ...(properties.size === 0 ? {} : { properties: Object.fromEntries(properties) }),
+  };
+}
+
+/** A property that two parts declare has to satisfy both; one that only adds words adds words. */
+function both(first: unknown, second: unknown): unknown {
+  if (first === undefined || isDeepStrictEqual(first, second)) return second;
+  if (!isRecord(first) || !isRecord(second)) return { allOf: [first, second] };
+  const isCompatible = Object.entries(second).every(
+    ([keyword, value]) =>
+      isAnnotation(keyword) ||
+      isDeepStrictEqual(first[keyword], value) ||
+      (first[keyword] === undefined && INDEPENDENT.has(keyword)),
+  );
+  return isCompatible ? { ...first, ...second } : { allOf: [first, second] };
+}
+
+/** Keywords that mean the same whatever stands beside them. */
+const INDEPENDENT: ReadonlySet<string> = new Set([
+  ...["const", "enum", "format", "pattern", "minLength", "maxLength", "minimum", "maximum"],
+  ...["exclusiveMinimum", "exclusiveMaximum", "multipleOf"],
+]);
+
+function asRecord(value: unknown): JsonSchema {
+  return isRecord(value) ? value : {};
+}

@@ -1,0 +1,108 @@
+/**
+ * What an operation answers: the schema of its successes, and how their bodies are read. Statuses
+ * that a document calls successes are alternatives of one output.   AGTP-API §6.4, §12.3
+ */
+import { isDeepStrictEqual } from "node:util";
+import type { JsonSchema } from "../contract/endpoint.ts";
+import type { ResponseFormat } from "../contract/upstream-format.ts";
+import type { JsonRecord } from "../json-value.ts";
+import { type Content, contentsOf } from "./media-type.ts";
+import type { Notes } from "./notes.ts";
+import type { Operation } from "./operations.ts";
+import type { SchemaReader } from "./schema-reader.ts";
+
+/** The output of an endpoint, with references into the document. */
+export interface Output {
+  readonly schema: JsonSchema;
+  readonly format: ResponseFormat;
+  /** The media type to ask for, where JSON is asked for by another name. */
+  readonly accept?: string;
+  /** What the document says about the first success. */
+  readonly description: string;
+}
+
+const EMPTY: JsonSchema = { type: "object", maxProperties: 0 };
+const TEXT: JsonSchema = {
+  type: "object",
+  required: ["text", "media_type"],
+  properties: { text: { type: "string" }, media_type: { type: "string" } },
+};
+const BYTES: JsonSchema = {
+  type: "object",
+  required: ["base64", "media_type"],
+  properties: {
+    base64: { type: "string", contentEncoding: "base64" },
+    media_type: { type: "string" },
+  },
+};
+
+/** The output of an operation. */
+export function readOutput(operation: Operation, reader: SchemaReader, notes: Notes): Output {
+  const successes = successesOf(operation);
+  if (
+    successes.length === 0 &&
+    [...operation.responses.keys()].some((status) => /^3/.test(status))
+  ) {
+    notes.add("it answers with a redirect, which is not followed");
+  }
+  const described = successes.map(({ description }) => description);
+  const description = String(described.find((text) => typeof text === "string") ?? "");
+  if (operation.httpMethod === "HEAD") return { schema: EMPTY, format: "json", description };
+  const contents = successes.map(({ content }) => contentsOf(content)[0]);
+  const format = formatOf(contents);
+  const read = contents.map((content) => schemaOf(content, format, reader));
+  if (contents.some((content) => content !== undefined && toFormat(content) !== format)) {
+    notes.add("its successes have different kinds of content, one of which is read");
+  }
+  if (format !== "json") {
+    notes.add(`it answers ${contents.find(Boolean)?.mediaType}, which is in the member ${format}`);
+  }
+  const accept = contents.find((content) => content?.kind === "json")?.mediaType;
+  const isUsual = accept === undefined || accept === "application/json" || accept.includes("*");
+  return {
+    schema: anyOf(read),
+    format,
+    ...(isUsual ? {} : { accept }),
+    description,
+  };
+}
+
+/** Without any success in the document, "default" is one. */
+function successesOf({ responses }: Operation): readonly JsonRecord[] {
+  const successes = [...responses].filter(([status]) => /^2(?:\d\d|XX)$/.test(status));
+  const sorted = successes.toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([, response]) => response);
+  const fallback = responses.get("DEFAULT");
+  return sorted.length > 0 || fallback === undefined ? sorted : [fallback];
+}
+
+function toFormat({ kind }: Content): ResponseFormat {
+  if (kind === "json") return "json";
+  return kind === "text" ? "text" : "binary";
+}
+
+function formatOf(contents: readonly (Content | undefined)[]): ResponseFormat {
+  const formats = contents.flatMap((content) => (content === undefined ? [] : [toFormat(content)]));
+  const [first = "json"] = formats;
+  return formats.includes("json") ? "json" : first;
+}
+
+function schemaOf(
+  content: Content | undefined,
+  format: ResponseFormat,
+  reader: SchemaReader,
+): JsonSchema {
+  if (content === undefined) return EMPTY;
+  if (toFormat(content) !== format) return {};
+  if (format === "text") return TEXT;
+  return format === "binary" ? BYTES : reader.read(content.raw["schema"]);
+}
+
+/** One schema for all of them; what answers nothing answers an empty object here. */
+function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
+  const different = schemas.filter(
+    (schema, index) => schemas.findIndex((other) => isDeepStrictEqual(schema, other)) === index,
+  );
+  const [only = { type: "object" }] = different;
+  if (different.length < 2) return only === EMPTY ? { type: "object" } : only;
+  return { anyOf: different };
+}

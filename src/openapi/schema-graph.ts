@@ -1,0 +1,142 @@
+/**
+ * The schemas of a document as a graph of references: which of them contain themselves, how large
+ * each would be with everything written out, and how far away each is from a schema that needs it.
+ * What was worked out once is kept, because large documents are one graph for all operations.
+ */
+import type { JsonSchema } from "../contract/endpoint.ts";
+import { isRecord } from "../json-value.ts";
+
+/** Nobody reads a schema that needs more others than this. */
+const MAX_NEEDED = 400;
+/** Deeper than this, going down would end the stack; what is there counts as containing itself. */
+const MAX_CHAIN = 1500;
+const HUGE = 1e9;
+
+/** Keywords whose values are data. */
+export const DATA: ReadonlySet<string> = new Set(["enum", "const", "default", "examples"]);
+/** Keywords whose members have names of their own. */
+export const MAPS: ReadonlySet<string> = new Set([
+  ...["properties", "patternProperties", "dependentSchemas", "$defs"],
+]);
+
+/** The graph of one reader's schemas. */
+export class SchemaGraph {
+  readonly #definition: (reference: string) => JsonSchema;
+  readonly #targets = new Map<string, readonly string[]>();
+  readonly #ownSizes = new Map<string, number>();
+  readonly #sizes = new Map<string, number>();
+  readonly #components = new Components();
+
+  constructor(definition: (reference: string) => JsonSchema) {
+    this.#definition = definition;
+  }
+
+  /** How many references lead from a schema to each that it needs, up to a bound. */
+  distancesFrom(root: JsonSchema): ReadonlyMap<string, number> {
+    const distances = new Map<string, number>();
+    let front = [...new Set(referencesIn(root))];
+    for (let distance = 0; front.length > 0 && distances.size <= MAX_NEEDED; distance += 1) {
+      for (const reference of front) distances.set(reference, distance);
+      const next = new Set(front.flatMap((reference) => this.#targetsOf(reference)));
+      front = [...next].filter((reference) => !distances.has(reference));
+    }
+    return distances;
+  }
+
+  /** Characters of JSON with every reference written out; infinite for what contains itself. */
+  sizeOf(reference: string): number {
+    if (this.#isRecursive(reference)) return Number.POSITIVE_INFINITY;
+    const known = this.#sizes.get(reference);
+    if (known !== undefined) return known;
+    const inner = this.#targetsOf(reference).map((target) =>
+      this.#isRecursive(target) ? 0 : this.sizeOf(target),
+    );
+    const size = inner.reduce((sum, part) => sum + part, this.ownSize(reference));
+    this.#sizes.set(reference, Math.min(size, HUGE));
+    return Math.min(size, HUGE);
+  }
+
+  /** Characters of JSON as it is, with its references. */
+  ownSize(reference: string): number {
+    const known = this.#ownSizes.get(reference);
+    if (known !== undefined) return known;
+    const { length } = JSON.stringify(this.#definition(reference));
+    this.#ownSizes.set(reference, length);
+    return length;
+  }
+
+  #targetsOf(reference: string): readonly string[] {
+    const known = this.#targets.get(reference);
+    if (known !== undefined) return known;
+    const targets = referencesIn(this.#definition(reference));
+    this.#targets.set(reference, targets);
+    return targets;
+  }
+
+  #isRecursive(reference: string): boolean {
+    return this.#components.isRecursive(reference, (node) => this.#targetsOf(node));
+  }
+}
+
+/** Every reference in a schema, as often as it is there. */
+export function referencesIn(value: unknown): readonly string[] {
+  const found: string[] = [];
+  collect(value, found);
+  return found;
+}
+
+function collect(value: unknown, found: string[]): void {
+  if (Array.isArray(value)) {
+    for (const item of value) collect(item, found);
+    return;
+  }
+  if (!isRecord(value)) return;
+  for (const [keyword, member] of Object.entries(value)) {
+    if (DATA.has(keyword)) continue;
+    if (keyword === "$ref" && typeof member === "string") found.push(member);
+    else if (!MAPS.has(keyword)) collect(member, found);
+    else if (isRecord(member)) for (const schema of Object.values(member)) collect(schema, found);
+  }
+}
+
+type TargetsOf = (node: string) => readonly string[];
+
+/** Tarjan's strongly connected components, found as they are asked for. */
+class Components {
+  readonly #order = new Map<string, number>();
+  readonly #recursive = new Set<string>();
+  readonly #stack: string[] = [];
+  readonly #onStack = new Set<string>();
+
+  isRecursive(node: string, targetsOf: TargetsOf): boolean {
+    if (!this.#order.has(node)) this.#visit(node, targetsOf, 0);
+    return this.#recursive.has(node);
+  }
+
+  /** The earliest node that a way leads back to. */
+  #visit(node: string, targetsOf: TargetsOf, depth: number): number {
+    const index = this.#order.size;
+    this.#order.set(node, index);
+    let lowest = index;
+    this.#stack.push(node);
+    this.#onStack.add(node);
+    for (const target of targetsOf(node)) {
+      if (target === node) this.#recursive.add(node);
+      const order = this.#order.get(target);
+      if (order !== undefined) {
+        if (this.#onStack.has(target)) lowest = Math.min(lowest, order);
+      } else if (depth >= MAX_CHAIN) this.#recursive.add(target);
+      else lowest = Math.min(lowest, this.#visit(target, targetsOf, depth + 1));
+    }
+    if (lowest === index) this.#close(node);
+    return lowest;
+  }
+
+  #close(node: string): void {
+    const component = this.#stack.splice(this.#stack.lastIndexOf(node));
+    for (const member of component) {
+      this.#onStack.delete(member);
+      if (component.length > 1) this.#recursive.add(member);
+    }
+  }
+}

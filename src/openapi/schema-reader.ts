@@ -1,0 +1,188 @@
+/**
+ * Reads the schemas of a document as JSON Schema 2020-12, in the vocabulary that endpoints may use:
+ * the dialect of OpenAPI 3.0 is translated, what has no meaning is left out and noted. References
+ * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
+ */
+import type { JsonSchema } from "../contract/endpoint.ts";
+import { checkPlainValue, isPattern, type PlainValue } from "../contract/keyword-value.ts";
+import { FORMATS } from "../contract/schema-formats.ts";
+import { KEYWORDS, SCHEMA_TYPES } from "../contract/schema-vocabulary.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+import { hasOldSchemas } from "./check-document.ts";
+import { discriminate } from "./discriminator.ts";
+import { Notes } from "./notes.ts";
+import { dereference, resolveReference } from "./reference.ts";
+import { modernise } from "./schema-dialect.ts";
+import { SchemaGraph } from "./schema-graph.ts";
+import { allowNull, withoutNulls } from "./schema-null.ts";
+import { firstSentence } from "./words.ts";
+
+/** What a schema is read for: an input has nothing that is read-only, an output nothing write-only. */
+export type Direction = "input" | "output";
+
+const MAX_TEXT = 300;
+const MAX_PATTERN = 1024;
+/** Keywords of OpenAPI and of naming that say nothing about values. */
+const SILENT: ReadonlySet<string> = new Set([
+  ...["xml", "externalDocs", "discriminator", "nullable", "example", "readOnly", "writeOnly"],
+  ...["$schema", "$id", "id", "$anchor", "$comment", "$defs", "definitions", "$vocabulary"],
+  ...["$dynamicAnchor", "$recursiveAnchor", "collectionFormat"],
+]);
+
+/** The schemas of one document, read for one direction; each is read once. */
+export class SchemaReader {
+  readonly document: JsonRecord;
+  readonly notes: Notes = new Notes();
+  /** How the schemas behind references refer to each other. */
+  readonly graph: SchemaGraph = new SchemaGraph((reference) => this.definition(reference));
+  readonly #hidden: "readOnly" | "writeOnly";
+  readonly #isOld: boolean;
+  readonly #definitions = new Map<string, JsonSchema>();
+
+  constructor(document: JsonRecord, direction: Direction) {
+    this.document = document;
+    this.#hidden = direction === "input" ? "readOnly" : "writeOnly";
+    this.#isOld = hasOldSchemas(document);
+  }
+
+  /** A schema; its references are `#` and a pointer into the document. */
+  read(value: unknown): JsonSchema {
+    if (value === false) return { not: {} };
+    if (!isRecord(value)) return {};
+    const modern = modernise(value, this.#isOld);
+    const schema = withoutNulls(this.#readKeywords(modern));
+    const isNullable = this.#isOld && value["nullable"] === true;
+    const discriminated = discriminate(schema, value, this.document);
+    return isNullable ? allowNull(discriminated) : discriminated;
+  }
+
+  /** The schema that a reference of a schema leads to. */
+  definition(reference: string): JsonSchema {
+    const known = this.#definitions.get(reference);
+    if (known !== undefined) return known;
+    const schema = this.read(resolveReference(reference, this.document)?.value);
+    this.#definitions.set(reference, schema);
+    return schema;
+  }
+
+  #readKeywords(source: JsonRecord): JsonSchema {
+    const members = Object.entries(source).flatMap(([keyword, value]) => {
+      const read = value === undefined ? value : this.#readKeyword(keyword, value, source);
+      return read === undefined ? [] : [[keyword, read] as const];
+    });
+    // What a value is comes first, whatever order its author wrote.
+    const isFirst = ([keyword]: readonly [string, unknown]): number => Number(keyword !== "type");
+    return Object.fromEntries(members.toSorted((a, b) => isFirst(a) - isFirst(b)));
+  }
+
+  #readKeyword(keyword: string, value: unknown, source: JsonRecord): unknown {
+    const expected = KEYWORDS.get(keyword);
+    if (SILENT.has(keyword)) return undefined;
+    if (expected === undefined) return this.#unknown(keyword);
+    switch (expected) {
+      case "schema":
+        return typeof value === "boolean" ? value : this.read(value);
+      case "schema list":
+        if (!Array.isArray(value) || value.length === 0) return undefined;
+        return value.map((item) => this.read(item));
+      case "schema map":
+      case "schema map by pattern":
+        return this.#readMap(value, expected === "schema map by pattern");
+      case "reference":
+        return this.#readReference(value);
+      case "pattern":
+        return this.#readPattern(value);
+      case "format":
+        return typeof value === "string" && FORMATS.has(value) ? value : undefined;
+      case "type":
+        return this.#readType(value);
+      case "text":
+        return readText(keyword, value);
+      case "anchor":
+        return undefined;
+      default:
+        return this.#readPlain({ keyword, expected, value, source });
+    }
+  }
+
+  #unknown(keyword: string): undefined {
+    if (!keyword.startsWith("x-")) {
+      this.notes.add(`the schema keyword ${quoteValue(keyword)} has no meaning, left out`);
+    }
+  }
+
+  #readMap(value: unknown, isByPattern: boolean): JsonSchema | undefined {
+    if (!isRecord(value)) return undefined;
+    const members = Object.entries(value)
+      .filter(([name]) => !isByPattern || this.#readPattern(name) !== undefined)
+      // No schema of an endpoint can have a member of this name.
+      .filter(([name, member]) => name !== "__proto__" && !this.#isHidden(member))
+      .map(([name, member]) => [name, typeof member === "boolean" ? member : this.read(member)]);
+    return Object.fromEntries(members);
+  }
+
+  #isHidden(schema: unknown): boolean {
+    const found = dereference(schema, this.document);
+    return isRecord(found) && found[this.#hidden] === true;
+  }
+
+  #readReference(value: unknown): string | undefined {
+    const target = typeof value === "string" ? resolveReference(value, this.document) : undefined;
+    return target && `#${target.pointer}`;
+  }
+
+  #readPattern(value: unknown): string | undefined {
+    if (typeof value === "string" && value.length <= MAX_PATTERN && isPattern(value)) return value;
+    this.notes.add(`the pattern ${quoteValue(value)} is no regular expression here, left out`);
+    return undefined;
+  }
+
+  #readType(value: unknown): unknown {
+    const known: readonly unknown[] = SCHEMA_TYPES;
+    const types = [...new Set([value].flat())].filter((type) => known.includes(type));
+    if (types.length === 0) {
+      this.notes.add(`the type ${quoteValue(value)} is none of JSON, left out`);
+      return undefined;
+    }
+    return types.length === 1 ? types[0] : types;
+  }
+
+  #readPlain(site: PlainSite): unknown {
+    const { keyword, expected, value, source } = site;
+    if (keyword === "required" && Array.isArray(value)) return this.#readRequired(value, source);
+    if (checkPlainValue(expected, value) === undefined) return value;
+    // A property's own `required: true` is of an older draft, and says nothing here.
+    if (keyword !== "required") {
+      this.notes.add(`the schema keyword ${quoteValue(keyword)} is ${quoteValue(value)}, left out`);
+    }
+    return undefined;
+  }
+
+  #readRequired(names: readonly unknown[], { properties }: JsonRecord): unknown {
+    const declared = isRecord(properties) ? properties : {};
+    const kept = new Set(
+      names.filter(
+        (name) =>
+          typeof name === "string" &&
+          !(Object.hasOwn(declared, name) && this.#isHidden(declared[name])),
+      ),
+    );
+    return kept.size === 0 ? undefined : [...kept];
+  }
+}
+
+/** Prose is for agents that choose an endpoint: of what is long, its first sentence does. */
+function readText(keyword: string, value: unknown): string | undefined {
+  if (typeof value !== "string") return undefined;
+  const isProse = keyword === "description" || keyword === "title";
+  const isShort = value.length <= MAX_TEXT && !/[\n<]/.test(value);
+  return (isProse && !isShort ? firstSentence(value, MAX_TEXT) : value) || undefined;
+}
+
+/** A keyword with a plain value, and the schema that it stands in. */
+interface PlainSite {
+  readonly keyword: string;
+  readonly expected: PlainValue;
+  readonly value: unknown;
+  readonly source: JsonRecord;
+}

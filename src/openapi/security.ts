@@ -1,0 +1,141 @@
+/**
+ * How an operation is authenticated upstream: security schemes become headers, a cookie or a query
+ * parameter with a `${VAR}` in it. No secret is ever in a file.   AGTP-API §12.3
+ */
+import { checkHeader } from "../contract/upstream-headers.ts";
+import { isRecord, type JsonRecord } from "../json-value.ts";
+import { recordAt } from "./reference.ts";
+import { snake } from "./words.ts";
+
+/** A variable of the environment that a deployment needs. */
+export interface Variable {
+  readonly name: string;
+  /** What to put there. */
+  readonly purpose: string;
+}
+
+/** What is sent with every request of an operation. */
+export interface Credentials {
+  readonly headers: Readonly<Record<string, string>>;
+  /** For the URL, percent-encoded but for the variables in it. */
+  readonly query: readonly string[];
+  readonly variables: readonly Variable[];
+  /** Scopes that the document asks for. */
+  readonly scopes: readonly string[];
+  /** Schemes that an external service cannot follow. */
+  readonly unsupported: readonly string[];
+}
+
+const NOTHING: Credentials = {
+  headers: {},
+  query: [],
+  variables: [],
+  scopes: [],
+  unsupported: [],
+};
+
+/** The credentials of the first requirement that can be met. */
+export function readCredentials(
+  security: readonly unknown[],
+  document: JsonRecord,
+  prefix: string,
+): Credentials {
+  const schemes = recordAt(recordAt(document["components"], document)["securitySchemes"], document);
+  const alternatives = security.filter(isRecord).map((requirement) =>
+    Object.entries(requirement).map(([name, scopes]) => {
+      const scheme = Object.hasOwn(schemes, name) ? recordAt(schemes[name], document) : {};
+      return readScheme({ name, scheme, prefix }, scopes);
+    }),
+  );
+  const named = alternatives.filter((parts) => parts.length > 0);
+  const isMet = (parts: readonly Credentials[]): boolean =>
+    parts.every(({ unsupported }) => unsupported.length === 0);
+  const chosen = named.find(isMet);
+  if (chosen !== undefined) return chosen.reduce(join, NOTHING);
+  // Where nothing is asked for, or nothing can be given, the request goes without.
+  const isOptional = alternatives.some((parts) => parts.length === 0);
+  const [first = []] = isOptional ? [] : named;
+  return { ...NOTHING, unsupported: first.flatMap(({ unsupported }) => unsupported) };
+}
+
+interface NamedScheme {
+  readonly name: string;
+  readonly scheme: JsonRecord;
+  readonly prefix: string;
+}
+
+function readScheme({ name, scheme, prefix }: NamedScheme, scopes: unknown): Credentials {
+  const { type, scheme: kind, in: place, name: parameter } = scheme;
+  const variable = variableName(prefix, name);
+  const reference = `\${${variable}}`;
+  const asked = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
+  const make = (part: Partial<Credentials>, purpose: string): Credentials => ({
+    ...NOTHING,
+    ...part,
+    variables: [{ name: variable, purpose }],
+    scopes: asked,
+  });
+  const authorization = (word: string): Partial<Credentials> => ({
+    headers: { Authorization: `${word} ${reference}` },
+  });
+  const kindName = typeof kind === "string" ? kind.toLowerCase() : "";
+  if (type === "http" && kindName === "basic") {
+    return make(authorization("Basic"), "base64 of user:password");
+  }
+  if (type === "http" && kindName === "bearer") return make(authorization("Bearer"), "a token");
+  if (type === "oauth2" || type === "openIdConnect") {
+    return make(authorization("Bearer"), "an access token; renewing it is left to you");
+  }
+  if (type !== "apiKey" || typeof parameter !== "string" || parameter === "") {
+    return { ...NOTHING, unsupported: [name] };
+  }
+  const key = { name, parameter, place, reference };
+  const part = placeKey(key);
+  if (part === undefined) return { ...NOTHING, unsupported: [name] };
+  const encoded = place === "query" ? ", percent-encoded" : "";
+  return make(part, `the key that is sent as ${parameter}${encoded}`);
+}
+
+interface ApiKey {
+  readonly parameter: string;
+  readonly place: unknown;
+  readonly reference: string;
+}
+
+function placeKey({ parameter, place, reference }: ApiKey): Partial<Credentials> | undefined {
+  switch (place) {
+    case "header":
+      return checkHeader(parameter, "") === undefined
+        ? { headers: { [parameter]: reference } }
+        : undefined;
+    case "cookie":
+      return /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(parameter)
+        ? { headers: { Cookie: `${parameter}=${reference}` } }
+        : undefined;
+    case "query":
+      return { query: [`${encodeURIComponent(parameter)}=${reference}`] };
+    default:
+      return undefined;
+  }
+}
+
+function join(first: Credentials, second: Credentials): Credentials {
+  const cookies = [first.headers["Cookie"], second.headers["Cookie"]].filter(Boolean).join("; ");
+  return {
+    headers: {
+      ...first.headers,
+      ...second.headers,
+      ...(cookies === "" ? {} : { Cookie: cookies }),
+    },
+    query: [...first.query, ...second.query],
+    variables: [...first.variables, ...second.variables],
+    scopes: [...first.scopes, ...second.scopes],
+    unsupported: [...first.unsupported, ...second.unsupported],
+  };
+}
+
+/** `PETSTORE_API_KEY` */
+function variableName(prefix: string, scheme: string): string {
+  const name = snake(`${prefix} ${scheme}`).toUpperCase() || "API_KEY";
+  return /^[0-9]/.test(name) ? `API_${name}` : name;
+}

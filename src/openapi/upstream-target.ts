@@ -1,0 +1,35 @@
+/** The URL of an operation as a handler table has it: the document's path behind a base URL. */
+
+const PARAMETER = /\{([^{}/]+)\}/g;
+const UNSAFE = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?{}]/gu;
+
+/** The template; `fields` are the names of the path's parameters here, in their order. */
+export function upstreamUrl(
+  baseUrl: string,
+  path: string,
+  fields: readonly string[],
+  query: readonly string[],
+): string {
+  const [withQuery = ""] = path.split("#", 1);
+  const [plain = "", written = ""] = withQuery.split("?", 2);
+  let index = 0;
+  const filled = encode(plain)
+    .replace(PARAMETER, () => {
+      index += 1;
+      return `{${fields[index - 1] ?? ""}}`;
+    })
+    .replace(/\{(?!\w+\})|(?<!\{\w+)\}/g, "");
+  // A parameter in a query that is part of the path is none of the operation's.
+  const parts = [...(/[{}]/.test(written) ? [] : [encode(written)]), ...query];
+  const search = parts.filter((part) => part !== "").join("&");
+  return `${baseUrl}${filled}${search === "" ? "" : `?${search}`}`;
+}
+
+function encode(text: string): string {
+  return text
+    .replace(/\p{Surrogate}/gu, "\ufffd")
+    .replace(/%(?![0-9A-Fa-f]{2})/g, "%25")
+    .replace(/\{[^{}/]+\}|[^{}]+|[{}]/g, (piece) =>
+      piece.startsWith("{") ? piece : piece.replace(UNSAFE, encodeURIComponent),
+    );
+}

@@ -1,0 +1,140 @@
+/**
+ * What a document breaks of the OpenAPI specification, as warnings: published documents often break
+ * some of it, and what matters for an endpoint is checked where the endpoint is made. The validator
+ * gets the paths in portions of bounded size, with every reference replaced beforehand: it has
+ * nothing to follow and nothing to expand.
+ */
+import { isRecord, type JsonRecord } from "../json-value.ts";
+import { reasonOf } from "../thrown.ts";
+import { recordAt } from "./reference.ts";
+
+const MAX_WARNINGS = 20;
+/** Values in one portion; a path of more is one that nobody wrote by hand. */
+const MAX_VALUES = 4000;
+const MAX_DEPTH = 40;
+/** References in what references lead to; path items that refer to themselves have no end. */
+const MAX_REFERENCES = 3;
+/** The values of these are schemas or maps of schemas; what they may be is looked at elsewhere. */
+const SCHEMA_KEYWORDS: ReadonlySet<string> = new Set(["schema", "schemas", "itemSchema"]);
+const UNUSED_KEYWORDS: ReadonlySet<string> = new Set([
+  ...["callbacks", "links", "example", "examples"],
+]);
+const RULES = {
+  "array-without-items": "warning",
+  "duplicate-non-request-body-parameters": "warning",
+  "duplicate-operation-id": "warning",
+  "invalid-security-scheme-properties": "warning",
+  "non-optional-path-parameters": "warning",
+  "path-parameters-not-in-parameters": "warning",
+  "path-parameters-not-in-path": "warning",
+} as const;
+
+/** One line for each thing that is wrong, at most twenty. */
+export async function validateDocument(document: JsonRecord): Promise<readonly string[]> {
+  const warnings: string[] = [];
+  const { paths, components, webhooks: _webhooks, ...head } = document;
+  const schemes = isRecord(components) ? components["securitySchemes"] : undefined;
+  const rest = {
+    ...head,
+    ...(schemes === undefined ? {} : { components: { securitySchemes: schemes } }),
+  };
+  const top = copyWithin(rest, document);
+  for (const portion of portionsOf(isRecord(paths) ? paths : {}, document, warnings)) {
+    if (warnings.length >= MAX_WARNINGS) break;
+    warnings.push(...(await validatePortion({ ...top?.copy, paths: portion })));
+  }
+  return [...new Set(warnings)].slice(0, MAX_WARNINGS);
+}
+
+async function validatePortion(portion: JsonRecord): Promise<readonly string[]> {
+  const { validate } = await import("@readme/openapi-parser");
+  try {
+    const result = await validate(portion as Parameters<typeof validate>[0], {
+      resolve: { external: false, file: false },
+      validate: { rules: { openapi: RULES } },
+    });
+    const errors = result.valid ? [] : result.errors;
+    return [...errors, ...result.warnings]
+      .slice(0, MAX_WARNINGS)
+      .map(({ message }) => oneLine(message));
+  } catch (error) {
+    return [oneLine(reasonOf(error))];
+  }
+}
+
+/** The paths, as many at a time as the validator can take. */
+function* portionsOf(
+  paths: JsonRecord,
+  document: JsonRecord,
+  warnings: string[],
+): Generator<JsonRecord> {
+  let portion: Record<string, JsonRecord> = {};
+  let size = 0;
+  for (const [path, item] of Object.entries(paths)) {
+    const copied = copyWithin(item, document);
+    if (copied === undefined) {
+      warnings.push(oneLine(`the path ${JSON.stringify(path)} is too intricate to be checked`));
+      continue;
+    }
+    if (size + copied.size > MAX_VALUES) {
+      yield portion;
+      portion = {};
+      size = 0;
+    }
+    portion[path] = copied.copy;
+    size += copied.size;
+  }
+  yield portion;
+}
+
+/** A copy that is being made, and how much of it there may still be. */
+interface Budget {
+  readonly document: JsonRecord;
+  left: number;
+}
+
+/** A copy of a part of a document; undefined when there would be too much of it. */
+function copyWithin(
+  part: unknown,
+  document: JsonRecord,
+): { readonly copy: JsonRecord; readonly size: number } | undefined {
+  const budget: Budget = { document, left: MAX_VALUES };
+  const copy = withoutReferences(part, budget, { depth: 0, references: 0 });
+  if (budget.left < 0) return undefined;
+  return { copy: isRecord(copy) ? copy : {}, size: MAX_VALUES - budget.left };
+}
+
+interface Level {
+  readonly depth: number;
+  readonly references: number;
+}
+
+/** A copy in which schemas are anything, and other references what they lead to. */
+function withoutReferences(value: unknown, budget: Budget, level: Level): unknown {
+  budget.left -= 1;
+  if (budget.left < 0 || level.depth > MAX_DEPTH) return {};
+  const below = { ...level, depth: level.depth + 1 };
+  if (Array.isArray(value)) {
+    return value.map((item: unknown) => withoutReferences(item, budget, below));
+  }
+  if (!isRecord(value)) return value;
+  const isReference = typeof value["$ref"] === "string";
+  const found = isReference ? recordAt(value, budget.document) : value;
+  const references = level.references + Number(isReference);
+  if (references > MAX_REFERENCES) return {};
+  const members = Object.entries(found)
+    .filter(([name]) => !UNUSED_KEYWORDS.has(name) && !name.startsWith("x-"))
+    .map(([name, member]) => [
+      name,
+      SCHEMA_KEYWORDS.has(name)
+        ? {}
+        : withoutReferences(member, budget, { depth: below.depth, references }),
+    ]);
+  return Object.fromEntries(members);
+}
+
+function oneLine(message: string): string {
+  const [first = "", ...rest] = message.split("\n").filter((line) => line.trim() !== "");
+  const pointed = rest.find((line) => /\^/.test(line))?.replace(/^[\s|>\d]*\^*\s*/, "") ?? "";
+  return `${first.trim()}${pointed === "" ? "" : `: ${pointed}`}`.slice(0, 400);
+}

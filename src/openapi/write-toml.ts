@@ -1,0 +1,149 @@
+/**
+ * Writes TOML that people read and edit: small tables on their line, larger ones under a heading,
+ * remarks behind the values that they are about. What is written reads back as what was given.
+ */
+import { joinKey } from "../dotted-key.ts";
+import { isRecord, type JsonRecord } from "../json-value.ts";
+
+const MAX_LINE = 100;
+const BARE_KEY = /^[A-Za-z0-9_-]+$/;
+
+/** Remarks by the dotted key that they stand behind. */
+export type TomlRemarks = ReadonlyMap<string, string>;
+
+/** The text of a table of JSON values without null. */
+export function writeToml(table: JsonRecord, remarks: TomlRemarks = new Map()): string {
+  const writer = new TomlWriter(remarks);
+  writer.writeMembers(table, [], "");
+  return writer.text;
+}
+
+class TomlWriter {
+  readonly #remarks: TomlRemarks;
+  readonly #lines: string[] = [];
+  /** Lengths of values on a line: a value is asked about once for each table around it. */
+  readonly #lengths = new WeakMap<object, number>();
+
+  constructor(remarks: TomlRemarks) {
+    this.#remarks = remarks;
+  }
+
+  get text(): string {
+    const [first, ...rest] = this.#lines;
+    const lines = first === "" ? rest : this.#lines;
+    return `${lines.join("\n")}\n`;
+  }
+
+  /** Values before tables: behind a heading, everything belongs to its table. */
+  writeMembers(table: JsonRecord, path: readonly string[], place: string): void {
+    const members = Object.entries(table).filter(([, value]) => value !== undefined);
+    const headed = members.filter(([name, value]) => this.#needsHeading(name, value, path, place));
+    for (const member of members) {
+      if (!headed.includes(member))
+        this.#writeValue(member[0], member[1], joinKey(place, member[0]));
+    }
+    for (const [name, value] of headed) this.#writeHeaded(name, value, path, place);
+  }
+
+  #needsHeading(name: string, value: unknown, path: readonly string[], place: string): boolean {
+    if (typeof value !== "object" || value === null) return false;
+    if (Array.isArray(value) && !(value.length > 0 && value.every(isRecord))) return false;
+    if (path.length < 1 || this.#hasRemarksBelow(joinKey(place, name))) return true;
+    return writeKey(name).length + 3 + this.#lengthOf(value) > MAX_LINE;
+  }
+
+  #lengthOf(value: object): number {
+    const known = this.#lengths.get(value);
+    if (known !== undefined) return known;
+    const { length } = writeInline(value);
+    this.#lengths.set(value, length);
+    return length;
+  }
+
+  /** A table that holds nothing but tables with headings is there through them. */
+  #needsOwnHeading(table: JsonRecord, path: readonly string[], place: string): boolean {
+    const members = Object.entries(table).filter(([, value]) => value !== undefined);
+    if (members.length === 0) return true;
+    return members.some(([name, value]) => !this.#needsHeading(name, value, path, place));
+  }
+
+  #hasRemarksBelow(place: string): boolean {
+    return [...this.#remarks.keys()].some((key) => key.startsWith(`${place}.`));
+  }
+
+  #writeHeaded(name: string, value: unknown, path: readonly string[], place: string): void {
+    const below = [...path, writeKey(name)];
+    const key = joinKey(place, name);
+    const tables: readonly unknown[] = Array.isArray(value) ? value : [value];
+    for (const table of tables) {
+      if (!isRecord(table)) continue;
+      const heading = Array.isArray(value) ? `[[${below.join(".")}]]` : `[${below.join(".")}]`;
+      if (Array.isArray(value) || this.#needsOwnHeading(table, below, key)) {
+        this.#lines.push("", heading);
+      }
+      this.writeMembers(table, below, key);
+    }
+  }
+
+  #writeValue(name: string, value: unknown, place: string): void {
+    const remark = this.#remarks.get(place);
+    const suffix = remark === undefined ? "" : `  # ${remark.replace(/\s+/g, " ")}`;
+    const line = `${writeKey(name)} = ${writeInline(value)}`;
+    if (!Array.isArray(value) || line.length <= MAX_LINE || value.length < 2) {
+      this.#lines.push(line + suffix);
+      return;
+    }
+    const items = value.map((item) => `  ${writeInline(item)},`);
+    this.#lines.push(`${writeKey(name)} = [${suffix}`, ...items, "]");
+  }
+}
+
+/** A value on one line. */
+export function writeInline(value: unknown): string {
+  if (typeof value === "string") return writeText(value);
+  if (typeof value === "number") return writeNumber(value);
+  if (typeof value === "boolean") return String(value);
+  if (Array.isArray(value)) return `[${value.map(writeInline).join(", ")}]`;
+  if (!isRecord(value)) throw new TypeError(`TOML has no ${String(value)}`);
+  const members = Object.entries(value)
+    .filter(([, member]) => member !== undefined)
+    .map(([name, member]) => `${writeKey(name)} = ${writeInline(member)}`);
+  return members.length === 0 ? "{}" : `{ ${members.join(", ")} }`;
+}
+
+function writeKey(name: string): string {
+  return BARE_KEY.test(name) ? name : writeText(name);
+}
+
+/** An integer that TOML readers would not keep exactly is written as the float that it is. */
+function writeNumber(value: number): string {
+  if (!Number.isFinite(value)) throw new TypeError("TOML for JSON has neither inf nor nan");
+  if (Object.is(value, -0)) return "-0.0";
+  const text = String(value);
+  return Number.isSafeInteger(value) || /[.e]/.test(text) ? text : `${text}.0`;
+}
+
+const ESCAPES: Readonly<Record<string, string>> = {
+  "\b": "\\b",
+  "\t": "\\t",
+  "\n": "\\n",
+  "\f": "\\f",
+  "\r": "\\r",
+  '"': '\\"',
+  "\\": "\\\\",
+};
+
+/**
+ * A basic string; half a surrogate pair, which no TOML file can hold, becomes U+FFFD. What would
+ * change how the line is shown is escaped.
+ */
+function writeText(text: string): string {
+  const escaped = text
+    .replace(/\p{Surrogate}/gu, "\ufffd")
+    .replace(
+      /["\\\x00-\x1f\x7f-\x9f\u2028\u2029]|\p{Bidi_Control}/gu,
+      (character) =>
+        ESCAPES[character] ?? `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+    );
+  return `"${escaped}"`;
+}

@@ -1,0 +1,76 @@
+/**
+ * What the gates would say if this caller called an endpoint now: the same rules as gates 05 and 07,
+ * over the same policy, without calling it. What a method itself asks beyond that is its own.
+ * AGTP-API §6.4 "required_scopes", §8.7
+ */
+import { FLOOR_GROUPS } from "../catalog/catalog.ts";
+import type { PoliciesConfig } from "../config/config.ts";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { Access, Asker } from "./entry.ts";
+
+/** What a method that is kept for agents of this server answers to another one. */
+const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
+  ...["ESCALATE", "SUSPEND", "RESUME"].map((name) => [name, "credentials-missing"] as const),
+  ["NOTIFY", "agent-unauthenticated"],
+]);
+
+/** The policy that the gates go by. */
+export type AccessPolicy = Pick<
+  PoliciesConfig,
+  "anonymousDiscovery" | "scopeRequiredForInvocation" | "oauth" | "identity"
+>;
+
+/** Judges access to an endpoint of the protocol (tier A) or of the operator (tier B). */
+export function accessOf(
+  policy: AccessPolicy,
+  tier: "A" | "B",
+  definition: EndpointDefinition,
+  asker: Asker,
+): Access {
+  const obstacles =
+    tier === "A"
+      ? obstaclesOfProtocol(policy, definition, asker)
+      : obstaclesOfOperator(policy, asker);
+  if (lacksToken(policy, definition, asker)) obstacles.unshift("oauth-required");
+  const { authority } = asker.caller;
+  const missingScopes =
+    tier === "A" ? [] : definition.requiredScopes.filter((scope) => !authority.covers(scope));
+  if (missingScopes.length > 0) obstacles.push("scope-violation");
+  return { callable: obstacles.length === 0, missingScopes, obstacles };
+}
+
+function lacksToken(
+  { oauth }: AccessPolicy,
+  { method }: EndpointDefinition,
+  { caller }: Asker,
+): boolean {
+  return (oauth?.requiredOnMethods.includes(method) ?? false) && caller.principalId === undefined;
+}
+
+function obstaclesOfProtocol(
+  { anonymousDiscovery, identity }: AccessPolicy,
+  { method, semantic }: EndpointDefinition,
+  { caller, peer }: Asker,
+): string[] {
+  const isReading = semantic.impact === "informational";
+  if (FLOOR_GROUPS.lifecycle.some((name) => name === method)) {
+    const isCertified = peer.certificate !== undefined || identity.lifecycleAuth === "open";
+    if (!isCertified) return ["genesis-issuer-cert-required"];
+    if (peer.certificate !== undefined) return [];
+  }
+  if (caller.agentId !== undefined) {
+    const code = caller.document === undefined ? FOR_KNOWN_AGENTS.get(method) : undefined;
+    return code === undefined ? [] : [code];
+  }
+  if (!isReading) return ["credentials-missing"];
+  return anonymousDiscovery ? [] : ["anonymous-discovery-disabled"];
+}
+
+function obstaclesOfOperator(
+  { scopeRequiredForInvocation }: AccessPolicy,
+  { caller }: Asker,
+): string[] {
+  if (caller.agentId === undefined) return ["credentials-missing"];
+  const isUnclaimed = caller.authority.source === "none";
+  return scopeRequiredForInvocation && isUnclaimed ? ["scope-required"] : [];
+}

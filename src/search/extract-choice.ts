@@ -1,0 +1,84 @@
+/**
+ * Which of the best sentences become the summary: one after the other, each for what it says that
+ * the earlier ones do not, and never more than was asked for.   AGTP "SUMMARIZE"
+ */
+import type { RankedSentence, RankedSentences } from "./extract-ranking.ts";
+
+/** How long a summary may be. */
+export interface SummaryLimits {
+  readonly sentences: number;
+  /** Of the summary as it is written down. */
+  readonly characters: number;
+  /** How many characters stand before each sentence, and how many between two. */
+  readonly before: number;
+  readonly between: number;
+}
+
+/** The chosen sentences. */
+export interface Choice {
+  /** In the order of the sources. */
+  readonly sentences: readonly RankedSentence[];
+  /** The only sentence is the beginning of one, because none is short enough. */
+  readonly isCut: boolean;
+}
+
+/** What a sentence is still worth that says nothing new. */
+const KNOWN_SHARE = 0.3;
+
+/** The longest sentence that a summary can hold. */
+export function longestSentence({ characters, before }: SummaryLimits): number {
+  return Math.max(0, characters - before);
+}
+
+/** Chooses within the limits. */
+export function chooseSentences({ fitting, best }: RankedSentences, limits: SummaryLimits): Choice {
+  if (fitting.length === 0) {
+    const sentences = cut(best, longestSentence(limits));
+    return { sentences, isCut: sentences.length > 0 };
+  }
+  const left = new Set(fitting);
+  const known = new Set<number>();
+  const chosen: RankedSentence[] = [];
+  let room = limits.characters;
+  while (chosen.length < limits.sentences) {
+    const between = chosen.length === 0 ? 0 : limits.between;
+    const next = mostTelling(left, known, room - limits.before - between);
+    if (next === undefined) break;
+    left.delete(next);
+    for (const id of next.terms) known.add(id);
+    chosen.push(next);
+    room -= limits.before + between + next.text.length;
+  }
+  return { sentences: chosen.sort((a, b) => a.index - b.index), isCut: false };
+}
+
+/** Sets keep their order, so that of equals the better ranked one is taken. */
+function mostTelling(
+  left: ReadonlySet<RankedSentence>,
+  known: ReadonlySet<number>,
+  room: number,
+): RankedSentence | undefined {
+  let best: RankedSentence | undefined;
+  let highest = Number.NEGATIVE_INFINITY;
+  for (const sentence of left) {
+    if (sentence.text.length > room) continue;
+    const worth = sentence.score * (KNOWN_SHARE + (1 - KNOWN_SHARE) * novelty(sentence, known));
+    if (worth > highest) [best, highest] = [sentence, worth];
+  }
+  return best;
+}
+
+function novelty({ terms }: RankedSentence, known: ReadonlySet<number>): number {
+  if (terms.length === 0) return 0;
+  return terms.filter((id) => !known.has(id)).length / terms.length;
+}
+
+/** At a space where there is one, and never within a character. */
+function cut(sentence: RankedSentence | undefined, length: number): readonly RankedSentence[] {
+  if (sentence === undefined || length === 0) return [];
+  const { text } = sentence;
+  const begun = text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
+  const space = begun.lastIndexOf(" ");
+  const whole = text[begun.length] === " " || space <= 0 ? begun : begun.slice(0, space);
+  return whole === "" ? [] : [{ ...sentence, text: whole.trimEnd() }];
+}

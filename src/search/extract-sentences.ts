@@ -1,0 +1,105 @@
+/**
+ * A text as sentences, in its order: lines that were only wrapped are joined, list marks are left
+ * out, and what ends a sentence is what Unicode says for every script. Takes time in proportion to
+ * the text, whatever is in it.   Unicode UAX #29, AGTP "SUMMARIZE"
+ */
+
+/** Finds sentences; one for all texts, because making one costs more than most texts do. */
+export type SentenceSplitter = (text: string) => Generator<string>;
+
+/**
+ * The segmenter copies what it is given for each segment that it finds, so that a whole text would
+ * take time in proportion to its square.
+ */
+const WINDOW = 512;
+/** A line this long was most likely wrapped. */
+const WRAPPED_LENGTH = 60;
+
+const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/g;
+const ENDED = /[.!?:;。！？；：…।॥؟۔።]["'”’»)\]]*$/u;
+const LIST_MARK = /^(?:[-*+•‣·#>|]{1,6}|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+/u;
+const LOWER_CASE = /^\p{Ll}/u;
+const WORD = /[\p{L}\p{N}]/u;
+/** A stop after one of these ends no sentence; so does one after an initial. */
+const ABBREVIATED =
+  /(?:^|[\s("'“‘])(?:Mr|Mrs|Ms|Dr|Prof|St|Sr|Jr|vs|e\.g|i\.e|cf|ca|approx|Fig|No|Nr|bzw|z\.B|d\.h|p\.ex|\p{Lu}(?:\.\p{Lu})*)\.$/u;
+const LONGEST_ABBREVIATION = 12;
+
+/** Makes a splitter. */
+export function createSentenceSplitter(): SentenceSplitter {
+  // Of no language: the same text has the same sentences on every machine.
+  const segmenter = new Intl.Segmenter("und", { granularity: "sentence" });
+  return function* split(text) {
+    for (const block of blocksOf(text)) {
+      for (const sentence of joinAbbreviated(segmentsOf(block, segmenter))) {
+        const trimmed = sentence.trim();
+        if (WORD.test(trimmed)) yield trimmed;
+      }
+    }
+  };
+}
+
+/** Lines, those that belong together as one. */
+function* blocksOf(text: string): Generator<string> {
+  let lines: string[] = [];
+  let last = "";
+  for (const line of linesOf(text)) {
+    const mark = LIST_MARK.exec(line)?.[0].length ?? 0;
+    if (lines.length > 0 && !(mark === 0 && continues(last, line))) {
+      yield lines.join(" ");
+      lines = [];
+    }
+    if (line !== "") lines.push(line.slice(mark));
+    last = line;
+  }
+  if (lines.length > 0) yield lines.join(" ");
+}
+
+function* linesOf(text: string): Generator<string> {
+  let start = 0;
+  for (const { index, 0: end } of text.matchAll(LINE_END)) {
+    yield text.slice(start, index).trim();
+    start = index + end.length;
+  }
+  yield text.slice(start).trim();
+}
+
+function continues(last: string, line: string): boolean {
+  if (last === "" || line === "" || ENDED.test(last.slice(-LONGEST_ABBREVIATION))) return false;
+  return LOWER_CASE.test(line) || last.length >= WRAPPED_LENGTH;
+}
+
+/** The last segment of a window may have been cut, so it begins the next one. */
+function* segmentsOf(block: string, segmenter: Intl.Segmenter): Generator<string> {
+  let start = 0;
+  let size = WINDOW;
+  while (start < block.length) {
+    const isLast = start + size >= block.length;
+    const segments = Array.from(
+      segmenter.segment(block.slice(start, start + size)),
+      ({ segment }) => segment,
+    );
+    if (isLast) {
+      yield* segments;
+      return;
+    }
+    segments.pop();
+    for (const segment of segments) {
+      yield segment;
+      start += segment.length;
+    }
+    // A sentence that is longer than the window takes a larger one.
+    size = segments.length > 0 ? WINDOW : size * 2;
+  }
+}
+
+function* joinAbbreviated(segments: Iterable<string>): Generator<string> {
+  let begun = "";
+  for (const segment of segments) {
+    begun += segment;
+    if (ABBREVIATED.test(segment.trimEnd().slice(-LONGEST_ABBREVIATION))) continue;
+    yield begun;
+    begun = "";
+  }
+  if (begun !== "") yield begun;
+}

@@ -1,0 +1,73 @@
+/**
+ * Extracts a summary: whole sentences of the sources, those that say most of what the sources say,
+ * or most about what is asked for. Nothing is written anew. The same sources give the same summary,
+ * in time proportional to their size; whoever runs it decides when it pauses.   AGTP "SUMMARIZE"
+ */
+import {
+  type Choice,
+  chooseSentences,
+  longestSentence,
+  type SummaryLimits,
+} from "./extract-choice.ts";
+import { type RankedSentences, Ranking } from "./extract-ranking.ts";
+import { createSentenceSplitter } from "./extract-sentences.ts";
+import { type ExtractSource, textsOf } from "./extract-texts.ts";
+
+/** What is asked of a summary. */
+export interface ExtractOptions extends SummaryLimits {
+  /** What it should be about; empty for everything. */
+  readonly focus: string;
+}
+
+/** Sentences, and how many characters they have. */
+export interface Amount {
+  readonly sentences: number;
+  readonly characters: number;
+}
+
+/** A summary, and what it was made from. */
+export interface Extract extends Choice {
+  /** What there is in each source. */
+  readonly amounts: readonly Amount[];
+  /** How much of what the sources say the summary says, from 0 to 1. */
+  readonly coverage: number;
+  /** How many sentences are about the focus. */
+  readonly focused: number;
+}
+
+/** Sentences between two pauses: a few milliseconds of work. */
+const SLICE = 128;
+
+/** Yields whenever others may have their turn, and returns the summary. */
+export function* extractSummary(
+  sources: readonly ExtractSource[],
+  options: ExtractOptions,
+): Generator<undefined, Extract> {
+  const split = createSentenceSplitter();
+  const ranking = new Ranking(options.focus);
+  const amounts: Amount[] = [];
+  for (const [source, content] of sources.entries()) {
+    const amount = { sentences: 0, characters: 0 };
+    for (const text of textsOf(content)) {
+      for (const sentence of split(text)) {
+        ranking.add({ text: sentence, source, position: amount.sentences });
+        amount.sentences += 1;
+        amount.characters += sentence.length;
+        if (ranking.size % SLICE === 0) yield;
+      }
+    }
+    amounts.push(amount);
+  }
+  const ranked = yield* ranking.rank(longestSentence(options));
+  yield;
+  const choice = chooseSentences(ranked, options);
+  const coverage = ranking.coverageOf(choice.sentences) * shareOfCut(choice, ranked);
+  return { ...choice, amounts, coverage, focused: ranking.focused };
+}
+
+/** The beginning of a sentence says no more than its share of it. */
+function shareOfCut({ isCut, sentences }: Choice, { best }: RankedSentences): number {
+  const [begun] = sentences;
+  if (!isCut || begun === undefined || best === undefined) return 1;
+  return begun.text.length / best.text.length;
+}

@@ -1,0 +1,125 @@
+/** DELEGATE: tasks that agents hand on to one another, here and at peers. */
+import { disclosedAgents } from "../builtins/inventory.ts";
+import { parseUri } from "../client/uri.ts";
+import type { Config } from "../config/config.ts";
+import { createRegistry } from "../contract/endpoint-registry.ts";
+import { createArrivals } from "../delegation/arriving.ts";
+import { Background } from "../delegation/background.ts";
+import { forward } from "../delegation/forward.ts";
+import { PeerDirectory } from "../delegation/peers.ts";
+import { DELEGATE_SCHEMA } from "../delegation/request.ts";
+import type { AgentUri, TargetSources } from "../delegation/targets.ts";
+import { work } from "../delegation/work.ts";
+import { type ActAs, createActAs } from "../dispatch/acting.ts";
+import { type Ed25519PublicKey, publicKeyOf } from "../identity/ed25519.ts";
+import { delegateHandler } from "../methods/delegate.ts";
+import type { Performance } from "../methods/delegate-options.ts";
+import { actionResolver, isFloorPair } from "./floor-execution.ts";
+import { createPeerClients } from "./peer-clients.ts";
+import { readPeers } from "./peer-settings.ts";
+import type { FloorPart, FloorParts } from "./protocol-parts.ts";
+
+/** The part. */
+export function delegationPart(parts: FloorParts): FloorPart {
+  const { config, floor, log, signingKey, state } = parts;
+  const { serverId } = config.server;
+  const settings = readPeers(config);
+  const peers = new PeerDirectory(settings.facts);
+  const caller = createPeerClients(settings.connections);
+  const acting = lateActing();
+  const { actAs } = acting;
+  const resolver = actionResolver(parts);
+  const background = new Background({
+    ...{ register: floor.delegations, runs: floor.runs, log, actAs },
+    findAgent: (agentId) => parts.directory.find(agentId),
+  });
+  const perform = ({ hop, request, taskId, time }: Performance) => {
+    const { target, delegation } = hop;
+    if (target.kind === "remote") {
+      const sent = { peer: target.peer, delegation, written: request.written, taskId, time };
+      return forward({ serverId, key: signingKey, caller }, sent);
+    }
+    const task = { agent: target.agent, task: request.task, delegation, taskId, time };
+    return work({ actAs, resolver, isFloor: isFloorPair }, task);
+  };
+  const handler = delegateHandler({
+    rules: { ...hopLimits(config), targets: targetSources(parts, peers) },
+    ...{ runs: floor.runs, register: floor.delegations, background, perform },
+    isEndpoint: endpointCheck(parts),
+  });
+  const method = { inputSchema: DELEGATE_SCHEMA, handler, endsInTime: true };
+  return {
+    methods: new Map([["DELEGATE", method]]),
+    problems: settings.problems,
+    delegations: createArrivals({
+      ...{ serverId, maxDepth: config.delegation.maxDepth, peers, seen: floor.seenTokens },
+      keyFor: keysOf(serverId, signingKey && publicKeyOf(signingKey), peers),
+      now: () => Date.now(),
+    }),
+    join: (entrance) => {
+      acting.use(createActAs(entrance, () => state.ledger.settled()));
+    },
+    start: () => background.start(),
+    close: async () => {
+      await Promise.all([background.close(), caller.close()]);
+    },
+  };
+}
+
+/** What acts is known only once the pipeline is there that it is a part of. */
+function lateActing(): { readonly actAs: ActAs; use(made: ActAs): void } {
+  let made: ActAs = () => Promise.reject(new Error("the pipeline is not there yet"));
+  return {
+    actAs: (acting) => made(acting),
+    use: (given) => {
+      made = given;
+    },
+  };
+}
+
+function hopLimits({ server, delegation, limits }: Config) {
+  return {
+    serverId: server.serverId,
+    maxDepth: delegation.maxDepth,
+    maxMs: delegation.maxSeconds * 1000,
+    waitMs: limits.handlerTimeoutMs,
+  };
+}
+
+function targetSources(parts: FloorParts, peers: PeerDirectory): TargetSources {
+  const { directory, inventory, config } = parts;
+  const { serverId, domain } = config.server;
+  return {
+    peers,
+    ownHosts: domain === undefined ? [serverId] : [serverId, domain],
+    // A peer's token names an agent that the operator lets tasks come to.
+    findHosted: (name, callerId) => {
+      const agent = directory.resolve(name);
+      if (agent === undefined || callerId === undefined) return agent;
+      return disclosedAgents(inventory, callerId).includes(agent) ? agent : undefined;
+    },
+    readUri,
+  };
+}
+
+function readUri(text: string): AgentUri | undefined {
+  try {
+    return parseUri(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Whether an operator's endpoint answers a pair. */
+function endpointCheck({ operatorRoutes }: FloorParts): (method: string, path: string) => boolean {
+  const { registry } = createRegistry(operatorRoutes);
+  return (method, path) => registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
+}
+
+function keysOf(
+  ownId: string,
+  own: Ed25519PublicKey | undefined,
+  peers: PeerDirectory,
+): (serverId: string) => Ed25519PublicKey | undefined {
+  return (serverId) => (serverId === ownId ? own : peers.findByServerId(serverId)?.publicKey);
+}

@@ -1,0 +1,128 @@
+/**
+ * An escalation: a decision that an agent leaves to somebody else, and the task that waits for it.
+ * What it has come to is a question of the time, too: past its deadline it is expired, which is no
+ * decision, and the task goes on waiting.   AGTP "ESCALATE", "CONFIRM"
+ */
+
+/** Why an agent escalates.   AGTP "ESCALATE" */
+export const ESCALATION_REASONS = [
+  "confidence_threshold",
+  "scope_limit",
+  "ethical_flag",
+  "ambiguous_instruction",
+  "resource_unavailable",
+] as const;
+
+/** How soon somebody should look. */
+export const PRIORITIES = ["urgent", "normal", "low"] as const;
+
+/** What CONFIRM can say.   AGTP "CONFIRM" */
+export const VERDICTS = ["accepted", "rejected", "deferred"] as const;
+
+export type EscalationReason = (typeof ESCALATION_REASONS)[number];
+export type Priority = (typeof PRIORITIES)[number];
+export type Verdict = (typeof VERDICTS)[number];
+
+/** `deferred` is as open as `pending_review`: somebody has seen it, and nobody has decided. */
+export type EscalationStatus = "pending_review" | Verdict | "expired";
+
+/** Every status, as QUERY can ask for it. */
+export const ESCALATION_STATUSES: readonly EscalationStatus[] = [
+  "pending_review",
+  ...VERDICTS,
+  "expired",
+];
+
+/** What was said of an escalation, by whom. */
+export interface Decision {
+  /** The receipt. */
+  readonly attestationId: string;
+  readonly status: Verdict;
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** The agent that spoke; undefined for an operator known by a certificate alone. */
+  readonly agentId?: string;
+  readonly authority: "operator" | "recipient";
+  readonly reason?: string;
+  /** What the decider attests, as it was given. */
+  readonly attestation?: unknown;
+}
+
+/** One escalation. */
+export interface Escalation {
+  readonly escalationId: string;
+  /** Who escalated. */
+  readonly agentId: string;
+  /** The task that waits; undefined for a question that no task waits for. */
+  readonly taskId?: string;
+  readonly sessionId?: string;
+  /** Undefined for one in the words of the older form, which has none. */
+  readonly reason?: EscalationReason;
+  /** What has to be decided. */
+  readonly context: unknown;
+  readonly priority: Priority;
+  /** The agent that may decide, beside the operators. */
+  readonly recipient?: string;
+  /** Milliseconds since the epoch. */
+  readonly openedAt: number;
+  readonly deadlineAt: number;
+  /** As last stored; `statusAt` says what it is now. */
+  readonly status: EscalationStatus;
+  readonly decision?: Decision;
+  /** Equal for two that ask the same. */
+  readonly fingerprint: string;
+  /** Whether people have been told. */
+  readonly isAnnounced: boolean;
+}
+
+/** What an escalation has come to. */
+export function statusAt({ status, deadlineAt }: Escalation, now: number): EscalationStatus {
+  const isOpen = status === "pending_review" || status === "deferred";
+  return isOpen && deadlineAt <= now ? "expired" : status;
+}
+
+/** Whether somebody can still decide. */
+export function isOpen(escalation: Escalation, now: number): boolean {
+  const status = statusAt(escalation, now);
+  return status === "pending_review" || status === "deferred";
+}
+
+/** When it was over, as far as it is. */
+export function closedAt({ decision, deadlineAt }: Escalation): number {
+  return decision === undefined || decision.status === "deferred" ? deadlineAt : decision.at;
+}
+
+/** What everybody who may see an escalation sees of it; keys are the wire's own. */
+export function escalationView(escalation: Escalation, now: number): Record<string, unknown> {
+  const { escalationId, agentId, taskId, sessionId, reason, decision, recipient } = escalation;
+  const status = statusAt(escalation, now);
+  return {
+    escalation_id: escalationId,
+    agent_id: agentId,
+    task_id: taskId ?? null,
+    ...(sessionId === undefined ? {} : { session_id: sessionId }),
+    status,
+    task_paused: taskId !== undefined && status !== "accepted",
+    reason: reason ?? null,
+    context: escalation.context,
+    priority: escalation.priority,
+    routed_to: recipient ?? "operators",
+    opened_at: new Date(escalation.openedAt).toISOString(),
+    deadline: new Date(escalation.deadlineAt).toISOString(),
+    ...(decision === undefined ? {} : { decision: decisionView(decision) }),
+  };
+}
+
+/** A decision; keys are the wire's own. */
+export function decisionView(decision: Decision): Record<string, unknown> {
+  const { attestationId, status, at, agentId, authority, reason, attestation } = decision;
+  return {
+    attestation_id: attestationId,
+    status,
+    timestamp: new Date(at).toISOString(),
+    decided_by: agentId ?? null,
+    authority,
+    ...(reason === undefined ? {} : { reason }),
+    ...(attestation === undefined ? {} : { attestation }),
+  };
+}

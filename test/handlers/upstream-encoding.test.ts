@@ -1,0 +1,202 @@
+/** How values travel to an external service: formats of bodies, styles, fields in headers. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { ExternalServiceBinding } from "../../src/contract/endpoint.ts";
+import { PLAIN_ENCODING, type UpstreamEncoding } from "../../src/contract/upstream-format.ts";
+import { createExternalService } from "../../src/handlers/external-service.ts";
+import type { HandlerResult } from "../../src/handlers/handler.ts";
+import { createUpstreamPools, type UpstreamPools } from "../../src/handlers/upstream-pools.ts";
+import { parseUpstreamUrl } from "../../src/handlers/upstream-url.ts";
+import { makeUpstreamBinding } from "../support/endpoint-definition.ts";
+import { makeCall } from "../support/handler-call.ts";
+import { type HttpsUpstream, type SeenRequest, startUpstream } from "../support/https-upstream.ts";
+
+let upstream: HttpsUpstream;
+let pools: UpstreamPools;
+
+beforeAll(async () => {
+  upstream = await startUpstream();
+  pools = createUpstreamPools();
+});
+afterAll(async () => {
+  await pools.close();
+  await upstream.close();
+});
+
+type Choice = Partial<ExternalServiceBinding> & { readonly how: Partial<UpstreamEncoding> };
+type Input = Readonly<Record<string, unknown>>;
+
+function bind({ how, ...rest }: Choice) {
+  const encoding = { ...PLAIN_ENCODING, ...how };
+  const binding = makeUpstreamBinding({
+    ...{ url: `${upstream.origin}/things`, ca: upstream.ca, encoding },
+    ...rest,
+  });
+  const url = parseUpstreamUrl(binding.url);
+  if (typeof url === "string") throw new Error(url);
+  return createExternalService(binding, url, pools);
+}
+
+async function ask(choice: Choice, input: Input): Promise<HandlerResult> {
+  return bind(choice).handler(makeCall({ input }));
+}
+
+async function seen(choice: Choice, input: Input): Promise<SeenRequest> {
+  upstream.respondJson(200, {});
+  expect(await ask(choice, input)).toEqual({ body: {} });
+  const request = upstream.seen.at(-1);
+  if (request === undefined) throw new Error("the upstream was not asked");
+  return request;
+}
+
+// AGTP-API §12.3
+describe("a body", () => {
+  it("is a form, with lists repeated and objects in brackets where they are deep", async () => {
+    const { body, headers } = await seen(
+      {
+        how: { bodyFormat: "form", styles: { meta: "deep", tags: "comma" } },
+        inputTransform: { meta: "metadata" },
+      },
+      {
+        amount: 20,
+        meta: { order: "7", lines: ["a b", "c"] },
+        tags: ["x", "y"],
+        expand: ["p", "q"],
+      },
+    );
+    expect(headers["content-type"]).toBe("application/x-www-form-urlencoded");
+    expect([...new URLSearchParams(body)].toSorted()).toEqual([
+      ["amount", "20"],
+      ["expand", "p"],
+      ["expand", "q"],
+      ["metadata[lines][0]", "a b"],
+      ["metadata[lines][1]", "c"],
+      ["metadata[order]", "7"],
+      ["tags", "x,y"],
+    ]);
+  });
+
+  it("is one field of the input, whatever it is, and the rest goes into the query", async () => {
+    const how = { bodyField: "body" } as const;
+    const { body, url } = await seen({ how }, { body: [1, { a: 2 }], dry: true });
+    expect(JSON.parse(body)).toEqual([1, { a: 2 }]);
+    expect(url).toBe("/things?dry=true");
+  });
+
+  it("is absent when its field is", async () => {
+    const { body, headers } = await seen({ how: { bodyField: "body" } }, {});
+    expect(body).toBe("");
+    expect(headers["content-type"]).toBeUndefined();
+  });
+
+  it("is sent with DELETE when a format is written", async () => {
+    const { method, body, url } = await seen(
+      { method: "DELETE", how: { bodyFormat: "json" } },
+      { names: ["a"] },
+    );
+    expect([method, url]).toEqual(["DELETE", "/things"]);
+    expect(JSON.parse(body)).toEqual({ names: ["a"] });
+  });
+
+  it("is the bytes that base64 stands for", async () => {
+    const { body, headers } = await seen(
+      {
+        how: { bodyFormat: "binary", bodyField: "content" },
+        headers: { "Content-Type": "image/png" },
+      },
+      { content: Buffer.from("not really a picture").toString("base64") },
+    );
+    expect(body).toBe("not really a picture");
+    expect(headers["content-type"]).toBe("image/png");
+  });
+
+  it("is a text as it is", async () => {
+    const how = { bodyFormat: "text", bodyField: "note" } as const;
+    const { body, headers } = await seen({ how }, { note: '"ä"' });
+    expect(body).toBe('"ä"');
+    expect(headers["content-type"]).toBe("text/plain;charset=utf-8");
+  });
+
+  it("is made of parts, and nothing in a name leaves its quotes", async () => {
+    const file = { base64: Buffer.from("hello").toString("base64"), media_type: "text/plain" };
+    const { body, headers } = await seen(
+      { how: { bodyFormat: "multipart" } },
+      {
+        note: "x",
+        'file"\r\nX: y': { ...file, filename: 'a"\r\nb.txt' },
+        tags: [1, 2],
+        o: { a: 1 },
+      },
+    );
+    const [, boundary] = /^multipart\/form-data; boundary=(.+)$/.exec(
+      headers["content-type"] ?? "",
+    ) ?? [undefined, "none"];
+    expect(body.split(`--${boundary}`)).toEqual([
+      "",
+      '\r\nContent-Disposition: form-data; name="note"\r\n\r\nx\r\n',
+      '\r\nContent-Disposition: form-data; name="file%22%0D%0AX: y"; filename="a%22%0D%0Ab.txt"\r\n' +
+        "Content-Type: text/plain\r\n\r\nhello\r\n",
+      '\r\nContent-Disposition: form-data; name="tags"\r\n\r\n1\r\n',
+      '\r\nContent-Disposition: form-data; name="tags"\r\n\r\n2\r\n',
+      '\r\nContent-Disposition: form-data; name="o"\r\nContent-Type: application/json\r\n\r\n{"a":1}\r\n',
+      "--\r\n",
+    ]);
+  });
+});
+
+describe("the query", () => {
+  it.each([
+    ["comma", "ids=1%2C2"],
+    ["space", "ids=1%202"],
+    ["pipe", "ids=1%7C2"],
+    ["deep", "ids%5B0%5D=1&ids%5B1%5D=2"],
+    [undefined, "ids=1&ids=2"],
+  ] as const)("writes a list in the style %s", async (style, query) => {
+    const styles = style === undefined ? {} : { list: style };
+    const choice = { method: "GET", query: { list: "ids" }, how: { styles } } as const;
+    expect((await seen(choice, { list: [1, 2] })).url).toBe(`/things?${query}`);
+  });
+});
+
+describe("a field in a header", () => {
+  const choice = { method: "GET", how: { headerFields: { key: "Idempotency-Key" } } } as const;
+
+  it("is in no other place", async () => {
+    const { headers, url } = await seen(choice, { key: ["a", "b"], page: 2 });
+    expect(headers["idempotency-key"]).toBe("a,b");
+    expect(url).toBe("/things?page=2");
+  });
+
+  it.each(["a\r\nX-Admin: 1", "\u0000", "snow ☃"])("is refused with the value %j", (key) => {
+    const { precheck } = bind(choice);
+    expect(precheck({ key })).toMatchObject([{ path: "/key", keyword: "format" }]);
+    expect(precheck({ key: "plain" })).toBeUndefined();
+  });
+
+  it("is refused as content that is no base64", () => {
+    const { precheck } = bind({ how: { bodyFormat: "binary", bodyField: "content" } });
+    expect(precheck({ content: "<>" })).toMatchObject([{ path: "/content" }]);
+    expect(precheck({})).toBeUndefined();
+  });
+});
+
+describe("a response", () => {
+  it("is text with its type", async () => {
+    upstream.respond((response) =>
+      response.writeHead(200, { "content-type": "text/csv" }).end("a;b"),
+    );
+    expect(await ask({ method: "GET", how: { responseFormat: "text" } }, {})).toEqual({
+      body: { text: "a;b", media_type: "text/csv" },
+    });
+    expect(upstream.seen.at(-1)?.headers.accept).toBe("*/*");
+  });
+
+  it("is bytes as base64", async () => {
+    upstream.respond((response) => response.writeHead(200).end(Buffer.from([0xff, 0x00])));
+    expect(await ask({ method: "GET", how: { responseFormat: "binary" } }, {})).toEqual({
+      body: { base64: "/wA=", media_type: "application/octet-stream" },
+    });
+    expect(await ask({ method: "GET", how: { responseFormat: "text" } }, {})).toMatchObject({
+      error: "upstream_malformed_response",
+    });
+  });
+});

@@ -1,0 +1,139 @@
+/** Which method and path an operation becomes. */
+import { describe, expect, it } from "vitest";
+import { methodNames } from "../../src/catalog/path-grammar.ts";
+import { createRegistry } from "../../src/contract/endpoint-registry.ts";
+import { assignPairs } from "../../src/openapi/assign-pairs.ts";
+import { operationsOf } from "../../src/openapi/operations.ts";
+import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";
+
+const { catalog } = loadShippedCatalog();
+const names = methodNames(catalog, []);
+
+/** Operations by `METHOD /path`: an operationId, or the operation. */
+type Operations = Readonly<Record<string, string | object>>;
+
+function assign(operations: Operations) {
+  const paths: Record<string, Record<string, unknown>> = {};
+  for (const [name, operation] of Object.entries(operations)) {
+    const [method = "", path = ""] = name.split(" ");
+    paths[path] ??= {};
+    Object.assign(paths[path], {
+      [method.toLowerCase()]:
+        typeof operation === "string" ? { operationId: operation } : operation,
+    });
+  }
+  const document = { openapi: "3.1.0", paths };
+  return assignPairs(operationsOf(document), { catalog, names });
+}
+
+function pairs(operations: Operations): readonly string[] {
+  return assign(operations).map(({ method, path }) => `${method} ${path.path}`);
+}
+
+function pair(name: string, operation: string | object = {}): string | undefined {
+  return pairs({ [name]: operation })[0];
+}
+
+describe("the method of an operation", () => {
+  it.each([
+    // The path's own verb comes first.
+    ["POST /orders/{id}/cancel", "stopOrder", "CANCEL /orders/{id}"],
+    ["POST /orders/{id}:approve", "x", "APPROVE /orders/{id}"],
+    // Then the operationId, in whatever style it is written.
+    ["GET /pets", "listPets", "LIST /pets"],
+    ["GET /pets", "pets-list", "LIST /pets"],
+    ["GET /pets", "pets.list", "LIST /pets"],
+    ["GET /pets", "pets/list-for-owner", "LIST /pets"],
+    ["POST /machines/{id}/on", "Machines_Start", "START /machines/{id}/on"],
+    ["POST /pets", "add_pet", "CREATE /pets"],
+    ["GET /pets/{id}", "getPet", "FETCH /pets/{id}"],
+    ["GET /rate_limit", "rate-limit/get", "FETCH /rate_limit"],
+    ["DELETE /pets/{id}", "destroyPet", "REMOVE /pets/{id}"],
+    ["PUT /pets/{id}", "updatePet", "UPDATE /pets/{id}"],
+    ["POST /searches", "searchPets", "SEARCH /searches"],
+    // What only reads is not called by a word that changes something, nor the other way round.
+    ["GET /pets/{id}/state", "cancelStatus", "FETCH /pets/{id}/state"],
+    ["DELETE /pets/{id}", "listPets", "REMOVE /pets/{id}"],
+    // Without words, the HTTP method.
+    ["GET /pets", "", "FETCH /pets"],
+    ["PATCH /pets/{id}", "42", "MODIFY /pets/{id}"],
+    ["HEAD /pets", "", "PROBE /pets"],
+    ["OPTIONS /pets", "", "INTROSPECT /pets"],
+  ])("%s (%s) is %s", (name, id, expected) => {
+    expect(pair(name, id)).toBe(expected);
+  });
+
+  it("comes from the summary when the operationId repeats the HTTP method, and is a guess", () => {
+    const operation = { operationId: "PostCustomersCustomer", summary: "Updates a customer." };
+    const [assigned] = assign({ "POST /customers/{id}": operation });
+    expect(assigned).toMatchObject({ method: "UPDATE" });
+    expect(assigned?.methodDoubt).toContain("a guess, taken from the summary");
+  });
+
+  it("is a guess when POST is all there is", () => {
+    expect(assign({ "POST /pets": {} })[0]).toMatchObject({
+      ...{ method: "CREATE", methodDoubt: expect.stringContaining("a guess") },
+    });
+    expect(assign({ "GET /pets": {} })[0]?.methodDoubt).toBeUndefined();
+  });
+});
+
+describe("the path of an operation", () => {
+  it.each([
+    ["GET /store/order/{order-id}", "FETCH /store/orders/{order_id}"],
+    ["GET /a/{x}...{y}", "FETCH /a/{x}/{y}"],
+    ["GET /files/{name}.json", "FETCH /files/{name}/json"],
+    ["GET /v{version}/files", "FETCH /v/{version}/files"],
+    ["GET /files/", "FETCH /files"],
+    ["GET /a//b", "FETCH /a/b"],
+    ["GET /files?kind=x", "FETCH /files"],
+    ["GET /files#second", "FETCH /files"],
+    ["GET /caf\u00e9/{stra\u00dfe}", "FETCH /caf%C3%A9/{stra_e}"],
+    ["GET /index", "INDEX /"],
+    ["GET /get/thing", "FETCH /gets/thing"],
+    ["GET /quote/policy/{id}", "FETCH /quotes/policy/{id}"],
+    ["GET /{id}/{id}", "FETCH /{id}/{id_2}"],
+  ])("%s is %s", (name, expected) => {
+    expect(pair(name)).toBe(expected);
+  });
+
+  it("loses a segment that the method says", () => {
+    expect(pair("GET /search/code", "search/code")).toBe("SEARCH /code");
+  });
+
+  it("is never one of the protocol's own", () => {
+    expect(pair("POST /query")).not.toBe("QUERY /");
+    expect(pair("GET /agents/{id}", "discoverAgent")).not.toMatch(/^DISCOVER/);
+  });
+});
+
+describe("pairs of several operations", () => {
+  const many: Operations = {
+    "GET /pets": "listPets",
+    "GET /pets/": "listPets",
+    "GET /pets/{id}": "getPet",
+    "GET /pets/{name}": "getPetByName",
+    "GET /pets/mine": "getMyPets",
+    "GET /{kind}/first": "getFirst",
+    "POST /pets/{id}/merge": "a",
+    "PUT /pets/{id}/merge": "b",
+    "PATCH /pets/{id}/merge": "c",
+    "DELETE /pets/{id}/merge": "d",
+  };
+
+  it("can all be told from each other", () => {
+    const entries = assign(many).map(({ method, path }) => ({ method, path: path.path }));
+    expect(entries).toHaveLength(Object.keys(many).length);
+    expect(createRegistry(entries).conflicts).toEqual([]);
+  });
+
+  it("are the same every time, and the first keeps what it would have alone", () => {
+    expect(pairs(many)).toEqual(pairs(many));
+    expect(pairs(many).slice(0, 3)).toEqual(["LIST /pets", "FETCH /pets", "FETCH /pets/{id}"]);
+  });
+
+  it("are said to be second choices", () => {
+    const [, second] = assign({ "GET /pets": "listPets", "GET /pets/": "listPets" });
+    expect(second?.methodDoubt).toContain("belongs to another endpoint");
+  });
+});

@@ -1,0 +1,329 @@
+/** `agtp-openapi import`: documents as deployments. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { stringify } from "yaml";
+import { formatProblem } from "../../src/problem.ts";
+import { checkDeployment } from "../../src/server/daemon.ts";
+import { createLog } from "../../src/server/log.ts";
+import { parseToml } from "../../src/toml-document.ts";
+import { CODE_HOST, manyOperations, PAYMENTS, PET_SHOP } from "../support/openapi-documents.ts";
+import { makeOpenApiProgram, type OpenApiProgram } from "../support/openapi-program.ts";
+
+const DOCUMENTS = {
+  "pets.json": JSON.stringify(PET_SHOP),
+  "code.yaml": stringify(CODE_HOST),
+  "pay.json": JSON.stringify(PAYMENTS),
+};
+
+/** What `agtpd --check` says, with the variables of .env.example. */
+async function check(program: OpenApiProgram, deployment: string): Promise<readonly string[]> {
+  const lines = program.read(`${deployment}/.env.example`).matchAll(/^(\w+)=(.*)$/gm);
+  const problems = await checkDeployment({
+    configPath: join(program.directory, deployment, "agtp-server.toml"),
+    env: Object.fromEntries(Array.from(lines, ([, name = "", value]) => [name, value])),
+    log: createLog("silent", { write: () => undefined, flush: () => Promise.resolve() }),
+  });
+  return problems.map(formatProblem);
+}
+
+function writeSpec(program: OpenApiProgram, name: string, spec: object): void {
+  writeFileSync(join(program.directory, name), JSON.stringify(spec));
+}
+
+const OK = { responses: { "200": { description: "x" } } };
+const spec = (rest: object): object => ({
+  ...{ openapi: "3.1.0", info: { title: "x", version: "1" } },
+  ...{ servers: [{ url: "https://x.example" }], paths: { "/things": { get: OK } } },
+  ...rest,
+});
+
+describe("an imported document", () => {
+  it.each(Object.keys(DOCUMENTS))(
+    "%s passes the daemon's check, without a warning",
+    async (name) => {
+      const program = makeOpenApiProgram(DOCUMENTS);
+      const { exitCode, out } = await program.run("import", name, "--output", "out");
+      expect({ exitCode, out }).toEqual({ exitCode: 0, out: "" });
+      const signing = "agtp-server.toml: signing";
+      const problems = await check(program, "out");
+      expect(problems.filter((problem) => !problem.startsWith(signing))).toEqual([]);
+    },
+  );
+
+  it("is the same every time", async () => {
+    const program = makeOpenApiProgram(DOCUMENTS);
+    await program.run("import", "code.yaml", "--output", "a");
+    await program.run("import", "code.yaml", "--output", "b");
+    expect(program.endpoints("a")).toEqual(program.endpoints("b"));
+    expect(program.read("a/REVIEW.md")).toBe(program.read("b/REVIEW.md"));
+  });
+
+  it("has two hundred endpoints in seconds, and says how far it is", async () => {
+    const program = makeOpenApiProgram({ "many.yaml": stringify(manyOperations()) });
+    const started = performance.now();
+    const { exitCode, err } = await program.run("import", "many.yaml", "--output", "out");
+    expect(exitCode).toBe(0);
+    expect(performance.now() - started).toBeLessThan(30_000);
+    expect(Object.keys(program.endpoints("out"))).toHaveLength(200);
+    expect(err).toContain("50 of 200 operations\n");
+    expect(err).toContain("200 of 200 operations\n");
+    expect(program.endpoints("out")["CANCEL /v2/invoice-records/{id}"]).toBeDefined();
+  }, 60_000);
+});
+
+describe("the endpoint of an operation", () => {
+  async function endpointsOf(name: keyof typeof DOCUMENTS) {
+    const program = makeOpenApiProgram(DOCUMENTS);
+    await program.run("import", name, "--output", "out");
+    return { program, endpoints: program.endpoints("out") };
+  }
+
+  it("has the path, the query, a header and their names", async () => {
+    const { endpoints } = await endpointsOf("pets.json");
+    expect(endpoints["FIND /pet/findByStatus"]).toMatchObject({
+      namespace: "pet",
+      input_schema: {
+        additionalProperties: false,
+        properties: {
+          status: { type: "string", enum: ["sold", "free"] },
+          filter_max_price: { type: "number" },
+          x_trace_id: { type: "string" },
+        },
+      },
+      output_schema: { type: "array" },
+      handler: {
+        type: "external_service",
+        url: "https://pets.example/api/v3/pet/findByStatus",
+        method: "GET",
+        query: { status: "status", ids: "ids", filter_max_price: "filter[max-price]" },
+        styles: { ids: "comma" },
+        header_fields: { x_trace_id: "X-Trace-Id" },
+      },
+    });
+  });
+
+  it("has its errors, by the names that the document suggests", async () => {
+    const { endpoints } = await endpointsOf("pets.json");
+    const { errors, handler } = endpoints["FETCH /pet/{pet_id}"] ?? {};
+    expect(errors).toEqual(
+      expect.arrayContaining(["pet_not_found", "internal_error", "upstream_timeout"]),
+    );
+    expect(handler).toMatchObject({
+      error_map: { "404": "pet_not_found", "500": "internal_error" },
+      headers: { api_key: expect.stringMatching(/^\$\{PET_SHOP_API_KEY\}$/) },
+    });
+  });
+
+  it("keeps apart what has one name in two places", async () => {
+    const { endpoints } = await endpointsOf("code.yaml");
+    const { input_schema: input, handler } = endpoints["CREATE /repos/{owner}/{repo}/issues"] ?? {};
+    expect(input.required).toEqual(["owner", "repo", "title"]);
+    expect(Object.keys(input.properties)).toContain("body_owner");
+    expect(handler.input_transform).toEqual({ body_owner: "owner" });
+    expect(handler.url).toBe("https://eu.code.example/v2/repos/{owner}/{repo}/issues");
+  });
+
+  it("sends forms, files, lists and texts as the document says", async () => {
+    const { endpoints } = await endpointsOf("pay.json");
+    expect(endpoints["CREATE /v1/customers"]?.["handler"]).toMatchObject({
+      ...{ body_format: "form", styles: { metadata: "deep" } },
+      headers: { Authorization: expect.stringMatching(/^Basic \$\{PAYMENTS_BASIC_AUTH\}$/) },
+    });
+    expect(endpoints["CREATE /v1/files"]?.["handler"]).toMatchObject({ body_format: "multipart" });
+    expect(endpoints["FETCH /v1/customers"]?.["handler"]).toMatchObject({
+      styles: { created: "deep", expand: "deep" },
+    });
+    const code = await endpointsOf("code.yaml");
+    expect(code.endpoints["RENDER /markdown/raw"]?.["handler"]).toMatchObject({
+      ...{ body_format: "text", body_field: "content", response_format: "text" },
+    });
+    const pets = await endpointsOf("pets.json");
+    const list = pets.endpoints["CREATE /user/createWithList"];
+    expect(list?.["handler"]).toMatchObject({ body_field: "body" });
+    expect(list?.["input_schema"].properties.body.items.required).toEqual(["name", "password"]);
+  });
+
+  it("is deprecated since the document's version", async () => {
+    const { endpoints } = await endpointsOf("pets.json");
+    expect(endpoints["REMOVE /pet/{pet_id}"]?.["deprecated"]).toEqual({ deprecated_in: "1.4.2" });
+  });
+
+  it("is marked where somebody has to judge, its impact always", async () => {
+    const { program, endpoints } = await endpointsOf("pay.json");
+    const files = program.read("out/REVIEW.md").matchAll(/^### (\S+)$/gm);
+    const names = Array.from(files, ([, name = ""]) => name);
+    expect(names).toHaveLength(Object.keys(endpoints).length);
+    for (const name of names) {
+      expect(program.read(`out/${name}`)).toMatch(/^impact = "\w+" {2}# REVIEW: \S/m);
+    }
+    expect(endpoints["CAPTURE /v1/charges/{charge}"]?.["semantic"]).toMatchObject({
+      ...{ impact: "irreversible", is_idempotent: false, capability: "retrieval", actor: "agent" },
+    });
+    expect(endpoints["FETCH /v1/customers"]?.["semantic"]).toMatchObject({
+      ...{ intent: "List all customers.", impact: "informational", is_idempotent: true },
+    });
+  });
+});
+
+describe("the files beside the endpoints", () => {
+  it("list the API, and lead HTTP clients to what their requests have become", async () => {
+    const program = makeOpenApiProgram(DOCUMENTS);
+    await program.run("import", "pets.json", "--output", "out");
+    const { table = {} } = parseToml(program.read("out/agtp-server.toml"));
+    expect(table).toMatchObject({
+      server: { server_id: "agents.pets.example" },
+      apis: [{ name: "Pet Shop", base_url: "https://pets.example/api/v3" }],
+    });
+    const { policies } = table as { policies: { methods: { redirects: object[] } } };
+    expect(policies.methods.redirects[0]).toEqual({
+      ...{ from_method: "REPLACE", from_path: "/pet", to_method: "UPDATE", to_path: "/pet" },
+    });
+  });
+
+  it("redirect nothing that is another endpoint's", async () => {
+    const paths = {
+      "/pets/{id}": { get: { operationId: "describePet", ...OK } },
+      "/pets/mine": { get: { operationId: "getMine", ...OK } },
+    };
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(spec({ paths })) });
+    await program.run("import", "x.json", "--output", "out");
+    expect(Object.keys(program.endpoints("out"))).toEqual([
+      "DESCRIBE /pets/{id}",
+      "FETCH /pets/mine",
+    ]);
+    expect(program.read("out/agtp-server.toml")).not.toContain("redirects");
+  });
+
+  it("hold no secret, and name every variable once", async () => {
+    const program = makeOpenApiProgram(DOCUMENTS);
+    await program.run("import", "pets.json", "--output", "out");
+    expect(program.read("out/.env.example").match(/^\w+=.*$/gm)).toEqual([
+      ...["PET_SHOP_SHOP_AUTH=change-me", "PET_SHOP_API_KEY=change-me"],
+    ]);
+  });
+
+  it("show what a document holds as text, whatever it is", async () => {
+    const evil = 'x"\n[server]\nserver_id = "evil"\n# `|<script>\u0007\u202e';
+    const operation = { ...OK, operationId: evil, summary: evil, description: evil, tags: [evil] };
+    const info = { title: evil, version: evil, description: evil };
+    const paths = { [`/a${evil}/{b${evil}}`]: { post: operation } };
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(spec({ info, paths })) });
+    const { exitCode } = await program.run("import", "x.json", "--output", "out");
+    expect(exitCode).toBe(0);
+    expect(parseToml(program.read("out/agtp-server.toml")).table?.["server"]).toEqual({
+      server_id: "agents.x.example",
+    });
+    expect(program.read("out/REVIEW.md")).not.toMatch(/[^\\]<script>/);
+    for (const file of ["REVIEW.md", "agtp-server.toml", "endpoints/x/x.toml"]) {
+      if (program.has(`out/${file}`))
+        expect(program.read(`out/${file}`)).not.toMatch(/[\u0007\u202e]/);
+    }
+    expect((await check(program, "out")).filter((problem) => /endpoint/.test(problem))).toEqual([]);
+  });
+});
+
+describe("the program", () => {
+  it("replaces nothing without --force, and says what was there before", async () => {
+    const program = makeOpenApiProgram({ ...DOCUMENTS, "out/agtp-server.toml": "mine" });
+    const refused = await program.run("import", "pets.json", "--output", "out");
+    expect(refused.exitCode).toBe(1);
+    expect(refused.err).toContain("is there already, --force replaces it");
+    expect(program.read("out/agtp-server.toml")).toBe("mine");
+    expect(program.has("out/REVIEW.md")).toBe(false);
+    expect((await program.run("import", "pets.json", "--output", "out", "--force")).exitCode).toBe(
+      0,
+    );
+    const again = await program.run("import", "pay.json", "--output", "out", "--force");
+    expect(again.err).toContain("there before, and still served: endpoints/pet/add-pet.toml");
+  });
+
+  it("fails under --strict where there is something to review, and only there", async () => {
+    const program = makeOpenApiProgram(DOCUMENTS);
+    expect((await program.run("import", "pets.json", "--output", "a", "--strict")).exitCode).toBe(
+      1,
+    );
+    expect(program.has("a/REVIEW.md")).toBe(true);
+    const semantic = {
+      ...{ intent: "List things.", actor: "agent", outcome: "The things are returned." },
+      ...{ capability: "discovery", confidence: 1, impact: "informational", is_idempotent: true },
+    };
+    const paths = { "/things": { get: { ...OK, "x-agtp-semantic": semantic } } };
+    writeSpec(program, "judged.json", spec({ paths }));
+    const judged = await program.run("import", "judged.json", "--output", "b", "--strict");
+    expect({ ...judged, err: "" }).toEqual({ exitCode: 0, out: "", err: "" });
+    expect(program.endpoints("b")["FETCH /things"]?.["semantic"]).toEqual(semantic);
+  });
+
+  it("reports what it made as JSON", async () => {
+    const program = makeOpenApiProgram(DOCUMENTS);
+    const { out } = await program.run("import", "pets.json", "--output", "out", "--json");
+    const report = JSON.parse(out);
+    expect(report).toMatchObject({ title: "Pet Shop", base_urls: ["https://pets.example/api/v3"] });
+    expect(report.left_out).toEqual([]);
+    expect(report.endpoints[0]).toMatchObject({
+      ...{ file: "endpoints/pet/add-pet.toml", method: "CREATE", path: "/pet" },
+      ...{ operation: "POST /pet", operation_id: "addPet" },
+      review: expect.arrayContaining([
+        expect.objectContaining({ key: "endpoint.semantic.impact" }),
+      ]),
+    });
+  });
+
+  it.each([
+    [{ swagger: "2.0", info: {}, paths: {} }, 1, "convert the document to OpenAPI 3"],
+    [spec({ openapi: "3.2.0" }), 1, 'is OpenAPI "3.2.0", expected 3.0 or 3.1'],
+    [spec({ paths: { "/x": { $ref: "paths.yaml" } } }), 1, "is outside the document"],
+    [spec({ paths: { "/x": {} } }), 1, "has no operations"],
+    [spec({ servers: [] }), 1, "give --base-url"],
+    [spec({ servers: [{ url: "/v1" }] }), 1, 'the server "/v1" is no https address'],
+    [spec({ servers: [{ url: "https://u:p@x.example" }] }), 1, "no credentials"],
+    [[], 2, "is no OpenAPI document"],
+  ])("refuses %j with %i", async (document, code, message) => {
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(document) });
+    const { exitCode, err } = await program.run("import", "x.json", "--output", "out");
+    expect(err).toContain(message);
+    expect(exitCode).toBe(code);
+    expect(program.has("out")).toBe(false);
+  });
+
+  it.each([
+    [["import", "x.json"], "required option '-o, --output <dir>'"],
+    [["import", "none.json", "--output", "o"], '"none.json" does not exist'],
+    [["import", "https://x.example/a.json", "--output", "o"], "nothing is downloaded"],
+    [["import", "x.json", "--output", "o", "--base-url", "http://x.example"], "must be an https"],
+    [["import", "x.json", "--output", "o", "--base-url", "https://x/{y}"], "no variables"],
+    [["import", "."], "required option"],
+    [["import", ".", "--output", "o"], "must be a file, is a directory"],
+    [["inport"], "unknown command"],
+    [[], "Usage"],
+  ])("cannot be asked for %j", async (args, message) => {
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(spec({})) });
+    const { exitCode, err, out } = await program.run(...args);
+    expect(exitCode).toBe(2);
+    expect(err + out).toContain(message);
+  });
+
+  it("takes another base URL, and an http one as https", async () => {
+    const servers = [{ url: "http://plain.example/v1" }];
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(spec({ servers })) });
+    await program.run("import", "x.json", "--output", "a");
+    expect(program.endpoints("a")["FETCH /things"]?.["handler"].url).toBe(
+      "https://plain.example/v1/things",
+    );
+    await program.run("import", "x.json", "--output", "b", "--base-url", "https://other.example/");
+    expect(program.endpoints("b")["FETCH /things"]?.["handler"].url).toBe(
+      "https://other.example/things",
+    );
+  });
+
+  it("says who it is and what it can", async () => {
+    const program = makeOpenApiProgram();
+    expect(await program.run("--version")).toMatchObject({ exitCode: 0 });
+    for (const args of [["--help"], ["import", "--help"], ["export", "--help"]]) {
+      const { exitCode, out } = await program.run(...args);
+      expect(exitCode).toBe(0);
+      expect(out).toContain("Usage: agtp-openapi");
+    }
+  });
+});

@@ -1,0 +1,374 @@
+/** Operations with every habit that OpenAPI allows, one at a time. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type ImportedDocument, importDocument } from "../../src/openapi/import-document.ts";
+import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";
+import type { EndpointTable } from "../support/openapi-program.ts";
+
+const { catalog } = loadShippedCatalog();
+const OK = { "200": { description: "x" } };
+
+function importAll(document: object): ImportedDocument {
+  const base = { openapi: "3.1.0", info: { title: "Shop", version: "1" } };
+  const whole = { ...base, servers: [{ url: "https://x.example" }], ...document };
+  const result = importDocument(whole, { catalog });
+  if (result.kind === "fault") throw new Error(result.message);
+  expect(result.imported.leftOut).toEqual([]);
+  return result.imported;
+}
+
+interface One {
+  readonly table: EndpointTable;
+  readonly notes: readonly string[];
+}
+
+function importOne(operation: object, { method = "get", path = "/things", ...rest } = {}): One {
+  const paths = { [path]: { [method]: { responses: OK, ...operation } } };
+  const [endpoint] = importAll({ paths, ...rest }).endpoints;
+  if (endpoint === undefined) throw new Error("no endpoint");
+  const notes = endpoint.reviews.filter(({ key }) => key === "").map(({ message }) => message);
+  return { table: endpoint.table, notes };
+}
+
+const json = (schema: object) => ({ content: { "application/json": { schema } } });
+
+describe("parameters", () => {
+  it.each([
+    ["form", undefined, undefined],
+    ["form", false, "comma"],
+    ["spaceDelimited", false, "space"],
+    ["pipeDelimited", undefined, "pipe"],
+    ["deepObject", true, "deep"],
+  ])("in the query of style %s, explode %s are written %s", (style, explode, expected) => {
+    const schema = { type: "array", items: { type: "string" } };
+    const parameters = [{ name: "tag[]", in: "query", style, explode, schema }];
+    const { handler } = importOne({ parameters }).table;
+    expect(handler.query).toEqual({ tag: "tag[]" });
+    expect(handler.styles).toEqual(expected === undefined ? undefined : { tag: expected });
+  });
+
+  it("that are objects are taken apart where HTTP takes them apart", () => {
+    const schema = { type: "object", required: ["from"], properties: { from: {}, to: {} } };
+    const parameters = [{ name: "range", in: "query", required: true, schema }];
+    const { input_schema: input, handler } = importOne({ parameters }).table;
+    expect(input).toMatchObject({ required: ["from"], properties: { from: {}, to: {} } });
+    expect(handler.query).toEqual({ from: "from", to: "to" });
+  });
+
+  it("of the operation replace those of the path, and each has its own field", () => {
+    const item = {
+      parameters: [
+        { name: "id", in: "path", required: true, schema: { type: "string" } },
+        { name: "page", in: "query", schema: { type: "string" } },
+      ],
+      post: {
+        parameters: [
+          { name: "page", in: "query", schema: { type: "integer" } },
+          { name: "id", in: "query", schema: { type: "boolean" } },
+          { name: "ID", in: "header", schema: { type: "string" } },
+        ],
+        requestBody: json({ type: "object", properties: { id: { type: "number" } } }),
+        responses: OK,
+      },
+    };
+    const [endpoint] = importAll({ paths: { "/things/{id}": item } }).endpoints;
+    const { input_schema: input, handler }: EndpointTable = endpoint?.table ?? {};
+    const types = Object.entries(input.properties).map(([name, schema]) => [
+      name,
+      (schema as { type: string }).type,
+    ]);
+    expect(Object.fromEntries(types)).toEqual({
+      ...{ id: "string", page: "integer", query_id: "boolean" },
+      ...{ header_id: "string", body_id: "number" },
+    });
+    expect(handler).toMatchObject({
+      query: { page: "page", query_id: "id" },
+      header_fields: { header_id: "ID" },
+      input_transform: { body_id: "id" },
+    });
+  });
+
+  it("that cannot be sent are noted, and those that OpenAPI ignores are not there", () => {
+    const names = ["Accept", "Authorization", "Host", "Not A Name"];
+    const headers = names.map((name) => ({ name, in: "header", schema: {} }));
+    const cookie = { name: "session", in: "cookie", required: true, schema: {} };
+    const { table, notes } = importOne({ parameters: [...headers, cookie] });
+    expect(table["input_schema"].properties).toEqual({});
+    expect(notes.join("\n")).toMatch(/"Host".*\n.*"Not A Name".*\n.*required cookie "session"/);
+  });
+
+  it("in the path are text that a segment can carry", () => {
+    const parameters = [
+      { name: "ids", in: "path", required: true, schema: { type: "array", items: {} } },
+    ];
+    const { table, notes } = importOne({ parameters }, { path: "/things/{ids}" });
+    expect(table["input_schema"].properties.ids.type).toBe("string");
+    expect(notes.join()).toContain("commas");
+  });
+});
+
+describe("bodies", () => {
+  it("of DELETE are sent, those of GET are not", () => {
+    const operation = { requestBody: json({ type: "object", properties: { a: {} } }) };
+    expect(importOne(operation, { method: "delete" }).table["handler"].body_format).toBe("json");
+    const { table, notes } = importOne(operation);
+    expect(table["input_schema"].properties).toEqual({});
+    expect(notes.join()).toContain("the body is left out, GET has none");
+  });
+
+  it("that are no object with members are one field", () => {
+    const free = importOne({ requestBody: json({ type: "object" }) }, { method: "post" }).table;
+    expect(free["handler"].body_field).toBe("body");
+    const choice = { oneOf: [{ type: "object", properties: { a: {} } }, { type: "array" }] };
+    const requestBody = { required: true, ...json(choice) };
+    const { input_schema: input } = importOne({ requestBody }, { method: "post" }).table;
+    expect(input.required).toEqual(["body"]);
+    expect(input.properties.body.oneOf).toHaveLength(2);
+  });
+
+  it("that can have no members have no field", () => {
+    const content = {
+      "application/x-www-form-urlencoded": { schema: { type: "object", properties: {} } },
+    };
+    const { table, notes } = importOne({ requestBody: { content } }, { method: "post" });
+    expect(table["input_schema"].properties).toEqual({});
+    expect(table["handler"].body_format).toBe("form");
+    expect(notes).toEqual([]);
+  });
+
+  it("keep what they say about members that go together", () => {
+    const schema = {
+      ...{ type: "object", properties: { a: {}, b: {} } },
+      ...{ anyOf: [{ required: ["a"] }, { required: ["b"] }], dependentRequired: { a: ["b"] } },
+    };
+    const { input_schema: input } = importOne(
+      { requestBody: json(schema) },
+      { method: "put" },
+    ).table;
+    expect(input).toMatchObject({
+      anyOf: schema.anyOf,
+      dependentRequired: schema.dependentRequired,
+    });
+  });
+
+  it("have the media type of the document, and so have the answers", () => {
+    const type = "application/merge-patch+json; charset=utf-8";
+    const requestBody = {
+      content: { [type]: { schema: { type: "object", properties: { a: {} } } } },
+    };
+    const content = { "application/vnd.shop+json": { schema: {} }, "text/plain": { schema: {} } };
+    const responses = { "200": { description: "", content } };
+    const { handler } = importOne({ requestBody, responses }, { method: "patch" }).table;
+    expect(handler.headers).toEqual({
+      ...{ "Content-Type": "application/merge-patch+json", Accept: "application/vnd.shop+json" },
+    });
+  });
+});
+
+describe("answers", () => {
+  it("that differ are alternatives, an empty one included", () => {
+    const a = { type: "object", properties: { a: {} }, required: ["a"] };
+    const b = { type: "array" };
+    const responses = {
+      "201": { description: "", ...json(b) },
+      "200": { description: "", ...json(a) },
+      "204": { description: "" },
+      "2XX": { description: "", ...json(a) },
+    };
+    const { output_schema: output } = importOne({ responses }).table;
+    expect(output.anyOf).toEqual([a, b, { type: "object", maxProperties: 0 }]);
+  });
+
+  it("are the default's where nothing else succeeds", () => {
+    const responses = { default: { description: "", ...json({ type: "array" }) } };
+    expect(importOne({ responses }).table["output_schema"]).toEqual({ type: "array" });
+  });
+
+  it("that redirect or are bytes are noted", () => {
+    expect(importOne({ responses: { "302": { description: "" } } }).notes.join()).toContain(
+      "redirect",
+    );
+    const content = { "application/pdf": { schema: {} } };
+    const { table, notes } = importOne({ responses: { "200": { description: "", content } } });
+    expect(table["handler"].response_format).toBe("binary");
+    expect(notes.join()).toContain("application/pdf");
+  });
+
+  it("that fail are named, each by a name of its own", () => {
+    const responses = {
+      "400": { description: "Bad Request" },
+      "401": { description: "The token is not good, or it is too old to be used. Get another." },
+      "404": { description: "Thing not found." },
+      "410": { description: "Thing not found" },
+      "418": { description: "" },
+      "4XX": { description: "Something" },
+      "503": { description: "upstream_error" },
+    };
+    const { errors, handler } = importOne({ responses }).table;
+    expect(handler.error_map).toEqual({
+      ...{ "400": "invalid_request", "401": "unauthorized", "404": "thing_not_found" },
+      ...{ "410": "gone", "418": "http_418", "503": "service_unavailable" },
+    });
+    expect(new Set(errors).size).toBe(errors.length);
+  });
+});
+
+describe("credentials", () => {
+  const securitySchemes = {
+    head: { type: "apiKey", in: "header", name: "X-Key" },
+    query: { type: "apiKey", in: "query", name: "api key" },
+    cookie: { type: "apiKey", in: "cookie", name: "sid" },
+    second: { type: "apiKey", in: "cookie", name: "csrf" },
+    mutual: { type: "mutualTLS" },
+    digest: { type: "http", scheme: "Digest" },
+    oidc: { type: "openIdConnect", openIdConnectUrl: "https://x" },
+  };
+  const secured = (...security: readonly object[]) =>
+    importOne({ security, parameters: [{ name: "x-key", in: "header", schema: {} }] }, {
+      components: { securitySchemes },
+    } as object);
+  const variable = (name: string): string => `\${SHOP_${name}}`;
+
+  it("are those of the first alternative that can be met", () => {
+    const { table, notes } = secured(
+      { mutual: [] },
+      { head: [], query: [], cookie: [], second: [] },
+    );
+    expect(table["handler"]).toMatchObject({
+      url: `https://x.example/things?api%20key=${variable("QUERY")}`,
+      headers: {
+        "X-Key": variable("HEAD"),
+        Cookie: `sid=${variable("COOKIE")}; csrf=${variable("SECOND")}`,
+      },
+    });
+    // The header is the credential, and no field.
+    expect(table["input_schema"].properties).toEqual({});
+    expect(notes).toEqual([]);
+  });
+
+  it("are noted where none can be met, unless they are optional", () => {
+    expect(secured({ mutual: [] }, { digest: [] }).notes.join()).toContain(
+      '"mutual" cannot be followed',
+    );
+    expect(secured({ mutual: [] }, {}).notes).toEqual([]);
+    expect(secured({}, { oidc: ["things:read"] }).table["handler"].headers).toEqual({
+      Authorization: `Bearer ${variable("OIDC")}`,
+    });
+    expect(secured({ oidc: ["things:read"] }).notes.join()).toContain("things:read");
+  });
+});
+
+describe("the document", () => {
+  it("may have servers for a path or an operation, each of which is an API", () => {
+    const paths = {
+      "/a": { get: { responses: OK } },
+      "/b": { servers: [{ url: "https://b.example/" }], get: { responses: OK } },
+      "/c": { get: { servers: [{ url: "https://c.example" }], responses: OK } },
+    };
+    const { endpoints, baseUrls } = importAll({ paths });
+    expect(endpoints.map(({ table }) => (table as EndpointTable)["handler"].url)).toEqual([
+      ...["https://x.example/a", "https://b.example/b", "https://c.example/c"],
+    ]);
+    expect(baseUrls).toHaveLength(3);
+  });
+
+  it("is told what is left out of it", () => {
+    const paths = { "/a": { get: { responses: OK }, trace: { responses: OK } } };
+    const { notes, endpoints } = importAll({ paths, webhooks: { x: {} } });
+    expect(endpoints).toHaveLength(1);
+    expect(notes.join("\n")).toMatch(/TRACE \/a is left out.*\n.*webhooks/);
+  });
+
+  it("may have path items, parameters, bodies and responses elsewhere", () => {
+    const components = {
+      pathItems: {
+        item: {
+          post: {
+            requestBody: { $ref: "#/components/requestBodies/b" },
+            responses: { "200": { $ref: "#/components/responses/r" } },
+          },
+        },
+      },
+      requestBodies: { b: json({ type: "object", properties: { a: { type: "integer" } } }) },
+      responses: { r: { description: "", ...json({ type: "array" }) } },
+    };
+    const [endpoint] = importAll({
+      paths: { "/x": { $ref: "#/components/pathItems/item" } },
+      components,
+    }).endpoints;
+    expect(endpoint?.table).toMatchObject({
+      input_schema: { properties: { a: { type: "integer" } } },
+      output_schema: { type: "array" },
+    });
+  });
+
+  it("of any nonsense becomes endpoints that can be served, or is left out", () => {
+    const word = fc.constantFrom(
+      ...[
+        "name",
+        "in",
+        "path",
+        "query",
+        "header",
+        "schema",
+        "required",
+        "content",
+        "$ref",
+        "style",
+      ],
+      ...["application/json", "multipart/form-data", "text/plain", "200", "404", "default", "type"],
+      ...["object", "properties", "__proto__", "array", "id", "items", "allOf", "#/paths/~1x", "#"],
+      ...["parameters", "requestBody", "responses", "servers", "security", "url", "explode"],
+    );
+    const leaf = fc.oneof(word, fc.constant(null), fc.boolean(), fc.integer(), fc.string());
+    const { value } = fc.letrec((tie) => ({
+      value: fc.oneof(
+        { depthSize: "medium" },
+        leaf,
+        fc.array(tie("value"), { maxLength: 3 }),
+        fc.dictionary(fc.oneof(word, fc.string()), tie("value"), { maxKeys: 6 }),
+      ),
+    }));
+    const path = fc.oneof(
+      fc.constantFrom("/x", "/x/{id}", "/x/cancel"),
+      fc.string().map((text) => `/${text}`),
+    );
+    fc.assert(
+      fc.property(path, value, value, value, (at, parameters, requestBody, responses) => {
+        const operation = { parameters, requestBody, responses };
+        const document = {
+          ...{ openapi: "3.1.0", info: {}, servers: [{ url: "https://x.example" }] },
+          paths: { [at]: { post: operation, get: operation, ...{ parameters } } },
+        };
+        const result = importDocument(document, { catalog });
+        if (result.kind === "fault") throw new Error(result.message);
+        const { endpoints, leftOut } = result.imported;
+        expect(endpoints.length + leftOut.length).toBe(2);
+        expect(leftOut).toEqual([]);
+      }),
+      { numRuns: 150 },
+    );
+  });
+
+  it("of nonsense is survived", () => {
+    const nonsense = {
+      parameters: [1, null, { name: 2 }, { name: "x", in: "body" }, { name: "y", in: "query" }],
+      requestBody: { content: { "application/json": 3, "": {} } },
+      ...{
+        responses: { "200": 4, "299": null, x: [] },
+        tags: [5, ""],
+        security: [6, { nobody: 7 }],
+      },
+      ...{
+        summary: 8,
+        description: [],
+        servers: "x",
+        operationId: "",
+        "x-agtp-semantic": { intent: 1 },
+      },
+    };
+    const { table, notes } = importOne(nonsense, { method: "post" });
+    expect(table["method"]).toBe("CREATE");
+    expect(notes.join("\n")).toContain("x-agtp-semantic is not taken");
+  });
+});

@@ -1,0 +1,323 @@
+/** Schemas of OpenAPI as schemas of endpoints: translated, and whole in themselves. */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import { createSchemaCompiler } from "../../src/contract/schema.ts";
+import { OPERATOR_SCHEMA_BOUNDS } from "../../src/contract/schema-bounds.ts";
+import { checkSchema } from "../../src/contract/schema-check.ts";
+import { assembleSchema } from "../../src/openapi/assemble-schema.ts";
+import { type Direction, SchemaReader } from "../../src/openapi/schema-reader.ts";
+import { writeToml } from "../../src/openapi/write-toml.ts";
+import { parseToml, toJson } from "../../src/toml-document.ts";
+
+type Schemas = Readonly<Record<string, unknown>>;
+
+interface Choice {
+  readonly openapi?: string;
+  readonly direction?: Direction;
+  readonly schemas?: Schemas;
+}
+
+function convert(
+  schema: unknown,
+  { openapi = "3.0.3", direction = "input", schemas = {} }: Choice = {},
+) {
+  const reader = new SchemaReader({ openapi, components: { schemas } }, direction);
+  const assembled = assembleSchema(reader.read(schema), reader);
+  expect(checkSchema(assembled.schema, OPERATOR_SCHEMA_BOUNDS)).toEqual([]);
+  return { ...assembled, notes: reader.notes.messages };
+}
+
+const ref = (name: string) => ({ $ref: `#/components/schemas/${name}` });
+
+function isValid(schema: JsonSchema, value: unknown): boolean {
+  const { compiled, problems } = createSchemaCompiler().compile(schema, { file: "x", key: "" });
+  expect(problems).toEqual([]);
+  return compiled?.check(value) === undefined;
+}
+
+describe("the dialect of OpenAPI 3.0", () => {
+  it.each([
+    [{ type: "string", nullable: true }, { type: ["string", "null"] }],
+    [{ nullable: true }, {}],
+    [
+      { type: "string", nullable: true, enum: ["a", null] },
+      { anyOf: [{ type: "string", enum: ["a"] }, { type: "null" }] },
+    ],
+    [
+      { type: "string", enum: ["a", null] },
+      { type: "string", enum: ["a"] },
+    ],
+    [{ enum: [null] }, { type: "null" }],
+    [
+      { nullable: true, anyOf: [{ type: "string" }, { type: "integer" }] },
+      { anyOf: [{ type: "string" }, { type: "integer" }, { type: "null" }] },
+    ],
+    [
+      { type: "number", minimum: 1, exclusiveMinimum: true },
+      { type: "number", exclusiveMinimum: 1 },
+    ],
+    [
+      { type: "number", minimum: 1, exclusiveMinimum: false },
+      { type: "number", minimum: 1 },
+    ],
+    [
+      { type: "string", example: "x", xml: {}, "x-y": 1 },
+      { type: "string", examples: ["x"] },
+    ],
+    [
+      { type: "array", items: [{ type: "string" }] },
+      { type: "array", prefixItems: [{ type: "string" }] },
+    ],
+    [{ type: "string", default: null, format: "odd" }, { type: "string" }],
+    [
+      { type: "string", format: "int64" },
+      { type: "string", format: "int64" },
+    ],
+    [
+      { type: "object", required: true, properties: {} },
+      { type: "object", properties: {} },
+    ],
+    [
+      { type: "object", required: ["a", "a", 1] },
+      { type: "object", required: ["a"] },
+    ],
+    [
+      { allOf: [{ type: "string" }], description: "d" },
+      { type: "string", description: "d" },
+    ],
+    [{ description: "One. Two\nthree." }, { description: "One." }],
+  ])("%j is %j", (schema, expected) => {
+    expect(convert(schema).schema).toEqual(expected);
+  });
+
+  it("notes what it leaves out", () => {
+    const { schema, notes } = convert({
+      type: "file",
+      pattern: "(",
+      minLength: "1",
+      colour: "red",
+    });
+    expect(schema).toEqual({});
+    expect(notes).toHaveLength(4);
+    expect(notes.join()).toMatch(/"file".*"\(".*"minLength".*"colour"/);
+  });
+});
+
+describe("OpenAPI 3.1", () => {
+  it("passes JSON Schema through, but for what TOML and the vocabulary have not", () => {
+    const schema = {
+      $schema: "https://json-schema.org/draft/2020-12/schema",
+      $id: "https://x.example/y",
+      type: ["string", "null"],
+      enum: ["a", null],
+      examples: ["a", null],
+      if: { const: "a" },
+      // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+      then: { minLength: 1 },
+    };
+    const { schema: converted } = convert(schema, { openapi: "3.1.0" });
+    expect(isValid(converted, "a")).toBe(true);
+    expect(isValid(converted, null)).toBe(true);
+    expect(isValid(converted, "b")).toBe(false);
+    expect(toJson(parseToml(writeToml({ converted })).table?.["converted"])).toEqual(converted);
+  });
+
+  it("keeps what is said beside a reference", () => {
+    const schemas = { Name: { type: "string", description: "A name." } };
+    const choice = { openapi: "3.1.0", schemas };
+    expect(convert({ ...ref("Name"), description: "Yours." }, choice).schema).toEqual({
+      ...{ type: "string", description: "Yours." },
+    });
+    expect(isValid(convert({ ...ref("Name"), minLength: 2 }, choice).schema, "x")).toBe(false);
+    // In 3.0 a reference stands alone.
+    expect(isValid(convert({ ...ref("Name"), minLength: 2 }, { schemas }).schema, "x")).toBe(true);
+  });
+});
+
+describe("properties that are for one direction", () => {
+  const schemas = { Id: { type: "integer", readOnly: true } };
+  const schema = {
+    type: "object",
+    required: ["id", "secret", "name"],
+    properties: {
+      id: ref("Id"),
+      secret: { type: "string", writeOnly: true },
+      name: { type: "string" },
+    },
+  };
+
+  it.each([
+    ["input", ["secret", "name"]],
+    ["output", ["id", "name"]],
+  ] as const)("an %s has %j", (direction, names) => {
+    const { schema: converted } = convert(schema, { direction, schemas });
+    expect(converted["required"]).toEqual(names);
+    expect(Object.keys(converted["properties"] as object)).toEqual(names);
+  });
+});
+
+describe("allOf", () => {
+  it("is one object when it is made of plain ones, whoever closed himself", () => {
+    const schemas = {
+      Base: { type: "object", required: ["id"], properties: { id: { type: "string" } } },
+      Pet: {
+        allOf: [
+          ref("Base"),
+          { properties: { name: { type: "string" } }, additionalProperties: false },
+        ],
+        required: ["name"],
+      },
+    };
+    expect(convert(ref("Pet"), { schemas }).schema).toEqual({
+      type: "object",
+      required: ["id", "name"],
+      properties: { id: { type: "string" }, name: { type: "string" } },
+    });
+  });
+
+  it("stays when it is more, and judges the same", () => {
+    const { schema } = convert({ allOf: [{ minimum: 1 }, { maximum: 3, not: { const: 2 } }] });
+    expect([0, 1, 2, 3, 4].filter((value) => isValid(schema, value))).toEqual([1, 3]);
+  });
+});
+
+describe("a discriminator", () => {
+  const schemas = {
+    Cat: { type: "object", properties: { kind: { type: "string" }, lives: { type: "integer" } } },
+    Dog: { type: "object", properties: { kind: { type: "string" }, tricks: { type: "integer" } } },
+  };
+  const discriminator = { propertyName: "kind", mapping: { feline: ref("Cat").$ref } };
+  const { schema } = convert({ oneOf: [ref("Cat"), ref("Dog")], discriminator }, { schemas });
+
+  it.each([
+    [{ kind: "feline", lives: 9 }, true],
+    [{ kind: "Dog", tricks: 1 }, true],
+    [{ kind: "Cat" }, false],
+    [{ kind: "feline", lives: "many" }, false],
+    [{ lives: 9 }, false],
+  ])("takes %j: %s", (value, expected) => {
+    expect(isValid(schema, value)).toBe(expected);
+  });
+});
+
+describe("references", () => {
+  it("are written out, however deep", () => {
+    const schemas = {
+      A: { type: "object", properties: { b: ref("B") } },
+      B: { type: "array", items: { $ref: "#/components/schemas/A~1C/properties/x%20y" } },
+      "A/C": { properties: { "x y": { type: "boolean" } } },
+    };
+    expect(convert(ref("A"), { schemas }).schema).toEqual({
+      type: "object",
+      properties: { b: { type: "array", items: { type: "boolean" } } },
+    });
+  });
+
+  it("become definitions where a schema contains itself", () => {
+    const schemas = {
+      "Tree Node": {
+        type: "object",
+        required: ["value"],
+        properties: {
+          value: { type: "integer" },
+          children: { type: "array", items: ref("Tree Node") },
+        },
+      },
+    };
+    const { schema, isCut } = convert({ type: "array", items: ref("Tree Node") }, { schemas });
+    expect(isCut).toBe(false);
+    expect(Object.keys(schema["$defs"] as object)).toEqual(["Tree_Node"]);
+    expect(isValid(schema, [{ value: 1, children: [{ value: 2 }] }])).toBe(true);
+    expect(isValid(schema, [{ value: 1, children: [{ value: "2" }] }])).toBe(false);
+  });
+
+  it("become definitions where writing them out would take too long", () => {
+    const text = { type: "string", description: "x".repeat(250) };
+    const properties = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`p${at}`, text]));
+    const schemas = { Big: { type: "object", properties } };
+    const uses = Object.fromEntries(Array.from({ length: 9 }, (_, at) => [`u${at}`, ref("Big")]));
+    const { schema, isCut } = convert({ type: "object", properties: uses }, { schemas });
+    expect(isCut).toBe(false);
+    expect(Object.keys(schema["$defs"] as object)).toEqual(["Big"]);
+  });
+
+  it("end somewhere in a schema of thousands, whose near parts are still described", () => {
+    const schemas: Record<string, unknown> = {};
+    for (let at = 0; at < 3000; at += 1) {
+      const next = [1, 2, 3].map((step) => [`p${step}`, ref(`S${(at * 3 + step) % 3000}`)]);
+      schemas[`S${at}`] = {
+        type: "object",
+        required: ["id"],
+        properties: { id: { type: "string" }, ...Object.fromEntries(next) },
+      };
+    }
+    const { schema, isCut } = convert(ref("S0"), { schemas });
+    expect(isCut).toBe(true);
+    expect(isValid(schema, { id: "1", p1: { id: "2" } })).toBe(true);
+    expect(isValid(schema, { id: "1", p1: { id: 2 } })).toBe(false);
+  });
+
+  it("that would be written out without end are not", () => {
+    const schemas: Record<string, unknown> = { L40: { type: "string" } };
+    for (let level = 0; level < 40; level += 1) {
+      const next = ref(`L${level + 1}`);
+      schemas[`L${level}`] = {
+        allOf: [next, next],
+        anyOf: [next, next],
+        properties: { a: next, b: next },
+      };
+    }
+    expect(convert(ref("L0"), { schemas }).isCut).toBe(true);
+  });
+});
+
+describe("any schema at all", () => {
+  const keyword = fc.constantFrom(
+    ...["type", "properties", "items", "allOf", "oneOf", "anyOf", "not", "required", "enum"],
+    ...["nullable", "$ref", "format", "pattern", "minimum", "exclusiveMinimum", "const", "default"],
+    ...["additionalProperties", "discriminator", "description", "example", "examples", "__proto__"],
+    ...[
+      "dependencies",
+      "patternProperties",
+      "minLength",
+      "readOnly",
+      "x-y",
+      "$defs",
+      "prefixItems",
+    ],
+  );
+  const leaf = fc.oneof(
+    fc.constantFrom("string", "object", "array", "null", "file", "#/components/schemas/A", "("),
+    fc.constantFrom("#", "#/components/schemas/B", "#/nothing", "int32", "", "__proto__"),
+    fc.constant(null),
+    fc.boolean(),
+    fc.double({ noNaN: true, noDefaultInfinity: true }),
+  );
+  const { value } = fc.letrec((tie) => ({
+    value: fc.oneof(
+      { depthSize: "medium", withCrossShrink: true },
+      leaf,
+      fc.array(tie("value"), { maxLength: 3 }),
+      fc.dictionary(fc.oneof(keyword, fc.string({ maxLength: 3 })), tie("value"), { maxKeys: 5 }),
+    ),
+  }));
+
+  it("becomes one that an endpoint can have, and that TOML can hold", () => {
+    fc.assert(
+      fc.property(
+        value,
+        value,
+        value,
+        fc.constantFrom("3.0.0", "3.1.0"),
+        (schema, A, B, openapi) => {
+          const { schema: converted } = convert(schema, { openapi, schemas: { A, B } });
+          const { table, fault } = parseToml(writeToml({ converted }));
+          expect(fault).toBeUndefined();
+          expect(toJson(table?.["converted"])).toEqual(converted);
+        },
+      ),
+      { numRuns: 500 },
+    );
+  });
+});

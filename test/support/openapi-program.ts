@@ -1,0 +1,74 @@
+/** `agtp-openapi` in process, in a directory of its own. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { parse } from "smol-toml";
+import { runOpenApiCommand } from "../../src/openapi/command.ts";
+import { type Files, makeDirectory } from "./directory.ts";
+
+export interface OpenApiRun {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The content of `[endpoint]`, as a test reads it. */
+// biome-ignore lint/suspicious/noExplicitAny: what a test reads of a file is checked by what it expects
+export type EndpointTable = Readonly<Record<string, any>>;
+
+export interface OpenApiProgram {
+  readonly directory: string;
+  run(...args: readonly string[]): Promise<OpenApiRun>;
+  read(file: string): string;
+  has(file: string): boolean;
+  /** Endpoint tables of a deployment by `METHOD /path`. */
+  endpoints(deployment: string): Readonly<Record<string, EndpointTable>>;
+}
+
+/** The program for the running test. */
+export function makeOpenApiProgram(
+  files: Files = {},
+  environment: Readonly<Record<string, string>> = {},
+): OpenApiProgram {
+  const directory = makeDirectory(files);
+  const read = (file: string): string => readFileSync(join(directory, file), "utf8");
+  return {
+    directory,
+    read,
+    has: (file) => existsSync(join(directory, file)),
+    run: (...args) => run(directory, args, environment),
+    endpoints(deployment) {
+      const folder = join(directory, deployment, "endpoints");
+      const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
+      const tables = names
+        .filter((name) => name.endsWith(".toml"))
+        .map(
+          (name) => parse(readFileSync(join(folder, name), "utf8"))["endpoint"] as EndpointTable,
+        );
+      return Object.fromEntries(
+        tables.map((table) => [`${table["method"]} ${table["path"]}`, table]),
+      );
+    },
+  };
+}
+
+async function run(
+  directory: string,
+  args: readonly string[],
+  environment: Readonly<Record<string, string>>,
+): Promise<OpenApiRun> {
+  const written = { out: "", err: "" };
+  const output = (name: "out" | "err") => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    isTerminal: false,
+    hasColour: false,
+  });
+  const terminal = { out: output("out"), err: output("err"), directory };
+  const exitCode = await runOpenApiCommand(
+    args,
+    { ...terminal, readInput: async () => "" },
+    environment,
+  );
+  return { exitCode, ...written };
+}

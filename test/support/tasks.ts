@@ -1,0 +1,47 @@
+/** Registers of what waits, over a clock that the test moves. */
+import type { Store } from "../../src/store/store.ts";
+import type { Decision, Verdict } from "../../src/tasks/escalation.ts";
+import { EscalationRegister, type EscalationRequest } from "../../src/tasks/escalation-register.ts";
+import type { HoldingLimits } from "../../src/tasks/holdings.ts";
+import type { TaskState } from "../../src/tasks/state.ts";
+import { SuspensionRegister } from "../../src/tasks/suspension-register.ts";
+
+/** A clock that stands still until it is moved. */
+export interface TestClock {
+  at: number;
+}
+
+/** Both registers over a store; opened again, they are what a new process finds. */
+export async function openRegisters(
+  store: Store,
+  clock: TestClock,
+  limits: Partial<HoldingLimits> = {},
+): Promise<TaskState> {
+  const options = { limits, now: () => clock.at };
+  return {
+    escalations: await EscalationRegister.open(store, options),
+    suspensions: await SuspensionRegister.open(store, options),
+  };
+}
+
+/** What somebody wants decided. */
+export function wish(
+  agentId: string,
+  taskId: string,
+  changes: Partial<EscalationRequest> = {},
+): EscalationRequest {
+  return {
+    ...{ agentId, taskId, reason: "scope_limit", context: { q: "?" }, priority: "normal" },
+    ...{ deadlineAt: 1_000, fingerprint: "f" },
+    ...changes,
+  };
+}
+
+/** A word of an operator. */
+export function word(status: Verdict, changes: Partial<Decision> = {}): Decision {
+  return {
+    ...{ attestationId: `att-${status}`, at: 0, authority: "operator" },
+    status,
+    ...changes,
+  };
+}

@@ -1,0 +1,106 @@
+#!/usr/bin/env node
+/**
+ * `npm run conformance`: runs the conformance cases against this project's own daemon, under as many
+ * configurations as it takes for every case to be asked. Exits 0 when none failed and each was passed.
+ */
+import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Output, Terminal } from "../src/client/terminal.ts";
+import { runConformance } from "../src/conformance/command.ts";
+import { runKeysCommand } from "../src/keys/command.ts";
+import { formatProblem } from "../src/problem.ts";
+import { type Daemon, startDaemon } from "../src/server/daemon.ts";
+import { createLog } from "../src/server/log.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const FIXTURE = join(ROOT, "test/exchanges/deployment");
+const RUNS = join(ROOT, "test/conformance/runs.json");
+
+/** One configuration of the fixture, and as whom it is asked. */
+interface Run {
+  /** "" is the default one. */
+  readonly config: string;
+  readonly args: readonly string[];
+}
+
+/** What is read of the program's report. */
+interface Report {
+  readonly conforming: boolean;
+  readonly summary: Readonly<Record<string, number>>;
+  readonly cases: readonly { readonly name: string; readonly outcome: string }[];
+}
+
+async function main(): Promise<number> {
+  const runs = JSON.parse(readFileSync(RUNS, "utf8")) as readonly Run[];
+  const names = new Set<string>();
+  const passed = new Set<string>();
+  let isConforming = true;
+  for (const run of runs) {
+    const { conforming, summary, cases } = await runOnce(run);
+    isConforming &&= conforming;
+    const counts = Object.entries(summary).filter(([, count]) => count > 0);
+    const text = counts.map(([name, count]) => `${count} ${name.replaceAll("_", " ")}`).join(", ");
+    console.log(`${(run.config || "default").padEnd(12)}  ${text}`);
+    for (const { name, outcome } of cases) {
+      names.add(name);
+      if (outcome === "passed") passed.add(name);
+      if (outcome === "failed") console.log(`  failed: ${name}`);
+    }
+  }
+  console.log(`${passed.size} of ${names.size} cases passed, in one configuration or another`);
+  for (const name of names) if (!passed.has(name)) console.log(`  never passed: ${name}`);
+  return isConforming && passed.size === names.size ? 0 : 1;
+}
+
+/** The fixture in a directory of its own, so that nothing is written beside it. */
+async function runOnce({ config, args }: Run): Promise<Report> {
+  const directory = mkdtempSync(join(tmpdir(), "agtp-conformance-"));
+  try {
+    cpSync(FIXTURE, directory, { recursive: true });
+    await captured(runKeysCommand, ["signing"], directory);
+    const file = config === "" ? "agtp-server.toml" : `agtp-server.${config}.toml`;
+    const daemon = await start(join(directory, file));
+    try {
+      const uri = `agtp://localhost:${daemon.port}`;
+      return await ask(directory, [uri, ...args]);
+    } finally {
+      await daemon.drain();
+    }
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function start(configPath: string): Promise<Daemon> {
+  const log = createLog("error", { write: () => {}, flush: () => Promise.resolve() });
+  const started = await startDaemon({ configPath, port: 0, env: {}, log });
+  if (started.kind === "started") return started.daemon;
+  throw new Error(started.problems.map(formatProblem).join("\n"));
+}
+
+async function ask(directory: string, args: readonly string[]): Promise<Report> {
+  const proposal = join(ROOT, "test/conformance/stay.proposal.json");
+  const catalog = join(FIXTURE, "catalog/methods.json");
+  const own = ["--proposal", proposal, "--catalog", catalog, "--allow-state-changes", "--json"];
+  return JSON.parse(await captured(runConformance, [...args, ...own], directory)) as Report;
+}
+
+/** What a program prints; the daemon's own certificate is found where the daemon put it. */
+async function captured(
+  program: (args: readonly string[], terminal: Terminal) => Promise<number>,
+  args: readonly string[],
+  directory: string,
+): Promise<string> {
+  const pieces: string[] = [];
+  const still = { isTerminal: false, hasColour: false };
+  const out: Output = { ...still, write: (text) => void pieces.push(text) };
+  const err: Output = { ...still, write: (text) => void process.stderr.write(text) };
+  const readInput = (): Promise<string> => Promise.resolve("");
+  const exitCode = await program(args, { out, err, directory, readInput });
+  if (exitCode === 2) throw new Error("the daemon could not be asked");
+  return pieces.join("");
+}
+
+process.exitCode = await main();
