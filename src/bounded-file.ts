@@ -18,8 +18,19 @@ const FAULTS: ReadonlyMap<string, string> = new Map([
   ["EISDIR", "must be a file, is a directory"],
 ]);
 
+/** The octets of a file, or why there are none. */
+export type FileBytes =
+  | { readonly bytes: Uint8Array; readonly fault?: undefined }
+  | { readonly bytes?: undefined; readonly fault: string };
+
 /** Reads a regular file as UTF-8; a byte order mark is dropped. */
 export function readBoundedFile(path: string, maxBytes: number): FileText {
+  const { bytes, fault } = readBoundedBytes(path, maxBytes);
+  return bytes === undefined ? { fault } : decodeText(bytes);
+}
+
+/** Reads a regular file as it is. */
+export function readBoundedBytes(path: string, maxBytes: number): FileBytes {
   let descriptor: number | undefined;
   try {
     // Without O_NONBLOCK, opening a FIFO would wait for somebody to write to it.
@@ -30,7 +41,7 @@ export function readBoundedFile(path: string, maxBytes: number): FileText {
     if (status.size > maxBytes) {
       return { fault: `must be at most ${maxBytes} bytes long, has ${status.size}` };
     }
-    return decodeText(readFileSync(descriptor));
+    return { bytes: readFileSync(descriptor) };
   } catch (error) {
     return { fault: describeFileError(error) };
   } finally {

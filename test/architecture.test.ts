@@ -72,7 +72,10 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 const SOCKET_FOLDERS = ["server", "client", "tools"];
 const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
 /** Other users of undici: the pools of the handlers are for the operator's upstreams. */
-const FETCHERS = ["src/server/jwks-source.ts", "src/server/webhook-sender.ts"];
+const FETCHERS = [
+  ...["src/server/jwks-source.ts", "src/server/webhook-sender.ts"],
+  "src/server/model-connection.ts",
+];
 /** Of node:net, what only looks at text. */
 const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList"];
 

@@ -136,6 +136,17 @@ const peerSignatures: CrossCheck = {
   },
 };
 
+/** Who takes the turns of OpenWOP agents must be there to take them. */
+const agentRuntime: CrossCheck = {
+  sections: ["openwop"],
+  check: ({ openwop }, report) => {
+    const { kind, ...keys } = (openwop["runtime"] ?? {}) as Readonly<Record<string, unknown>>;
+    const needed = kind === "function" ? "function" : "base_url";
+    if (kind === "deterministic" || keys[needed] !== undefined) return;
+    report(`openwop.runtime.${needed}`, `is required by kind = "${kind}"`);
+  },
+};
+
 /** Every rule of this file. */
 export const consistencyChecks: readonly CrossCheck[] = [
   customMethods,
@@ -147,4 +158,5 @@ export const consistencyChecks: readonly CrossCheck[] = [
   groupMembers,
   peerNames,
   peerSignatures,
+  agentRuntime,
 ];

@@ -6,6 +6,7 @@ import { createPrivateKey } from "node:crypto";
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describeFileError, readBoundedFile } from "../bounded-file.ts";
+import { joinKey } from "../dotted-key.ts";
 import type { CrossCheck, Report } from "./cross-check.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
@@ -80,6 +81,16 @@ const peerFiles: CrossCheck = {
   },
 };
 
+/** Whose signatures on packs count. */
+const trustedPackKeys: CrossCheck = {
+  sections: ["openwop"],
+  check: ({ openwop }, report) => {
+    for (const [name, path] of Object.entries(openwop["trusted_keys"] ?? {})) {
+      checkFile(joinKey("openwop.trusted_keys", name), String(path), report);
+    }
+  },
+};
+
 /** Every rule of this file. */
 export const fileChecks: readonly CrossCheck[] = [
   tlsFiles,
@@ -90,6 +101,7 @@ export const fileChecks: readonly CrossCheck[] = [
   signingKey,
   webhookCa,
   peerFiles,
+  trustedPackKeys,
 ];
 
 function checkPair(section: string, { cert, key }: PairConfig, report: Report): void {

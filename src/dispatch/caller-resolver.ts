@@ -7,7 +7,12 @@
 import type { IdentityConfig } from "../config/config.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
-import { compileGrants, type Grants, parseAuthorityScope } from "../identity/authority-scope.ts";
+import {
+  commonScopes,
+  compileGrants,
+  type Grants,
+  parseAuthorityScope,
+} from "../identity/authority-scope.ts";
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 import { isAgentId } from "../identity/identifiers.ts";
 import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
@@ -144,11 +149,7 @@ function resolveAuthority(
     if (committed === undefined || commitment === undefined) {
       return authorityOf("document", scopes, [granted]);
     }
-    const common = [
-      ...scopes.filter((one) => commitment.covers(one)),
-      ...committed.filter((one) => granted.covers(one)),
-    ];
-    return authorityOf("document", [...new Set(common)], [granted, commitment]);
+    return authorityOf("document", commonScopes(scopes, committed), [granted, commitment]);
   }
   const claimed = parseAuthorityScope(claim);
   if (claimed === undefined) {

@@ -57,6 +57,7 @@ export type RefusalCode =
   | "authority-chain-broken"
   | "record-not-found"
   | "agent-not-found"
+  | "agent_not_found"
   | "recipient-not-found"
   | "attribution-unavailable"
   | "credentials-missing"

@@ -50,6 +50,16 @@ export function compileGrants(granted: readonly string[]): Grants {
   };
 }
 
+/** What both of two lists grant; the narrower token of each pair that one of them covers. */
+export function commonScopes(one: readonly string[], other: readonly string[]): readonly string[] {
+  const [a, b] = [compileGrants(one), compileGrants(other)];
+  const common = [
+    ...one.filter((scope) => b.covers(scope)),
+    ...other.filter((scope) => a.covers(scope)),
+  ];
+  return [...new Set(common)];
+}
+
 /**
  * A `*` in `required` is compared as a segment of its own: nothing narrower than a wildcard in the
  * same place can cover it.

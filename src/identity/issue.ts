@@ -39,13 +39,30 @@ export interface GenesisOptions {
 }
 
 /** What a Genesis and its identity document say. */
-export interface AgentOptions extends GenesisOptions {
+export interface AgentOptions extends GenesisOptions, Principal {
   readonly description: string;
-  /** Display name of whoever the agent acts for. */
+}
+
+/** Whom an agent acts for. */
+export interface Principal {
+  /** Display name. */
   readonly principal: string;
-  /** Stable id of the principal, often a domain. */
+  /** Stable id, often a domain. */
   readonly principalId: string;
 }
+
+/** What an identity document says beyond its Genesis. */
+export type DocumentOptions = Pick<
+  AgentOptions,
+  | "name"
+  | "description"
+  | "ownerId"
+  | "governanceZone"
+  | "issuer"
+  | "scopes"
+  | "principal"
+  | "principalId"
+>;
 
 /** A signed Genesis. */
 export interface IssuedGenesis {
@@ -127,7 +144,12 @@ function signGenesis(options: GenesisOptions): SignedGenesis {
   return { agentId, genesis: { agent_id: agentId, ...unsigned, signature }, issuer };
 }
 
-function describeAgent(options: AgentOptions, genesis: JsonRecord, agentId: string): JsonRecord {
+/** The identity document that goes with a Genesis, unsigned. */
+export function describeAgent(
+  options: DocumentOptions,
+  genesis: JsonRecord,
+  agentId: string,
+): JsonRecord {
   const issuedAt = genesis["issued_at"];
   return {
     agtp_version: "1.0",

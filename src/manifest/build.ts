@@ -20,6 +20,8 @@ export interface ManifestSource {
   /** `policies.methods` as it applies, §9.3. */
   readonly methodPolicy: Readonly<Record<string, unknown>>;
   readonly supportedFeatures: readonly string[];
+  /** Those that the operator lists, and those that this server speaks for its agents. */
+  readonly hostedProtocols: Config["hostedProtocols"];
 }
 
 /** Every field of §8.2 but the document's own version, dates and signature. */
@@ -39,7 +41,7 @@ export function buildManifest(source: ManifestSource): ManifestContent {
     hosted_agents: source.agents.map((agent) => agentReference(agent, source.statusOf(agent))),
     agent_disclosure_notice: agents.disclosureNotice ?? null,
     apis: config.apis,
-    hosted_protocols: config.hostedProtocols,
+    hosted_protocols: source.hostedProtocols,
     policies: {
       wildcards_accepted: policies.wildcardsAccepted,
       anonymous_discovery: policies.anonymousDiscovery,

@@ -1,7 +1,7 @@
 /**
  * DESCRIBE: what an agent can do, or who it is. On "/" and on the agent's own path, where FETCH and
- * QUERY read the identity document too, with the status document below it. 404 for an agent that is
- * not here or not to be seen · 422 for parameters that mean nothing · 503 and 410 for the identity
+ * QUERY read the identity document too, with the status document below it; an agent of another system
+ * is shown by QUERY as that system has it. 404 for an agent that is not here or not to be seen · 422 for parameters that mean nothing · 503 and 410 for the identity
  * of a suspended or retired agent, which DESCRIBE alone still gives.
  * AGTP "DESCRIBE", "URI Resolution"
  */
@@ -29,6 +29,11 @@ export interface DescribeOptions extends DescribedAgents {
   /** The methods that this server answers. */
   readonly methods: readonly string[];
   readonly server: { readonly serverId: string; readonly operator?: string };
+  /**
+   * What QUERY answers for an agent of another system, known by a name of that system; undefined for
+   * a name that is none.
+   */
+  findEntry(name: string, callerId: string | undefined): object | Refusal | undefined;
 }
 
 /** DESCRIBE on "/", and every method that describes an agent on its own path. */
@@ -62,7 +67,13 @@ export function createDescription(
         ...CONTEXT,
         ...(method === "DESCRIBE" ? CAPABILITY_PARAMETERS : {}),
       }),
-      handler: (call, exchange) => answer(call.input["agent"], usual, call, exchange),
+      handler: (call, exchange) => {
+        const { agent } = call.input;
+        const entry =
+          method === "QUERY" ? options.findEntry(String(agent), call.agentId) : undefined;
+        if (entry === undefined) return answer(agent, usual, call, exchange);
+        return isRefusal(entry) ? entry : { body: entry };
+      },
     };
   };
   const statusOnPath = (method: string): ProtocolEndpoint => ({

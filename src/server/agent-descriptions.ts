@@ -1,17 +1,21 @@
 /**
- * What DESCRIBE and the agents' own paths answer from: the directory, the live standing of agents and
- * the methods that are served. An operator's endpoint on an agent's path takes the place of ours.
+ * What DESCRIBE and the agents' own paths answer from: the directory, the live standing of agents,
+ * the methods that are served, and the inventory of OpenWOP's agents. An operator's endpoint on an
+ * agent's path takes the place of ours.
  * AGTP "DESCRIBE", "URI Resolution"
  */
 import type { ServerState } from "../attribution/state.ts";
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
 import { createRegistry } from "../contract/endpoint-registry.ts";
+import { agentNotInstalled } from "../dispatch/floor-refusals-openwop.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
+import type { Refusal } from "../dispatch/refusal.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { createDescription, type Description } from "../methods/describe.ts";
 import type { FloorOptions } from "../methods/floor.ts";
+import type { OpenwopAgents } from "./openwop-agents.ts";
 
 /** What a description is put together from. */
 export interface DescriptionParts {
@@ -20,6 +24,7 @@ export interface DescriptionParts {
   readonly state: Pick<ServerState, "ledger" | "lifecycle">;
   readonly methodPolicy: Pick<MethodPolicy, "isAllowed">;
   readonly operatorRoutes: readonly Route[];
+  readonly openwop: Pick<OpenwopAgents, "inventory" | "settings">;
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 
@@ -44,10 +49,26 @@ export function describeAgents(
       },
       methods: [...new Set(served)].filter((name) => methodPolicy.isAllowed(name)),
       server,
+      findEntry: (name, callerId) => findEntry(parts, name, callerId),
     },
     describe,
   );
   const { registry } = createRegistry([...operatorRoutes, ...endpoints]);
   const kept = new Set<object>(registry.entries);
   return { method, endpoints: endpoints.filter((endpoint) => kept.has(endpoint)) };
+}
+
+/** A name of the form that OpenWOP's are of, which nobody else's is meant to be. */
+const OPENWOP_NAME = /^(?:core|vendor|community|private|local)\.[^.]+\./;
+
+function findEntry(
+  { openwop, directory, isDisclosedTo }: DescriptionParts,
+  name: string,
+  callerId: string | undefined,
+): object | Refusal | undefined {
+  if (!OPENWOP_NAME.test(name)) return undefined;
+  const { inventory, settings } = openwop;
+  const entry = isDisclosedTo(callerId) ? inventory.find(name, settings.tenant) : undefined;
+  if (entry !== undefined) return entry;
+  return directory.resolve(name) === undefined ? agentNotInstalled() : undefined;
 }

@@ -16,7 +16,7 @@ import type { Route } from "../dispatch/route.ts";
 import type { Environment } from "../environment.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
-import type { AgentDirectory } from "../identity/agent-directory.ts";
+import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
@@ -29,6 +29,7 @@ import {
   standingOf,
 } from "./identity-parts.ts";
 import { createNegotiation } from "./negotiation.ts";
+import { loadOpenwopAgents, type OpenwopAgents } from "./openwop-agents.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 import { loadProtocolRoutes } from "./protocol-routes.ts";
 import { loadVocabulary } from "./vocabulary.ts";
@@ -40,6 +41,8 @@ export interface Deployment {
   readonly directory: AgentDirectory;
   readonly signer: RecordSigner;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
+  /** The agents that this server runs, for whoever runs them. */
+  readonly openwop: OpenwopAgents;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
   commit(): readonly Problem[];
   /** Ends what its last requests can do without: another deployment is served. */
@@ -65,7 +68,7 @@ export interface LoadedDeployment {
   readonly problems: readonly Problem[];
 }
 
-/** Loads, compiles and binds a whole deployment. Writes nothing. */
+/** Loads, compiles and binds a whole deployment. Writes nothing but the identities that it issues. */
 export async function loadDeployment(
   config: Config,
   options: DeploymentOptions,
@@ -74,8 +77,8 @@ export async function loadDeployment(
   const vocabulary = loadVocabulary(config, problems);
   if (vocabulary === undefined) return { deployment: undefined, problems };
 
-  const directory = loadDirectory(config, problems);
-  if (directory === undefined) return { deployment: undefined, problems };
+  const operators = loadDirectory(config, problems);
+  if (operators === undefined) return { deployment: undefined, problems };
   const tokens = await openTokens(config, options.log);
   problems.push(...(tokens?.problems ?? []));
   if (tokens?.problems.some(isError)) return { deployment: undefined, problems };
@@ -96,8 +99,17 @@ export async function loadDeployment(
     pools,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
-  problems.push(...operator.problems);
-  const isFatal = config.server.onInvalid === "fail" && problems.some(isError);
+  const { log, negotiation: kept, floor } = options;
+  const openwop = await loadOpenwopAgents({
+    ...{ config, env: options.env, store: floor.store, state, signingKey, loader, log },
+    operators: operators.list(),
+    endpoints: operator.routes.map(({ definition }) => definition),
+  });
+  const directory = createAgentDirectory([...operators.list(), ...openwop.documents]);
+  const operatorRoutes = [...operator.routes, ...openwop.routes];
+  problems.push(...operator.problems, ...openwop.problems);
+  const isFatal =
+    !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
 
   const joined = {
     config,
@@ -108,19 +120,19 @@ export async function loadDeployment(
     signingKey,
     compiler: contents.compiler,
     recipes: contents.recipes,
-    operatorRoutes: operator.routes,
+    operatorRoutes,
     loader,
   };
-  const { log, negotiation: kept, floor } = options;
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, log });
+  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, openwop, log });
   problems.push(...protocol.problems);
   if (isFatal || protocol.problems.some(isError)) {
-    await pools.close();
+    await Promise.all([pools.close(), openwop.close()]);
     return { deployment: undefined, problems };
   }
+  await openwop.keep();
 
-  const { registry } = createRegistry<Route>([...protocol.routes, ...operator.routes]);
+  const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
   const deadlines = new Deadlines(config.limits.handlerTimeoutMs);
   const dispatcher = createDispatcher({
     ...vocabulary,
@@ -139,12 +151,14 @@ export async function loadDeployment(
     observer: options.observer,
   });
   protocol.join(dispatcher);
+  openwop.join(dispatcher, registry);
   const deployment: Deployment = {
     config,
     dispatcher,
     directory,
     signer,
     lifecycle: state.lifecycle,
+    openwop,
     commit: () => {
       tokens?.start();
       negotiation.start();
@@ -157,6 +171,7 @@ export async function loadDeployment(
     close: async () => {
       await Promise.all([
         pools.close(),
+        openwop.close(),
         tokens?.verifier?.close(),
         sealer.close(),
         protocol.close(),

@@ -6,6 +6,7 @@ import { firstHand } from "../search/first-hand.ts";
 import { delegationPart } from "./floor-delegation.ts";
 import { deliveryPart } from "./floor-delivery.ts";
 import { executionPart } from "./floor-execution.ts";
+import { openwopPart } from "./floor-openwop.ts";
 import { createSearchPart } from "./floor-search.ts";
 import { createTasksPart } from "./floor-tasks.ts";
 import { thinkingPart } from "./floor-thinking.ts";
@@ -50,4 +51,5 @@ const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] 
   delegationPart, //                                         DELEGATE
   createTasksPart, //                                        ESCALATE, CONFIRM, SUSPEND, RESUME
   deliveryPart, //                                           NOTIFY
+  openwopPart, //                                            QUERY and EXECUTE of hosted agents
 ];

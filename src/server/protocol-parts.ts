@@ -22,6 +22,7 @@ import type { QuerySource } from "../search/source.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { FloorState } from "./floor-state.ts";
 import type { Negotiation } from "./negotiation.ts";
+import type { OpenwopAgents } from "./openwop-agents.ts";
 
 /** What the protocol's own endpoints talk about. */
 export interface ProtocolParts {
@@ -40,6 +41,7 @@ export interface ProtocolParts {
   readonly loader: ModuleLoader;
   readonly negotiation: Omit<Negotiation, "gate" | "start">;
   readonly floor: FloorState;
+  readonly openwop: OpenwopAgents;
   readonly log: Pick<CallLog, "info" | "warn">;
 }
 

@@ -43,6 +43,14 @@ function supportedFeatures({ policies, attribution }: Config): readonly string[]
   ];
 }
 
+/** What the operator says of a protocol comes before what the server would. */
+function hostedProtocols({ config, openwop }: ProtocolParts): Config["hostedProtocols"] {
+  const listed = config.hostedProtocols;
+  const isThere = listed.some(({ protocol }) => protocol === "openwop");
+  if (isThere || openwop.registry.all.length === 0) return listed;
+  return [...listed, { protocol: "openwop", method: "EXECUTE", path: "/agents/{agent_id}" }];
+}
+
 /** An operator's endpoint takes the place of one that the protocol would have there. */
 function withoutOperators(
   endpoints: readonly ProtocolEndpoint[],
@@ -155,6 +163,7 @@ function currentManifest(
       endpoints: endpoints(),
       methodPolicy: methodPolicy.projection,
       supportedFeatures: supportedFeatures(config),
+      hostedProtocols: hostedProtocols(parts),
     };
     published = publishManifest(source, signingKey);
     return published;

@@ -36,7 +36,17 @@ const runtime = table("Who takes an agent's turn", {
   base_url: optional(safeUrl("The chat-completions API")),
   api_key: optional(secret("Its key; best taken from the environment")),
   function: optional(dottedPath("The function, under [handlers] root")),
-  models: map(anyName, text("", ""), "Model name by model class"),
+  timeout_seconds: count(120, "How long a turn may take", 86_400),
+  request_timeout_seconds: count(60, "How long a model may say nothing", 3600),
+  retries: count(2, "How often a model that is busy or gone is asked again", 10, 0),
+  max_tool_calls: count(16, "How many tools one turn may call", 256),
+  models: map(anyName, text("", ""), "Model name by model class; default for the others"),
+});
+
+const reasoning = table("What is shown of how agents reason", {
+  verbosity: choice("summary", ["summary", "full", "off"], "How much, unless a run says otherwise"),
+  token_limit: count(512, "Tokens of a summary", 100_000),
+  streaming: flag(false, "Whether it is shown while it arrives"),
 });
 
 const openwop = table("OpenWOP agent packs and workflows", {
@@ -63,6 +73,7 @@ const openwop = table("OpenWOP agent packs and workflows", {
     }),
     "Grants by agent id",
   ),
+  reasoning,
   runtime,
 });
 

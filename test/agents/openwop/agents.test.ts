@@ -7,7 +7,7 @@ import {
   OTHER_KEY,
   openRuns,
   READER_KEY,
-} from "../../support/openwop.ts";
+} from "../../support/openwop-runs.ts";
 import {
   BOOKER,
   CATALOG,

@@ -6,7 +6,7 @@ import {
   OTHER_KEY,
   openRuns,
   READER_KEY,
-} from "../../support/openwop.ts";
+} from "../../support/openwop-runs.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
 

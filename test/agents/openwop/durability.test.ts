@@ -11,7 +11,7 @@ import {
   openRuns,
   type RunServer,
   type RunServerOptions,
-} from "../../support/openwop.ts";
+} from "../../support/openwop-runs.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import { openTestStore } from "../../support/store.ts";
 

@@ -5,7 +5,7 @@ import {
   openRuns,
   type RunEventLike,
   type RunServer,
-} from "../../support/openwop.ts";
+} from "../../support/openwop-runs.ts";
 import { CATALOG, CONCIERGE, ordinaryTurn, scriptedAgents } from "../../support/openwop-agents.ts";
 
 async function fork(server: RunServer, runId: string, body: object): Promise<string> {

@@ -6,7 +6,7 @@ import type { WorkflowDefinition } from "../../../src/agents/openwop/workflows/w
 import { createSchemaCompiler } from "../../../src/contract/schema.ts";
 import { formatProblem } from "../../../src/problem.ts";
 import { makeDirectory, writeFiles } from "../../support/directory.ts";
-import { NOBODY } from "../../support/openwop.ts";
+import { NOBODY } from "../../support/openwop-runs.ts";
 import { FIXTURES, node, workflow } from "../../support/openwop-workflows.ts";
 
 function load(files: Readonly<Record<string, object | string>>, isConformance = true) {

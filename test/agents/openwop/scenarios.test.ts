@@ -6,7 +6,7 @@ import {
   expectValidLog,
   KEY,
   type RunServer,
-} from "../../support/openwop.ts";
+} from "../../support/openwop-runs.ts";
 
 let server: RunServer;
 beforeAll(async () => {

@@ -1,0 +1,154 @@
+/**
+ * A turn that a model takes, behind any server that speaks chat completions: the model calls tools
+ * until it answers, at most so often. Its reasoning is told while it arrives where the host streams.
+ * Nothing that a model says is more than a text until it was checked.
+ */
+import { parseBoundedJson } from "../../../identity/json-document.ts";
+import {
+  type AgentRuntime,
+  type RuntimeAnswer,
+  type RuntimeTurn,
+  sumOfUsage,
+  type TokenUsage,
+  type ToolAnswer,
+} from "./agent-runtime.ts";
+import {
+  assistantMessage,
+  type ChatMessage,
+  chatRequest,
+  type NamedTools,
+  nameTools,
+  openingMessages,
+  toolMessage,
+} from "./chat-request.ts";
+import { type Completion, type RequestedCall, readCompletion } from "./completion.ts";
+import { readCompletionStream } from "./completion-stream.ts";
+import { readModelAnswer } from "./model-answer.ts";
+import { type Asked, askModel, type ModelServer } from "./model-server.ts";
+import { SpokenReasoning } from "./spoken-reasoning.ts";
+
+/** Which models there are, and how they are asked. */
+export interface ChatRuntimeOptions {
+  readonly server: ModelServer;
+  /** Model name by model class; `default` for every class that has none. */
+  readonly models: ReadonlyMap<string, string>;
+  readonly retries: number;
+  readonly isStreaming: boolean;
+  /** How often a model may answer with calls. */
+  readonly maxRounds: number;
+}
+
+/** Creates it; it owns the way to the server. */
+export function createChatRuntime(options: ChatRuntimeOptions): AgentRuntime {
+  return {
+    takeTurn: (turn) => new ChatTurn(options, turn).take(),
+    close: () => options.server.close(),
+  };
+}
+
+/** The model of a class. */
+export function modelOf(models: ReadonlyMap<string, string>, name: string): string | undefined {
+  return models.get(name) ?? models.get("default");
+}
+
+class ChatTurn {
+  readonly #options: ChatRuntimeOptions;
+  readonly #turn: RuntimeTurn;
+  readonly #tools: NamedTools;
+  readonly #messages: ChatMessage[];
+  #usage: TokenUsage | undefined;
+
+  constructor(options: ChatRuntimeOptions, turn: RuntimeTurn) {
+    this.#options = options;
+    this.#turn = turn;
+    this.#tools = nameTools(turn.tools);
+    this.#messages = [...openingMessages(turn)];
+  }
+
+  async take(): Promise<RuntimeAnswer> {
+    const model = this.#chooseModel();
+    if (model === undefined) {
+      return failed("model_not_available", "this server is not configured with that model");
+    }
+    for (let round = 0; round <= this.#options.maxRounds; round += 1) {
+      const spoken = new SpokenReasoning();
+      const { completion, error } = await this.#ask(model, spoken);
+      if (completion === undefined) return this.#end({ kind: "failed", error });
+      this.#count(completion);
+      if (completion.refusal !== undefined) {
+        return this.#end(failed("model_refused", "the model refused to answer"));
+      }
+      await this.#turn.reasoning.close();
+      if (completion.calls.length === 0) return this.#answer(completion, spoken);
+      await this.#call(completion);
+    }
+    const message = `the model called tools more than ${this.#options.maxRounds} times in a row`;
+    return this.#end(failed("tool_limit_exceeded", message));
+  }
+
+  /** A run may choose among the models that the operator named, and no others. */
+  #chooseModel(): string | undefined {
+    const { models } = this.#options;
+    const { agent, options } = this.#turn;
+    if (options.model === undefined) return modelOf(models, agent.modelClass);
+    return [...models.values()].find((model) => model === options.model);
+  }
+
+  #ask(model: string, spoken: SpokenReasoning): Promise<Asked> {
+    const { server, retries, isStreaming } = this.#options;
+    const { reasoning, options, signal } = this.#turn;
+    let isCommitted = false;
+    const say = async (piece: string): Promise<void> => {
+      if (piece === "") return;
+      isCommitted = true;
+      await reasoning.add(piece);
+    };
+    const listener = {
+      reasoning: say,
+      content: (piece: string) => say(spoken.push(piece)),
+    };
+    const body = chatRequest(model, this.#messages, this.#tools, { options, isStreaming });
+    return askModel(server, body, {
+      ...{ retries, signal, isCommitted: () => isCommitted },
+      read: (response) =>
+        response.isEventStream
+          ? readCompletionStream(response.body, listener)
+          : readCompletion(response.body, listener),
+    });
+  }
+
+  #count({ usage }: Completion): void {
+    this.#usage = sumOfUsage(this.#usage, usage);
+  }
+
+  async #call(completion: Completion): Promise<void> {
+    this.#messages.push(assistantMessage(completion));
+    for (const call of completion.calls) {
+      this.#messages.push(toolMessage(call, await this.#callOne(call)));
+    }
+  }
+
+  #callOne({ name, arguments: written }: RequestedCall): Promise<ToolAnswer> {
+    const parsed = parseBoundedJson(written === "" ? "{}" : written);
+    if (parsed.fault !== undefined) {
+      const message = `the arguments ${parsed.fault}`;
+      return Promise.resolve(failed("invalid_arguments", message));
+    }
+    return this.#turn.callTool(this.#tools.get(name)?.toolId ?? name, parsed.value);
+  }
+
+  #answer({ content }: Completion, spoken: SpokenReasoning): RuntimeAnswer {
+    const { reasoning, ...answer } = readModelAnswer(content, this.#turn.returnSchema);
+    const isUnspoken = reasoning !== undefined && !spoken.hasSpoken;
+    return this.#end({ ...answer, ...(isUnspoken ? { reasoning } : {}) });
+  }
+
+  /** Not every server says what it charges for. */
+  #end(answer: RuntimeAnswer): RuntimeAnswer {
+    return this.#usage === undefined ? answer : { ...answer, usage: this.#usage };
+  }
+}
+
+function failed(code: string, message: string) {
+  return { kind: "failed", error: { code, message } } as const;
+}

@@ -1,0 +1,60 @@
+/**
+ * What a model's last words come to: an object with a result and what goes with it, as it was asked
+ * for, or the result alone, or a text.
+ */
+import type { CompiledSchema } from "../../../contract/schema.ts";
+import { parseBoundedJson } from "../../../identity/json-document.ts";
+import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import type { RuntimeAnswer } from "./agent-runtime.ts";
+
+type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
+
+const MEMBERS: ReadonlySet<string> = new Set([
+  "reasoning",
+  "decision",
+  "confidence",
+  "result",
+  "handoff",
+]);
+
+/** Reads it; where both readings are possible, the one whose result the schema takes. */
+export function readModelAnswer(content: string, schema: CompiledSchema | undefined): Answered {
+  const value = findJson(content);
+  if (value === undefined) return { kind: "answered", result: content };
+  const plain: Answered = { kind: "answered", result: value };
+  if (!isRecord(value) || !isEnveloped(value)) return plain;
+  const isTaken = schema === undefined || schema.check(value["result"]) === undefined;
+  return isTaken || schema.check(value) !== undefined ? readEnvelope(value) : plain;
+}
+
+function isEnveloped(value: JsonRecord): boolean {
+  return Object.hasOwn(value, "result") && Object.keys(value).every((name) => MEMBERS.has(name));
+}
+
+function readEnvelope({ result, reasoning, decision, confidence, handoff }: JsonRecord): Answered {
+  const toAgentId = isRecord(handoff) ? handoff["toAgentId"] : handoff;
+  const reason = isRecord(handoff) ? handoff["reason"] : undefined;
+  return {
+    kind: "answered",
+    result,
+    ...(typeof reasoning === "string" ? { reasoning } : {}),
+    ...(decision === undefined || decision === null ? {} : { decision }),
+    ...(typeof confidence === "number" ? { confidence } : {}),
+    ...(typeof toAgentId === "string" && toAgentId !== ""
+      ? { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } }
+      : {}),
+  };
+}
+
+/** Models put JSON into fences, and words around it. */
+function findJson(content: string): unknown {
+  const text = content.trim();
+  const fenced = /^```[a-z]{0,16}\s*\n([\s\S]*)\n```$/.exec(text)?.[1] ?? text;
+  const whole = parseBoundedJson(fenced);
+  if (whole.fault === undefined) return whole.value;
+  const start = text.indexOf("{");
+  const end = text.lastIndexOf("}");
+  if (start === -1 || end < start) return undefined;
+  const inner = parseBoundedJson(text.slice(start, end + 1));
+  return inner.fault === undefined ? inner.value : undefined;
+}

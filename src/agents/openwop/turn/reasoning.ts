@@ -1,0 +1,128 @@
+/**
+ * An agent's reasoning on its way into events: redacted, cut to what the verbosity allows, and where
+ * the host streams, shown piece by piece before the block is closed. The pieces together are the
+ * text of the event that closes them.   OpenWOP RFC 0002 §B, RFC 0024
+ */
+import type { AgentEvent } from "../agent-executor.ts";
+import { RedactedStream } from "../redacted-stream.ts";
+import type { Redactor } from "../redaction.ts";
+import type { ReasoningSink } from "../runtime/agent-runtime.ts";
+import type { Verbosity } from "../settings.ts";
+
+/** How much is shown. */
+export interface ReasoningRules {
+  readonly verbosity: Verbosity;
+  /** Tokens of a summary. */
+  readonly tokenLimit: number;
+  readonly isStreaming: boolean;
+}
+
+/** A token is a word, or four characters of a long one. */
+const TOKEN_LENGTH = 4;
+/** What "full" shows of a model that does not stop. */
+const MAX_FULL_LENGTH = 262_144;
+/** Shorter pieces wait for more: each one is an event that is kept. */
+const MIN_PIECE_LENGTH = 16;
+
+export class ReasoningWriter implements ReasoningSink {
+  readonly #agentId: string;
+  readonly #rules: ReasoningRules;
+  readonly #redactor: Redactor;
+  readonly #emit: (event: AgentEvent) => Promise<string>;
+  #stream: RedactedStream;
+  #pending = "";
+  #text = "";
+  #deltas = 0;
+  #blocks = 0;
+
+  constructor(
+    agentId: string,
+    rules: ReasoningRules,
+    redactor: Redactor,
+    emit: (event: AgentEvent) => Promise<string>,
+  ) {
+    this.#agentId = agentId;
+    this.#rules = rules;
+    this.#redactor = redactor;
+    this.#emit = emit;
+    this.#stream = new RedactedStream(redactor);
+  }
+
+  /** Whether a block was closed, or is hidden altogether. */
+  get hasSpoken(): boolean {
+    return this.#blocks > 0 || this.#rules.verbosity === "off";
+  }
+
+  async add(piece: string): Promise<void> {
+    if (this.#isFull()) return;
+    this.#take(this.#stream.push(piece));
+    if (this.#pending.length >= MIN_PIECE_LENGTH) await this.#emitDelta();
+  }
+
+  async close(): Promise<void> {
+    this.#take(this.#stream.end());
+    if (this.#pending !== "") await this.#emitDelta();
+    if (this.#text !== "") await this.#emitBlock();
+    this.#stream = new RedactedStream(this.#redactor);
+    this.#text = "";
+    this.#deltas = 0;
+  }
+
+  /** A block in one piece. */
+  async say(text: string): Promise<void> {
+    await this.add(text);
+    await this.close();
+  }
+
+  #isFull(): boolean {
+    return this.#rules.verbosity === "off" || this.#text.length >= this.#maxLength();
+  }
+
+  #maxLength(): number {
+    const { verbosity, tokenLimit } = this.#rules;
+    return verbosity === "summary" ? tokenLimit * TOKEN_LENGTH : MAX_FULL_LENGTH;
+  }
+
+  /** Adds what still fits. */
+  #take(shown: string): void {
+    if (this.#isFull()) return;
+    const { verbosity, tokenLimit } = this.#rules;
+    const whole = this.#text + shown;
+    const cut = verbosity === "summary" ? firstWords(whole, tokenLimit) : whole;
+    const text = wellFormed(cut.slice(0, this.#maxLength()));
+    this.#pending += text.slice(this.#text.length);
+    this.#text = text;
+  }
+
+  async #emitDelta(): Promise<void> {
+    const delta = this.#pending;
+    this.#pending = "";
+    if (!this.#rules.isStreaming) return;
+    const { verbosity } = this.#rules;
+    const payload = { agentId: this.#agentId, delta, sequence: this.#deltas, verbosity };
+    this.#deltas += 1;
+    await this.#emit({ type: "agent.reasoning.delta", payload });
+  }
+
+  async #emitBlock(): Promise<void> {
+    this.#blocks += 1;
+    const { verbosity } = this.#rules;
+    const payload = { agentId: this.#agentId, reasoning: this.#text, verbosity };
+    await this.#emit({ type: "agent.reasoned", payload });
+  }
+}
+
+/** The words at the beginning of a text, with the white space between them. */
+function firstWords(text: string, count: number): string {
+  let words = 0;
+  for (const { index, 0: word } of text.matchAll(/\S+/g)) {
+    words += 1;
+    if (words === count) return text.slice(0, index + word.length);
+  }
+  return text;
+}
+
+/** A cut may leave half of a surrogate pair, which is no text. */
+function wellFormed(text: string): string {
+  return /[\ud800-\udbff]$/.test(text) ? text.slice(0, -1) : text;
+}

@@ -1,0 +1,86 @@
+/**
+ * The way to the server that has the models: HTTP, to the one URL that the operator configured and
+ * no other. Redirects are not followed, silence is not waited for, and what is not wanted any more
+ * is not received.
+ */
+import type { Agent } from "undici";
+import type { ModelResponse, ModelServer } from "../agents/openwop/runtime/model-server.ts";
+
+/** Where the models are. */
+export interface ModelConnectionOptions {
+  /** Without a slash at its end. */
+  readonly baseUrl: string;
+  readonly apiKey: string | undefined;
+  /** How long it may say nothing. */
+  readonly timeoutMs: number;
+}
+
+const CONNECT_TIMEOUT_MS = 5_000;
+const MAX_CONNECTIONS = 32;
+const MAX_RETRY_AFTER_S = 3600;
+
+/** Connects to nothing before it is asked. */
+export function createModelConnection(options: ModelConnectionOptions): ModelServer {
+  let agent: Promise<Agent> | undefined;
+  return {
+    async ask(body, signal) {
+      agent ??= openAgent(options.timeoutMs);
+      return post(await agent, options, body, signal);
+    },
+    async close() {
+      await (await agent)?.destroy();
+    },
+  };
+}
+
+/** The HTTP client takes long to load: only an agent's turn waits for it. */
+async function openAgent(timeoutMs: number): Promise<Agent> {
+  const undici = await import("undici");
+  return new undici.Agent({
+    connections: MAX_CONNECTIONS,
+    pipelining: 1,
+    allowH2: false,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    // Said aloud, so that no environment variable can switch verification off.
+    connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
+  });
+}
+
+async function post(
+  agent: Agent,
+  { baseUrl, apiKey }: ModelConnectionOptions,
+  body: string,
+  signal: AbortSignal,
+): Promise<ModelResponse> {
+  const { origin, pathname, search } = new URL(`${baseUrl}/chat/completions`);
+  const {
+    statusCode,
+    headers,
+    body: stream,
+  } = await agent.request({
+    ...{ origin, path: `${pathname}${search}`, method: "POST", body, signal },
+    headers: {
+      accept: "application/json, text/event-stream",
+      "accept-encoding": "identity",
+      "content-type": "application/json",
+      "user-agent": "agtpd",
+      ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+    },
+  });
+  // A body that is given up fails once more when it ends, with nobody left to be told.
+  stream.on("error", () => undefined);
+  return {
+    status: statusCode,
+    retryAfterMs: readRetryAfter(headers["retry-after"]),
+    isEventStream: /^text\/event-stream\b/i.test(String(headers["content-type"] ?? "")),
+    body: stream,
+    discard: () => stream.destroy(),
+  };
+}
+
+/** Seconds; a date is not read. */
+function readRetryAfter(value: string | readonly string[] | undefined): number | undefined {
+  const seconds = typeof value === "string" && /^\d{1,6}$/.test(value) ? Number(value) : undefined;
+  return seconds === undefined ? undefined : Math.min(seconds, MAX_RETRY_AFTER_S) * 1000;
+}

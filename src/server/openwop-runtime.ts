@@ -1,0 +1,73 @@
+/** Who takes the turns of OpenWOP agents, by `[openwop.runtime]`. */
+import { relative } from "node:path";
+import type { ManifestClass } from "../agents/openwop/installed-agent.ts";
+import type { AgentRuntime } from "../agents/openwop/runtime/agent-runtime.ts";
+import { createChatRuntime, modelOf } from "../agents/openwop/runtime/chat-runtime.ts";
+import { createDeterministicRuntime } from "../agents/openwop/runtime/deterministic.ts";
+import {
+  createFunctionRuntime,
+  type TurnFunction,
+} from "../agents/openwop/runtime/function-runtime.ts";
+import type { OpenwopSettings, RuntimeSettings } from "../agents/openwop/settings.ts";
+import type { Config } from "../config/config.ts";
+import type { CallLog } from "../handlers/handler.ts";
+import type { ModuleLoader } from "../handlers/module-loader.ts";
+import type { Problem } from "../problem.ts";
+import { createModelConnection } from "./model-connection.ts";
+
+/** What a runtime is made from. */
+export interface RuntimeParts {
+  readonly config: Pick<Config, "directory" | "file">;
+  readonly loader: ModuleLoader;
+  readonly log: Pick<CallLog, "warn">;
+}
+
+/** The runtime, and what is wrong with it; one that cannot be had fails every turn. */
+export async function loadAgentRuntime(
+  settings: OpenwopSettings,
+  parts: RuntimeParts,
+): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
+  const { runtime, reasoning, isConformance, maxToolCalls } = settings;
+  switch (runtime.kind) {
+    case "deterministic":
+      return { runtime: createDeterministicRuntime({ isConformance }), problems: [] };
+    case "openai-compatible": {
+      const { baseUrl, apiKey, models, retries, requestTimeoutMs: timeoutMs } = runtime;
+      const server = createModelConnection({ baseUrl, apiKey, timeoutMs });
+      const { isStreaming } = reasoning;
+      // One answer more than calls, and one for words beside them.
+      const maxRounds = maxToolCalls + 1;
+      const options = { server, models, retries, isStreaming, maxRounds };
+      return { runtime: createChatRuntime(options), problems: [] };
+    }
+    case "function":
+      return loadFunction(runtime.function, parts);
+  }
+}
+
+async function loadFunction(
+  reference: string,
+  { config: { directory, file }, loader, log }: RuntimeParts,
+): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
+  const place = { file: relative(directory, file), key: "openwop.runtime.function" };
+  const { handler, problems } = await loader.load(reference, place);
+  // What a module exports is a function of anything; a turn is what this one is given.
+  const take = handler as TurnFunction | undefined;
+  const runtime = createFunctionRuntime({
+    take: take ?? (() => Promise.reject(new Error(`"${reference}" was not loaded`))),
+    onFault: (error, agentId) =>
+      log.warn({ event: "agent-turn-failed", agent_id: agentId, error }, "an agent's turn threw"),
+  });
+  return { runtime, problems };
+}
+
+/** Why no model takes turns of a class, in words; undefined: one does. */
+export function modelFaultOf(
+  runtime: RuntimeSettings,
+): (modelClass: ManifestClass) => string | undefined {
+  if (runtime.kind !== "openai-compatible") return () => undefined;
+  return (modelClass) =>
+    modelOf(runtime.models, modelClass) === undefined
+      ? `openwop.runtime.models has neither "${modelClass}" nor "default"`
+      : undefined;
+}

@@ -1,0 +1,141 @@
+/** One turn of an agent, with everything around it in memory. */
+import type { AgentEvent, AgentOutcome } from "../../src/agents/openwop/agent-executor.ts";
+import { createAgentRegistry } from "../../src/agents/openwop/agent-registry.ts";
+import { loadPacks } from "../../src/agents/openwop/packs/load-packs.ts";
+import { Capabilities } from "../../src/agents/openwop/packs/peer-capabilities.ts";
+import type { AgentRuntime } from "../../src/agents/openwop/runtime/agent-runtime.ts";
+import { createExecutor } from "../../src/agents/openwop/turn/executor.ts";
+import type { ReasoningRules } from "../../src/agents/openwop/turn/reasoning.ts";
+import type { HostedAnswer, HostedCall } from "../../src/agents/openwop/turn/tool-host.ts";
+import type { EndpointDefinition, JsonSchema } from "../../src/contract/endpoint.ts";
+import type { AgentDocument } from "../../src/identity/agent-document.ts";
+import { readAgentFile } from "../../src/identity/agent-file.ts";
+import { formatProblem } from "../../src/problem.ts";
+import { makeDirectory } from "./directory.ts";
+import { makeEndpoint } from "./endpoint-definition.ts";
+import { type AgentFields, packFiles, redactorOf } from "./openwop.ts";
+
+/** What a test says of a turn; the rest is quiet. */
+export interface TurnOptions {
+  readonly agents?: readonly AgentFields[];
+  readonly agentId?: string;
+  readonly task?: unknown;
+  readonly taskSchema?: JsonSchema;
+  readonly returnSchema?: JsonSchema;
+  readonly configurable?: Readonly<Record<string, unknown>>;
+  readonly runtime: AgentRuntime["takeTurn"];
+  readonly secrets?: Readonly<Record<string, string>>;
+  readonly reasoning?: Partial<ReasoningRules>;
+  readonly host?: (call: HostedCall) => HostedAnswer;
+  /** Granted to the agent; `booking:room` unless given. */
+  readonly grants?: readonly string[];
+  /** Held by whoever started the run. */
+  readonly scopes?: readonly string[];
+  readonly maxToolCalls?: number;
+  readonly turnTimeoutMs?: number;
+  readonly signal?: AbortSignal;
+  readonly lapse?: string;
+  /** The event that cannot be kept. */
+  readonly failEmit?: AgentEvent["type"];
+}
+
+/** An event, as it was kept. */
+export type KeptEvent = AgentEvent & { readonly eventId: string };
+
+/** What came of the turn. */
+export interface TakenTurn {
+  readonly outcome: AgentOutcome;
+  readonly events: readonly KeptEvent[];
+  readonly types: readonly string[];
+  readonly calls: readonly HostedCall[];
+  /** Of the first event of a type. */
+  payload(type: AgentEvent["type"]): Readonly<Record<string, unknown>>;
+}
+
+/** Takes it. */
+export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
+  const { scopes = [], configurable = {}, task = "a task" } = options;
+  const { signal = new AbortController().signal } = options;
+  const registry = createAgentRegistry(installedPacks(options));
+  const events: KeptEvent[] = [];
+  const calls: HostedCall[] = [];
+  const executor = createExecutor({
+    registry,
+    runtime: { takeTurn: options.runtime, close: () => Promise.resolve() },
+    redactor: redactorOf(options.secrets),
+    reasoning: { verbosity: "summary", tokenLimit: 512, isStreaming: false, ...options.reasoning },
+    host: {
+      findEndpoint,
+      call: (call) => {
+        calls.push(call);
+        return Promise.resolve(options.host?.(call) ?? { status: 200, body: {} });
+      },
+    },
+    turnTimeoutMs: options.turnTimeoutMs ?? 10_000,
+    maxToolCalls: options.maxToolCalls ?? 16,
+    grantsOf: () => options.grants ?? ["booking:room"],
+    documentOf: ({ agentId }) => documentOf(agentId, options.grants ?? ["booking:room"]),
+    findLapse: () => options.lapse,
+  });
+  const outcome = await executor.takeTurn({
+    agentId: options.agentId ?? "vendor.test.pack.agent",
+    ...{ task, configurable, signal, runId: "run-1", nodeId: "agent" },
+    owner: { tenant: "default", principal: "agtp:caller", scopes },
+    emit: (event) => {
+      if (event.type === options.failEmit) return Promise.reject(new Error("cannot be kept"));
+      const eventId = `event-${events.length}`;
+      events.push({ ...event, eventId });
+      return Promise.resolve(eventId);
+    },
+  });
+  return {
+    ...{ outcome, events, calls, types: events.map(({ type }) => type) },
+    payload: (type) => events.find((event) => event.type === type)?.payload ?? {},
+  };
+}
+
+function installedPacks({ agents = [{}], taskSchema, returnSchema }: TurnOptions) {
+  const handoff = {
+    ...(taskSchema === undefined ? {} : { taskSchemaRef: "task.json" }),
+    ...(returnSchema === undefined ? {} : { returnSchemaRef: "return.json" }),
+  };
+  const written = agents.map((agent) => ({ handoff, ...agent }));
+  const directory = makeDirectory(
+    packFiles(
+      { agents: written },
+      {
+        "task.json": JSON.stringify(taskSchema ?? {}),
+        "return.json": JSON.stringify(returnSchema ?? {}),
+      },
+    ),
+  );
+  const { packs, problems } = loadPacks(
+    { directory, packsDir: `${directory}/agents/openwop`, installScope: "host" },
+    {
+      capabilities: new Capabilities([]),
+      signatures: { trustedKeys: new Map(), isRequired: false },
+      modelFault: () => undefined,
+    },
+  );
+  if (problems.length > 0) throw new Error(problems.map(formatProblem).join("\n"));
+  return packs;
+}
+
+const HANDLER = { type: "registered_function", function: "handlers.x" } as const;
+const ENDPOINTS: readonly EndpointDefinition[] = [
+  makeEndpoint(HANDLER, { requiredScopes: ["booking:room"] }),
+  makeEndpoint(HANDLER, { method: "QUERY", path: "/rooms/{room_id}" }),
+];
+
+function findEndpoint(method: string, path: string): EndpointDefinition | undefined {
+  return ENDPOINTS.find((one) => one.method === method && one.path === path);
+}
+
+function documentOf(name: string, scopes: readonly string[]): AgentDocument | undefined {
+  const document = {
+    ...{ agtp_version: "1.0", agent_id: "a".repeat(64), name, description: "An agent." },
+    ...{ principal: "Test", principal_id: "test", issuer: "agtp://test", status: "active" },
+    ...{ issued_at: "2026-01-01T00:00:00Z", scopes_accepted: scopes },
+  };
+  return readAgentFile(JSON.stringify(document), "agent.json").document;
+}
