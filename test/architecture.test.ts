@@ -54,6 +54,8 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
+  // The HTTP sidecar: the pipeline's other caller.
+  gateway: ["wire", "catalog", "config", "identity", "contract", "dispatch", "openapi"],
   conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
@@ -62,7 +64,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
     ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["agents", "tasks", "execution", "delegation", "client"],
+    ...["gateway", "agents", "tasks", "execution", "delegation", "client"],
   ],
   // The public surface.
   "": ["client", "handlers"],

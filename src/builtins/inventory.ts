@@ -16,6 +16,7 @@ export interface Inventory {
   readonly disclosure: "public" | "authenticated" | "private";
   /** Name or Agent-ID of the agent that is addressed when a request names none. */
   readonly defaultAgent: string | undefined;
+  /** Complete once the server is bound. */
   readonly apis: readonly ApiEntry[];
   readonly recipes: readonly Recipe[];
   readonly contracts: Pick<ContractRegister, "active">;

@@ -61,9 +61,9 @@ const plainGateway: CrossCheck = {
   sections: ["gateway"],
   check: ({ gateway }, report) => {
     if (!gateway.enabled || gateway.cert !== undefined || isLoopbackHost(gateway.host)) return;
-    report("gateway.cert", `is missing, so host "${gateway.host}" is served in plain HTTP`, {
-      hint: "put a proxy with TLS before it, or give it a certificate",
-      severity: "warning",
+    if (gateway.allowPlainHttp) return;
+    report("gateway.cert", `is required on host "${gateway.host}", which is not loopback`, {
+      hint: "behind a proxy with TLS, set gateway.allow_plain_http = true",
     });
   },
 };

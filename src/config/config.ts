@@ -172,6 +172,9 @@ export interface GatewayConfig {
   readonly agent?: string;
   readonly cert?: string;
   readonly key?: string;
+  readonly allowPlainHttp: boolean;
+  readonly baseUrl?: string;
+  readonly corsOrigins: readonly string[];
 }
 
 /** `[webhooks]` */

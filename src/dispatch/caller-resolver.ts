@@ -16,6 +16,7 @@ import {
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 import { isAgentId } from "../identity/identifiers.ts";
 import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
+import type { Peer } from "./peer.ts";
 import {
   agentUnauthenticated,
   authorizationRequired,
@@ -33,7 +34,7 @@ export interface Resolution {
 export type CallerResolver = (
   agentId: string,
   claim: string | undefined,
-  certificate: ClientCertificate | undefined,
+  peer: Pick<Peer, "certificate" | "speaksAs">,
 ) => Resolution | Refusal;
 
 /** Resolved claims are remembered, so that a busy agent's header is parsed once. */
@@ -44,6 +45,8 @@ interface RememberedClaim {
   readonly agentId: string;
   readonly claim: string | undefined;
   readonly certificate: ClientCertificate | undefined;
+  /** Whether it was this server that spoke as the agent. */
+  readonly isOwn: boolean;
   readonly resolution: Resolution;
 }
 
@@ -53,18 +56,25 @@ export function createCallerResolver(
   policy: IdentityConfig,
 ): CallerResolver {
   const remembered = new Array<RememberedClaim | undefined>(REMEMBERED_CLAIMS).fill(undefined);
-  return (agentId, claim, certificate) => {
+  return (agentId, claim, { certificate, speaksAs }) => {
     const place = placeOf(agentId, claim);
     const known = remembered[place];
-    if (known?.agentId === agentId && known.claim === claim && known.certificate === certificate) {
+    const isOwn = speaksAs === agentId;
+    if (
+      known?.agentId === agentId &&
+      known.claim === claim &&
+      known.certificate === certificate &&
+      known.isOwn === isOwn
+    ) {
       return known.resolution;
     }
     const own = ownCopy(agentId);
     const ownClaim = claim === undefined ? undefined : ownCopy(claim);
-    const resolution = resolveCaller({ directory, policy }, own, ownClaim, certificate);
+    const proof = { certificate, isOwn };
+    const resolution = resolveCaller({ directory, policy }, own, ownClaim, proof);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
     // Whoever comes to a place that is taken only makes this forget.
-    remembered[place] = { agentId: own, claim: ownClaim, certificate, resolution };
+    remembered[place] = { agentId: own, claim: ownClaim, ...proof, resolution };
     return resolution;
   };
 }
@@ -90,11 +100,14 @@ interface Registers {
   readonly policy: IdentityConfig;
 }
 
+/** What speaks for an Agent-ID beside the header that names it. */
+type Proof = Pick<RememberedClaim, "certificate" | "isOwn">;
+
 function resolveCaller(
   { directory, policy }: Registers,
   agentId: string,
   claim: string | undefined,
-  certificate: ClientCertificate | undefined,
+  { certificate, isOwn }: Proof,
 ): Resolution | Refusal {
   if (!isAgentId(agentId)) {
     return badRequest("invalid-canonical-id", "Agent-ID must be 64 lower-case hex characters");
@@ -104,7 +117,7 @@ function resolveCaller(
     const message = "the Agent-ID is not the one that the certificate belongs to";
     return agentUnauthenticated(message, "certificate-mismatch");
   }
-  if (bound === undefined && policy.assurance === "certificate") {
+  if (bound === undefined && policy.assurance === "certificate" && !isOwn) {
     const message = "this server admits only agents that present a certificate of their own";
     return agentUnauthenticated(message, "certificate-required");
   }

@@ -30,6 +30,8 @@ export class Exchange {
   readonly startedAt: number;
   /** The first request of its connection. */
   isFirst = false;
+  /** What was asked for in another protocol, where the request's method was made from it. */
+  translatedFrom: string | undefined;
 
   /** Before the gates: whom a bearer token names, or why it proves nothing. */
   principalId: string | undefined;
@@ -92,6 +94,7 @@ export class Exchange {
 
   /** The wire's method, when it is not the one that is answered. */
   get requestedMethod(): string | undefined {
+    if (this.translatedFrom !== undefined) return this.translatedFrom;
     return this.request.method === this.method ? undefined : this.request.method;
   }
 

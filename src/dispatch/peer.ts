@@ -5,6 +5,8 @@ import type { ClientCertificate } from "../identity/client-certificate.ts";
 export interface Peer {
   readonly address: string;
   readonly port: number;
+  /** The agent that a face of this server speaks as: nobody else wrote its Agent-ID. */
+  readonly speaksAs?: string;
   /** The peer's certificate, its chain verified. */
   readonly certificate?: ClientCertificate | undefined;
   /** Why the certificate that the peer presented proves nothing. */

@@ -1,7 +1,7 @@
 /** The server manifest's content, from what the server loaded.   AGTP-API §8 */
 import type { Catalog } from "../catalog/catalog.ts";
 import { FLOOR_GROUPS } from "../catalog/catalog.ts";
-import type { Config } from "../config/config.ts";
+import type { ApiEntry, Config } from "../config/config.ts";
 import type { EndpointDefinition } from "../contract/endpoint.ts";
 import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
 import type { ManifestContent } from "./document.ts";
@@ -11,6 +11,7 @@ import { projectEndpoint } from "./project.ts";
 export interface ManifestSource {
   readonly config: Config;
   readonly catalog: Catalog;
+  readonly apis: readonly ApiEntry[];
   /** Every listed endpoint, built-ins included. */
   readonly endpoints: readonly EndpointDefinition[];
   /** The agents this variant discloses. */
@@ -40,7 +41,7 @@ export function buildManifest(source: ManifestSource): ManifestContent {
     agent_disclosure: agents.disclosure,
     hosted_agents: source.agents.map((agent) => agentReference(agent, source.statusOf(agent))),
     agent_disclosure_notice: agents.disclosureNotice ?? null,
-    apis: config.apis,
+    apis: source.apis,
     hosted_protocols: source.hostedProtocols,
     policies: {
       wildcards_accepted: policies.wildcardsAccepted,

@@ -4,8 +4,10 @@
  */
 import { loadConfig } from "../config/load.ts";
 import type { Environment } from "../environment.ts";
-import type { Problem } from "../problem.ts";
+import { isError, type Problem } from "../problem.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
+import { loadHttpTls } from "./gateway-parts.ts";
+import type { HttpTls } from "./http-listener.ts";
 import type { TlsIdentity } from "./listener.ts";
 import type { Log } from "./log.ts";
 import { createObserver } from "./observer.ts";
@@ -35,6 +37,8 @@ export interface Built {
   readonly kept: OpenedState;
   readonly identity: TlsIdentity;
   readonly fingerprint256: string;
+  /** Of the HTTP sidecar; undefined: plain HTTP, or none. */
+  readonly httpTls: HttpTls | undefined;
   readonly problems: readonly Problem[];
 }
 
@@ -62,19 +66,26 @@ export async function build(
     log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
   const opening = before ?? (await openServerState(config, isPersistent, onFault));
   const tls = await loadTlsIdentity(config, { isPersistent });
+  const http = loadHttpTls(config);
   if (opening.state === undefined) {
-    return { kind: "refused", problems: [...problems, ...tls.problems, ...opening.problems] };
+    const found = [...problems, ...tls.problems, ...http.problems, ...opening.problems];
+    return { kind: "refused", problems: found };
   }
   const kept: OpenedState = opening;
   const observer = createObserver(log);
-  const loaded = await loadDeployment(config, { ...kept, observer, env, log: log.logger });
-  const found = [...problems, ...tls.problems, ...loaded.problems];
+  const reportFault = (errorId: string, error: unknown): void =>
+    log.logger.error({ event: "fault", error_id: errorId, error }, "an HTTP face failed");
+  const sources = { observer, env, log: log.logger, reportFault };
+  const loaded = await loadDeployment(config, { ...kept, ...sources });
+  const found = [...problems, ...tls.problems, ...http.problems, ...loaded.problems];
   const { deployment } = loaded;
-  if (deployment === undefined || tls.identity === undefined) {
+  const isInsecure = http.problems.some(isError);
+  if (deployment === undefined || tls.identity === undefined || isInsecure) {
     await deployment?.close();
     if (before === undefined) await kept.state.close();
     return { kind: "refused", problems: found };
   }
   const { identity, fingerprint256 } = tls;
-  return { kind: "built", deployment, kept, identity, fingerprint256, problems: found };
+  const secrets = { identity, fingerprint256, httpTls: http.tls };
+  return { kind: "built", deployment, kept, ...secrets, problems: found };
 }

@@ -1,10 +1,12 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
 import { relative } from "node:path";
-import type { Config } from "../config/config.ts";
+import type { Config, LimitsConfig } from "../config/config.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import { isError, type Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
 import type { Deployment } from "./deployment.ts";
+import { HttpListener } from "./http-listener.ts";
 import { createListener, type Listener } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
@@ -15,6 +17,8 @@ import { reportProblems, reportTrust } from "./start-report.ts";
 export interface Daemon {
   readonly address: string;
   readonly port: number;
+  /** Undefined: HTTP clients are not served. */
+  readonly gatewayPort: number | undefined;
   readonly fingerprint256: string;
   /** Builds a whole new configuration and swaps it in; any problem, and nothing changes. */
   reload(): Promise<readonly Problem[]>;
@@ -51,23 +55,28 @@ class Running implements Daemon {
   readonly #kept: OpenedState;
   #deployment: Deployment;
   #metrics: Metrics | undefined;
+  readonly #http: HttpListener | undefined;
+  gatewayPort: number | undefined;
   #drained: Promise<void> | undefined;
   fingerprint256: string;
   address = "";
   port = 0;
 
-  constructor({ deployment, kept, identity, fingerprint256 }: Built, options: DaemonOptions) {
+  constructor(built: Built, options: DaemonOptions) {
+    const { deployment, kept, identity, fingerprint256, httpTls } = built;
     this.#options = options;
     this.#kept = kept;
     this.#deployment = deployment;
     this.fingerprint256 = fingerprint256;
+    const limits = (): LimitsConfig => this.#deployment.config.limits;
+    const onFault = (error: unknown): void =>
+      options.log.logger.error({ event: "fault", error }, "a connection failed");
+    const gateway = (): Gateway | undefined => this.#deployment.gateway;
+    this.#http = gateway() && new HttpListener({ tls: httpTls, limits, gateway, onFault });
     this.#listener = createListener({
-      identity,
-      limits: () => this.#deployment.config.limits,
+      ...{ identity, limits, onFault },
       dispatcher: () => this.#deployment.dispatcher,
       settle: (done) => kept.state.ledger.settle(done),
-      onFault: (error) =>
-        options.log.logger.error({ event: "fault", error }, "a connection failed"),
       onRefusedPeer: (reason, remote) =>
         options.log.logger.warn(
           { event: "peer-refused", reason, remote },
@@ -79,10 +88,11 @@ class Running implements Daemon {
   /** Binds the ports; on failure everything is closed again. */
   async listen(): Promise<{ readonly kind: "listening" } | Refused> {
     const { config } = this.#deployment;
-    const { server, metrics } = config;
+    const { server, metrics, gateway } = config;
     try {
       if (metrics.enabled) {
-        const connectionCount = (): number => this.#listener.connectionCount;
+        const connectionCount = (): number =>
+          this.#listener.connectionCount + (this.#http?.connectionCount ?? 0);
         // Loaded by those who want it only.
         const { createMetrics } = await import("./metrics.ts");
         this.#metrics = await createMetrics({ ...metrics, connectionCount });
@@ -97,10 +107,22 @@ class Running implements Daemon {
     } catch (error) {
       return this.#refuse("server.port", server.host, server.port, error);
     }
+    try {
+      const bound = await this.#http?.listen(gateway.host, gateway.port);
+      this.gatewayPort = bound?.port;
+    } catch (error) {
+      return this.#refuse("gateway.port", gateway.host, gateway.port, error);
+    }
+    this.#bind(this.#deployment);
     reportProblems(this.#options.log, this.#deployment.commit());
     reportTrust(this.#options.log, this.#deployment);
     this.#announce(config);
     return { kind: "listening" };
+  }
+
+  #bind(deployment: Deployment): void {
+    const gateway = deployment.gateway === undefined ? undefined : this.gatewayPort;
+    deployment.bind({ agtp: this.port, gateway });
   }
 
   async #refuse(key: string, host: string, port: number, error: unknown): Promise<Refused> {
@@ -117,9 +139,10 @@ class Running implements Daemon {
     const { address, port, fingerprint256 } = this;
     const ready = { event: "listening", address, port, server_id: server.serverId, fingerprint256 };
     const metrics = this.#metrics === undefined ? {} : { metrics_port: this.#metrics.port };
+    const gateway = this.gatewayPort === undefined ? {} : { gateway_port: this.gatewayPort };
     this.#options.log.logger
       .child({}, { level: "info" })
-      .info({ ...ready, ...metrics }, `listening on ${address} port ${port}`);
+      .info({ ...ready, ...gateway, ...metrics }, `listening on ${address} port ${port}`);
     void this.#options.log.flush();
   }
 
@@ -137,6 +160,8 @@ class Running implements Daemon {
     this.#listener.replaceIdentity(next.identity);
     const previous = this.#deployment;
     this.#deployment = next.deployment;
+    this.#bind(next.deployment);
+    this.#http?.renew(next.httpTls);
     // Requests may still run in it: its idle upstream connections close by themselves.
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
@@ -161,7 +186,7 @@ class Running implements Daemon {
   }
 
   async #close(timeoutMs: number): Promise<void> {
-    await this.#listener.drain(timeoutMs);
+    await Promise.all([this.#listener.drain(timeoutMs), this.#http?.drain(timeoutMs)]);
     await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
     try {
       await this.#kept.state.close();

@@ -14,6 +14,8 @@ import { Deadlines } from "../dispatch/deadlines.ts";
 import { createDispatcher, type Dispatcher, type Observer } from "../dispatch/dispatcher.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { Environment } from "../environment.ts";
+import { ApiListing, type BoundPorts } from "../gateway/api-listing.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
 import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
@@ -21,6 +23,7 @@ import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
+import { buildSidecar } from "./gateway-parts.ts";
 import {
   defaultAgent,
   loadDirectory,
@@ -43,6 +46,10 @@ export interface Deployment {
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
   /** The agents that this server runs, for whoever runs them. */
   readonly openwop: OpenwopAgents;
+  /** Undefined: HTTP clients are not served. */
+  readonly gateway: Gateway | undefined;
+  /** Says where the deployment is served; before `commit`. */
+  bind(ports: BoundPorts): void;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
   commit(): readonly Problem[];
   /** Ends what its last requests can do without: another deployment is served. */
@@ -59,6 +66,8 @@ export interface DeploymentOptions {
   readonly negotiation: NegotiationState;
   readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;
+  /** A fault beside the pipeline, under the id that its caller was told. */
+  reportFault(errorId: string, error: unknown): void;
 }
 
 /** A deployment, and everything that is wrong with its files. */
@@ -77,8 +86,9 @@ export async function loadDeployment(
   const vocabulary = loadVocabulary(config, problems);
   if (vocabulary === undefined) return { deployment: undefined, problems };
 
-  const operators = loadDirectory(config, problems);
-  if (operators === undefined) return { deployment: undefined, problems };
+  const known = loadDirectory(config, problems);
+  if (known === undefined) return { deployment: undefined, problems };
+  const { directory: operators, gatewayAgent } = known;
   const tokens = await openTokens(config, options.log);
   problems.push(...(tokens?.problems ?? []));
   if (tokens?.problems.some(isError)) return { deployment: undefined, problems };
@@ -122,6 +132,7 @@ export async function loadDeployment(
     recipes: contents.recipes,
     operatorRoutes,
     loader,
+    apis: new ApiListing(config),
   };
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
   const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, openwop, log });
@@ -152,6 +163,22 @@ export async function loadDeployment(
   });
   protocol.join(dispatcher);
   openwop.join(dispatcher, registry);
+  const sidecar =
+    gatewayAgent.agent === undefined
+      ? undefined
+      : await buildSidecar({
+          ...joined,
+          ...{ dispatcher, registry, agent: gatewayAgent.agent },
+          ...{ faces: protocol.faces, listed: protocol.listed },
+          settle: (done) => ledger.settle(done),
+          reportFault: options.reportFault,
+        });
+  if (sidecar?.problem !== undefined) {
+    problems.push(sidecar.problem);
+    await Promise.all([pools.close(), openwop.close(), protocol.close()]);
+    return { deployment: undefined, problems };
+  }
+  const gateway = sidecar?.gateway;
   const deployment: Deployment = {
     config,
     dispatcher,
@@ -159,14 +186,16 @@ export async function loadDeployment(
     signer,
     lifecycle: state.lifecycle,
     openwop,
+    gateway,
+    bind: (ports) => joined.apis.bind(ports),
     commit: () => {
       tokens?.start();
       negotiation.start();
       protocol.start();
-      return protocol.keep();
+      return [...gatewayAgent.keep(), ...protocol.keep()];
     },
     retire: async () => {
-      await Promise.all([sealer.close(), protocol.close()]);
+      await Promise.all([sealer.close(), gateway?.close(), protocol.close()]);
     },
     close: async () => {
       await Promise.all([
@@ -174,6 +203,7 @@ export async function loadDeployment(
         openwop.close(),
         tokens?.verifier?.close(),
         sealer.close(),
+        gateway?.close(),
         protocol.close(),
       ]);
     },

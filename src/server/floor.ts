@@ -29,6 +29,7 @@ export async function createFloor(
     endpoints: parts.flatMap((part) => part.endpoints ?? []),
     sources: sources(),
     confirmables: confirmables(),
+    faces: parts.flatMap((part) => part.faces ?? []),
     problems: parts.flatMap((part) => part.problems ?? []),
     delegations: parts.find((part) => part.delegations !== undefined)?.delegations,
     join: (entrance) => {

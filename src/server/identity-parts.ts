@@ -13,6 +13,7 @@ import { loadAgents } from "../identity/load-agents.ts";
 import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { TaskState } from "../tasks/state.ts";
+import { type GatewayAgent, openGatewayAgent } from "./gateway-agent.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
 
 /** The configuration's check has made sure that a key that is named can be read. */
@@ -57,8 +58,14 @@ export function defaultAgent(
   return directory.resolve(agents.default);
 }
 
-/** Undefined when the configuration's own keys cannot be read. */
-export function loadDirectory(config: Config, problems: Problem[]): AgentDirectory | undefined {
+/** Who is known, and whom the HTTP sidecar speaks as. */
+export interface LoadedDirectory {
+  readonly directory: AgentDirectory;
+  readonly gatewayAgent: GatewayAgent;
+}
+
+/** Undefined when the configuration's own keys cannot be read, or the sidecar has nobody to be. */
+export function loadDirectory(config: Config, problems: Problem[]): LoadedDirectory | undefined {
   const issuers = readTrustedIssuers({
     trustedIssuers: config.policies.identity.trustedIssuers,
     signingKey: config.signing.key,
@@ -70,9 +77,13 @@ export function loadDirectory(config: Config, problems: Problem[]): AgentDirecto
     trustedIssuers: issuers.keys,
   });
   problems.push(...issuers.problems, ...agents.problems);
-  problems.push(...checkDefaultAgent(config, agents.documents));
-  if (issuers.problems.some(isError)) return undefined;
-  return createAgentDirectory(agents.documents);
+  const gatewayAgent = openGatewayAgent(config, loadSigningKey(config), agents.documents);
+  const { agent, isIssued } = gatewayAgent;
+  const issued = isIssued && agent !== undefined ? [agent] : [];
+  const documents = [...agents.documents, ...issued];
+  problems.push(...gatewayAgent.problems, ...checkDefaultAgent(config, documents));
+  if ([...issuers.problems, ...gatewayAgent.problems].some(isError)) return undefined;
+  return { directory: createAgentDirectory(documents), gatewayAgent };
 }
 
 function checkDefaultAgent(

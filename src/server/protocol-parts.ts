@@ -11,6 +11,8 @@ import type { DelegationReader } from "../dispatch/delegation.ts";
 import type { InnerEntrance } from "../dispatch/dispatcher.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
+import type { ApiListing } from "../gateway/api-listing.ts";
+import type { GatewayFace } from "../gateway/face.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
@@ -39,6 +41,8 @@ export interface ProtocolParts {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly operatorRoutes: readonly Route[];
   readonly loader: ModuleLoader;
+  /** What is offered over HTTP. */
+  readonly apis: ApiListing;
   readonly negotiation: Omit<Negotiation, "gate" | "start">;
   readonly floor: FloorState;
   readonly openwop: OpenwopAgents;
@@ -61,6 +65,8 @@ export interface FloorPart {
   readonly endpoints?: readonly ProtocolEndpoint[];
   readonly sources?: readonly QuerySource[];
   readonly confirmables?: readonly Confirmable[];
+  /** What it answers over HTTP, beside the AGTP endpoints; served where the sidecar is. */
+  readonly faces?: readonly GatewayFace[];
   readonly problems?: readonly Problem[];
   /** Reads the tokens with which peers vouch for agents. */
   readonly delegations?: DelegationReader | undefined;

@@ -25,19 +25,23 @@ import { taskTargets } from "./floor-tasks.ts";
 import type { ProtocolParts } from "./protocol-parts.ts";
 
 /** The routes, and what keeping their manifest takes. */
-export interface ProtocolRoutes extends Pick<Floor, "start" | "close" | "join" | "delegations"> {
+export interface ProtocolRoutes
+  extends Pick<Floor, "start" | "close" | "join" | "delegations" | "faces"> {
   readonly routes: readonly Route[];
   /** Those of `policies.builtins` and of the floor. */
   readonly problems: readonly Problem[];
   /** Keeps the manifest's dates in the state directory. */
   readonly keep: () => readonly Problem[];
+  /** What the manifest lists. */
+  readonly listed: () => readonly EndpointDefinition[];
 }
 
 /** What the manifest says that this server can do. */
-function supportedFeatures({ policies, attribution }: Config): readonly string[] {
+function supportedFeatures({ policies, attribution, gateway }: Config): readonly string[] {
   return [
     ...["endpoint-registry", "composition", "external-service", "lifecycle"],
     ...(attribution.enabled ? ["attribution"] : []),
+    ...(gateway.enabled ? ["http-gateway"] : []),
     ...(policies.synthesisEnabled ? ["synthesis"] : []),
     ...(policies.synthesisEnabled && policies.rcns.enabled ? ["rcns"] : []),
   ];
@@ -77,12 +81,15 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     agents: parts.directory,
     disclosure: config.agents.disclosure,
     defaultAgent: config.agents.default,
-    apis: config.apis,
+    get apis() {
+      return parts.apis.entries;
+    },
     recipes: [...parts.recipes.values()],
     contracts: contractMethods.register,
     isNegotiating: config.policies.rcns.enabled && config.policies.synthesisEnabled,
   };
-  const manifest = currentManifest(parts, () => listed.map(({ definition }) => definition));
+  const definitions = () => listed.map(({ definition }) => definition);
+  const manifest = currentManifest(parts, definitions);
   const describe: FloorOptions["describe"] = (method) => describeMethod(catalog, method);
   const methods = keptMethods({
     directory: parts.directory,
@@ -95,6 +102,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
   const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
   const floor = await createFloor({ ...parts, inventory, describe });
+  parts.apis.offer(floor.faces);
   const floorMethods = new Map([
     ...methods,
     ...floor.methods,
@@ -129,21 +137,22 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     else if (path === "/" && floorMethods.has(method)) onRoot.push({ tier: "A", definition });
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
-  const first = manifest();
-  const { start, close, join, delegations } = floor;
-  const keep = (): readonly Problem[] => keepManifest(first, config);
+  manifest();
+  const { start, close, join, delegations, faces } = floor;
   return {
     routes,
     problems: [...problems, ...floor.problems],
-    keep,
+    listed: definitions,
+    keep: () => keepManifest(manifest(), config),
     start,
     close,
     join,
     delegations,
+    faces,
   };
 }
 
-/** The manifest as it is now: made anew when an agent has come to another status. */
+/** The manifest as it is now: made anew when an agent has come to another status, or a port is known. */
 function currentManifest(
   parts: ProtocolParts,
   endpoints: () => readonly EndpointDefinition[],
@@ -152,15 +161,19 @@ function currentManifest(
   const { lifecycle } = parts.state;
   let published: PublishedManifest | undefined;
   let revision = lifecycle.revision;
+  let { entries } = parts.apis;
   return () => {
-    if (published !== undefined && revision === lifecycle.revision) return published;
+    const isAsBefore = revision === lifecycle.revision && entries === parts.apis.entries;
+    if (published !== undefined && isAsBefore) return published;
     revision = lifecycle.revision;
+    entries = parts.apis.entries;
     const source = {
       config,
       catalog,
       agents: directory.list(),
       statusOf: (agent: AgentDocument) => lifecycle.statusOf(agent),
       endpoints: endpoints(),
+      apis: entries,
       methodPolicy: methodPolicy.projection,
       supportedFeatures: supportedFeatures(config),
       hostedProtocols: hostedProtocols(parts),

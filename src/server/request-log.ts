@@ -16,7 +16,7 @@ export function requestLine(
 ): string {
   const { request } = exchange;
   let line = `{"level":"info","time":"${isoNow()}","event":"request","method":${quoted(
-    request.method,
+    exchange.translatedFrom ?? request.method,
   )},"path":${quoted(request.path)},"status":${response.status},"duration_ms":${
     Math.round(durationMs * 1000) / 1000
   }`;

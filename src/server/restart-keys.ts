@@ -7,10 +7,15 @@ import type { Config } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
 
 /** The bindings of a configuration by key. */
-function bindings({ server, metrics, store }: Config): Readonly<Record<string, unknown>> {
+function bindings({ server, gateway, metrics, store }: Config): Readonly<Record<string, unknown>> {
   return {
     "server.host": server.host,
     "server.port": server.port,
+    "gateway.enabled": gateway.enabled,
+    "gateway.host": gateway.host,
+    "gateway.port": gateway.port,
+    // Of plain HTTP no reload makes TLS, nor the other way round.
+    "gateway.cert": gateway.cert !== undefined,
     "metrics.enabled": metrics.enabled,
     "metrics.host": metrics.host,
     "metrics.port": metrics.port,

@@ -462,12 +462,23 @@ describe("loadConfig, beyond loopback", () => {
     ]);
   });
 
-  it("only warns of a sidecar in plain HTTP, which a proxy may stand before", () => {
-    const { config, problems } = load(`${MINIMAL}[gateway]\nenabled = true\nhost = "0.0.0.0"`);
-    expect(problems).toEqual([
-      expect.objectContaining({ key: "gateway.cert", severity: "warning" }),
+  it("refuses a sidecar in plain HTTP beyond loopback, unless a proxy stands before it", () => {
+    const exposed = `${MINIMAL}[gateway]\nenabled = true\nhost = "0.0.0.0"\n`;
+    expect(problemsOf(exposed)).toEqual([
+      expect.stringContaining('gateway.cert: is required on host "0.0.0.0", which is not loopback'),
     ]);
-    expect(config).toBeDefined();
+    expect(problemsOf(`${exposed}allow_plain_http = true`)).toEqual([]);
+    expect(problemsOf(`${MINIMAL}[gateway]\nenabled = true`)).toEqual([]);
+  });
+
+  it("knows an origin by its scheme, host and port", () => {
+    const written = (value: string): string => `${MINIMAL}[gateway]\ncors_origins = ["${value}"]`;
+    for (const origin of ["https://app.example", "http://localhost:3000", "http://[::1]:3000"]) {
+      expect(problemsOf(written(origin))).toEqual([]);
+    }
+    for (const other of ["*", "https://app.example/", "app.example", "https://App.example"]) {
+      expect(problemsOf(written(other)).length).toBe(1);
+    }
   });
 });
 

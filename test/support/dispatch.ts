@@ -166,7 +166,8 @@ export async function outsideOf(
   const state = given ?? (await openState(inMemory));
   const floor = await openFloorState(store);
   const log = { info: () => undefined, warn: () => undefined };
-  return { observer, state, negotiation, floor, log };
+  const reportFault = (): void => undefined;
+  return { observer, state, negotiation, floor, log, reportFault };
 }
 
 /** Raw text stands for itself, in latin1; a record becomes a request as a client writes it. */

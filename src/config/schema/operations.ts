@@ -12,7 +12,16 @@ import {
   table,
   text,
 } from "./field.ts";
-import { agtpPath, host, methodName, recipientName, safeUrl, secret, webUrl } from "./words.ts";
+import {
+  agtpPath,
+  host,
+  methodName,
+  origin,
+  recipientName,
+  safeUrl,
+  secret,
+  webUrl,
+} from "./words.ts";
 
 const synthesis = table("Proposed endpoints and their contracts", {
   async_evaluation: flag(false, "true: PROPOSE answers 261 and is polled"),
@@ -36,6 +45,9 @@ const gateway = table("The HTTP sidecar", {
   agent: optional(text("", "Name of the agent it speaks as; without it, one the server issues")),
   cert: optional(path("", "Certificate chain in PEM; without cert and key, plain HTTP")),
   key: optional(path("", "Private key of the certificate, in PEM")),
+  allow_plain_http: flag(false, "Whether plain HTTP may leave this machine, to a proxy with TLS"),
+  base_url: optional(webUrl("Where clients find it, if not at host and port")),
+  cors_origins: list(origin(""), "Origins whose pages may call it; without any, no page may"),
 });
 
 const metrics = table("Prometheus metrics over HTTP", {

@@ -35,6 +35,12 @@ export function webUrl(description: string): Schema {
   return word("", "^https?://[^\\s]+$", "an http or https URL", description);
 }
 
+/** As a browser writes it: a scheme, a host and the port where it is not the scheme's own. */
+export function origin(description: string): Schema {
+  const pattern = "^https?://(?:[0-9a-z.-]+|\\[[0-9a-f:.]+\\])(?::[0-9]{1,5})?$";
+  return word("", pattern, 'an origin like "https://app.example"', description);
+}
+
 /** `domain:action`, wildcards allowed. */
 export function scopeToken(description: string): Schema {
   const pattern = "^(?:[A-Za-z0-9_-]+|\\*)(?::(?:[A-Za-z0-9_-]+|\\*))+$";

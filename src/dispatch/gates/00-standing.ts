@@ -166,7 +166,7 @@ function identify(exchange: Exchange, agentId: string, context: Context): Refusa
   if (delegation !== undefined && "kind" in delegation) return delegation;
   const resolution =
     delegation === undefined
-      ? context.resolve(agentId, exchange.header("authority-scope"), certificate)
+      ? context.resolve(agentId, exchange.header("authority-scope"), exchange.peer)
       : vouched(agentId, delegation, context.unknownTrustTier);
   if ("kind" in resolution) return resolution;
   const { caller } = resolution;

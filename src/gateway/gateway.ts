@@ -1,0 +1,140 @@
+/**
+ * The HTTP sidecar of one deployment: every face on one Fastify instance, which never listens itself.
+ * What no face has claimed goes to the AGTP endpoints, with its path as the client wrote it. What is
+ * in no face's hands is answered here: 403 another origin · 404 a claimed path that nobody serves ·
+ * 431 too many fields · 500 a fault, with an id that the log has too.   AGTP "HTTP Gateway"
+ */
+import { randomBytes } from "node:crypto";
+import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import type { Config } from "../config/config.ts";
+import { refusalBody, serverError } from "../dispatch/refusal.ts";
+import type { ExportSource } from "../openapi/export-openapi.ts";
+import type { WireFault } from "../wire/message.ts";
+import { AGTP_ROUTE, createAgtpFace, METHODS } from "./agtp-face.ts";
+import { claimsOf } from "./claims.ts";
+import type { GatewayFace } from "./face.ts";
+import { type HttpAnswer, writeAnswer } from "./http-answer.ts";
+import { faultStatus } from "./http-status.ts";
+import { createOpenapiFace } from "./openapi-face.ts";
+import { OPENAPI_PATH } from "./openapi-path.ts";
+import { createOriginPolicy } from "./origins.ts";
+import { createPipeline, type HttpPeer, type PipelineParts } from "./pipeline.ts";
+import { errorBody, sendRefusal } from "./send-answer.ts";
+
+/** What a sidecar is made from. */
+export interface GatewayParts extends PipelineParts {
+  readonly config: Pick<Config, "server" | "gateway" | "limits">;
+  readonly faces: readonly GatewayFace[];
+  /** What `/openapi.json` is made from, once the port is known. */
+  openapiSource(): ExportSource;
+  reportFault(errorId: string, error: unknown): void;
+}
+
+type RawRequest = Parameters<FastifyInstance["routing"]>[0];
+type RawReply = Parameters<FastifyInstance["routing"]>[1];
+
+/** The sidecar while its deployment is served. */
+export interface Gateway {
+  handle(request: RawRequest, reply: RawReply): void;
+  /** The answer to bytes that are no HTTP request; undefined: there is none. */
+  answerFault(fault: WireFault, peer: HttpPeer): Promise<HttpAnswer | undefined>;
+  /** Ends what the faces hold open; running requests are still answered. */
+  close(): Promise<void>;
+}
+
+/** Segments of a face's paths may be longer than Fastify's hundred characters. */
+const MAX_PARAMETER_LENGTH = 1024;
+
+/** Builds the sidecar. Throws when a face cannot be registered. */
+export async function createGateway(parts: GatewayParts): Promise<Gateway> {
+  const { config, faces, verbs, agent } = parts;
+  const { serverId } = config.server;
+  const { limits } = config;
+  const isClaimed = claimsOf(faces, OPENAPI_PATH);
+  const pipeline = createPipeline(parts);
+  const app = fastify({
+    logger: false,
+    bodyLimit: limits.bodyBytes,
+    exposeHeadRoutes: false,
+    requestIdHeader: false,
+    return503OnClosing: false,
+    routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
+    // The path of an AGTP endpoint is for the path grammar to read, not for a router.
+    rewriteUrl: ({ url = "" }) => (isClaimed(url) ? url : AGTP_ROUTE),
+    frameworkErrors: (_error, _request, reply) => {
+      sendRefusal(reply, 400, errorBody("invalid-request-line", "the path cannot be decoded"));
+    },
+  });
+  addHooks(app, parts);
+  app.setErrorHandler((error: FastifyError, _request, reply) =>
+    answerError(error, reply, parts.reportFault),
+  );
+  app.setNotFoundHandler((request, reply) => {
+    if (request.url !== AGTP_ROUTE) return sendRefusal(reply, 404, NOT_FOUND);
+    // A method that the pipeline is never asked, such as TRACE.
+    const message = `method "${request.method}" is not served`;
+    reply.header("allow", METHODS.join(", "));
+    return sendRefusal(reply, 405, errorBody("method-not-allowed", message));
+  });
+  app.register(async (scope) =>
+    createAgtpFace({ serverId, agent, limits, verbs, pipeline })(scope),
+  );
+  app.register(async (scope) => createOpenapiFace(parts.openapiSource)(scope));
+  for (const { prefix, plugin } of faces.flatMap(({ mounts }) => mounts)) {
+    app.register(async (scope) => plugin(scope), { prefix });
+  }
+  await app.ready();
+  return {
+    handle: (request, reply) => app.routing(request, reply),
+    answerFault: async (fault, peer) => {
+      const response = await pipeline.refuse(fault, peer);
+      const asked = { method: "", accept: undefined, ifNoneMatch: undefined, allowed: () => [] };
+      return response && writeAnswer(response, asked, { serverId }, faultStatus(fault.code));
+    },
+    close: async () => app.close(),
+  };
+}
+
+const NOT_FOUND = errorBody("endpoint-not-found", "nothing is served at this path");
+
+/** What holds for every face. */
+function addHooks(app: FastifyInstance, { config }: GatewayParts): void {
+  const { server, gateway, limits } = config;
+  const judge = createOriginPolicy(gateway.corsOrigins);
+  app.addHook("onRequest", async (request, reply) => {
+    const { method, headers, raw } = request;
+    reply.header("server-id", server.serverId).header("x-content-type-options", "nosniff");
+    if (raw.rawHeaders.length / 2 > limits.headerCount) {
+      const message = `more than ${limits.headerCount} header fields`;
+      return sendRefusal(reply, 431, errorBody("header-too-large", message));
+    }
+    const asksFor = headers["access-control-request-method"];
+    const verdict = judge({ method, origin: headers.origin, asksFor });
+    if (verdict.kind === "refused") {
+      const message = "pages of this origin may not call this server";
+      return sendRefusal(reply, 403, errorBody("origin-not-allowed", message));
+    }
+    for (const [name, value] of verdict.fields) reply.header(name, value);
+    return verdict.kind === "preflight" ? reply.code(204).send() : undefined;
+  });
+  app.addHook("onSend", async (_request, reply) => {
+    // A client that does not read its answer is not waited for.
+    reply.raw.setTimeout(limits.idleTimeoutMs);
+  });
+}
+
+/** Faults keep their cause to themselves. */
+function answerError(
+  error: FastifyError,
+  reply: FastifyReply,
+  reportFault: GatewayParts["reportFault"],
+): FastifyReply {
+  const status = error.statusCode ?? 500;
+  if (status >= 400 && status < 500) {
+    const code = status === 413 ? "body-too-large" : "invalid-body";
+    return sendRefusal(reply, status, errorBody(code, error.message.toLowerCase()));
+  }
+  const errorId = randomBytes(6).toString("hex");
+  reportFault(errorId, error);
+  return sendRefusal(reply, 500, refusalBody(serverError(errorId)));
+}

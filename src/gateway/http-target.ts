@@ -1,0 +1,33 @@
+/**
+ * The target of an HTTP request line as path and query, both raw: what is encoded stays so, and
+ * nothing is normalised, because the path grammar judges what the client wrote. Answers with the same
+ * faults as the parser of AGTP.   RFC 9112 §3.2, AGTP "Wire Format"
+ */
+import type { WireFault } from "../wire/message.ts";
+
+/** A target, taken apart. */
+export interface HttpTarget {
+  readonly path: string;
+  /** Without the "?"; undefined when there is none. */
+  readonly query: string | undefined;
+}
+
+/** A request to a proxy, which a server has to understand as well. */
+const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
+const VISIBLE = /^[\x21-\x22\x24-\x7e]*$/;
+
+/** Takes a target apart. */
+export function readTarget(target: string, maxOctets: number): HttpTarget | WireFault {
+  if (target.length > maxOctets) {
+    const message = `the request target exceeds ${maxOctets} octets`;
+    return { kind: "wire-fault", code: "request-line-too-long", message };
+  }
+  if (!VISIBLE.test(target)) {
+    const message = "the request target must be visible ASCII characters without a fragment";
+    return { kind: "wire-fault", code: "invalid-request-line", message };
+  }
+  const relative = target.replace(ABSOLUTE, "");
+  const mark = relative.indexOf("?");
+  const path = mark === -1 ? relative : relative.slice(0, mark);
+  return { path: path || "/", query: mark === -1 ? undefined : relative.slice(mark + 1) };
+}

@@ -1,0 +1,185 @@
+/**
+ * The HTTP listener of the sidecar: binds, admits, times out and drains connections, and hands each
+ * request to the sidecar of the deployment in force. Plain, or TLS 1.2 and 1.3.   `[gateway]`
+ */
+import http from "node:http";
+import https from "node:https";
+import type { AddressInfo, Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { LimitsConfig } from "../config/config.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { Admission } from "./admission.ts";
+import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
+import { HttpTurns, type Turn } from "./http-turns.ts";
+import { quietened } from "./quietened.ts";
+
+/** Certificate and key, as PEM text. */
+export interface HttpTls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface HttpListenerOptions {
+  /** Undefined: plain HTTP. */
+  readonly tls: HttpTls | undefined;
+  limits(): LimitsConfig;
+  /** Undefined while the deployment in force has none. */
+  gateway(): Gateway | undefined;
+  onFault(error: unknown): void;
+}
+
+/** How long a peer may take to close after it was told that it is not understood. */
+const LINGER_MS = 2_000;
+
+/** Serves the sidecar; nothing is bound yet. */
+export class HttpListener {
+  readonly #options: HttpListenerOptions;
+  readonly #server: http.Server | https.Server;
+  readonly #admission: Admission;
+  readonly #connections = new Map<Duplex, HttpTurns>();
+  readonly #answering = new Set<http.ServerResponse>();
+  #isDraining = false;
+
+  constructor(options: HttpListenerOptions) {
+    this.#options = options;
+    this.#admission = new Admission(options.limits);
+    const server = createServer(options);
+    this.#server = server;
+    server.on("connection", (socket: Socket) => {
+      if (!this.#admission.admit(socket)) socket.destroy();
+    });
+    const opened = options.tls === undefined ? "connection" : "secureConnection";
+    server.on(opened, (socket: Socket) => this.#open(socket));
+    server.on("request", (request, response) => this.#take(request, response));
+    server.on("clientError", (error, socket) => this.#refuse(error, socket));
+    this.renew(options.tls);
+  }
+
+  get connectionCount(): number {
+    return this.#admission.count;
+  }
+
+  listen(host: string, port: number): Promise<AddressInfo> {
+    const server = this.#server;
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen({ host, port, backlog: 1024 }, () => {
+        server.off("error", reject);
+        server.on("error", quietened(this.#options.onFault));
+        resolve(server.address() as AddressInfo);
+      });
+    });
+  }
+
+  /** Takes over the limits of another deployment, and its certificate for new connections. */
+  renew(tls: HttpTls | undefined): void {
+    const { headerTimeoutMs, bodyTimeoutMs, idleTimeoutMs, headerCount } = this.#options.limits();
+    const server = this.#server;
+    server.headersTimeout = headerTimeoutMs;
+    server.requestTimeout = headerTimeoutMs + bodyTimeoutMs;
+    server.keepAliveTimeout = idleTimeoutMs;
+    // Node leaves out what is beyond; one more shows that there was something.
+    server.maxHeadersCount = headerCount + 1;
+    if (server instanceof https.Server && tls !== undefined) server.setSecureContext(tls);
+  }
+
+  /** Stops accepting, answers what was received, and closes what is left after `timeoutMs`. */
+  async drain(timeoutMs: number): Promise<void> {
+    this.#isDraining = true;
+    const closed = new Promise<void>((resolve) => {
+      // One that never listened has nothing to close.
+      this.#server.close(() => resolve());
+    });
+    this.#admission.endHandshakes();
+    for (const [socket, turns] of this.#connections) if (turns.isIdle) socket.destroy();
+    for (const response of this.#answering) response.shouldKeepAlive = false;
+    const timer = setTimeout(() => this.#admission.endAll(), timeoutMs);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  #open(socket: Socket): void {
+    if (socket.destroyed) return;
+    this.#admission.established(socket);
+    this.#connections.set(socket, new HttpTurns(socket));
+    socket.once("close", () => this.#connections.delete(socket));
+  }
+
+  #take(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const turns = this.#connections.get(request.socket);
+    const turn: Turn = {
+      // Whoever was answered before all of it came has no second answer for the rest.
+      isComplete: () => request.complete || response.headersSent,
+      begin: () => {
+        this.#answering.add(response);
+        response.once("close", () => {
+          this.#answering.delete(response);
+          turns?.over(turn);
+        });
+        if (this.#isDraining) response.shouldKeepAlive = false;
+        this.#begin(request, response);
+      },
+    };
+    turns?.take(turn, this.#options.limits().maxPipelined);
+  }
+
+  #begin(request: http.IncomingMessage, response: http.ServerResponse): void {
+    const gateway = this.#options.gateway();
+    if (gateway === undefined) {
+      const message = "the HTTP sidecar is switched off";
+      response.shouldKeepAlive = false;
+      response.writeHead(503, { "content-type": "application/json; charset=utf-8" });
+      response.end(JSON.stringify({ error: { code: "unavailable", message } }));
+      return;
+    }
+    try {
+      gateway.handle(request, response);
+    } catch (error) {
+      this.#options.onFault(error);
+      response.destroy();
+    }
+  }
+
+  /** What was asked for before is answered first. */
+  #refuse(error: Error, socket: Duplex): void {
+    const turns = this.#connections.get(socket);
+    if (turns === undefined || !socket.writable || !isReadingFault(error)) {
+      socket.destroy();
+      return;
+    }
+    turns.fail(() => {
+      this.#writeFault(error, socket as Socket).catch((fault: unknown) => {
+        this.#options.onFault(fault);
+        socket.destroy();
+      });
+    });
+  }
+
+  async #writeFault(error: Error, socket: Socket): Promise<void> {
+    const { remoteAddress: address = "", remotePort: port = 0 } = socket;
+    const answer = await this.#options.gateway()?.answerFault(faultOf(error), { address, port });
+    if (answer === undefined || !socket.writable) socket.destroy();
+    else {
+      socket.end(faultOctets(answer));
+      socket.setTimeout(LINGER_MS, () => socket.destroy());
+    }
+  }
+}
+
+/** The limits that cannot change while it is bound; the target counts as part of the head. */
+function createServer({ tls, limits }: HttpListenerOptions): http.Server | https.Server {
+  const { requestLineBytes, headerBytes, headerTimeoutMs, bodyTimeoutMs } = limits();
+  const shortest = Math.min(headerTimeoutMs, bodyTimeoutMs);
+  const options = {
+    maxHeaderSize: requestLineBytes + headerBytes,
+    connectionsCheckingInterval: Math.min(1_000, Math.max(20, Math.floor(shortest / 4))),
+    noDelay: true,
+  };
+  if (tls === undefined) return http.createServer(options);
+  return https.createServer({
+    ...options,
+    ...tls,
+    minVersion: "TLSv1.2",
+    handshakeTimeout: headerTimeoutMs,
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * Requests that an HTTP client sends without waiting for the answers: one at a time is begun on a
+ * connection, in their order, and while too many wait the socket is not read. What cannot be read is
+ * answered last, and what it cut short not at all.   `[limits]`
+ */
+import type { Socket } from "node:net";
+
+/** A request that is begun when its turn comes. */
+export interface Turn {
+  /** Whether nothing more of it is waited for. */
+  isComplete(): boolean;
+  begin(): void;
+}
+
+/** The requests of one connection. */
+export class HttpTurns {
+  readonly #socket: Socket;
+  readonly #waiting: Turn[] = [];
+  #running: Turn | undefined;
+  #isPaused = false;
+
+  constructor(socket: Socket) {
+    this.#socket = socket;
+    // Whoever has left is asked nothing more.
+    socket.once("close", () => this.#waiting.splice(0));
+  }
+
+  get isIdle(): boolean {
+    return this.#running === undefined;
+  }
+
+  /** Begins at once, or after those before; more than `most` wait only if they came in one piece. */
+  take(turn: Turn, most: number): void {
+    if (this.#running === undefined) {
+      this.#running = turn;
+      turn.begin();
+      return;
+    }
+    this.#waiting.push(turn);
+    if (this.#waiting.length < most || this.#isPaused) return;
+    this.#isPaused = true;
+    this.#socket.pause();
+  }
+
+  /** Nothing more can be read: `answer` is begun after what has arrived whole. */
+  fail(answer: () => void): void {
+    const last: Turn = { isComplete: () => true, begin: answer };
+    if (this.#waiting.at(-1)?.isComplete() === false) this.#waiting.pop();
+    // What waits for octets that will not come is not answered otherwise.
+    else if (this.#running?.isComplete() === false) this.#running = undefined;
+    this.take(last, Number.POSITIVE_INFINITY);
+  }
+
+  /** A request that was begun is over. */
+  over(turn: Turn): void {
+    if (this.#running !== turn) return;
+    this.#running = this.#waiting.shift();
+    if (this.#isPaused && this.#waiting.length === 0) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
+    this.#running?.begin();
+  }
+}

@@ -1,0 +1,262 @@
+/** How the sidecar deals with connections: limits, order, hang-ups, drains and reloads. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { agentFile, configFile } from "../support/deployment.ts";
+import {
+  connectPlain,
+  DESK,
+  gatewayFiles,
+  openGateway,
+  statusesIn,
+  withGateway,
+} from "../support/gateway.ts";
+import { bus, heard, serverFiles } from "../support/server-deployment.ts";
+
+describe("the sidecar's limits", () => {
+  it("refuse what is too large with HTTP's own words", async () => {
+    const limits = {
+      body_bytes: 100,
+      request_line_bytes: 200,
+      header_bytes: 2000,
+      header_count: 20,
+    };
+    const { fetch, send, port } = await openGateway(gatewayFiles({ limits }));
+    const large = await send("PUT", "/orders/7", { text: "x".repeat(100) });
+    expect([large.status, large.headers.get("x-agtp-status")]).toEqual([413, "400"]);
+    expect((await fetch(`/${"a".repeat(200)}`)).status).toBe(414);
+    const headers = { "x-large": "x".repeat(2500) };
+    expect((await fetch("/orders/7", { headers })).status).toBe(431);
+    const many = Object.fromEntries([...Array(20).keys()].map((n) => [`x-${n}`, "1"]));
+    expect((await fetch("/orders/7", { headers: many })).status).toBe(431);
+    const chunked = await connectPlain(port);
+    chunked.write("PUT /orders/7 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+    chunked.write(`65\r\n${"x".repeat(0x65)}\r\n`);
+    expect(statusesIn(await chunked.until("\r\n\r\n"))).toEqual([413]);
+  });
+
+  it("refuse bodies that are encoded, or no JSON", async () => {
+    const { fetch } = await openGateway();
+    const put = (type: string, encoding: string) =>
+      fetch("/orders/7", {
+        ...{ method: "PUT", body: "{}" },
+        headers: { "content-type": type, "content-encoding": encoding },
+      });
+    expect((await put("application/json", "gzip")).status).toBe(415);
+    expect((await put("application/json", "identity")).status).toBe(200);
+    expect((await put("text/plain", "identity")).status).toBe(400);
+    expect((await put("nonsense", "identity")).status).toBe(400);
+  });
+
+  it("end requests that do not arrive", async () => {
+    const limits = { header_timeout_ms: 200, body_timeout_ms: 100 };
+    const { port } = await openGateway(gatewayFiles({ limits }));
+    const silent = await connectPlain(port);
+    const slow = await connectPlain(port);
+    slow.write("PUT /orders/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{");
+    expect(statusesIn(await slow.closed())).toEqual([408]);
+    expect(statusesIn(await silent.closed())).toEqual([408]);
+  });
+
+  it("hold for connections, in all and from one address", async () => {
+    const limits = { max_connections_per_address: 1 };
+    const { port } = await openGateway(gatewayFiles({ limits }));
+    const first = await connectPlain(port);
+    first.write("GET /orders/7 HTTP/1.1\r\nHost: x\r\n\r\n");
+    await first.until("}");
+    const second = await connectPlain(port);
+    expect(await second.closed()).toBe("");
+    first.write("GET /orders/7 HTTP/1.1\r\nHost: x\r\n\r\n");
+    expect(statusesIn(await first.until("}HTTP"))).toEqual([200, 200]);
+  });
+
+  it.each([
+    ["no HTTP", "HELLO\r\n\r\n"],
+    ["no host", "GET / HTTP/1.1\r\n\r\n"],
+    ["two lengths", "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n"],
+    [
+      "a length beside chunks",
+      "PUT /a HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+    ],
+    ["a control character", "GET /a HTTP/1.1\r\nHost: x\r\nX-A: \u0001\r\n\r\n"],
+    [
+      "a broken chunk",
+      "PUT /orders/7 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    ],
+  ])("answer %s with 400 and close", async (_what, octets) => {
+    const { port } = await openGateway();
+    const client = await connectPlain(port);
+    client.write(octets);
+    const received = await client.closed();
+    expect(statusesIn(received)).toEqual([400]);
+    expect(received.toLowerCase()).toContain("connection: close");
+  });
+
+  it("answer what came before what cannot be read", async () => {
+    const { port } = await openGateway();
+    const client = await connectPlain(port);
+    client.write(
+      "GET /orders/7 HTTP/1.1\r\nHost: x\r\n\r\nGET /nowhere HTTP/1.1\r\nHost: x\r\n\r\nBAD\r\n\r\n",
+    );
+    expect(statusesIn(await client.closed())).toEqual([200, 404, 400]);
+  });
+});
+
+describe("whatever is sent to the sidecar", () => {
+  it("is answered with a status of HTTP or not at all, and the next client is served", async () => {
+    const limits = { header_timeout_ms: 100, body_timeout_ms: 100, body_bytes: 1000 };
+    const { port, fetch } = await openGateway(gatewayFiles({ limits }));
+    const piece = fc.oneof(
+      fc.constantFrom(...["GET", "POST", "QUERY", "OPTIONS", " ", "/", "/orders/7/cancel", "?"]),
+      fc.constantFrom(
+        ...[" HTTP/1.1\r\n", "Host: x\r\n", "\r\n", "\r\n\r\n", "Content-Length: 3\r\n"],
+      ),
+      fc.constantFrom(
+        ...["Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\n", "0\r\n\r\n"],
+      ),
+      fc.constantFrom(
+        ...["Upgrade: h2c\r\n", "Connection: upgrade\r\n", "%00", "..", "\u0000", "\u00ff"],
+      ),
+      fc.string({ unit: "binary-ascii", maxLength: 8 }),
+    );
+    await fc.assert(
+      fc.asyncProperty(fc.array(piece, { maxLength: 24 }), async (pieces) => {
+        const client = await connectPlain(port);
+        client.write(pieces.join(""));
+        client.end();
+        const received = await client.closed();
+        for (const status of statusesIn(received)) {
+          expect([100, 200, 204, 400, 404, 405, 408, 413, 414, 415, 422, 431]).toContain(status);
+        }
+        expect(received === "" || received.startsWith("HTTP/1.1 ")).toBe(true);
+      }),
+      { numRuns: 60 },
+    );
+    expect((await fetch("/orders/7")).status).toBe(200);
+  });
+});
+
+/** The deployment with a handler that waits, reached as its sidecar's own agent. */
+function waitingFiles(tables: Readonly<Record<string, object>> = {}) {
+  const files = serverFiles(withGateway({ limits: { max_pipelined: 2 }, ...tables }));
+  const policies = { scope_required_for_invocation: false, identity: { unknown_agents: "accept" } };
+  const desk = agentFile({ agent_id: DESK, name: "desk" });
+  const config = configFile({
+    policies,
+    ...withGateway({ limits: { max_pipelined: 2 }, ...tables }),
+  });
+  return { ...files, "agtp-server.toml": config, "agents/desk.agent.json": desk };
+}
+
+function gate(id: string, more = ""): string {
+  const body = JSON.stringify({ id, obeys: true });
+  const head = `POST /gates/execute HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n${more}`;
+  return `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+}
+
+describe("a connection to the sidecar", () => {
+  it("aborts the call of a client that hangs up", async () => {
+    const { port } = await openGateway(waitingFiles());
+    const client = await connectPlain(port);
+    const started = heard("started", "h1");
+    client.write(gate("h1"));
+    await started;
+    const aborted = heard("aborted", "h1");
+    client.destroy();
+    expect(await aborted).toBe("the caller left");
+  });
+
+  it("is asked one thing at a time, and answered in order, however much is sent ahead", async () => {
+    const { port } = await openGateway(waitingFiles());
+    const client = await connectPlain(port);
+    const started: string[] = [];
+    const ids = ["p1", "p2", "p3", "p4", "p5"];
+    for (const id of ids) bus.once(`started ${id}`, () => started.push(id));
+    const first = heard("started", "p1");
+    client.write(ids.map((id) => gate(id)).join(""));
+    await first;
+    for (const [index, id] of ids.entries()) {
+      expect(started).toEqual(ids.slice(0, index + 1));
+      const next = ids[index + 1];
+      const begun = next === undefined ? undefined : heard("started", next);
+      bus.emit(`release ${id}`);
+      await begun;
+    }
+    const received = await client.until('"p5"}');
+    expect([...received.matchAll(/"id":"(p\d)"/g)].map(([, id]) => id)).toEqual(ids);
+  });
+
+  it("is answered and closed in a drain, whatever else it keeps open", async () => {
+    const { daemon, port } = await openGateway(waitingFiles());
+    const idle = await connectPlain(port);
+    const busy = await connectPlain(port);
+    const started = heard("started", "d1");
+    busy.write(gate("d1"));
+    await started;
+    const drained = daemon.drain();
+    expect(await idle.closed()).toBe("");
+    bus.emit("release d1");
+    const received = await busy.closed();
+    expect(statusesIn(received)).toEqual([200]);
+    expect(received.toLowerCase()).toContain("connection: close");
+    await drained;
+    await expect(connectPlain(port)).rejects.toThrow("ECONNREFUSED");
+  });
+
+  it("is closed when a drain is out of time, and its call aborted", async () => {
+    const { daemon, port } = await openGateway(waitingFiles({ limits: { drain_timeout_ms: 50 } }));
+    const client = await connectPlain(port);
+    const started = heard("started", "d2");
+    client.write(gate("d2"));
+    await started;
+    const aborted = heard("aborted", "d2");
+    await daemon.drain();
+    await aborted;
+    expect(await client.closed()).toBe("");
+  });
+});
+
+describe("a reload of the sidecar", () => {
+  it("serves the new deployment on connections that are open, and lets the old one answer", async () => {
+    const server = await openGateway(waitingFiles());
+    const client = await connectPlain(server.port);
+    const started = heard("started", "r1");
+    client.write(gate("r1"));
+    await started;
+    const renamed = { "X-Old": "1" };
+    expect((await server.fetch("/echoes/query", { method: "POST", headers: renamed })).status).toBe(
+      200,
+    );
+    const { "endpoints/echoes.toml": endpoint = "" } = serverFiles();
+    writeFileSync(
+      join(server.directory, "endpoints/echoes.toml"),
+      String(endpoint).replace('"/echoes"', '"/novelties"'),
+    );
+    expect(await server.daemon.reload()).toEqual([]);
+    expect((await server.fetch("/novelties/query", { method: "POST" })).status).toBe(200);
+    expect((await server.fetch("/echoes/query", { method: "POST" })).status).toBe(404);
+    const document = (await (await server.fetch("/openapi.json")).json()) as Record<string, object>;
+    expect(Object.keys(document["paths"] ?? {})).toContain("/novelties/query");
+    bus.emit("release r1");
+    expect(statusesIn(await client.until('"r1"}'))).toEqual([200]);
+  });
+
+  it("changes nothing when the sidecar's agent is gone, and stops serving when it is switched off", async () => {
+    const server = await openGateway();
+    const write = (tables: Readonly<Record<string, object>>): void =>
+      writeFileSync(join(server.directory, "agtp-server.toml"), configFile(tables));
+    write(withGateway({ gateway: { agent: "nobody" } }));
+    expect(await server.daemon.reload()).toEqual([
+      expect.objectContaining({ key: "gateway.agent", message: 'no agent is called "nobody"' }),
+    ]);
+    expect((await server.fetch("/orders/7")).status).toBe(200);
+    write(withGateway({ gateway: { enabled: false } }));
+    expect(await server.daemon.reload()).toEqual([]);
+    expect((await server.fetch("/orders/7")).status).toBe(503);
+    expect(server.log.some(({ key }) => key === "gateway.enabled")).toBe(true);
+    write(withGateway({}));
+    expect(await server.daemon.reload()).toEqual([]);
+    expect((await server.fetch("/orders/7")).status).toBe(200);
+  });
+});
