@@ -7,6 +7,7 @@ import { Runs } from "../execution/runs.ts";
 import type { Store } from "../store/store.ts";
 import { RateWindow } from "../synthesis/rate-window.ts";
 import { openTasks, type TaskState } from "../tasks/state.ts";
+import { type OpenwopState, openOpenwop } from "./openwop-state.ts";
 
 /** One member a part, opened once. */
 export interface FloorState {
@@ -20,6 +21,8 @@ export interface FloorState {
   /** How often each agent notifies. */
   readonly notifyRate: RateWindow;
   readonly tasks: TaskState;
+  /** Runs of OpenWOP workflows and agents, and what their HTTP face remembers. */
+  readonly openwop: OpenwopState;
 }
 
 /** Opens what an earlier process kept. */
@@ -34,5 +37,6 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     notifications: await NotificationRegister.open({ store, outbox: webhooks }),
     notifyRate: new RateWindow(),
     tasks: await openTasks(store),
+    openwop: await openOpenwop(store),
   };
 }

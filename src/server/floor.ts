@@ -7,6 +7,7 @@ import { delegationPart } from "./floor-delegation.ts";
 import { deliveryPart } from "./floor-delivery.ts";
 import { executionPart } from "./floor-execution.ts";
 import { openwopPart } from "./floor-openwop.ts";
+import { runsPart } from "./floor-runs.ts";
 import { createSearchPart } from "./floor-search.ts";
 import { createTasksPart } from "./floor-tasks.ts";
 import { thinkingPart } from "./floor-thinking.ts";
@@ -50,6 +51,7 @@ const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] 
   thinkingPart, //                                           SUMMARIZE, PLAN
   executionPart, //                                          EXECUTE
   delegationPart, //                                         DELEGATE
+  runsPart, //                                               runs of OpenWOP workflows and agents
   createTasksPart, //                                        ESCALATE, CONFIRM, SUSPEND, RESUME
   deliveryPart, //                                           NOTIFY
   openwopPart, //                                            QUERY and EXECUTE of hosted agents

@@ -1,10 +1,11 @@
 /** Agents for runs: a catalog of one pack, and turns that a test scripts. */
-import type { AgentCatalog, InventoryEntry } from "../../src/agents/openwop/agent-catalog.ts";
+import type { AgentCatalog } from "../../src/agents/openwop/agent-catalog.ts";
 import type {
   AgentExecutor,
   AgentOutcome,
   AgentTurn,
 } from "../../src/agents/openwop/agent-executor.ts";
+import type { InventoryEntry } from "../../src/agents/openwop/inventory.ts";
 
 export const CONCIERGE = "core.openwop.desk.concierge";
 export const BOOKER = "core.openwop.desk.booker";
@@ -22,6 +23,12 @@ const ENTRIES = [entry(BOOKER, "Booker"), entry(CONCIERGE, "Concierge")];
 /** Both agents; a task of either must have a text, a result a reply. */
 export const CATALOG: AgentCatalog = {
   inventory: (tenant) => (tenant === "other" ? [] : ENTRIES),
+  reference: (agentId, tenant) => {
+    const found = CATALOG.inventory(tenant).find((one) => one.agentId === agentId);
+    if (found === undefined) return undefined;
+    const { persona: name, packVersion: version } = found;
+    return { agentId, name, modelClass: "code", version, sourceManifestId: agentId };
+  },
   packs: (tenant) =>
     tenant === "other" ? [] : [{ name: "core.openwop.desk", version: "1.2.0", agents: ENTRIES }],
   manifests: () =>

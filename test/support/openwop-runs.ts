@@ -17,7 +17,7 @@ import { discoveryDocument } from "../../src/agents/openwop/face/discovery.ts";
 import { Idempotency } from "../../src/agents/openwop/face/idempotency.ts";
 import { InterruptTokens } from "../../src/agents/openwop/face/interrupt-token.ts";
 import { openwopFace } from "../../src/agents/openwop/face/openwop-face.ts";
-import { nodeTypes } from "../../src/agents/openwop/nodes/node-types.ts";
+import { nodeTypes } from "../../src/agents/openwop/nodes/known-nodes.ts";
 import { RunHost } from "../../src/agents/openwop/runs/run-host.ts";
 import type { RunLimits } from "../../src/agents/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/agents/openwop/runs/run-log.ts";
@@ -174,7 +174,8 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   };
   const agentIds = new Set(catalog.inventory("acme").map(({ agentId }) => agentId));
   const discovery = discoveryDocument({
-    ...{ isConformance, installScope: "host", agentIds, workflows, isStreaming: false },
+    ...{ isConformance, installScope: "host", agentIds, workflows },
+    reasoning: { verbosity: "summary", tokenLimit: 512, isStreaming: false },
     durationMs: limits.durationMs,
   });
   const parts = {

@@ -3,16 +3,13 @@
  * in, and whether a value fits an agent's handoff.   OpenWOP RFC 0072 §A, RFC 0003 §D
  */
 import type { JsonRecord } from "../../json-value.ts";
+import { type AgentRef, agentRef } from "./agent-ref.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
+import type { InstalledAgent } from "./installed-agent.ts";
+import type { AgentInventory, InventoryEntry } from "./inventory.ts";
+import type { Redactor } from "./redaction.ts";
 import type { RunError } from "./run-starter.ts";
-
-/** One entry of the inventory, closed as its schema has it. */
-export interface InventoryEntry extends JsonRecord {
-  readonly agentId: string;
-  readonly label: string;
-  readonly modelClass: string;
-  readonly packName: string;
-  readonly packVersion: string;
-}
+import { schemaFailure } from "./turn/outcome.ts";
 
 /** An installed pack, as GET /v1/packs lists it. */
 export interface ListedPack {
@@ -28,6 +25,8 @@ export type HandoffSide = "task" | "return";
 export interface AgentCatalog {
   /** By agentId. */
   inventory(tenant: string): readonly InventoryEntry[];
+  /** As a workflow node names an agent; undefined: there is none, for this tenant. */
+  reference(agentId: string, tenant: string): AgentRef | undefined;
   packs(tenant: string): readonly ListedPack[];
   /** Manifests without prompts, schemas and credentials. */
   manifests(tenant: string): readonly JsonRecord[];
@@ -43,7 +42,48 @@ export interface AgentCatalog {
 /** A host that has no agents. */
 export const NO_AGENTS: AgentCatalog = {
   inventory: () => [],
+  reference: () => undefined,
   packs: () => [],
   manifests: () => [],
   checkHandoff: () => undefined,
 };
+
+/** What a catalog is made of. */
+export interface CatalogSources {
+  readonly registry: AgentRegistry;
+  readonly inventory: AgentInventory;
+  readonly redactor: Redactor;
+}
+
+/** The catalog of the agents that are installed. */
+export function createCatalog({ registry, inventory, redactor }: CatalogSources): AgentCatalog {
+  return {
+    inventory: (tenant) => inventory.list(tenant).agents,
+    reference: (agentId, tenant) => {
+      const agent = registry.find(agentId, tenant);
+      return agent && agentRef(agent);
+    },
+    packs: (tenant) =>
+      registry.packs(tenant).map(({ name, version, agents }) => ({
+        ...{ name, version },
+        agents: agents.flatMap(({ agentId }) => inventory.find(agentId, tenant) ?? []),
+      })),
+    manifests: (tenant) => registry.list(tenant).map((agent) => exported(agent, redactor)),
+    checkHandoff: (agentId, tenant, side, value) => {
+      const agent = registry.find(agentId, tenant);
+      const schema = side === "task" ? agent?.taskSchema : agent?.returnSchema;
+      const violations = schema?.check(value);
+      if (violations === undefined) return undefined;
+      return schemaFailure(`handoff_${side}_schema_violation`, violations, redactor).error;
+    },
+  };
+}
+
+/** What stands in a manifest and is nobody's business. */
+const WITHHELD = ["systemPrompt", "systemPromptRef", "promptOverrides", "handoff"];
+
+function exported({ agentId, manifest }: InstalledAgent, redactor: Redactor): JsonRecord {
+  const shown = Object.entries(manifest).filter(([name]) => !WITHHELD.includes(name));
+  const members = redactor.value(Object.fromEntries(shown)) as JsonRecord;
+  return { ...members, sourceManifestId: agentId };
+}

@@ -2,19 +2,19 @@
 import { describe, expect, it } from "vitest";
 import type { AgentOutcome } from "../../../src/agents/openwop/agent-executor.ts";
 import {
-  expectValid,
-  expectValidLog,
-  OTHER_KEY,
-  openRuns,
-  READER_KEY,
-} from "../../support/openwop-runs.ts";
-import {
   BOOKER,
   CATALOG,
   CONCIERGE,
   ordinaryTurn,
   scriptedAgents,
 } from "../../support/openwop-agents.ts";
+import {
+  expectValid,
+  expectValidLog,
+  OTHER_KEY,
+  openRuns,
+  READER_KEY,
+} from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
 
 const WITH_AGENTS = { catalog: CATALOG, executor: scriptedAgents(ordinaryTurn) };

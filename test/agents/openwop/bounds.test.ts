@@ -1,5 +1,6 @@
 /** What runs may not do: grow, take long, crowd others out, or look into others' runs. */
 import { describe, expect, it } from "vitest";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import {
   expectValid,
   expectValidLog,
@@ -7,7 +8,6 @@ import {
   openRuns,
   READER_KEY,
 } from "../../support/openwop-runs.ts";
-import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
 
 const LONG = { inputs: { delayMs: 60_000 } };

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { RunRegister } from "../../../src/agents/openwop/runs/run-register.ts";
 import { createMemoryStore } from "../../../src/store/memory-store.ts";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import {
   expectValidLog,
   type KillableStore,
@@ -12,7 +13,6 @@ import {
   type RunServer,
   type RunServerOptions,
 } from "../../support/openwop-runs.ts";
-import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import { openTestStore } from "../../support/store.ts";
 
 interface Lives extends Pick<KillableStore, "killAfter" | "died"> {

@@ -1,7 +1,13 @@
 /** The events of a run as they are streamed: modes, batches, resumption, and listeners that do not read. */
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createRuns, expectValid, KEY, openRuns, type RunServer } from "../../support/openwop-runs.ts";
+import {
+  createRuns,
+  expectValid,
+  KEY,
+  openRuns,
+  type RunServer,
+} from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
 
 let server: RunServer;

@@ -1,6 +1,6 @@
 /** Definitions on disk: which are served, and what is said of the others. */
 import { describe, expect, it } from "vitest";
-import { nodeTypes } from "../../../src/agents/openwop/nodes/node-types.ts";
+import { nodeTypes } from "../../../src/agents/openwop/nodes/known-nodes.ts";
 import { loadWorkflows } from "../../../src/agents/openwop/workflows/load-workflows.ts";
 import type { WorkflowDefinition } from "../../../src/agents/openwop/workflows/workflow.ts";
 import { createSchemaCompiler } from "../../../src/contract/schema.ts";

@@ -15,12 +15,15 @@ export interface DiscoveryFacts {
   readonly agentIds: ReadonlySet<string>;
   readonly workflows: Workflows;
   readonly durationMs: number;
-  /** Whether an agent's thoughts are told while it thinks. */
-  readonly isStreaming: boolean;
+  /** How agents' thoughts are told, unless a run says otherwise. */
+  readonly reasoning: {
+    readonly verbosity: "summary" | "full" | "off";
+    readonly tokenLimit: number;
+    readonly isStreaming: boolean;
+  };
 }
 
 const PROTOCOL_VERSION = "1.0";
-const REASONING_TOKENS = 512;
 /** Workflows of the public suite begin so. */
 const FIXTURE = /^(?:conformance|openwop)-/;
 
@@ -59,13 +62,14 @@ const TOOL_HOOKS = {
 };
 
 function agentFamily(
-  { installScope, isStreaming, isConformance }: DiscoveryFacts,
+  { installScope, reasoning, isConformance }: DiscoveryFacts,
   hasAgents: boolean,
 ): JsonRecord {
-  const streaming = isStreaming || isConformance;
+  const { verbosity, tokenLimit, isStreaming } = reasoning;
   return {
     supported: true,
-    reasoning: { verbosity: "summary", tokenLimit: REASONING_TOKENS, streaming },
+    // The mock agent streams wherever it is.
+    reasoning: { verbosity, tokenLimit, streaming: isStreaming || isConformance },
     // A host-wide inventory is never empty where it is advertised.
     ...(hasAgents || installScope === "tenant"
       ? { manifestRuntime: { supported: true, handoffValidation: true, installScope } }

@@ -2,11 +2,12 @@
  * The events of a run over HTTP: by poll, as JSON, and as a stream. What is asked for is checked
  * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
  */
+
+import { awaitPage, readPage } from "../runs/event-page.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
 import { answer, type FaceAnswer, notFound, refuse, refuseAs } from "./answer.ts";
 import { Frames } from "./event-frames.ts";
-import { awaitPage, readPage } from "./event-page.ts";
 import { readBuffer, readSequence, readTimeout } from "./event-query.ts";
 import type { EventStream } from "./event-stream.ts";
 import type { FaceCall, FaceRoute } from "./face-route.ts";

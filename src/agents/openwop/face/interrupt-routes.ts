@@ -42,13 +42,10 @@ async function respond(call: FaceCall, runId: string, nodeId: string): Promise<F
   if (resumeValue === undefined) {
     return refuse(400, "validation_error", "/resumeValue is missing");
   }
-  let said: FaceAnswer | undefined;
+  const said = answer({ runId, nodeId, status: "resolved" });
   const word = { resumeValue, by: key.name };
-  const log = await parts.host.answer(runId, nodeId, word, caller, () => {
-    said = answer({ runId, nodeId, status: "resolved" });
-    return call.keep(said);
-  });
-  return isRefused(log) ? refuseAs(log) : (said ?? answer({ runId, nodeId, status: "resolved" }));
+  const answered = await parts.host.answer(runId, nodeId, word, caller, () => call.keep(said));
+  return isRefused(answered) ? refuseAs(answered) : said;
 }
 
 async function readInterrupt(call: FaceCall): Promise<FaceAnswer> {

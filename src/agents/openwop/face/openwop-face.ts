@@ -23,7 +23,8 @@ export interface FaceMount {
   plugin(app: FastifyInstance): void;
 }
 
-const METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+const READ = ["GET", "HEAD"];
+const METHODS = [...READ, "POST", "PUT", "PATCH", "DELETE"];
 
 /** The face, made of what one deployment serves; `bodyBytes` is advertised as it is enforced. */
 export function openwopFace(parts: FaceParts, bodyBytes: number): readonly FaceMount[] {
@@ -31,7 +32,10 @@ export function openwopFace(parts: FaceParts, bodyBytes: number): readonly FaceM
     {
       prefix: "/.well-known/openwop",
       plugin: (app) => {
-        app.get("/", (request, reply) => sendDiscovery(request, reply, parts, bodyBytes));
+        app.route({
+          ...{ method: READ, url: "/" },
+          handler: (request, reply) => sendDiscovery(request, reply, parts, bodyBytes),
+        });
       },
     },
     { prefix: "/v1", plugin: (app) => mountApi(app, parts, bodyBytes) },
@@ -44,7 +48,10 @@ function mountApi(app: FastifyInstance, parts: FaceParts, bodyBytes: number): vo
   readBodies(app, bodyBytes);
   app.setErrorHandler((error: FastifyError, _, reply) => sendError(reply, error, parts));
   app.setNotFoundHandler((_, reply) => send(reply, notFound()));
-  app.get("/openapi.json", (_, reply) => send(reply, answer(openApi)));
+  app.route({
+    ...{ method: READ, url: "/openapi.json" },
+    handler: (_, reply) => send(reply, answer(openApi)),
+  });
   app.route({
     method: METHODS,
     url: "/*",

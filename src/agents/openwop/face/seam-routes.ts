@@ -38,7 +38,7 @@ async function dispatch(call: FaceCall): Promise<FaceAnswer> {
   if (entry === undefined) return refuse(404, "agent_not_found", "there is no such agent");
   const { task = {}, availableTools, confidenceThreshold, simulateConfidence } = body;
   const events: JsonRecord[] = [];
-  const threshold = readThreshold(confidenceThreshold, entry["confidenceThreshold"]);
+  const threshold = readThreshold(confidenceThreshold, entry.confidenceThreshold);
   const outcome = await parts.executor.takeTurn({
     ...{ agentId, task, owner: caller.owner, signal: call.signal },
     ...{ runId: uuidv7(), nodeId: "dispatch", configurable: { escalationThreshold: threshold } },

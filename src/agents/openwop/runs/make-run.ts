@@ -8,7 +8,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../json-value.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunOwner } from "../agent-executor.ts";
-import { agentWorkflow } from "../workflows/agent-workflow.ts";
+import { agentWorkflow, findAgentWorkflow } from "../workflows/agent-workflow.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
 import type { WorkflowVariable } from "../workflows/workflow.ts";
 import type { Run } from "./run.ts";
@@ -101,8 +101,8 @@ function findWorkflow(
     return refuseRun("validation_error", "either workflowId or agentId must be given");
   }
   if (typeof agentId === "string") {
-    const entry = catalog.inventory(tenant).find((one) => one.agentId === agentId);
-    if (entry !== undefined) return { definition: agentWorkflow(entry), configurable: undefined };
+    const definition = agentWorkflow(catalog, agentId, tenant);
+    if (definition !== undefined) return { definition, configurable: undefined };
     const message = `there is no agent ${quoteValue(agentId)}`;
     return refuseRun("agent_not_found", message, { agentId });
   }
@@ -124,10 +124,7 @@ export function findDefinition(
     const { tenantId } = loaded.definition as { readonly tenantId?: unknown };
     return tenantId === undefined || tenantId === tenant ? loaded : undefined;
   }
-  const definition = catalog
-    .inventory(tenant)
-    .map(agentWorkflow)
-    .find(({ id }) => id === workflowId);
+  const definition = findAgentWorkflow(catalog, workflowId, tenant);
   return definition && { definition, configurable: undefined };
 }
 

@@ -28,18 +28,21 @@ const OPTIONS = {
   metadata: { type: "object", maxProperties: 128 },
 };
 
-/** The body of POST /v1/runs, and of EXECUTE /runs. */
+/** What a run is asked for with, by any face. */
+export const RUN_PARAMETERS: Readonly<Record<string, JsonSchema>> = {
+  workflowId: NAME,
+  agentId: NAME,
+  inputs: { type: "object", maxProperties: 1024 },
+  tenantId: NAME,
+  scopeId: NAME,
+  ...OPTIONS,
+};
+
+/** The body of POST /v1/runs. */
 export const RUN_BODY_SCHEMA: JsonSchema = {
   type: "object",
   additionalProperties: false,
-  properties: {
-    workflowId: NAME,
-    agentId: NAME,
-    inputs: { type: "object", maxProperties: 1024 },
-    tenantId: NAME,
-    scopeId: NAME,
-    ...OPTIONS,
-  },
+  properties: RUN_PARAMETERS,
 };
 
 /** What a branch may change. */

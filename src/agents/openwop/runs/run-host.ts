@@ -16,6 +16,7 @@ import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, refuseRun, runNotFound } from "./run-refusal.ts";
 import type { LogRules } from "./run-register.ts";
+import { openInterrupt } from "./run-snapshot.ts";
 import type { Interrupt, RunState } from "./run-state.ts";
 import type { RunEntry } from "./run-storage.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
@@ -32,6 +33,14 @@ export interface RunCaller {
 export interface RunHostOptions extends RunWorkerOptions {
   readonly workflows: Workflows;
   readonly compiler: SchemaCompiler;
+}
+
+/** A run whose node has its answer. */
+export interface AnsweredRun {
+  readonly log: RunLog;
+  readonly interruptId: string;
+  /** The event that says so. */
+  readonly eventId: string;
 }
 
 /** What has to change together with what is answered. */
@@ -123,6 +132,14 @@ export class RunHost {
     return this.#options.register.ofOwner(owner);
   }
 
+  /** Every run that waits for a word. */
+  async waiting(): Promise<readonly RunLog[]> {
+    const { register } = this.#options;
+    const waiting = register.unfinished().filter(({ status }) => status === "waiting-approval");
+    const logs = await Promise.all(waiting.map(({ runId }) => register.log(runId, this.#rules)));
+    return logs.flatMap((log) => log ?? []);
+  }
+
   /** Events behind a sequence. */
   events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]> {
     return this.#options.register.events(runId, after, limit);
@@ -136,11 +153,13 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { register, redact } = this.#options;
+    const { register, redact, watcher } = this.#options;
     const why = reason === undefined ? {} : { reason: redact(reason) };
     const stop = { kind: "cancelled", ...why, by: caller.owner.principal } as const;
     // The end is written here: a node that does not hear the signal cannot put it off.
+    const waiting = openInterrupt(log.state);
     await log.append((state) => stopped(stop, state, log.run, register.now()));
+    if (waiting !== undefined) watcher?.over(log.run, waiting, undefined);
     register.schedule.stop(runId, stop);
     const entry = register.find(runId);
     if (entry !== undefined) register.schedule.remove(entry);
@@ -154,7 +173,7 @@ export class RunHost {
     word: Word,
     caller: RunCaller,
     alongside: Alongside = NOTHING,
-  ): Promise<RunLog | RunRefusal> {
+  ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
     const interrupt = interruptOf(log.state, nodeId);
@@ -164,7 +183,7 @@ export class RunHost {
     const { register, watcher } = this.#options;
     const result = await register.held(runId, nodeId);
     let refusal: RunRefusal | undefined;
-    await log.append(
+    const [event] = await log.append(
       (state) => {
         refusal = refuseWord(state, nodeId);
         if (refusal !== undefined) return [];
@@ -173,9 +192,9 @@ export class RunHost {
       alongside("running", runId),
     );
     if (refusal !== undefined) return refusal;
-    watcher?.answered(log.run, interrupt, word.by);
+    watcher?.over(log.run, interrupt, word);
     this.#continue(log);
-    return log;
+    return { log, interruptId: interrupt.interruptId, eventId: event?.eventId ?? "" };
   }
 
   async #keep(run: Run, alongside: Alongside): Promise<RunLog | RunRefusal> {

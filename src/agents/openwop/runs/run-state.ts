@@ -4,7 +4,7 @@
  */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { RunError } from "../run-starter.ts";
-import type { AgentRef } from "../workflows/workflow.ts";
+import type { PinnedAgent } from "../workflows/workflow.ts";
 import type { Run, RunStatus } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
 
@@ -37,7 +37,7 @@ export interface RunState {
   readonly startedAt?: string;
   readonly completedAt?: string;
   readonly currentNodeId?: string;
-  readonly agent?: AgentRef;
+  readonly agent?: PinnedAgent;
   readonly nodes: Readonly<Record<string, NodeState>>;
   readonly variables: JsonRecord;
   readonly outputs?: JsonRecord;
@@ -110,7 +110,7 @@ function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): 
       };
       const started = { ...withNode(state, nodeId, node), currentNodeId: nodeId };
       return typeof agent["agentId"] === "string"
-        ? { ...started, agent: agent as unknown as AgentRef }
+        ? { ...started, agent: agent as unknown as PinnedAgent }
         : started;
     }
     case "node.retried":

@@ -16,11 +16,13 @@ import type { RunRegister } from "./run-register.ts";
 import type { RunExecutor } from "./run-schedule.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { Interrupt } from "./run-state.ts";
+import type { Word } from "./verdict.ts";
 
 /** Who hears that runs wait for somebody. */
 export interface RunWatcher {
   waiting(run: Run, interrupt: Interrupt): void;
-  answered(run: Run, interrupt: Interrupt, by: string): void;
+  /** It has its answer, or is cancelled. */
+  over(run: Run, interrupt: Interrupt, word: Word | undefined): void;
 }
 
 /** What runs are executed with. */

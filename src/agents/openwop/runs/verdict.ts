@@ -64,6 +64,11 @@ function decisionOf(verdict: Verdict, proposed: unknown): unknown {
 const ACCEPTING: ReadonlySet<unknown> = new Set(["accept", "accepted", "approve", "approved"]);
 const REJECTING: ReadonlySet<unknown> = new Set(["reject", "rejected", "deny", "denied"]);
 
+/** Whether a word turns the decision down. */
+export function isRejection(resumeValue: unknown): boolean {
+  return readVerdict(resumeValue).kind === "rejected";
+}
+
 /** The forms that operators' tools write; any other value is the decision itself. */
 function readVerdict(value: unknown): Verdict {
   if (value === true || ACCEPTING.has(value)) return { kind: "stands" };

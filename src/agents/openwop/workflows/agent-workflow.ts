@@ -3,51 +3,50 @@
  * with the agent pinned.   OpenWOP RFC 0072 §B
  */
 import { sha256Hex } from "../../../identity/canonical-form.ts";
-import type { InventoryEntry } from "../agent-catalog.ts";
-import type { AgentRef, WorkflowDefinition } from "./workflow.ts";
+import type { AgentCatalog } from "../agent-catalog.ts";
+import type { AgentRef } from "../agent-ref.ts";
+import type { WorkflowDefinition } from "./workflow.ts";
 
-/** Manifests and references name classes of model differently. */
-const MODEL_CLASSES: Readonly<Record<string, string>> = {
-  reasoning: "reasoning",
-  classification: "classification",
-  writing: "chat",
-  general: "chat",
-  coding: "code",
-  research: "retrieval",
-};
+const NODE = "agent";
 
-/** Its only node. */
-export const AGENT_NODE = "agent";
-
-/** The generated definition; its id is the agent's, as an id of workflows can be. */
-export function agentWorkflow(entry: InventoryEntry): WorkflowDefinition {
-  const { agentId, label } = entry;
-  return {
-    ...{ id: workflowIdOf(agentId), name: label, version: entry.packVersion },
-    nodes: [
-      {
-        ...{ id: AGENT_NODE, typeId: "core.agent", name: label, position: { x: 0, y: 0 } },
-        config: {},
-        inputs: { task: { type: "variable", variableName: "task", optional: true } },
-        agent: agentRef(entry),
-      },
-    ],
-    ...{ edges: [], variables: [], metadata: {}, settings: {} },
-    ...{ triggers: [{ id: "manual", type: "manual" }] },
-  };
+/** The definition for an agent; undefined: there is none, for this tenant. */
+export function agentWorkflow(
+  catalog: AgentCatalog,
+  agentId: string,
+  tenant: string,
+): WorkflowDefinition | undefined {
+  const agent = catalog.reference(agentId, tenant);
+  return agent && definitionFor(agent);
 }
 
-/** The reference that stands on the node, and on the run's snapshot. */
-export function agentRef({ agentId, label, modelClass, packVersion }: InventoryEntry): AgentRef {
-  const known = MODEL_CLASSES[modelClass];
+/** The same by the id that such a definition has. */
+export function findAgentWorkflow(
+  catalog: AgentCatalog,
+  workflowId: string,
+  tenant: string,
+): WorkflowDefinition | undefined {
+  const entry = catalog
+    .inventory(tenant)
+    .find(({ agentId }) => agentWorkflowId(agentId) === workflowId);
+  return entry && agentWorkflow(catalog, entry.agentId, tenant);
+}
+
+function definitionFor(agent: AgentRef): WorkflowDefinition {
+  const { agentId, name, version } = agent;
+  const node = {
+    ...{ id: NODE, typeId: "core.agent", name, position: { x: 0, y: 0 }, config: {} },
+    inputs: { task: { type: "variable", variableName: "task", optional: true } as const },
+    agent,
+  };
+  const triggers = [{ id: "manual", type: "manual" }];
   return {
-    ...{ agentId, name: label, version: packVersion, sourceManifestId: agentId },
-    ...(known === undefined ? {} : { modelClass: known }),
+    ...{ id: agentWorkflowId(agentId), name, version, nodes: [node], edges: [], triggers },
+    ...{ variables: [], metadata: {}, settings: {} },
   };
 }
 
 /** Two agents whose ids differ in what cannot stand in an id are told apart by a digest. */
-function workflowIdOf(agentId: string): string {
+function agentWorkflowId(agentId: string): string {
   const readable = agentId.toLowerCase().replaceAll(/[^a-z0-9_-]+/g, "-");
   return `agent-${readable.slice(0, 96)}-${sha256Hex(agentId).slice(0, 8)}`;
 }

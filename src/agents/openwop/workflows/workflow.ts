@@ -4,8 +4,8 @@
  */
 import type { JsonRecord } from "../../../json-value.ts";
 
-/** Which agent a node is for; closed on the wire. */
-export interface AgentRef {
+/** Which agent a node is for, as its author wrote it; closed on the wire. */
+export interface PinnedAgent {
   readonly agentId: string;
   readonly name?: string;
   readonly modelClass?: string;
@@ -33,7 +33,7 @@ export interface WorkflowNode {
   readonly position: { readonly x: number; readonly y: number };
   readonly config: JsonRecord;
   readonly inputs: Readonly<Record<string, PortValue>>;
-  readonly agent?: AgentRef;
+  readonly agent?: PinnedAgent;
   readonly disabled?: boolean;
 }
 

@@ -1,8 +1,8 @@
 /** A page of a run's log, behind a sequence: bounded in number and in octets. */
-import { isOver } from "../runs/run.ts";
-import type { RunEvent } from "../runs/run-event.ts";
-import type { RunHost } from "../runs/run-host.ts";
-import type { RunLog } from "../runs/run-log.ts";
+import { isOver } from "./run.ts";
+import type { RunEvent } from "./run-event.ts";
+import type { RunHost } from "./run-host.ts";
+import type { RunLog } from "./run-log.ts";
 
 /** Events, and whether there will be more. */
 export interface EventPage {
