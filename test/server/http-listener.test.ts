@@ -1,8 +1,9 @@
 /** How the sidecar deals with connections: limits, order, hang-ups, drains and reloads. */
 import { writeFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { agentFile, configFile } from "../support/deployment.ts";
 import {
   connectPlain,
@@ -57,6 +58,25 @@ describe("the sidecar's limits", () => {
     slow.write("PUT /orders/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{");
     expect(statusesIn(await slow.closed())).toEqual([408]);
     expect(statusesIn(await silent.closed())).toEqual([408]);
+  });
+
+  it("let go of a client that does not read its answer", async () => {
+    const limits = { idle_timeout_ms: 100, max_connections_per_address: 1 };
+    const { port } = await openGateway(waitingFiles({ limits }));
+    const size = 64 * 1024 * 1024;
+    const deaf = connect({ host: "127.0.0.1", port });
+    onTestFinished(() => void deaf.destroy());
+    deaf.on("error", () => undefined);
+    deaf.pause();
+    deaf.write(`POST /blobs/query?size=${size} HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n`);
+    let received = "";
+    // There is room for one connection, once the first one is gone.
+    while (received === "") {
+      const client = await connectPlain(port);
+      client.write("POST /echoes/query HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+      received = await client.until("}");
+    }
+    expect(statusesIn(received)).toEqual([200]);
   });
 
   it("hold for connections, in all and from one address", async () => {

@@ -46,9 +46,9 @@ export function createChatRuntime(options: ChatRuntimeOptions): AgentRuntime {
   };
 }
 
-/** The model of a class. */
+/** The model of a class; where the operator names none at all, the server has them by class. */
 export function modelOf(models: ReadonlyMap<string, string>, name: string): string | undefined {
-  return models.get(name) ?? models.get("default");
+  return models.size === 0 ? name : (models.get(name) ?? models.get("default"));
 }
 
 class ChatTurn {
