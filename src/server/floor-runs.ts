@@ -61,7 +61,7 @@ export function runsPart(parts: FloorParts): FloorPart {
     sources: [runSource(host, tenant)],
     confirmables: [watcher],
     faces: isServing ? [face] : [],
-    problems,
+    skipped: problems,
     start: () => {
       host.start();
       void watcher.start();

@@ -32,6 +32,7 @@ export async function createFloor(
     confirmables: confirmables(),
     faces: parts.flatMap((part) => part.faces ?? []),
     problems: parts.flatMap((part) => part.problems ?? []),
+    skipped: parts.flatMap((part) => part.skipped ?? []),
     delegations: parts.find((part) => part.delegations !== undefined)?.delegations,
     join: (entrance) => {
       for (const part of parts) part.join?.(entrance);

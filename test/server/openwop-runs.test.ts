@@ -256,6 +256,7 @@ describe("the sidecar", () => {
     const stream = await http(server, `/v1/runs/${runId}/events`, {
       headers: { authorization: `Bearer ${KEY}`, accept: "text/event-stream" },
     });
+    expect(stream.headers.get("server-id")).toBe("test");
     expect(await stream.text()).toContain("event: run.completed");
     const ask = await callerOf(server);
     expect((await ask("DISCOVER", "/apis")).text).toContain('"openwop"');

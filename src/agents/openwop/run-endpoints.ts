@@ -20,7 +20,7 @@ import {
   startRun,
 } from "./run-calls.ts";
 import { RUN_PARAMETERS } from "./runs/run-body-schema.ts";
-import type { RunCaller } from "./runs/run-host.ts";
+import type { RunCaller } from "./runs/run-caller.ts";
 
 /** What the endpoints work with. */
 export interface RunEndpointsOptions extends RunCallOptions {

@@ -101,6 +101,18 @@ describe("runs of one owner", () => {
     expect(await server.store.list("openwop-run-events", { prefix: oldest })).toEqual([]);
   });
 
+  it("make room for others' when there are too many of everybody", async () => {
+    const server = await openRuns({ limits: { all: 2 } });
+    const first = await server.run("conformance-noop");
+    await server.until(first, "completed");
+    const second = await server.run("conformance-cancellable", LONG);
+    const body = { workflowId: "conformance-noop" };
+    const { status } = await server.post("/v1/runs", body, { key: OTHER_KEY });
+    expect(status).toBe(201);
+    expect((await server.get(`/v1/runs/${first}`)).status).toBe(404);
+    expect((await server.get(`/v1/runs/${second}`)).status).toBe(200);
+  });
+
   it("do not keep another's from being executed", async () => {
     const server = await openRuns({ limits: { concurrent: 2 } });
     const hogs: string[] = [];
@@ -208,6 +220,24 @@ describe("one run", () => {
     });
     expect(JSON.stringify(await server.events(body.runId))).not.toContain("hunter2");
     expect(server.warnings).toHaveLength(1);
+  });
+});
+
+describe("a workflow", () => {
+  it.each([{ isActive: false }, { status: "draft" as const }, { tenantId: "other" }])(
+    "is not run with %j",
+    async (more) => {
+      const server = await openRuns({ workflows: [workflow("w", [node("a", "core.noop")], more)] });
+      expect((await server.post("/v1/runs", { workflowId: "w" })).status).toBe(400);
+    },
+  );
+
+  it("belongs to its tenant alone, by any way there is", async () => {
+    const server = await openRuns({
+      workflows: [workflow("w", [node("a", "core.noop")], { tenantId: "other" })],
+    });
+    expect((await server.get("/v1/workflows/w")).status).toBe(404);
+    expect((await server.get("/v1/workflows/w", { key: OTHER_KEY })).status).toBe(200);
   });
 });
 

@@ -89,6 +89,7 @@ describe("runs-lifecycle", () => {
       eventsUrl: `/v1/runs/${created.body.runId}/events`,
       statusUrl: `/v1/runs/${created.body.runId}`,
     });
+    expect(created.headers.get("location")).toBe(`/v1/runs/${created.body.runId}`);
     const snapshot = await server.until(created.body.runId, "completed");
     expect(snapshot).toMatchObject({ runId: created.body.runId, status: "completed" });
     expectValid(snapshot, "run-snapshot");

@@ -2,7 +2,7 @@
  * Who may ask for what: a key first, then whether there is such a thing, then whether the key is good
  * for it. 401 nobody's key · 404 nothing there · 405 another method · 403 not this key.   OpenWOP "auth"
  */
-import type { RunCaller } from "../runs/run-host.ts";
+import type { RunCaller } from "../runs/run-caller.ts";
 import { type FaceAnswer, notFound, refuse } from "./answer.ts";
 import type { ApiKey } from "./api-keys.ts";
 import type { FaceParts, FaceRoute } from "./face-route.ts";

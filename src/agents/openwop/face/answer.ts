@@ -15,6 +15,7 @@ export type FaceErrorCode =
   | "forbidden"
   | "validation_error"
   | "not_found"
+  | "method_not_allowed"
   | "rate_limited"
   | "unsupported_stream_mode"
   | "unsupported_media_type"

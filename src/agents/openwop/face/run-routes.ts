@@ -1,7 +1,8 @@
 /** Runs over HTTP: create, read, cancel, fork.   OpenWOP "rest-endpoints" §runs */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { RunStatus } from "../runs/run.ts";
-import type { RunCaller, RunHost } from "../runs/run-host.ts";
+import type { RunCaller } from "../runs/run-caller.ts";
+import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
 import { openInterrupt, runSnapshot } from "../runs/run-snapshot.ts";
@@ -53,7 +54,7 @@ export const RUN_ROUTES: readonly FaceRoute[] = [
 async function createRun(call: FaceCall): Promise<FaceAnswer> {
   const { parts, caller, body } = call;
   const created = (runId: string, status: RunStatus): FaceAnswer =>
-    answer({ runId, status, ...urlsOf(runId) }, 201);
+    createdRun({ runId, status }, runId);
   let said: FaceAnswer | undefined;
   const log = await parts.host.create(body, caller.owner, (status, runId) => {
     said = created(runId, status);
@@ -110,7 +111,7 @@ async function forkRun(call: FaceCall): Promise<FaceAnswer> {
   const { mode, fromSeq = 0 } = body;
   let said: FaceAnswer | undefined;
   const log = await parts.host.fork(sourceRunId, body, caller, (status, runId) => {
-    said = answer({ runId, sourceRunId, fromSeq, mode, status, ...urlsOf(runId) }, 201);
+    said = createdRun({ runId, sourceRunId, fromSeq, mode, status }, runId);
     return call.keep(said);
   });
   if (isRefused(log)) return refuseAs(log);
@@ -128,8 +129,10 @@ export function snapshotOf({ run, state }: RunLog, { state: kept }: FaceParts): 
   return { ...snapshot, interrupt: { ...snapshot["interrupt"], interruptToken, callbackUrl } };
 }
 
-function urlsOf(runId: string): JsonRecord {
-  return { eventsUrl: `/v1/runs/${runId}/events`, statusUrl: `/v1/runs/${runId}` };
+function createdRun(said: JsonRecord, runId: string): FaceAnswer {
+  const statusUrl = `/v1/runs/${runId}`;
+  const body = { ...said, eventsUrl: `${statusUrl}/events`, statusUrl };
+  return { ...answer(body, 201), headers: { Location: statusUrl } };
 }
 
 function readReason({ reason }: JsonRecord): string | undefined | null {

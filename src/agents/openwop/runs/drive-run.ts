@@ -14,6 +14,7 @@ import { nodeFailed, runCompleted, runFailed, runStarted, stopped } from "./endi
 import { checkHandoffGate, type HandoffGate } from "./handoff-gate.ts";
 import { nodeCompleted, nodeHandoff, nodeStarted, nodeSuspended } from "./node-events.ts";
 import { readInputs } from "./node-inputs.ts";
+import { orAborted } from "./or-aborted.ts";
 import { isOver } from "./run.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
@@ -206,14 +207,4 @@ class Drive {
 function limitOf(recursionLimit: unknown): number {
   const asked = typeof recursionLimit === "number" ? recursionLimit : MAX_NODE_EXECUTIONS;
   return Math.min(asked, MAX_NODE_EXECUTIONS);
-}
-
-/** Rejects with the signal's reason as soon as there is one. */
-function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  if (signal.aborted) return Promise.reject(signal.reason);
-  return new Promise((resolve, reject) => {
-    const stop = (): void => reject(signal.reason);
-    signal.addEventListener("abort", stop, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener("abort", stop));
-  });
 }

@@ -107,9 +107,20 @@ function findWorkflow(
     return refuseRun("agent_not_found", message, { agentId });
   }
   const workflow = findDefinition(workflows, catalog, String(workflowId), tenant);
-  if (workflow !== undefined) return workflow;
+  if (workflow !== undefined) return isActive(workflow) ? workflow : inactive(String(workflowId));
   const message = `/workflowId names no workflow of this host: ${quoteValue(workflowId)}`;
   return refuseRun("validation_error", message, { workflowId });
+}
+
+function isActive({ definition }: Workflow): boolean {
+  const { isActive: flag = true, status = "active" } = definition;
+  return flag && status === "active";
+}
+
+function inactive(workflowId: string): RunRefusal {
+  return refuseRun("validation_error", "/workflowId names a workflow that is not active", {
+    workflowId,
+  });
 }
 
 /** A workflow by id: of a file, or the one that is generated for an agent. */
@@ -121,7 +132,7 @@ export function findDefinition(
 ): Workflow | undefined {
   const loaded = workflows.get(workflowId);
   if (loaded !== undefined) {
-    const { tenantId } = loaded.definition as { readonly tenantId?: unknown };
+    const { tenantId } = loaded.definition;
     return tenantId === undefined || tenantId === tenant ? loaded : undefined;
   }
   const definition = findAgentWorkflow(catalog, workflowId, tenant);

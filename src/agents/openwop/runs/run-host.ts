@@ -12,22 +12,15 @@ import { stopped } from "./endings.ts";
 import { compileOverlay, makeFork } from "./fork-run.ts";
 import { compileRunBody, findDefinition, makeRun } from "./make-run.ts";
 import { isOver, type Run, type RunStatus } from "./run.ts";
+import { isVisible, type RunCaller } from "./run-caller.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, refuseRun, runNotFound } from "./run-refusal.ts";
 import type { LogRules } from "./run-register.ts";
 import { openInterrupt } from "./run-snapshot.ts";
-import type { Interrupt, RunState } from "./run-state.ts";
 import type { RunEntry } from "./run-storage.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
-import { answered, type Word } from "./verdict.ts";
-
-/** Who asks about runs. */
-export interface RunCaller {
-  readonly owner: RunOwner;
-  /** `own`: what it started itself. `tenant`: what its tenant did. `all`: everything. */
-  readonly sees: "own" | "tenant" | "all";
-}
+import { answered, interruptOf, refuseWord, type Word } from "./verdict.ts";
 
 /** What runs are run with. */
 export interface RunHostOptions extends RunWorkerOptions {
@@ -221,24 +214,4 @@ export class RunHost {
     const { tenant, principal } = run.owner;
     if (!isOver(state.status)) schedule.add({ runId: run.runId, tenant, principal });
   }
-}
-
-function isVisible(entry: RunEntry, { owner, sees }: RunCaller): boolean {
-  if (sees === "all") return true;
-  if (entry.tenant !== owner.tenant) return false;
-  return sees === "tenant" || entry.principal === owner.principal;
-}
-
-function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt | undefined {
-  return Object.hasOwn(interrupts, nodeId) ? interrupts[nodeId] : undefined;
-}
-
-function refuseWord(state: RunState, nodeId: string): RunRefusal | undefined {
-  if (interruptOf(state, nodeId)?.isResolved === true) {
-    return refuseRun("interrupt_already_resolved", "the node has been answered already");
-  }
-  if (isOver(state.status)) {
-    return refuseRun("interrupt_cancelled", "the run is over, and waits for nothing");
-  }
-  return undefined;
 }

@@ -43,6 +43,16 @@ export class RunIndex {
     return [...this.#entries.values()].filter(({ status }) => !isOver(status));
   }
 
+  /** The oldest that are over, whosever they are. */
+  oldestOver(count: number, except: ReadonlySet<RunEntry>): readonly RunEntry[] {
+    const found: RunEntry[] = [];
+    for (const entry of this.#entries.values()) {
+      if (found.length === count) break;
+      if (isOver(entry.status) && !except.has(entry)) found.push(entry);
+    }
+    return found;
+  }
+
   /** Those that were over before a moment. */
   overBefore(moment: number): readonly RunEntry[] {
     return [...this.#entries.values()].filter(

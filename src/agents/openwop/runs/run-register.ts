@@ -173,9 +173,14 @@ export class RunRegister {
     const runs = this.#index.ofOwner(owner);
     const over = runs.filter(({ status }) => isOver(status));
     if (runs.length - over.length >= limits.unfinishedPerOwner) return false;
-    const surplus = Math.max(runs.length + 1 - limits.perOwner, this.#index.size + 1 - limits.all);
+    const surplus = Math.max(0, runs.length + 1 - limits.perOwner);
     if (surplus > over.length) return false;
-    for (const { runId } of over.slice(0, Math.max(surplus, 0))) {
+    const leaving = new Set(over.slice(0, surplus));
+    const others = this.#index.size + 1 - leaving.size - limits.all;
+    for (const entry of others > 0 ? this.#index.oldestOver(others, leaving) : [])
+      leaving.add(entry);
+    if (this.#index.size + 1 - leaving.size > limits.all) return false;
+    for (const { runId } of leaving) {
       // Nobody waits for it: it is unknown from now on.
       void this.#forget(runId).catch(() => undefined);
     }

@@ -85,8 +85,12 @@ export class RunWorker implements RunExecutor {
     if (error instanceof RunLogError) {
       return { code: "event_limit_exceeded", message: error.message };
     }
+    const { log, redact } = this.#options;
     const correlationId = uuidv7();
-    this.#options.log.warn({ error, error_id: correlationId, run_id: runId }, "a node failed");
+    // What an agent threw may quote what it was given.
+    const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
+    const fields = { error_id: correlationId, run_id: runId, trace: redact(trace) };
+    log.warn(fields, "a node failed");
     return { code: "internal_error", message: "the server failed", details: { correlationId } };
   }
 

@@ -4,7 +4,9 @@
  */
 import { isRecord } from "../../../json-value.ts";
 import { nodeFailed } from "./endings.ts";
+import { isOver } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
+import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { Interrupt, RunState } from "./run-state.ts";
 
 /** A word, and whose it is. */
@@ -17,6 +19,22 @@ type Verdict =
   | { readonly kind: "stands" }
   | { readonly kind: "replaced"; readonly decision: unknown }
   | { readonly kind: "rejected"; readonly reason: unknown };
+
+/** What a node waits for, or has waited for. */
+export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt | undefined {
+  return Object.hasOwn(interrupts, nodeId) ? interrupts[nodeId] : undefined;
+}
+
+/** Why a node takes no word any more. */
+export function refuseWord(state: RunState, nodeId: string): RunRefusal | undefined {
+  if (interruptOf(state, nodeId)?.isResolved === true) {
+    return refuseRun("interrupt_already_resolved", "the node has been answered already");
+  }
+  if (isOver(state.status)) {
+    return refuseRun("interrupt_cancelled", "the run is over, and waits for nothing");
+  }
+  return undefined;
+}
 
 /** What the run says once the word is there. */
 export function answered(

@@ -57,6 +57,10 @@ export interface WorkflowDefinition {
   readonly id: string;
   readonly name: string;
   readonly version: string;
+  /** Only this tenant's. */
+  readonly tenantId?: string;
+  readonly isActive?: boolean;
+  readonly status?: "active" | "inactive" | "draft" | "archived";
   readonly nodes: readonly WorkflowNode[];
   readonly edges: readonly WorkflowEdge[];
   readonly variables: readonly WorkflowVariable[];
