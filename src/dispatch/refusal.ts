@@ -58,6 +58,7 @@ export type RefusalCode =
   | "record-not-found"
   | "agent-not-found"
   | "agent_not_found"
+  | "run_not_found"
   | "recipient-not-found"
   | "attribution-unavailable"
   | "credentials-missing"

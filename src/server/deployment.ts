@@ -152,8 +152,9 @@ export async function loadDeployment(
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
   const hosted = { openwop, agntcy };
   const protocol = await loadProtocolRoutes({ ...joined, ...hosted, negotiation, floor, log });
-  problems.push(...protocol.problems);
-  if (isFatal || protocol.problems.some(isError)) {
+  problems.push(...protocol.problems, ...protocol.skipped);
+  const isStopped = config.server.onInvalid === "fail" && protocol.skipped.some(isError);
+  if (isFatal || isStopped || protocol.problems.some(isError)) {
     await Promise.all([pools.close(), openwop.close(), agntcy.close()]);
     return { deployment: undefined, problems };
   }

@@ -9,6 +9,7 @@ import { Runs } from "../execution/runs.ts";
 import type { Store } from "../store/store.ts";
 import { RateWindow } from "../synthesis/rate-window.ts";
 import { openTasks, type TaskState } from "../tasks/state.ts";
+import { type OpenwopState, openOpenwop } from "./openwop-state.ts";
 
 /** One member a part, opened once. */
 export interface FloorState {
@@ -24,6 +25,8 @@ export interface FloorState {
   readonly tasks: TaskState;
   readonly taskRuns: RunState;
   readonly agntcy: AgntcyState;
+  /** Runs of OpenWOP workflows and agents, and what their HTTP face remembers. */
+  readonly openwop: OpenwopState;
 }
 
 /** Opens what an earlier process kept. */
@@ -40,5 +43,6 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     tasks: await openTasks(store),
     taskRuns: createRunState(),
     agntcy: await openAgntcy(store),
+    openwop: await openOpenwop(store),
   };
 }

@@ -8,6 +8,7 @@ import { delegationPart } from "./floor-delegation.ts";
 import { deliveryPart } from "./floor-delivery.ts";
 import { executionPart } from "./floor-execution.ts";
 import { openwopPart } from "./floor-openwop.ts";
+import { runsPart } from "./floor-runs.ts";
 import { createSearchPart } from "./floor-search.ts";
 import { createTasksPart } from "./floor-tasks.ts";
 import { thinkingPart } from "./floor-thinking.ts";
@@ -32,6 +33,7 @@ export async function createFloor(
     confirmables: confirmables(),
     faces: parts.flatMap((part) => part.faces ?? []),
     problems: parts.flatMap((part) => part.problems ?? []),
+    skipped: parts.flatMap((part) => part.skipped ?? []),
     delegations: parts.find((part) => part.delegations !== undefined)?.delegations,
     join: (entrance) => {
       for (const part of parts) part.join?.(entrance);
@@ -51,6 +53,7 @@ const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] 
   thinkingPart, //                                           SUMMARIZE, PLAN
   executionPart, //                                          EXECUTE
   delegationPart, //                                         DELEGATE
+  runsPart, //                                               runs of OpenWOP workflows and agents
   createTasksPart, //                                        ESCALATE, CONFIRM, SUSPEND, RESUME
   deliveryPart, //                                           NOTIFY
   openwopPart, //                                            QUERY and EXECUTE of hosted agents

@@ -70,6 +70,8 @@ export interface FloorPart {
   /** What it answers over HTTP, beside the AGTP endpoints; served where the sidecar is. */
   readonly faces?: readonly GatewayFace[];
   readonly problems?: readonly Problem[];
+  /** Of files that are not served for them; whether they stop the start is the operator's choice. */
+  readonly skipped?: readonly Problem[];
   /** Reads the tokens with which peers vouch for agents. */
   readonly delegations?: DelegationReader | undefined;
   /** Is given the pipeline that it is a part of. */

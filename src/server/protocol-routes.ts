@@ -26,7 +26,7 @@ import type { ProtocolParts } from "./protocol-parts.ts";
 
 /** The routes, and what keeping their manifest takes. */
 export interface ProtocolRoutes
-  extends Pick<Floor, "start" | "close" | "join" | "delegations" | "faces"> {
+  extends Pick<Floor, "start" | "close" | "join" | "delegations" | "faces" | "skipped"> {
   readonly routes: readonly Route[];
   /** Those of `policies.builtins` and of the floor. */
   readonly problems: readonly Problem[];
@@ -140,7 +140,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
   manifest();
-  const { start, close, join, delegations, faces } = floor;
+  const { start, close, join, delegations, faces, skipped } = floor;
   return {
     routes,
     problems: [...problems, ...floor.problems],
@@ -151,6 +151,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     join,
     delegations,
     faces,
+    skipped,
   };
 }
 

@@ -42,6 +42,8 @@ export interface AgentTurn {
   readonly runId: string;
   readonly nodeId: string;
   readonly signal: AbortSignal;
+  /** False: handoff schemas are not looked at. Only the public suite's seam asks for that. */
+  readonly validatesHandoff?: boolean;
   /** Keeps the event; resolves with its eventId once it is kept. */
   emit(event: AgentEvent): Promise<string>;
 }

@@ -8,6 +8,7 @@ import {
   optional,
   type Properties,
   path,
+  seconds,
   table,
   text,
   word,
@@ -49,6 +50,17 @@ const reasoning = table("What is shown of how agents reason", {
   streaming: flag(false, "Whether it is shown while it arrives"),
 });
 
+const runs = table("How much runs may take", {
+  concurrent: count(64, "Runs that are executed at once; others are pending", 4096),
+  unfinished_per_owner: count(256, "Runs of one owner that are not over", 100_000),
+  per_owner: count(10_000, "Runs of one owner that are kept", 1_000_000),
+  all: count(100_000, "Runs of everybody that are kept", 1_000_000),
+  events: count(10_000, "Events of one run", 1_000_000),
+  bytes: count(33_554_432, "Octets of all events of one run", 1_073_741_824),
+  duration_seconds: count(3600, "How long a run is executed; waiting does not count", 86_400),
+  retention_seconds: seconds(2_592_000, "How long a run that is over is kept"),
+});
+
 const openwop = table("OpenWOP agent packs and workflows", {
   packs_dir: path("agents/openwop", "Directory of unpacked agent packs"),
   workflows_dir: path("agents/openwop/workflows", "Directory of workflow definitions"),
@@ -74,6 +86,7 @@ const openwop = table("OpenWOP agent packs and workflows", {
     "Grants by agent id",
   ),
   reasoning,
+  runs,
   runtime,
 });
 

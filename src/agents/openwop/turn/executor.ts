@@ -36,7 +36,8 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
       const document = options.documentOf(agent);
       const lapse = document && options.findLapse(document);
       if (lapse !== undefined) return failedTurn("agent_unavailable", lapse);
-      const violations = agent.taskSchema?.check(turn.task);
+      const isChecked = turn.validatesHandoff !== false;
+      const violations = isChecked ? agent.taskSchema?.check(turn.task) : undefined;
       if (violations !== undefined) {
         return schemaFailure("handoff_task_schema_violation", violations, redactor);
       }

@@ -1,0 +1,89 @@
+/**
+ * What the HTTP face and the runs read of the installed agents: the inventory, the packs they came
+ * in, and whether a value fits an agent's handoff.   OpenWOP RFC 0072 §A, RFC 0003 §D
+ */
+import type { JsonRecord } from "../../json-value.ts";
+import { type AgentRef, agentRef } from "./agent-ref.ts";
+import type { AgentRegistry } from "./agent-registry.ts";
+import type { InstalledAgent } from "./installed-agent.ts";
+import type { AgentInventory, InventoryEntry } from "./inventory.ts";
+import type { Redactor } from "./redaction.ts";
+import type { RunError } from "./run-starter.ts";
+import { schemaFailure } from "./turn/outcome.ts";
+
+/** An installed pack, as GET /v1/packs lists it. */
+export interface ListedPack {
+  readonly name: string;
+  readonly version: string;
+  readonly agents: readonly InventoryEntry[];
+}
+
+/** Which side of an agent a value is for. */
+export type HandoffSide = "task" | "return";
+
+/** The agents that a tenant can run; everything is sorted, and the same until the next reload. */
+export interface AgentCatalog {
+  /** By agentId. */
+  inventory(tenant: string): readonly InventoryEntry[];
+  /** As a workflow node names an agent; undefined: there is none, for this tenant. */
+  reference(agentId: string, tenant: string): AgentRef | undefined;
+  packs(tenant: string): readonly ListedPack[];
+  /** Manifests without prompts, schemas and credentials. */
+  manifests(tenant: string): readonly JsonRecord[];
+  /** Undefined: the value is valid, or the agent declares no schema for it. */
+  checkHandoff(
+    agentId: string,
+    tenant: string,
+    side: HandoffSide,
+    value: unknown,
+  ): RunError | undefined;
+}
+
+/** A host that has no agents. */
+export const NO_AGENTS: AgentCatalog = {
+  inventory: () => [],
+  reference: () => undefined,
+  packs: () => [],
+  manifests: () => [],
+  checkHandoff: () => undefined,
+};
+
+/** What a catalog is made of. */
+export interface CatalogSources {
+  readonly registry: AgentRegistry;
+  readonly inventory: AgentInventory;
+  readonly redactor: Redactor;
+}
+
+/** The catalog of the agents that are installed. */
+export function createCatalog({ registry, inventory, redactor }: CatalogSources): AgentCatalog {
+  return {
+    inventory: (tenant) => inventory.list(tenant).agents,
+    reference: (agentId, tenant) => {
+      const agent = registry.find(agentId, tenant);
+      return agent && agentRef(agent);
+    },
+    packs: (tenant) =>
+      registry.packs(tenant).map(({ name, version, agents }) => ({
+        ...{ name, version },
+        agents: agents.flatMap(({ agentId }) => inventory.find(agentId, tenant) ?? []),
+      })),
+    manifests: (tenant) => registry.list(tenant).map((agent) => exported(agent, redactor)),
+    checkHandoff: (agentId, tenant, side, value) => {
+      const agent = registry.find(agentId, tenant);
+      const schema = side === "task" ? agent?.taskSchema : agent?.returnSchema;
+      const violations = schema?.check(value);
+      if (violations === undefined) return undefined;
+      return schemaFailure(`handoff_${side}_schema_violation`, violations, redactor).error;
+    },
+  };
+}
+
+/** What stands in a manifest and is nobody's business. */
+const WITHHELD = ["systemPrompt", "systemPromptRef", "promptOverrides", "handoff"];
+
+function exported({ agentId, manifest }: InstalledAgent, redactor: Redactor): JsonRecord {
+  const shown = Object.entries(manifest).filter(([name]) => !WITHHELD.includes(name));
+  const members = redactor.value(Object.fromEntries(shown)) as JsonRecord;
+  return { ...members, sourceManifestId: agentId };
+}

@@ -1,0 +1,56 @@
+/** What there is to run: agents, the packs they came in, and workflows.   OpenWOP RFC 0072 §A, RFC 0003 */
+import { answer, type FaceAnswer, notFound } from "./answer.ts";
+import type { FaceCall, FaceRoute } from "./face-route.ts";
+
+/** The operations. */
+export const CATALOG_ROUTES: readonly FaceRoute[] = [
+  {
+    method: "GET",
+    path: "/v1/agents",
+    summary: "List the agents that can be run",
+    scope: "manifest:read",
+    handle: ({ parts, key }) => {
+      const agents = parts.catalog.inventory(key.tenant);
+      return answer({ agents, total: agents.length });
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/agents/{agentId}",
+    summary: "Read the inventory entry of an agent",
+    scope: "manifest:read",
+    handle: readAgent,
+  },
+  {
+    method: "GET",
+    path: "/v1/packs",
+    summary: "List the installed packs",
+    scope: "manifest:read",
+    handle: ({ parts, key }) => answer({ packs: parts.catalog.packs(key.tenant) }),
+  },
+  {
+    method: "GET",
+    path: "/v1/packs/export",
+    summary: "Read the manifests of the installed agents",
+    scope: "manifest:read",
+    handle: ({ parts, key }) => answer({ manifests: parts.catalog.manifests(key.tenant) }),
+  },
+  {
+    method: "GET",
+    path: "/v1/workflows/{workflowId}",
+    summary: "Read the definition of a workflow",
+    scope: "manifest:read",
+    handle: readWorkflow,
+  },
+];
+
+function readAgent({ parts, key, params }: FaceCall): FaceAnswer {
+  const { agentId } = params;
+  const entry = parts.catalog.inventory(key.tenant).find((one) => one.agentId === agentId);
+  return entry === undefined ? notFound() : answer(entry);
+}
+
+function readWorkflow({ parts, key, params }: FaceCall): FaceAnswer {
+  const workflow = parts.host.workflow(params["workflowId"] ?? "", key.tenant);
+  return workflow === undefined ? notFound() : answer(workflow.definition);
+}

@@ -1,0 +1,145 @@
+/** Runs over HTTP: create, read, cancel, fork.   OpenWOP "rest-endpoints" §runs */
+import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import type { RunStatus } from "../runs/run.ts";
+import type { RunCaller } from "../runs/run-caller.ts";
+import type { RunHost } from "../runs/run-host.ts";
+import type { RunLog } from "../runs/run-log.ts";
+import { isRefused } from "../runs/run-refusal.ts";
+import { openInterrupt, runSnapshot } from "../runs/run-snapshot.ts";
+import { answer, type FaceAnswer, notFound, refuse, refuseAs } from "./answer.ts";
+import type { FaceCall, FaceParts, FaceRoute } from "./face-route.ts";
+
+const MAX_REASON = 1024;
+const MAX_BULK = 100;
+
+/** The operations. */
+export const RUN_ROUTES: readonly FaceRoute[] = [
+  {
+    method: "POST",
+    path: "/v1/runs",
+    summary: "Create a run of a workflow, or of one agent",
+    scope: "runs:create",
+    handle: createRun,
+  },
+  {
+    method: "GET",
+    path: "/v1/runs/{runId}",
+    summary: "Read a run as it stands",
+    scope: "runs:read",
+    handle: readRun,
+  },
+  {
+    method: "POST",
+    path: "/v1/runs/{runId}/cancel",
+    summary: "Cancel a run; one that is over stays as it is",
+    scope: "runs:cancel",
+    handle: cancelRun,
+  },
+  {
+    method: "POST",
+    path: "/v1/runs/{runId}:fork",
+    summary: "Fork a run: replay what was recorded, or branch off from a point of it",
+    scope: "runs:create",
+    handle: forkRun,
+  },
+  {
+    method: "POST",
+    path: "/v1/runs:bulk-cancel",
+    summary: "Cancel up to a hundred runs",
+    scope: "runs:cancel",
+    handle: bulkCancel,
+  },
+];
+
+async function createRun(call: FaceCall): Promise<FaceAnswer> {
+  const { parts, caller, body } = call;
+  const created = (runId: string, status: RunStatus): FaceAnswer =>
+    createdRun({ runId, status }, runId);
+  let said: FaceAnswer | undefined;
+  const log = await parts.host.create(body, caller.owner, (status, runId) => {
+    said = created(runId, status);
+    return call.keep(said);
+  });
+  if (isRefused(log)) return refuseAs(log);
+  return said ?? created(log.run.runId, "pending");
+}
+
+async function readRun({ parts, caller, params }: FaceCall): Promise<FaceAnswer> {
+  const log = await parts.host.find(params["runId"] ?? "", caller);
+  return isRefused(log) ? refuseAs(log) : answer(snapshotOf(log, parts));
+}
+
+async function cancelRun({ parts, caller, params, body }: FaceCall): Promise<FaceAnswer> {
+  const reason = readReason(body);
+  if (reason === null) return badReason();
+  const log = await parts.host.cancel(params["runId"] ?? "", reason, caller);
+  if (isRefused(log)) return refuseAs(log);
+  return answer({ runId: log.run.runId, status: log.state.status });
+}
+
+async function bulkCancel({ parts, caller, body }: FaceCall): Promise<FaceAnswer> {
+  const { runIds } = body;
+  const reason = readReason(body);
+  if (reason === null) return badReason();
+  const isList =
+    Array.isArray(runIds) &&
+    runIds.length > 0 &&
+    runIds.length <= MAX_BULK &&
+    runIds.every((one) => typeof one === "string");
+  if (!isList) {
+    return refuse(400, "validation_error", `/runIds must be a list of 1 to ${MAX_BULK} run ids`);
+  }
+  const results: JsonRecord[] = [];
+  for (const runId of runIds) results.push(await cancelOne(parts.host, runId, reason, caller));
+  return answer({ results });
+}
+
+async function cancelOne(
+  host: RunHost,
+  runId: string,
+  reason: string | undefined,
+  caller: RunCaller,
+): Promise<JsonRecord> {
+  const log = await host.cancel(runId, reason, caller);
+  if (isRefused(log)) return { runId, error: refuseAs(log).body };
+  return { runId, status: log.state.status };
+}
+
+async function forkRun(call: FaceCall): Promise<FaceAnswer> {
+  const { parts, caller, params, body } = call;
+  const sourceRunId = params["runId"] ?? "";
+  const { mode, fromSeq = 0 } = body;
+  let said: FaceAnswer | undefined;
+  const log = await parts.host.fork(sourceRunId, body, caller, (status, runId) => {
+    said = createdRun({ runId, sourceRunId, fromSeq, mode, status }, runId);
+    return call.keep(said);
+  });
+  if (isRefused(log)) return refuseAs(log);
+  return said === undefined ? notFound() : said;
+}
+
+/** A snapshot over HTTP: whoever may answer an interrupt finds the way to it. */
+export function snapshotOf({ run, state }: RunLog, { state: kept }: FaceParts): JsonRecord {
+  const snapshot = runSnapshot(run, state);
+  const interrupt = openInterrupt(state);
+  if (interrupt === undefined || !isRecord(snapshot["interrupt"])) return snapshot;
+  const { nodeId, interruptId } = interrupt;
+  const interruptToken = kept.tokens.issue({ runId: run.runId, nodeId, interruptId });
+  const callbackUrl = `/v1/interrupts/${interruptToken}`;
+  return { ...snapshot, interrupt: { ...snapshot["interrupt"], interruptToken, callbackUrl } };
+}
+
+function createdRun(said: JsonRecord, runId: string): FaceAnswer {
+  const statusUrl = `/v1/runs/${runId}`;
+  const body = { ...said, eventsUrl: `${statusUrl}/events`, statusUrl };
+  return { ...answer(body, 201), headers: { Location: statusUrl } };
+}
+
+function readReason({ reason }: JsonRecord): string | undefined | null {
+  if (reason === undefined) return undefined;
+  return typeof reason === "string" && reason.length <= MAX_REASON ? reason : null;
+}
+
+function badReason(): FaceAnswer {
+  return refuse(400, "validation_error", `/reason must be a text of ${MAX_REASON} characters`);
+}

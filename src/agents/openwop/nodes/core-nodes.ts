@@ -1,0 +1,70 @@
+/**
+ * The nodes that do nothing to the world: core.noop, core.identity, core.delay and core.fail. They
+ * never emit an event of an agent, pinned or not.   OpenWOP "node-packs" reserved typeIds
+ */
+import { setTimeout as delay } from "node:timers/promises";
+import type { NodeCall, NodeFault, NodeType } from "./node-type.ts";
+
+const MAX_DELAY_MS = 24 * 3_600_000;
+
+const noop: NodeType = {
+  isEffectful: false,
+  execute: () => ({ kind: "completed", outputs: {} }),
+};
+
+const identity: NodeType = {
+  isEffectful: false,
+  execute: ({ inputs }) => ({ kind: "completed", outputs: inputs }),
+};
+
+/** Waits for `delayMs`, an input or in its configuration, from when it was started first. */
+const wait: NodeType = {
+  isEffectful: false,
+  execute: async (call) => {
+    const delayMs = delayOf(call);
+    if (delayMs === undefined) {
+      const message = `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`;
+      return { kind: "failed", error: { code: "validation_error", message } };
+    }
+    const left = call.startedAt + delayMs - call.now;
+    // Does not keep a process from ending: what is left is waited for by the next one.
+    if (left > 0) await delay(left, undefined, { signal: call.signal, ref: false });
+    return { kind: "completed", outputs: { waitedMs: delayMs } };
+  },
+};
+
+/** Fails, with the code and the message of its configuration. */
+const fail: NodeType = {
+  isEffectful: false,
+  execute: ({ node: { config } }) => {
+    const { code, message } = config;
+    return {
+      kind: "failed",
+      error: {
+        code: typeof code === "string" && code !== "" ? code : "node_failed",
+        message: typeof message === "string" && message !== "" ? message : "the node always fails",
+      },
+    };
+  },
+  checkNode: ({ config }) =>
+    ["code", "message"].flatMap((name): readonly NodeFault[] =>
+      config[name] === undefined || typeof config[name] === "string"
+        ? []
+        : [{ key: `config.${name}`, message: "must be a text" }],
+    ),
+};
+
+/** By typeId. */
+export const CORE_NODES: ReadonlyMap<string, NodeType> = new Map([
+  ["core.noop", noop],
+  ["core.identity", identity],
+  ["core.delay", wait],
+  ["core.fail", fail],
+]);
+
+function delayOf({ inputs, node: { config } }: NodeCall): number | undefined {
+  const value = inputs["delayMs"] ?? config["delayMs"] ?? config["durationMs"] ?? 0;
+  const isDelay =
+    Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_DELAY_MS;
+  return isDelay ? Number(value) : undefined;
+}

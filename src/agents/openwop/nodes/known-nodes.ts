@@ -1,0 +1,30 @@
+/** Which types of node a deployment runs; those of the public suite only where that is asked for. */
+import type { SchemaCompiler } from "../../../contract/schema.ts";
+import type { AgentExecutor } from "../agent-executor.ts";
+import { agentNode } from "./agent-node.ts";
+import { CORE_NODES } from "./core-nodes.ts";
+import { mockAgentNode } from "./mock-agent.ts";
+import type { NodeTypes } from "./node-type.ts";
+import { REQUIRES_MISSING } from "./requires-missing.ts";
+
+/** The type of a node that is an agent's turn. */
+export const AGENT_TYPE = "core.agent";
+
+/** By typeId. */
+export function nodeTypes(options: {
+  readonly executor: AgentExecutor;
+  readonly compiler: SchemaCompiler;
+  readonly isConformance: boolean;
+}): NodeTypes {
+  const { executor, compiler, isConformance } = options;
+  return new Map([
+    ...CORE_NODES,
+    [AGENT_TYPE, agentNode(executor)],
+    ...(isConformance
+      ? ([
+          ["conformance.requiresMissing", REQUIRES_MISSING],
+          ["core.conformance.mock-agent", mockAgentNode(compiler)],
+        ] as const)
+      : []),
+  ]);
+}

@@ -1,0 +1,210 @@
+/**
+ * Executes a run from where its log ends to where it ends or waits: node after node, in an order that
+ * never differs. The same steps take a new run, a resumed one, a fork, and one that a killed process
+ * left behind.   OpenWOP RFC 0072 §B, "replay"
+ */
+import type { JsonRecord } from "../../../json-value.ts";
+import type { AgentEvent } from "../agent-executor.ts";
+import type { NodeOutcome } from "../nodes/node-type.ts";
+import type { RunError } from "../run-starter.ts";
+import { orderNodes } from "../workflows/node-order.ts";
+import type { WorkflowNode } from "../workflows/workflow.ts";
+import { type CopyOptions, copyHistory, isEffectful, missingSource } from "./copy-history.ts";
+import { nodeFailed, runCompleted, runFailed, runStarted, stopped } from "./endings.ts";
+import { checkHandoffGate, type HandoffGate } from "./handoff-gate.ts";
+import { nodeCompleted, nodeHandoff, nodeStarted, nodeSuspended } from "./node-events.ts";
+import { readInputs } from "./node-inputs.ts";
+import { orAborted } from "./or-aborted.ts";
+import { isOver } from "./run.ts";
+import type { EventDraft, RunEvent } from "./run-event.ts";
+import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
+import type { RunLog } from "./run-log.ts";
+import type { RunStop } from "./run-schedule.ts";
+import { putHeld } from "./run-storage.ts";
+
+/** What runs are executed with. */
+export interface DriveOptions extends CopyOptions, HandoffGate {
+  now(): number;
+}
+
+/** Goes on until the run is over or waits; the signal's reason is a `RunStop`. */
+export async function driveRun(
+  log: RunLog,
+  signal: AbortSignal,
+  options: DriveOptions,
+): Promise<void> {
+  const { run } = log;
+  const { now } = options;
+  try {
+    await new Drive(log, signal, options).walk();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    await log.append((state) => stopped(signal.reason as RunStop, state, run, now()));
+  }
+}
+
+class Drive {
+  readonly #log: RunLog;
+  readonly #signal: AbortSignal;
+  readonly #options: DriveOptions;
+
+  constructor(log: RunLog, signal: AbortSignal, options: DriveOptions) {
+    this.#log = log;
+    this.#signal = signal;
+    this.#options = options;
+  }
+
+  async walk(): Promise<void> {
+    const { run } = this.#log;
+    if (run.source !== undefined) {
+      const fault = await copyHistory(this.#log, run.source, this.#options);
+      if (fault !== undefined) return this.#fail(fault.nodeId, fault.error);
+    }
+    if (this.#log.state.status === "pending") await this.#append([runStarted(run)]);
+    // What was copied may have ended, or wait for the word that its source waits for.
+    if (this.#isHalted()) return;
+    const gate = checkHandoffGate(run, this.#options);
+    const nodes = orderNodes(run.workflow) ?? [];
+    let pinned: string | undefined;
+    for (const node of nodes) {
+      await this.#step(node, pinned, gate);
+      if (this.#isHalted()) return;
+      if (node.disabled !== true) pinned = node.agent?.agentId ?? pinned;
+    }
+    await this.#append([runCompleted(run, this.#log.state, this.#options.now())]);
+  }
+
+  #isHalted(): boolean {
+    const { status } = this.#log.state;
+    return isOver(status) || status === "waiting-approval";
+  }
+
+  async #step(
+    node: WorkflowNode,
+    pinned: string | undefined,
+    gate: RunError | undefined,
+  ): Promise<void> {
+    const { state } = this.#log;
+    const before = state.nodes[node.id];
+    if (before?.status === "completed" || before?.status === "skipped") return;
+    if (before?.status === "failed" && before.error !== undefined) {
+      const { error } = before;
+      await this.#append([runFailed(error, state, this.#options.now(), node.id)]);
+      return;
+    }
+    if (node.disabled === true) {
+      const payload = { nodeId: node.id, reason: "disabled" };
+      await this.#append([{ type: "node.skipped", nodeId: node.id, payload }]);
+      return;
+    }
+    this.#signal.throwIfAborted();
+    const error = (await this.#begin(node, pinned)) ?? gate;
+    if (error !== undefined) return this.#fail(node.id, error);
+    await this.#execute(node);
+  }
+
+  /** Says that the node is begun; why it must not be, if it must not. */
+  async #begin(node: WorkflowNode, pinned: string | undefined): Promise<RunError | undefined> {
+    const { run, state } = this.#log;
+    const before = state.nodes[node.id];
+    if (before?.status === "running" && !this.#isCopied(before.startedSequence)) {
+      return this.#takeUp(node, before.attempt ?? 1);
+    }
+    const executed = Object.values(state.nodes).filter(({ attempt }) => attempt !== undefined);
+    const limit = limitOf(run.configurable["recursionLimit"]);
+    if (before === undefined && executed.length >= limit) {
+      const breach = { kind: "node-executions", limit, observed: executed.length + 1 };
+      await this.#append([{ type: "cap.breached", nodeId: node.id, payload: breach }]);
+      const message = `the run may execute ${limit} nodes at most`;
+      return { code: "recursion_limit_exceeded", message };
+    }
+    await this.#append([
+      ...nodeHandoff(node, pinned),
+      nodeStarted(node, (before?.attempt ?? 0) + 1),
+    ]);
+    return undefined;
+  }
+
+  /** A branch does again what it has copied the beginning of. */
+  #isCopied(startedSequence: number | undefined): boolean {
+    const { source } = this.#log.run;
+    return source?.mode === "branch" && (startedSequence ?? 0) < source.copied;
+  }
+
+  /** A node that was begun by a process that is gone, or by the source of a replay. */
+  async #takeUp(node: WorkflowNode, attempt: number): Promise<RunError | undefined> {
+    const { run, state } = this.#log;
+    const { id: nodeId } = node;
+    const startedSequence = state.nodes[nodeId]?.startedSequence ?? 0;
+    const message = "the server stopped while this node was executed, and it is not done again";
+    const interrupted = { code: "run_interrupted", message };
+    if (isEffectful(run, nodeId, this.#options.types)) {
+      return startedSequence < (run.source?.copied ?? 0) ? missingSource() : interrupted;
+    }
+    const lastError = { code: "run_interrupted", message: "the server stopped meanwhile" };
+    const payload = { nodeId, attempt: attempt + 1, lastError };
+    await this.#append([{ type: "node.retried", nodeId, payload }]);
+    return undefined;
+  }
+
+  async #execute(node: WorkflowNode): Promise<void> {
+    const { state } = this.#log;
+    const read = readInputs(node, state);
+    if (read.error !== undefined) return this.#fail(node.id, read.error);
+    const startedAt = Date.parse(state.nodes[node.id]?.startedAt ?? "");
+    const outcome = await this.#outcomeOf(node, read.inputs, startedAt);
+    switch (outcome.kind) {
+      case "failed":
+        return this.#fail(node.id, outcome.error);
+      case "completed":
+        await this.#append([nodeCompleted(node, outcome.outputs, this.#options.now() - startedAt)]);
+        return;
+      case "low-confidence": {
+        const { result } = outcome;
+        const held = putHeld(this.#log.run.runId, node.id, result);
+        await this.#log.append([nodeSuspended(node.id, outcome)], [held]);
+      }
+    }
+  }
+
+  /** A node that does not hear the signal is left behind, and what it says then is not kept. */
+  async #outcomeOf(
+    node: WorkflowNode,
+    inputs: JsonRecord,
+    startedAt: number,
+  ): Promise<NodeOutcome> {
+    const { run } = this.#log;
+    const type = this.#options.types.get(node.typeId);
+    if (type === undefined) {
+      const message = `this server runs no nodes of type "${node.typeId}" any more`;
+      return { kind: "failed", error: { code: "capability_not_provided", message } };
+    }
+    const signal = this.#signal;
+    let isOpen = true;
+    const emit = async (event: AgentEvent): Promise<string> => {
+      signal.throwIfAborted();
+      if (!isOpen) throw new Error("the turn is over");
+      const [kept] = await this.#append([{ ...event, nodeId: node.id }]);
+      return kept?.eventId ?? "";
+    };
+    const call = { run, node, inputs, startedAt, now: this.#options.now(), signal, emit };
+    try {
+      return await orAborted(Promise.resolve(type.execute(call)), signal);
+    } finally {
+      isOpen = false;
+    }
+  }
+
+  async #fail(nodeId: string, error: RunError): Promise<void> {
+    await this.#log.append((state) => nodeFailed(nodeId, error, state, this.#options.now()));
+  }
+
+  async #append(drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {
+    return this.#log.append(drafts);
+  }
+}
+
+function limitOf(recursionLimit: unknown): number {
+  const asked = typeof recursionLimit === "number" ? recursionLimit : MAX_NODE_EXECUTIONS;
+  return Math.min(asked, MAX_NODE_EXECUTIONS);
+}

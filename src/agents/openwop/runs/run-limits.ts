@@ -1,0 +1,25 @@
+/** How much of everything runs may take; what is advertised of it is enforced here. */
+
+/** Bounds of a deployment. */
+export interface RunLimits {
+  /** Runs that are executed at once; others are pending. */
+  readonly concurrent: number;
+  /** Runs of one owner that are not over. */
+  readonly unfinishedPerOwner: number;
+  /** Runs of one owner that are kept; the oldest that is over goes first. */
+  readonly perOwner: number;
+  /** Runs of everybody that are kept. */
+  readonly all: number;
+  readonly eventsPerRun: number;
+  /** Octets of all events of a run. */
+  readonly bytesPerRun: number;
+  /** How long a run is executed at most; waiting for a word does not count. */
+  readonly durationMs: number;
+  /** How long a run that is over is kept. */
+  readonly retentionMs: number;
+}
+
+/** Nodes that one run executes at most; a definition has no more. */
+export const MAX_NODE_EXECUTIONS = 256;
+/** The shortest `runTimeoutMs`. */
+export const MIN_DURATION_MS = 1000;

@@ -1,0 +1,40 @@
+/** Why something is not done with a run; each face has its own status for it.   OpenWOP "error-envelope" */
+import type { RunError } from "../run-starter.ts";
+
+/** The reasons. */
+export type RunRefusalCode =
+  | "validation_error"
+  | "agent_not_found"
+  | "run_not_found"
+  | "interrupt_not_found"
+  | "interrupt_already_resolved"
+  | "interrupt_cancelled"
+  | "interrupt_expired"
+  | "fork_invalid_seq"
+  | "mock_provider_forbidden"
+  | "rate_limited";
+
+/** A no. */
+export interface RunRefusal extends RunError {
+  readonly kind: "refused";
+  readonly code: RunRefusalCode;
+}
+
+/** Says no. */
+export function refuseRun(
+  code: RunRefusalCode,
+  message: string,
+  details?: RunError["details"],
+): RunRefusal {
+  return { kind: "refused", code, message, ...(details === undefined ? {} : { details }) };
+}
+
+/** Whether an answer is a no. */
+export function isRefused(answer: object): answer is RunRefusal {
+  return "kind" in answer && answer.kind === "refused";
+}
+
+/** The same for a run that is not there and for one that the caller may not see. */
+export function runNotFound(): RunRefusal {
+  return refuseRun("run_not_found", "there is no such run");
+}

@@ -1,0 +1,101 @@
+/**
+ * What a schema cannot say of a workflow: that names are used once, that edges and inputs lead to
+ * something that is there and comes before, and that every node is of a type this server runs.
+ */
+import type { NodeTypes } from "../nodes/node-type.ts";
+import { nodesBefore, orderNodes } from "./node-order.ts";
+import type { PortValue, WorkflowDefinition, WorkflowNode } from "./workflow.ts";
+
+/** Something that is wrong with a definition. */
+export interface WorkflowFault {
+  /** Dotted, as problems have it. */
+  readonly key: string;
+  readonly message: string;
+}
+
+/** Everything that is wrong with a definition of the right shape. */
+export function checkWorkflow(
+  definition: WorkflowDefinition,
+  types: NodeTypes,
+): readonly WorkflowFault[] {
+  const { nodes, edges, variables } = definition;
+  const ids = new Set(nodes.map(({ id }) => id));
+  return [
+    ...findRepeated(
+      nodes.map(({ id }) => id),
+      "nodes",
+      "id",
+    ),
+    ...findRepeated(
+      edges.map(({ id }) => id),
+      "edges",
+      "id",
+    ),
+    ...findRepeated(
+      variables.map(({ name }) => name),
+      "variables",
+      "name",
+    ),
+    ...edges.flatMap(({ sourceNodeId, targetNodeId }, at) => [
+      ...findUnknown(ids, sourceNodeId, `edges[${at}].sourceNodeId`),
+      ...findUnknown(ids, targetNodeId, `edges[${at}].targetNodeId`),
+    ]),
+    ...(orderNodes(definition) === undefined
+      ? [{ key: "edges", message: "lead round in a circle, expected none to" }]
+      : nodes.flatMap((node, at) => checkNode(definition, node, types, `nodes[${at}]`))),
+  ];
+}
+
+function checkNode(
+  definition: WorkflowDefinition,
+  node: WorkflowNode,
+  types: NodeTypes,
+  key: string,
+): readonly WorkflowFault[] {
+  const type = types.get(node.typeId);
+  const faults = type?.checkNode?.(node) ?? [];
+  const before = nodesBefore(definition, node.id);
+  return [
+    ...(type === undefined
+      ? [{ key: `${key}.typeId`, message: `"${node.typeId}" is no node type of this server` }]
+      : faults.map((fault) => ({ ...fault, key: `${key}.${fault.key}` }))),
+    ...Object.entries(node.inputs).flatMap(([name, port]) =>
+      checkPort(definition, port, before, `${key}.inputs.${name}`),
+    ),
+  ];
+}
+
+function checkPort(
+  { variables }: WorkflowDefinition,
+  port: PortValue,
+  before: ReadonlySet<string>,
+  key: string,
+): readonly WorkflowFault[] {
+  if (port.type === "variable" && port.optional !== true) {
+    const { variableName } = port;
+    if (variables.some(({ name }) => name === variableName)) return [];
+    const message = `"${variableName}" is no variable of the workflow`;
+    return [{ key: `${key}.variableName`, message }];
+  }
+  if (port.type === "connection" && !before.has(port.nodeId)) {
+    const message = `"${port.nodeId}" is no node that comes before, expected one with an edge here`;
+    return [{ key: `${key}.nodeId`, message }];
+  }
+  return [];
+}
+
+function findRepeated(
+  names: readonly string[],
+  list: string,
+  member: string,
+): readonly WorkflowFault[] {
+  return names.flatMap((name, at) =>
+    names.indexOf(name) === at
+      ? []
+      : [{ key: `${list}[${at}].${member}`, message: `"${name}" is there already` }],
+  );
+}
+
+function findUnknown(ids: ReadonlySet<string>, id: string, key: string): readonly WorkflowFault[] {
+  return ids.has(id) ? [] : [{ key, message: `"${id}" is no node of the workflow` }];
+}

@@ -1,0 +1,94 @@
+/**
+ * Runs of OpenWOP workflows and agents: one host behind the AGTP endpoints, the agents' own endpoints
+ * and the HTTP face, all of a deployment.   OpenWOP RFC 0072 §B
+ */
+import { createCatalog } from "../agents/openwop/agent-catalog.ts";
+import { ApiKeys } from "../agents/openwop/face/api-keys.ts";
+import { discoveryDocument } from "../agents/openwop/face/discovery.ts";
+import type { FaceParts } from "../agents/openwop/face/face-route.ts";
+import { openwopFace } from "../agents/openwop/face/openwop-face.ts";
+import { nodeTypes } from "../agents/openwop/nodes/known-nodes.ts";
+import { runEndpoints } from "../agents/openwop/run-endpoints.ts";
+import { readRunSettings } from "../agents/openwop/run-settings.ts";
+import { runSource } from "../agents/openwop/run-source.ts";
+import { agentRuns } from "../agents/openwop/runs/agent-runs.ts";
+import { RunHost } from "../agents/openwop/runs/run-host.ts";
+import type { Redact } from "../agents/openwop/runs/run-log.ts";
+import { loadWorkflows } from "../agents/openwop/workflows/load-workflows.ts";
+import type { GatewayFace } from "../gateway/face.ts";
+import type { OpenwopAgents } from "./openwop-agents.ts";
+import { RunEscalations } from "./openwop-escalations.ts";
+import type { FloorPart, FloorParts } from "./protocol-parts.ts";
+
+/** The part; it goes before the keeper of escalations, whose confirmations it passes on to runs. */
+export function runsPart(parts: FloorParts): FloorPart {
+  const { config, compiler, floor, openwop, log } = parts;
+  const { register, face: kept } = floor.openwop;
+  const { executor, starter, maxWaitMs, registry } = openwop;
+  const { tenant, isConformance, installScope, reasoning } = openwop.settings;
+  const { workflowsDir, apiKeys, limits } = readRunSettings(config);
+  const catalog = createCatalog(openwop);
+  const redact = redactWith(openwop);
+  const types = nodeTypes({ executor, compiler, isConformance });
+  const { directory } = config;
+  const { workflows, problems } = loadWorkflows({
+    ...{ directory, dir: workflowsDir, types, compiler },
+  });
+  const watcher = new RunEscalations({
+    escalations: floor.tasks.escalations,
+    agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
+    confirmables: parts.confirmables,
+    onFault: (error) => log.warn({ error }, "a run that waits could not be told to operators"),
+  });
+  const host = new RunHost({
+    ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
+    watcher,
+  });
+  watcher.serve(host);
+  starter.use(agentRuns(host));
+  const isServing = isConformance || registry.all.length > 0 || workflows.size > 0;
+  const agentIds = new Set(registry.all.map(({ agentId }) => agentId));
+  const discovery = discoveryDocument({
+    ...{ isConformance, installScope, agentIds, workflows },
+    ...{ durationMs: limits.durationMs, reasoning },
+  });
+  const face = openFace(config.limits.bodyBytes, {
+    ...{ host, catalog, executor, redact, isConformance, discovery, log, state: kept },
+    keys: new ApiKeys(apiKeys),
+  });
+  return {
+    endpoints: runEndpoints({ host, tenant, maxWaitMs, isListed: isServing }),
+    sources: [runSource(host, tenant)],
+    confirmables: [watcher],
+    faces: isServing ? [face] : [],
+    skipped: problems,
+    start: () => {
+      host.start();
+      void watcher.start();
+    },
+    close: async () => host.close(),
+  };
+}
+
+function openFace(bodyBytes: number, parts: FaceParts): GatewayFace {
+  return {
+    name: "openwop",
+    description: "OpenWOP: the agents of this server, and runs of them and of workflows.",
+    mounts: openwopFace(parts, bodyBytes),
+    documentation: "/v1/openapi.json",
+  };
+}
+
+/** What a redactor returns is of the shape that it was given. */
+function redactWith({ redactor }: OpenwopAgents): Redact {
+  return <Value>(value: Value): Value => redactor.value(value) as Value;
+}
+
+function agtpIdOf(
+  { registry, documentOf }: OpenwopAgents,
+  agentId: string,
+  tenant: string,
+): string | undefined {
+  const agent = registry.find(agentId, tenant);
+  return agent && documentOf(agent)?.agentId;
+}

@@ -1,0 +1,163 @@
+/**
+ * Runs that wait for a word, as escalations of the agent that was not sure: operators see them in the
+ * one queue they have, and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
+ */
+
+import type { Run } from "../agents/openwop/runs/run.ts";
+import type { RunHost } from "../agents/openwop/runs/run-host.ts";
+import { isRefused } from "../agents/openwop/runs/run-refusal.ts";
+import { openInterrupt } from "../agents/openwop/runs/run-snapshot.ts";
+import type { Interrupt } from "../agents/openwop/runs/run-state.ts";
+import type { RunWatcher } from "../agents/openwop/runs/run-worker.ts";
+import { isRejection, type Word } from "../agents/openwop/runs/verdict.ts";
+import type { Refusal } from "../dispatch/refusal.ts";
+import type { HandlerResult } from "../handlers/handler.ts";
+import { sha256Hex } from "../identity/canonical-form.ts";
+import { uuidv7 } from "../identity/uuid.ts";
+import { isRecord } from "../json-value.ts";
+import type { Confirmable } from "../methods/confirmable.ts";
+import { readConfirmation } from "../methods/confirmation.ts";
+import type { Escalation } from "../tasks/escalation.ts";
+import type { EscalationRegister } from "../tasks/escalation-register.ts";
+
+/** What connects the two. */
+export interface RunEscalationsOptions {
+  readonly escalations: EscalationRegister;
+  /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
+  agtpIdOf(agentId: string, tenant: string): string | undefined;
+  /** Everybody else that takes confirmations. */
+  confirmables(): readonly Confirmable[];
+  onFault(error: unknown): void;
+}
+
+/** The node of a run that an escalation is about. */
+interface Subject {
+  readonly runId: string;
+  readonly nodeId: string;
+  readonly interruptId: string;
+}
+
+const DEADLINE_MS = 30 * 24 * 3_600_000;
+
+export class RunEscalations implements RunWatcher, Confirmable {
+  readonly #options: RunEscalationsOptions;
+  #host: RunHost | undefined;
+
+  constructor(options: RunEscalationsOptions) {
+    this.#options = options;
+  }
+
+  /** Whose runs these are. */
+  serve(host: RunHost): void {
+    this.#host = host;
+  }
+
+  /** Takes up what an earlier process did not get to. */
+  async start(): Promise<void> {
+    const { escalations, onFault } = this.#options;
+    try {
+      for (const escalation of escalations.list()) await this.#pass(escalation);
+      for (const log of (await this.#host?.waiting()) ?? []) {
+        const interrupt = openInterrupt(log.state);
+        if (interrupt !== undefined) await this.#open(log.run, interrupt);
+      }
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  waiting(run: Run, interrupt: Interrupt): void {
+    void this.#open(run, interrupt).catch(this.#options.onFault);
+  }
+
+  over(run: Run, { nodeId, interruptId }: Interrupt, word: Word | undefined): void {
+    const about = { runId: run.runId, nodeId, interruptId };
+    void this.#close(about, word).catch(this.#options.onFault);
+  }
+
+  /** Whoever keeps the escalation takes the word; then the run has its answer. */
+  async confirm(
+    ...[call, exchange]: Parameters<Confirmable["confirm"]>
+  ): Promise<HandlerResult | Refusal | undefined> {
+    const confirmation = readConfirmation(call);
+    if ("kind" in confirmation) return undefined;
+    const before = this.#options.escalations.find(confirmation.targetId);
+    if (before === undefined || subjectOf(before) === undefined) return undefined;
+    for (const confirmable of this.#options.confirmables()) {
+      if (confirmable === this) continue;
+      const answer = await confirmable.confirm(call, exchange);
+      if (answer === undefined) continue;
+      const after = this.#options.escalations.find(before.escalationId);
+      if (after !== undefined) await this.#pass(after);
+      return answer;
+    }
+    return undefined;
+  }
+
+  async #open(run: Run, { nodeId, interruptId, data }: Interrupt): Promise<void> {
+    const { escalations, agtpIdOf } = this.#options;
+    const agentId = agtpIdOf(String(data["agentId"]), run.owner.tenant);
+    const about: Subject = { runId: run.runId, nodeId, interruptId };
+    if (agentId === undefined || this.#find(about) !== undefined) return;
+    await escalations.open({
+      ...{ agentId, reason: "confidence_threshold", priority: "normal" },
+      context: { openwop_run: about, workflow_id: run.workflow.id, ...data },
+      deadlineAt: Date.now() + DEADLINE_MS,
+      fingerprint: markOf(interruptId),
+    });
+  }
+
+  /** The run has its answer, or needs none: nobody has to look any more. */
+  async #close(about: Subject, word: Word | undefined): Promise<void> {
+    const escalation = this.#find(about);
+    if (escalation === undefined || escalation.status === "expired") return;
+    const reason = word === undefined ? "the run was cancelled" : `answered by ${word.by}`;
+    const isRejected = word === undefined || isRejection(word.resumeValue);
+    await this.#options.escalations.decide(escalation.escalationId, {
+      ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator", reason },
+      status: isRejected ? "rejected" : "accepted",
+    });
+  }
+
+  async #pass({ agentId, decision, ...escalation }: Escalation): Promise<void> {
+    const about = subjectOf(escalation);
+    if (about === undefined || decision === undefined || decision.status === "deferred") return;
+    const { status, reason, agentId: decider } = decision;
+    const isAccepted = status === "accepted";
+    const why = reason === undefined ? {} : { reason };
+    const by = decider === undefined ? "operator" : `agtp:${decider}`;
+    const word = { resumeValue: { [isAccepted ? "ratified" : "rejected"]: true, ...why }, by };
+    const owner = { tenant: "", principal: by, scopes: [] };
+    const caller = { owner, sees: "all" } as const;
+    const log = await this.#host?.find(about.runId, caller);
+    if (log === undefined || isRefused(log)) return;
+    const interrupt = log.state.interrupts[about.nodeId];
+    if (interrupt?.interruptId !== about.interruptId || interrupt.isResolved) return;
+    await this.#host?.answer(about.runId, about.nodeId, word, caller);
+  }
+
+  #find(about: Subject): Escalation | undefined {
+    return this.#options.escalations
+      .list()
+      .find((one) => subjectOf(one)?.interruptId === about.interruptId);
+  }
+}
+
+/** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
+function markOf(interruptId: string): string {
+  return sha256Hex(`openwop interrupt ${interruptId}`);
+}
+
+/** Which run an escalation is about, where it was this server that opened it. */
+function subjectOf({
+  context,
+  fingerprint,
+}: Pick<Escalation, "context" | "fingerprint">): Subject | undefined {
+  const subject = isRecord(context) ? context["openwop_run"] : undefined;
+  if (!isRecord(subject)) return undefined;
+  const { runId, nodeId, interruptId } = subject;
+  const isWhole =
+    typeof runId === "string" && typeof nodeId === "string" && typeof interruptId === "string";
+  const isOurs = isWhole && fingerprint === markOf(interruptId);
+  return isOurs ? { runId, nodeId, interruptId } : undefined;
+}

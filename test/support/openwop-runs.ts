@@ -1,0 +1,334 @@
+/**
+ * Runs over a store, behind the HTTP face on a free port: what a test needs to drive them as a client
+ * would, to kill them, and to hold their bodies against the published schemas.
+ */
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { fastify } from "fastify";
+import { expect, onTestFinished } from "vitest";
+import { type AgentCatalog, NO_AGENTS } from "../../src/agents/openwop/agent-catalog.ts";
+import type { AgentExecutor } from "../../src/agents/openwop/agent-executor.ts";
+import { ApiKeys } from "../../src/agents/openwop/face/api-keys.ts";
+import { Audience, type AudienceLimits } from "../../src/agents/openwop/face/audience.ts";
+import { discoveryDocument } from "../../src/agents/openwop/face/discovery.ts";
+import { Idempotency } from "../../src/agents/openwop/face/idempotency.ts";
+import { InterruptTokens } from "../../src/agents/openwop/face/interrupt-token.ts";
+import { openwopFace } from "../../src/agents/openwop/face/openwop-face.ts";
+import { nodeTypes } from "../../src/agents/openwop/nodes/known-nodes.ts";
+import { RunHost } from "../../src/agents/openwop/runs/run-host.ts";
+import type { RunLimits } from "../../src/agents/openwop/runs/run-limits.ts";
+import type { Redact } from "../../src/agents/openwop/runs/run-log.ts";
+import { RunRegister } from "../../src/agents/openwop/runs/run-register.ts";
+import type { RunWatcher } from "../../src/agents/openwop/runs/run-worker.ts";
+import type { Workflow } from "../../src/agents/openwop/workflows/load-workflows.ts";
+import type { WorkflowDefinition } from "../../src/agents/openwop/workflows/workflow.ts";
+import { createSchemaCompiler } from "../../src/contract/schema.ts";
+import type { JsonRecord } from "../../src/json-value.ts";
+import { createMemoryStore } from "../../src/store/memory-store.ts";
+import type { Store } from "../../src/store/store.ts";
+import { FIXTURES } from "./openwop-workflows.ts";
+import { makeLastingStore } from "./state.ts";
+
+export const KEY = "hk_test_key_of_acme";
+export const OTHER_KEY = "hk_test_key_of_other";
+export const READER_KEY = "hk_test_key_that_reads";
+
+const ALL_SCOPES = [
+  ...["manifest:read", "runs:create", "runs:read", "runs:cancel", "approvals:respond"],
+];
+
+const digest = (key: string): string => createHash("sha256").update(key).digest("hex");
+
+const KEYS = new ApiKeys([
+  { sha256: digest(KEY), tenant: "acme", scopes: ALL_SCOPES, agtpScopes: ["boats:book"] },
+  { sha256: digest(OTHER_KEY), tenant: "other", scopes: ALL_SCOPES, agtpScopes: [] },
+  { sha256: digest(READER_KEY), tenant: "acme", scopes: ["runs:read"], agtpScopes: [] },
+]);
+
+export const LIMITS: RunLimits = {
+  concurrent: 16,
+  unfinishedPerOwner: 64,
+  perOwner: 1000,
+  all: 10_000,
+  eventsPerRun: 1000,
+  bytesPerRun: 4 * 1_048_576,
+  durationMs: 60_000,
+  retentionMs: 86_400_000,
+};
+
+/** An executor that has no agents. */
+export const NOBODY: AgentExecutor = {
+  find: () => undefined,
+  takeTurn: () => Promise.reject(new Error("nobody takes turns here")),
+};
+
+/** What a test chooses. */
+export interface RunServerOptions {
+  readonly store?: Store;
+  readonly workflows?: readonly WorkflowDefinition[];
+  readonly executor?: AgentExecutor;
+  readonly catalog?: AgentCatalog;
+  readonly isConformance?: boolean;
+  readonly limits?: Partial<RunLimits>;
+  readonly audience?: AudienceLimits;
+  readonly redact?: Redact;
+  readonly watcher?: RunWatcher;
+  readonly bodyBytes?: number;
+  /** False: runs are kept and not executed. */
+  readonly isStarted?: boolean;
+  now?(): number;
+}
+
+/** What came back. */
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: ReplyBody;
+  readonly text: string;
+}
+
+/** The members that tests look at one by one; the others are held against patterns. */
+export interface ReplyBody extends JsonRecord {
+  readonly runId: string;
+  readonly status: string;
+  readonly events: readonly RunEventLike[];
+  readonly isComplete: boolean;
+  readonly error: string;
+  readonly openapi: string;
+  readonly paths: JsonRecord;
+  readonly fixtures: readonly string[];
+  readonly agents: JsonRecord;
+  readonly interrupt: JsonRecord;
+}
+
+/** How a test asks. */
+export interface AskOptions {
+  /** Null: without one. */
+  readonly key?: string | null;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly signal?: AbortSignal;
+}
+
+export interface RunServer {
+  readonly origin: string;
+  readonly store: Store;
+  readonly host: RunHost;
+  readonly register: RunRegister;
+  readonly warnings: readonly object[];
+  get(path: string, options?: AskOptions): Promise<Reply>;
+  post(path: string, body?: unknown, options?: AskOptions): Promise<Reply>;
+  fetch(path: string, init?: RequestInit, key?: string | null): Promise<Response>;
+  /** Creates a run and answers with its id. */
+  run(workflowId: string, more?: object): Promise<string>;
+  /** The snapshot of a run, once it has one of these statuses. */
+  until(runId: string, ...statuses: readonly string[]): Promise<ReplyBody>;
+  events(runId: string): Promise<readonly RunEventLike[]>;
+  close(): Promise<void>;
+}
+
+/** An event, as a client reads it. */
+export interface RunEventLike {
+  readonly eventId: string;
+  readonly type: string;
+  readonly sequence: number;
+  readonly nodeId?: string;
+  readonly causationId?: string;
+  readonly payload: JsonRecord;
+}
+
+/** Serves runs for the running test. */
+export async function openRuns(options: RunServerOptions = {}): Promise<RunServer> {
+  const server = await createRuns(options);
+  onTestFinished(() => server.close());
+  return server;
+}
+
+/** Serves runs that the caller closes. */
+export async function createRuns(options: RunServerOptions = {}): Promise<RunServer> {
+  const { store = createMemoryStore(), now = Date.now, isConformance = true } = options;
+  const { executor = NOBODY, catalog = NO_AGENTS, redact = (value) => value } = options;
+  const warnings: object[] = [];
+  const log = { warn: (fields: object) => void warnings.push(fields) };
+  const compiler = createSchemaCompiler();
+  const register = await RunRegister.open(store, { now });
+  const limits = { ...LIMITS, ...options.limits };
+  const workflows = new Map(
+    (options.workflows ?? FIXTURES).map((definition): [string, Workflow] => [
+      definition.id,
+      { definition, configurable: undefined },
+    ]),
+  );
+  const types = nodeTypes({ executor, compiler, isConformance });
+  const { watcher } = options;
+  const host = new RunHost({
+    ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
+    ...(watcher === undefined ? {} : { watcher }),
+  });
+  const state = {
+    idempotency: await Idempotency.open(store, { now }),
+    tokens: await InterruptTokens.open(store, now),
+    audience: new Audience(options.audience),
+  };
+  const agentIds = new Set(catalog.inventory("acme").map(({ agentId }) => agentId));
+  const discovery = discoveryDocument({
+    ...{ isConformance, installScope: "host", agentIds, workflows },
+    reasoning: { verbosity: "summary", tokenLimit: 512, isStreaming: false },
+    durationMs: limits.durationMs,
+  });
+  const parts = {
+    ...{ host, catalog, executor, redact, keys: KEYS, isConformance, discovery, state, log },
+  };
+  const app = fastify({ forceCloseConnections: true });
+  for (const { prefix, plugin } of openwopFace(parts, options.bodyBytes ?? 1_048_576)) {
+    await app.register(async (scope) => plugin(scope), { prefix });
+  }
+  if (options.isStarted !== false) host.start();
+  const origin = await app.listen({ host: "127.0.0.1", port: 0 });
+  return serverOf({ origin, store, host, register, warnings }, async () => {
+    host.close();
+    await app.close();
+  });
+}
+
+function serverOf(
+  given: Pick<RunServer, "origin" | "store" | "host" | "register" | "warnings">,
+  close: () => Promise<void>,
+): RunServer {
+  const ask = async (path: string, init: RequestInit, key: string | null): Promise<Reply> => {
+    const response = await server.fetch(path, init, key);
+    const text = await response.text();
+    const isJson = (response.headers.get("content-type") ?? "").includes("json");
+    const { status, headers } = response;
+    return { status, headers, text, body: isJson && text !== "" ? JSON.parse(text) : {} };
+  };
+  const server: RunServer = {
+    ...given,
+    fetch: (path, init = {}, key = KEY) => {
+      const headers = new Headers(init.headers);
+      if (key !== null) headers.set("authorization", `Bearer ${key}`);
+      return fetch(`${given.origin}${path}`, { ...init, headers });
+    },
+    get: (path, { key = KEY, headers = {}, signal } = {}) =>
+      ask(
+        path,
+        { headers: { accept: "application/json", ...headers }, ...(signal && { signal }) },
+        key,
+      ),
+    post: (path, body, { key = KEY, headers = {} } = {}) =>
+      ask(
+        path,
+        {
+          method: "POST",
+          headers: { "content-type": "application/json", ...headers },
+          body: typeof body === "string" ? body : JSON.stringify(body ?? {}),
+        },
+        key,
+      ),
+    async run(workflowId, more = {}) {
+      const { status, body } = await server.post("/v1/runs", { workflowId, ...more });
+      expect(status, JSON.stringify(body)).toBe(201);
+      return body.runId;
+    },
+    async until(runId, ...statuses) {
+      let after = -1;
+      for (;;) {
+        const { body } = await server.get(`/v1/runs/${runId}`);
+        if (statuses.includes(body.status)) return body;
+        const page = await server.get(`/v1/runs/${runId}/events/poll?lastSequence=${after}`);
+        if (page.body.isComplete) return (await server.get(`/v1/runs/${runId}`)).body;
+        after = page.body.events.at(-1)?.sequence ?? after;
+      }
+    },
+    events: async (runId) => (await server.get(`/v1/runs/${runId}/events`)).body.events,
+    close,
+  };
+  return server;
+}
+
+/** A store that outlives the servers over it, as a disk outlives a killed process. */
+export function lastingStore(): Store {
+  return makeLastingStore();
+}
+
+/** A way to a store that can be cut off, as a killed process is cut off from its disk. */
+export interface KillableStore extends Store {
+  kill(): void;
+  /** Lets so many more commits through. */
+  killAfter(commits: number): void;
+  /** Once it has refused a commit. */
+  readonly died: Promise<void>;
+}
+
+/** Puts one in front of a store. */
+export function killableStore(store: Store): KillableStore {
+  let resolve = (): void => undefined;
+  const died = new Promise<void>((done) => {
+    resolve = done;
+  });
+  let left = Number.POSITIVE_INFINITY;
+  return {
+    get: (collection, key) => store.get(collection, key),
+    list: (collection, range) => store.list(collection, range),
+    async commit(changes) {
+      left -= 1;
+      if (left >= 0) return store.commit(changes);
+      resolve();
+      throw new Error("the process was killed");
+    },
+    close: () => Promise.resolve(),
+    kill: () => {
+      left = 0;
+    },
+    killAfter: (commits) => {
+      left = commits;
+    },
+    died,
+  };
+}
+
+let validators: Ajv2020 | undefined;
+
+/** Holds a value against a published schema, or a definition in it. */
+export function expectValid(value: unknown, schema: string, definition?: string): void {
+  const id = `https://openwop.dev/spec/v1/${schema}.schema.json`;
+  const validate = published().getSchema(definition ? `${id}#/$defs/${definition}` : id);
+  if (validate === undefined) throw new Error(`there is no schema ${schema} ${definition ?? ""}`);
+  const errors = (validate as ValidateFunction)(value) ? [] : validate.errors;
+  expect(errors, JSON.stringify(value)).toEqual([]);
+}
+
+function published(): Ajv2020 {
+  if (validators !== undefined) return validators;
+  // The discovery document's schema names others that nothing here uses.
+  const unused = ["prompt-kind", "prompt-ref"];
+  const directory = join(import.meta.dirname, "../agents/openwop/schemas");
+  validators = new Ajv2020({ strict: false, allErrors: true });
+  formats.default(validators);
+  for (const name of unused) {
+    validators.addSchema({
+      $id: `https://openwop.dev/spec/v1/${name}.schema.json`,
+      type: "string",
+    });
+  }
+  for (const name of readdirSync(directory).filter((one) => one.endsWith(".schema.json"))) {
+    validators.addSchema(JSON.parse(readFileSync(join(directory, name), "utf8")));
+  }
+  return validators;
+}
+
+/** Holds a whole log against what is said of events, and of each type of them. */
+export function expectValidLog(events: readonly RunEventLike[]): void {
+  for (const event of events) {
+    expectValid(event, "run-event");
+    const name = event.type.replace(/[.-](\w)/g, (_, letter: string) => letter.toUpperCase());
+    expectValid(event.payload, "run-event-payloads", name);
+  }
+  expect(events.map(({ sequence }) => sequence)).toEqual(events.map((_, index) => index));
+  expect(events.filter(({ nodeId }) => nodeId === null)).toEqual([]);
+  const ends = events.filter(({ type }) => /^run\.(?:completed|failed|cancelled)$/.test(type));
+  expect(ends.length).toBeLessThanOrEqual(1);
+  if (ends.length === 1) expect(events.at(-1)).toBe(ends[0]);
+}
