@@ -42,7 +42,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
   delegation: [
     ...["wire", "catalog", "identity", "attribution", "contract", "synthesis", "handlers", "store"],
-    ...["dispatch", "execution"],
+    ...["dispatch", "execution", "delivery"],
   ],
   builtins: [
     ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
@@ -50,7 +50,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   ],
   agents: [
     ...["wire", "catalog", "config", "identity", "contract", "handlers", "dispatch", "methods"],
-    ...["store", "search"],
+    ...["store", "search", "client", "tasks"],
   ],
   client: ["wire", "identity", "config"],
   keys: ["identity", "attribution", "client"],
@@ -59,7 +59,15 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   conformance: ["wire", "catalog", "identity", "contract", "client"],
   upgrade: ["catalog", "contract", "client"],
   "manifest-check": ["catalog", "identity", "contract", "client"],
+  // Before a deployment is started, and beside it; the doctor reads what the server reads.
+  init: ["catalog", "identity", "client", "keys"],
+  doctor: [
+    ...["catalog", "config", "identity", "attribution", "contract", "handlers", "store", "client"],
+    "server",
+  ],
   // Writes files as the keys program does, and asks servers as the client does.
+  // What `agtp-agntcy` looks at.
+  "agntcy-command": ["agents", "config", "identity", "client", "keys"],
   openapi: ["catalog", "config", "contract", "client", "keys"],
   server: [
     ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
@@ -77,6 +85,8 @@ const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
 const FETCHERS = [
   ...["src/server/jwks-source.ts", "src/server/webhook-sender.ts"],
   "src/server/model-connection.ts",
+  // Policy engines and key sets that a manifest names.
+  "src/agents/agentcli/ask-json.ts",
 ];
 /** Of node:net, what only looks at text. */
 const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList"];

@@ -9,6 +9,7 @@ import { checkDeployment, type Daemon, startDaemon } from "../src/server/daemon.
 import { createLog, LOG_LEVELS, type LogLevel } from "../src/server/log.ts";
 import { openStdout } from "../src/server/stdout.ts";
 import { VERSION } from "../src/version.ts";
+import { addCommands } from "./agtpd-commands.ts";
 
 interface Flags {
   readonly config: string;
@@ -36,7 +37,7 @@ const program = new Command("agtpd")
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(run);
 
-await program.parseAsync();
+await addCommands(program).parseAsync();
 
 async function run(flags: Flags): Promise<void> {
   const options: DaemonOptions = {

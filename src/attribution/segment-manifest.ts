@@ -5,6 +5,7 @@
  */
 import { readFile, rename, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { readBoundedFile } from "../bounded-file.ts";
 import { isRecord } from "../json-value.ts";
 import type { RecordPlaces } from "./record-places.ts";
 import { segmentName } from "./segment.ts";
@@ -20,6 +21,7 @@ export interface SegmentDescription {
 }
 
 const MANIFEST = "segments.json";
+const MAX_BYTES = 64 * 1024 * 1024;
 
 /** A finished segment; its records, where they are at hand. */
 export interface FinishedSegment {
@@ -67,4 +69,23 @@ async function readDescriptions(path: string): Promise<readonly SegmentDescripti
   } catch {
     return [];
   }
+}
+
+/** What the manifest of a directory says of segments; a line of another form says nothing. */
+export function readSegmentDescriptions(directory: string): readonly SegmentDescription[] {
+  const { text = "" } = readBoundedFile(join(directory, MANIFEST), MAX_BYTES);
+  try {
+    const parsed: unknown = JSON.parse(text);
+    const segments = isRecord(parsed) ? parsed["segments"] : undefined;
+    return Array.isArray(segments) ? segments.filter(isDescription) : [];
+  } catch {
+    return [];
+  }
+}
+
+function isDescription(value: unknown): value is SegmentDescription {
+  if (!isRecord(value)) return false;
+  const { file, records, bytes, first_audit_id: first, last_audit_id: last } = value;
+  const isCounted = typeof records === "number" && typeof bytes === "number";
+  return isCounted && [file, first, last].every((text) => typeof text === "string");
 }

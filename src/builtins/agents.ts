@@ -29,5 +29,6 @@ function agentEntry(agent: AgentDocument, methodsCount: number): Record<string, 
     verification_path: agent.verificationPath,
     ...(agent.trustWarning === undefined ? {} : { trust_warning: agent.trustWarning }),
     ...(agent.ownerId === undefined ? {} : { owner_id: agent.ownerId }),
+    ...(agent.notCallable === undefined ? {} : { callable: false, reason: agent.notCallable }),
   };
 }

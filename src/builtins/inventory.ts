@@ -10,8 +10,8 @@ import type { Recipe } from "../synthesis/recipe.ts";
 export interface Inventory {
   /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
   endpoints(): readonly ListedEndpoint[];
-  /** The floor methods on "/" that this server has, which are not listed; known once all are built. */
-  floor(): readonly ListedEndpoint[];
+  /** The protocol's own that are not listed: the floor, and what goes with it; known once built. */
+  unlisted(): readonly ListedEndpoint[];
   readonly agents: AgentDirectory;
   readonly disclosure: "public" | "authenticated" | "private";
   /** Name or Agent-ID of the agent that is addressed when a request names none. */

@@ -3,6 +3,7 @@
  * the endpoint that was named, in the caller's name and with its authority. A delivery that fails for
  * a reason that may pass is tried again.   AGTP "DELEGATE"
  */
+import { setMaxListeners } from "node:events";
 import { type ActAs, actingCaller } from "../dispatch/acting.ts";
 import type { PriorAction } from "../dispatch/delegation.ts";
 import { delegationFailed } from "../dispatch/floor-refusals-delegation.ts";
@@ -11,8 +12,8 @@ import type { Runs } from "../execution/runs.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { isSuccess } from "../wire/status.ts";
-import type { Callback } from "./callback.ts";
 import { failed, type Outcome } from "./outcome.ts";
+import { outcomeNews } from "./outcome-news.ts";
 import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register.ts";
 
 /** What background work needs. */
@@ -34,6 +35,8 @@ export class Background {
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
+    // Everything under way listens to it, and stops doing so when it is done.
+    setMaxListeners(0, this.#ending.signal);
   }
 
   /** Aborts when the deployment is not served any more. */
@@ -117,7 +120,7 @@ export class Background {
 
   async #deliver(delegation: KeptDelegation, outcome: KeptOutcome, tries: number): Promise<void> {
     const { register, log, findAgent, actAs } = this.#options;
-    const { id, agentId, scopes, callback, taskId } = delegation;
+    const { id, agentId, scopes } = delegation;
     const agent = findAgent(agentId);
     const facts = { delegation_id: id, agent_id: agentId };
     if (agent === undefined) {
@@ -127,8 +130,9 @@ export class Background {
     }
     const { status } = await actAs({
       caller: actingCaller(agent, scopes),
-      ...messageFor(callback, agentId, outcome),
-      taskId,
+      ...messageFor(delegation, outcome),
+      // News of a task is not the task: it comes through while the task waits for a decision.
+      taskId: undefined,
       priorActions: outcome.priorActions as unknown as readonly PriorAction[],
       signal: this.#ending.signal,
     });
@@ -154,13 +158,15 @@ function mayPass(status: number): boolean {
   return status === 429 || status === 500 || status === 503;
 }
 
-function messageFor(callback: Callback, agentId: string, { body }: KeptOutcome) {
+/** An inbox takes an id once: what is delivered again after a crash is not read twice. */
+function messageFor({ id, callback, agentId }: KeptDelegation, { body }: KeptOutcome) {
   if (callback.kind === "endpoint") {
     return { method: callback.method, target: callback.path, input: body };
   }
   const input = {
     recipient: agentId,
-    content: { event_type: "delegation_outcome", ...body },
+    content: outcomeNews(body),
+    notification_id: id,
     urgency: "informational",
     delivery_guarantee: "at_least_once",
   };

@@ -12,15 +12,27 @@ export type Callback =
   | { readonly kind: "inbox" }
   | { readonly kind: "endpoint"; readonly method: string; readonly path: string };
 
-/** Reads a callback of an agent; `isEndpoint` says whether a pair is registered here. */
+/** What is there to call back. */
+export interface CallbackPlaces {
+  /** Whether NOTIFY puts things into inboxes here, and is not an operator's own. */
+  readonly hasInboxes: boolean;
+  /** Whether a pair is registered here. */
+  isEndpoint(method: string, path: string): boolean;
+}
+
+/** Reads a callback of an agent. */
 export function readCallback(
   written: unknown,
   agentId: string,
-  isEndpoint: (method: string, path: string) => boolean,
+  { hasInboxes, isEndpoint }: CallbackPlaces,
 ): Callback | Refusal {
   if (typeof written === "string") {
     const inbox = ["inbox", agentId, `agtp://${agentId}`];
-    if (inbox.includes(written)) return { kind: "inbox" };
+    if (inbox.includes(written)) {
+      return hasInboxes
+        ? { kind: "inbox" }
+        : refused("must be an endpoint: no inbox is served here");
+    }
     if (/^[a-z][a-z0-9+.-]*:/i.test(written)) {
       return refused(`is a URL, which is never fetched, got ${quoteValue(written)}`);
     }

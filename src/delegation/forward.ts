@@ -168,7 +168,10 @@ function peerFailed(
     return chainBroken("chain", explanation, link, { ...further, ...known, sub_agent: subAgent });
   }
   const explanation = `the peer answered ${status}: ${message.slice(0, 500)}`;
-  return delegationFailed("sub-agent-failed", explanation, outcomeOf(status, outcome), {
+  // Two clocks watch one deadline: whichever is first, the reason is the same.
+  const isLate = status === 550 && carried["reason"] === "deadline";
+  const reason = isLate ? "deadline" : "sub-agent-failed";
+  return delegationFailed(reason, explanation, outcomeOf(status, outcome), {
     sub_agent: isRecord(inner) ? { ...subAgent, sub_agent: inner } : subAgent,
   });
 }

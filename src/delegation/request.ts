@@ -4,7 +4,7 @@
  */
 import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
 import type { JsonRecord } from "../json-value.ts";
-import { readDuration } from "../synthesis/duration.ts";
+import { MOMENT_FORMS, readMoment } from "../synthesis/moment.ts";
 import { readScopes } from "./scopes.ts";
 import { readTask, type Task } from "./task.ts";
 
@@ -39,6 +39,13 @@ export const DELEGATE_SCHEMA: Readonly<Record<string, unknown>> = {
     deadline: { type: ["string", "number"], description: "RFC 3339, or a duration" },
     context: { type: "object" },
   },
+  examples: [
+    {
+      target_agent_id: "porter",
+      task: { method: "QUERY", path: "/", parameters: { intent: "free rooms" } },
+      authority_scope: [],
+    },
+  ],
 };
 
 /** Reads the parameters. */
@@ -58,16 +65,10 @@ export function readDelegation(parameters: JsonRecord, now: number): DelegationR
   return { target, task, written, scopes, deadline, callback, hasToken: token !== undefined };
 }
 
-const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i;
-
 /** A point in time, or a duration from now on. */
 function readDeadline(value: unknown, now: number): number | string | undefined {
   if (value === undefined) return undefined;
-  const seconds = readDuration(value);
-  if (seconds !== undefined) return now + seconds * 1000;
-  const isTime = typeof value === "string" && TIMESTAMP.test(value);
-  const at = isTime ? Date.parse(value) : Number.NaN;
-  return Number.isNaN(at) ? 'must be an RFC 3339 time, or a duration like "30s"' : at;
+  return readMoment(value, now) ?? `must be ${MOMENT_FORMS}`;
 }
 
 function missing(parameter: string): Refusal {

@@ -18,3 +18,6 @@ export const DEFAULT_LIMITS: NotificationLimits = {
   perSender: 200,
   perSenderKept: 10_000,
 };
+
+/** Of the content of a notification, as JSON. */
+export const MAX_CONTENT_BYTES = 65_536;

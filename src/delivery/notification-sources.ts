@@ -19,7 +19,7 @@ const MAX_SEARCHED_LENGTH = 4000;
 export function notificationSources(options: NotificationSourceOptions): readonly QuerySource[] {
   return [
     { name: "inbox", entries: (asker) => inboxEntries(options, asker) },
-    { name: "notifications", entries: (asker) => sentEntries(options, asker) },
+    { name: "notification", entries: (asker) => sentEntries(options, asker) },
   ];
 }
 

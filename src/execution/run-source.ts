@@ -2,10 +2,10 @@
 import type { QueryEntry, QuerySource } from "../search/source.ts";
 import type { Run, Runs } from "./runs.ts";
 
-/** The source "runs". */
+/** The source of runs. */
 export function runSource(runs: Pick<Runs, "of">): QuerySource {
   return {
-    name: "runs",
+    name: "run",
     entries: async ({ caller: { document } }) =>
       document === undefined ? [] : runs.of(document.agentId).map(entryOf),
   };

@@ -5,9 +5,10 @@
  */
 import type { ExternalServiceBinding } from "../contract/endpoint.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
-import { codeOf, reasonOf } from "../thrown.ts";
+import { reasonOf } from "../thrown.ts";
 import { CallDeadline } from "./call-deadline.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
+import { upstreamFailure } from "./upstream-failure.ts";
 import { checkUpstreamInput } from "./upstream-input.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
 import { compileUpstreamRequest } from "./upstream-request.ts";
@@ -46,7 +47,7 @@ export function createExternalService(
       });
       return await readResponse(response);
     } catch (error) {
-      const failure = failureOf(error, deadline);
+      const failure = upstreamFailure(error, deadline.signal.aborted);
       logFailure(call, failure, url.origin, error);
       return failure;
     } finally {
@@ -54,26 +55,6 @@ export function createExternalService(
     }
   };
   return { handler, precheck: (input) => checkUpstreamInput(url, binding.encoding, input) };
-}
-
-const TIMEOUT_CODES: ReadonlySet<string> = new Set([
-  "UND_ERR_HEADERS_TIMEOUT",
-  "UND_ERR_BODY_TIMEOUT",
-]);
-
-function failureOf(error: unknown, deadline: CallDeadline): HandlerError {
-  const code = codeOf(error);
-  // When the caller left, nobody reads the answer; it only has to be one.
-  if (deadline.signal.aborted || TIMEOUT_CODES.has(code)) {
-    return { error: "upstream_timeout", message: "the upstream did not answer in time" };
-  }
-  // A request undici will not send is a fault of ours, not of the upstream.
-  if (code === "UND_ERR_INVALID_ARG") throw error;
-  if (code.startsWith("HPE_")) {
-    const message = "the upstream's response is not HTTP";
-    return { error: "upstream_malformed_response", message };
-  }
-  return { error: "upstream_connection_error", message: "the upstream cannot be reached" };
 }
 
 /** The operator gets what the caller does not: where the call went, and what the system said. */

@@ -7,6 +7,7 @@ import type { Dispatcher } from "undici";
 import type { ExternalServiceBinding } from "../contract/endpoint.ts";
 import { PLAIN_ENCODING } from "../contract/upstream-format.ts";
 import { isRecord } from "../json-value.ts";
+import { readBoundedBody } from "./bounded-body.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./rename-keys.ts";
 
@@ -58,7 +59,7 @@ async function readResult(
     response.body.destroy();
     return malformed(response, "is compressed, though identity was asked for");
   }
-  const bytes = await readUpTo(maxResponseBytes, response);
+  const bytes = await readBoundedBody(maxResponseBytes, response);
   if (bytes === undefined) {
     const details = { status: response.statusCode };
     const message = `the upstream's response is longer than ${maxResponseBytes} bytes`;
@@ -104,27 +105,6 @@ function malformed(response: Dispatcher.ResponseData, fault: string): HandlerErr
     message: `the upstream's response ${fault}`,
     details: { status: response.statusCode },
   };
-}
-
-/** The whole body, or undefined when it is too long; the rest is then never received. */
-async function readUpTo(
-  limit: number,
-  { body, headers }: Dispatcher.ResponseData,
-): Promise<Buffer | undefined> {
-  const announced = Number(headers["content-length"] ?? 0);
-  if (announced > limit) {
-    body.destroy();
-    return undefined;
-  }
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
-    length += chunk.length;
-    // Leaving the loop destroys the body, and the connection with it.
-    if (length > limit) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks, length);
 }
 
 function renameOutput(value: unknown, names: ReadonlyMap<string, string>): unknown {

@@ -27,6 +27,8 @@ export interface AgentDocument extends TrustPosture {
   readonly document: Readonly<Record<string, unknown>>;
   /** The declaring file, relative to the deployment directory. */
   readonly file: string;
+  /** Of an agent that is declared here and cannot be called: why. */
+  readonly notCallable?: string;
 }
 
 /** Where an agent is in its life. */

@@ -24,11 +24,12 @@ const MAX_ATTESTATION_BYTES = 4_096;
 export const CONFIRM_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
-    ...{ target_id: ID, escalation_id: ID, attestation_target: ID },
+    ...{ target_id: ID, escalation_id: ID, notification_id: ID, attestation_target: ID },
     ...{ status: { type: "string" }, decision: { type: "string" } },
-    ...{ reason: TEXT, note: TEXT, notes: TEXT },
+    ...{ reason: TEXT, rationale: TEXT, note: TEXT, notes: TEXT },
     attestation: { type: ["string", "object"] },
   },
+  examples: [{ target_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" }],
 };
 
 /** What people say instead of the draft's three words. */
@@ -40,8 +41,9 @@ const WORDS: Readonly<Record<Verdict, readonly string[]>> = {
 
 /** Reads a call of CONFIRM. */
 export function readConfirmation({ input }: Pick<Call, "input">): Confirmation | Refusal {
-  const { target_id: named, escalation_id: other, attestation_target: older, attestation } = input;
-  const [targetId, ...rest] = [...new Set([named, other, older])].filter(isText);
+  const { target_id, escalation_id, notification_id, attestation_target, attestation } = input;
+  const names = [target_id, escalation_id, notification_id, attestation_target];
+  const [targetId, ...rest] = [...new Set(names)].filter(isText);
   if (targetId === undefined || rest.length > 0) {
     const message =
       targetId === undefined ? "is required" : "must be the one that is named elsewhere";
@@ -49,7 +51,7 @@ export function readConfirmation({ input }: Pick<Call, "input">): Confirmation |
   }
   const status = verdictOf(input["status"] ?? input["decision"]);
   if (status === undefined) {
-    const message = `must be one of ${VERDICTS.join(", ")}`;
+    const message = `must be one of ${VERDICTS.map((word) => `"${word}"`).join(", ")}`;
     return schemaViolation([{ path: "/status", keyword: "enum", message }]);
   }
   const octets = Buffer.byteLength(JSON.stringify(attestation) ?? "");
@@ -57,7 +59,8 @@ export function readConfirmation({ input }: Pick<Call, "input">): Confirmation |
     const message = `must be at most ${MAX_ATTESTATION_BYTES} octets of JSON, has ${octets}`;
     return schemaViolation([{ path: "/attestation", keyword: "maxLength", message }]);
   }
-  const reason = input["reason"] ?? input["note"] ?? input["notes"];
+  const { rationale, note, notes } = input;
+  const reason = input["reason"] ?? rationale ?? note ?? notes;
   return {
     ...{ targetId, status, attestation },
     reason: typeof reason === "string" ? reason : undefined,

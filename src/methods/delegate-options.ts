@@ -1,5 +1,6 @@
 /** What DELEGATE works with. */
 import type { Background } from "../delegation/background.ts";
+import type { CallbackPlaces } from "../delegation/callback.ts";
 import type { TaskTime } from "../delegation/deadline.ts";
 import type { Hop, HopRules } from "../delegation/hop.ts";
 import type { Outcome } from "../delegation/outcome.ts";
@@ -21,8 +22,7 @@ export interface DelegateOptions {
   readonly runs: Runs;
   readonly register: DelegationRegister;
   readonly background: Pick<Background, "run" | "signal">;
-  /** Whether a pair is registered here. */
-  isEndpoint(method: string, path: string): boolean;
+  readonly callbacks: CallbackPlaces;
   /** Has the task done, here or at a peer. */
   perform(performance: Performance): Promise<Outcome>;
 }

@@ -73,7 +73,7 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
     return schemaViolation([{ path: "/callback", keyword: "not", message }]);
   }
   const { agentId } = document;
-  const callback = readCallback(request.callback, agentId, options.isEndpoint);
+  const callback = readCallback(request.callback, agentId, options.callbacks);
   if (isRefusal(callback)) return callback;
   if (!register.hasRoomFor(agentId)) {
     const explanation = "too many delegations of this agent are under way";

@@ -16,6 +16,7 @@ import {
 } from "../dispatch/refusal.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import { MOMENT_FORMS, readMoment } from "../synthesis/moment.ts";
 import {
   ESCALATION_REASONS,
   type Escalation,
@@ -24,7 +25,6 @@ import {
 } from "../tasks/escalation.ts";
 import type { EscalationNews } from "../tasks/escalation-news.ts";
 import type { EscalationRegister, EscalationRequest } from "../tasks/escalation-register.ts";
-import { MOMENT_FORMS, readMoment } from "../tasks/moment.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 
@@ -51,6 +51,13 @@ const ESCALATE_SCHEMA: JsonSchema = {
     recipient: { type: "string", minLength: 1, maxLength: 256 },
     deadline: { type: ["string", "number"] },
   },
+  examples: [
+    {
+      task_id: "task-7",
+      reason: "scope_limit",
+      context: { question: "May I book above the limit?" },
+    },
+  ],
 };
 
 const MAX_CONTEXT_BYTES = 16 * 1024;

@@ -20,28 +20,37 @@ export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolic
 
 /** Whether the escalation is the asker's own, was sent to it, or is everybody's to operate. */
 export function maySee(
-  { agentId, recipient }: Escalation,
+  escalation: Escalation,
   asker: QueryCaller,
   policy: OperatorPolicy,
 ): boolean {
+  const { agentId, recipient } = escalation;
   const own = asker.caller.agentId;
   const isParty = own !== undefined && (own === agentId || own === recipient);
-  return isParty || isOperating(asker, policy);
+  return isParty || isApprover(escalation, asker) || isOperating(asker, policy);
 }
 
 /** As what the asker may decide, or why it may not. */
 export function authorityOver(
-  { agentId, recipient }: Escalation,
+  escalation: Escalation,
   asker: QueryCaller,
   policy: OperatorPolicy,
 ): Decision["authority"] | Refusal {
+  const { agentId, recipient } = escalation;
   const own = asker.caller.agentId;
   if (own === agentId) {
     return confirmationForbidden("the agent that escalated may not decide its own escalation");
   }
   if (isOperating(asker, policy)) return "operator";
   if (own !== undefined && own === recipient) return "recipient";
+  if (isApprover(escalation, asker)) return "approver";
   return confirmationForbidden(
     `this needs an operator's certificate, ${INSPECT_ALL}, or to be the recipient`,
   );
+}
+
+/** What a stranger claims to hold nobody has granted. */
+function isApprover({ approverScope }: Escalation, { caller }: QueryCaller): boolean {
+  const isKnown = caller.document !== undefined && approverScope !== undefined;
+  return isKnown && caller.authority.covers(approverScope);
 }

@@ -41,7 +41,7 @@ export function escalationEndpoints(
     {
       ...READING,
       path: "/escalations",
-      description: "Returns the escalations that concern the caller, the newest first.",
+      description: "Returns the escalations that concern the caller and wait for a decision.",
       inputSchema: {
         type: "object",
         properties: {
@@ -67,7 +67,12 @@ export function escalationEndpoints(
       impact: "reversible",
       isReading: false,
       isListed: false,
-      inputSchema: CONFIRM_SCHEMA,
+      inputSchema: {
+        ...CONFIRM_SCHEMA,
+        examples: [
+          { escalation_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" },
+        ],
+      },
     },
   ];
 }

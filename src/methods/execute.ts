@@ -34,6 +34,7 @@ export const EXECUTE_SCHEMA: Readonly<Record<string, unknown>> = {
     idempotency_key: { type: "string", description: "The same as the Idempotency-Key header" },
     context: { type: "object" },
   },
+  examples: [{ action: "QUERY", parameters: { intent: "free rooms" } }],
 };
 
 /** The handler of EXECUTE on "/". */

@@ -37,6 +37,7 @@ const MAX_EVENTS = 1000;
 const USUAL_EVENTS = 100;
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
+const ID = { type: "string", maxLength: 256 };
 const TARGETS = ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"];
 
 /** Parameters of INSPECT; which of them a target needs is for the handler to say. */
@@ -50,10 +51,11 @@ export function inspectSchema({ others }: Pick<InspectOptions, "others">): JsonS
       agent_id: { type: "string" },
       synthesis_id: { type: "string" },
       attempt_id: { type: "string" },
-      notification_id: { type: "string", maxLength: 256 },
+      ...{ notification_id: ID, escalation_id: ID, session_id: ID },
       limit: { type: "integer", minimum: 1 },
       context: { type: "object" },
     },
+    examples: [{ target: "chain_head", agent_id: "0".repeat(64) }],
   };
 }
 

@@ -52,8 +52,10 @@ export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string
     successor_agent_id: { type: "string", pattern: "^[0-9a-f]{64}$" },
     migration_deadline: { type: "string", format: "date-time" },
   };
-  const targets =
-    method === "REVOKE" ? ["agent", "contract", "stale-contracts", "session"] : ["agent"];
+  // What a contract or a session is revoked by.
+  const others = { synthesis_id: text, session_id: text, mode: text };
+  const isRevoke = method === "REVOKE";
+  const targets = isRevoke ? ["agent", "contract", "stale-contracts", "session"] : ["agent"];
   return {
     type: "object",
     properties: {
@@ -63,7 +65,9 @@ export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string
       actor: text,
       reason: text,
       ...(method === "DEPRECATE" ? successor : {}),
+      ...(isRevoke ? others : {}),
     },
+    examples: [{ agent_id: "0".repeat(64), reason: "it is not needed any more" }],
   };
 }
 

@@ -12,8 +12,9 @@ import {
   URGENCIES,
   type Urgency,
 } from "../delivery/notification.ts";
+import { MAX_CONTENT_BYTES } from "../delivery/notification-limits.ts";
 import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
-import { readDuration } from "../synthesis/duration.ts";
+import { MOMENT_FORMS, readMoment } from "../synthesis/moment.ts";
 
 /** What was asked for, as far as the parameters say. */
 export interface NotifyRequest
@@ -37,7 +38,6 @@ export interface NotifyContext {
   readonly now: number;
 }
 
-const MAX_CONTENT_BYTES = 65_536;
 const USUAL_LIFETIME_MS = 7 * 86_400_000;
 const LONGEST_LIFETIME_MS = 30 * 86_400_000;
 
@@ -65,6 +65,7 @@ export const NOTIFY_SCHEMA: JsonSchema = {
     notification_id: { type: "string", pattern: "^[!-~]{1,256}$" },
     context: { type: "object" },
   },
+  examples: [{ recipient: "porter", content: "The boat is here.", expiry: "PT1H" }],
 };
 
 /** Reads the parameters, which satisfy the schema. */
@@ -126,15 +127,11 @@ function findContentFault(content: unknown): readonly SchemaViolation[] {
   return [violation("content", "maxLength", message)];
 }
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/i;
-
 /** A time, or a duration from now on; a text says what is wrong with it. */
 function readExpiry(written: unknown, now: number): number | string {
   if (written === undefined) return now + USUAL_LIFETIME_MS;
-  const seconds = readDuration(written);
-  const isTime = typeof written === "string" && TIME.test(written);
-  const at = seconds === undefined ? Date.parse(isTime ? written : "") : now + seconds * 1000;
-  if (Number.isNaN(at)) return 'must be an RFC 3339 time or a duration like "PT10M"';
+  const at = readMoment(written, now);
+  if (at === undefined) return `must be ${MOMENT_FORMS}`;
   if (at <= now) return "must be in the future";
   return Math.min(at, now + LONGEST_LIFETIME_MS);
 }

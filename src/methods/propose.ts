@@ -45,7 +45,25 @@ export interface ProposeOptions extends SettleOptions {
 }
 
 /** Parameters of PROPOSE; its forms are too many for a schema, and are read by hand. */
-export const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = { type: "object" };
+export const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
+  type: "object",
+  examples: [
+    {
+      endpoint: {
+        method: "BOOK",
+        path: "/stays",
+        description: "Books a room and orders something for its guest.",
+        semantic: {
+          ...{ intent: "Book a room with a welcome.", actor: "agent", outcome: "Both are booked." },
+          ...{ capability: "transaction", confidence: 0.8 },
+          ...{ impact: "reversible", is_idempotent: false },
+        },
+        input_schema: { type: "object", properties: { guest_name: { type: "string" } } },
+        output_schema: { type: "object" },
+      },
+    },
+  ],
+};
 
 type Answer = HandlerSuccess | Refusal;
 

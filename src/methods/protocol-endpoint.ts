@@ -25,6 +25,8 @@ export interface ProtocolEndpoint {
   readonly outputSchema?: JsonSchema;
   /** Whether DISCOVER /methods and the manifest's endpoints list it. */
   readonly isListed: boolean;
+  /** False: QUERY does not find it either, since there is nothing to be had by it. */
+  readonly isFindable?: boolean;
   readonly handler: RouteHandler;
 }
 

@@ -1,10 +1,10 @@
 /**
  * RESUME: whoever suspended a session goes on with it, by the nonce that it was given, once.
- * 404 no session of the caller waits for this nonce · 408 too late · 409 the nonce was used, or the
- * session was ended · 422 malformed.   AGTP "SUSPEND"
+ * 262 nobody that this server knows · 404 no session of the caller waits for this nonce · 408 too
+ * late · 409 the nonce was used, or the session was ended · 422 malformed.   AGTP "SUSPEND"
  */
 import { nonceReused, refuseHeldSession } from "../dispatch/floor-refusals-tasks.ts";
-import { notFound, type Refusal } from "../dispatch/refusal.ts";
+import { authorizationRequired, notFound, type Refusal } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { SessionRegister } from "../identity/session-register.ts";
@@ -27,6 +27,7 @@ const ID = { type: "string", minLength: 1, maxLength: 256 };
 export function resumeEndpoint(options: ResumeOptions): ProtocolEndpoint {
   return {
     ...options.describe("RESUME"),
+    description: "Resumes a suspended session, once, by the nonce that SUSPEND answered with.",
     method: "RESUME",
     path: "/",
     impact: "reversible",
@@ -46,11 +47,15 @@ async function resume(
   call: Call,
   { caller, peer }: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
-  const { agentId = "", isCertified, document } = caller;
+  const { agentId, isCertified, document } = caller;
+  if (agentId === undefined || document === undefined) {
+    const message = "sessions are resumed by agents that this server knows";
+    return authorizationRequired("credentials-missing", message);
+  }
   const tlsIdentity = peer.certificate?.fingerprint;
   const { resumption_nonce: nonce, session_id: sessionId, suspension_id: id } = call.input;
   const outcome = await suspensions.resume({
-    agentId: document === undefined ? "" : agentId,
+    agentId,
     nonce: String(nonce),
     isAdmitted: (one) =>
       (sessionId === undefined || sessionId === one.sessionId) &&

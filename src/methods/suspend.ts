@@ -17,7 +17,7 @@ import {
 import type { ExchangeView, RouteHandler } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { SessionRegister } from "../identity/session-register.ts";
-import { MOMENT_FORMS, readMoment } from "../tasks/moment.ts";
+import { MOMENT_FORMS, readMoment } from "../synthesis/moment.ts";
 import { SUSPENSION_REASONS, type Suspension } from "../tasks/suspension.ts";
 import type { SuspensionRegister } from "../tasks/suspension-register.ts";
 import type { FloorMethod } from "./floor.ts";
@@ -41,7 +41,9 @@ const SUSPEND_SCHEMA: JsonSchema = {
     ...{ synthesis_id: TEXT, reason: TEXT, actor: TEXT },
     session_id: { type: "string", pattern: "^[\\x21-\\x7e]{1,256}$" },
     resume_by: { type: ["string", "number"] },
+    checkpoint: {},
   },
+  examples: [{ session_id: "session-7", reason: "awaiting_input", resume_by: "PT1H" }],
 };
 
 const MAX_CHECKPOINT_BYTES = 64 * 1024;

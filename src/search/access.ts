@@ -8,10 +8,12 @@ import type { PoliciesConfig } from "../config/config.ts";
 import type { EndpointDefinition } from "../contract/endpoint.ts";
 import type { Access, Asker } from "./entry.ts";
 
-/** What a method that is kept for agents of this server answers to another one. */
+/** What an endpoint that is kept for agents of this server answers to another one. */
 const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
-  ...["ESCALATE", "SUSPEND", "RESUME"].map((name) => [name, "credentials-missing"] as const),
-  ["NOTIFY", "agent-unauthenticated"],
+  ...["PROPOSE /", "ESCALATE /", "SUSPEND /", "RESUME /"].map(
+    (pair) => [pair, "credentials-missing"] as const,
+  ),
+  ...["NOTIFY /", "QUERY /inbox"].map((pair) => [pair, "agent-unauthenticated"] as const),
 ]);
 
 /** The policy that the gates go by. */
@@ -49,20 +51,20 @@ function lacksToken(
 
 function obstaclesOfProtocol(
   { anonymousDiscovery, identity }: AccessPolicy,
-  { method, semantic }: EndpointDefinition,
+  { method, path, semantic }: EndpointDefinition,
   { caller, peer }: Asker,
 ): string[] {
-  const isReading = semantic.impact === "informational";
+  const toStrangers = FOR_KNOWN_AGENTS.get(`${method} ${path}`);
   if (FLOOR_GROUPS.lifecycle.some((name) => name === method)) {
     const isCertified = peer.certificate !== undefined || identity.lifecycleAuth === "open";
     if (!isCertified) return ["genesis-issuer-cert-required"];
     if (peer.certificate !== undefined) return [];
   }
   if (caller.agentId !== undefined) {
-    const code = caller.document === undefined ? FOR_KNOWN_AGENTS.get(method) : undefined;
-    return code === undefined ? [] : [code];
+    return caller.document === undefined && toStrangers !== undefined ? [toStrangers] : [];
   }
-  if (!isReading) return ["credentials-missing"];
+  const isOpen = semantic.impact === "informational" && toStrangers === undefined;
+  if (!isOpen) return ["credentials-missing"];
   return anonymousDiscovery ? [] : ["anonymous-discovery-disabled"];
 }
 

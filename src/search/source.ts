@@ -23,7 +23,7 @@ export interface QueryEntry {
 
 /** A place that QUERY looks into, asked anew for every query. */
 export interface QuerySource {
-  /** The word that names it in QUERY's `scope`. */
+  /** The kind of its results, in the singular; QUERY's `scope` takes it in the plural, too. */
   readonly name: string;
   /** What the caller may see, the newest first, a bounded number. */
   entries(asker: QueryCaller): Promise<readonly QueryEntry[]>;

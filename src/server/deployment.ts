@@ -21,6 +21,8 @@ import { createModuleLoader } from "../handlers/module-loader.ts";
 import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
+import { loadAgentcliTasks } from "./agentcli.ts";
+import { loadAgntcyAgents } from "./agntcy.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
 import { buildSidecar } from "./gateway-parts.ts";
@@ -115,9 +117,22 @@ export async function loadDeployment(
     operators: operators.list(),
     endpoints: operator.routes.map(({ definition }) => definition),
   });
-  const directory = createAgentDirectory([...operators.list(), ...openwop.documents]);
-  const operatorRoutes = [...operator.routes, ...openwop.routes];
+  const agentcli = await loadAgentcliTasks({
+    ...{ config, env: options.env, floor, log, names: vocabulary.names, signingKey },
+    ...{ compiler: contents.compiler, operatorRoutes: operator.routes },
+    operators: operators.list(),
+  });
+  const identified = [...operators.list(), ...openwop.documents, ...agentcli.documents];
+  const ownRoutes = [...operator.routes, ...openwop.routes, ...agentcli.routes];
+  const agntcy = await loadAgntcyAgents({
+    ...{ config, ...vocabulary, env: options.env, store: floor.store, signingKey, log },
+    ...{ kept: floor.agntcy, lifecycle: state.lifecycle, operators: identified },
+    endpoints: ownRoutes.map(({ definition }) => definition),
+  });
+  const directory = createAgentDirectory([...identified, ...agntcy.documents]);
+  const operatorRoutes = [...ownRoutes, ...agntcy.routes];
   problems.push(...operator.problems, ...openwop.problems);
+  problems.push(...agentcli.problems, ...agntcy.problems);
   const isFatal =
     !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
 
@@ -135,16 +150,18 @@ export async function loadDeployment(
     apis: new ApiListing(config),
   };
   const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const protocol = await loadProtocolRoutes({ ...joined, negotiation, floor, openwop, log });
+  const hosted = { openwop, agntcy };
+  const protocol = await loadProtocolRoutes({ ...joined, ...hosted, negotiation, floor, log });
   problems.push(...protocol.problems, ...protocol.skipped);
   const isStopped = config.server.onInvalid === "fail" && protocol.skipped.some(isError);
   if (isFatal || isStopped || protocol.problems.some(isError)) {
-    await Promise.all([pools.close(), openwop.close()]);
+    await Promise.all([pools.close(), openwop.close(), agntcy.close()]);
     return { deployment: undefined, problems };
   }
-  await openwop.keep();
+  await Promise.all([openwop.keep(), agentcli.keep(), agntcy.keep()]);
 
   const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
+  agentcli.join(registry);
   const deadlines = new Deadlines(config.limits.handlerTimeoutMs);
   const dispatcher = createDispatcher({
     ...vocabulary,
@@ -176,7 +193,7 @@ export async function loadDeployment(
         });
   if (sidecar?.problem !== undefined) {
     problems.push(sidecar.problem);
-    await Promise.all([pools.close(), openwop.close(), protocol.close()]);
+    await Promise.all([pools.close(), openwop.close(), agntcy.close(), protocol.close()]);
     return { deployment: undefined, problems };
   }
   const gateway = sidecar?.gateway;
@@ -202,6 +219,7 @@ export async function loadDeployment(
       await Promise.all([
         pools.close(),
         openwop.close(),
+        agntcy.close(),
         tokens?.verifier?.close(),
         sealer.close(),
         gateway?.close(),

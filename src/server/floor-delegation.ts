@@ -5,6 +5,7 @@ import type { Config } from "../config/config.ts";
 import { createRegistry } from "../contract/endpoint-registry.ts";
 import { createArrivals } from "../delegation/arriving.ts";
 import { Background } from "../delegation/background.ts";
+import type { CallbackPlaces } from "../delegation/callback.ts";
 import { forward } from "../delegation/forward.ts";
 import { PeerDirectory } from "../delegation/peers.ts";
 import { DELEGATE_SCHEMA } from "../delegation/request.ts";
@@ -15,6 +16,7 @@ import { type Ed25519PublicKey, publicKeyOf } from "../identity/ed25519.ts";
 import { delegateHandler } from "../methods/delegate.ts";
 import type { Performance } from "../methods/delegate-options.ts";
 import { actionResolver, isFloorPair } from "./floor-execution.ts";
+import { canonicalPair } from "./pairs.ts";
 import { createPeerClients } from "./peer-clients.ts";
 import { readPeers } from "./peer-settings.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
@@ -45,7 +47,7 @@ export function delegationPart(parts: FloorParts): FloorPart {
   const handler = delegateHandler({
     rules: { ...hopLimits(config), targets: targetSources(parts, peers) },
     ...{ runs: floor.runs, register: floor.delegations, background, perform },
-    isEndpoint: endpointCheck(parts),
+    callbacks: callbackPlaces(parts),
   });
   const method = { inputSchema: DELEGATE_SCHEMA, handler, endsInTime: true };
   return {
@@ -110,10 +112,14 @@ function readUri(text: string): AgentUri | undefined {
   }
 }
 
-/** Whether an operator's endpoint answers a pair. */
-function endpointCheck({ operatorRoutes }: FloorParts): (method: string, path: string) => boolean {
+/** Where outcomes can go: the operator's endpoints, and inboxes as long as NOTIFY is the protocol's. */
+function callbackPlaces({ operatorRoutes, methodPolicy }: FloorParts): CallbackPlaces {
   const { registry } = createRegistry(operatorRoutes);
-  return (method, path) => registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
+  const isEndpoint = (method: string, path: string): boolean =>
+    registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
+  const { method, path } = canonicalPair(methodPolicy, { method: "NOTIFY", path: "/" });
+  const isOurs = method === "NOTIFY" && path === "/" && !isEndpoint(method, path);
+  return { hasInboxes: isOurs, isEndpoint };
 }
 
 function keysOf(

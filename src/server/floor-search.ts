@@ -79,7 +79,7 @@ function surfaceOf(parts: FloorParts): Surface {
 
 function reachableEndpoints({ inventory, methodPolicy }: FloorParts): readonly FoundEndpoint[] {
   const known = new Set<string>();
-  return [...inventory.endpoints(), ...inventory.floor()].filter(({ definition }) => {
+  return [...inventory.endpoints(), ...inventory.unlisted()].filter(({ definition }) => {
     const { method, path } = definition;
     const pair = `${method} ${path}`;
     if (known.has(pair) || !methodPolicy.isAllowed(method)) return false;

@@ -1,4 +1,6 @@
 /** What the floor methods keep while a daemon runs, through every reload. */
+import { createRunState, type RunState } from "../agents/agentcli/run/run-state.ts";
+import { type AgntcyState, openAgntcy } from "../agents/agntcy/state.ts";
 import { DelegationRegister } from "../delegation/register.ts";
 import { SeenTokens } from "../delegation/seen-tokens.ts";
 import { NotificationRegister } from "../delivery/notification-register.ts";
@@ -23,6 +25,8 @@ export interface FloorState {
   readonly tasks: TaskState;
   /** Runs of OpenWOP workflows and agents, and what their HTTP face remembers. */
   readonly openwop: OpenwopState;
+  readonly taskRuns: RunState;
+  readonly agntcy: AgntcyState;
 }
 
 /** Opens what an earlier process kept. */
@@ -38,5 +42,7 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     notifyRate: new RateWindow(),
     tasks: await openTasks(store),
     openwop: await openOpenwop(store),
+    taskRuns: createRunState(),
+    agntcy: await openAgntcy(store),
   };
 }

@@ -3,6 +3,7 @@
  * answers, what it shows to QUERY, and what runs beside the requests.   AGTP "Method Floor"
  */
 import { firstHand } from "../search/first-hand.ts";
+import { agntcyPart } from "./floor-agntcy.ts";
 import { delegationPart } from "./floor-delegation.ts";
 import { deliveryPart } from "./floor-delivery.ts";
 import { executionPart } from "./floor-execution.ts";
@@ -56,4 +57,5 @@ const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] 
   createTasksPart, //                                        ESCALATE, CONFIRM, SUSPEND, RESUME
   deliveryPart, //                                           NOTIFY
   openwopPart, //                                            QUERY and EXECUTE of hosted agents
+  agntcyPart, //                                             runs of AGNTCY agents
 ];

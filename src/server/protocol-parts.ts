@@ -22,6 +22,7 @@ import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
 import type { Problem } from "../problem.ts";
 import type { QuerySource } from "../search/source.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
+import type { AgntcyAgents } from "./agntcy.ts";
 import type { FloorState } from "./floor-state.ts";
 import type { Negotiation } from "./negotiation.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
@@ -45,6 +46,7 @@ export interface ProtocolParts {
   readonly apis: ApiListing;
   readonly negotiation: Omit<Negotiation, "gate" | "start">;
   readonly floor: FloorState;
+  readonly agntcy: AgntcyAgents;
   readonly openwop: OpenwopAgents;
   readonly log: Pick<CallLog, "info" | "warn">;
 }

@@ -74,10 +74,10 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     tier: "B",
     definition,
   }));
-  const onRoot: ListedEndpoint[] = [];
+  const unlisted: ListedEndpoint[] = [];
   const inventory: Inventory = {
     endpoints: () => listed,
-    floor: () => onRoot,
+    unlisted: () => unlisted,
     agents: parts.directory,
     disclosure: config.agents.disclosure,
     defaultAgent: config.agents.default,
@@ -130,11 +130,13 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     }),
   ];
   const routes = endpoints.map((endpoint) => protocolRoute(endpoint, compiler));
-  for (const [index, { method, path, isListed }] of endpoints.entries()) {
+  for (const [index, endpoint] of endpoints.entries()) {
     const definition = routes[index]?.definition;
     if (definition === undefined) continue;
-    if (isListed) listed.push({ tier: "A", definition });
-    else if (path === "/" && floorMethods.has(method)) onRoot.push({ tier: "A", definition });
+    if (endpoint.isListed) listed.push({ tier: "A", definition });
+    else if (replaceable.includes(endpoint) && endpoint.isFindable !== false) {
+      unlisted.push({ tier: "A", definition });
+    }
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
   manifest();

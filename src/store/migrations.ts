@@ -6,7 +6,7 @@
 import type { Database } from "libsql";
 
 /** What an AGTP database has in its header, so that no other program's is taken for one: "AGTP". */
-const APPLICATION_ID = 0x41475450;
+export const APPLICATION_ID: number = 0x41475450;
 
 /** Step n makes version n + 1 of version n; a step that was published is never changed. */
 const MIGRATIONS: readonly string[] = [

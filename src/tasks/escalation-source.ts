@@ -6,13 +6,13 @@ import type { EscalationRegister } from "./escalation-register.ts";
 /** As many as one query looks through. */
 const MAX_ENTRIES = 500;
 
-/** The source called "escalations". */
+/** The source of escalations. */
 export function escalationSource(
   escalations: Pick<EscalationRegister, "list">,
   maySee: (escalation: Escalation, asker: QueryCaller) => boolean,
 ): QuerySource {
   return {
-    name: "escalations",
+    name: "escalation",
     entries: async (asker) =>
       escalations
         .list()

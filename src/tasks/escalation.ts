@@ -42,7 +42,7 @@ export interface Decision {
   readonly at: number;
   /** The agent that spoke; undefined for an operator known by a certificate alone. */
   readonly agentId?: string;
-  readonly authority: "operator" | "recipient";
+  readonly authority: "operator" | "recipient" | "approver";
   readonly reason?: string;
   /** What the decider attests, as it was given. */
   readonly attestation?: unknown;
@@ -63,6 +63,8 @@ export interface Escalation {
   readonly priority: Priority;
   /** The agent that may decide, beside the operators. */
   readonly recipient?: string;
+  /** Other agents that this server grants the scope may decide, too. */
+  readonly approverScope?: string;
   /** Milliseconds since the epoch. */
   readonly openedAt: number;
   readonly deadlineAt: number;

@@ -307,6 +307,7 @@ describe("loadConfig", () => {
       `${MINIMAL}[policies.identity]\nassurance = "certificate"`,
       /^policies\.identity\.assurance: "certificate" needs tls\.client_auth, got "none"/,
     ],
+    [`${MINIMAL}[agentcli]\nprompt_runtime = "magic"`, /^agentcli\.prompt_runtime: .*AGNTCY/],
     [`${MINIMAL}[agentcli.trust_levels]\n4 = "autonomous"`, /^agentcli\.trust_levels\.4: unknown/],
   ])("refuses %j", (toml, expected) => {
     const { config, problems } = load(toml);

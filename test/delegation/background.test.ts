@@ -9,6 +9,7 @@ import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { ALICE, BOB, delegate, delegationFiles } from "../support/delegation.ts";
+import { endpointFile } from "../support/deployment.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { openServer, type TestServer } from "../support/dispatch.ts";
 import { makeLastingStore, openTestState } from "../support/state.ts";
@@ -69,11 +70,12 @@ describe("Background", () => {
     await vi.advanceTimersByTimeAsync(0);
     const [told] = one.acted;
     expect(told).toMatchObject({
-      ...{ method: "NOTIFY", target: "/", taskId: "t-1", priorActions: [PRIOR] },
+      ...{ method: "NOTIFY", target: "/", taskId: undefined, priorActions: [PRIOR] },
       caller: { agentId: ALICE, authority: { scopes: ["booking:room"] } },
       input: {
         recipient: ALICE,
         content: { event_type: "delegation_outcome", delegation_id: "d-1", result: { n: 1 } },
+        notification_id: "d-1",
         delivery_guarantee: "at_least_once",
       },
     });
@@ -189,6 +191,45 @@ describe("DELEGATE with a callback", () => {
     await delegate(server, { task, more: { callback } });
     const told = await vi.waitUntil(async () => (await outcomes(server))[0]);
     expect(told).toMatchObject({ status: 550, reason: "sub-agent-failed", outcome: "failed" });
+  });
+
+  async function inbox(server: TestServer) {
+    const headers = { "Agent-ID": ALICE };
+    const { body } = await server.send({ method: "QUERY", path: "/inbox", headers });
+    return Object.values(body["result"]?.["entries"] ?? {});
+  }
+
+  it("comes into the inbox, even while the task waits for a decision", async () => {
+    const server = await openServer(delegationFiles());
+    const headers = { "Agent-ID": ALICE, "Task-ID": "t-1" };
+    const task = { method: "EXECUTE", path: "/waits" };
+    const more = { callback: "inbox", deadline: "1s" };
+    const { status } = await delegate(server, { task, more, headers });
+    const body = { reason: "scope_limit", context: {} };
+    const escalated = await server.send({ method: "ESCALATE", headers, body });
+    expect([status, escalated.status]).toEqual([202, 202]);
+    const told = await vi.waitUntil(async () => (await inbox(server))[0], { timeout: 5_000 });
+    expect(told).toMatchObject({ content: { task_id: "t-1", status: 550, reason: "deadline" } });
+  });
+
+  it("comes into the inbox without what is too large for it", async () => {
+    const server = await openServer(delegationFiles());
+    const parameters = { intent: "*", max_results: 100 };
+    const task = Array.from({ length: 8 }, () => ({ method: "QUERY", path: "/", parameters }));
+    await delegate(server, { task, scopes: [], more: { callback: "inbox" } });
+    const told = await vi.waitUntil(async () => (await inbox(server))[0], { timeout: 5_000 });
+    expect(told).toMatchObject({ content: { status: 200, omitted: ["result"] } });
+  });
+
+  it("promises no inbox where NOTIFY is the operator's own", async () => {
+    const endpoint = endpointFile({
+      ...{ method: "NOTIFY", path: "/" },
+      handler: { type: "registered_function", function: "handlers.receive" },
+    });
+    const server = await openServer(delegationFiles({}, { "endpoints/notify.toml": endpoint }));
+    const { status, body } = await delegate(server, { more: { callback: "inbox" } });
+    expect(status).toBe(422);
+    expect(body["error"]?.["details"]?.["errors"]).toMatchObject([{ path: "/callback" }]);
   });
 
   it("outlives the server, which does not claim to have finished", async () => {

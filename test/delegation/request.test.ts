@@ -18,6 +18,13 @@ describe("readDelegation", () => {
     expect(readDelegation({ ...WHOLE, deadline }, NOW)).toMatchObject({ deadline: at });
   });
 
+  it.each(["soon", "2030-02-31T00:00:00Z", "2030-01-01T24:00:00Z"])(
+    "does not take %j for a deadline",
+    (deadline) => {
+      expect(readDelegation({ ...WHOLE, deadline }, NOW)).toMatchObject({ status: 422 });
+    },
+  );
+
   it("reads a request or says 422, whatever is written", () => {
     const member = fc.constantFrom(...Object.keys(WHOLE), "deadline", "callback", "sub_agent");
     const step = fc.record(

@@ -51,17 +51,17 @@ describe("what QUERY finds of notifications", () => {
     const { clock, register, find } = await setUp();
     await accept(register, makeDraft(clock, { id: "n-1" }));
     await clock.advance(HOUR_MS);
-    const found = await find("notifications", SENDER);
+    const found = await find("notification", SENDER);
     expect(found?.map(({ texts, content }) => [texts[0], content["state"]])).toEqual([
       ["n-1", "expired"],
     ]);
-    expect(await find("notifications", READER)).toEqual([]);
+    expect(await find("notification", READER)).toEqual([]);
   });
 
   it("is nothing to strangers, and never more than a hundred entries", async () => {
     const { clock, register, find } = await setUp();
     for (let n = 0; n < 120; n += 1) await accept(register, makeDraft(clock));
-    for (const name of ["inbox", "notifications"]) {
+    for (const name of ["inbox", "notification"]) {
       const whose = name === "inbox" ? READER : SENDER;
       expect(await find(name, whose, false)).toEqual([]);
       expect(await find(name, whose)).toHaveLength(100);

@@ -174,6 +174,7 @@ describe("NOTIFY", () => {
     { recipient: "bob", content: {}, expiry: 0 },
     { recipient: "bob", content: {}, expiry: "2020-01-01T00:00:00Z" },
     { recipient: "bob", content: {}, expiry: "2026-13-01T00:00:00Z" },
+    { recipient: "bob", content: {}, expiry: "2126-02-31T00:00:00Z" },
     { recipient: "infrastructure:broadcast", content: "certificate_revoked" },
     { recipient: "infrastructure:broadcast", content: { event_type: "something else" } },
   ])("answers 422 for %j", async (body) => {

@@ -1,5 +1,6 @@
 /** QUERY: what is asked, what is answered, and to whom. */
 import { describe, expect, it } from "vitest";
+import { FLOOR_METHODS } from "../../src/catalog/catalog.ts";
 import { configFile, endpointFile } from "../support/deployment.ts";
 import { discoveryFiles } from "../support/discovery.ts";
 import { openServer, shareServer } from "../support/dispatch.ts";
@@ -51,6 +52,33 @@ describe("QUERY", () => {
         example: { method: "REFUND", path: "/payments/AA-111111", body: {} },
       },
     });
+  });
+
+  it("shows how to call the floor: its examples are well-formed", async () => {
+    const own = await openServer(corpusFiles());
+    const filter = { path: "/", tier: "A" };
+    const found = await query(own, { intent: "*", filter, max_results: 100 }, clerk);
+    const floor = found.filter(({ path }) => path === "/");
+    expect(floor).toHaveLength(FLOOR_METHODS.length + 1);
+    for (const { method, content } of floor) {
+      const { example } = content;
+      if (example === undefined) throw new Error(`${method} has no example`);
+      const reply = await own.send({ ...example, headers: { "Agent-ID": CLERK } });
+      const code = reply.body["error"]?.["code"];
+      expect(reply.status, `${method} ${reply.text}`).not.toBe(400);
+      expect(code, `${method} ${reply.text}`).not.toBe("schema-validation-failed");
+    }
+  });
+
+  it.each([
+    ["continue a suspended session", "RESUME /"],
+    ["what is in my inbox", "QUERY /inbox"],
+    ["decide an escalation", "CONFIRM /escalations/{escalation_id}"],
+    ["which escalations wait for a decision", "QUERY /escalations"],
+  ])("knows the protocol beyond the floor: %s", async (intent, pair) => {
+    const [first] = await query(server(), { intent }, clerk);
+    expect(first?.source).toBe(`endpoint:${pair}`);
+    expect(first?.content.example).toBeDefined();
   });
 
   it("echoes the task of an envelope, and counts its results", async () => {

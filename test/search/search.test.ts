@@ -91,16 +91,16 @@ describe("a live source", () => {
   });
 
   it("that fails takes nothing from the others, and is named", async () => {
-    const broken: QuerySource = { name: "runs", entries: () => Promise.reject(new Error("disk")) };
+    const broken: QuerySource = { name: "run", entries: () => Promise.reject(new Error("disk")) };
     const throwing: QuerySource = {
-      name: "escalations",
+      name: "escalation",
       entries: () => {
         throw new Error("bug");
       },
     };
     const { found, unavailable } = await find(searchIn(broken, inbox, throwing), request("paid"));
     expect(found).toEqual([["alice-1", 1]]);
-    expect(unavailable).toEqual(["runs", "escalations"]);
+    expect(unavailable).toEqual(["run", "escalation"]);
     expect(warnings).toHaveLength(2);
   });
 

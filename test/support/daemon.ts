@@ -21,10 +21,13 @@ export interface TestDaemon {
 }
 
 /** Starts a daemon for the running test. */
-export async function openDaemon(files: DeploymentFiles = {}): Promise<TestDaemon> {
+export async function openDaemon(
+  files: DeploymentFiles = {},
+  env: Environment = {},
+): Promise<TestDaemon> {
   const deployment = createDeployment(files);
   onTestFinished(() => deployment.remove());
-  const daemon = await createDaemon(deployment);
+  const daemon = await createDaemon(deployment, env);
   onTestFinished(() => daemon.close());
   return daemon;
 }

@@ -43,7 +43,8 @@ function listEndpoint({
     method: "QUERY",
     path: "/agents",
     description: "Returns the inventory of the agents that this server runs.",
-    ...{ capability: "retrieval", impact: "informational", isReading: true, isListed },
+    ...{ capability: "retrieval", impact: "informational", isReading: true },
+    ...{ isListed, isFindable: isListed },
     inputSchema: { type: "object", properties: {}, additionalProperties: false },
     outputSchema: { type: "object", required: ["agents", "total"] },
     handler: ({ agentId }) => ({
@@ -62,6 +63,7 @@ function executeEndpoint(options: InventoryEndpointsOptions): ProtocolEndpoint {
     impact: "reversible",
     isReading: false,
     isListed: options.isListed,
+    isFindable: options.isListed,
     idempotencyMember: "idempotency_key",
     endsInTime: true,
     inputSchema: {

@@ -106,6 +106,7 @@ const agntcy = list(
       ),
       required_scopes: list(scopeToken(""), "What a caller needs"),
       timeout_seconds: count(300, "How long a run may take", 86_400),
+      ca: optional(path("", "Authorities to trust instead of the system's, PEM")),
     },
     ["manifest", "base"],
   ),
@@ -119,7 +120,14 @@ const trustLevel = (tier: number) =>
 const agentcli = table("agentcli workflows", {
   manifests: list(path("", ""), "Manifest files; loading one exposes nothing"),
   expose: list(anyName, "Workflow ids whose shell tasks become endpoints"),
-  prompt_runtime: optional(text("", 'Who answers prompt tasks, such as "agntcy:/mailcomposer"')),
+  prompt_runtime: optional(
+    word(
+      "",
+      "^agntcy:/[^\\s]*$",
+      'the path of an AGNTCY agent, such as "agntcy:/mailcomposer"',
+      'Who answers prompt tasks, such as "agntcy:/mailcomposer"',
+    ),
+  ),
   trust_levels: table("agentcli level by AGTP trust tier; no default is safe to assume", {
     "1": trustLevel(1),
     "2": trustLevel(2),

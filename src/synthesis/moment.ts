@@ -1,8 +1,8 @@
 /**
- * A moment in the future as a caller writes it: an RFC 3339 timestamp, or how long from now, in the
- * words of a contract's duration.   AGTP "ESCALATE", "SUSPEND"
+ * A moment as a caller writes it: an RFC 3339 timestamp, or how long from now, in the words of a
+ * contract's duration.   AGTP "DELEGATE", "ESCALATE", "SUSPEND", "NOTIFY"
  */
-import { readDuration } from "../synthesis/duration.ts";
+import { readDuration } from "./duration.ts";
 
 const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/i;

@@ -1,0 +1,20 @@
+/** The world of a real process. */
+import { hostname, userInfo } from "node:os";
+import type { Environment } from "../../environment.ts";
+import { askJson } from "./ask-json.ts";
+import { runProgram } from "./run-program.ts";
+import type { World } from "./world.ts";
+
+/** Relative paths start in the directory. */
+export function createWorld(env: Environment, directory: string): World {
+  return { env, directory, operator: operatorName(), askJson, runProgram };
+}
+
+/** A process may run as a user that has no name. */
+function operatorName(): string {
+  try {
+    return `${userInfo().username}@${hostname()}`;
+  } catch {
+    return `${process.getuid?.() ?? "unknown"}@${hostname()}`;
+  }
+}

@@ -1,0 +1,98 @@
+/**
+ * How an agentcli method says no: a value with a closed code, the code's category, and what a program
+ * needs to act on it. Only faults of this program throw.   agentcli protocol "Error Model"
+ */
+import type { Validation } from "./manifest/finding.ts";
+
+/** The closed categories that a client may branch on. */
+export type ErrorType =
+  | "validation_error"
+  | "unknown_command"
+  | "invalid_argument"
+  | "parse_error"
+  | "internal_error";
+
+/** Detailed codes; each belongs to one category. */
+export type FailureCode =
+  | ErrorType
+  | "scheduler_error"
+  | "unsupported_capability"
+  | "identity_resolution_failed"
+  | "identity_delegation_invalid"
+  | "unknown_identity_provider"
+  | "token_not_found"
+  | "token_file_not_found"
+  | "token_file_empty"
+  | "presentation_binding_missing"
+  | "presentation_target_invalid"
+  | "presentation_stdin_conflict"
+  | "authorization_proof_failed"
+  | "unknown_verifier"
+  | "authorization_error"
+  | "unknown_authorization_provider"
+  | "evidence_failed"
+  | "trust_level_insufficient";
+
+/** One way of saying no. */
+export interface Failure {
+  readonly kind: "failure";
+  readonly code: FailureCode;
+  readonly message: string;
+  readonly details?: unknown;
+  /** Why a manifest cannot be worked with. */
+  readonly validation?: Validation;
+}
+
+/** Says no. */
+export function failure(
+  code: FailureCode,
+  message: string,
+  more: Pick<Failure, "details" | "validation"> = {},
+): Failure {
+  return { kind: "failure", code, message, ...more };
+}
+
+/** An argument that the caller can put right. */
+export function invalidArgument(message: string): Failure {
+  return failure("invalid_argument", message);
+}
+
+/** A manifest that breaks its own rules, or those of the target it is compiled to. */
+export function invalidManifest(validation: Validation): Failure {
+  return failure("validation_error", "Manifest validation failed", { validation });
+}
+
+/** Whether an outcome is a failure. */
+export function isFailure(outcome: unknown): outcome is Failure {
+  return (
+    typeof outcome === "object" &&
+    outcome !== null &&
+    "kind" in outcome &&
+    outcome.kind === "failure"
+  );
+}
+
+const TYPES: ReadonlySet<string> = new Set<ErrorType>([
+  "validation_error",
+  "unknown_command",
+  "invalid_argument",
+  "parse_error",
+  "internal_error",
+]);
+
+/** The category of a code. */
+export function errorTypeOf(code: FailureCode): ErrorType {
+  if (TYPES.has(code)) return code as ErrorType;
+  if (code === "unsupported_capability") return "invalid_argument";
+  return code === "scheduler_error" ? "internal_error" : "validation_error";
+}
+
+/** What stands in an error's `data`. */
+export function failureData({ code, details, validation }: Failure): Record<string, unknown> {
+  return {
+    code,
+    error_type: errorTypeOf(code),
+    ...(details === undefined ? {} : { details }),
+    ...(validation === undefined ? {} : { validation }),
+  };
+}

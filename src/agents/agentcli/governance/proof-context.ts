@@ -1,0 +1,9 @@
+/** What verifiers of authorization proofs are given beside the proof. */
+import type { World } from "../world.ts";
+
+/** What a proof is judged by. */
+export interface ProofContext {
+  readonly world: Pick<World, "askJson">;
+  /** `sha256:…` of the manifest that the proof must be bound to. */
+  readonly manifestDigest: string;
+}

@@ -1,0 +1,39 @@
+/** Finds one task of a valid manifest, by the words of a caller. */
+import { expandWorkflows } from "../compile/expand.ts";
+import { planTask } from "../compile/task-plan.ts";
+import { type Failure, invalidArgument } from "../failure.ts";
+import type { Manifest, Workflow } from "../manifest/manifest.ts";
+import type { FoundTask } from "./resolve-identity.ts";
+
+/** The task, handlers of failures included, or what there is instead. */
+export function findTask(
+  manifest: Manifest,
+  taskId: string,
+  workflowId: string | undefined,
+): FoundTask | Failure {
+  const workflows = expandWorkflows(manifest);
+  const workflow = chooseWorkflow(workflows, workflowId);
+  if ("kind" in workflow) return workflow;
+  const task = workflow.tasks.find(({ id }) => id === taskId);
+  if (task === undefined) {
+    const known = workflow.tasks.map(({ id }) => id).join(", ");
+    return invalidArgument(
+      `Task not found: ${taskId} in workflow ${workflow.id}. Available: ${known}`,
+    );
+  }
+  return { kind: "task", manifest, workflow, task, plan: planTask(workflow, task) };
+}
+
+function chooseWorkflow(
+  workflows: readonly Workflow[],
+  workflowId: string | undefined,
+): Workflow | Failure {
+  if (workflowId !== undefined) {
+    const named = workflows.find(({ id }) => id === workflowId);
+    return named ?? invalidArgument(`Workflow not found: ${workflowId}`);
+  }
+  const [only, ...others] = workflows;
+  if (only !== undefined && others.length === 0) return only;
+  const known = workflows.map(({ id }) => id).join(", ");
+  return invalidArgument(`Multiple workflows found; specify --workflow. Available: ${known}`);
+}

@@ -1,0 +1,109 @@
+/** A credential session: what an identity provider came up with, and its face without secrets. */
+
+import type { EffectiveIdentity } from "../compile/merge-identity.ts";
+import type { TrustLevel } from "../manifest/identity-fields.ts";
+
+/** One who stands behind the subject. */
+export interface Hop {
+  readonly kind: string;
+  readonly principal: string | null;
+  readonly grant: string | null;
+  readonly validated: boolean;
+}
+
+/** The verdict on a chain of delegation. */
+export interface DelegationVerdict {
+  readonly valid: boolean;
+  readonly depth: number;
+  readonly acyclic: boolean;
+  readonly all_grants_present: boolean;
+}
+
+/** A secret, with what it is good for. */
+export interface Credential {
+  readonly kind: "bearer";
+  readonly value: string;
+  readonly audience: string | null;
+  readonly scopes: readonly unknown[];
+  readonly expires_at: string | null;
+}
+
+/** A session; keys are the protocol's. */
+export interface Session {
+  readonly provider: string;
+  readonly subject: {
+    readonly principal: string | null;
+    readonly issuer: string | null;
+    readonly run_as: string | null;
+  };
+  readonly instance: null;
+  readonly trust: { readonly declared_level: TrustLevel; readonly effective_level: TrustLevel };
+  readonly delegation_chain: readonly Hop[];
+  readonly delegation_validation: DelegationVerdict;
+  readonly credentials: { readonly access_token?: Credential };
+  readonly provider_assertions: Readonly<Record<string, never>>;
+  readonly refresh: { readonly supported: boolean; readonly expires_at: string | null };
+  readonly handoff: { readonly mode: "none"; readonly prepared: false };
+}
+
+/** What stands where a secret was. */
+export const REDACTED = "[REDACTED]";
+
+/** A session without credentials. */
+export function emptySession(provider: string, { subject, trust }: EffectiveIdentity): Session {
+  const level = trust.level ?? "supervised";
+  return {
+    provider,
+    subject: { principal: subject.principal, issuer: subject.issuer, run_as: subject.run_as },
+    instance: null,
+    trust: { declared_level: level, effective_level: level },
+    delegation_chain: [],
+    delegation_validation: { valid: true, depth: 0, acyclic: true, all_grants_present: true },
+    credentials: {},
+    provider_assertions: {},
+    refresh: { supported: false, expires_at: null },
+    handoff: { mode: "none", prepared: false },
+  };
+}
+
+/** A session whose bearer token stands for its subject. */
+export function bearerSession(
+  provider: string,
+  identity: EffectiveIdentity,
+  value: string,
+): Session {
+  const { subject, auth } = identity;
+  const hop: Hop = {
+    kind: subject.kind ?? "unknown",
+    principal: subject.principal,
+    grant: "bearer-token",
+    validated: true,
+  };
+  return {
+    ...emptySession(provider, identity),
+    delegation_chain: [hop],
+    delegation_validation: { valid: true, depth: 1, acyclic: true, all_grants_present: true },
+    credentials: {
+      access_token: {
+        kind: "bearer",
+        value,
+        audience: auth.audience,
+        scopes: auth.scopes ?? [],
+        expires_at: null,
+      },
+    },
+  };
+}
+
+/** What may be shown of a session. */
+export function describeSession(session: Session): Readonly<Record<string, unknown>> {
+  const { access_token: token } = session.credentials;
+  return {
+    ...session,
+    credentials: token === undefined ? {} : { access_token: { ...token, value: REDACTED } },
+    credential_summary: {
+      credential_types: token === undefined ? [] : ["access_token"],
+      expires_at: token?.expires_at ?? null,
+    },
+  };
+}

@@ -1,0 +1,132 @@
+/**
+ * Approvals of tasks: a person is asked through an escalation, and a yes is good for one run of exactly
+ * the task that was asked about, by the agent that asked. What was used up stays so through restarts.
+ * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
+ */
+import { isRecord } from "../../../json-value.ts";
+import type { Store } from "../../../store/store.ts";
+import type { Escalation } from "../../../tasks/escalation.ts";
+import type { EscalationNews } from "../../../tasks/escalation-news.ts";
+import type { EscalationRegister } from "../../../tasks/escalation-register.ts";
+import type { Serial } from "../../../tasks/serial.ts";
+import type { TaskPlan } from "../compile/task-plan.ts";
+import { taskHash } from "./task-hash.ts";
+
+/** What asking for approval comes to. */
+export type ApprovalAnswer =
+  | { readonly kind: "granted"; consume(): Promise<boolean> }
+  | { readonly kind: "pending"; readonly escalation: Escalation; readonly taskHash: string }
+  | { readonly kind: "rejected"; readonly message: string }
+  | { readonly kind: "full" };
+
+/** What approvals are kept with. */
+export interface ApprovalOptions {
+  readonly store: Store;
+  readonly escalations: Pick<EscalationRegister, "find" | "open">;
+  readonly news: Pick<EscalationNews, "opened">;
+  readonly changes: Serial;
+}
+
+interface StoredApproval {
+  readonly escalationId: string;
+  readonly taskHash: string;
+}
+
+const COLLECTION = "agentcli-approvals";
+
+/** The approvals of all tasks. */
+export class Approvals {
+  readonly #options: ApprovalOptions;
+  readonly #changes: Serial;
+
+  constructor(options: ApprovalOptions) {
+    this.#options = options;
+    this.#changes = options.changes;
+  }
+
+  /** Whether the agent may run the task now; asks for it where nobody has been asked. */
+  ask(agentId: string, plan: TaskPlan): Promise<ApprovalAnswer> {
+    return this.#changes.run(async () => {
+      const hash = taskHash(plan);
+      const key = keyOf(agentId, plan);
+      const stored = readStored(await this.#options.store.get(COLLECTION, key));
+      const asked =
+        stored?.taskHash === hash ? this.#options.escalations.find(stored.escalationId) : undefined;
+      if (asked === undefined) return this.#open(agentId, key, plan, hash);
+      switch (asked.status) {
+        case "accepted":
+          return this.#granted(key, asked.escalationId);
+        case "pending_review":
+        case "deferred":
+          return { kind: "pending", escalation: asked, taskHash: hash };
+        case "rejected":
+          await this.#forget(key);
+          return {
+            kind: "rejected",
+            message: asked.decision?.reason ?? "the approval was refused",
+          };
+        case "expired":
+          if (plan.approval.auto === "approve") return this.#granted(key, asked.escalationId);
+          await this.#forget(key);
+          return { kind: "rejected", message: "nobody approved it in time" };
+      }
+    });
+  }
+
+  async #open(agentId: string, key: string, plan: TaskPlan, hash: string): Promise<ApprovalAnswer> {
+    const { escalations, store, news } = this.#options;
+    const { approval, source, name } = plan;
+    const opening = await escalations.open({
+      agentId,
+      // Another manifest is another question.
+      taskId: `wf:${source.workflow_id}/task:${source.task_id}@${hash.slice(7, 23)}`,
+      reason: "scope_limit",
+      context: {
+        kind: "agentcli.approval",
+        ...source,
+        name,
+        task_hash: hash,
+        risk_level: approval.risk_level,
+        program: "program" in plan.execution.payload ? plan.execution.payload.program : null,
+      },
+      priority: approval.risk_level === "high" ? "urgent" : "normal",
+      deadlineAt: Date.now() + (approval.timeout_s ?? 3600) * 1000,
+      fingerprint: hash,
+      ...(approval.approver_scope === null ? {} : { approverScope: approval.approver_scope }),
+    });
+    if (opening.kind === "full" || opening.kind === "waiting") return { kind: "full" };
+    const { escalation } = opening;
+    const value: StoredApproval = { escalationId: escalation.escalationId, taskHash: hash };
+    await store.commit([{ kind: "put", collection: COLLECTION, key, value }]);
+    if (opening.kind === "opened") await news.opened(escalation);
+    return { kind: "pending", escalation, taskHash: hash };
+  }
+
+  /** True once: whoever comes second has to ask again. */
+  #granted(key: string, escalationId: string): ApprovalAnswer {
+    const consume = (): Promise<boolean> =>
+      this.#changes.run(async () => {
+        const stored = readStored(await this.#options.store.get(COLLECTION, key));
+        if (stored?.escalationId !== escalationId) return false;
+        await this.#forget(key);
+        return true;
+      });
+    return { kind: "granted", consume };
+  }
+
+  /** Committed before anything is run. */
+  #forget(key: string): Promise<void> {
+    return this.#options.store.commit([{ kind: "delete", collection: COLLECTION, key }]);
+  }
+}
+
+function keyOf(agentId: string, { source }: TaskPlan): string {
+  return `${agentId}/${source.workflow_id}/${source.task_id}`;
+}
+
+function readStored(value: unknown): StoredApproval | undefined {
+  if (!isRecord(value)) return undefined;
+  const { escalationId, taskHash: hash } = value;
+  const isWhole = typeof escalationId === "string" && typeof hash === "string";
+  return isWhole ? { escalationId, taskHash: hash } : undefined;
+}

@@ -1,0 +1,58 @@
+/**
+ * What a program puts out: the beginning is kept, all of it is counted and hashed, and the rest is let
+ * go, so that a program that talks without end neither waits nor fills the memory.
+ */
+import { createHash } from "node:crypto";
+
+/** A secret that the cut goes through must be seen whole to be taken out. */
+const MARGIN_BYTES = 8_192;
+
+/** Collects one stream. */
+export class CapturedOutput {
+  readonly #maxBytes: number;
+  readonly #hash = createHash("sha256");
+  readonly #chunks: Buffer[] = [];
+  #kept = 0;
+  #total = 0;
+
+  /** How much of it will be shown. */
+  constructor(maxBytes: number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  push(chunk: Buffer): void {
+    this.#total += chunk.length;
+    this.#hash.update(chunk);
+    const room = this.#maxBytes + MARGIN_BYTES - this.#kept;
+    if (room <= 0) return;
+    const piece = chunk.subarray(0, room);
+    this.#chunks.push(piece);
+    this.#kept += piece.length;
+  }
+
+  /** How much there was. */
+  get bytes(): number {
+    return this.#total;
+  }
+
+  get isTruncated(): boolean {
+    return this.#total > this.#maxBytes;
+  }
+
+  /** What can be shown once secrets are taken out of it. */
+  text(redact: (text: string) => string): string {
+    const redacted = redact(Buffer.concat(this.#chunks).toString("utf8"));
+    const octets = Buffer.from(redacted);
+    if (octets.length <= this.#maxBytes) return redacted;
+    // A character that the cut goes through is left out.
+    return octets
+      .subarray(0, this.#maxBytes)
+      .toString("utf8")
+      .replace(/\ufffd+$/, "");
+  }
+
+  /** Over all of it; to be asked once, at the end. */
+  digest(): string {
+    return `sha256:${this.#hash.digest("hex")}`;
+  }
+}

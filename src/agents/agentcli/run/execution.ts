@@ -1,0 +1,73 @@
+/** What runs of tasks are made with, and what they come to; keys are the protocol's. */
+import type { Call, HandlerResult } from "../../../handlers/handler.ts";
+import type { RunError } from "../compile/endpoints.ts";
+import type { TaskPlan } from "../compile/task-plan.ts";
+import type { FoundTask } from "../identity/resolve-identity.ts";
+import type { TrustLevel } from "../manifest/identity-fields.ts";
+import type { World } from "../world.ts";
+import type { Approvals } from "./approvals.ts";
+import type { PromptRuntime } from "./prompt-runtime.ts";
+import type { TaskSlots } from "./task-slots.ts";
+
+/** What all runs of a deployment share. */
+export interface Executor {
+  readonly world: World;
+  readonly approvals: Pick<Approvals, "ask">;
+  readonly slots: TaskSlots;
+  /** Undefined: prompts have nobody to go to. */
+  readonly runtime: PromptRuntime | undefined;
+  /** Of a caller's tier; undefined where the operator maps no tier at all. */
+  trustOf(tier: number | undefined): TrustLevel | undefined;
+  /** Milliseconds that a task may take which does not say. */
+  readonly usualTimeoutMs: number;
+  /** Secrets of the daemon's own. */
+  readonly secrets: readonly string[];
+}
+
+/** For whom tasks run. */
+export interface RunCaller {
+  readonly call: Call;
+  /** Whether this server has the agent's document: for nobody else does it keep anything. */
+  readonly isKnown: boolean;
+}
+
+/** One task that is to run, and for whom. */
+export interface Run extends RunCaller {
+  readonly found: FoundTask;
+  readonly executionId: string;
+}
+
+/** Why a task did not run, or did not do what it promised. */
+export interface RunRefusal {
+  readonly kind: "refused";
+  readonly error: RunError;
+  readonly message: string;
+  readonly details?: unknown;
+}
+
+/** A run that came to something: a result, a preview, or a question for a person. */
+export interface RunReport {
+  readonly kind: "report";
+  readonly status: 200 | 202;
+  readonly body: Readonly<Record<string, unknown>>;
+  /** What conditions of triggers look at; undefined where nothing has run. */
+  readonly output?: { readonly isOk: boolean; readonly text: string };
+}
+
+/** Refuses. */
+export function refuseRun(error: RunError, message: string, details?: unknown): RunRefusal {
+  return { kind: "refused", error, message, ...(details === undefined ? {} : { details }) };
+}
+
+/** As a handler answers it. */
+export function toHandlerResult(outcome: RunReport | RunRefusal): HandlerResult {
+  if (outcome.kind === "report") return { status: outcome.status, body: outcome.body };
+  const { error, message, details } = outcome;
+  return { error, message, ...(details === undefined ? {} : { details }) };
+}
+
+/** How much of each stream is shown. */
+export function outputLimit({ output: { preview_bytes, retrieve } }: TaskPlan): number {
+  const wanted = retrieve === "inline" ? preview_bytes * 4 : preview_bytes;
+  return Math.min(Math.max(wanted, 65_536), 1_048_576);
+}

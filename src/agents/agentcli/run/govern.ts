@@ -1,0 +1,163 @@
+/**
+ * Everything that a task has to pass before it runs, in order: what its place can enforce, how far its
+ * caller is trusted, approval, proof, identity, trust, authorization. The first refusal counts, and
+ * nothing has run by then.   agentcli execution identity "Pipeline"
+ */
+import type { RunError } from "../compile/endpoints.ts";
+import { type Failure, isFailure } from "../failure.ts";
+import { authorize, type Decision } from "../governance/authorize.ts";
+import { judgeTrust } from "../governance/trust.ts";
+import { type ProofReport, verifyProof } from "../governance/verify-proof.ts";
+import { type ResolvedIdentity, resolveIdentity } from "../identity/resolve-identity.ts";
+import { checkContract } from "./check-contract.ts";
+import {
+  type Executor,
+  type Run,
+  type RunRefusal,
+  type RunReport,
+  refuseRun,
+} from "./execution.ts";
+
+/** A task that may run. */
+export interface Governed {
+  readonly kind: "governed";
+  readonly cwd: string;
+  readonly identity: ResolvedIdentity;
+  readonly proof: ProofReport | undefined;
+  readonly decision: Decision | undefined;
+  readonly warnings: readonly string[];
+  /** Uses up the approval; false where another run was faster. */
+  consume(): Promise<boolean>;
+}
+
+/** Judges a run. */
+export async function govern(
+  run: Run,
+  executor: Executor,
+): Promise<Governed | RunReport | RunRefusal> {
+  const { found, call } = run;
+  const { plan } = found;
+  const { payload } = plan.execution;
+  const cwd = "program" in payload ? payload.cwd : null;
+  const kept = checkContract(plan.contract, cwd, executor.world.directory);
+  if (kept.kind === "broken") return refuseRun(kept.error, kept.message);
+  const warnings = [...kept.warnings];
+  const callerTrust = judgeCaller(run, executor);
+  if (callerTrust?.kind === "insufficient") {
+    return refuseRun("trust_level_insufficient", callerTrust.message);
+  }
+  if (callerTrust?.kind === "warning") warnings.push(callerTrust.message);
+  const approval = await askApproval(run, executor);
+  if (approval.kind !== "approved") return approval;
+  const proof = await verifyProof(found, executor.world);
+  if (isFailure(proof)) return refuseFailure(proof);
+  const identity = resolveIdentity(found, executor.world);
+  if (isFailure(identity)) return refuseFailure(identity);
+  const delegation = identity.session?.delegation_validation;
+  if (delegation?.valid === false) {
+    return refuseRun("identity_delegation_invalid", "the chain of delegation is not valid");
+  }
+  const level = identity.session?.trust.effective_level ?? "supervised";
+  const trust = judgeTrust(plan.contract, level);
+  if (trust.kind === "insufficient") return refuseRun("trust_level_insufficient", trust.message);
+  if (trust.kind === "warning") warnings.push(trust.message);
+  const { agentId, ownerId, principalId } = call;
+  const actor = {
+    agent_id: agentId ?? null,
+    owner_id: ownerId ?? null,
+    principal_id: principalId ?? null,
+  };
+  const decision = await authorize(found, identity, executor.world, actor);
+  if (isFailure(decision)) return refuseFailure(decision);
+  const refused = decision && refuseDecision(decision);
+  if (refused !== undefined) return refused;
+  warnings.push(...identityWarnings(identity));
+  const { consume } = approval;
+  return { kind: "governed", cwd: kept.cwd, identity, proof, decision, warnings, consume };
+}
+
+function judgeCaller({ found, call }: Run, executor: Executor) {
+  const level = executor.trustOf(call.trustTier);
+  return level === undefined ? undefined : judgeTrust(found.plan.contract, level);
+}
+
+interface Approved {
+  readonly kind: "approved";
+  consume(): Promise<boolean>;
+}
+
+async function askApproval(
+  { found: { plan }, call, isKnown }: Run,
+  { approvals }: Executor,
+): Promise<Approved | RunReport | RunRefusal> {
+  const { approval, source } = plan;
+  if (approval.policy === "auto-reject") {
+    return refuseRun("approval_auto_rejected", "the manifest rejects every run of this task");
+  }
+  if (approval.required === 0 || approval.policy === "auto-approve") {
+    return { kind: "approved", consume: () => Promise.resolve(true) };
+  }
+  if (call.agentId === undefined || !isKnown) {
+    const message = "the task needs an approval, which only agents that this server knows can get";
+    return refuseRun("approval_required", message);
+  }
+  const answer = await approvals.ask(call.agentId, plan);
+  switch (answer.kind) {
+    case "granted":
+      return { kind: "approved", consume: answer.consume };
+    case "full":
+      return refuseRun("approval_required", "too many approvals are waiting already");
+    case "rejected":
+      return refuseRun("approval_rejected", answer.message);
+    case "pending": {
+      const { escalationId, status, deadlineAt } = answer.escalation;
+      const path = `/escalations/${escalationId}`;
+      const body = {
+        ok: false,
+        source,
+        approval: {
+          approval_id: escalationId,
+          status,
+          task_hash: answer.taskHash,
+          expires_at: new Date(deadlineAt).toISOString(),
+          approver_scope: approval.approver_scope,
+          confirm: { method: "CONFIRM", path },
+          poll: { method: "QUERY", path },
+        },
+        escalation_id: escalationId,
+      };
+      return { kind: "report", status: 202, body };
+    }
+  }
+}
+
+const ERRORS: Readonly<Partial<Record<Failure["code"], RunError>>> = {
+  authorization_proof_failed: "authorization_proof_failed",
+  authorization_error: "authorization_error",
+  identity_delegation_invalid: "identity_delegation_invalid",
+  trust_level_insufficient: "trust_level_insufficient",
+  evidence_failed: "evidence_failed",
+  presentation_target_invalid: "presentation_target_invalid",
+  presentation_stdin_conflict: "presentation_target_invalid",
+  presentation_binding_missing: "presentation_target_invalid",
+};
+
+/** A failure under the name that endpoints declare; the code itself goes along. */
+export function refuseFailure({ code, message }: Failure): RunRefusal {
+  return refuseRun(ERRORS[code] ?? "identity_resolution_failed", message, { code });
+}
+
+function refuseDecision({ decision, reason, provider }: Decision): RunRefusal | undefined {
+  if (decision === "permit") return undefined;
+  const isDenied = decision === "deny";
+  const error = isDenied ? "authorization_denied" : "authorization_escalation_required";
+  const what = isDenied ? "denies the run" : "requires an escalation";
+  return refuseRun(error, `${provider} ${what}${reason === null ? "" : `: ${reason}`}`);
+}
+
+/** What is declared and not done. */
+function identityWarnings({ effective }: ResolvedIdentity): readonly string[] {
+  const { run_as } = effective.subject;
+  if (run_as === null) return [];
+  return [`identity run_as "${run_as}" is declared; the program runs as the daemon's own user`];
+}

@@ -1,0 +1,95 @@
+/**
+ * How many runs there may be at once: of one task, as its overlap policy has it, and of all tasks
+ * together. A run that has to wait does not hold the place of one that need not.
+ */
+
+/** A place; to be given back. */
+export interface Slot {
+  readonly kind: "slot";
+  release(): void;
+}
+
+/** There is none. */
+export interface NoSlot {
+  readonly kind: "none";
+  readonly message: string;
+}
+
+/** How a task gets along with itself; "allow" where nothing is declared. */
+export interface Overlap {
+  readonly policy: "skip" | "allow" | "queue";
+  readonly maxQueued: number;
+}
+
+const MAX_RUNNING = 32;
+
+/** The places of all tasks. */
+export class TaskSlots {
+  readonly #running = new Map<string, number>();
+  readonly #queues = new Map<string, (() => void)[]>();
+  #total = 0;
+
+  /** Takes a place, waiting for it where the policy is to queue. */
+  async take(taskId: string, overlap: Overlap, signal: AbortSignal): Promise<Slot | NoSlot> {
+    const running = this.#running.get(taskId) ?? 0;
+    if (running > 0 && overlap.policy === "skip") return none("the task is running already");
+    if (running > 0 && overlap.policy === "queue") {
+      const queue = this.#queues.get(taskId) ?? [];
+      if (queue.length >= overlap.maxQueued) return none("too many runs of the task are waiting");
+      const isTurn = await this.#wait(taskId, queue, signal);
+      if (!isTurn) return none("nobody waits for the run any more");
+    } else this.#running.set(taskId, running + 1);
+    if (this.#total >= MAX_RUNNING) {
+      this.#leave(taskId);
+      return none("too many tasks are running");
+    }
+    this.#total += 1;
+    let isReleased = false;
+    return {
+      kind: "slot",
+      release: () => {
+        if (isReleased) return;
+        isReleased = true;
+        this.#total -= 1;
+        this.#leave(taskId);
+      },
+    };
+  }
+
+  /** The place of whoever leaves is handed on, so nobody gets in between. */
+  #wait(taskId: string, queue: (() => void)[], signal: AbortSignal): Promise<boolean> {
+    this.#queues.set(taskId, queue);
+    return new Promise((resolve) => {
+      const start = (): void => {
+        signal.removeEventListener("abort", give);
+        resolve(true);
+      };
+      const give = (): void => {
+        const at = queue.indexOf(start);
+        if (at !== -1) queue.splice(at, 1);
+        resolve(false);
+      };
+      if (signal.aborted) resolve(false);
+      else {
+        signal.addEventListener("abort", give, { once: true });
+        queue.push(start);
+      }
+    });
+  }
+
+  #leave(taskId: string): void {
+    const next = this.#queues.get(taskId)?.shift();
+    if (next !== undefined) {
+      next();
+      return;
+    }
+    this.#queues.delete(taskId);
+    const running = (this.#running.get(taskId) ?? 1) - 1;
+    if (running === 0) this.#running.delete(taskId);
+    else this.#running.set(taskId, running);
+  }
+}
+
+function none(message: string): NoSlot {
+  return { kind: "none", message };
+}

@@ -1,0 +1,192 @@
+/**
+ * One call to an ACP server: bounded in time and size, JSON of bounded depth, no redirect followed,
+ * nothing of the caller's identity sent. Every way it can fail is one of the `upstream_*` errors; an
+ * answer that says no is handed on with its status.   Agent Connect Protocol, AGTP-API §12.3
+ */
+
+import { readBoundedBody } from "../../../handlers/bounded-body.ts";
+import { CallDeadline } from "../../../handlers/call-deadline.ts";
+import { upstreamFailure } from "../../../handlers/upstream-failure.ts";
+import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
+import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
+import { isRecord } from "../../../json-value.ts";
+import { codeOf, reasonOf } from "../../../thrown.ts";
+import type { UpstreamAddress } from "../upstream-address.ts";
+
+/** The errors of AGTP-API's Table 8. */
+export type UpstreamError =
+  | "upstream_timeout"
+  | "upstream_connection_error"
+  | "upstream_malformed_response"
+  | "upstream_authentication_failed"
+  | "upstream_error";
+
+/** A call that came to nothing. */
+export interface AcpFailure {
+  readonly kind: "failed";
+  readonly error: UpstreamError;
+  /** For the caller. */
+  readonly message: string;
+  /** The status of an answer that says no. */
+  readonly status?: number;
+  /** For the operator's log. */
+  readonly detail?: string;
+}
+
+/** What was answered. */
+export type AcpAnswer = { readonly kind: "answered"; readonly body: unknown } | AcpFailure;
+
+/** A response whose body is read as it comes. */
+export type AcpResponse = Awaited<ReturnType<ReturnType<UpstreamPools["pool"]>["request"]>>;
+
+/** The way to one server. */
+export interface AcpConnection {
+  readonly address: UpstreamAddress;
+  /** Credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** PEM text to trust instead of the system's CAs. */
+  readonly ca: string | undefined;
+  readonly pools: UpstreamPools;
+}
+
+/** One call. */
+export interface AcpRequest {
+  readonly method: "GET" | "POST";
+  /** Below the server's base path; ids in it are encoded. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** The largest answer that is read. */
+export const MAX_ANSWER_BYTES = 1_048_576;
+const MAX_DETAIL_LENGTH = 500;
+/** Of a body that nobody reads, this much is drained so that its connection can be used again. */
+const DRAINED_BYTES = 65_536;
+
+/** Calls and reads the whole answer; rejects for faults of ours only. */
+export async function callAcp(connection: AcpConnection, call: AcpRequest): Promise<AcpAnswer> {
+  const deadline = new CallDeadline(call.signal, call.timeoutMs);
+  try {
+    return await readAnswer(await send(connection, call, deadline.signal));
+  } catch (error) {
+    return failureOf(error, deadline.signal.aborted);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** Calls and answers with the response as soon as it begins. */
+export async function openAcp(
+  connection: AcpConnection,
+  call: AcpRequest,
+): Promise<AcpResponse | AcpFailure> {
+  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]);
+  try {
+    return await send(connection, call, signal);
+  } catch (error) {
+    return failureOf(error, signal.aborted);
+  }
+}
+
+/** Whether a call came to nothing. */
+export function isFailure(answer: { readonly kind: string } | AcpResponse): answer is AcpFailure {
+  return "kind" in answer && answer.kind === "failed";
+}
+
+/** Gives up a body; its connection is used again where little of it is left. */
+export function discard(response: AcpResponse): void {
+  response.body.dump({ limit: DRAINED_BYTES }).catch(() => {});
+}
+
+async function send(
+  { address, headers, ca, pools }: AcpConnection,
+  { method, path, body, timeoutMs }: AcpRequest,
+  signal: AbortSignal,
+): Promise<AcpResponse> {
+  const response = await pools.pool({ origin: address.origin, ca }).request({
+    method,
+    path: address.basePath + path,
+    headers: {
+      accept: "application/json, text/event-stream",
+      "accept-encoding": "identity",
+      "user-agent": "agtpd",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+  // A stream that fails after nobody wants it any more must not end the process.
+  response.body.on("error", () => {});
+  return response;
+}
+
+async function readAnswer(response: AcpResponse): Promise<AcpAnswer> {
+  const status = response.statusCode;
+  if (status >= 300 && status < 400) {
+    discard(response);
+    const message = "the upstream redirects, which is not followed";
+    return { kind: "failed", error: "upstream_error", message, status };
+  }
+  const encoding = String(response.headers["content-encoding"] ?? "identity").toLowerCase();
+  const bytes = encoding === "identity" ? await readBoundedBody(MAX_ANSWER_BYTES, response) : null;
+  const isSuccess = status >= 200 && status < 300;
+  if (bytes === null) {
+    response.body.destroy();
+    if (!isSuccess) return refusal(status, undefined);
+    return malformed("is compressed, though identity was asked for", status);
+  }
+  if (bytes === undefined) {
+    const message = `the upstream's response is longer than ${MAX_ANSWER_BYTES} bytes`;
+    return { kind: "failed", error: "upstream_error", message, status };
+  }
+  const parsed = parse(bytes);
+  if (parsed.fault === undefined) {
+    return isSuccess ? { kind: "answered", body: parsed.value } : refusal(status, parsed.value);
+  }
+  return isSuccess ? malformed(parsed.fault, status) : refusal(status, bytes.toString("latin1"));
+}
+
+function parse(
+  bytes: Buffer,
+): JsonDocument | { readonly value: undefined; readonly fault?: undefined } {
+  if (bytes.length === 0) return { value: undefined };
+  let text: string;
+  try {
+    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return { fault: "must be UTF-8 text" };
+  }
+  return parseBoundedJson(text);
+}
+
+/** An answer that says no. What it says goes into the log: the caller learns the status. */
+function refusal(status: number, body: unknown): AcpFailure {
+  const isUnauthenticated = status === 401 || status === 403;
+  const said = isRecord(body) && "detail" in body ? body["detail"] : body;
+  const text = typeof said === "string" ? said : (JSON.stringify(said) ?? "");
+  return {
+    kind: "failed",
+    error: isUnauthenticated ? "upstream_authentication_failed" : "upstream_error",
+    message: `the upstream answered ${status}`,
+    status,
+    detail: text.slice(0, MAX_DETAIL_LENGTH),
+  };
+}
+
+/** An answer that is not what the protocol says. */
+export function malformed(fault: string, status?: number): AcpFailure {
+  const message = `the upstream's response ${fault}`;
+  const more = status === undefined ? {} : { status };
+  return { kind: "failed", error: "upstream_malformed_response", message, ...more };
+}
+
+function failureOf(error: unknown, isAborted: boolean): AcpFailure {
+  const { error: name, message = name } = upstreamFailure(error, isAborted);
+  const detail = `${codeOf(error)} ${reasonOf(error)}`.trim().slice(0, MAX_DETAIL_LENGTH);
+  return { kind: "failed", error: name as UpstreamError, message, detail };
+}

@@ -1,0 +1,245 @@
+/**
+ * The calls of the Agent Connect Protocol that this server makes, as its servers answer them in
+ * truth: the agent is always named, a configuration always sent, a stream's mode never asked for, and
+ * a run always created before anything is awaited, so that its id is known whatever comes.
+ */
+import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import {
+  type AcpAgent,
+  type AcpRun,
+  isId,
+  readAgent,
+  readRun,
+  readVerdict,
+  type Verdict,
+} from "./acp-answers.ts";
+import {
+  type AcpConnection,
+  type AcpFailure,
+  type AcpRequest,
+  type AcpResponse,
+  callAcp,
+  discard,
+  isFailure,
+  malformed,
+  openAcp,
+} from "./acp-call.ts";
+
+/** What a call came to. */
+export type AcpOutcome<Value> = { readonly kind: "ok"; readonly value: Value } | AcpFailure;
+
+/** What a run is started with. */
+export interface RunCreation {
+  readonly agentId: string;
+  readonly input: unknown;
+  readonly config: unknown;
+  readonly metadata: JsonRecord;
+  /** Undefined: a run without a thread. */
+  readonly threadId: string | undefined;
+}
+
+/** A run with its server. */
+export interface RunAddress {
+  readonly runId: string;
+  readonly threadId?: string | undefined;
+}
+
+/** A thread as its server describes it. */
+export interface AcpThread {
+  readonly threadId: string;
+  readonly status: string | undefined;
+  readonly values: unknown;
+  readonly metadata: JsonRecord;
+}
+
+/** How long calls that do not wait for an agent may take. */
+const CALL_TIMEOUT_MS = 10_000;
+const MAX_RUNS_LISTED = 1000;
+
+/** The two ways to one server: what waits must not keep what is answered at once from its turn. */
+export interface AcpConnections {
+  readonly short: AcpConnection;
+  readonly long: AcpConnection;
+}
+
+/** Speaks to one server. */
+export class AcpClient {
+  readonly #short: AcpConnection;
+  readonly #long: AcpConnection;
+
+  constructor({ short, long }: AcpConnections) {
+    this.#short = short;
+    this.#long = long;
+  }
+
+  /** The agents of a name and version, as the server orders them. */
+  async searchAgents(
+    name: string,
+    version: string,
+    signal: AbortSignal,
+  ): Promise<AcpOutcome<readonly AcpAgent[]>> {
+    const answer = await this.#post("/agents/search", { name, version, limit: 10 }, signal);
+    return outcome(answer, (body) => {
+      if (!Array.isArray(body)) return undefined;
+      const agents = body.map(readAgent);
+      return agents.every((agent) => agent !== undefined) ? agents : undefined;
+    });
+  }
+
+  /** The agent's descriptor, as it is. */
+  async descriptor(agentId: string, signal: AbortSignal): Promise<AcpOutcome<JsonRecord>> {
+    const answer = await this.#get(`/agents/${encodeURIComponent(agentId)}/descriptor`, signal);
+    return outcome(answer, (body) => (isRecord(body) ? body : undefined));
+  }
+
+  createRun(creation: RunCreation, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
+    const { threadId } = creation;
+    const path = threadId === undefined ? "/runs" : `/threads/${encodeURIComponent(threadId)}/runs`;
+    return this.#run(this.#post(path, creationBody(creation), signal));
+  }
+
+  run(runId: string, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
+    return this.#run(this.#get(`/runs/${encodeURIComponent(runId)}`, signal));
+  }
+
+  /** Goes on with an interrupted run; its server knows no other way, for runs of threads neither. */
+  resumeRun(runId: string, payload: unknown, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
+    return this.#run(this.#post(`/runs/${encodeURIComponent(runId)}`, payload, signal));
+  }
+
+  /** Blocks until the run has come to something, or for as long as is given. */
+  async waitForRun(
+    { runId, threadId }: RunAddress,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<AcpOutcome<Verdict>> {
+    const path = `/runs/${encodeURIComponent(runId)}/wait`;
+    const answer = await callAcp(this.#long, { method: "GET", path, timeoutMs, signal });
+    if (threadId === undefined || !isUnknown(answer)) return outcome(answer, readVerdict);
+    // A server may keep the runs of threads apart.
+    const below = `/threads/${encodeURIComponent(threadId)}${path}`;
+    return outcome(
+      await callAcp(this.#long, { method: "GET", path: below, timeoutMs, signal }),
+      readVerdict,
+    );
+  }
+
+  /** Creates a run on a thread and blocks until it has come to something. */
+  async runOnThread(
+    creation: RunCreation & { readonly threadId: string },
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<AcpOutcome<{ readonly run: AcpRun | undefined }>> {
+    const path = `/threads/${encodeURIComponent(creation.threadId)}/runs/wait`;
+    const body = creationBody(creation);
+    const answer = await callAcp(this.#long, { method: "POST", path, body, timeoutMs, signal });
+    return outcome(answer, (value) => ({
+      run: isRecord(value) ? readRun(value["run"]) : undefined,
+    }));
+  }
+
+  /** The runs of a thread; what is no run is passed over. */
+  async threadRuns(threadId: string, signal: AbortSignal): Promise<AcpOutcome<readonly AcpRun[]>> {
+    const answer = await this.#get(
+      `/threads/${encodeURIComponent(threadId)}/runs?limit=100`,
+      signal,
+    );
+    return outcome(answer, (body) => {
+      if (!Array.isArray(body)) return undefined;
+      return body.slice(0, MAX_RUNS_LISTED).flatMap((one) => readRun(one) ?? []);
+    });
+  }
+
+  /** The run's stream as it begins; anything but one is a failure. */
+  async streamRun(
+    runId: string,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<AcpResponse | AcpFailure> {
+    const path = `/runs/${encodeURIComponent(runId)}/stream`;
+    const response = await openAcp(this.#long, { method: "GET", path, timeoutMs, signal });
+    if (isFailure(response)) return response;
+    const isStream = /^text\/event-stream\b/i.test(String(response.headers["content-type"] ?? ""));
+    if (response.statusCode === 200 && isStream) return response;
+    discard(response);
+    return malformed("is no event stream", response.statusCode);
+  }
+
+  /** Calls a run off. */
+  async cancelRun(runId: string, signal: AbortSignal): Promise<AcpOutcome<undefined>> {
+    const path = `/runs/${encodeURIComponent(runId)}/cancel?wait=false&action=interrupt`;
+    const answer = await this.#call({ method: "POST", path, ...this.#soon(signal) });
+    return answer.kind === "failed" ? answer : { kind: "ok", value: undefined };
+  }
+
+  /** What POST answers on a path of a run; for telling an unknown run from an unknown path. */
+  probe(runId: string, action: string, signal: AbortSignal): ReturnType<typeof callAcp> {
+    const path = `/runs/${encodeURIComponent(runId)}/${action}`;
+    return this.#call({ method: "POST", path, ...this.#soon(signal) });
+  }
+
+  async createThread(metadata: JsonRecord, signal: AbortSignal): Promise<AcpOutcome<AcpThread>> {
+    return outcome(await this.#post("/threads", { metadata }, signal), readThread);
+  }
+
+  async thread(threadId: string, signal: AbortSignal): Promise<AcpOutcome<AcpThread>> {
+    return outcome(await this.#get(`/threads/${encodeURIComponent(threadId)}`, signal), readThread);
+  }
+
+  #get(path: string, signal: AbortSignal): ReturnType<typeof callAcp> {
+    return this.#call({ method: "GET", path, ...this.#soon(signal) });
+  }
+
+  #post(path: string, body: unknown, signal: AbortSignal): ReturnType<typeof callAcp> {
+    return this.#call({ method: "POST", path, body, ...this.#soon(signal) });
+  }
+
+  #call(call: AcpRequest): ReturnType<typeof callAcp> {
+    return callAcp(this.#short, call);
+  }
+
+  #soon(signal: AbortSignal): Pick<AcpRequest, "timeoutMs" | "signal"> {
+    return { timeoutMs: CALL_TIMEOUT_MS, signal };
+  }
+
+  async #run(answer: ReturnType<typeof callAcp>): Promise<AcpOutcome<AcpRun>> {
+    return outcome(await answer, readRun);
+  }
+}
+
+/** The agent's configuration goes where the protocol has it, and what it has is there even if empty. */
+function creationBody({ agentId, input, config, metadata, threadId }: RunCreation): JsonRecord {
+  return {
+    agent_id: agentId,
+    input,
+    config: { configurable: config ?? {} },
+    metadata,
+    // This server comes back for the run, and must find it when it does.
+    on_disconnect: "continue",
+    ...(threadId === undefined ? { on_completion: "keep" } : {}),
+  };
+}
+
+function readThread(value: unknown): AcpThread | undefined {
+  if (!isRecord(value) || !isId(value["thread_id"])) return undefined;
+  const { status, metadata } = value;
+  return {
+    threadId: value["thread_id"],
+    status: typeof status === "string" ? status.slice(0, 64) : undefined,
+    values: value["values"],
+    metadata: isRecord(metadata) ? metadata : {},
+  };
+}
+
+function outcome<Value>(
+  answer: Awaited<ReturnType<typeof callAcp>>,
+  read: (body: unknown) => Value | undefined,
+): AcpOutcome<Value> {
+  if (answer.kind === "failed") return answer;
+  const value = read(answer.body);
+  return value === undefined ? malformed("is not what ACP says") : { kind: "ok", value };
+}
+
+function isUnknown(answer: Awaited<ReturnType<typeof callAcp>>): boolean {
+  return answer.kind === "failed" && answer.status === 404;
+}

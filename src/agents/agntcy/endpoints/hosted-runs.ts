@@ -1,0 +1,31 @@
+/** What the endpoints of one agent work with. */
+import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
+import type { Patience } from "../runs/await-verdict.ts";
+import type { RunFollower } from "../runs/run-follower.ts";
+import type { RunRegister } from "../runs/run-register.ts";
+import type { ThreadRegister } from "../runs/thread-register.ts";
+
+/** One agent and the runs of it. */
+export interface HostedRuns {
+  readonly agent: RemoteAgent;
+  readonly register: RunRegister;
+  readonly threads: ThreadRegister;
+  readonly follower: RunFollower;
+  readonly patience: Patience;
+  /** A handler has to be done by then. */
+  readonly maxWaitMs: number;
+  /** Ends what is asked of the agent's server for nobody in particular. */
+  readonly closing: AbortSignal;
+  /** Why the agent does not act for now: its identity may be suspended or retired. */
+  findLapse(): AgentUnavailable | undefined;
+}
+
+/** How long of the time that a caller waits is left for the run itself. */
+export function remainingWait(
+  { maxWaitMs }: Pick<HostedRuns, "maxWaitMs">,
+  waitSeconds: unknown,
+  startedAt: number,
+): number {
+  const wanted = typeof waitSeconds === "number" ? waitSeconds * 1000 : 0;
+  return Math.min(wanted, Math.max(0, maxWaitMs - (Date.now() - startedAt)));
+}

@@ -1,0 +1,120 @@
+/**
+ * What callers are answered about runs. A run that is not the caller's is not there. The codes are
+ * those of runs, which their owners look out for; the statuses are the protocol's.
+ */
+import { seesAll } from "../../../dispatch/caller.ts";
+import { type Refusal, refusal, refusalBody, schemaViolation } from "../../../dispatch/refusal.ts";
+import type { ExchangeView } from "../../../dispatch/route.ts";
+import type {
+  Call,
+  HandlerError,
+  HandlerResult,
+  HandlerSuccess,
+} from "../../../handlers/handler.ts";
+import type { AcpFailure } from "../acp/acp-call.ts";
+import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
+import { type AgentRun, errorView, runView } from "../runs/run.ts";
+import type { RunRegister } from "../runs/run-register.ts";
+
+/** A refusal as the handler of an endpoint answers it. */
+export function refuse(from: Refusal): HandlerSuccess {
+  return { status: from.status, body: refusalBody(from) };
+}
+
+/** 404: no run of the caller's. */
+export function runNotFound(): HandlerSuccess {
+  return refuse(refusal(404, "run_not_found", "no run of yours has this id"));
+}
+
+/** 404: no thread of the caller's. */
+export function threadNotFound(): HandlerSuccess {
+  return refuse(refusal(404, "thread_not_found", "no thread of yours has this id"));
+}
+
+/** 409: a run stands in another way than this needs. */
+export function runConflict(code: string, message: string, run: AgentRun): HandlerSuccess {
+  const { runId, status } = run;
+  return refuse(refusal(409, code, message, { details: { run_id: runId, status } }));
+}
+
+/** 429: so many are under way that no more are begun. */
+export function tooMany(scope: "runs" | "threads"): HandlerSuccess {
+  const message = `too many ${scope} are kept for you or for this agent, try again later`;
+  return refuse(refusal(429, "rate-limited", message, { carried: { scope } }));
+}
+
+/** 422: a value is not what the agent's manifest says. */
+export function invalidValue(
+  member: string,
+  violations: Parameters<typeof schemaViolation>[0],
+): HandlerSuccess {
+  return refuse(
+    schemaViolation(violations.map((one) => ({ ...one, path: `/${member}${one.path}` }))),
+  );
+}
+
+/** A named error for a call to the agent's server that came to nothing. */
+export function upstreamError(
+  call: Call,
+  failure: AcpFailure | AgentUnavailable,
+  runId?: string,
+): HandlerError {
+  const run = runId === undefined ? {} : { run_id: runId };
+  if (failure.kind === "unavailable") {
+    return { error: "agent_unavailable", message: failure.message, details: run };
+  }
+  const { error, message, status, detail } = failure;
+  call.log.warn({ error, status, detail, ...run }, "an agent's server did not do as asked");
+  const details = { ...(status === undefined ? {} : { status }), ...run };
+  return { error, message, details };
+}
+
+/** The run that a call names, if it is the caller's, or the caller may see them all. */
+export function findRun(
+  register: Pick<RunRegister, "find">,
+  base: string,
+  call: Call,
+  exchange: ExchangeView | undefined,
+): AgentRun | undefined {
+  const run = register.find(String(call.input["run_id"]));
+  if (run === undefined || run.base !== base) return undefined;
+  const isOwn = call.agentId !== undefined && run.owner === call.agentId;
+  return isOwn || (exchange !== undefined && seesAll(exchange.caller)) ? run : undefined;
+}
+
+/** The run as it is, in full. */
+export async function showRun(
+  register: Pick<RunRegister, "result">,
+  { manifest }: Pick<RemoteAgent, "manifest">,
+  run: AgentRun,
+): Promise<Record<string, unknown>> {
+  const asked = manifest.specs.interrupts.find(({ type }) => type === run.interrupt?.type);
+  return runView(run, await register.result(run.runId), asked?.resume.schema);
+}
+
+/** What whoever began a run, or went on with it, is answered. */
+export async function answerRun(
+  register: Pick<RunRegister, "result">,
+  agent: Pick<RemoteAgent, "manifest">,
+  run: AgentRun,
+): Promise<HandlerResult> {
+  const { error, runId, status } = run;
+  switch (status) {
+    case "pending":
+    case "interrupted":
+      return { status: 202, body: await showRun(register, agent, run) };
+    case "success":
+    case "cancelled":
+      return { body: await showRun(register, agent, run) };
+    case "error":
+    case "timeout": {
+      const {
+        code = "agent_run_failed",
+        message,
+        ...more
+      } = error === undefined ? {} : errorView(error);
+      const details = { run_id: runId, status, ...more };
+      return { error: String(code), message: String(message), details };
+    }
+  }
+}

@@ -1,0 +1,32 @@
+/**
+ * An agent that this server drives for others: its manifest, the way to its server, and whether it
+ * has been found there and is what its manifest says.
+ */
+import type { AcpFailure } from "./acp/acp-call.ts";
+import type { AcpClient } from "./acp/acp-client.ts";
+import type { AgentManifest } from "./manifest/manifest.ts";
+
+/** The agent is not there, or is not what was declared. */
+export interface AgentUnavailable {
+  readonly kind: "unavailable";
+  readonly message: string;
+}
+
+/** Found: its id with its server. */
+export type Readiness =
+  | { readonly kind: "ready"; readonly agentId: string }
+  | AgentUnavailable
+  | AcpFailure;
+
+/** One agent on one path. */
+export interface RemoteAgent {
+  readonly base: string;
+  readonly manifest: AgentManifest;
+  readonly client: AcpClient;
+  /** How long a run may take without stopping to ask. */
+  readonly timeoutMs: number;
+  /** Whether its server calls runs off. */
+  readonly canCancel: boolean;
+  /** At once where it was verified at the start. */
+  ready(signal: AbortSignal): Promise<Readiness>;
+}

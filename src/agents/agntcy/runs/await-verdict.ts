@@ -1,0 +1,101 @@
+/**
+ * Waits until an agent's server has come to a verdict on a run, however often it takes. An `error` is
+ * not believed at once: the server tries a failed run again, and the next answer may be a success.
+ */
+import type { Verdict } from "../acp/acp-answers.ts";
+import type { AcpFailure } from "../acp/acp-call.ts";
+import type { AcpClient, RunAddress } from "../acp/acp-client.ts";
+
+/** How long there is between looks. */
+export interface Patience {
+  /** One request that waits is open for as long. */
+  readonly waitMs: number;
+  /** After an answer that nothing has happened yet. */
+  readonly pendingMs: number;
+  /** After each `error`, before it is looked at again; then it is believed. */
+  readonly errorsMs: readonly number[];
+  /** After each call that came to nothing; then the server is given up. */
+  readonly failuresMs: readonly number[];
+}
+
+/** As servers of today need it. */
+export const PATIENCE: Patience = {
+  waitMs: 30_000,
+  pendingMs: 500,
+  errorsMs: [300, 700, 1500],
+  failuresMs: [200, 400, 800, 1600, 3200],
+};
+
+/** The verdict, or the failure that is left. Rejects when the signal ends it. */
+export type FinalVerdict = Exclude<Verdict, { readonly kind: "pending" }> | AcpFailure;
+
+/** Waits; the signal bounds it. */
+export async function awaitVerdict(
+  client: AcpClient,
+  address: RunAddress,
+  patience: Patience,
+  signal: AbortSignal,
+): Promise<FinalVerdict> {
+  let errors = 0;
+  let failures = 0;
+  for (;;) {
+    signal.throwIfAborted();
+    const answer = await client.waitForRun(address, patience.waitMs, signal);
+    signal.throwIfAborted();
+    if (answer.kind === "ok") {
+      failures = 0;
+      const verdict = answer.value;
+      if (verdict.kind === "pending") await pause(patience.pendingMs, signal);
+      else if (verdict.kind !== "error") return verdict;
+      else {
+        const pauseMs = patience.errorsMs[errors++];
+        if (pauseMs === undefined) return verdict;
+        await pause(pauseMs, signal);
+      }
+      continue;
+    }
+    const known = await lookUp(client, address, answer, signal);
+    if (known === "pending") continue;
+    if (known !== undefined) return known;
+    const pauseMs = patience.failuresMs[failures++];
+    if (pauseMs === undefined) return answer;
+    await pause(pauseMs, signal);
+  }
+}
+
+/** What the server says of the run where it could not say how it ended. */
+async function lookUp(
+  client: AcpClient,
+  { runId }: RunAddress,
+  failure: AcpFailure,
+  signal: AbortSignal,
+): Promise<FinalVerdict | "pending" | undefined> {
+  if (failure.error === "upstream_authentication_failed") return failure;
+  const run = await client.run(runId, signal);
+  signal.throwIfAborted();
+  if (run.kind === "failed") {
+    const isGone = failure.status === 404 && run.status === 404;
+    const message = "the upstream knows nothing of the run any more";
+    return isGone ? { ...failure, message } : undefined;
+  }
+  // Its server cannot say for what: the manifest may.
+  if (run.value.status === "interrupted") return { kind: "interrupted", interrupt: undefined };
+  const isSlow = failure.error === "upstream_timeout" && run.value.status === "pending";
+  return isSlow ? "pending" : undefined;
+}
+
+/** Rejects when the signal ends it. */
+export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      clearTimeout(timer);
+      reject(signal.reason);
+    };
+    const timer = setTimeout(() => {
+      signal.removeEventListener("abort", end);
+      resolve();
+    }, delayMs);
+    if (signal.aborted) end();
+    else signal.addEventListener("abort", end, { once: true });
+  });
+}

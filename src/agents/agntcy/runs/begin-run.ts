@@ -1,0 +1,91 @@
+/**
+ * Begins a run with an agent's server, and answers its id there. Servers of today cannot create a run
+ * on a thread without waiting for it, and answer no id when it stops to ask: there the run is begun
+ * by waiting, and found among the thread's by this server's own id, which every run carries.
+ */
+import { type AcpFailure, malformed } from "../acp/acp-call.ts";
+import type { AcpClient, AcpOutcome, RunCreation } from "../acp/acp-client.ts";
+import { type Patience, pause } from "./await-verdict.ts";
+
+/** The member of a run's metadata that holds this server's id of it. */
+export const RUN_ID_MEMBER = "agtp_run_id";
+
+/** How a run is begun. */
+export interface Beginning {
+  readonly client: AcpClient;
+  readonly creation: RunCreation;
+  /** This server's id of the run. */
+  readonly runId: string;
+  readonly patience: Patience;
+  /** Of whoever waits for the beginning. */
+  readonly signal: AbortSignal;
+  /** How long a server may take that answers only when the run is over, and what ends that. */
+  readonly timeoutMs: number;
+  readonly closing: AbortSignal;
+}
+
+/** Begins it; answers the server's id of it. */
+export async function beginRun(beginning: Beginning): Promise<AcpOutcome<string>> {
+  const { client, signal, runId } = beginning;
+  const metadata = { ...beginning.creation.metadata, [RUN_ID_MEMBER]: runId };
+  const creation = { ...beginning.creation, metadata };
+  const created = await client.createRun(creation, signal);
+  if (created.kind === "ok") return idOf(created.value.runId);
+  const { threadId } = creation;
+  if (threadId === undefined || !isUnable(created)) return created;
+  // A server that fails may have begun it all the same: twice would be worse than not at all.
+  const begun = await findOnThread(beginning, threadId, [0]);
+  return begun ?? beginByWaiting(beginning, { ...creation, threadId });
+}
+
+/** The server has no such call, or trips over it. */
+function isUnable({ status = 0 }: AcpFailure): boolean {
+  return status >= 500 || status === 405;
+}
+
+async function beginByWaiting(
+  beginning: Beginning,
+  creation: RunCreation & { readonly threadId: string },
+): Promise<AcpOutcome<string>> {
+  const { client, timeoutMs, closing, patience } = beginning;
+  const { threadId } = creation;
+  const looking = new AbortController();
+  const signal = AbortSignal.any([beginning.signal, looking.signal]);
+  // Where the run is found first, this goes on until it is over, and nobody needs the answer.
+  const waited = client.runOnThread(creation, timeoutMs, closing).then(async (answer) => {
+    if (answer.kind === "ok") {
+      const { run } = answer.value;
+      return run === undefined ? malformed("names no run") : idOf(run.runId);
+    }
+    // Servers trip over runs that stop to ask; the run is there.
+    return isUnable(answer) ? ((await findOnThread(beginning, threadId, [0])) ?? answer) : answer;
+  });
+  const found = findOnThread({ ...beginning, signal }, threadId, patience.failuresMs)
+    .catch(() => undefined)
+    .then((begun) => begun ?? malformed("does not tell which run of the thread was begun"));
+  try {
+    return await Promise.race([waited, found]);
+  } finally {
+    looking.abort();
+  }
+}
+
+function idOf(runId: string): AcpOutcome<string> {
+  return { kind: "ok", value: runId };
+}
+
+/** Looks after each pause; undefined: it is not there. */
+async function findOnThread(
+  { client, runId, signal }: Beginning,
+  threadId: string,
+  pausesMs: readonly number[],
+): Promise<AcpOutcome<string> | undefined> {
+  for (const pauseMs of pausesMs) {
+    if (pauseMs > 0) await pause(pauseMs, signal);
+    const runs = await client.threadRuns(threadId, signal);
+    if (runs.kind === "failed") continue;
+    const found = runs.value.find(({ metadata }) => metadata[RUN_ID_MEMBER] === runId);
+    if (found !== undefined) return idOf(found.runId);
+  }
+  return undefined;
+}

@@ -1,0 +1,205 @@
+/**
+ * Follows runs until they have come to something, whoever asks meanwhile: those that begin, those
+ * that go on after an interrupt, and those that an earlier process left under way. One that takes
+ * longer than the operator allows is given up, and called off where its server can.
+ */
+import { LRUCache } from "lru-cache";
+import type { CallLog } from "../../../handlers/handler.ts";
+import type { AcpRun } from "../acp/acp-answers.ts";
+import type { AcpFailure } from "../acp/acp-call.ts";
+import type { RemoteAgent } from "../remote-agent.ts";
+import { awaitVerdict, PATIENCE, type Patience } from "./await-verdict.ts";
+import { openRunStream } from "./record-stream.ts";
+import { type AgentRun, isSettled } from "./run.ts";
+import type { RunRegister } from "./run-register.ts";
+import { type RunOutcome, takeFailure, takeVerdict } from "./take-verdict.ts";
+
+/** What runs are followed with. */
+export interface FollowerOptions {
+  readonly register: RunRegister;
+  readonly log: Pick<CallLog, "info" | "warn">;
+  readonly patience?: Patience;
+}
+
+/** A stream may say what it has left after its run has ended. */
+const STREAM_GRACE_MS = 250;
+const CANCEL_TIMEOUT_MS = 5_000;
+/** One look at a run that may have changed, how often there may be one, and for how long. */
+const LOOK_TIMEOUT_MS = 3_000;
+const LOOK_PAUSE_MS = 1_000;
+const DOUBT_MS = 3_600_000;
+
+export class RunFollower {
+  readonly #register: RunRegister;
+  readonly #log: FollowerOptions["log"];
+  readonly #patience: Patience;
+  readonly #closing = new AbortController();
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #busy = new Set<string>();
+  readonly #looked = new LRUCache<string, true>({ max: 4096, ttl: LOOK_PAUSE_MS });
+
+  constructor({ register, log, patience = PATIENCE }: FollowerOptions) {
+    this.#register = register;
+    this.#log = log;
+    this.#patience = patience;
+  }
+
+  /** Takes up everything that is under way with these agents, and what others have to leave. */
+  start(agents: readonly RemoteAgent[]): void {
+    const byBase = new Map(agents.map((agent) => [agent.base, agent]));
+    this.#register.succeed((run) => {
+      const agent = byBase.get(run.base);
+      if (agent !== undefined) this.follow(run, agent);
+    });
+    for (const agent of agents) {
+      for (const run of this.#register.pending(agent.base)) this.follow(run, agent);
+    }
+  }
+
+  /** Follows a run; once, however often it is asked to. */
+  follow(run: AgentRun, agent: RemoteAgent): void {
+    const { runId } = run;
+    // A request that outlives its configuration may still begin a run.
+    if (this.#closing.signal.aborted) this.#register.handOver(run);
+    if (this.#closing.signal.aborted || this.#running.has(runId)) return;
+    const following = this.#follow(runId, agent)
+      .catch((error: unknown) => {
+        this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
+      })
+      .finally(() => this.#running.delete(runId));
+    this.#running.set(runId, following);
+  }
+
+  /**
+   * Looks whether a run's server has changed its mind: an `error` may have become a success, and an
+   * interrupt may have been answered. Then the run is followed again, for a moment before this answers.
+   */
+  async reconsider(
+    run: AgentRun,
+    agent: RemoteAgent,
+    caller: AbortSignal,
+    { isForced = false }: { readonly isForced?: boolean } = {},
+  ): Promise<AgentRun> {
+    if (!isDoubtful(run) || this.#closing.signal.aborted) return run;
+    if (!isForced && (isOld(run) || this.#looked.has(run.runId))) return run;
+    this.#looked.set(run.runId, true);
+    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LOOK_TIMEOUT_MS)]);
+    const seen = await agent.client.run(run.upstreamRunId, signal);
+    if (seen.kind === "failed" || isTheSame(run, seen.value)) return run;
+    const deadlineAt = Date.now() + agent.timeoutMs;
+    const change = {
+      status: "pending",
+      deadlineAt,
+      error: undefined,
+      interrupt: undefined,
+    } as const;
+    const changed = await this.#register.change(run.runId, [run.status], change, {});
+    if (changed === undefined) return this.#register.find(run.runId) ?? run;
+    this.follow(changed, agent);
+    await this.#register.settled(run.runId, LOOK_TIMEOUT_MS, AbortSignal.any([caller, signal]));
+    return this.#register.find(run.runId) ?? changed;
+  }
+
+  /** Does one thing at a time with a run; undefined: something else is being done. */
+  async exclusively<Value>(runId: string, work: () => Promise<Value>): Promise<Value | undefined> {
+    if (this.#busy.has(runId)) return undefined;
+    this.#busy.add(runId);
+    try {
+      return await work();
+    } finally {
+      this.#busy.delete(runId);
+    }
+  }
+
+  /** Leaves what is under way to whoever comes next. */
+  async close(): Promise<void> {
+    this.#closing.abort(new Error("the server is closing"));
+    this.#register.succeed(() => undefined);
+    await Promise.all(this.#running.values());
+  }
+
+  async #follow(runId: string, agent: RemoteAgent): Promise<void> {
+    const run = this.#register.find(runId);
+    if (run === undefined || isSettled(run)) return;
+    const time = new AbortController();
+    const timer = setTimeout(() => time.abort(), Math.max(0, run.deadlineAt - Date.now()));
+    const signal = AbortSignal.any([this.#closing.signal, time.signal]);
+    try {
+      const outcome = await this.#outcomeOf(run, agent, signal);
+      await this.#settle(run, outcome);
+    } catch (error) {
+      if (this.#closing.signal.aborted) return;
+      if (!time.signal.aborted) throw error;
+      await this.#giveUp(run, agent);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #outcomeOf(run: AgentRun, agent: RemoteAgent, signal: AbortSignal): Promise<RunOutcome> {
+    const { client, manifest } = agent;
+    const { upstreamRunId } = run;
+    const address = { runId: upstreamRunId, threadId: run.upstreamThreadId };
+    const listening = new AbortController();
+    const { streaming } = manifest.specs.capabilities;
+    const stream =
+      streaming.values || streaming.custom
+        ? await openRunStream({
+            client,
+            runId: upstreamRunId,
+            silenceMs: this.#patience.waitMs,
+            signal: AbortSignal.any([signal, listening.signal]),
+            record: (events) => this.#register.record(run.runId, events),
+          })
+        : undefined;
+    try {
+      const verdict = await awaitVerdict(client, address, this.#patience, signal);
+      if (stream !== undefined) await endSoon(stream.ended);
+      if (verdict.kind !== "failed") return takeVerdict(verdict, manifest.specs);
+      this.#noteFailure(run, verdict);
+      return takeFailure(verdict);
+    } finally {
+      listening.abort();
+    }
+  }
+
+  async #settle(run: AgentRun, { change, result }: RunOutcome): Promise<void> {
+    await this.#register.change(run.runId, ["pending"], change, result);
+  }
+
+  async #giveUp(run: AgentRun, { client, canCancel }: RemoteAgent): Promise<void> {
+    const message = "the run takes longer than this server waits";
+    const error = { code: "upstream_timeout", message } as const;
+    await this.#register.change(run.runId, ["pending"], { status: "timeout", error });
+    if (!canCancel) return;
+    await client.cancelRun(run.upstreamRunId, AbortSignal.timeout(CANCEL_TIMEOUT_MS));
+  }
+
+  #noteFailure({ runId, base }: AgentRun, { error, detail }: AcpFailure): void {
+    this.#log.warn({ run_id: runId, base, error, detail }, "a run's server does not answer");
+  }
+}
+
+/** What a server decided may change; what it answered that means nothing would not mean more. */
+function isDoubtful({ status, error }: AgentRun): boolean {
+  if (status === "interrupted") return true;
+  return error?.code === "agent_run_failed" || error?.code === "upstream_connection_error";
+}
+
+function isOld({ updatedAt }: AgentRun): boolean {
+  return Date.now() - updatedAt >= DOUBT_MS;
+}
+
+function isTheSame(run: AgentRun, seen: AcpRun): boolean {
+  const asKept = seen.status === "timeout" ? "error" : seen.status;
+  return asKept === run.status && run.error?.code !== "upstream_connection_error";
+}
+
+async function endSoon(ended: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const over = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, STREAM_GRACE_MS);
+  });
+  await Promise.race([ended, over]);
+  clearTimeout(timer);
+}

@@ -1,0 +1,24 @@
+/** Whether an Agent-ID is proved where others than this machine's users can claim one. */
+import { isLoopbackHost } from "../../config/loopback.ts";
+import type { Check } from "../finding.ts";
+
+/** The check `identity-assurance`. */
+export const identityAssurance: Check = {
+  id: "identity-assurance",
+  asks: "do agents prove who they are?",
+  look: ({ config: { policies, server }, configFile }) => {
+    const { assurance, allowUnverifiedIdentity } = policies.identity;
+    const file = configFile;
+    if (isLoopbackHost(server.host)) {
+      if (!allowUnverifiedIdentity) return [];
+      const message = "is true, which a server on loopback does not need";
+      const remedy = "delete it, so that it is not forgotten when the host changes";
+      const key = "policies.identity.allow_unverified_identity";
+      return [{ severity: "note", file, key, message, remedy }];
+    }
+    if (assurance === "certificate") return [];
+    const message = `is "header" on host "${server.host}": anybody there can claim to be any agent`;
+    const remedy = 'set it to "certificate", with tls.client_auth and tls.client_ca';
+    return [{ severity: "error", file, key: "policies.identity.assurance", message, remedy }];
+  },
+};

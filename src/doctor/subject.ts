@@ -1,0 +1,85 @@
+/**
+ * What is examined: a deployment as its files describe it, and the machine it lies on. Read as the
+ * daemon reads it, but no handler is loaded, nothing is started and nothing is written.
+ */
+import { basename, relative, resolve } from "node:path";
+import { readBoundedFile } from "../bounded-file.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import type { Config } from "../config/config.ts";
+import { type ConfigOverrides, loadConfig } from "../config/load.ts";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { Environment } from "../environment.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { Problem } from "../problem.ts";
+import { loadContents } from "../server/contents.ts";
+import { loadDirectory } from "../server/identity-parts.ts";
+import { loadVocabulary } from "../server/vocabulary.ts";
+import { parseToml, type TomlTable } from "../toml-document.ts";
+import type { Machine } from "./machine.ts";
+
+/** A deployment and its machine. */
+export interface Subject {
+  readonly config: Config;
+  /** The configuration's file, as findings name it. */
+  readonly configFile: string;
+  /** The configuration as it is written: without defaults, and before variables are replaced. */
+  readonly written: TomlTable;
+  readonly catalog: Catalog;
+  readonly endpoints: readonly EndpointDefinition[];
+  readonly agents: readonly AgentDocument[];
+  /** What the loaders say of the files. */
+  readonly problems: readonly Problem[];
+  readonly machine: Machine;
+}
+
+/** Where the deployment is, and what a daemon would be told beside its files. */
+export interface SubjectOptions {
+  readonly configPath: string;
+  readonly overrides: ConfigOverrides;
+  readonly environment: Environment;
+  readonly machine: Machine;
+}
+
+/** The subject, or every problem for which no daemon would start. */
+export type LoadedSubject =
+  | { readonly subject: Subject; readonly problems?: undefined }
+  | { readonly subject?: undefined; readonly problems: readonly Problem[] };
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads a deployment. */
+export function loadSubject(options: SubjectOptions): LoadedSubject {
+  const { configPath, overrides, environment, machine } = options;
+  const loaded = loadConfig(configPath, environment, overrides);
+  const { config } = loaded;
+  const problems = [...loaded.problems];
+  if (config === undefined) return { problems };
+  const vocabulary = loadVocabulary(config, problems);
+  const known = vocabulary && loadDirectory(config, problems);
+  if (vocabulary === undefined || known === undefined) return { problems };
+  const { endpoints } = loadContents(config, vocabulary, environment, problems);
+  const subject: Subject = {
+    config,
+    configFile: basename(config.file),
+    written: readWritten(config.file),
+    catalog: vocabulary.catalog,
+    endpoints: endpoints.map(({ definition }) => definition),
+    agents: known.directory.list(),
+    problems,
+    machine,
+  };
+  return { subject };
+}
+
+/** It has been read before, so that only somebody's writing meanwhile makes it another. */
+function readWritten(path: string): TomlTable {
+  const { text } = readBoundedFile(path, MAX_BYTES);
+  return parseToml(text ?? "").table ?? {};
+}
+
+/** A path as findings name it: relative inside of the deployment, absolute beyond it. */
+export function nameOf({ config }: Pick<Subject, "config">, path: string): string {
+  const name = relative(config.directory, path).replaceAll("\\", "/");
+  if (name === "") return ".";
+  return name === ".." || name.startsWith("../") ? resolve(path) : name;
+}

@@ -1,0 +1,134 @@
+/** The README of a new deployment: how it is started, what to try, what to do before others come. */
+import { type Answers, DEFAULT_PORT } from "./answers.ts";
+import { SERVER_FILE } from "./server-file.ts";
+
+/** Commands for the directory of the deployment, as a shell takes them. */
+export interface FirstCommands {
+  readonly start: string;
+  /** Three that answer once it is started. */
+  readonly tries: readonly Try[];
+}
+
+interface Try {
+  readonly command: string;
+  readonly explanation: string;
+}
+
+/** What to try, with the agent's id where there is an agent. */
+export function firstCommands(
+  { port }: Pick<Answers, "port">,
+  agentId: string | undefined,
+): FirstCommands {
+  const uri = port === DEFAULT_PORT ? "agtp://localhost" : `agtp://localhost:${port}`;
+  const start = `agtpd --config ${SERVER_FILE}`;
+  const manifest = {
+    command: `agtp ${uri}`,
+    explanation: "What the server is and offers: its manifest, signed.",
+  };
+  if (agentId === undefined) return { start, tries: [manifest, ...anonymousTries(uri)] };
+  const proposal = {
+    proposed_method: "COMPARE",
+    path: "/items",
+    intent: "Set two items side by side.",
+    parameters: { left: "string", right: "string" },
+  };
+  return {
+    start,
+    tries: [
+      manifest,
+      {
+        command: `agtp ${uri} QUERY /items/tea --agent-id ${agentId}`,
+        explanation: "The endpoint of `endpoints/query-item.toml`, asked by the agent.",
+      },
+      {
+        command: `agtp ${uri} PROPOSE --agent-id ${agentId} -d '${JSON.stringify(proposal)}'`,
+        explanation:
+          "A pair that nobody registered: `recipes/compare-items.toml` makes it, and 263 says that it exists now.",
+      },
+    ],
+  };
+}
+
+/** Who has no Agent-ID may look, and nothing else. */
+function anonymousTries(uri: string): readonly Try[] {
+  return [
+    {
+      command: `agtp ${uri} DISCOVER /methods`,
+      explanation: "The methods of the server, registered pairs among them.",
+    },
+    {
+      command: `agtp ${uri} DISCOVER /agents`,
+      explanation: "The agents that the server knows: none yet.",
+    },
+  ];
+}
+
+/** The text of README.md. */
+export function readmeFile(answers: Answers, agentId: string | undefined): string {
+  const { start, tries } = firstCommands(answers, agentId);
+  return `# ${answers.serverId}
+
+An AGTP server, run by ${answers.operator}. Everything it serves is in this directory; commands are for
+a shell that stands in it.
+
+## Start
+
+\`\`\`sh
+${start}
+\`\`\`
+
+It is ready when the log has a line with \`"event":"listening"\`. Ctrl-C ends it. \`agtpd --check\` says
+what is wrong with a file before anything is started.
+
+## Try
+
+${tries.map(describeTry).join("\n")}
+${agentId === undefined ? makingAgents() : comparing(answers, agentId)}
+## What is where
+
+| file | what |
+|---|---|
+| \`${SERVER_FILE}\` | the configuration |
+| \`endpoints/\` | one endpoint a \`.toml\`, handlers beside them |
+| \`recipes/\` | compositions that agents may propose |
+| \`agents/\` | the agents that may ask: identity documents and Geneses |
+| \`catalog/methods.json\` | the approved methods, at the version that was current |
+| \`.agtp/\` | keys, certificate, state and journal: secret, backed up, never committed |
+
+The server does not start without \`.agtp/keys/signing.pem\`. Lost, it is made anew by
+\`agtp-keys signing\`; records that it signed then no longer verify by the new one, and agents that it
+issued are no longer trusted.
+
+## Before others come
+
+1. A certificate of your own: \`[tls] cert\` and \`key\`.
+2. Agents that prove who they are: \`agtp-keys agent-ca\`, \`agtp-keys agent-cert\`, then \`[tls] client_auth\`
+   and \`client_ca\`, and \`[policies.identity] assurance = "certificate"\`.
+3. \`[server] host\`.
+4. \`agtpd doctor\`: it says what is left, each with its remedy.
+`;
+}
+
+function describeTry({ command, explanation }: Try): string {
+  return `${explanation}\n\n\`\`\`sh\n${command}\n\`\`\`\n`;
+}
+
+function comparing(answers: Answers, agentId: string): string {
+  const [manifest] = firstCommands(answers, agentId).tries;
+  const input = JSON.stringify({ left: "tea", right: "coffee" });
+  return `From then on, this agent may call it, and no other:
+
+\`\`\`sh
+${manifest?.command} COMPARE /items --agent-id ${agentId} -d '${input}'
+\`\`\`
+`;
+}
+
+function makingAgents(): string {
+  return `To call an endpoint one needs to be somebody. An agent, and then a daemon that reads it (\`kill -HUP\`):
+
+\`\`\`sh
+agtp-keys genesis --name guide --principal Operator --owner-id operator --issuer-key .agtp/keys/signing.pem --scope items:read
+\`\`\`
+`;
+}

@@ -1,0 +1,202 @@
+/**
+ * The AGNTCY agents of a deployment: declared by manifests, asked for at their servers, given an AGTP
+ * identity, and served as endpoints of the operator's tier.   AGTP-API §6.1, "Validation Timing"
+ */
+import type { KeyObject } from "node:crypto";
+import { type ConnectedAgent, connectAgents } from "../agents/agntcy/connect-agents.ts";
+import { type DeclaredAgent, declareAgents } from "../agents/agntcy/declare-agents.ts";
+import { agentRoutes, describeRoute } from "../agents/agntcy/endpoints/agent-routes.ts";
+import type { HostedRuns } from "../agents/agntcy/endpoints/hosted-runs.ts";
+import type { AgentUnavailable } from "../agents/agntcy/remote-agent.ts";
+import { PATIENCE } from "../agents/agntcy/runs/await-verdict.ts";
+import { RunFollower } from "../agents/agntcy/runs/run-follower.ts";
+import { agentRunSource } from "../agents/agntcy/runs/run-source.ts";
+import type { AgntcyState } from "../agents/agntcy/state.ts";
+import { type HostedAgent, identifyHosted } from "../agents/hosted-identity.ts";
+import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
+import type { MethodNames } from "../catalog/path-grammar.ts";
+import type { Config } from "../config/config.ts";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { MethodPolicy } from "../dispatch/method-policy.ts";
+import type { Route } from "../dispatch/route.ts";
+import type { Environment } from "../environment.ts";
+import type { CallLog } from "../handlers/handler.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { Problem } from "../problem.ts";
+import type { QuerySource } from "../search/source.ts";
+import type { Store } from "../store/store.ts";
+
+/** What the agents are loaded from. */
+export interface AgntcySources {
+  readonly config: Config;
+  readonly names: MethodNames;
+  readonly methodPolicy: Pick<MethodPolicy, "isKnown">;
+  readonly env: Environment;
+  readonly store: Store;
+  readonly kept: AgntcyState;
+  readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
+  readonly signingKey: KeyObject | undefined;
+  readonly log: Pick<CallLog, "info" | "warn">;
+  /** Identities that are there already. */
+  readonly operators: readonly AgentDocument[];
+  /** Endpoints that are there already. */
+  readonly endpoints: readonly EndpointDefinition[];
+}
+
+/** The agents, ready to be served. */
+export interface AgntcyAgents {
+  readonly routes: readonly Route[];
+  /** The identities of the agents that nobody else gave one. */
+  readonly documents: readonly AgentDocument[];
+  readonly problems: readonly Problem[];
+  readonly sources: readonly QuerySource[];
+  /** Keeps the identities that are new; to be awaited before anything is served. */
+  keep(): Promise<void>;
+  /** Takes up the runs that an earlier process, or an earlier configuration, left under way. */
+  start(): void;
+  /** Leaves what is under way to whoever is started next. */
+  handOver(): Promise<void>;
+  /** Ends every connection. */
+  close(): Promise<void>;
+}
+
+/** A handler ends a little before its deadline, so that it says itself what there is to say. */
+const HANDLER_MARGIN_MS = 500;
+
+/** Loads them; writes nothing. */
+export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAgents> {
+  const { config, env, kept, log } = sources;
+  const declared = declareAgents(sources);
+  const isCalling = declared.agents.some(({ upstream }) => upstream !== undefined);
+  const pools = isCalling ? await openPools() : undefined;
+  const closing = new AbortController();
+  const close = async (): Promise<void> => {
+    closing.abort(new Error("the server is closing"));
+    await Promise.all([follower.close(), pools?.short.close(), pools?.long.close()]);
+  };
+  const follower = new RunFollower({ register: kept.runs, log });
+  const context = { pools, env, closing: closing.signal };
+  const connected = await connectAgents(declared.agents, context);
+  const identities = await identify(connected.agents, sources);
+  const maxWaitMs = Math.max(0, config.limits.handlerTimeoutMs - HANDLER_MARGIN_MS);
+  const problems = [...declared.problems, ...connected.problems, ...identities.problems];
+  const taken = new Map(sources.endpoints.map((one) => [`${one.method} ${one.path}`, one.file]));
+  const served = connected.agents.flatMap((agent) => {
+    const document = identities.documents.get(keyOf(agent.declared));
+    if (document === undefined) return [];
+    const runs: Omit<HostedRuns, "agent"> = {
+      ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE },
+      ...{ maxWaitMs, closing: closing.signal },
+      findLapse: () => findLapse(sources, document),
+    };
+    const routes = routesOf(agent, document, runs, sources);
+    const conflict = routes.find(({ method, path }) => taken.has(`${method} ${path}`));
+    if (conflict === undefined) return [{ agent, routes }];
+    problems.push(pairTaken(conflict, taken.get(`${conflict.method} ${conflict.path}`)));
+    return [];
+  });
+  return {
+    routes: served.flatMap(({ routes }) => routes),
+    documents: markDocuments(identities.issued, connected.agents, identities.documents),
+    problems,
+    sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
+    keep: () => identities.keep(),
+    start: () => follower.start(served.flatMap(({ agent }) => agent.remote ?? [])),
+    handOver: () => follower.close(),
+    close,
+  };
+}
+
+/** The HTTP client takes long to load: only a deployment that calls somebody waits for it. */
+async function openPools() {
+  const { createUpstreamPools } = await import("../handlers/upstream-pools.ts");
+  return { short: createUpstreamPools(), long: createUpstreamPools() };
+}
+
+function routesOf(
+  { declared, remote, dependencies, isVerified }: ConnectedAgent,
+  document: AgentDocument,
+  runs: Omit<HostedRuns, "agent">,
+  { methodPolicy }: AgntcySources,
+): readonly Route[] {
+  const { manifest, settings, choice, access } = declared;
+  const context = { manifest, settings };
+  const own =
+    remote === undefined
+      ? []
+      : agentRoutes(context, { ...runs, agent: remote }).filter(({ method }) =>
+          methodPolicy.isKnown(method),
+        );
+  const describe = describeRoute(context, {
+    ...{ manifest, dependencies, isVerified },
+    base: settings.base,
+    agentId: document.agentId,
+    option: choice.option,
+    endpoint: access.endpoint,
+    reason: choice.kind === "declared" ? choice.reason : undefined,
+    canCancel: remote?.canCancel ?? false,
+    endpoints: [
+      ...own.map(({ method, path }) => ({ method, path })),
+      { method: "DESCRIBE", path: settings.base },
+    ],
+    requiredScopes: settings.requiredScopes,
+  });
+  return [...own, describe];
+}
+
+function pairTaken({ method, path, definition }: Route, file: string | undefined): Problem {
+  const message = `is not served, ${method} ${path} is already an endpoint of ${file}`;
+  return { file: definition.file, key: "", message };
+}
+
+/** One identity an agent, on however many paths it is served. */
+function identify(
+  agents: readonly ConnectedAgent[],
+  { config: { server }, store, signingKey, operators }: AgntcySources,
+) {
+  const byKey = new Map(
+    agents.map(({ declared }): [string, HostedAgent] => {
+      const { name, description, file } = declared.manifest;
+      return [keyOf(declared), { key: keyOf(declared), name, description, scopes: [], file }];
+    }),
+  );
+  const { serverId, operator } = server;
+  return identifyHosted([...byKey.values()], store, { serverId, operator, signingKey }, operators);
+}
+
+function keyOf({ manifest }: DeclaredAgent): string {
+  return `agntcy/${manifest.name}`;
+}
+
+/** An agent that can be called on no path says why. */
+function markDocuments(
+  issued: readonly AgentDocument[],
+  agents: readonly ConnectedAgent[],
+  byKey: ReadonlyMap<string, AgentDocument>,
+): readonly AgentDocument[] {
+  const callable = new Set(
+    agents.flatMap(({ declared, remote }) =>
+      remote === undefined ? [] : [byKey.get(keyOf(declared))],
+    ),
+  );
+  const reasons = new Map(
+    agents.flatMap(({ declared: { choice, ...declared } }) =>
+      choice.kind === "declared"
+        ? [[byKey.get(`agntcy/${declared.manifest.name}`), choice.reason] as const]
+        : [],
+    ),
+  );
+  return issued.map((document) => {
+    const notCallable = callable.has(document) ? undefined : reasons.get(document);
+    return notCallable === undefined ? document : { ...document, notCallable };
+  });
+}
+
+function findLapse(
+  { lifecycle }: AgntcySources,
+  document: AgentDocument,
+): AgentUnavailable | undefined {
+  const status = lifecycle.statusOf(document);
+  if (status !== "suspended" && status !== "retired") return undefined;
+  return { kind: "unavailable", message: `the agent is ${status}` };
+}

@@ -1,0 +1,168 @@
+import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { manifestOf, promptTask, runRpc, shellTask } from "../../support/agentcli.ts";
+import { makeDirectory } from "../../support/directory.ts";
+
+const MANIFEST = JSON.stringify(manifestOf([promptTask()]));
+
+describe("agtp-rpc", () => {
+  it("serves the protocol without a command", async () => {
+    const input = '{"jsonrpc":"2.0","id":1,"method":"agentcli.ping"}\n';
+    for (const args of [[], ["serve"], ["--db", "x.db"]]) {
+      const { exitCode, out, err } = await runRpc(args, { input });
+      expect([exitCode, err]).toEqual([0, ""]);
+      expect(
+        out
+          .split("\n")
+          .slice(0, -1)
+          .map((line) => JSON.parse(line)),
+      ).toMatchObject([{ method: "agentcli.ready" }, { id: 1, result: { pong: true } }]);
+    }
+  });
+
+  it("takes the database of the command line for a default", async () => {
+    const input = '{"jsonrpc":"2.0","id":1,"method":"agentcli.inspect"}\n';
+    const { out } = await runRpc(["--db", "/nope.db"], { input });
+    expect(out).toContain("Scheduler database not found: /nope.db");
+    const env = { AGENTCLI_SCHEDULER_DB: "/other.db" };
+    expect((await runRpc([], { input, env })).out).toContain("not found: /other.db");
+  });
+
+  it.each([
+    ["a file", (directory: string) => join(directory, "m.json"), ""],
+    ["standard input", () => "-", MANIFEST],
+    ["the command line itself", () => MANIFEST, ""],
+  ])("reads a manifest from %s", async (_, source, input) => {
+    const directory = makeDirectory({ "m.json": MANIFEST });
+    const run = await runRpc(["validate", source(directory)], { directory, input });
+    expect(run).toMatchObject({ exitCode: 0, err: "" });
+    expect(run.out).toBe(`${JSON.stringify({ ok: true, errors: [], warnings: [] }, null, 2)}\n`);
+  });
+
+  it.each<[string, readonly string[], object]>([
+    [
+      "an invalid manifest",
+      ["validate", '{"version":"0.2","workflows":[]}', "--json"],
+      { error_type: "validation_error", code: "validation_error", validation: { ok: false } },
+    ],
+    [
+      "a missing file",
+      ["validate", "missing-manifest.json"],
+      {
+        error: expect.stringMatching(/^Input not found/),
+        error_type: "invalid_argument",
+        code: "invalid_argument",
+      },
+    ],
+    [
+      "no JSON",
+      ["compile", "{nope"],
+      { error: expect.stringMatching(/^Invalid JSON in the command line/) },
+    ],
+    [
+      "an unknown target",
+      ["compile", MANIFEST, "--target", "x"],
+      { error: "Unsupported compile target: x" },
+    ],
+    [
+      "a scheduler that is not there",
+      ["apply", MANIFEST, "--scheduler-bin", "/nope/x"],
+      { code: "scheduler_error" },
+    ],
+    ["no database", ["inspect", "jobs"], { code: "invalid_argument" }],
+  ])("says as JSON on standard error what is wrong with %s", async (_, args, error) => {
+    const run = await runRpc(args, { directory: makeDirectory() });
+    expect(run).toMatchObject({ exitCode: 1, out: "" });
+    expect(JSON.parse(run.err)).toMatchObject({ ok: false, ...error });
+  });
+
+  it.each([
+    [["--bogus"]],
+    [["compile"]],
+    [["nope"]],
+    [["identity"]],
+    [["compile", MANIFEST, "--target"]],
+  ])("takes %j for no command line", async (args) => {
+    const { exitCode, out, err } = await runRpc(args);
+    expect([exitCode, out]).toEqual([2, ""]);
+    expect(err).not.toBe("");
+  });
+
+  it("compiles as the scheduler's own integration test calls it", async () => {
+    const directory = makeDirectory({ "m.json": MANIFEST });
+    const path = join(directory, "m.json");
+    const { exitCode, out } = await runRpc(["compile", path, "--target", "openclaw-scheduler"]);
+    expect(exitCode).toBe(0);
+    expect(JSON.parse(out)).toMatchObject({
+      ok: true,
+      target: "openclaw-scheduler",
+      output: { jobs: [{ id: expect.any(String) }] },
+    });
+  });
+
+  it("takes the target of the environment, and explains", async () => {
+    const env = { AGENTCLI_TARGET: "agtp" };
+    const { out } = await runRpc(["compile", "--explain", MANIFEST], { env });
+    expect(JSON.parse(out)).toMatchObject({ target: "agtp", output: { explain: [{}] } });
+  });
+
+  it("writes artifacts inside the directory, and nowhere else", async () => {
+    const outside = makeDirectory();
+    const directory = makeDirectory();
+    symlinkSync(outside, join(directory, "link"));
+    const run = await runRpc(["compile", MANIFEST, "--write", "plan.json"], { directory });
+    expect(JSON.parse(run.out)).toMatchObject({ written_to: join(directory, "plan.json") });
+    expect(JSON.parse(readFileSync(join(directory, "plan.json"), "utf8"))).toMatchObject({
+      target: "standalone",
+    });
+    for (const file of ["../x.json", "link/x.json", join(outside, "x.json")]) {
+      const refused = await runRpc(["compile", MANIFEST, "--write", file], { directory });
+      expect(refused.exitCode).toBe(1);
+      expect(existsSync(join(outside, "x.json"))).toBe(false);
+    }
+  });
+
+  it("prints schemas, descriptions, versions and targets", async () => {
+    const json = async (...args: readonly string[]) => JSON.parse((await runRpc(args)).out);
+    expect(await json("schema", "manifest")).toMatchObject({
+      schema_format: "json-schema-draft-2020-12",
+      schema: { additionalProperties: false },
+    });
+    expect(await json("schema", "manifest", "--legacy")).toMatchObject({
+      schema_format: "agentcli-legacy",
+      schema: { fields: { version: { const: "0.2" } } },
+    });
+    expect(await json("describe")).toMatchObject({ description: { name: "commands" } });
+    expect(await json("version")).toMatchObject({ ok: true, manifest_version: "0.2" });
+    expect(await json("targets")).toMatchObject({ targets: [{ name: "standalone" }, {}, {}] });
+    expect(await json("identity", "providers")).toMatchObject({
+      providers: [{ name: "none" }, {}, {}],
+    });
+    expect(await json("authorization-proof", "schema", "jwt")).toMatchObject({ verifier: "jwt" });
+    expect(await json("authorization", "schema", "opa")).toMatchObject({ provider: "opa" });
+    expect(await json("evidence", "schema", "ssh")).toMatchObject({ methods: ["ssh-signature"] });
+  });
+
+  it("resolves and evaluates tasks", async () => {
+    const manifest = JSON.stringify(
+      manifestOf([shellTask("true", [], { authorization: { ref: "p" } })], {
+        authorization_profiles: [{ id: "p", provider: "none" }],
+      }),
+    );
+    const run = await runRpc(["authorization", "evaluate", manifest, "t1", "--workflow", "w1"]);
+    expect(JSON.parse(run.out)).toMatchObject({ authorization: { decision: "permit" } });
+    const identity = await runRpc(["identity", "resolve", manifest, "t1"]);
+    expect(JSON.parse(identity.out)).toMatchObject({ resolved_identity: { provider: "none" } });
+    const delegation = await runRpc(["identity", "validate-delegation", manifest, "t1"]);
+    expect(JSON.parse(delegation.out)).toMatchObject({ delegation: { valid: true } });
+  });
+
+  it("converts", async () => {
+    const old = JSON.stringify(manifestOf([promptTask()], { version: "0.1" }));
+    const directory = makeDirectory();
+    const run = await runRpc(["convert", old, "--output", "new.json"], { directory });
+    expect(JSON.parse(run.out)).toMatchObject({ manifest: { version: "0.2" } });
+    expect(JSON.parse(readFileSync(join(directory, "new.json"), "utf8")).version).toBe("0.2");
+  });
+});

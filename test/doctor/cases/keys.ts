@@ -1,0 +1,111 @@
+/** Keys, certificates and secrets that something is wrong with. */
+import { expect } from "vitest";
+import { makeKey } from "../../../src/identity/certificate-keys.ts";
+import {
+  type Case,
+  CONFIG,
+  DAY_MS,
+  makeServerCertificate,
+  upstream,
+  withCertificate,
+} from "./case.ts";
+
+export const keysCases: readonly Case[] = [
+  {
+    title: "a certificate that is over",
+    id: "certificate-expiry",
+    site: () => withCertificate(-1),
+    found: { severity: "error", file: CONFIG, key: "tls.cert" },
+  },
+  {
+    title: "a certificate that will be over in five days",
+    id: "certificate-expiry",
+    site: () => withCertificate(5),
+    found: { severity: "warning", key: "tls.cert", message: expect.stringContaining("in 5 days") },
+  },
+  {
+    title: "a certificate that has not begun",
+    id: "certificate-expiry",
+    site: async () => ({
+      ...(await withCertificate(100)),
+      machine: { now: Date.now() - 100 * DAY_MS },
+    }),
+    found: { severity: "error", message: expect.stringContaining("not valid before") },
+  },
+  {
+    title: "a certificate of the daemon's own that is over",
+    id: "certificate-expiry",
+    site: async () => ({
+      files: { ".agtp/tls/cert.pem": (await makeServerCertificate(-1)).cert },
+    }),
+    found: { severity: "warning", file: ".agtp/tls/cert.pem", key: "" },
+  },
+  {
+    title: "an agent's certificate that agtp-keys keeps and that is over",
+    id: "certificate-expiry",
+    site: async () => ({
+      files: { ".agtp/keys/n.cert.pem": (await makeServerCertificate(-1)).cert },
+    }),
+    found: { severity: "error", file: ".agtp/keys/n.cert.pem" },
+  },
+  {
+    title: "a certificate for other names",
+    id: "certificate-names",
+    site: () => withCertificate(300, {}, ["other.example"]),
+    found: { severity: "warning", key: "tls.cert" },
+  },
+  {
+    title: "a key that is another certificate's",
+    id: "certificate-key",
+    site: async () => {
+      const site = await withCertificate(300);
+      return { ...site, files: { ...site.files, "tls/key.pem": makeKey("p256") } };
+    },
+    found: { severity: "error", key: "tls.key" },
+  },
+  {
+    title: "a TLS key that everybody can read",
+    id: "key-permissions",
+    site: () => withCertificate(300, { modes: { "tls/key.pem": 0o644 } }),
+    found: { severity: "error", file: CONFIG, key: "tls.key" },
+  },
+  {
+    title: "a TLS key that its group can read",
+    id: "key-permissions",
+    site: () => withCertificate(300, { modes: { "tls/key.pem": 0o640 } }),
+    found: { severity: "warning", key: "tls.key" },
+  },
+  {
+    title: "a signing key that its group can replace",
+    id: "key-permissions",
+    site: { modes: { ".agtp/keys/signing.pem": 0o620 } },
+    found: { severity: "error", key: "signing.key" },
+  },
+  {
+    title: "an agent's key that everybody can read",
+    id: "key-permissions",
+    site: {
+      files: { ".agtp/keys/nora.pem": makeKey("ed25519") },
+      modes: { ".agtp/keys/nora.pem": 0o604 },
+    },
+    found: { severity: "error", file: ".agtp/keys/nora.pem", key: "" },
+  },
+  {
+    title: "a webhook secret that is written out",
+    id: "secrets-in-files",
+    site: { tables: { webhooks: { secret: "hunter2" } } },
+    found: { severity: "warning", file: CONFIG, key: "webhooks.secret" },
+  },
+  {
+    title: "a key of the model's API that is written out",
+    id: "secrets-in-files",
+    site: { tables: { openwop: { runtime: { api_key: "hunter2" } } } },
+    found: { severity: "warning", key: "openwop.runtime.api_key" },
+  },
+  {
+    title: "an Authorization header that is written out",
+    id: "secrets-in-files",
+    site: { files: upstream({ Authorization: "Bearer hunter2" }) },
+    found: { file: "endpoints/facts.toml", key: "endpoint.handler.headers.Authorization" },
+  },
+];

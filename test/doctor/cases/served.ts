@@ -1,0 +1,125 @@
+/** Deployments that serve what they should not, or not what they should. */
+
+import { readFileSync } from "node:fs";
+import { expect } from "vitest";
+import { shippedCatalogPath } from "../../../src/catalog/shipped-catalog.ts";
+import { type Case, endpoint, upstream, variable } from "./case.ts";
+
+const SEMANTIC = {
+  intent: "Do it.",
+  actor: "agent",
+  outcome: "It is done.",
+  capability: "transaction",
+  confidence: 0.5,
+  is_idempotent: false,
+};
+
+export const servedCases: readonly Case[] = [
+  {
+    title: "an endpoint that does not load",
+    id: "unserved-files",
+    site: { files: { "endpoints/bad.toml": '[endpoint]\nmethod = "BOOK"\n' } },
+    found: { severity: "error", file: "endpoints/bad.toml" },
+  },
+  {
+    title: "an endpoint whose variable is not set",
+    id: "unserved-files",
+    site: { files: upstream({ Authorization: `Bearer ${variable("TOKEN")}` }) },
+    found: { message: expect.stringContaining("TOKEN is not set") },
+  },
+  {
+    title: "a mark for review",
+    id: "review-marks",
+    site: {
+      files: {
+        ...endpoint(),
+        "endpoints/facts.toml": `# REVIEW: impact was guessed\n${endpoint()["endpoints/facts.toml"]}`,
+      },
+    },
+    found: {
+      severity: "warning",
+      file: "endpoints/facts.toml",
+      message: 'has a mark for review, the first on line 1: "impact was guessed"',
+    },
+  },
+  {
+    title: "an irreversible endpoint for every agent",
+    id: "open-endpoints",
+    site: { files: endpoint({ semantic: { ...SEMANTIC, impact: "irreversible" } }) },
+    found: { severity: "warning", key: "endpoint.required_scopes" },
+  },
+  {
+    title: "an old catalog",
+    id: "catalog-version",
+    site: { files: catalog("0.9.0") },
+    found: { severity: "warning", file: "catalog/methods.json", key: "version" },
+  },
+  {
+    title: "a catalog that is newer than the product",
+    id: "catalog-version",
+    site: { files: catalog("99.0.0") },
+    found: { severity: "note" },
+  },
+  {
+    title: "the mock agent of the public suite",
+    id: "conformance-mode",
+    site: { tables: { openwop: { conformance: true } } },
+    found: { severity: "error", key: "openwop.conformance" },
+  },
+  {
+    title: "an API that is listed with plain http",
+    id: "plain-http",
+    site: {
+      tables: { apis: [{ name: "orders", base_url: "http://api.acme.example" }] },
+    },
+    found: { severity: "warning", key: "apis[0].base_url" },
+  },
+  {
+    title: "a webhook in plain http on this machine",
+    id: "plain-http",
+    site: {
+      tables: {
+        webhooks: { secret: variable("SECRET"), recipients: { desk: "http://127.0.0.1:9/hook" } },
+      },
+      environment: { SECRET: "s" },
+    },
+    found: { severity: "note", key: "webhooks.recipients.desk" },
+  },
+  {
+    title: "a gateway in plain HTTP for a network",
+    id: "plain-http",
+    site: { tables: { gateway: { enabled: true, host: "0.0.0.0", allow_plain_http: true } } },
+    found: { severity: "warning", key: "gateway.allow_plain_http" },
+  },
+  {
+    title: "pages in plain http that may call the gateway",
+    id: "plain-http",
+    site: { tables: { gateway: { cors_origins: ["http://app.acme.example"] } } },
+    found: { severity: "warning", key: "gateway.cors_origins[0]" },
+  },
+  {
+    title: "metrics for a network",
+    id: "plain-http",
+    site: { tables: { metrics: { enabled: true, host: "0.0.0.0" } } },
+    found: { severity: "warning", key: "metrics.host" },
+  },
+  {
+    title: "an AGNTCY agent without TLS",
+    id: "allow-http",
+    site: {
+      tables: { agntcy: [{ manifest: "agents/mail.json", base: "/mail", allow_http: true }] },
+    },
+    found: { severity: "warning", key: "agntcy[0].allow_http" },
+  },
+  {
+    title: "webhooks that nobody signs",
+    id: "webhook-secret",
+    site: { tables: { webhooks: { escalations: "https://ops.acme.example/" } } },
+    found: { severity: "warning", key: "webhooks.secret" },
+  },
+];
+
+function catalog(version: string): Readonly<Record<string, string>> {
+  const shipped = JSON.parse(readFileSync(shippedCatalogPath(), "utf8"));
+  return { "catalog/methods.json": JSON.stringify({ ...shipped, version }) };
+}

@@ -1,0 +1,59 @@
+// A scheduler's command line as far as apply needs it: jobs in a JSON file, faults on demand.
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+
+const file = process.env.SCHEDULER_DB;
+const faults = (process.env.FAKE_FAULTS ?? "").split(",");
+const state = existsSync(file) ? JSON.parse(readFileSync(file, "utf8")) : { jobs: [], calls: [] };
+const [json, group, action, ...rest] = process.argv.slice(2);
+state.calls.push([json, group, action, ...rest.map((text) => text.slice(0, 40))]);
+
+function finish(answer) {
+  writeFileSync(file, JSON.stringify(state));
+  process.stdout.write(`${JSON.stringify(answer)}\n`);
+}
+
+function fail(message) {
+  writeFileSync(file, JSON.stringify(state));
+  process.stderr.write(`${message}\n`);
+  process.exit(1);
+}
+
+const command = group === "capabilities" ? group : action;
+if (faults.includes(command)) fail(`no ${command} today`);
+switch (command) {
+  case "capabilities":
+    finish({
+      scheduler_version: "0.2.4",
+      schema_version: 23,
+      handoff_version: process.env.FAKE_HANDOFF ?? "2",
+      features: {
+        authorization_hook: !faults.includes("authorization_hook"),
+        evidence_generation: true,
+        credential_handoff: true,
+        trust_evaluation: true,
+        authorization_proof_verification: !faults.includes("proofs"),
+      },
+    });
+    break;
+  case "list":
+    finish(state.jobs);
+    break;
+  case "add": {
+    const job = JSON.parse(rest[0]);
+    state.jobs.push(job);
+    finish({ ok: true, job });
+    break;
+  }
+  case "update": {
+    const job = state.jobs.find(({ id }) => id === rest[0]);
+    Object.assign(job, JSON.parse(rest[1]));
+    finish({ ok: true, job });
+    break;
+  }
+  case "delete":
+    state.jobs = state.jobs.filter(({ id }) => id !== rest[0]);
+    finish({ ok: true, job_id: rest[0], deleted: true });
+    break;
+  default:
+    fail(`unknown command ${group} ${action}`);
+}
