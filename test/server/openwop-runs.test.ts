@@ -218,7 +218,7 @@ describe("runs over AGTP", () => {
     const server = await openDaemon(files());
     const ask = await callerOf(server);
     const started = await ask("EXECUTE", "/runs", { workflowId: "conformance-noop" });
-    const query = { intent: "run of conformance-noop", scope: "runs" };
+    const query = { intent: "run of conformance-noop", scope: "openwop-run" };
     const found = await ask("QUERY", "/", query);
     expect(found.text).toContain(String(started.body["runId"]));
     const bob = await callerOf(server, BOB);

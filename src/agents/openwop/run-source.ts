@@ -7,7 +7,7 @@ const MOST = 100;
 /** The source; who has no Agent-ID has no runs. */
 export function runSource(host: RunHost, tenant: string): QuerySource {
   return {
-    name: "runs",
+    name: "openwop-run",
     entries: async ({ caller: { agentId } }) => {
       if (agentId === undefined) return [];
       const owner = { tenant, principal: `agtp:${agentId}`, scopes: [] };

@@ -7,6 +7,7 @@ import {
   type RunEventLike,
   type RunServer,
 } from "../../support/openwop-runs.ts";
+import { node, workflow } from "../../support/openwop-workflows.ts";
 
 async function fork(server: RunServer, runId: string, body: object): Promise<string> {
   const { status, body: forked } = await server.post(`/v1/runs/${runId}:fork`, body);
@@ -89,6 +90,44 @@ describe("a replay", () => {
     await server.get(`/v1/runs/${runId}/events/poll?lastSequence=0`);
     await server.post(`/v1/runs/${runId}/cancel`);
     const forked = await fork(server, runId, REPLAY);
+    const snapshot = await server.until(forked, "failed");
+    expect(snapshot).toHaveProperty("error.code", "replay_source_missing");
+    expectValidLog(await server.events(forked));
+  });
+
+  it("takes no turn that its source has not taken, even after a word of its own", async () => {
+    let turns = 0;
+    const executor = scriptedAgents((turn) => {
+      turns += 1;
+      return ordinaryTurn(turn);
+    });
+    const decider = node("decider", "core.conformance.mock-agent", {
+      config: { mockConfidence: 0.1 },
+    });
+    const asking = node("ask", "core.agent", { agent: { agentId: CONCIERGE } });
+    const workflows = [workflow("asks", [decider, asking])];
+    const server = await openRuns({ executor, catalog: CATALOG, workflows });
+    const runId = await server.run("asks");
+    await server.until(runId, "waiting-approval");
+    const forked = await fork(server, runId, REPLAY);
+    await server.until(forked, "waiting-approval");
+    await server.post(`/v1/runs/${forked}/interrupts/decider`, { resumeValue: true });
+    const snapshot = await server.until(forked, "failed", "completed");
+    expect(snapshot).toHaveProperty("error.code", "replay_source_missing");
+    expect(turns).toBe(0);
+  });
+
+  it("ends when the run that it was taken of is gone before it was copied", async () => {
+    const server = await openRuns({ isStarted: false, limits: { perOwner: 2 } });
+    server.host.start();
+    const runId = await server.run("conformance-noop");
+    await server.until(runId, "completed");
+    server.host.close();
+    const forked = await fork(server, runId, REPLAY);
+    await server.run("conformance-noop");
+    expect((await server.get(`/v1/runs/${runId}`)).status).toBe(404);
+    await server.register.settled();
+    server.host.start();
     const snapshot = await server.until(forked, "failed");
     expect(snapshot).toHaveProperty("error.code", "replay_source_missing");
     expectValidLog(await server.events(forked));

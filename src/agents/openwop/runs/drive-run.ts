@@ -10,7 +10,7 @@ import type { RunError } from "../run-starter.ts";
 import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { type CopyOptions, copyHistory, isEffectful, missingSource } from "./copy-history.ts";
-import { nodeFailed, runCompleted, runFailed, runStarted, stopped } from "./endings.ts";
+import { begun, nodeFailed, runCompleted, runFailed, runStarted, stopped } from "./endings.ts";
 import { checkHandoffGate, type HandoffGate } from "./handoff-gate.ts";
 import { nodeCompleted, nodeHandoff, nodeStarted, nodeSuspended } from "./node-events.ts";
 import { readInputs } from "./node-inputs.ts";
@@ -63,7 +63,8 @@ class Drive {
     if (this.#log.state.status === "pending") await this.#append([runStarted(run)]);
     // What was copied may have ended, or wait for the word that its source waits for.
     if (this.#isHalted()) return;
-    const gate = checkHandoffGate(run, this.#options);
+    const isBegun = Object.keys(this.#log.state.nodes).length > 0;
+    const gate = isBegun ? undefined : checkHandoffGate(run, this.#options);
     const nodes = orderNodes(run.workflow) ?? [];
     let pinned: string | undefined;
     for (const node of nodes) {
@@ -122,7 +123,9 @@ class Drive {
       ...nodeHandoff(node, pinned),
       nodeStarted(node, (before?.attempt ?? 0) + 1),
     ]);
-    return undefined;
+    // A replay tells what was recorded; what its source has not done it does not do either.
+    const isLost = run.source?.mode === "replay" && isEffectful(run, node.id, this.#options.types);
+    return isLost ? missingSource() : undefined;
   }
 
   /** A branch does again what it has copied the beginning of. */
@@ -196,7 +199,11 @@ class Drive {
   }
 
   async #fail(nodeId: string, error: RunError): Promise<void> {
-    await this.#log.append((state) => nodeFailed(nodeId, error, state, this.#options.now()));
+    const { run } = this.#log;
+    await this.#log.append((state) => [
+      ...begun(state, run),
+      ...nodeFailed(nodeId, error, state, this.#options.now()),
+    ]);
   }
 
   async #append(drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {

@@ -94,8 +94,8 @@ export function stopped(
   ];
 }
 
-/** Every log begins with run.started. */
-function begun(state: RunState, run: Run): readonly EventDraft[] {
+/** Every log begins with run.started, whatever comes after it. */
+export function begun(state: RunState, run: Run): readonly EventDraft[] {
   return state.status === "pending" ? [runStarted(run)] : [];
 }
 
