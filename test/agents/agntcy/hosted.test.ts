@@ -26,7 +26,7 @@ import {
 } from "../../support/agntcy.ts";
 import { startProgram } from "../../support/agtpd.ts";
 import { createDaemon } from "../../support/daemon.ts";
-import { createDeployment, makeDeployment } from "../../support/deployment.ts";
+import { agentFile, createDeployment, makeDeployment } from "../../support/deployment.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
 const DESCRIBE = { method: "DESCRIBE", path: "/mailcomposer" };
@@ -100,6 +100,30 @@ describe("an agent's endpoints", () => {
     expect(reply.body["agent_id"]).toBe(
       (await listed(ask)).find(({ name }) => name === "org.agntcy.mailcomposer")?.["agent_id"],
     );
+  });
+});
+
+describe("an agent's identity", () => {
+  it("that is suspended does nothing for anybody", async () => {
+    const identity = { lifecycle_auth: "open" };
+    const { ask } = await openHosted(await openAcp(), { tables: { policies: { identity } } });
+    const own = (await listed(ask)).find(({ name }) => name === "org.agntcy.mailcomposer");
+    const body = { agent_id: own?.["agent_id"] };
+    const suspended = await ask(MAYA, { method: "DEACTIVATE", path: "/", body });
+    expect(suspended.status, suspended.text).toBe(200);
+    const reply = await ask(MAYA, execute());
+    expect(refusalOf(reply)).toEqual([422, "agent_unavailable"]);
+    expect(reply.text).toContain("the agent is suspended");
+  });
+
+  it("is the operator's where an identity document has its name", async () => {
+    const id = "4".repeat(64);
+    const name = "org.agntcy.mailcomposer";
+    const files = { "agents/mail.agent.json": agentFile({ agent_id: id, name }) };
+    const { ask } = await openHosted(await openAcp(), { files });
+    const named = (await listed(ask)).filter((one) => one["name"] === name);
+    expect(named.map(({ agent_id }) => agent_id)).toEqual([id]);
+    expect((await ask(MAYA, DESCRIBE)).body["agent_id"]).toBe(id);
   });
 });
 

@@ -38,8 +38,8 @@ const MAX_DESCRIPTION_LENGTH = 2000;
 /** Undefined: it is no run. */
 export function readRun(value: unknown): AcpRun | undefined {
   if (!isRecord(value)) return undefined;
-  const runId = value["run_id"];
-  const status = RUN_STATUSES.find((one) => one === value["status"]);
+  const { run_id: runId, status: written = "pending" } = value;
+  const status = RUN_STATUSES.find((one) => one === written);
   if (!isId(runId) || status === undefined) return undefined;
   const creation = isRecord(value["creation"]) ? value["creation"] : {};
   const own = isRecord(value["metadata"]) ? value["metadata"] : {};

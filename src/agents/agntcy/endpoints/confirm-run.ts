@@ -77,16 +77,17 @@ async function resume(
     // The word may have arrived though its receipt did not; else it came too late.
     return isUncertain(answer) ? seen : notWaiting(seen);
   }
+  await register.record(runId, [wordEvent(call)]);
   const deadlineAt = Date.now() + agent.timeoutMs;
   const change = { status: "pending", deadlineAt, interrupt: undefined } as const;
   const resumed = await register.change(runId, ["interrupted"], change, {});
-  await register.record(runId, [wordEvent(call)]);
   if (resumed !== undefined && !isSettled(resumed)) follower.follow(resumed, agent);
   return resumed ?? run;
 }
 
 function isUncertain({ error }: AcpFailure): boolean {
-  return error === "upstream_timeout" || error === "upstream_connection_error";
+  const silent = ["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"];
+  return silent.includes(error);
 }
 
 function wordEvent({ input, agentId }: Call) {
