@@ -330,6 +330,7 @@ describe("a run", () => {
     const streams: ((response: Parameters<typeof send>[0]) => void)[] = [
       (response) => send(response, 500, { detail: "Not implemented" }),
       (response) => response.destroy(),
+      () => undefined,
       (response) => response.writeHead(200, { "content-type": "text/event-stream" }).write(":"),
       (response) => {
         response.writeHead(200, { "content-type": "text/event-stream" });

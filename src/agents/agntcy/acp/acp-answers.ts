@@ -32,6 +32,14 @@ export interface AcpAgent {
   readonly version: string | undefined;
 }
 
+/** A thread as its server describes it. */
+export interface AcpThread {
+  readonly threadId: string;
+  readonly status: string | undefined;
+  readonly values: unknown;
+  readonly metadata: JsonRecord;
+}
+
 const MAX_ID_LENGTH = 256;
 const MAX_DESCRIPTION_LENGTH = 2000;
 
@@ -92,6 +100,18 @@ export function readReference(metadata: unknown): Pick<AcpAgent, "name" | "versi
   return {
     name: typeof name === "string" ? name : undefined,
     version: typeof version === "string" ? version : undefined,
+  };
+}
+
+/** Undefined: it is no thread. */
+export function readThread(value: unknown): AcpThread | undefined {
+  if (!isRecord(value) || !isId(value["thread_id"])) return undefined;
+  const { status, metadata } = value;
+  return {
+    threadId: value["thread_id"],
+    status: typeof status === "string" ? status.slice(0, 64) : undefined,
+    values: value["values"],
+    metadata: isRecord(metadata) ? metadata : {},
   };
 }
 

@@ -7,9 +7,10 @@ import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import {
   type AcpAgent,
   type AcpRun,
-  isId,
+  type AcpThread,
   readAgent,
   readRun,
+  readThread,
   readVerdict,
   type Verdict,
 } from "./acp-answers.ts";
@@ -24,9 +25,7 @@ import {
   malformed,
   openAcp,
 } from "./acp-call.ts";
-
-/** What a call came to. */
-export type AcpOutcome<Value> = { readonly kind: "ok"; readonly value: Value } | AcpFailure;
+import { type AcpOutcome, toOutcome } from "./acp-outcome.ts";
 
 /** What a run is started with. */
 export interface RunCreation {
@@ -42,14 +41,6 @@ export interface RunCreation {
 export interface RunAddress {
   readonly runId: string;
   readonly threadId?: string | undefined;
-}
-
-/** A thread as its server describes it. */
-export interface AcpThread {
-  readonly threadId: string;
-  readonly status: string | undefined;
-  readonly values: unknown;
-  readonly metadata: JsonRecord;
 }
 
 /** How long calls that do not wait for an agent may take. */
@@ -79,7 +70,7 @@ export class AcpClient {
     signal: AbortSignal,
   ): Promise<AcpOutcome<readonly AcpAgent[]>> {
     const answer = await this.#post("/agents/search", { name, version, limit: 10 }, signal);
-    return outcome(answer, (body) => {
+    return toOutcome(answer, (body) => {
       if (!Array.isArray(body)) return undefined;
       const agents = body.map(readAgent);
       return agents.every((agent) => agent !== undefined) ? agents : undefined;
@@ -89,7 +80,7 @@ export class AcpClient {
   /** The agent's descriptor, as it is. */
   async descriptor(agentId: string, signal: AbortSignal): Promise<AcpOutcome<JsonRecord>> {
     const answer = await this.#get(`/agents/${encodeURIComponent(agentId)}/descriptor`, signal);
-    return outcome(answer, (body) => (isRecord(body) ? body : undefined));
+    return toOutcome(answer, (body) => (isRecord(body) ? body : undefined));
   }
 
   createRun(creation: RunCreation, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
@@ -115,10 +106,10 @@ export class AcpClient {
   ): Promise<AcpOutcome<Verdict>> {
     const path = `/runs/${encodeURIComponent(runId)}/wait`;
     const answer = await callAcp(this.#long, { method: "GET", path, timeoutMs, signal });
-    if (threadId === undefined || !isUnknown(answer)) return outcome(answer, readVerdict);
+    if (threadId === undefined || !isUnknown(answer)) return toOutcome(answer, readVerdict);
     // A server may keep the runs of threads apart.
     const below = `/threads/${encodeURIComponent(threadId)}${path}`;
-    return outcome(
+    return toOutcome(
       await callAcp(this.#long, { method: "GET", path: below, timeoutMs, signal }),
       readVerdict,
     );
@@ -133,7 +124,7 @@ export class AcpClient {
     const path = `/threads/${encodeURIComponent(creation.threadId)}/runs/wait`;
     const body = creationBody(creation);
     const answer = await callAcp(this.#long, { method: "POST", path, body, timeoutMs, signal });
-    return outcome(answer, (value) => ({
+    return toOutcome(answer, (value) => ({
       run: isRecord(value) ? readRun(value["run"]) : undefined,
     }));
   }
@@ -144,7 +135,7 @@ export class AcpClient {
       `/threads/${encodeURIComponent(threadId)}/runs?limit=100`,
       signal,
     );
-    return outcome(answer, (body) => {
+    return toOutcome(answer, (body) => {
       if (!Array.isArray(body)) return undefined;
       return body.slice(0, MAX_RUNS_LISTED).flatMap((one) => readRun(one) ?? []);
     });
@@ -179,11 +170,14 @@ export class AcpClient {
   }
 
   async createThread(metadata: JsonRecord, signal: AbortSignal): Promise<AcpOutcome<AcpThread>> {
-    return outcome(await this.#post("/threads", { metadata }, signal), readThread);
+    return toOutcome(await this.#post("/threads", { metadata }, signal), readThread);
   }
 
   async thread(threadId: string, signal: AbortSignal): Promise<AcpOutcome<AcpThread>> {
-    return outcome(await this.#get(`/threads/${encodeURIComponent(threadId)}`, signal), readThread);
+    return toOutcome(
+      await this.#get(`/threads/${encodeURIComponent(threadId)}`, signal),
+      readThread,
+    );
   }
 
   #get(path: string, signal: AbortSignal): ReturnType<typeof callAcp> {
@@ -203,7 +197,7 @@ export class AcpClient {
   }
 
   async #run(answer: ReturnType<typeof callAcp>): Promise<AcpOutcome<AcpRun>> {
-    return outcome(await answer, readRun);
+    return toOutcome(await answer, readRun);
   }
 }
 
@@ -218,26 +212,6 @@ function creationBody({ agentId, input, config, metadata, threadId }: RunCreatio
     on_disconnect: "continue",
     ...(threadId === undefined ? { on_completion: "keep" } : {}),
   };
-}
-
-function readThread(value: unknown): AcpThread | undefined {
-  if (!isRecord(value) || !isId(value["thread_id"])) return undefined;
-  const { status, metadata } = value;
-  return {
-    threadId: value["thread_id"],
-    status: typeof status === "string" ? status.slice(0, 64) : undefined,
-    values: value["values"],
-    metadata: isRecord(metadata) ? metadata : {},
-  };
-}
-
-function outcome<Value>(
-  answer: Awaited<ReturnType<typeof callAcp>>,
-  read: (body: unknown) => Value | undefined,
-): AcpOutcome<Value> {
-  if (answer.kind === "failed") return answer;
-  const value = read(answer.body);
-  return value === undefined ? malformed("is not what ACP says") : { kind: "ok", value };
 }
 
 function isUnknown(answer: Awaited<ReturnType<typeof callAcp>>): boolean {

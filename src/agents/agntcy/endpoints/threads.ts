@@ -8,7 +8,7 @@ import type { RouteHandler } from "../../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord } from "../../../json-value.ts";
-import type { AcpThread } from "../acp/acp-client.ts";
+import type { AcpThread } from "../acp/acp-answers.ts";
 import type { AgentThread } from "../runs/thread-register.ts";
 import type { HostedRuns } from "./hosted-runs.ts";
 import { threadNotFound, tooMany, upstreamError } from "./run-answers.ts";

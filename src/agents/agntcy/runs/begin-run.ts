@@ -4,7 +4,8 @@
  * by waiting, and found among the thread's by this server's own id, which every run carries.
  */
 import { type AcpFailure, malformed } from "../acp/acp-call.ts";
-import type { AcpClient, AcpOutcome, RunCreation } from "../acp/acp-client.ts";
+import type { AcpClient, RunCreation } from "../acp/acp-client.ts";
+import type { AcpOutcome } from "../acp/acp-outcome.ts";
 import { type Patience, pause } from "./await-verdict.ts";
 
 /** The member of a run's metadata that holds this server's id of it. */

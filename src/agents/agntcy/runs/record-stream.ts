@@ -23,14 +23,21 @@ export interface StreamListener {
 
 const MAX_STREAM_BYTES = 16_777_216;
 
-/** Answers as soon as the stream is open, or known not to be there, with what ends with it. */
-export async function openRunStream(listener: StreamListener): Promise<{
+/** A stream that is listened to. Neither promise rejects. */
+export interface RunStream {
+  /** It has begun, or will not. */
+  readonly opened: Promise<void>;
+  /** Nothing more comes of it. */
   readonly ended: Promise<void>;
-}> {
+}
+
+/** Listens from now on. */
+export function openRunStream(listener: StreamListener): RunStream {
   const { client, runId, silenceMs, signal } = listener;
-  const response = await client.streamRun(runId, silenceMs, signal);
-  if (isFailure(response)) return { ended: Promise.resolve() };
-  return { ended: listen(response, listener).catch(() => undefined) };
+  const response = client.streamRun(runId, silenceMs, signal);
+  const ended = response.then((open) => (isFailure(open) ? undefined : listen(open, listener)));
+  const ignore = (): void => undefined;
+  return { opened: response.then(ignore, ignore), ended: ended.then(ignore, ignore) };
 }
 
 async function listen({ body }: AcpResponse, { record }: StreamListener): Promise<void> {

@@ -6,13 +6,11 @@
 import { LRUCache } from "lru-cache";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { AcpRun } from "../acp/acp-answers.ts";
-import type { AcpFailure } from "../acp/acp-call.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
-import { awaitVerdict, PATIENCE, type Patience } from "./await-verdict.ts";
-import { openRunStream } from "./record-stream.ts";
+import { PATIENCE, type Patience } from "./await-verdict.ts";
+import { obtainOutcome } from "./obtain-outcome.ts";
 import { type AgentRun, isSettled } from "./run.ts";
 import type { RunRegister } from "./run-register.ts";
-import { type RunOutcome, takeFailure, takeVerdict } from "./take-verdict.ts";
 
 /** What runs are followed with. */
 export interface FollowerOptions {
@@ -21,8 +19,6 @@ export interface FollowerOptions {
   readonly patience?: Patience;
 }
 
-/** A stream may say what it has left after its run has ended. */
-const STREAM_GRACE_MS = 250;
 const CANCEL_TIMEOUT_MS = 5_000;
 /** One look at a run that may have changed, how often there may be one, and for how long. */
 const LOOK_TIMEOUT_MS = 3_000;
@@ -35,6 +31,7 @@ export class RunFollower {
   readonly #patience: Patience;
   readonly #closing = new AbortController();
   readonly #running = new Map<string, Promise<void>>();
+  readonly #again = new Set<string>();
   readonly #busy = new Set<string>();
   readonly #looked = new LRUCache<string, true>({ max: 4096, ttl: LOOK_PAUSE_MS });
 
@@ -61,12 +58,20 @@ export class RunFollower {
     const { runId } = run;
     // A request that outlives its configuration may still begin a run.
     if (this.#closing.signal.aborted) this.#register.handOver(run);
-    if (this.#closing.signal.aborted || this.#running.has(runId)) return;
+    if (this.#closing.signal.aborted) return;
+    if (this.#running.has(runId)) {
+      this.#again.add(runId);
+      return;
+    }
     const following = this.#follow(runId, agent)
       .catch((error: unknown) => {
         this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
       })
-      .finally(() => this.#running.delete(runId));
+      .finally(() => {
+        this.#running.delete(runId);
+        // It may have gone on while what there was of it was being brought to its end.
+        if (this.#again.delete(runId)) this.follow(run, agent);
+      });
     this.#running.set(runId, following);
   }
 
@@ -125,8 +130,10 @@ export class RunFollower {
     const timer = setTimeout(() => time.abort(), Math.max(0, run.deadlineAt - Date.now()));
     const signal = AbortSignal.any([this.#closing.signal, time.signal]);
     try {
-      const outcome = await this.#outcomeOf(run, agent, signal);
-      await this.#settle(run, outcome);
+      const { change, result } = await obtainOutcome(run, agent, {
+        ...{ register: this.#register, log: this.#log, patience: this.#patience, signal },
+      });
+      await this.#register.change(runId, ["pending"], change, result);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
       if (!time.signal.aborted) throw error;
@@ -136,47 +143,12 @@ export class RunFollower {
     }
   }
 
-  async #outcomeOf(run: AgentRun, agent: RemoteAgent, signal: AbortSignal): Promise<RunOutcome> {
-    const { client, manifest } = agent;
-    const { upstreamRunId } = run;
-    const address = { runId: upstreamRunId, threadId: run.upstreamThreadId };
-    const listening = new AbortController();
-    const { streaming } = manifest.specs.capabilities;
-    const stream =
-      streaming.values || streaming.custom
-        ? await openRunStream({
-            client,
-            runId: upstreamRunId,
-            silenceMs: this.#patience.waitMs,
-            signal: AbortSignal.any([signal, listening.signal]),
-            record: (events) => this.#register.record(run.runId, events),
-          })
-        : undefined;
-    try {
-      const verdict = await awaitVerdict(client, address, this.#patience, signal);
-      if (stream !== undefined) await endSoon(stream.ended);
-      if (verdict.kind !== "failed") return takeVerdict(verdict, manifest.specs);
-      this.#noteFailure(run, verdict);
-      return takeFailure(verdict);
-    } finally {
-      listening.abort();
-    }
-  }
-
-  async #settle(run: AgentRun, { change, result }: RunOutcome): Promise<void> {
-    await this.#register.change(run.runId, ["pending"], change, result);
-  }
-
   async #giveUp(run: AgentRun, { client, canCancel }: RemoteAgent): Promise<void> {
     const message = "the run takes longer than this server waits";
     const error = { code: "upstream_timeout", message } as const;
     await this.#register.change(run.runId, ["pending"], { status: "timeout", error });
     if (!canCancel) return;
     await client.cancelRun(run.upstreamRunId, AbortSignal.timeout(CANCEL_TIMEOUT_MS));
-  }
-
-  #noteFailure({ runId, base }: AgentRun, { error, detail }: AcpFailure): void {
-    this.#log.warn({ run_id: runId, base, error, detail }, "a run's server does not answer");
   }
 }
 
@@ -193,13 +165,4 @@ function isOld({ updatedAt }: AgentRun): boolean {
 function isTheSame(run: AgentRun, seen: AcpRun): boolean {
   const asKept = seen.status === "timeout" ? "error" : seen.status;
   return asKept === run.status && run.error?.code !== "upstream_connection_error";
-}
-
-async function endSoon(ended: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, STREAM_GRACE_MS);
-  });
-  await Promise.race([ended, over]);
-  clearTimeout(timer);
 }

@@ -6,16 +6,9 @@
 import type { Store } from "../../../store/store.ts";
 import { Serial } from "../../../tasks/serial.ts";
 import { type AgentRun, isSettled, type RunEvent, type RunResult, type RunState } from "./run.ts";
+import { fitEvent, sizeOf, statusEvent, withEvents } from "./run-events.ts";
 import { RunIndex, type RunLimits } from "./run-index.ts";
-import {
-  deleteRun,
-  putEvent,
-  putResult,
-  putRun,
-  readEvents,
-  readResult,
-  readRuns,
-} from "./run-storage.ts";
+import { deleteRun, putResult, putRun, readEvents, readResult, readRuns } from "./run-storage.ts";
 
 /** A run that begins. */
 export type NewRun = Pick<
@@ -53,9 +46,6 @@ const LIMITS: RunLimits = {
   ...{ activePerOwner: 32, activePerBase: 48, perOwner: 512, all: 4096 },
   ...{ bytes: 268_435_456, overMs: 7 * DAY_MS, interruptedMs: 30 * DAY_MS },
 };
-const MAX_EVENTS = 1000;
-const MAX_EVENTS_BYTES = 1_048_576;
-const MAX_EVENT_BYTES = 65_536;
 
 export class RunRegister {
   readonly #store: Store;
@@ -203,39 +193,6 @@ export class RunRegister {
       this.#listeners.set(runId, listeners.add(look));
     });
   }
-}
-
-function statusEvent({ status, updatedAt, error }: Partial<AgentRun>): RunEvent {
-  const at = new Date(updatedAt ?? 0).toISOString();
-  return { type: "status", status, ...(error === undefined ? {} : { code: error.code }), at };
-}
-
-/** The run with more events, and those of them that there is room for. */
-function withEvents(run: AgentRun, told: readonly RunEvent[]) {
-  let { eventCount, eventBytes, isTruncated } = run;
-  const events = told.flatMap((event) => {
-    const bytes = sizeOf(event);
-    const isFull = eventCount >= MAX_EVENTS || eventBytes + bytes > MAX_EVENTS_BYTES;
-    // How the run stands is small, and said however much else there was; within reason.
-    if (isFull && (event.type !== "status" || eventCount >= 2 * MAX_EVENTS)) {
-      isTruncated = true;
-      return [];
-    }
-    eventCount += 1;
-    eventBytes += bytes;
-    return [putEvent(run.runId, eventCount, { sequence: eventCount, ...event })];
-  });
-  return { run: { ...run, eventCount, eventBytes, isTruncated }, events };
-}
-
-function fitEvent(event: RunEvent): RunEvent {
-  const bytes = sizeOf(event);
-  if (bytes <= MAX_EVENT_BYTES) return event;
-  return { type: event.type, at: event["at"], omitted: true, bytes };
-}
-
-function sizeOf(value: unknown): number {
-  return Buffer.byteLength(JSON.stringify(value));
 }
 
 /** Without members that are undefined. */
