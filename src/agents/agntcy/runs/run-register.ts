@@ -43,7 +43,7 @@ export interface Reservation {
 
 const DAY_MS = 86_400_000;
 const LIMITS: RunLimits = {
-  ...{ activePerOwner: 32, activePerBase: 48, perOwner: 512, all: 4096 },
+  ...{ activePerOwner: 32, activePerBase: 32, perOwner: 512, all: 4096 },
   ...{ bytes: 268_435_456, overMs: 7 * DAY_MS, interruptedMs: 30 * DAY_MS },
 };
 
