@@ -16,6 +16,12 @@ const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
   ...["NOTIFY /", "QUERY /inbox"].map((pair) => [pair, "agent-unauthenticated"] as const),
 ]);
 
+/** What tells agents of their own, and nothing to nobody. */
+const FOR_NAMED_AGENTS: ReadonlySet<string> = new Set([
+  "QUERY /runs/{run_id}",
+  "QUERY /runs/{run_id}/events",
+]);
+
 /** The policy that the gates go by. */
 export type AccessPolicy = Pick<
   PoliciesConfig,
@@ -63,7 +69,8 @@ function obstaclesOfProtocol(
   if (caller.agentId !== undefined) {
     return caller.document === undefined && toStrangers !== undefined ? [toStrangers] : [];
   }
-  const isOpen = semantic.impact === "informational" && toStrangers === undefined;
+  const isOwn = toStrangers !== undefined || FOR_NAMED_AGENTS.has(`${method} ${path}`);
+  const isOpen = semantic.impact === "informational" && !isOwn;
   if (!isOpen) return ["credentials-missing"];
   return anonymousDiscovery ? [] : ["anonymous-discovery-disabled"];
 }

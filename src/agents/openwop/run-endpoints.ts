@@ -51,7 +51,8 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
   ): ProtocolEndpoint => {
     const { method, path, description, properties, required = [], reads = false, handle } = from;
     return {
-      ...{ method, path, description, isListed, isReading: reads, endsInTime: true },
+      ...{ method, path, description, isListed, isFindable: isListed },
+      ...{ isReading: reads, endsInTime: true },
       capability: reads ? "retrieval" : "domain_spanning",
       impact: reads ? "informational" : "reversible",
       ...(reads ? {} : { idempotencyMember: "idempotency_key" }),
