@@ -2,9 +2,8 @@
  * The command line of `agtp-agntcy`: its two commands and what may be written behind them. Answers
  * with options, or with the exit code when nothing is left to do.
  */
-import { Command, CommanderError } from "commander";
+import { type CommandLineEnd, createProgram, readArguments } from "../client/arguments.ts";
 import type { Terminal } from "../client/terminal.ts";
-import { VERSION } from "../version.ts";
 
 /** `agtp-agntcy validate` */
 export interface ValidateLine {
@@ -26,12 +25,6 @@ export interface ExportLine {
   readonly force?: boolean;
 }
 
-/** Nothing to do: help was wanted, or the command line is wrong. */
-export interface CommandLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
-}
-
 const EXAMPLES = `
 Examples:
   agtp-agntcy validate agents/agntcy/mailcomposer.json
@@ -43,15 +36,12 @@ Exit codes: 0 done, 1 the manifest is not valid or there is no such agent, 2 it 
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Terminal,
+  terminal: Pick<Terminal, "out" | "err">,
 ): ValidateLine | ExportLine | CommandLineEnd {
   let taken: ValidateLine | ExportLine | undefined;
-  const program = new Command("agtp-agntcy")
+  const program = createProgram("agtp-agntcy", terminal)
     .description("Checks AGNTCY agent manifests, and writes OASF records of hosted agents.")
-    .version(VERSION)
-    .addHelpText("after", EXAMPLES)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+    .addHelpText("after", EXAMPLES);
   program
     .command("validate")
     .description("Checks a manifest, in any of the shapes that are in use.")
@@ -74,11 +64,7 @@ export function parseCommandLine(
     .action((agent: string, options: Omit<ExportLine, "kind" | "agent">) => {
       taken = { kind: "export", agent, ...options };
     });
-  try {
-    program.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
+  const end = readArguments(program, args);
+  if (end !== undefined) return end;
   return taken ?? { kind: "end", exitCode: 2 };
 }

@@ -2,8 +2,8 @@
  * The command line of `agtp`: what may be written, and what it means before anything is read or
  * asked. Answers with options, or with the exit code when there is nothing left to do.
  */
-import { Command, CommanderError } from "commander";
-import { VERSION } from "../version.ts";
+import type { Command } from "commander";
+import { append, type CommandLineEnd, createProgram, readArguments } from "./arguments.ts";
 import type { Terminal } from "./terminal.ts";
 
 /** The options as written. */
@@ -28,12 +28,6 @@ export interface CommandLine {
   readonly isEscalationList?: boolean;
 }
 
-/** Nothing to ask: help was wanted, or the command line is wrong. */
-export interface CommandLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
-}
-
 const EXAMPLES = `
 Examples:
   agtp agtp://localhost                          the server's manifest
@@ -50,18 +44,17 @@ Exit codes: 0 for 200, 202, 204, 261 and 263; 1 for any other status; 2 when the
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Terminal,
+  terminal: Pick<Terminal, "out" | "err">,
 ): CommandLine | CommandLineEnd {
-  const command = withExchangeOptions(new Command("agtp"), { out, err })
+  const command = withExchangeOptions(createProgram("agtp", terminal))
     .description("Sends one AGTP request and prints the response.")
-    .version(VERSION)
     .argument("<uri>", "agtp://HOST[:PORT][/PATH], agtp://HOST/agents/NAME or agtp://AGENT_ID@HOST")
     .argument("[method]", "default DISCOVER; DESCRIBE for a URI that names an agent")
     .argument("[path]", 'default: the URI\'s, else "/"; may have a query')
     .option("-d, --data <json>", "parameters: JSON, @FILE, or - for standard input")
     .option("--envelope", "send the parameters in the AGTP envelope")
     .addHelpText("after", EXAMPLES);
-  const end = parse(command, args);
+  const end = readArguments(command, args);
   if (end !== undefined) return end;
   const [uri = "", method, path] = command.args;
   return {
@@ -73,11 +66,8 @@ export function parseCommandLine(
   };
 }
 
-/** What every command knows: who asks, whom to trust, what to print, and where to say what is wrong. */
-export function withExchangeOptions(
-  command: Command,
-  { out, err }: Pick<Terminal, "out" | "err">,
-): Command {
+/** What every command knows: who asks, whom to trust, and what to print. */
+export function withExchangeOptions(command: Command): Command {
   return command
     .option("-H, --header <field>", "'Name: value'; may be repeated", append, [])
     .option("--agent-id <id>", "Agent-ID: who asks")
@@ -88,23 +78,5 @@ export function withExchangeOptions(
     .option("--ca <file>", "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem")
     .option("--insecure", "trust any certificate")
     .option("-i, --include", "print the status line and header fields too")
-    .option("--json", "print {status, headers, body}")
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-}
-
-/** Reads the arguments; the exit code when there is nothing left to do. */
-export function parse(command: Command, args: readonly string[]): CommandLineEnd | undefined {
-  try {
-    command.parse(args, { from: "user" });
-    return undefined;
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
-}
-
-function append(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
+    .option("--json", "print {status, headers, body}");
 }

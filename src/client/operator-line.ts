@@ -2,13 +2,9 @@
  * What operators do every day, in short: `agtp escalations URI [ID]` and `agtp confirm URI ID`. Each
  * is one request as any other, written for them.   AGTP "ESCALATE", "CONFIRM"
  */
-import { Command, Option } from "commander";
-import {
-  type CommandLine,
-  type CommandLineEnd,
-  parse,
-  withExchangeOptions,
-} from "./command-line.ts";
+import { Option } from "commander";
+import { type CommandLineEnd, createProgram, readArguments } from "./arguments.ts";
+import { type CommandLine, withExchangeOptions } from "./command-line.ts";
 import type { Terminal } from "./terminal.ts";
 
 const STATUSES = ["open", "all", "pending_review", "deferred", "accepted", "rejected", "expired"];
@@ -30,13 +26,13 @@ function parseEscalations(
   args: readonly string[],
   terminal: Terminal,
 ): CommandLine | CommandLineEnd {
-  const command = withExchangeOptions(new Command("agtp escalations"), terminal)
+  const command = withExchangeOptions(createProgram("agtp escalations", terminal))
     .description("Shows what waits for a decision, or one escalation.")
     .argument("<uri>", "agtp://HOST[:PORT]")
     .argument("[id]", "of one escalation")
     .addOption(new Option("--status <status>", "which ones").choices(STATUSES).default("open"))
     .option("--limit <count>", "how many at most, the newest first", "50");
-  const end = parse(command, args);
+  const end = readArguments(command, args);
   if (end !== undefined) return end;
   const [uri = "", id] = command.args;
   const { status, limit, ...identity } = command.opts<
@@ -49,7 +45,7 @@ function parseEscalations(
 }
 
 function parseConfirm(args: readonly string[], terminal: Terminal): CommandLine | CommandLineEnd {
-  const command = withExchangeOptions(new Command("agtp confirm"), terminal)
+  const command = withExchangeOptions(createProgram("agtp confirm", terminal))
     .description("Says the word that an escalation waits for.")
     .argument("<uri>", "agtp://HOST[:PORT]")
     .argument("<id>", "of the escalation, or whatever else can be confirmed")
@@ -57,7 +53,7 @@ function parseConfirm(args: readonly string[], terminal: Terminal): CommandLine 
       new Option("--decision <word>", "what is decided").choices(DECISIONS).makeOptionMandatory(),
     )
     .option("--note <text>", "why");
-  const end = parse(command, args);
+  const end = readArguments(command, args);
   if (end !== undefined) return end;
   const [uri = "", id] = command.args;
   const { decision, note, ...identity } = command.opts<Identity & Confirm>();

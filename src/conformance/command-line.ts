@@ -2,9 +2,9 @@
  * The command line of `agtp-conformance`: what may be written, before anything is read or asked.
  * Answers with options, or with the exit code when there is nothing left to do.
  */
-import { Command, CommanderError } from "commander";
+import type { Command } from "commander";
+import { append, type CommandLineEnd, createProgram, readArguments } from "../client/arguments.ts";
 import type { Terminal } from "../client/terminal.ts";
-import { VERSION } from "../version.ts";
 
 /** The options as written. */
 export interface ConformanceLine {
@@ -37,12 +37,6 @@ export interface ConformanceLine {
   readonly totalTimeout: string;
 }
 
-/** Nothing to ask: help was wanted, or the command line is wrong. */
-export interface ConformanceLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
-}
-
 const HELP = `
 Nothing that changes the server's state is asked without --allow-state-changes; endpoints are tried
 only where their impact is "informational".
@@ -58,23 +52,15 @@ Exit codes: 0 nothing failed that is not known to; 1 a case failed; 2 it could n
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Terminal,
-): ConformanceLine | ConformanceLineEnd {
-  const command = new Command("agtp-conformance")
+  terminal: Pick<Terminal, "out" | "err">,
+): ConformanceLine | CommandLineEnd {
+  const command = createProgram("agtp-conformance", terminal)
     .description("Runs the conformance cases of AGTP-API against a server.")
-    .version(VERSION)
     .argument("[uri]", "agtp://HOST[:PORT]")
-    .addHelpText("after", HELP)
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+    .addHelpText("after", HELP);
   for (const add of [addIdentity, addTrust, addChoice, addReport]) add(command);
-  try {
-    command.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
+  const end = readArguments(command, args);
+  if (end !== undefined) return end;
   const [uri] = command.args;
   return {
     kind: "command-line",
@@ -126,8 +112,4 @@ function addReport(command: Command): void {
     .option("--list", "print the cases, and ask nothing")
     .option("--json", "print JSON")
     .option("--junit <file>", "write JUnit XML to a file as well");
-}
-
-function append(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }

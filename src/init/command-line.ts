@@ -2,9 +2,8 @@
  * The command line of `agtpd init`, before anything is asked or written. Answers with options, or
  * with the exit code when nothing is left to do.
  */
-import { Command, CommanderError } from "commander";
+import { type CommandLineEnd, createProgram, readArguments } from "../client/arguments.ts";
 import type { Terminal } from "../client/terminal.ts";
-import { VERSION } from "../version.ts";
 import { DEFAULT_AGENT, DEFAULT_PORT } from "./answers.ts";
 
 /** The options as written. */
@@ -19,12 +18,6 @@ export interface InitCommandLine {
   readonly port?: string;
   readonly yes?: boolean;
   readonly json?: boolean;
-}
-
-/** Nothing to do: help was wanted, or the command line is wrong. */
-export interface CommandLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
 }
 
 const EXAMPLES = `
@@ -42,11 +35,10 @@ Exit codes: 0 made, 2 nothing was written.`;
 /** Reads the arguments behind the command's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Pick<Terminal, "out" | "err">,
+  terminal: Pick<Terminal, "out" | "err">,
 ): InitCommandLine | CommandLineEnd {
-  const command = new Command("agtpd init")
+  const command = createProgram("agtpd init", terminal)
     .description("Makes a new deployment that starts at once, in a directory that is empty or new.")
-    .version(VERSION)
     .argument("<dir>", "where; never one that has something in it")
     // The last of two long names is the one that options are read by.
     .option("--name, --server-id <id>", "how agents know the server; default: of the directory")
@@ -57,16 +49,9 @@ export function parseCommandLine(
     .option("--port <number>", `port to listen on, on loopback; default: ${DEFAULT_PORT}`)
     .option("-y, --yes", "ask nothing")
     .option("--json", "print what was made as JSON")
-    .addHelpText("after", EXAMPLES)
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-  try {
-    command.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
+    .addHelpText("after", EXAMPLES);
+  const end = readArguments(command, args);
+  if (end !== undefined) return end;
   const [directory = ""] = command.args;
   // Beside --agent and --no-agent, commander takes true for what was not written.
   const { agent, ...options } = command.opts<Omit<InitCommandLine, "kind" | "directory">>();

@@ -2,9 +2,9 @@
  * The command line of `agtp-keys`: its sub-commands and what may be written behind them, before
  * anything is read or made. Answers with options, or with the exit code when nothing is left to do.
  */
-import { Command, CommanderError } from "commander";
+import type { Command } from "commander";
+import { append, type CommandLineEnd, createProgram, readArguments } from "../client/arguments.ts";
 import type { Terminal } from "../client/terminal.ts";
-import { VERSION } from "../version.ts";
 import type {
   AgentCaLine,
   AgentCertLine,
@@ -13,12 +13,6 @@ import type {
   SigningLine,
   VerifyLine,
 } from "./command-options.ts";
-
-/** Nothing to do: help was wanted, or the command line is wrong. */
-export interface CommandLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
-}
 
 type Take = (line: KeysCommandLine) => void;
 
@@ -36,27 +30,20 @@ Exit codes: 0 done, 1 a check failed or the answer is no, 2 it could not be aske
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Terminal,
+  terminal: Pick<Terminal, "out" | "err">,
 ): KeysCommandLine | CommandLineEnd {
   let taken: KeysCommandLine | undefined;
-  const program = new Command("agtp-keys")
+  const program = createProgram("agtp-keys", terminal)
     .description("Makes and verifies keys, identities, certificates and attribution chains.")
-    .version(VERSION)
-    .addHelpText("after", EXAMPLES)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+    .addHelpText("after", EXAMPLES);
   const take: Take = (line) => {
     taken = line;
   };
   for (const add of [addSigning, addGenesis, addAgentCa, addAgentCert, addVerify]) {
     add(program, take);
   }
-  try {
-    program.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
+  const end = readArguments(program, args);
+  if (end !== undefined) return end;
   return taken ?? { kind: "end", exitCode: 2 };
 }
 
@@ -151,8 +138,4 @@ function written(command: Command): Command {
 
 function reported(command: Command): Command {
   return command.option("--json", "print JSON").allowExcessArguments(false);
-}
-
-function append(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }

@@ -2,9 +2,8 @@
  * The command line of `agtp-manifest`, before anything is read or asked. Answers with options, or
  * with the exit code when nothing is left to do.
  */
-import { Command, CommanderError } from "commander";
+import { append, type CommandLineEnd, createProgram, readArguments } from "../client/arguments.ts";
 import type { Terminal } from "../client/terminal.ts";
-import { VERSION } from "../version.ts";
 
 /** The options as written. */
 export interface ManifestCommandLine {
@@ -22,12 +21,6 @@ export interface ManifestCommandLine {
   readonly json?: boolean;
 }
 
-/** Nothing to do: help was wanted, or the command line is wrong. */
-export interface CommandLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
-}
-
 const EXAMPLES = `
 Examples:
   agtp-manifest agtp://localhost
@@ -39,11 +32,10 @@ Exit codes: 0 no fault, 1 a fault or a refusal, 2 there was no manifest to be ha
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Terminal,
+  terminal: Pick<Terminal, "out" | "err">,
 ): ManifestCommandLine | CommandLineEnd {
-  const command = new Command("agtp-manifest")
+  const command = createProgram("agtp-manifest", terminal)
     .description("Checks a server manifest by every rule of AGTP-API, and verifies its signature.")
-    .version(VERSION)
     .argument("<source>", "a file, or agtp://HOST[:PORT] to ask the server")
     .option(
       "--key <key>",
@@ -59,24 +51,13 @@ export function parseCommandLine(
     .option("--client-cert <file>", "certificate of who asks, PEM")
     .option("--client-key <file>", "its key, PEM")
     .option("--json", "print JSON")
-    .addHelpText("after", EXAMPLES)
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-  try {
-    command.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
+    .addHelpText("after", EXAMPLES);
+  const end = readArguments(command, args);
+  if (end !== undefined) return end;
   const [source = ""] = command.args;
   return {
     kind: "manifest",
     source,
     ...command.opts<Omit<ManifestCommandLine, "kind" | "source">>(),
   };
-}
-
-function append(value: string, earlier: readonly string[]): readonly string[] {
-  return [...earlier, value];
 }

@@ -2,9 +2,9 @@
  * The command line of `agtp-openapi`: its two commands and what may be written behind them. Answers
  * with options, or with the exit code when nothing is left to do.
  */
-import { Command, CommanderError } from "commander";
+import type { Command } from "commander";
+import { type CommandLineEnd, createProgram, readArguments } from "../client/arguments.ts";
 import type { Terminal } from "../client/terminal.ts";
-import { VERSION } from "../version.ts";
 
 /** `agtp-openapi import` */
 export interface ImportLine {
@@ -34,12 +34,6 @@ export interface ExportLine {
   readonly agentId?: string;
 }
 
-/** Nothing to do: help was wanted, or the command line is wrong. */
-export interface CommandLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
-}
-
 const EXAMPLES = `
 Examples:
   agtp-openapi import petstore.yaml --output petstore
@@ -52,27 +46,20 @@ Exit codes: 0 done, 1 refused, or --strict and there is something to review, 2 i
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Terminal,
+  terminal: Pick<Terminal, "out" | "err">,
 ): ImportLine | ExportLine | CommandLineEnd {
   let taken: ImportLine | ExportLine | undefined;
-  const program = new Command("agtp-openapi")
+  const program = createProgram("agtp-openapi", terminal)
     .description("OpenAPI documents as AGTP endpoints, and AGTP endpoints as OpenAPI documents.")
-    .version(VERSION)
-    .addHelpText("after", EXAMPLES)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+    .addHelpText("after", EXAMPLES);
   addImport(program, (line) => {
     taken = line;
   });
   addExport(program, (line) => {
     taken = line;
   });
-  try {
-    program.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
+  const end = readArguments(program, args);
+  if (end !== undefined) return end;
   return taken ?? { kind: "end", exitCode: 2 };
 }
 

@@ -2,9 +2,8 @@
  * The command line of `agtp-catalog-diff`, before anything is read. Answers with options, or with
  * the exit code when nothing is left to do.
  */
-import { Command, CommanderError } from "commander";
+import { type CommandLineEnd, createProgram, readArguments } from "../client/arguments.ts";
 import type { Terminal } from "../client/terminal.ts";
-import { VERSION } from "../version.ts";
 
 /** The options as written. */
 export interface DiffCommandLine {
@@ -18,12 +17,6 @@ export interface DiffCommandLine {
   readonly dryRun?: boolean;
 }
 
-/** Nothing to do: help was wanted, or the command line is wrong. */
-export interface CommandLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
-}
-
 const EXAMPLES = `
 Examples:
   agtp-catalog-diff catalog/methods.json methods-2.0.0.json
@@ -35,11 +28,10 @@ Exit codes: 0 nothing breaks, 1 something in the deployment breaks, 2 a file cou
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Terminal,
+  terminal: Pick<Terminal, "out" | "err">,
 ): DiffCommandLine | CommandLineEnd {
-  const command = new Command("agtp-catalog-diff")
+  const command = createProgram("agtp-catalog-diff", terminal)
     .description("Compares two versions of the method catalog, and says what an upgrade breaks.")
-    .version(VERSION)
     .argument("<old>", "the catalog in use")
     .argument("<new>", "the catalog to come")
     .option("--against-deployment <dir>", "the deployment that is to be upgraded")
@@ -47,16 +39,9 @@ export function parseCommandLine(
     .option("--json", "print JSON")
     .option("--fix", "write the successor where one is named, and look again")
     .option("--dry-run", "show what --fix would write, and write nothing")
-    .addHelpText("after", EXAMPLES)
-    .allowExcessArguments(false)
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
-  try {
-    command.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
+    .addHelpText("after", EXAMPLES);
+  const end = readArguments(command, args);
+  if (end !== undefined) return end;
   const [older = "", newer = ""] = command.args;
   const line: DiffCommandLine = {
     kind: "diff",
@@ -65,7 +50,7 @@ export function parseCommandLine(
     ...command.opts<Omit<DiffCommandLine, "kind" | "older" | "newer">>(),
   };
   if (line.againstDeployment === undefined && (line.fix || line.dryRun)) {
-    err.write("error: --fix and --dry-run need --against-deployment\n");
+    terminal.err.write("error: --fix and --dry-run need --against-deployment\n");
     return { kind: "end", exitCode: 2 };
   }
   return line;

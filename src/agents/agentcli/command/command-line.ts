@@ -2,22 +2,15 @@
  * The command line of `agtp-rpc`: without a command it serves the protocol, with one it is one call of
  * a method. Answers with what to do, or with the exit code when nothing is left to do.
  */
-import { Command, CommanderError } from "commander";
+import { type CommandLineEnd, createProgram, readArguments } from "../../../client/arguments.ts";
 import type { Terminal } from "../../../client/terminal.ts";
 import type { JsonRecord } from "../../../json-value.ts";
-import { VERSION } from "../../../version.ts";
 import { addCommands, type CallLine } from "./commands.ts";
 
 /** Serve until standard input ends. */
 export interface ServeLine {
   readonly kind: "serve";
   readonly db: string | undefined;
-}
-
-/** Nothing to do: help was wanted, or the command line is wrong. */
-export interface CommandLineEnd {
-  readonly kind: "end";
-  readonly exitCode: 0 | 2;
 }
 
 const EXAMPLES = `
@@ -33,22 +26,18 @@ Exit codes: 0 done, 1 not, and standard error says why as JSON, 2 the command li
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
   args: readonly string[],
-  { out, err }: Pick<Terminal, "out" | "err">,
+  terminal: Pick<Terminal, "out" | "err">,
 ): ServeLine | CallLine | CommandLineEnd {
   let line: ServeLine | CallLine | undefined;
   const serve = (options: JsonRecord): void => {
     line = { kind: "serve", db: typeof options["db"] === "string" ? options["db"] : undefined };
   };
-  const command = new Command("agtp-rpc")
+  const command = createProgram("agtp-rpc", terminal)
     .description("agentcli manifests: JSON-RPC on standard input and output, or one command.")
-    .version(VERSION)
     .option("--db <file>", "the scheduler's database")
     .option("--json", "print JSON, as is done anyway")
     .addHelpText("after", EXAMPLES)
-    .allowExcessArguments(false)
     .enablePositionalOptions()
-    .exitOverride()
-    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) })
     .action(serve);
   command
     .command("serve")
@@ -58,11 +47,7 @@ export function parseCommandLine(
   addCommands(command, (call) => {
     line = call;
   });
-  try {
-    command.parse(args, { from: "user" });
-  } catch (error) {
-    if (!(error instanceof CommanderError)) throw error;
-    return { kind: "end", exitCode: error.exitCode === 0 ? 0 : 2 };
-  }
+  const end = readArguments(command, args);
+  if (end !== undefined) return end;
   return line ?? { kind: "end", exitCode: 2 };
 }
