@@ -1,13 +1,12 @@
 /** Notifications and what their recipients say of them, as they lie in the store. */
 import { isRecord } from "../json-value.ts";
+import { readAll } from "../store/read-all.ts";
 import type { Change, Store } from "../store/store.ts";
 import type { Confirmation, Notification } from "./notification.ts";
 
 /** By serial, and so in the order in which they came; each with its content. */
 export const NOTIFICATIONS = "notifications";
 const CONFIRMATIONS = "notification-confirmations";
-/** Contents are large, and not needed here. */
-const READ_AT_ONCE = 200;
 
 /** What one recipient said. */
 export interface StoredConfirmation {
@@ -22,13 +21,10 @@ export async function readStored(store: Store): Promise<{
   readonly confirmations: readonly StoredConfirmation[];
 }> {
   const notifications: Notification[] = [];
-  let after: string | undefined;
-  do {
-    const range = { limit: READ_AT_ONCE, ...(after === undefined ? {} : { after }) };
-    const page = await store.list(NOTIFICATIONS, range);
-    notifications.push(...page.flatMap(({ value }) => readNotification(value) ?? []));
-    after = page.length < READ_AT_ONCE ? undefined : page.at(-1)?.key;
-  } while (after !== undefined);
+  for await (const { value } of readAll(store, NOTIFICATIONS)) {
+    const notification = readNotification(value);
+    if (notification !== undefined) notifications.push(notification);
+  }
   const said = await store.list(CONFIRMATIONS);
   const confirmations = said.flatMap(({ key, value }) => {
     const [serial = "", agentId = ""] = key.split("/");

@@ -4,84 +4,13 @@
  * draft says "the body carries" stands at top level and again inside `error`.
  */
 import type { SchemaViolation } from "../contract/schema.ts";
-import type { WireFaultCode } from "../wire/message.ts";
 import type { Status } from "../wire/status.ts";
-
-/** Every `error.code` of the protocol; a test keeps the README's table equal to it. */
-export type RefusalCode =
-  | WireFaultCode
-  | "invalid-canonical-id"
-  | "invalid-identifier"
-  | "invalid-authority-scope"
-  | "invalid-body"
-  | "invalid-query"
-  | "unsupported-content-type"
-  | "discover-target-conflict"
-  | "contract-mismatch"
-  | "missing-synthesis-id"
-  | "missing-attempt-id"
-  | "missing-target-id"
-  | "invalid-sweep-mode"
-  | "ambiguous-body"
-  | "invalid-proposal"
-  | "malformed-schema"
-  | "unknown-negotiation"
-  | "proposal-not-found"
-  | "rate-limited"
-  | "contract-forbidden"
-  | "operator-scope-required"
-  | UnauthenticatedCode
-  | "agent-suspended"
-  | "agent-retired"
-  | "zone-violation"
-  | "lifecycle-forbidden"
-  | "lifecycle-conflict"
-  | "lifecycle-invalid"
-  | "task-paused"
-  | "session-suspended"
-  | "session-expired"
-  | "session-ended"
-  | "nonce-reused"
-  | "confirmation-forbidden"
-  | "decision-conflict"
-  | "idempotency-key-reuse"
-  | "idempotency-key-in-use"
-  | "idempotency-outcome-unknown"
-  | "idempotency-response-not-kept"
-  | "missing-agent-id"
-  | "missing-audit-id"
-  | "invalid-audit-id"
-  | "inspect-forbidden"
-  | "delegation-forbidden"
-  | "delegation-failed"
-  | "authority-chain-broken"
-  | "record-not-found"
-  | "agent-not-found"
-  | "agent_not_found"
-  | "run_not_found"
-  | "recipient-not-found"
-  | "attribution-unavailable"
-  | "credentials-missing"
-  | "anonymous-discovery-disabled"
-  | "scope-claim-invalid"
-  | "scope-required"
-  | "endpoint-not-found"
-  | "action-not-found"
-  | "genesis-not-found"
-  | "contract-not-found"
-  | "method-not-allowed"
-  | "schema-validation-failed"
-  | "source-refused"
-  | "source-unreadable"
-  | "no-plan"
-  | "scope-violation"
-  | "method-not-in-catalog"
-  | "path-grammar-violation"
-  | RejectionReason
-  | NoContractReason
-  | "internal-error"
-  | "handler-timeout"
-  | "not-implemented";
+import type {
+  NoContractReason,
+  RefusalCode,
+  RejectionReason,
+  UnauthenticatedCode,
+} from "./refusal-code.ts";
 
 /** One way of saying no. */
 export interface Refusal {
@@ -124,19 +53,6 @@ export function badRequest(
 ): Refusal {
   return refusal(400, code, message, carried === undefined ? {} : { carried });
 }
-
-/** Why a caller is not who it says, or has not shown that it is. */
-type UnauthenticatedCode =
-  | "agent-unauthenticated"
-  | "certificate-invalid"
-  | "certificate-mismatch"
-  | "certificate-required"
-  | "certificate-revoked"
-  | "session-mismatch"
-  | "oauth-required"
-  | "oauth-invalid"
-  | "acl-anonymous-blocked"
-  | "genesis-issuer-cert-required";
 
 /** The draft's own reasons; what else there is to say stands in the code. */
 const REASONS: ReadonlySet<UnauthenticatedCode> = new Set([
@@ -303,9 +219,6 @@ export function endpointViolation(segment: string, message: string): Refusal {
   return refusal(460, "path-grammar-violation", message, { carried: { segment } });
 }
 
-/** Why a proposal is rejected.   AGTP-API §10.6 */
-export type RejectionReason = "synthesis-disabled" | "composition-impossible" | "policy-refused";
-
 /** 463: the proposal is refused, with the draft's reason.   AGTP-API §8.7, §10.6 */
 export function proposalRejected(
   reason: RejectionReason,
@@ -314,15 +227,6 @@ export function proposalRejected(
 ): Refusal {
   return refusal(463, reason, explanation, { carried: { reason, explanation, ...more } });
 }
-
-/** Why there is no contract.   AGTP-API §10.1.2, §10.1.4 */
-export type NoContractReason =
-  | "rcns-disabled"
-  | "trust-tier-insufficient"
-  | "composition-impossible"
-  | "synthesis-error"
-  | "contract-not-yours"
-  | "contract-revoked";
 
 /** 464: no contract can be delivered; the id is for INSPECT.   AGTP-API §10.1.2 */
 export function noContract(

@@ -16,11 +16,11 @@ import type { MethodPolicy } from "../method-policy.ts";
 import {
   authorizationRequired,
   badRequest,
-  type NoContractReason,
   noContract,
   notFound,
   type Refusal,
 } from "../refusal.ts";
+import type { NoContractReason } from "../refusal-code.ts";
 import type { Route } from "../route.ts";
 import { refuseMethod } from "./04-policy.ts";
 import type { Gate } from "./gate.ts";

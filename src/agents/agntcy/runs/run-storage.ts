@@ -1,23 +1,17 @@
 /** Runs, what they came to and what happened in them, as they lie in the store. */
 import { isRecord } from "../../../json-value.ts";
+import { readAll } from "../../../store/read-all.ts";
 import type { Change, Store } from "../../../store/store.ts";
 import type { AgentRun, RunEvent, RunResult } from "./run.ts";
 
 const RUNS = "agntcy-runs";
 const RESULTS = "agntcy-run-results";
 const EVENTS = "agntcy-run-events";
-const READ_AT_ONCE = 500;
 
 /** Every run that an earlier process kept, the oldest first. */
 export async function readRuns(store: Store): Promise<readonly AgentRun[]> {
   const runs: AgentRun[] = [];
-  let after: string | undefined;
-  do {
-    const range = { limit: READ_AT_ONCE, ...(after === undefined ? {} : { after }) };
-    const page = await store.list(RUNS, range);
-    runs.push(...page.flatMap(({ value }) => (isRun(value) ? [value] : [])));
-    after = page.length < READ_AT_ONCE ? undefined : page.at(-1)?.key;
-  } while (after !== undefined);
+  for await (const { value } of readAll(store, RUNS)) if (isRun(value)) runs.push(value);
   return runs.toSorted((left, right) => left.startedAt - right.startedAt);
 }
 

@@ -5,6 +5,7 @@
  */
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { isRecord } from "../../../json-value.ts";
+import { readAll } from "../../../store/read-all.ts";
 import type { Change, Store } from "../../../store/store.ts";
 import { type FaceAnswer, refuse } from "./answer.ts";
 
@@ -42,7 +43,6 @@ export interface IdempotencyOptions {
 const COLLECTION = "openwop-idempotency";
 const KEPT_MS = 48 * 3_600_000;
 const MAX_PER_TENANT = 10_000;
-const READ_AT_ONCE = 500;
 const REPLAYED = { "openwop-Idempotent-Replay": "true" };
 
 export class Idempotency {
@@ -61,15 +61,9 @@ export class Idempotency {
   static async open(store: Store, options: IdempotencyOptions = {}): Promise<Idempotency> {
     const opened = new Idempotency(store, options);
     const found: [string, KeptAnswer][] = [];
-    let after: string | undefined;
-    do {
-      const range = { limit: READ_AT_ONCE, ...(after === undefined ? {} : { after }) };
-      const page = await store.list(COLLECTION, range);
-      for (const { key, value } of page) {
-        if (isRecord(value)) found.push([key, value as unknown as KeptAnswer]);
-      }
-      after = page.length < READ_AT_ONCE ? undefined : page.at(-1)?.key;
-    } while (after !== undefined);
+    for await (const { key, value } of readAll(store, COLLECTION)) {
+      if (isRecord(value)) found.push([key, value as unknown as KeptAnswer]);
+    }
     found.sort(([, left], [, right]) => left.at - right.at);
     for (const [id, { tenant, at }] of found) opened.#remember(tenant, id, at);
     return opened;

@@ -3,6 +3,7 @@
  * unfinished ones are found again. Events are keyed by run and sequence, so a log is a range.
  */
 import { isRecord } from "../../../json-value.ts";
+import { readAll } from "../../../store/read-all.ts";
 import type { Change, Store } from "../../../store/store.ts";
 import { isOver, type Run, type RunStatus } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
@@ -86,13 +87,9 @@ export async function readEvents(
 /** Every entry that an earlier process kept. */
 export async function readEntries(store: Store): Promise<readonly RunEntry[]> {
   const entries: RunEntry[] = [];
-  let after: string | undefined;
-  do {
-    const range = { limit: READ_AT_ONCE, ...(after === undefined ? {} : { after }) };
-    const page = await store.list(ENTRIES, range);
-    for (const { value } of page) if (isRecord(value)) entries.push(value as unknown as RunEntry);
-    after = page.length < READ_AT_ONCE ? undefined : page.at(-1)?.key;
-  } while (after !== undefined);
+  for await (const { value } of readAll(store, ENTRIES)) {
+    if (isRecord(value)) entries.push(value as unknown as RunEntry);
+  }
   return entries;
 }
 
