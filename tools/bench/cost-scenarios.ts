@@ -1,8 +1,9 @@
 /** The scenarios that load nothing: the time to start, and the memory of an idle connection. */
 import { setTimeout as delay } from "node:timers/promises";
 import { connect, type TLSSocket } from "node:tls";
+import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";
-import { aimAt, type Contender, median, type Timing } from "./measure.ts";
+import { type Contender, median, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
@@ -80,7 +81,7 @@ function openOne({ target }: Contender): Promise<TLSSocket> {
     socket.on("close", () => reject(new Error("the server closed a connection")));
     socket.on("data", (chunk) => {
       received += chunk.length;
-      if (received >= target.responseBytes) resolve(socket);
+      if (received >= target.firstResponseBytes) resolve(socket);
     });
     socket.write(target.requests[0] ?? "");
   });

@@ -1,14 +1,8 @@
 /** The scenarios that load servers: throughput, many endpoints, new connections, refusals. */
+import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";
 import type { Shape } from "./load.ts";
-import {
-  aimAt,
-  type Contender,
-  measureRounds,
-  medianOf,
-  medianRatio,
-  type Timing,
-} from "./measure.ts";
+import { type Contender, measureRounds, medianOf, medianRatio, type Timing } from "./measure.ts";
 import { agtpRequest } from "./order.ts";
 import { compare, served, startPeers } from "./peers.ts";
 import { atLeast, atMost, type Row } from "./row.ts";

@@ -1,21 +1,19 @@
 /**
  * The load generator: TLS 1.3 connections that each keep a fixed number of requests in flight, or
  * that are opened anew for every request. It must cost less than any server it measures, so the
- * requests are built beforehand and responses are counted by their size, which the first response
- * told; each later one must begin as that one did.
+ * requests are built beforehand and responses are counted by their size, which two responses told;
+ * each later one must begin as those did.
  */
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import { createResponseCounter, type ExpectedResponses } from "./response-counter.ts";
 import type { Tally } from "./tally.ts";
 
-/** Where to send what, and how the answer looks. */
-export interface Target {
+/** Where to send what, and how the answers look. */
+export interface Target extends ExpectedResponses {
   readonly port: number;
   readonly ca: string;
   /** Connection i sends requests[i % length], again and again. */
   readonly requests: readonly Buffer[];
-  /** What every response begins with: `AGTP/1.0 200`. */
-  readonly start: string;
-  readonly responseBytes: number;
 }
 
 /** How hard. */
@@ -108,22 +106,6 @@ function openConnection(target: Target, duty: Duty): TLSSocket {
   socket.on("error", fail);
   socket.on("close", () => answered < sent && fail(new Error("the server closed a connection")));
   return socket;
-}
-
-/** Counts whole responses of a known size; -1 when one does not begin as it should. */
-function createResponseCounter(target: Target): (chunk: Uint8Array, length: number) => number {
-  const expected = Buffer.from(target.start);
-  let pending = 0;
-  return (chunk, length) => {
-    const first = pending === 0 ? 0 : target.responseBytes - pending;
-    for (let at = first; at + expected.length <= length; at += target.responseBytes) {
-      for (let i = 0; i < expected.length; i += 1) if (chunk[at + i] !== expected[i]) return -1;
-    }
-    pending += length;
-    const done = Math.floor(pending / target.responseBytes);
-    pending -= done * target.responseBytes;
-    return done;
-  };
 }
 
 /** `onread` spares the stream machinery: bytes arrive in one buffer that is used again and again. */

@@ -1,6 +1,5 @@
 /** Measures loads: several rounds, the contenders one after the other in each, and the medians. */
 import { setTimeout as delay } from "node:timers/promises";
-import { connect } from "node:tls";
 import { type Shape, startLoad, type Target } from "./load.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { Tally } from "./tally.ts";
@@ -61,43 +60,6 @@ async function measureLoad(to: Contender, shape: Shape, timing: Timing): Promise
     };
   } finally {
     load.stop();
-  }
-}
-
-/** Sends the first request alone, to learn how long the responses are. */
-export async function aimAt(
-  server: ServerProcess,
-  ca: string,
-  start: string,
-  requests: readonly Buffer[],
-): Promise<Contender> {
-  const head = { port: server.port, ca, requests, start };
-  const responseBytes = await measureResponse(head);
-  return { server, target: { ...head, responseBytes } };
-}
-
-async function measureResponse(target: Omit<Target, "responseBytes">): Promise<number> {
-  const socket = connect({
-    host: "127.0.0.1",
-    port: target.port,
-    servername: "localhost",
-    ca: target.ca,
-  });
-  try {
-    socket.write(target.requests[0] ?? Buffer.alloc(0));
-    let received = "";
-    for await (const chunk of socket.setEncoding("latin1")) {
-      received += chunk;
-      const headEnd = received.indexOf("\r\n\r\n");
-      const length = /^content-length: *(\d+)/im.exec(received.slice(0, Math.max(headEnd, 0)));
-      if (headEnd < 0 || length === null) continue;
-      if (!received.startsWith(target.start)) throw new Error(`unexpected answer: ${received}`);
-      const bytes = headEnd + 4 + Number(length[1]);
-      if (received.length >= bytes) return bytes;
-    }
-    throw new Error(`expected "${target.start}", got "${received}"`);
-  } finally {
-    socket.destroy();
   }
 }
 

@@ -1,6 +1,8 @@
 /** Who is measured: the raw echo, the daemon and fastify, and the requests they are sent. */
+
+import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";
-import { aimAt, type Contender, medianOf, type Sample } from "./measure.ts";
+import { type Contender, medianOf, type Sample } from "./measure.ts";
 import { agtpRequest, httpRequest } from "./order.ts";
 import type { Row } from "./row.ts";
 import type { ServerProcess } from "./server-process.ts";

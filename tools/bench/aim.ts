@@ -1,0 +1,55 @@
+/** Learns, before a load, how large a server's responses are. */
+import { connect } from "node:tls";
+import type { Contender } from "./measure.ts";
+import type { ServerProcess } from "./server-process.ts";
+
+const BLANK_LINE = "\r\n\r\n";
+
+/** Sends the first request twice, one after the other: a first response may say more than later ones. */
+export async function aimAt(
+  server: ServerProcess,
+  ca: string,
+  start: string,
+  requests: readonly Buffer[],
+): Promise<Contender> {
+  const [firstResponseBytes, responseBytes] = await measureResponses(server.port, ca, {
+    start,
+    request: requests[0] ?? Buffer.alloc(0),
+  });
+  const responses = { start, firstResponseBytes, responseBytes };
+  return { server, target: { port: server.port, ca, requests, ...responses } };
+}
+
+async function measureResponses(
+  port: number,
+  ca: string,
+  { start, request }: { readonly start: string; readonly request: Buffer },
+): Promise<readonly [number, number]> {
+  const socket = connect({ host: "127.0.0.1", port, servername: "localhost", ca });
+  try {
+    socket.write(request);
+    let received = "";
+    let first: number | undefined;
+    for await (const chunk of socket.setEncoding("latin1")) {
+      received += chunk;
+      const bytes = responseLength(received);
+      if (bytes === undefined || received.length < bytes) continue;
+      if (!received.startsWith(start)) break;
+      if (first !== undefined) return [first, bytes];
+      first = bytes;
+      received = received.slice(bytes);
+      socket.write(request);
+    }
+    throw new Error(`expected "${start}", got "${received}"`);
+  } finally {
+    socket.destroy();
+  }
+}
+
+/** The octets of a response, as its head says. */
+function responseLength(received: string): number | undefined {
+  const headEnd = received.indexOf(BLANK_LINE);
+  if (headEnd < 0) return undefined;
+  const length = /^content-length: *(\d+)/im.exec(received.slice(0, headEnd));
+  return length === null ? undefined : headEnd + BLANK_LINE.length + Number(length[1]);
+}
