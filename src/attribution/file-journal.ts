@@ -3,7 +3,8 @@
  * each finished one with an index and a line in the manifest of segments.
  * AGTP-IDENTIFIERS "Audit Log"
  */
-import { mkdirSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
+import { makeDirectory } from "../make-directory.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
 import type { Journal, JournalRecord } from "./journal.ts";
 import { RecordPlaces } from "./record-places.ts";
@@ -62,7 +63,7 @@ export class FileJournal implements Journal {
   /** Opens the journal of a directory, which is made when it is not there. */
   static async open(options: FileJournalOptions): Promise<FileJournal> {
     const { directory, firstSegment = 1 } = options;
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory, 0o700);
     const numbers = segmentsOf(directory);
     const last = Math.max(numbers.at(-1) ?? 0, firstSegment);
     const finished = numbers.filter((number) => number !== last);

@@ -1,9 +1,9 @@
 /** The files of a new deployment, each complete: whatever order they come in, it starts with them. */
-import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { readBoundedFile } from "../bounded-file.ts";
 import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
 import { type NewFile, writeFiles } from "../keys/write-files.ts";
+import { makeDirectory } from "../make-directory.ts";
 import type { Answers } from "./answers.ts";
 import { makeIdentity } from "./identity-files.ts";
 import { readmeFile } from "./readme-file.ts";
@@ -48,7 +48,7 @@ function readShippedCatalog(): string {
 export function writeDeployment({ files }: NewDeployment, directory: string): void {
   for (const { path, isSecret } of files) {
     // Whoever can write here has code run by the daemon, whatever the umask.
-    if (!isSecret) mkdirSync(join(directory, dirname(path)), { recursive: true, mode: 0o755 });
+    if (!isSecret) makeDirectory(join(directory, dirname(path)), 0o755);
   }
   writeFiles(directory, files, false);
 }

@@ -16,6 +16,7 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { usage } from "../client/command-file.ts";
+import { makeDirectory } from "../make-directory.ts";
 import { codeOf, reasonOf } from "../thrown.ts";
 
 /** Where a deployment is to be made. */
@@ -63,7 +64,7 @@ export function placeDirectory(place: Place, fill: (directory: string) => void):
 
 function makeNew({ path }: Place, fill: (directory: string) => void): void {
   const parent = dirname(path);
-  const firstMade = mkdirSync(parent, { recursive: true });
+  const firstMade = makeDirectory(parent);
   const temporary = makeTemporary(parent);
   try {
     fill(temporary);

@@ -3,9 +3,10 @@
  * alone. A file that is there stays, unless the command line says otherwise.
  */
 import { randomUUID } from "node:crypto";
-import { linkSync, lstatSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { usage } from "../client/command-file.ts";
+import { makeDirectory } from "../make-directory.ts";
 import { codeOf, reasonOf } from "../thrown.ts";
 import { CommandRefusal } from "./command-refusal.ts";
 
@@ -46,7 +47,7 @@ function alreadyThere(path: string): CommandRefusal {
 }
 
 function makeDirectoryOf(path: string, isSecret: boolean): void {
-  mkdirSync(dirname(path), { recursive: true, ...(isSecret ? { mode: 0o700 } : {}) });
+  makeDirectory(dirname(path), isSecret ? 0o700 : undefined);
 }
 
 /** `link` fails where a file came meanwhile, and `rename` follows no link. */

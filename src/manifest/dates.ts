@@ -2,10 +2,11 @@
  * When the manifest was first issued and last changed, kept across restarts in the state directory.
  * `updated` moves exactly when the content does.   AGTP-API §8.3
  */
-import { mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { renameSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { readBoundedFile } from "../bounded-file.ts";
 import { isRecord } from "../json-value.ts";
+import { makeDirectory } from "../make-directory.ts";
 import type { ManifestDates } from "./document.ts";
 
 interface KeptDates extends ManifestDates {
@@ -26,7 +27,7 @@ export function resolveDates(file: string, contentHash: string, now: Date): Mani
 export function keepDates(file: string, contentHash: string, dates: ManifestDates): void {
   const kept: KeptDates = { ...dates, content_hash: contentHash };
   if (readKept(file)?.content_hash === contentHash) return;
-  mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+  makeDirectory(dirname(file), 0o700);
   const temporary = `${file}.${process.pid}`;
   writeFileSync(temporary, `${JSON.stringify(kept)}\n`, { mode: 0o600 });
   renameSync(temporary, file);

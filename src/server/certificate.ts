@@ -4,10 +4,11 @@
  * the made one by its file or its fingerprint.   AGTP "Transport"
  */
 import { createPrivateKey, type KeyObject, randomUUID, X509Certificate } from "node:crypto";
-import { link, mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
+import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
 import { readBoundedFile } from "../bounded-file.ts";
+import { makeDirectory } from "../make-directory.ts";
 import type { Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { isOwnPrivateKey, makePrivateKey, makeSelfSigned } from "./self-signed.ts";
@@ -78,7 +79,7 @@ export async function ensureCertificate(
   const paths = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
   const kept = readKept(paths, now);
   if (kept.problems === undefined) return kept;
-  await mkdir(directory, { recursive: true, mode: 0o700 });
+  makeDirectory(directory, 0o700);
   for (let attempt = 1; ; attempt += 1) {
     const made = await makeSelfSigned(await ensureKey(paths.key), now);
     await place(paths.cert, made, { mode: 0o644, isUsable: () => isUsable(paths, now) });

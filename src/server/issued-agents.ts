@@ -4,7 +4,7 @@
  * holds no scope: what it may do beyond that is for the operator to grant.   AGTP "Agent Genesis"
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { existsSync, mkdirSync, renameSync, writeFileSync } from "node:fs";
+import { existsSync, renameSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { readBoundedFile } from "../bounded-file.ts";
 import type { Config } from "../config/config.ts";
@@ -15,6 +15,7 @@ import { readGenesisFile } from "../identity/genesis-file.ts";
 import { isOwnerId } from "../identity/identifiers.ts";
 import { issueAgent } from "../identity/issue.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
+import { makeDirectory } from "../make-directory.ts";
 import { isError, type Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 
@@ -123,7 +124,7 @@ function issue(
 
 function write(place: Place, { genesis, document }: IssuedFiles): readonly Problem[] {
   try {
-    mkdirSync(join(place.directory, ".agtp", "agents"), { recursive: true, mode: 0o700 });
+    makeDirectory(join(place.directory, ".agtp", "agents"), 0o700);
     for (const [path, value] of [
       [place.genesis, genesis],
       [place.document, document],

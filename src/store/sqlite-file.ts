@@ -2,19 +2,12 @@
  * The file of a SQLite store: made where there is none, readable by its owner alone, whole, and
  * held by this process alone. Answers an open database, or in words why there is none.
  */
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  mkdirSync,
-  openSync,
-  statSync,
-} from "node:fs";
+import { accessSync, chmodSync, closeSync, constants, openSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "libsql";
 import { describeFileError } from "../bounded-file.ts";
+import { makeDirectory } from "../make-directory.ts";
 import { codeOf, reasonOf } from "../thrown.ts";
 import { migrate } from "./migrations.ts";
 import { releaseDatabase } from "./sqlite-store.ts";
@@ -88,15 +81,19 @@ function findDamage(database: Database): string | undefined {
   return `is damaged: ${lines.at(-1) ?? "it cannot be checked"}`;
 }
 
+const IN_THE_WAY: ReadonlyMap<string, string> = new Map([
+  ["EEXIST", "a file is in the way"],
+  ["ENOTDIR", "a file is in the way"],
+  ["ENOENT", "nothing can be made there"],
+]);
+
 function prepareDirectory(path: string): string | undefined {
   const directory = dirname(path);
   try {
-    mkdirSync(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory, 0o700);
     return undefined;
   } catch (error) {
-    const code = codeOf(error);
-    const isInTheWay = code === "EEXIST" || code === "ENOTDIR";
-    const reason = isInTheWay ? "a file is in the way" : describeFileError(error);
+    const reason = IN_THE_WAY.get(codeOf(error)) ?? describeFileError(error);
     return `cannot be made, its directory "${directory}" cannot be: ${reason}`;
   }
 }
