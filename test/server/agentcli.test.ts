@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { canonicalDigest } from "../../src/agents/agentcli/canonical-digest.ts";
 import { formatProblem } from "../../src/problem.ts";
 import { manifestOf, promptTask, shellTask } from "../support/agentcli.ts";
 import { openDaemon } from "../support/daemon.ts";
@@ -339,10 +340,10 @@ describe("a run", () => {
       evidence_profiles: [{ id: "e", provider: "ssh", provider_config: { signing_key: "key" } }],
       workflow: { evidence: { ref: "e", verify: { required: true } } },
     };
-    const server = await open([shellTask("echo", ["done"])], members);
+    const server = await open([shellTask("echo", ["done", "--key=abc"])], members);
     const missing = await run(server);
     expect(missing.body).toMatchObject({
-      error: { code: "evidence_failed", details: { result: { stdout: "done\n" } } },
+      error: { code: "evidence_failed", details: { result: { stdout: "done --key=abc\n" } } },
     });
     const { execFileSync } = await import("node:child_process");
     execFileSync("ssh-keygen", [
@@ -363,6 +364,15 @@ describe("a run", () => {
       signature: expect.stringMatching(/^-----BEGIN SSH SIGNATURE-----/),
     });
     const evidence = body["evidence"] as unknown as Record<string, string>;
+    const { command } = JSON.parse(evidence["signed_payload"] ?? "");
+    expect(command).toEqual({
+      ...{ program: "echo", args_count: 2, stdin_hash: null },
+      args_hashes: [
+        expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+        "sha256:d2bfd6fca7dafe12dfe2dcc7555f61c91ed816f0d2874e56c08a3da6fd94dc59",
+      ],
+      env_hash: canonicalDigest({}),
+    });
     writeFileSync(join(server.directory, "sig"), `${evidence["signature"]}\n`);
     const check = () =>
       execFileSync("ssh-keygen", ["-Y", "check-novalidate", "-n", "agentcli", "-s", "sig"], {
@@ -487,6 +497,18 @@ describe("approvals", () => {
     });
     expect(reply.body).toMatchObject({ error: { code: "approval_required" } });
     expect(server.floor.tasks.escalations.list()).toEqual([]);
+  });
+
+  it("can wait longer than a date can be written", async () => {
+    const server = await open([gated({ timeout_s: Number.MAX_SAFE_INTEGER })]);
+    expect((await run(server)).body).toMatchObject({
+      approval: { status: "pending_review", expires_at: "9999-12-31T00:00:00.000Z" },
+    });
+    const listed = await server.send(
+      { method: "QUERY", path: "/escalations" },
+      { certificate: operator },
+    );
+    expect(listed.status).toBe(200);
   });
 
   it("that are refused let nothing run", async () => {

@@ -33,6 +33,8 @@ interface StoredApproval {
 }
 
 const COLLECTION = "agentcli-approvals";
+/** A moment that can be written; manifests may ask for later ones. */
+const LAST_MOMENT = Date.UTC(9999, 11, 31);
 
 /** The approvals of all tasks. */
 export class Approvals {
@@ -90,7 +92,7 @@ export class Approvals {
         program: "program" in plan.execution.payload ? plan.execution.payload.program : null,
       },
       priority: approval.risk_level === "high" ? "urgent" : "normal",
-      deadlineAt: Date.now() + (approval.timeout_s ?? 3600) * 1000,
+      deadlineAt: Math.min(Date.now() + (approval.timeout_s ?? 3600) * 1000, LAST_MOMENT),
       fingerprint: hash,
       ...(approval.approver_scope === null ? {} : { approverScope: approval.approver_scope }),
     });
