@@ -531,6 +531,24 @@ describe("approvals", () => {
     expect((await run(server)).body).toMatchObject(body);
   });
 
+  it("are not good for longer than they might have taken", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const server = await open([gated({ timeout_s: 60 })]);
+    const id = (await run(server)).body["escalation_id"];
+    vi.setSystemTime(Date.now() + 50_000);
+    expect((await confirm(server, id)).status).toBe(200);
+    vi.setSystemTime(Date.now() + 61_000);
+    const stale = await run(server);
+    expect(stale.status).toBe(202);
+    const again = stale.body["escalation_id"];
+    expect(again).not.toBe(id);
+    await confirm(server, again);
+    vi.setSystemTime(Date.now() + 59_000);
+    expect((await run(server)).status).toBe(200);
+    expect(count(server)).toBe(1);
+  });
+
   it("are not good for another manifest", async () => {
     const server = await open([gated()]);
     const first = await run(server);

@@ -89,6 +89,21 @@ describe("agtp-rpc", () => {
     expect(err).not.toBe("");
   });
 
+  it("names the command that there is none of, and helps", async () => {
+    expect((await runRpc(["nope"])).err).toContain("unknown command 'nope'");
+    const { exitCode, out } = await runRpc(["help"]);
+    expect([exitCode, out]).toEqual([0, expect.stringContaining("Usage: agtp-rpc")]);
+  });
+
+  it("takes no other form of output than it has", async () => {
+    const run = await runRpc(["version"], { env: { AGENTCLI_OUTPUT: "xml" } });
+    expect(run).toMatchObject({ exitCode: 1, out: "" });
+    expect(JSON.parse(run.err)).toMatchObject({
+      code: "invalid_argument",
+      error: "Unknown AGENTCLI_OUTPUT value: xml. Accepted values: json, ndjson",
+    });
+  });
+
   it("compiles as the scheduler's own integration test calls it", async () => {
     const directory = makeDirectory({ "m.json": MANIFEST });
     const path = join(directory, "m.json");

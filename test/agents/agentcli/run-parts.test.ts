@@ -79,7 +79,7 @@ describe("checkContract", () => {
 
   it.each([
     [{ sandbox: "strict" }],
-    [{ sandbox: "permissive" }],
+    [{ allowed_paths: ["/"] }],
     [{ network: "none" }],
     [{ network: "restricted" }],
   ] as const)("refuses %j, which cannot be enforced", (members) => {
@@ -94,11 +94,19 @@ describe("checkContract", () => {
     symlinkSync(join(directory, "out"), join(directory, "in/link"));
     const check = (cwd: string | null) =>
       checkContract(contract({ allowed_paths: ["in"] }), cwd, directory);
-    expect(check("in/side")).toMatchObject({ kind: "kept", cwd: join(directory, "in/side") });
+    // What the program opens is not confined, wherever it starts.
+    expect(check("in/side")).toMatchObject({ error: "sandbox_enforcement_unavailable" });
     for (const cwd of ["out", "inner", "in/../out", "in/link", null]) {
       expect(check(cwd)).toMatchObject({ kind: "broken", error: "contract_violation" });
     }
     expect(check("gone")).toMatchObject({ kind: "broken", error: "task_not_started" });
+  });
+
+  it("lets a permissive sandbox be, and says that there is none", () => {
+    expect(checkContract(contract({ sandbox: "permissive" }), null, "/")).toEqual({
+      ...{ kind: "kept", cwd: "/" },
+      warnings: ['contract.sandbox is "permissive": the program is not isolated'],
+    });
   });
 });
 
