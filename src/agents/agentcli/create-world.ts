@@ -2,6 +2,7 @@
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../../environment.ts";
 import { askJson } from "./ask-json.ts";
+import { KeySets } from "./governance/key-sets.ts";
 import { ProcessGroups } from "./process-groups.ts";
 import { runProgram } from "./run-program.ts";
 import type { World } from "./world.ts";
@@ -13,7 +14,8 @@ export function createWorld(
   groups: ProcessGroups = new ProcessGroups(),
 ): World {
   return {
-    ...{ env, directory, operator: operatorName(), askJson },
+    ...{ env, directory, operator: operatorName() },
+    ...{ askJson, keySets: new KeySets(askJson) },
     runProgram: (call) => runProgram(call, groups),
   };
 }
