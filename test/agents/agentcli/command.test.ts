@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { manifestOf, promptTask, runRpc, shellTask } from "../../support/agentcli.ts";
@@ -131,10 +131,21 @@ describe("agtp-rpc", () => {
     expect(JSON.parse(readFileSync(join(directory, "plan.json"), "utf8"))).toMatchObject({
       target: "standalone",
     });
-    for (const file of ["../x.json", "link/x.json", join(outside, "x.json")]) {
+    const deep = await runRpc(["compile", MANIFEST, "--write", "out/a/plan.json"], { directory });
+    expect(JSON.parse(deep.out)).toMatchObject({ written_to: join(directory, "out/a/plan.json") });
+    symlinkSync("/no/such/place", join(directory, "nowhere"));
+    const lost = await runRpc(["compile", MANIFEST, "--write", "nowhere/x.json"], { directory });
+    expect(lost.exitCode).toBe(1);
+    for (const file of [
+      "../x.json",
+      "../new/x.json",
+      "link/x.json",
+      "link/new/x.json",
+      join(outside, "x.json"),
+    ]) {
       const refused = await runRpc(["compile", MANIFEST, "--write", file], { directory });
       expect(refused.exitCode).toBe(1);
-      expect(existsSync(join(outside, "x.json"))).toBe(false);
+      expect(readdirSync(outside)).toEqual([]);
     }
   });
 
