@@ -232,9 +232,11 @@ describe("a run", () => {
     const without = await openServer(files(manifestOf([shellTask("true", [])], members)), {
       env: ENV,
     });
-    expect((await run(without)).body).toMatchObject({
+    const refused = await run(without);
+    expect(refused.body).toMatchObject({
       error: { code: "identity_resolution_failed", details: { code: "token_not_found" } },
     });
+    expect(refused.text).not.toContain("BOT_TOKEN");
   });
 
   it("parses output that says that it is JSON, and caps what is too long", async () => {
@@ -428,7 +430,9 @@ describe("the contract of a task", () => {
     };
     const task = shellTask("touch", ["owned"], { authorization: { ref: "p" } });
     const server = await open([task], { authorization_profiles: [profile] });
-    expect((await run(server)).body).toMatchObject({ error: { code: "authorization_error" } });
+    const reply = await run(server);
+    expect(reply.body).toMatchObject({ error: { code: "authorization_error" } });
+    expect(reply.text).not.toContain("127.0.0.1:1");
     expect(existsSync(join(server.directory, "owned"))).toBe(false);
   });
 

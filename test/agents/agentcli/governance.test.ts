@@ -254,6 +254,12 @@ describe("authorization.evaluate", () => {
     ]);
   });
 
+  it("names the policy without the secrets of its address", async () => {
+    const endpoint = "http://user:pass@opa.example:8181/v1/data/x?key=secret";
+    const { result } = await evaluate(opa({ provider_config: { endpoint } }), says(true));
+    expect(result?.["authorization"]?.["policy_ref"]).toBe("http://opa.example:8181/v1/data/x");
+  });
+
   it("fails closed when the engine does not answer, unless the manifest says otherwise", async () => {
     const askJson: AskJson = () => Promise.resolve({ kind: "fault", message: "answered HTTP 500" });
     expect((await evaluate(opa(), askJson))["error"]).toMatchObject({

@@ -45,6 +45,8 @@ export interface RunRefusal {
   readonly error: RunError;
   readonly message: string;
   readonly details?: unknown;
+  /** What only the operator is told, in the log. */
+  readonly reason?: string;
 }
 
 /** A run that came to something: a result, a preview, or a question for a person. */

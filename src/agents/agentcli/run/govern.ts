@@ -142,9 +142,17 @@ const ERRORS: Readonly<Partial<Record<Failure["code"], RunError>>> = {
   presentation_binding_missing: "presentation_target_invalid",
 };
 
+/** Where a message would name variables, files or hosts of the operator's, which callers need not know. */
+const FOR_CALLERS: Readonly<Partial<Record<RunError, string>>> = {
+  authorization_proof_failed: "the authorization proof is missing, or does not hold",
+  authorization_error: "the policy engine gave no decision",
+  identity_resolution_failed: "the identity that the task acts under cannot be resolved",
+};
+
 /** A failure under the name that endpoints declare; the code itself goes along. */
 export function refuseFailure({ code, message }: Failure): RunRefusal {
-  return refuseRun(ERRORS[code] ?? "identity_resolution_failed", message, { code });
+  const error = ERRORS[code] ?? "identity_resolution_failed";
+  return { ...refuseRun(error, FOR_CALLERS[error] ?? message, { code }), reason: message };
 }
 
 function refuseDecision({ decision, reason, provider }: Decision): RunRefusal | undefined {

@@ -129,6 +129,7 @@ function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | Ru
     execution_id: outcome.kind === "report" ? (outcome.body["execution_id"] ?? null) : null,
     outcome: outcome.kind === "refused" ? outcome.error : outcome.status,
     ok: outcome.kind === "report" && outcome.output?.isOk === true,
+    ...(outcome.kind === "refused" ? { reason: outcome.reason ?? outcome.message } : {}),
   };
   call.log.info(fields, "a task of a workflow was asked for");
 }
