@@ -9,9 +9,9 @@ import type { SchemaCompiler } from "../../contract/schema.ts";
 import type { Route } from "../../dispatch/route.ts";
 import type { Problem } from "../../problem.ts";
 import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";
+import { findUnenforceable } from "./compile/unenforceable.ts";
 import type { ExposedWorkflow } from "./load-workflows.ts";
 import type { Task } from "./manifest/manifest.ts";
-import { findUnenforceable } from "./run/check-contract.ts";
 import { type Executor, toHandlerResult } from "./run/execution.ts";
 import { runTask } from "./run/run-task.ts";
 

@@ -7,6 +7,7 @@ import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import type { RunError } from "../compile/endpoints.ts";
 import type { MergedContract } from "../compile/merge-governance.ts";
+import { findUnenforceable } from "../compile/unenforceable.ts";
 
 /** The place, or why there is none. */
 export type ContractVerdict =
@@ -42,17 +43,6 @@ export function checkContract(
   }
   if (max_cost_usd !== null) warnings.push("contract.max_cost_usd is declared, nothing is metered");
   return { kind: "kept", cwd: place, warnings };
-}
-
-/** The first of its rules that no run here would be held to. */
-export function findUnenforceable({
-  sandbox,
-  network,
-  allowed_paths,
-}: Pick<MergedContract, "sandbox" | "network" | "allowed_paths">): string | undefined {
-  if (sandbox === "strict") return 'sandbox "strict"';
-  if (network !== null && network !== "unrestricted") return `network "${network}"`;
-  return allowed_paths === null ? undefined : "allowed_paths";
 }
 
 /** Links resolved, on both sides of the comparison. */
