@@ -633,6 +633,7 @@ describe("over TLS", () => {
       shellTask("sh", ["-c", script], { runtime: { timeout_ms: 600_000 } }),
     ]);
     const limits = { limits: { drain_timeout_ms: 50 } };
+    const before = new Set(process.listeners("exit"));
     const { daemon, directory, connect } = await openDaemon(files(manifest, {}, limits));
     const pids = () => {
       const file = join(directory, "pids");
@@ -646,10 +647,18 @@ describe("over TLS", () => {
     await vi.waitFor(() => expect(pids()).toHaveLength(1));
     first.destroy();
     await vi.waitFor(hasEnded(pids()[0]));
+    // A process that is told to end at once has no time to drain.
+    const third = await connect();
+    third.write(request());
+    await vi.waitFor(() => expect(pids()).toHaveLength(2));
+    for (const listener of process.listeners("exit")) {
+      if (!before.has(listener)) listener.call(process, 1);
+    }
+    await vi.waitFor(hasEnded(pids()[1]));
     const second = await connect();
     second.write(request());
-    await vi.waitFor(() => expect(pids()).toHaveLength(2));
+    await vi.waitFor(() => expect(pids()).toHaveLength(3));
     await daemon.drain();
-    await vi.waitFor(hasEnded(pids()[1]));
+    await vi.waitFor(hasEnded(pids()[2]));
   });
 });
