@@ -572,6 +572,22 @@ describe("approvals", () => {
     expect(count(other)).toBe(0);
   });
 
+  it("are not good for another profile under the same name", async () => {
+    const withTrust = (level: string) =>
+      files(
+        manifestOf([gated()], {
+          identity_profiles: [{ id: "p", provider: "none", trust: { level } }],
+          workflow: { identity: { ref: "p" } },
+        }),
+      );
+    const server = await openServer(withTrust("restricted"), { env: ENV });
+    await confirm(server, (await run(server)).body["escalation_id"]);
+    const { state } = server;
+    const raised = await openServer(withTrust("autonomous"), { env: ENV, state });
+    expect((await run(raised)).status).toBe(202);
+    expect(count(raised)).toBe(0);
+  });
+
   it.each([
     [{ policy: "auto-approve" }, 200],
     [{ policy: "auto-reject" }, 422],

@@ -28,6 +28,9 @@ export interface ApprovalOptions {
   readonly changes: Serial;
 }
 
+/** What an approval is for. */
+export type ApprovedTask = Parameters<typeof taskHash>[0];
+
 interface StoredApproval {
   readonly escalationId: string;
   readonly taskHash: string;
@@ -48,9 +51,10 @@ export class Approvals {
   }
 
   /** Whether the agent may run the task now; asks for it where nobody has been asked. */
-  ask(agentId: string, plan: TaskPlan): Promise<ApprovalAnswer> {
+  ask(agentId: string, task: ApprovedTask): Promise<ApprovalAnswer> {
     return this.#changes.run(async () => {
-      const hash = taskHash(plan);
+      const { plan } = task;
+      const hash = taskHash(task);
       const key = keyOf(agentId, plan);
       const stored = readStored(await this.#options.store.get(COLLECTION, key));
       const asked =

@@ -87,10 +87,10 @@ interface Approved {
 }
 
 async function askApproval(
-  { found: { plan }, call, isKnown }: Run,
+  { found, call, isKnown }: Run,
   { approvals }: Executor,
 ): Promise<Approved | RunReport | RunRefusal> {
-  const { approval, source } = plan;
+  const { approval, source } = found.plan;
   if (approval.policy === "auto-reject") {
     return refuseRun("approval_auto_rejected", "the manifest rejects every run of this task");
   }
@@ -101,7 +101,7 @@ async function askApproval(
     const message = "the task needs an approval, which only agents that this server knows can get";
     return refuseRun("approval_required", message);
   }
-  const answer = await approvals.ask(call.agentId, plan);
+  const answer = await approvals.ask(call.agentId, found);
   switch (answer.kind) {
     case "granted":
       return { kind: "approved", consume: answer.consume };

@@ -29,7 +29,8 @@ export async function runTask(
   executor: Executor,
 ): Promise<RunReport | RunRefusal> {
   const { plan } = found;
-  if (caller.call.input["dry_run"] === true || plan.intent.mode === "plan") return previewRun(plan);
+  if (caller.call.input["dry_run"] === true || plan.intent.mode === "plan")
+    return previewRun(found);
   return runWithFollowers(found, caller, executor, 1);
 }
 
@@ -99,7 +100,7 @@ async function runFollowers(
     };
     const isPlan = found.plan.intent.mode === "plan";
     const outcome = isPlan
-      ? previewRun(found.plan)
+      ? previewRun(found)
       : await runWithFollowers(found, caller, executor, depth + 1);
     children.push(describeChild(task.id, outcome));
   }
