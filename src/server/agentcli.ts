@@ -69,11 +69,12 @@ export async function loadAgentcliTasks(sources: AgentcliSources): Promise<Agent
     path === undefined
       ? undefined
       : { path, endpoint: () => served?.find("EXECUTE", path)?.entry.definition };
+  const { slots, groups } = floor.taskRuns;
   const executor: Executor = {
     // Whom the daemon runs as, and where, is nothing for agents to know.
-    world: { ...createWorld(env, directory), operator: `agtpd@${config.server.serverId}` },
+    world: { ...createWorld(env, directory, groups), operator: `agtpd@${config.server.serverId}` },
     approvals: openApprovals(sources),
-    slots: floor.taskRuns.slots,
+    ...{ slots, groups },
     runtime,
     trustOf: (tier) => trustOf(settings, tier),
     usualTimeoutMs: Math.max(1, config.limits.handlerTimeoutMs - ANSWER_MARGIN_MS),

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { canonicalDigest } from "../../src/agents/agentcli/canonical-digest.ts";
 import { formatProblem } from "../../src/problem.ts";
 import { manifestOf, promptTask, shellTask } from "../support/agentcli.ts";
 import { openDaemon } from "../support/daemon.ts";
@@ -231,9 +232,11 @@ describe("a run", () => {
     const without = await openServer(files(manifestOf([shellTask("true", [])], members)), {
       env: ENV,
     });
-    expect((await run(without)).body).toMatchObject({
+    const refused = await run(without);
+    expect(refused.body).toMatchObject({
       error: { code: "identity_resolution_failed", details: { code: "token_not_found" } },
     });
+    expect(refused.text).not.toContain("BOT_TOKEN");
   });
 
   it("parses output that says that it is JSON, and caps what is too long", async () => {
@@ -339,10 +342,10 @@ describe("a run", () => {
       evidence_profiles: [{ id: "e", provider: "ssh", provider_config: { signing_key: "key" } }],
       workflow: { evidence: { ref: "e", verify: { required: true } } },
     };
-    const server = await open([shellTask("echo", ["done"])], members);
+    const server = await open([shellTask("echo", ["done", "--key=abc"])], members);
     const missing = await run(server);
     expect(missing.body).toMatchObject({
-      error: { code: "evidence_failed", details: { result: { stdout: "done\n" } } },
+      error: { code: "evidence_failed", details: { result: { stdout: "done --key=abc\n" } } },
     });
     const { execFileSync } = await import("node:child_process");
     execFileSync("ssh-keygen", [
@@ -363,6 +366,15 @@ describe("a run", () => {
       signature: expect.stringMatching(/^-----BEGIN SSH SIGNATURE-----/),
     });
     const evidence = body["evidence"] as unknown as Record<string, string>;
+    const { command } = JSON.parse(evidence["signed_payload"] ?? "");
+    expect(command).toEqual({
+      ...{ program: "echo", args_count: 2, stdin_hash: null },
+      args_hashes: [
+        expect.stringMatching(/^sha256:[0-9a-f]{64}$/),
+        "sha256:d2bfd6fca7dafe12dfe2dcc7555f61c91ed816f0d2874e56c08a3da6fd94dc59",
+      ],
+      env_hash: canonicalDigest({}),
+    });
     writeFileSync(join(server.directory, "sig"), `${evidence["signature"]}\n`);
     const check = () =>
       execFileSync("ssh-keygen", ["-Y", "check-novalidate", "-n", "agentcli", "-s", "sig"], {
@@ -418,7 +430,9 @@ describe("the contract of a task", () => {
     };
     const task = shellTask("touch", ["owned"], { authorization: { ref: "p" } });
     const server = await open([task], { authorization_profiles: [profile] });
-    expect((await run(server)).body).toMatchObject({ error: { code: "authorization_error" } });
+    const reply = await run(server);
+    expect(reply.body).toMatchObject({ error: { code: "authorization_error" } });
+    expect(reply.text).not.toContain("127.0.0.1:1");
     expect(existsSync(join(server.directory, "owned"))).toBe(false);
   });
 
@@ -489,6 +503,18 @@ describe("approvals", () => {
     expect(server.floor.tasks.escalations.list()).toEqual([]);
   });
 
+  it("can wait longer than a date can be written", async () => {
+    const server = await open([gated({ timeout_s: Number.MAX_SAFE_INTEGER })]);
+    expect((await run(server)).body).toMatchObject({
+      approval: { status: "pending_review", expires_at: "9999-12-31T00:00:00.000Z" },
+    });
+    const listed = await server.send(
+      { method: "QUERY", path: "/escalations" },
+      { certificate: operator },
+    );
+    expect(listed.status).toBe(200);
+  });
+
   it("that are refused let nothing run", async () => {
     const server = await open([gated()]);
     const id = (await run(server)).body["escalation_id"];
@@ -509,6 +535,24 @@ describe("approvals", () => {
     expect((await run(server)).body).toMatchObject(body);
   });
 
+  it("are not good for longer than they might have taken", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const server = await open([gated({ timeout_s: 60 })]);
+    const id = (await run(server)).body["escalation_id"];
+    vi.setSystemTime(Date.now() + 50_000);
+    expect((await confirm(server, id)).status).toBe(200);
+    vi.setSystemTime(Date.now() + 61_000);
+    const stale = await run(server);
+    expect(stale.status).toBe(202);
+    const again = stale.body["escalation_id"];
+    expect(again).not.toBe(id);
+    await confirm(server, again);
+    vi.setSystemTime(Date.now() + 59_000);
+    expect((await run(server)).status).toBe(200);
+    expect(count(server)).toBe(1);
+  });
+
   it("are not good for another manifest", async () => {
     const server = await open([gated()]);
     const first = await run(server);
@@ -526,6 +570,22 @@ describe("approvals", () => {
     );
     expect((await run(other)).status).toBe(202);
     expect(count(other)).toBe(0);
+  });
+
+  it("are not good for another profile under the same name", async () => {
+    const withTrust = (level: string) =>
+      files(
+        manifestOf([gated()], {
+          identity_profiles: [{ id: "p", provider: "none", trust: { level } }],
+          workflow: { identity: { ref: "p" } },
+        }),
+      );
+    const server = await openServer(withTrust("restricted"), { env: ENV });
+    await confirm(server, (await run(server)).body["escalation_id"]);
+    const { state } = server;
+    const raised = await openServer(withTrust("autonomous"), { env: ENV, state });
+    expect((await run(raised)).status).toBe(202);
+    expect(count(raised)).toBe(0);
   });
 
   it.each([
@@ -589,6 +649,7 @@ describe("over TLS", () => {
       shellTask("sh", ["-c", script], { runtime: { timeout_ms: 600_000 } }),
     ]);
     const limits = { limits: { drain_timeout_ms: 50 } };
+    const before = new Set(process.listeners("exit"));
     const { daemon, directory, connect } = await openDaemon(files(manifest, {}, limits));
     const pids = () => {
       const file = join(directory, "pids");
@@ -602,10 +663,18 @@ describe("over TLS", () => {
     await vi.waitFor(() => expect(pids()).toHaveLength(1));
     first.destroy();
     await vi.waitFor(hasEnded(pids()[0]));
+    // A process that is told to end at once has no time to drain.
+    const third = await connect();
+    third.write(request());
+    await vi.waitFor(() => expect(pids()).toHaveLength(2));
+    for (const listener of process.listeners("exit")) {
+      if (!before.has(listener)) listener.call(process, 1);
+    }
+    await vi.waitFor(hasEnded(pids()[1]));
     const second = await connect();
     second.write(request());
-    await vi.waitFor(() => expect(pids()).toHaveLength(2));
+    await vi.waitFor(() => expect(pids()).toHaveLength(3));
     await daemon.drain();
-    await vi.waitFor(hasEnded(pids()[1]));
+    await vi.waitFor(hasEnded(pids()[2]));
   });
 });

@@ -1,6 +1,7 @@
 /** agentcli manifests and the protocol, in the words of a test. */
 import { PassThrough, Writable } from "node:stream";
 import { runRpcCommand } from "../../src/agents/agentcli/command/command.ts";
+import { KeySets } from "../../src/agents/agentcli/governance/key-sets.ts";
 import type { MethodContext } from "../../src/agents/agentcli/methods/method.ts";
 import { serveProtocol } from "../../src/agents/agentcli/protocol/serve.ts";
 import { runProgram } from "../../src/agents/agentcli/run-program.ts";
@@ -58,7 +59,11 @@ function defined(members: Members): Members {
 export function testWorld(world: Partial<World> = {}): World {
   const askJson: AskJson = (url) =>
     Promise.resolve({ kind: "fault", message: `nobody answers at ${url}` });
-  return { env: {}, directory: "/", operator: "tester@host", askJson, runProgram, ...world };
+  const keySets = new KeySets(world.askJson ?? askJson);
+  return {
+    ...{ env: {}, directory: "/", operator: "tester@host", askJson, keySets, runProgram },
+    ...world,
+  };
 }
 
 /** Sends texts to a server of the protocol, in chunks, and answers its lines, parsed. */

@@ -19,6 +19,10 @@ function fail(message) {
 }
 
 const command = group === "capabilities" ? group : action;
+if (faults.includes(`refused-${command}`)) {
+  process.stdout.write(`${JSON.stringify({ ok: false, error: `${command} is refused` })}\n`);
+  process.exit(0);
+}
 if (faults.includes(command)) fail(`no ${command} today`);
 switch (command) {
   case "capabilities":

@@ -2,12 +2,22 @@
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../../environment.ts";
 import { askJson } from "./ask-json.ts";
+import { KeySets } from "./governance/key-sets.ts";
+import { ProcessGroups } from "./process-groups.ts";
 import { runProgram } from "./run-program.ts";
 import type { World } from "./world.ts";
 
 /** Relative paths start in the directory. */
-export function createWorld(env: Environment, directory: string): World {
-  return { env, directory, operator: operatorName(), askJson, runProgram };
+export function createWorld(
+  env: Environment,
+  directory: string,
+  groups: ProcessGroups = new ProcessGroups(),
+): World {
+  return {
+    ...{ env, directory, operator: operatorName() },
+    ...{ askJson, keySets: new KeySets(askJson) },
+    runProgram: (call) => runProgram(call, groups),
+  };
 }
 
 /** A process may run as a user that has no name. */

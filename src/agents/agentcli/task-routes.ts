@@ -9,6 +9,7 @@ import type { SchemaCompiler } from "../../contract/schema.ts";
 import type { Route } from "../../dispatch/route.ts";
 import type { Problem } from "../../problem.ts";
 import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";
+import { findUnenforceable } from "./compile/unenforceable.ts";
 import type { ExposedWorkflow } from "./load-workflows.ts";
 import type { Task } from "./manifest/manifest.ts";
 import { type Executor, toHandlerResult } from "./run/execution.ts";
@@ -62,11 +63,8 @@ function whyNot(
 
 /** What will be refused is said at the start, too. */
 function unkeptContract({ plan: { contract } }: PlannedEndpoint): string | undefined {
-  const { sandbox, network } = contract;
-  const isFree = (sandbox ?? "none") === "none" && (network ?? "unrestricted") === "unrestricted";
-  return isFree
-    ? undefined
-    : "refuses every run: its contract asks for what cannot be enforced here";
+  const unkept = findUnenforceable(contract);
+  return unkept && `refuses every run: its contract's ${unkept} cannot be enforced here`;
 }
 
 function warning(

@@ -2,6 +2,7 @@
  * What the methods may touch beside their parameters: the environment, a directory that paths start
  * in, other programs, and HTTP. A test can be the world.
  */
+import type { JWTVerifyGetKey } from "jose";
 import type { Environment } from "../../environment.ts";
 import type { JsonRecord } from "../../json-value.ts";
 
@@ -12,6 +13,11 @@ export type JsonAnswer =
 
 /** Asks for JSON; with a body, it is a POST. Follows no redirect. */
 export type AskJson = (url: string, body?: JsonRecord) => Promise<JsonAnswer>;
+
+/** Keys to verify with, or in words why there are none. */
+export type KeySet =
+  | { readonly kind: "keys"; readonly keys: JWTVerifyGetKey }
+  | { readonly kind: "fault"; readonly message: string };
 
 /** One run of another program, never through a shell. */
 export interface ProgramCall {
@@ -40,5 +46,6 @@ export interface World {
   /** `<user>@<host>`: who acts where a manifest names nobody. */
   readonly operator: string;
   askJson: AskJson;
+  readonly keySets: { find(url: string): Promise<KeySet> };
   runProgram(call: ProgramCall): Promise<ProgramEnd>;
 }

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, symlinkSync } from "node:fs";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { manifestOf, promptTask, runRpc, shellTask } from "../../support/agentcli.ts";
@@ -89,6 +89,21 @@ describe("agtp-rpc", () => {
     expect(err).not.toBe("");
   });
 
+  it("names the command that there is none of, and helps", async () => {
+    expect((await runRpc(["nope"])).err).toContain("unknown command 'nope'");
+    const { exitCode, out } = await runRpc(["help"]);
+    expect([exitCode, out]).toEqual([0, expect.stringContaining("Usage: agtp-rpc")]);
+  });
+
+  it("takes no other form of output than it has", async () => {
+    const run = await runRpc(["version"], { env: { AGENTCLI_OUTPUT: "xml" } });
+    expect(run).toMatchObject({ exitCode: 1, out: "" });
+    expect(JSON.parse(run.err)).toMatchObject({
+      code: "invalid_argument",
+      error: "Unknown AGENTCLI_OUTPUT value: xml. Accepted values: json, ndjson",
+    });
+  });
+
   it("compiles as the scheduler's own integration test calls it", async () => {
     const directory = makeDirectory({ "m.json": MANIFEST });
     const path = join(directory, "m.json");
@@ -116,10 +131,21 @@ describe("agtp-rpc", () => {
     expect(JSON.parse(readFileSync(join(directory, "plan.json"), "utf8"))).toMatchObject({
       target: "standalone",
     });
-    for (const file of ["../x.json", "link/x.json", join(outside, "x.json")]) {
+    const deep = await runRpc(["compile", MANIFEST, "--write", "out/a/plan.json"], { directory });
+    expect(JSON.parse(deep.out)).toMatchObject({ written_to: join(directory, "out/a/plan.json") });
+    symlinkSync("/no/such/place", join(directory, "nowhere"));
+    const lost = await runRpc(["compile", MANIFEST, "--write", "nowhere/x.json"], { directory });
+    expect(lost.exitCode).toBe(1);
+    for (const file of [
+      "../x.json",
+      "../new/x.json",
+      "link/x.json",
+      "link/new/x.json",
+      join(outside, "x.json"),
+    ]) {
       const refused = await runRpc(["compile", MANIFEST, "--write", file], { directory });
       expect(refused.exitCode).toBe(1);
-      expect(existsSync(join(outside, "x.json"))).toBe(false);
+      expect(readdirSync(outside)).toEqual([]);
     }
   });
 

@@ -370,6 +370,29 @@ describe("the target agtp", () => {
     expect(JSON.stringify(endpoints)).not.toContain('"df"');
   });
 
+  it("says of each task whether it would be served, and what it would take", () => {
+    const after = { schedule: undefined, trigger: { parent: "t1", on: "success", delay_s: 5 } };
+    const tasks = [
+      shellTask("a", []),
+      shellTask("b", [], { id: "off", enabled: false }),
+      shellTask("c", [], { id: "held", contract: { sandbox: "strict" } }),
+      promptTask({ id: "asked", ...after }),
+    ];
+    const { endpoints, explain } = compile("agtp", manifestOf(tasks)) as unknown as {
+      endpoints: readonly { path: string }[];
+      explain: readonly { notes: readonly string[] }[];
+    };
+    expect(endpoints.map(({ path }) => path.split(":").at(-1))).toEqual(["t1", "held", "asked"]);
+    expect(explain.map(({ notes }) => notes.join(" "))).toEqual([
+      expect.stringMatching(
+        /runs it on demand, once its workflow is listed in \[agentcli\] expose\./,
+      ),
+      "It is not enabled, and so it is no endpoint.",
+      expect.stringContaining('refuses every run: its contract\'s sandbox "strict"'),
+      expect.stringMatching(/prompt_runtime is configured.*5 s later .* a scheduler's business/),
+    ]);
+  });
+
   it("is listed with the others", async () => {
     const { result } = await call("agentcli.describe", { target: "targets" });
     const items = result?.["description"]?.["items"] as unknown as readonly { name: string }[];

@@ -1,4 +1,4 @@
-import { exportSPKI, generateKeyPair, SignJWT } from "jose";
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { canonicalDigest } from "../../../src/agents/agentcli/canonical-digest.ts";
 import {
@@ -254,6 +254,12 @@ describe("authorization.evaluate", () => {
     ]);
   });
 
+  it("names the policy without the secrets of its address", async () => {
+    const endpoint = "http://user:pass@opa.example:8181/v1/data/x?key=secret";
+    const { result } = await evaluate(opa({ provider_config: { endpoint } }), says(true));
+    expect(result?.["authorization"]?.["policy_ref"]).toBe("http://opa.example:8181/v1/data/x");
+  });
+
   it("fails closed when the engine does not answer, unless the manifest says otherwise", async () => {
     const askJson: AskJson = () => Promise.resolve({ kind: "fault", message: "answered HTTP 500" });
     expect((await evaluate(opa(), askJson))["error"]).toMatchObject({
@@ -349,6 +355,29 @@ describe("authorization proofs", () => {
       const { error } = await resolve(manifest, proof);
       expect(error).toMatchObject({ data: { code: "authorization_proof_failed" } });
     }
+  });
+
+  it("are verified with the key of a key set that they name", async () => {
+    const { privateKey, publicKey } = await generateKeyPair("ES256");
+    const jwks_uri = "https://keys.example/jwks";
+    const { manifest } = await proven({}, { public_key: undefined, jwks_uri });
+    const prove = (kid: string) =>
+      new SignJWT({ environment: "prod", manifest_digest: canonicalDigest(manifest) })
+        .setProtectedHeader({ alg: "ES256", kid })
+        .setIssuer("ci")
+        .setAudience("agtpd")
+        .sign(privateKey);
+    const key = { ...(await exportJWK(publicKey)), kid: "k1" };
+    const askJson: AskJson = async (url) =>
+      url === jwks_uri
+        ? { kind: "json", value: { keys: [key] }, maxAgeSeconds: undefined }
+        : { kind: "fault", message: "is not there" };
+    const verify = async (PROOF: string) =>
+      ask("identity.resolve", { manifest }, { env: { PROOF }, askJson });
+    expect((await verify(await prove("k1")))["result"]).toMatchObject({ ok: true });
+    expect((await verify(await prove("k2")))["error"]).toMatchObject({
+      data: { code: "authorization_proof_failed" },
+    });
   });
 
   it("run no command to be had", async () => {

@@ -41,12 +41,18 @@ describe("LineReader", () => {
   it("tells of a line that is too long when it becomes so, once, and reads the next", () => {
     const reader = new LineReader(4);
     expect(reader.push(Buffer.from("1234"))).toEqual([]);
-    expect(reader.push(Buffer.from("5"))).toEqual([{ kind: "too-long" }]);
+    expect(reader.push(Buffer.from("56"))).toEqual([{ kind: "too-long" }]);
     expect(reader.push(Buffer.alloc(1_000_000, "x"))).toEqual([]);
     expect(reader.push(Buffer.from("\nok\n"))).toEqual([
       { kind: "line", octets: Buffer.from("ok") },
     ]);
     expect(reader.end()).toEqual([]);
+  });
+
+  it("does not count a CR that is part of the end", () => {
+    expect(read([Buffer.from("1234\r\nok\r\n")], 4)).toEqual(["1234", "ok\r"]);
+    expect(read([Buffer.from("12345\n1234\r5\nok\n")], 4)).toEqual(["too long", "too long", "ok"]);
+    expect(read([Buffer.from("12345")], 4)).toEqual(["too long"]);
   });
 
   it("reads a last line without an end", () => {

@@ -146,7 +146,9 @@ describe("the protocol on two streams", () => {
   it("reads a line of exactly 16 MiB", async () => {
     const empty = '{"jsonrpc":"2.0","id":7,"method":"agentcli.ping","params":{"x":""}}';
     const padded = empty.replace('""', `"${"x".repeat(MAX_LINE_BYTES - empty.length)}"`);
-    expect(await talk([`${padded}\n`])).toEqual([READY, PONG]);
+    for (const end of ["\n", "\r\n"]) {
+      expect(await talk([`${padded}${end}`])).toEqual([READY, PONG]);
+    }
   });
 
   it("does not follow a value down without end", async () => {

@@ -79,7 +79,7 @@ describe("checkContract", () => {
 
   it.each([
     [{ sandbox: "strict" }],
-    [{ sandbox: "permissive" }],
+    [{ allowed_paths: ["/"] }],
     [{ network: "none" }],
     [{ network: "restricted" }],
   ] as const)("refuses %j, which cannot be enforced", (members) => {
@@ -94,11 +94,19 @@ describe("checkContract", () => {
     symlinkSync(join(directory, "out"), join(directory, "in/link"));
     const check = (cwd: string | null) =>
       checkContract(contract({ allowed_paths: ["in"] }), cwd, directory);
-    expect(check("in/side")).toMatchObject({ kind: "kept", cwd: join(directory, "in/side") });
+    // What the program opens is not confined, wherever it starts.
+    expect(check("in/side")).toMatchObject({ error: "sandbox_enforcement_unavailable" });
     for (const cwd of ["out", "inner", "in/../out", "in/link", null]) {
       expect(check(cwd)).toMatchObject({ kind: "broken", error: "contract_violation" });
     }
     expect(check("gone")).toMatchObject({ kind: "broken", error: "task_not_started" });
+  });
+
+  it("lets a permissive sandbox be, and says that there is none", () => {
+    expect(checkContract(contract({ sandbox: "permissive" }), null, "/")).toEqual({
+      ...{ kind: "kept", cwd: "/" },
+      warnings: ['contract.sandbox is "permissive": the program is not isolated'],
+    });
   });
 });
 
@@ -222,14 +230,26 @@ describe("TaskSlots", () => {
     expect(await slots.take("a", overlap("skip"), signal)).toMatchObject({ kind: "slot" });
   });
 
-  it("bounds all tasks together", async () => {
+  it("bounds all tasks together: further ones wait in order, and a bounded number of them", async () => {
     const slots = new TaskSlots();
-    const taken = await Promise.all(
-      Array.from({ length: 40 }, (_, at) => slots.take(`t${at}`, overlap("allow"), signal)),
-    );
-    expect(taken.filter(({ kind }) => kind === "slot")).toHaveLength(32);
-    for (const slot of taken) release(slot);
-    expect(await slots.take("x", overlap("allow"), signal)).toMatchObject({ kind: "slot" });
+    let started = 0;
+    const takeOne = async (waiter = new AbortController().signal) => {
+      const slot = await slots.take(`t${started}`, overlap("allow"), waiter);
+      if (slot.kind === "slot") started += 1;
+      return slot;
+    };
+    const running = await Promise.all(Array.from({ length: 32 }, () => takeOne()));
+    const abort = new AbortController();
+    const gone = takeOne(abort.signal);
+    const waiting = Array.from({ length: 255 }, () => takeOne());
+    expect(await takeOne()).toMatchObject({ kind: "none", message: "too many tasks are running" });
+    abort.abort();
+    expect(await gone).toMatchObject({ kind: "none" });
+    expect(started).toBe(32);
+    for (const slot of running) release(slot);
+    for (const slot of waiting) release(await slot);
+    expect(started).toBe(32 + 255);
+    expect(await slots.take("x", overlap("skip"), signal)).toMatchObject({ kind: "slot" });
   });
 
   function release(slot: Awaited<ReturnType<TaskSlots["take"]>>): void {

@@ -208,6 +208,28 @@ describe("apply", () => {
     });
   });
 
+  it("reports nothing as done that the scheduler says it refused, whatever it exits with", async () => {
+    const scheduler = makeScheduler();
+    const added = await scheduler.apply(TWO, {}, { FAKE_FAULTS: "refused-add" });
+    expect(added["error"]).toMatchObject({ code: -32000, message: "add is refused" });
+    scheduler.write([{ id: "legacy", name: "W: T" }]);
+    const faults = { FAKE_FAULTS: "refused-delete" };
+    const adopted = await scheduler.apply(TWO, { adoptBy: "name" }, faults);
+    expect(adopted["error"]).toMatchObject({
+      message: expect.stringMatching(/^Failed to adopt .*delete is refused/),
+      data: { code: "scheduler_error" },
+    });
+  });
+
+  it("says that a job is too large for a command line", async () => {
+    const large = manifestOf([promptTask({ prompt: "漢".repeat(90_000) })]);
+    const { error } = await makeScheduler().apply(large);
+    expect(error).toMatchObject({
+      message: expect.stringContaining("arguments are longer"),
+      data: { code: "scheduler_error" },
+    });
+  });
+
   it("says that there is no scheduler", async () => {
     const { error } = await call("agentcli.apply", {
       manifest: TWO,

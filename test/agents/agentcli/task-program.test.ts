@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { ProcessGroups } from "../../../src/agents/agentcli/process-groups.ts";
 import { runTaskProgram, type TaskProgram } from "../../../src/agents/agentcli/run/task-program.ts";
 import { makeDirectory } from "../../support/directory.ts";
 
@@ -86,8 +87,36 @@ describe("runTaskProgram", () => {
     expect(await runTaskProgram(task("", { cwd: "/no/such/place" }))).toMatchObject({
       kind: "not-started",
     });
+    expect(await runTaskProgram(task("x".repeat(200_000)))).toMatchObject({
+      kind: "not-started",
+      message: expect.stringContaining("arguments"),
+    });
     const signal = AbortSignal.abort();
     expect(await runTaskProgram(task("", { signal }))).toMatchObject({ kind: "not-started" });
+  });
+
+  it("lets a program run that may take longer than a timer can be set to", async () => {
+    const outcome = await ended(task("sleep 0.1", { timeoutMs: Number.MAX_SAFE_INTEGER }));
+    expect(outcome).toMatchObject({ exitCode: 0, isTimedOut: false });
+  });
+
+  it("ends the grandchildren when the process that runs them exits", async () => {
+    const cwd = makeDirectory();
+    const before = new Set(process.listeners("exit"));
+    const added = () => process.listeners("exit").filter((listener) => !before.has(listener));
+    const groups = new ProcessGroups();
+    const running = [cwd, makeDirectory()].map((cwd) =>
+      runTaskProgram(task(FAMILY, { cwd }), groups),
+    );
+    const pids = await family(cwd);
+    const [onExit, ...others] = added();
+    expect(others).toEqual([]);
+    onExit?.call(process, 1);
+    for (const outcome of await Promise.all(running)) {
+      expect(outcome).toMatchObject({ kind: "ended", signal: "SIGKILL" });
+    }
+    await until(() => !pids.some(isRunning));
+    expect(added()).toEqual([]);
   });
 
   it("ends the grandchildren, too, when the time is up", async () => {

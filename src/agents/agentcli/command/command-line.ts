@@ -2,6 +2,7 @@
  * The command line of `agtp-rpc`: without a command it serves the protocol, with one it is one call of
  * a method. Answers with what to do, or with the exit code when nothing is left to do.
  */
+import type { Command } from "commander";
 import { type CommandLineEnd, createProgram, readArguments } from "../../../client/arguments.ts";
 import type { Terminal } from "../../../client/terminal.ts";
 import type { JsonRecord } from "../../../json-value.ts";
@@ -38,7 +39,13 @@ export function parseCommandLine(
     .option("--json", "print JSON, as is done anyway")
     .addHelpText("after", EXAMPLES)
     .enablePositionalOptions()
-    .action(serve);
+    .helpCommand("help [command]")
+    .allowExcessArguments()
+    .action((options: JsonRecord, program: Command) => {
+      const [unknown] = program.args;
+      if (unknown !== undefined) program.error(`error: unknown command '${unknown}'`);
+      serve(options);
+    });
   command
     .command("serve")
     .description("serve the protocol, as without a command")

@@ -43,14 +43,27 @@ export async function runRpcCommand(
     await serveProtocol({ world, defaults, input, output, report });
     return 0;
   }
-  const outcome = await runCall(line, { world, defaults: readDefaults(env, undefined) }, terminal);
+  const form = readForm(line, env);
+  const outcome = isFailure(form)
+    ? form
+    : await runCall(line, { world, defaults: readDefaults(env, undefined) }, terminal);
   if (isFailure(outcome)) {
     const said = { ok: false, error: outcome.message, ...failureData(outcome) };
     err.write(`${JSON.stringify(said, null, 2)}\n`);
     return 1;
   }
-  terminal.out.write(print(outcome, line.isNdjson || env["AGENTCLI_OUTPUT"] === "ndjson"));
+  terminal.out.write(print(outcome, form === "ndjson"));
   return 0;
+}
+
+/** How results are printed: the command line's word, or else that of the environment. */
+function readForm({ isNdjson }: CallLine, env: Environment): "json" | "ndjson" | Failure {
+  const { AGENTCLI_OUTPUT: wanted = "" } = env;
+  if (wanted !== "" && wanted !== "json" && wanted !== "ndjson") {
+    const accepted = "Accepted values: json, ndjson";
+    return invalidArgument(`Unknown AGENTCLI_OUTPUT value: ${wanted}. ${accepted}`);
+  }
+  return isNdjson || wanted === "ndjson" ? "ndjson" : "json";
 }
 
 /** What the environment says where the command line does not. */

@@ -1,8 +1,8 @@
 /**
- * Writes an artifact to a file in the present directory or below it, whole or not at all. Links that
- * lead out of the directory are not followed.
+ * Writes an artifact to a file in the present directory or below it, whole or not at all, and makes the
+ * directories on the way. Links that lead out of the directory are not followed.
  */
-import { realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
 import { reasonOf } from "../../../thrown.ts";
 import { type Failure, invalidArgument } from "../failure.ts";
@@ -21,12 +21,13 @@ export function writeArtifact(
 ): WrittenFile | Failure {
   try {
     const root = realpathSync(directory);
-    const parent = realpathSync(dirname(resolve(root, file)));
-    if (parent !== root && !parent.startsWith(root.endsWith(sep) ? root : root + sep)) {
-      return invalidArgument(`Output path must be inside the current directory: ${file}`);
+    const wanted = dirname(resolve(root, file));
+    if (!isWithin(nearestPlace(wanted), root)) {
+      return invalidArgument(`Output path is outside the current working directory: ${file}`);
     }
+    mkdirSync(wanted, { recursive: true });
     // A link at the path itself is replaced, not followed.
-    const path = join(parent, basename(file));
+    const path = join(realpathSync(wanted), basename(file));
     const draft = `${path}.${process.pid}.tmp`;
     try {
       writeFileSync(draft, `${JSON.stringify(value, null, 2)}\n`, { flag: "wx" });
@@ -39,4 +40,14 @@ export function writeArtifact(
   } catch (error) {
     return invalidArgument(`Output cannot be written: ${reasonOf(error)}`);
   }
+}
+
+/** The part of a path that is there, links resolved; a link to nowhere is a fault. */
+function nearestPlace(path: string): string {
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined;
+  return isThere || dirname(path) === path ? realpathSync(path) : nearestPlace(dirname(path));
+}
+
+function isWithin(place: string, root: string): boolean {
+  return place === root || place.startsWith(root.endsWith(sep) ? root : root + sep);
 }

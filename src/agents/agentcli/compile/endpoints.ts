@@ -9,6 +9,7 @@ import { RUN_OUTPUT_SCHEMA } from "./endpoint-output.ts";
 import { expandWorkflows } from "./expand.ts";
 import type { Compiled } from "./targets.ts";
 import { planTask, type TaskPlan } from "./task-plan.ts";
+import { findUnenforceable } from "./unenforceable.ts";
 
 /** An endpoint before it is bound; keys are those of an endpoint file. */
 export interface TaskEndpoint {
@@ -68,10 +69,9 @@ export function compileEndpoints(manifest: Manifest): Compiled {
   const output = {
     target: "agtp",
     version: "0.2",
-    endpoints: planned.map(({ endpoint }) => ({
-      ...endpoint,
-      handler: { type: "registered_function" },
-    })),
+    endpoints: planned
+      .filter(({ plan }) => plan.enabled)
+      .map(({ endpoint }) => ({ ...endpoint, handler: { type: "registered_function" } })),
   };
   const explain = planned.map(({ plan, endpoint }) => ({
     ...plan.source,
@@ -125,9 +125,25 @@ function endpointOf(plan: TaskPlan): TaskEndpoint {
   };
 }
 
-function notesOf({ invocation }: TaskPlan, { path }: TaskEndpoint): readonly string[] {
-  const runs = `EXECUTE ${path} runs it on demand, once its workflow is listed in [agentcli] expose.`;
-  return invocation.mode === "schedule"
-    ? [runs, "The schedule is a scheduler's business: a daemon has no clock for it."]
-    : [runs, `It also runs when "${invocation.parent}" comes to ${invocation.on}.`];
+function notesOf(plan: TaskPlan, { path }: TaskEndpoint): readonly string[] {
+  if (!plan.enabled) return ["It is not enabled, and so it is no endpoint."];
+  const exposed = "its workflow is listed in [agentcli] expose";
+  const wanted = isProgram(plan) ? exposed : `${exposed} and a prompt_runtime is configured`;
+  const unkept = findUnenforceable(plan.contract);
+  const runs =
+    unkept === undefined
+      ? `EXECUTE ${path} runs it on demand, once ${wanted}.`
+      : `EXECUTE ${path} refuses every run: its contract's ${unkept} cannot be enforced there.`;
+  return [runs, occasionOf(plan)];
+}
+
+function occasionOf({ invocation }: TaskPlan): string {
+  if (invocation.mode === "schedule") {
+    return "The schedule is a scheduler's business: a daemon has no clock for it.";
+  }
+  const { parent, on, delay_s: delay } = invocation;
+  const occasion = `when "${parent}" comes to ${on}`;
+  return delay > 0
+    ? `Running ${delay} s later ${occasion} is a scheduler's business: a daemon has no clock for it.`
+    : `It also runs ${occasion}.`;
 }

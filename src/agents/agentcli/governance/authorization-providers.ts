@@ -55,7 +55,8 @@ const opa: AuthorizationProvider = {
     }
     return [];
   },
-  policyRef: ({ provider_config: settings }) => String(settings?.["endpoint"] ?? ""),
+  policyRef: ({ provider_config: settings }) =>
+    withoutSecrets(String(settings?.["endpoint"] ?? "")),
   ask: async (input, { provider_config: settings }, world) => {
     const endpoint = String(settings?.["endpoint"] ?? "");
     if (!/^https?:/.test(endpoint) || !URL.canParse(endpoint)) {
@@ -71,6 +72,13 @@ export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider>
   ["none", none],
   ["opa", opa],
 ]);
+
+/** A URL may have a password in it, or a key behind its question mark. */
+function withoutSecrets(endpoint: string): string {
+  if (!URL.canParse(endpoint)) return endpoint;
+  const { protocol, host, pathname } = new URL(endpoint);
+  return `${protocol}//${host}${pathname}`;
+}
 
 /** `{"result": true}`, `{"result": {"allow": true, "reason": "…"}}`, or a word. */
 function readResult(body: unknown): ProviderAnswer {

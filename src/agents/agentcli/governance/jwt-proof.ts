@@ -4,8 +4,7 @@
  * RFC 7519, agentcli execution identity "jwt"
  */
 import { createPublicKey } from "node:crypto";
-import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
-import { isRecord } from "../../../json-value.ts";
+import type { JWTPayload, JWTVerifyOptions } from "jose";
 import { reasonOf } from "../../../thrown.ts";
 import type { EffectiveProof } from "../compile/merge-governance.ts";
 import type { ProofContext } from "./proof-context.ts";
@@ -25,7 +24,7 @@ export async function verifyJwt(
   proof: EffectiveProof,
   { world, manifestDigest }: ProofContext,
 ): Promise<string | undefined> {
-  const { jwtVerify, createLocalJWKSet } = await import("jose");
+  const { jwtVerify } = await import("jose");
   const options: JWTVerifyOptions = {
     algorithms: ALGORITHMS,
     ...(proof.issuer === null ? {} : { issuer: proof.issuer }),
@@ -37,11 +36,9 @@ export async function verifyJwt(
       const { payload } = await jwtVerify(token, key, options);
       return checkClaims(payload, proof, manifestDigest);
     }
-    const answer = await world.askJson(proof.jwks_uri ?? "");
-    if (answer.kind === "fault") return `the key set ${answer.message}`;
-    if (!isRecord(answer.value) || !Array.isArray(answer.value["keys"])) return "no key set";
-    const keys: JWTVerifyGetKey = createLocalJWKSet({ keys: answer.value["keys"] });
-    const { payload } = await jwtVerify(token, keys, options);
+    const found = await world.keySets.find(proof.jwks_uri ?? "");
+    if (found.kind === "fault") return found.message;
+    const { payload } = await jwtVerify(token, found.keys, options);
     return checkClaims(payload, proof, manifestDigest);
   } catch (error) {
     return reasonOf(error);

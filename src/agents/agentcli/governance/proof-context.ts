@@ -3,7 +3,7 @@ import type { World } from "../world.ts";
 
 /** What a proof is judged by. */
 export interface ProofContext {
-  readonly world: Pick<World, "askJson">;
+  readonly world: Pick<World, "keySets">;
   /** `sha256:…` of the manifest that the proof must be bound to. */
   readonly manifestDigest: string;
 }

@@ -9,8 +9,9 @@ export type Line =
   | { readonly kind: "too-long" };
 
 const LF = 0x0a;
+const CR = 0x0d;
 
-/** Reads lines of at most so many octets. */
+/** Reads lines of at most so many octets, without counting a CR that is part of their end. */
 export class LineReader {
   readonly #maxBytes: number;
   #parts: Buffer[] = [];
@@ -31,7 +32,7 @@ export class LineReader {
       const piece = octets.subarray(start, isEnded ? end : octets.length);
       if (!this.#keep(piece)) lines.push({ kind: "too-long" });
       if (!isEnded) break;
-      if (!this.#isSkipping) lines.push({ kind: "line", octets: this.#take() });
+      if (!this.#isSkipping) lines.push(this.#line());
       this.#isSkipping = false;
       start = end + 1;
     }
@@ -40,13 +41,21 @@ export class LineReader {
 
   /** What is left when the stream has ended: a last line needs no end. */
   end(): readonly Line[] {
-    return this.#length === 0 ? [] : [{ kind: "line", octets: this.#take() }];
+    return this.#length === 0 ? [] : [this.#line()];
+  }
+
+  /** One octet more than there may be is the CR, or too much. */
+  #line(): Line {
+    const octets = this.#take();
+    if (octets.length <= this.#maxBytes) return { kind: "line", octets };
+    if (octets.at(-1) !== CR) return { kind: "too-long" };
+    return { kind: "line", octets: octets.subarray(0, -1) };
   }
 
   /** False when the line has just become too long. */
   #keep(piece: Buffer): boolean {
     if (this.#isSkipping || piece.length === 0) return true;
-    if (this.#length + piece.length > this.#maxBytes) {
+    if (this.#length + piece.length > this.#maxBytes + 1) {
       this.#take();
       this.#isSkipping = true;
       return false;

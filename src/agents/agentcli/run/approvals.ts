@@ -1,6 +1,7 @@
 /**
  * Approvals of tasks: a person is asked through an escalation, and a yes is good for one run of exactly
- * the task that was asked about, by the agent that asked. What was used up stays so through restarts.
+ * the task that was asked about, by the agent that asked, for as long as the answer might have taken.
+ * What was used up stays so through restarts.
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
 import { isRecord } from "../../../json-value.ts";
@@ -27,12 +28,17 @@ export interface ApprovalOptions {
   readonly changes: Serial;
 }
 
+/** What an approval is for. */
+export type ApprovedTask = Parameters<typeof taskHash>[0];
+
 interface StoredApproval {
   readonly escalationId: string;
   readonly taskHash: string;
 }
 
 const COLLECTION = "agentcli-approvals";
+/** A moment that can be written; manifests may ask for later ones. */
+const LAST_MOMENT = Date.UTC(9999, 11, 31);
 
 /** The approvals of all tasks. */
 export class Approvals {
@@ -45,17 +51,21 @@ export class Approvals {
   }
 
   /** Whether the agent may run the task now; asks for it where nobody has been asked. */
-  ask(agentId: string, plan: TaskPlan): Promise<ApprovalAnswer> {
+  ask(agentId: string, task: ApprovedTask): Promise<ApprovalAnswer> {
     return this.#changes.run(async () => {
-      const hash = taskHash(plan);
+      const { plan } = task;
+      const hash = taskHash(task);
       const key = keyOf(agentId, plan);
       const stored = readStored(await this.#options.store.get(COLLECTION, key));
       const asked =
         stored?.taskHash === hash ? this.#options.escalations.find(stored.escalationId) : undefined;
       if (asked === undefined) return this.#open(agentId, key, plan, hash);
       switch (asked.status) {
-        case "accepted":
+        case "accepted": {
+          const isStale = Date.now() > (asked.decision?.at ?? 0) + waitOf(plan);
+          if (isStale) return this.#open(agentId, key, plan, hash);
           return this.#granted(key, asked.escalationId);
+        }
         case "pending_review":
         case "deferred":
           return { kind: "pending", escalation: asked, taskHash: hash };
@@ -90,7 +100,7 @@ export class Approvals {
         program: "program" in plan.execution.payload ? plan.execution.payload.program : null,
       },
       priority: approval.risk_level === "high" ? "urgent" : "normal",
-      deadlineAt: Date.now() + (approval.timeout_s ?? 3600) * 1000,
+      deadlineAt: Math.min(Date.now() + waitOf(plan), LAST_MOMENT),
       fingerprint: hash,
       ...(approval.approver_scope === null ? {} : { approverScope: approval.approver_scope }),
     });
@@ -118,6 +128,11 @@ export class Approvals {
   #forget(key: string): Promise<void> {
     return this.#options.store.commit([{ kind: "delete", collection: COLLECTION, key }]);
   }
+}
+
+/** How long an answer may take, and how long it is good for then. */
+function waitOf({ approval }: TaskPlan): number {
+  return (approval.timeout_s ?? 3600) * 1000;
 }
 
 function keyOf(agentId: string, { source }: TaskPlan): string {

@@ -1,12 +1,13 @@
 /**
  * What a contract asks of the place that a task runs in: enforced, or the task is refused. A daemon
- * confines no process, so a sandbox or a network rule is always refused.
- * agentcli spec "Contract"
+ * confines no process, so a strict sandbox, a rule for the network and paths that a program is held to
+ * are always refused; a permissive sandbox asks for no confinement.   agentcli spec "Contract"
  */
 import { realpathSync } from "node:fs";
 import { resolve, sep } from "node:path";
 import type { RunError } from "../compile/endpoints.ts";
 import type { MergedContract } from "../compile/merge-governance.ts";
+import { findUnenforceable } from "../compile/unenforceable.ts";
 
 /** The place, or why there is none. */
 export type ContractVerdict =
@@ -19,32 +20,29 @@ export function checkContract(
   cwd: string | null,
   directory: string,
 ): ContractVerdict {
-  const { sandbox, network, allowed_paths, max_cost_usd } = contract;
-  if (sandbox !== null && sandbox !== "none") {
-    return unenforceable(`sandbox "${sandbox}" cannot be enforced here`);
-  }
-  if (network !== null && network !== "unrestricted") {
-    return unenforceable(`network "${network}" cannot be enforced here`);
-  }
+  const { sandbox, allowed_paths, max_cost_usd } = contract;
+  const unkept = findUnenforceable(contract);
   const place = real(resolve(directory, cwd ?? "."));
   if (place === undefined) {
     return { kind: "broken", error: "task_not_started", message: "cwd does not exist" };
   }
-  const warnings: string[] = [];
   if (allowed_paths !== null) {
     const allowed = allowed_paths.map((path) => real(resolve(directory, path)));
     if (!allowed.some((root) => root !== undefined && isWithin(place, root))) {
       const message = "cwd is outside contract.allowed_paths";
       return { kind: "broken", error: "contract_violation", message };
     }
-    warnings.push("contract.allowed_paths was checked for the working directory only");
+  }
+  if (unkept !== undefined) {
+    const message = `${unkept} cannot be enforced here`;
+    return { kind: "broken", error: "sandbox_enforcement_unavailable", message };
+  }
+  const warnings: string[] = [];
+  if (sandbox === "permissive") {
+    warnings.push('contract.sandbox is "permissive": the program is not isolated');
   }
   if (max_cost_usd !== null) warnings.push("contract.max_cost_usd is declared, nothing is metered");
   return { kind: "kept", cwd: place, warnings };
-}
-
-function unenforceable(message: string): ContractVerdict {
-  return { kind: "broken", error: "sandbox_enforcement_unavailable", message };
 }
 
 /** Links resolved, on both sides of the comparison. */

@@ -8,6 +8,7 @@ import type { ShellPayload } from "../compile/task-plan.ts";
 import { isFailure } from "../failure.ts";
 import { giveEvidence } from "../governance/ssh-evidence.ts";
 import { childEnvironment } from "./child-environment.ts";
+import { describeCommand } from "./describe-command.ts";
 import {
   type Executor,
   outputLimit,
@@ -39,12 +40,12 @@ export async function executeProgram(
       ...secretsOf(payload.env),
       ...presented.secrets,
     ]);
-    const outcome = await runTaskProgram(program);
+    const outcome = await runTaskProgram(program, executor.groups);
     if (outcome.kind === "not-started") return refuseRun("task_not_started", outcome.message);
     const result = describeResult(run, outcome, redact, warnings);
     const isOk = outcome.exitCode === 0 && !outcome.isTimedOut;
     const facts = { run, payload, governed, result, isOk, redact, warnings, program };
-    const unverified = isOk ? await verify(facts) : undefined;
+    const unverified = isOk ? await verify(facts, executor) : undefined;
     if (unverified !== undefined) return unverified;
     return await report(facts, executor);
   } finally {
@@ -113,17 +114,20 @@ function describeResult(
 }
 
 /** The one command that goes through a shell, because the manifest calls it one. */
-async function verify(facts: Facts): Promise<RunRefusal | undefined> {
+async function verify(facts: Facts, { groups }: Executor): Promise<RunRefusal | undefined> {
   const { run, program, redact, warnings, result } = facts;
   const check = run.found.plan.verify;
   if (check === null) return undefined;
-  const outcome = await runTaskProgram({
-    ...program,
-    program: "sh",
-    args: ["-c", check.shell],
-    stdin: null,
-    timeoutMs: check.timeout_seconds * 1000,
-  });
+  const outcome = await runTaskProgram(
+    {
+      ...program,
+      program: "sh",
+      args: ["-c", check.shell],
+      stdin: null,
+      timeoutMs: check.timeout_seconds * 1000,
+    },
+    groups,
+  );
   if (outcome.kind === "ended" && outcome.exitCode === 0 && !outcome.isTimedOut) return undefined;
   const message =
     outcome.kind === "not-started"
@@ -160,7 +164,7 @@ async function report(facts: Facts, { world }: Executor): Promise<RunReport | Ru
   const evidence = plan.evidence && applyEvidenceProfile(manifest, plan.evidence);
   let envelope: JsonRecord | null = null;
   if (evidence !== null) {
-    const bound = { ...body, command: { program: payload.program, args: payload.args } };
+    const bound = { ...body, command: describeCommand(payload) };
     const given = await giveEvidence(evidence, bound, identity.principal, world);
     if (isFailure(given)) {
       // It has run: whoever asks must be able to see that.

@@ -4,6 +4,7 @@ import type { RunError } from "../compile/endpoints.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/resolve-identity.ts";
 import type { TrustLevel } from "../manifest/identity-fields.ts";
+import type { ProcessGroups } from "../process-groups.ts";
 import type { World } from "../world.ts";
 import type { Approvals } from "./approvals.ts";
 import type { PromptRuntime } from "./prompt-runtime.ts";
@@ -14,6 +15,7 @@ export interface Executor {
   readonly world: World;
   readonly approvals: Pick<Approvals, "ask">;
   readonly slots: TaskSlots;
+  readonly groups: ProcessGroups;
   /** Undefined: prompts have nobody to go to. */
   readonly runtime: PromptRuntime | undefined;
   /** Of a caller's tier; undefined where the operator maps no tier at all. */
@@ -43,6 +45,8 @@ export interface RunRefusal {
   readonly error: RunError;
   readonly message: string;
   readonly details?: unknown;
+  /** What only the operator is told, in the log. */
+  readonly reason?: string;
 }
 
 /** A run that came to something: a result, a preview, or a question for a person. */

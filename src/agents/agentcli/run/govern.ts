@@ -87,10 +87,10 @@ interface Approved {
 }
 
 async function askApproval(
-  { found: { plan }, call, isKnown }: Run,
+  { found, call, isKnown }: Run,
   { approvals }: Executor,
 ): Promise<Approved | RunReport | RunRefusal> {
-  const { approval, source } = plan;
+  const { approval, source } = found.plan;
   if (approval.policy === "auto-reject") {
     return refuseRun("approval_auto_rejected", "the manifest rejects every run of this task");
   }
@@ -101,7 +101,7 @@ async function askApproval(
     const message = "the task needs an approval, which only agents that this server knows can get";
     return refuseRun("approval_required", message);
   }
-  const answer = await approvals.ask(call.agentId, plan);
+  const answer = await approvals.ask(call.agentId, found);
   switch (answer.kind) {
     case "granted":
       return { kind: "approved", consume: answer.consume };
@@ -142,9 +142,17 @@ const ERRORS: Readonly<Partial<Record<Failure["code"], RunError>>> = {
   presentation_binding_missing: "presentation_target_invalid",
 };
 
+/** Where a message would name variables, files or hosts of the operator's, which callers need not know. */
+const FOR_CALLERS: Readonly<Partial<Record<RunError, string>>> = {
+  authorization_proof_failed: "the authorization proof is missing, or does not hold",
+  authorization_error: "the policy engine gave no decision",
+  identity_resolution_failed: "the identity that the task acts under cannot be resolved",
+};
+
 /** A failure under the name that endpoints declare; the code itself goes along. */
 export function refuseFailure({ code, message }: Failure): RunRefusal {
-  return refuseRun(ERRORS[code] ?? "identity_resolution_failed", message, { code });
+  const error = ERRORS[code] ?? "identity_resolution_failed";
+  return { ...refuseRun(error, FOR_CALLERS[error] ?? message, { code }), reason: message };
 }
 
 function refuseDecision({ decision, reason, provider }: Decision): RunRefusal | undefined {

@@ -1,10 +1,11 @@
 /** What would be run: said from the manifest alone, without asking, reading or running anything. */
-import type { TaskPlan } from "../compile/task-plan.ts";
+import type { FoundTask } from "../identity/resolve-identity.ts";
 import type { RunReport } from "./execution.ts";
 import { taskHash } from "./task-hash.ts";
 
 /** Arguments and values stay the operator's own: they may hold what callers must not see. */
-export function previewRun(plan: TaskPlan): RunReport {
+export function previewRun(found: FoundTask): RunReport {
+  const { plan } = found;
   const { source, name, contract, approval, runtime, execution } = plan;
   const { payload } = execution;
   const command =
@@ -22,7 +23,7 @@ export function previewRun(plan: TaskPlan): RunReport {
     dry_run: true,
     source,
     name,
-    task_hash: taskHash(plan),
+    task_hash: taskHash(found),
     command,
     contract,
     approval_policy: { policy, risk_level, approver_scope },

@@ -1,15 +1,22 @@
 /** What runs of tasks keep while a daemon runs, through every reload. */
 import { Serial } from "../../../tasks/serial.ts";
+import { ProcessGroups } from "../process-groups.ts";
 import { TaskSlots } from "./task-slots.ts";
 
 /** Two generations of a deployment share it. */
 export interface RunState {
   readonly slots: TaskSlots;
+  /** The programs that run. */
+  readonly groups: ProcessGroups;
   /** Approvals are asked for and used up one after another. */
   readonly approvalChanges: Serial;
 }
 
 /** Nothing runs yet. */
 export function createRunState(): RunState {
-  return { slots: new TaskSlots(), approvalChanges: new Serial() };
+  return {
+    slots: new TaskSlots(),
+    groups: new ProcessGroups(),
+    approvalChanges: new Serial(),
+  };
 }

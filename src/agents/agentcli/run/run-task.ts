@@ -29,7 +29,8 @@ export async function runTask(
   executor: Executor,
 ): Promise<RunReport | RunRefusal> {
   const { plan } = found;
-  if (caller.call.input["dry_run"] === true || plan.intent.mode === "plan") return previewRun(plan);
+  if (caller.call.input["dry_run"] === true || plan.intent.mode === "plan")
+    return previewRun(found);
   return runWithFollowers(found, caller, executor, 1);
 }
 
@@ -99,7 +100,7 @@ async function runFollowers(
     };
     const isPlan = found.plan.intent.mode === "plan";
     const outcome = isPlan
-      ? previewRun(found.plan)
+      ? previewRun(found)
       : await runWithFollowers(found, caller, executor, depth + 1);
     children.push(describeChild(task.id, outcome));
   }
@@ -129,6 +130,7 @@ function audit({ plan }: FoundTask, { call }: RunCaller, outcome: RunReport | Ru
     execution_id: outcome.kind === "report" ? (outcome.body["execution_id"] ?? null) : null,
     outcome: outcome.kind === "refused" ? outcome.error : outcome.status,
     ok: outcome.kind === "report" && outcome.output?.isOk === true,
+    ...(outcome.kind === "refused" ? { reason: outcome.reason ?? outcome.message } : {}),
   };
   call.log.info(fields, "a task of a workflow was asked for");
 }

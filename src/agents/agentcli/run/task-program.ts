@@ -2,9 +2,8 @@
  * Runs the program of a task: without a shell, in a process group of its own that ends as a whole,
  * when its time is up, when nobody waits for it any more, and when its first process has ended.
  */
-import { type ChildProcess, spawn } from "node:child_process";
 import { codeOf, reasonOf } from "../../../thrown.ts";
-import { killGroup } from "../run-program.ts";
+import { killGroup, ProcessGroups, type StartedProgram } from "../process-groups.ts";
 import { CapturedOutput } from "./captured-output.ts";
 
 /** What to run. */
@@ -42,19 +41,30 @@ const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 const GRACE_MS = 1_000;
 /** For what has left the group and holds the streams open. */
 const STREAMS_MS = 1_000;
+/** A timer that is set to more goes off at once. */
+const MAX_TIMER_MS = 2_147_483_647;
 
 /** Resolves when it is over, in whatever way. */
-export function runTaskProgram(task: TaskProgram): Promise<ProgramOutcome> {
+export function runTaskProgram(
+  task: TaskProgram,
+  groups: ProcessGroups = new ProcessGroups(),
+): Promise<ProgramOutcome> {
   const { signal } = task;
   if (signal.aborted) {
     return Promise.resolve({ kind: "not-started", message: "nobody waits for it any more" });
   }
+  const { program, args, env, cwd } = task;
+  const started = groups.start({ program, args, env, directory: cwd });
+  if (started.kind === "fault") {
+    const message = `the program "${program}" cannot be started: ${started.message}`;
+    return Promise.resolve({ kind: "not-started", message });
+  }
   return new Promise((resolve) => {
-    const { program, args, env, cwd } = task;
-    const child = spawn(program, args, { cwd, env, detached: true, stdio: "pipe" });
-    new Supervision(child, task, resolve);
+    new Supervision(started.child, task, resolve);
   });
 }
+
+type ChildProcess = Extract<StartedProgram, { kind: "child" }>["child"];
 
 class Supervision {
   readonly #child: ChildProcess;
@@ -74,7 +84,7 @@ class Supervision {
     this.#resolve = resolve;
     this.#stdout = this.#capture(child.stdout);
     this.#stderr = this.#capture(child.stderr);
-    this.#timer = setTimeout(() => this.#timeOut(), task.timeoutMs);
+    this.#timer = setTimeout(() => this.#timeOut(), Math.min(task.timeoutMs, MAX_TIMER_MS));
     task.signal.addEventListener("abort", this.#abort, { once: true });
     child.on("error", (error) => this.#failToStart(error));
     child.on("exit", () => this.#leaderEnded());
@@ -84,7 +94,7 @@ class Supervision {
     child.stdin?.end(task.stdin ?? "");
   }
 
-  #capture(stream: NodeJS.ReadableStream | null): CapturedOutput {
+  #capture(stream: NodeJS.ReadableStream | undefined): CapturedOutput {
     const captured = new CapturedOutput(this.#task.maxOutputBytes);
     stream?.on("data", (chunk: Buffer) => {
       captured.push(chunk);

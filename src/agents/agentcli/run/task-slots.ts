@@ -22,11 +22,16 @@ export interface Overlap {
 }
 
 const MAX_RUNNING = 32;
+/** Further ones wait their turn, up to so many. */
+const MAX_WAITING = 256;
+const NOBODY = "nobody waits for the run any more";
 
 /** The places of all tasks. */
 export class TaskSlots {
   readonly #running = new Map<string, number>();
   readonly #queues = new Map<string, (() => void)[]>();
+  /** Runs that have a place of their task, and wait for one of all. */
+  readonly #waiting: (() => void)[] = [];
   #total = 0;
 
   /** Takes a place, waiting for it where the policy is to queue. */
@@ -36,45 +41,39 @@ export class TaskSlots {
     if (running > 0 && overlap.policy === "queue") {
       const queue = this.#queues.get(taskId) ?? [];
       if (queue.length >= overlap.maxQueued) return none("too many runs of the task are waiting");
-      const isTurn = await this.#wait(taskId, queue, signal);
-      if (!isTurn) return none("nobody waits for the run any more");
+      this.#queues.set(taskId, queue);
+      if (!(await waitIn(queue, signal))) return none(NOBODY);
     } else this.#running.set(taskId, running + 1);
-    if (this.#total >= MAX_RUNNING) {
+    const refusal = await this.#takeOfAll(signal);
+    if (refusal !== undefined) {
       this.#leave(taskId);
-      return none("too many tasks are running");
+      return refusal;
     }
-    this.#total += 1;
     let isReleased = false;
     return {
       kind: "slot",
       release: () => {
         if (isReleased) return;
         isReleased = true;
-        this.#total -= 1;
+        this.#leaveAll();
         this.#leave(taskId);
       },
     };
   }
 
-  /** The place of whoever leaves is handed on, so nobody gets in between. */
-  #wait(taskId: string, queue: (() => void)[], signal: AbortSignal): Promise<boolean> {
-    this.#queues.set(taskId, queue);
-    return new Promise((resolve) => {
-      const start = (): void => {
-        signal.removeEventListener("abort", give);
-        resolve(true);
-      };
-      const give = (): void => {
-        const at = queue.indexOf(start);
-        if (at !== -1) queue.splice(at, 1);
-        resolve(false);
-      };
-      if (signal.aborted) resolve(false);
-      else {
-        signal.addEventListener("abort", give, { once: true });
-        queue.push(start);
-      }
-    });
+  async #takeOfAll(signal: AbortSignal): Promise<NoSlot | undefined> {
+    if (this.#total < MAX_RUNNING) {
+      this.#total += 1;
+      return undefined;
+    }
+    if (this.#waiting.length >= MAX_WAITING) return none("too many tasks are running");
+    return (await waitIn(this.#waiting, signal)) ? undefined : none(NOBODY);
+  }
+
+  #leaveAll(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#total -= 1;
+    else next();
   }
 
   #leave(taskId: string): void {
@@ -88,6 +87,26 @@ export class TaskSlots {
     if (running === 0) this.#running.delete(taskId);
     else this.#running.set(taskId, running);
   }
+}
+
+/** False when nobody waits any more. A place is handed on, so that nobody gets in between. */
+function waitIn(queue: (() => void)[], signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const start = (): void => {
+      signal.removeEventListener("abort", give);
+      resolve(true);
+    };
+    const give = (): void => {
+      const at = queue.indexOf(start);
+      if (at !== -1) queue.splice(at, 1);
+      resolve(false);
+    };
+    if (signal.aborted) resolve(false);
+    else {
+      signal.addEventListener("abort", give, { once: true });
+      queue.push(start);
+    }
+  });
 }
 
 function none(message: string): NoSlot {

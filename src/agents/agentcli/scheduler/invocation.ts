@@ -1,4 +1,5 @@
 /** How a scheduler's command line is called: as a program, by Node, or out of an npm prefix. */
+import { isRecord } from "../../../json-value.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
 import { definedOf } from "../governance/value-source.ts";
 import type { World } from "../world.ts";
@@ -95,17 +96,21 @@ export class SchedulerClient {
       const said = end.stderr.trim() || messageOf(end.stdout);
       return failure("scheduler_error", said ?? `Scheduler command failed (${end.code}): ${what}`);
     }
-    return parse(end.stdout, what);
+    return readAnswer(end.stdout, what);
   }
 }
 
-function parse(stdout: string, what: string): unknown {
+function readAnswer(stdout: string, what: string): unknown {
   if (stdout.trim() === "") return null;
+  let answer: unknown;
   try {
-    return JSON.parse(stdout) as unknown;
+    answer = JSON.parse(stdout);
   } catch {
     return failure("scheduler_error", `Scheduler command returned invalid JSON: ${what}`);
   }
+  // What it says counts, whatever it ends with: nothing may be reported that was not done.
+  if (!isRecord(answer) || answer["ok"] !== false) return answer;
+  return failure("scheduler_error", messageOf(stdout) ?? `Scheduler command refused: ${what}`);
 }
 
 /** Some failures are said as JSON on standard output. */
