@@ -126,7 +126,7 @@ export async function loadDeployment(
   const ownRoutes = [...operator.routes, ...openwop.routes, ...agentcli.routes];
   const agntcy = await loadAgntcyAgents({
     ...{ config, ...vocabulary, env: options.env, store: floor.store, signingKey, log },
-    ...{ kept: floor.agntcy, lifecycle: state.lifecycle, operators: identified },
+    ...{ kept: floor.agntcy, stopping: floor.stopping.signal, lifecycle: state.lifecycle, operators: identified },
     endpoints: ownRoutes.map(({ definition }) => definition),
   });
   const directory = createAgentDirectory([...identified, ...agntcy.documents]);

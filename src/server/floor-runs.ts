@@ -43,6 +43,7 @@ export function runsPart(parts: FloorParts): FloorPart {
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
     watcher,
+    stopping: floor.stopping.signal,
   });
   watcher.serve(host);
   starter.use(agentRuns(host));

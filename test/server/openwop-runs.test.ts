@@ -16,7 +16,11 @@ const OPERATOR = "0".repeat(64);
 const KEY = "hk_of_the_desk";
 const SECRET = "sk-canary-rfc0064-do-not-leak-xyz789";
 
-function files(openwop: object = {}, more: DeploymentFiles = {}): DeploymentFiles {
+function files(
+  openwop: object = {},
+  more: DeploymentFiles = {},
+  tables: Readonly<Record<string, object>> = {},
+): DeploymentFiles {
   const scopes = ["manifest:read", "runs:create", "runs:read", "runs:cancel", "approvals:respond"];
   const sha256 = createHash("sha256").update(KEY).digest("hex");
   const api_keys = [{ sha256, tenant: "default", scopes, agtp_scopes: [] }];
@@ -26,6 +30,7 @@ function files(openwop: object = {}, more: DeploymentFiles = {}): DeploymentFile
     "agtp-server.toml": configFile({
       gateway: { enabled: true, port: 0 },
       openwop: { conformance: true, api_keys, ...openwop },
+      ...tables,
     }),
     "agents/alice.agent.json": agent(ALICE, "alice"),
     "agents/bob.agent.json": agent(BOB, "bob"),
@@ -380,3 +385,35 @@ describe("a reload", () => {
     }
   });
 });
+
+describe("a drain", () => {
+  it("ends event streams with a word, and answers whoever only waits for a run", async () => {
+    const limits = { limits: { drain_timeout_ms: 60_000 } };
+    const server = await openDaemon(files({}, {}, limits));
+    const ask = await callerOf(server);
+    const waiting = await callerOf(server);
+    const delayed = { workflowId: "conformance-delay", inputs: { delayMs: 60_000 } };
+    const runId = String((await ask("EXECUTE", "/runs", delayed)).body["runId"]);
+    const accept = "text/event-stream";
+    const headers = { accept, authorization: `Bearer ${KEY}` };
+    const stream = await http(server, `/v1/runs/${runId}/events`, { headers });
+    const poll = http(server, `/v1/runs/${runId}/events/poll?lastSequence=9&timeout=25`);
+    const events = waiting("QUERY", `/runs/${runId}/events`, { lastSequence: 9, timeout: 25 });
+    const started = ask("EXECUTE", "/runs", { ...delayed, wait_seconds: 25 });
+    // The run that is waited for is there.
+    while ((await listed(server)) < 2) await new Promise(setImmediate);
+    await server.daemon.drain();
+    expect(await stream.text()).toMatch(/\n: the server is stopping\nretry: 2000\n\n$/);
+    expect(await (await poll).json()).toEqual({ events: [], isComplete: false });
+    expect((await events).body).toEqual({ events: [], isComplete: false });
+    expect(await started).toMatchObject({ status: 202, body: { status: expect.any(String) } });
+  });
+});
+
+/** How many runs there are of callers over AGTP. */
+async function listed(server: TestDaemon): Promise<number> {
+  const ask = await callerOf(server);
+  const found = await ask("QUERY", "/", { intent: "runs", scope: "openwop-run" });
+  const { results } = found.body["result"] as { readonly results: readonly unknown[] };
+  return results.length;
+}
