@@ -414,6 +414,6 @@ describe("a drain", () => {
 async function listed(server: TestDaemon): Promise<number> {
   const ask = await callerOf(server);
   const found = await ask("QUERY", "/", { intent: "runs", scope: "openwop-run" });
-  const { results } = found.body["result"] as { readonly results: readonly unknown[] };
-  return results.length;
+  const { result } = JSON.parse(found.text);
+  return result.results.length;
 }
