@@ -1,10 +1,19 @@
 /** Runs of a whole daemon: over AGTP, over the sidecar, through reloads and kills, and nowhere a secret. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { openDaemon, type TestDaemon } from "../support/daemon.ts";
-import { agentFile, configFile, type DeploymentFiles } from "../support/deployment.ts";
+import { text } from "node:stream/consumers";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openStore } from "../../src/store/open-store.ts";
+import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
+import {
+  agentFile,
+  configFile,
+  type DeploymentFiles,
+  makeDeployment,
+} from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { packFiles } from "../support/openwop.ts";
 import { expectValidLog } from "../support/openwop-runs.ts";
@@ -329,6 +338,52 @@ describe("an agent that is not sure", () => {
     );
   });
 
+  it("leaves the queue at the next start where a crash kept the answer from it", async () => {
+    const deployment = makeDeployment(files(openwop, unsure));
+    const server = await createDaemon(deployment);
+    const ask = await callerOf(server);
+    const started = await ask("EXECUTE", "/agents/vendor.test.pack.agent", { task: "a room" });
+    const runId = String(started.body["runId"]);
+    await until(ask, runId, "waiting-approval");
+    await escalationOf(await callerOf(server, OPERATOR), runId);
+    await ask("CONFIRM", `/runs/${runId}/interrupts/agent`, { status: "accepted" });
+    await server.close();
+    const path = join(deployment.directory, ".agtp/state.db");
+    const { store } = await openStore({ driver: "sqlite", path }, "");
+    const [kept] = (await store?.list("escalations")) ?? [];
+    const { decision: _, ...open } = kept?.value as Record<string, unknown>;
+    const value = { ...open, status: "pending_review" };
+    const put = { kind: "put", collection: "escalations", key: kept?.key ?? "", value } as const;
+    await store?.commit([put]);
+    await store?.close();
+    const again = await createDaemon(deployment);
+    onTestFinished(() => again.close());
+    const operator = await callerOf(again, OPERATOR);
+    let found = await escalationOf(operator, runId);
+    while (found["status"] === "pending_review") found = await escalationOf(operator, runId);
+    expect(found).toMatchObject({
+      ...{ status: "accepted", decision: { reason: "answered where it waited" } },
+    });
+  });
+
+  it("is told to people at once, and so is the word that the run was given", async () => {
+    const upstream = await receiveWebhooks();
+    const webhooks = { escalations: upstream.url };
+    const server = await openDaemon(files(openwop, unsure, { webhooks }));
+    const ask = await callerOf(server);
+    const started = await ask("EXECUTE", "/agents/vendor.test.pack.agent", { task: "a room" });
+    const runId = String(started.body["runId"]);
+    expect(await upstream.next()).toMatchObject({
+      type: "escalation.opened",
+      escalation: { context: { openwop_run: { runId } } },
+    });
+    await ask("CONFIRM", `/runs/${runId}/interrupts/agent`, { status: "accepted" });
+    expect(await upstream.next()).toMatchObject({
+      type: "escalation.decided",
+      escalation: { status: "accepted", decision: { reason: `answered by agtp:${ALICE}` } },
+    });
+  });
+
   it("is not spoken for by an escalation that somebody made up", async () => {
     const { server, ask, operator, runId } = await open();
     const real = await escalationOf(operator, runId);
@@ -342,6 +397,31 @@ describe("an agent that is not sure", () => {
     expect((await ask("QUERY", `/runs/${runId}`)).body["status"]).toBe("waiting-approval");
   });
 });
+
+/** Takes webhooks on this machine, and hands them out one by one. */
+async function receiveWebhooks() {
+  const received: unknown[] = [];
+  let wake = (): void => undefined;
+  const server = createServer(async (request, response) => {
+    received.push(JSON.parse(await text(request)));
+    response.writeHead(204).end();
+    wake();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    async next(): Promise<unknown> {
+      while (received.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return received.shift();
+    },
+  };
+}
 
 describe("secrets", () => {
   it("that are planted in inputs and options are found nowhere", async () => {
