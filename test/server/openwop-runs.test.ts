@@ -351,11 +351,12 @@ describe("an agent that is not sure", () => {
     const path = join(deployment.directory, ".agtp/state.db");
     const { store } = await openStore({ driver: "sqlite", path }, "");
     const [kept] = (await store?.list("escalations")) ?? [];
-    const { decision: _, ...open } = kept?.value as Record<string, unknown>;
-    const value = { ...open, status: "pending_review" };
-    const put = { kind: "put", collection: "escalations", key: kept?.key ?? "", value } as const;
-    await store?.commit([put]);
-    await store?.close();
+    if (store === undefined || kept === undefined) throw new Error("no escalation was kept");
+    const { decision: _, ...before } = kept.value as Record<string, unknown>;
+    const { key } = kept;
+    const value = { ...before, status: "pending_review" };
+    await store.commit([{ kind: "put", collection: "escalations", key, value }]);
+    await store.close();
     const again = await createDaemon(deployment);
     onTestFinished(() => again.close());
     const operator = await callerOf(again, OPERATOR);
