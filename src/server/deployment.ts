@@ -192,7 +192,7 @@ export async function loadDeployment(
       ? undefined
       : await buildSidecar({
           ...joined,
-          ...{ dispatcher, registry, agent: gatewayAgent },
+          ...{ dispatcher, registry, agent: gatewayAgent, isAgentIssued: known.isGatewayIssued },
           ...{ faces: protocol.faces, listed: protocol.listed },
           settle: (done) => ledger.settle(done),
           reportFault: options.reportFault,

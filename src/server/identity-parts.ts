@@ -89,6 +89,8 @@ export interface LoadedIdentities {
   readonly operators: readonly AgentDocument[];
   /** Undefined without a sidecar. */
   readonly gatewayAgent: AgentDocument | undefined;
+  /** Whether no operator has named it. */
+  readonly isGatewayIssued: boolean;
   /** Keeps what is new; to be awaited before anything is served. */
   keep(): Promise<void>;
 }
@@ -104,13 +106,14 @@ export async function loadIdentities(
   const { documents: operators, gateway } = known;
   if (gateway.kind !== "issued") {
     const gatewayAgent = gateway.kind === "named" ? gateway.agent : undefined;
-    return { operators, gatewayAgent, keep: () => Promise.resolve() };
+    const keep = (): Promise<void> => Promise.resolve();
+    return { operators, gatewayAgent, isGatewayIssued: false, keep };
   }
   const issued = await issueGatewayAgent(config, store, loadSigningKey(config));
   problems.push(...issued.problems);
   if (issued.agent === undefined) return undefined;
   const { agent, keep } = issued;
-  return { operators: [...operators, agent], gatewayAgent: agent, keep };
+  return { operators: [...operators, agent], gatewayAgent: agent, isGatewayIssued: true, keep };
 }
 
 /** What is wrong with the agent that is addressed where a request names none. */

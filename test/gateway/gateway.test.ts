@@ -30,6 +30,7 @@ function parts(faces: readonly GatewayFace[], faults: unknown[] = []): GatewayPa
     },
     verbs: { translate: (method, path) => ({ method, path }), allowed: () => [] },
     agent: { agentId: "d".repeat(64) } as AgentDocument,
+    isAgentIssued: false,
     settle: (done) => done(),
     openapiSource: () => {
       throw new Error("a secret");

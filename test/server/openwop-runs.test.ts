@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openStore } from "../../src/store/open-store.ts";
+import { manifestOf, shellTask } from "../support/agentcli.ts";
 import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
 import {
   agentFile,
@@ -51,6 +52,9 @@ function files(
     ...more,
   };
 }
+
+const JSON_BODY = { "content-type": "application/json" };
+const PATH = { PATH: process.env["PATH"] ?? "" };
 
 type Ask = (
   method: string,
@@ -274,6 +278,30 @@ describe("the sidecar", () => {
     expect(await stream.text()).toContain("event: run.completed");
     const ask = await callerOf(server);
     expect((await ask("DISCOVER", "/apis")).text).toContain('"openwop"');
+  });
+
+  it("starts nothing for clients that nobody vouches for, unless an operator names its agent", async () => {
+    const task = shellTask("echo", ["hi"]);
+    const more = { "agents/ops.json": JSON.stringify(manifestOf([task])) };
+    const agentcli = { manifests: ["agents/ops.json"], expose: ["w1"] };
+    const asked = [
+      ["/agents/vendor.test.pack.agent/execute", { task: "x" }, 202],
+      ["/runs/execute", { workflowId: "conformance-noop" }, 202],
+      ["/workflows/wf:w1/task:t1/execute", {}, 200],
+    ] as const;
+    for (const agent of [undefined, "alice"]) {
+      const gateway = { enabled: true, port: 0, ...(agent === undefined ? {} : { agent }) };
+      const server = await openDaemon(files({}, more, { gateway, agentcli }), PATH);
+      for (const [path, body, status] of asked) {
+        const init = { method: "POST", body: JSON.stringify(body) };
+        const response = await http(server, path, { ...init, headers: JSON_BODY });
+        expect([path, response.status]).toEqual([path, agent === undefined ? 401 : status]);
+        if (agent !== undefined) continue;
+        expect(await response.json()).toMatchObject({ error: { code: "credentials-missing" } });
+      }
+      const listed = await http(server, "/agents/query", { method: "POST", body: "{}" });
+      expect(listed.status).toBe(200);
+    }
   });
 
   it("has no face where there is nothing to run", async () => {
