@@ -1,5 +1,6 @@
 /**
- * The identities of the agents that this server hosts, whatever system they come from. Where the
+ * The identities of the agents that this server hosts, whatever system they come from, and of the
+ * one that its HTTP sidecar speaks as. Where the
  * operator gives an agent none, the server issues a Genesis for it, once, and keeps it: the agent
  * has the same Agent-ID for as long as the store lasts. Its identity document is written anew at
  * every start, since a description and scopes may change.   AGTP "Agent Genesis", "Identity"
@@ -28,6 +29,8 @@ export interface HostedAgent {
   readonly name: string;
   readonly description: string;
   readonly scopes: readonly string[];
+  /** Was issued for it already; what the store has comes first. */
+  readonly genesis?: JsonRecord;
   /** What problems are reported for, relative to the deployment directory. */
   readonly file: string;
 }
@@ -77,7 +80,7 @@ export async function identifyHosted(
       continue;
     }
     const known = kept.get(agent.key);
-    const genesis = isRecord(known) ? known : issue(agent, issuer);
+    const genesis = isRecord(known) ? known : (agent.genesis ?? issue(agent, issuer));
     const { document, problems: found } = taken.has(agent.name)
       ? { document: undefined, problems: [nameTaken(agent)] }
       : readIdentity(agent, genesis, issuer);
@@ -118,7 +121,13 @@ function readIdentity(
   const trusted = [then, now].filter((key) => key !== undefined);
   const born = readGenesisFile(JSON.stringify(genesis), file, trusted);
   if (born.genesis === undefined) return { document: undefined, problems: born.problems };
-  const options = documentOptions(agent, issuer);
+  const { ownerId, governanceZone, ...others } = documentOptions(agent, issuer);
+  // Settled when it was issued, though the server may have another name by now.
+  const options = {
+    ...others,
+    ownerId: textOf(genesis["owner_id"], ownerId),
+    governanceZone: textOf(genesis["governance_zone"], governanceZone),
+  };
   const unsigned = describeAgent(options, genesis, born.genesis.agentId);
   const written =
     issuer.signingKey === undefined
@@ -127,6 +136,10 @@ function readIdentity(
   const context = { genesis: born.genesis, trustedIssuers: trusted };
   const { document, problems } = readAgentFile(JSON.stringify(written), file, context);
   return { document, problems: problems.filter(isError) };
+}
+
+function textOf(value: unknown, otherwise: string): string {
+  return typeof value === "string" ? value : otherwise;
 }
 
 function documentOptions(agent: HostedAgent, { serverId, operator }: HostIssuer): DocumentOptions {

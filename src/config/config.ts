@@ -175,6 +175,7 @@ export interface GatewayConfig {
   readonly allowPlainHttp: boolean;
   readonly baseUrl?: string;
   readonly corsOrigins: readonly string[];
+  readonly hosts: readonly string[];
 }
 
 /** `[webhooks]` */

@@ -7,6 +7,8 @@ export interface Peer {
   readonly port: number;
   /** The agent that a face of this server speaks as: nobody else wrote its Agent-ID. */
   readonly speaksAs?: string;
+  /** The face speaks so for anybody who reaches it: no operator has said whom. */
+  readonly isAnybody?: boolean;
   /** The peer's certificate, its chain verified. */
   readonly certificate?: ClientCertificate | undefined;
   /** Why the certificate that the peer presented proves nothing. */

@@ -58,6 +58,8 @@ export interface Route {
   readonly tier: Tier;
   /** Reading routes of tier A are open to anonymous callers by `anonymous_discovery`. */
   readonly isReading: boolean;
+  /** Has an agent or a task of this server work, which nobody does whom nobody knows. */
+  readonly startsWork?: boolean;
   /** A verified client certificate stands for an Agent-ID here. */
   readonly takesCertificate?: boolean;
   readonly definition: EndpointDefinition;

@@ -12,7 +12,7 @@ import type { Environment } from "../environment.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Problem } from "../problem.ts";
 import { loadContents } from "../server/contents.ts";
-import { loadDirectory } from "../server/identity-parts.ts";
+import { loadOperatorAgents } from "../server/identity-parts.ts";
 import { loadVocabulary } from "../server/vocabulary.ts";
 import { parseToml, type TomlTable } from "../toml-document.ts";
 import type { Machine } from "./machine.ts";
@@ -55,7 +55,7 @@ export function loadSubject(options: SubjectOptions): LoadedSubject {
   const problems = [...loaded.problems];
   if (config === undefined) return { problems };
   const vocabulary = loadVocabulary(config, problems);
-  const known = vocabulary && loadDirectory(config, problems);
+  const known = vocabulary && loadOperatorAgents(config, problems);
   if (vocabulary === undefined || known === undefined) return { problems };
   const { endpoints } = loadContents(config, vocabulary, environment, problems);
   const subject: Subject = {
@@ -64,7 +64,7 @@ export function loadSubject(options: SubjectOptions): LoadedSubject {
     written: readWritten(config.file),
     catalog: vocabulary.catalog,
     endpoints: endpoints.map(({ definition }) => definition),
-    agents: known.directory.list(),
+    agents: known.documents,
     problems,
     machine,
   };

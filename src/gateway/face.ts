@@ -16,7 +16,8 @@
  * reload new plugins are made and take the next request; the old instance is closed, so what an
  * `onClose` hook ends must not be needed by requests that still run. A request has to end when its
  * socket closes: a drain that is out of time closes them all. A response that is hijacked to be
- * streamed is the face's to end, and no deadline of the sidecar's applies to it.
+ * streamed is the face's to end, when the daemon begins to stop at the latest, and no deadline of the
+ * sidecar's applies to it.
  */
 import type { FastifyInstance } from "fastify";
 

@@ -1,8 +1,9 @@
 /**
  * The HTTP sidecar of one deployment: every face on one Fastify instance, which never listens itself.
  * What no face has claimed goes to the AGTP endpoints, with its path as the client wrote it. What is
- * in no face's hands is answered here: 403 another origin · 404 a claimed path that nobody serves ·
- * 431 too many fields · 500 a fault, with an id that the log has too.   AGTP "HTTP Gateway"
+ * in no face's hands is answered here: 400 more than one Host · 403 another origin · 404 a claimed path
+ * that nobody serves · 421 another server's name · 431 too many fields · 500 a fault, with an id that
+ * the log has too.   AGTP "HTTP Gateway"
  */
 import { randomBytes } from "node:crypto";
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from "fastify";
@@ -13,8 +14,10 @@ import type { WireFault } from "../wire/message.ts";
 import { AGTP_ROUTE, createAgtpFace, METHODS } from "./agtp-face.ts";
 import { claimsOf } from "./claims.ts";
 import type { GatewayFace } from "./face.ts";
+import { createHostPolicy, type HostVerdict } from "./hosts.ts";
 import { type HttpAnswer, writeAnswer } from "./http-answer.ts";
 import { faultStatus } from "./http-status.ts";
+import { readAuthority } from "./http-target.ts";
 import { createOpenapiFace } from "./openapi-face.ts";
 import { OPENAPI_PATH } from "./openapi-path.ts";
 import { createOriginPolicy } from "./origins.ts";
@@ -60,7 +63,10 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     return503OnClosing: false,
     routerOptions: { maxParamLength: MAX_PARAMETER_LENGTH },
     // The path of an AGTP endpoint is for the path grammar to read, not for a router.
-    rewriteUrl: ({ url = "" }) => (isClaimed(url) ? url : AGTP_ROUTE),
+    rewriteUrl: ({ url = "" }) => {
+      const { relative } = readAuthority(url);
+      return isClaimed(relative) ? relative : AGTP_ROUTE;
+    },
     frameworkErrors: (_error, _request, reply) => {
       sendRefusal(reply, 400, errorBody("invalid-request-line", "the path cannot be decoded"));
     },
@@ -97,17 +103,29 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
 
 const NOT_FOUND = errorBody("endpoint-not-found", "nothing is served at this path");
 
+const HOST_REFUSALS = {
+  ours: undefined,
+  another: {
+    status: 421,
+    body: errorBody("host-not-allowed", "this server is not called by that name"),
+  },
+  unclear: { status: 400, body: errorBody("invalid-framing", "more than one Host field") },
+} as const satisfies Record<HostVerdict, unknown>;
+
 /** What holds for every face. */
 function addHooks(app: FastifyInstance, { config }: GatewayParts): void {
   const { server, gateway, limits } = config;
+  const judgeHost = createHostPolicy(gateway);
   const judge = createOriginPolicy(gateway.corsOrigins);
   app.addHook("onRequest", async (request, reply) => {
-    const { method, headers, raw } = request;
+    const { method, headers, raw, originalUrl } = request;
     reply.header("server-id", server.serverId).header("x-content-type-options", "nosniff");
     if (raw.rawHeaders.length / 2 > limits.headerCount) {
       const message = `more than ${limits.headerCount} header fields`;
       return sendRefusal(reply, 431, errorBody("header-too-large", message));
     }
+    const refused = HOST_REFUSALS[judgeHost({ target: originalUrl, rawHeaders: raw.rawHeaders })];
+    if (refused !== undefined) return sendRefusal(reply, refused.status, refused.body);
     const asksFor = headers["access-control-request-method"];
     const verdict = judge({ method, origin: headers.origin, asksFor });
     if (verdict.kind === "refused") {

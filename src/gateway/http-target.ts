@@ -13,8 +13,22 @@ export interface HttpTarget {
 }
 
 /** A request to a proxy, which a server has to understand as well. */
-const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
 const VISIBLE = /^[\x21-\x22\x24-\x7e]*$/;
+
+/** A target, and whose it says that it is. */
+export interface AddressedTarget {
+  /** Undefined in origin-form. */
+  readonly authority: string | undefined;
+  /** What is left without it. */
+  readonly relative: string;
+}
+
+/** Takes the authority off a target in absolute-form. */
+export function readAuthority(target: string): AddressedTarget {
+  const found = ABSOLUTE.exec(target);
+  return { authority: found?.[1], relative: target.slice(found?.[0].length ?? 0) };
+}
 
 /** Takes a target apart. */
 export function readTarget(target: string, maxOctets: number): HttpTarget | WireFault {
@@ -26,7 +40,7 @@ export function readTarget(target: string, maxOctets: number): HttpTarget | Wire
     const message = "the request target must be visible ASCII characters without a fragment";
     return { kind: "wire-fault", code: "invalid-request-line", message };
   }
-  const relative = target.replace(ABSOLUTE, "");
+  const { relative } = readAuthority(target);
   const mark = relative.indexOf("?");
   const path = mark === -1 ? relative : relative.slice(0, mark);
   return { path: path || "/", query: mark === -1 ? undefined : relative.slice(mark + 1) };

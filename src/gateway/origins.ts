@@ -25,7 +25,7 @@ export interface OriginRequest {
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const SENT = [
   ...["Accept", "Authority-Scope", "Authorization", "Content-Type", "Contract-Synthesized"],
-  ...["Idempotency-Key", "If-None-Match", "Request-ID", "Session-ID", "Task-ID"],
+  ...["Idempotency-Key", "If-None-Match", "Last-Event-ID", "Request-ID", "Session-ID", "Task-ID"],
 ].join(", ");
 const EXPOSED = [
   ...["AGTP-Catalog-Warning", "AGTP-Endpoint-Warning", "Attribution-Record", "Audit-ID", "ETag"],

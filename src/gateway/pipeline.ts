@@ -16,6 +16,8 @@ export interface PipelineParts {
   readonly verbs: VerbRoutes;
   /** Whom the sidecar speaks as. */
   readonly agent: AgentDocument;
+  /** No operator has named it: it stands for anybody who reaches the port. */
+  readonly isAgentIssued: boolean;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
 }
@@ -45,7 +47,8 @@ export interface Pipeline {
 }
 
 /** Builds the way. */
-export function createPipeline({ dispatcher, verbs, agent, settle }: PipelineParts): Pipeline {
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { dispatcher, verbs, agent, isAgentIssued: isAnybody, settle } = parts;
   const settled = async (response: Response): Promise<Response | undefined> => {
     await new Promise<void>((resolve) => settle(resolve));
     return response.lateFields?.isKnown === false ? undefined : response;
@@ -56,7 +59,7 @@ export function createPipeline({ dispatcher, verbs, agent, settle }: PipelinePar
       const { method, path } = verbs.translate(httpMethod, target.path);
       const exchange = new Exchange(
         { method, path, query: target.query, headers, body },
-        { ...request.peer, speaksAs: agent.agentId },
+        { ...request.peer, speaksAs: agent.agentId, isAnybody },
         performance.now(),
       );
       if (method !== httpMethod) exchange.translatedFrom = httpMethod;

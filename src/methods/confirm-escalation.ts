@@ -15,7 +15,6 @@ import {
   type Escalation,
   escalationView,
 } from "../tasks/escalation.ts";
-import type { EscalationNews } from "../tasks/escalation-news.ts";
 import type { EscalationRegister } from "../tasks/escalation-register.ts";
 import type { Confirmable } from "./confirmable.ts";
 import { type Confirmation, readConfirmation } from "./confirmation.ts";
@@ -30,7 +29,6 @@ export interface ConfirmEscalationOptions {
   readonly policy: OperatorPolicy;
   readonly attributor: Pick<Attributor, "isWritable">;
   readonly record: RecordStreamEvents;
-  readonly news: Pick<EscalationNews, "closed">;
 }
 
 type Answer = HandlerSuccess | Refusal;
@@ -78,7 +76,6 @@ async function decide(
     case "decided": {
       const event = escalationEvent("escalation_decided", outcome.escalation);
       const [auditId] = await options.record([event], source);
-      await options.news.closed("escalation.decided", outcome.escalation);
       return receipt(call, outcome.escalation, { audit_id: auditId });
     }
   }

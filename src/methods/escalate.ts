@@ -23,7 +23,6 @@ import {
   escalationView,
   PRIORITIES,
 } from "../tasks/escalation.ts";
-import type { EscalationNews } from "../tasks/escalation-news.ts";
 import type { EscalationRegister, EscalationRequest } from "../tasks/escalation-register.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
@@ -32,7 +31,6 @@ import { floorResult } from "./floor-result.ts";
 export interface EscalateOptions {
   readonly directory: Pick<AgentDirectory, "resolve">;
   readonly escalations: Pick<EscalationRegister, "open">;
-  readonly news: Pick<EscalationNews, "opened">;
   /** Names under which the operators are known, in lower case. */
   readonly operators: ReadonlySet<string>;
 }
@@ -158,7 +156,7 @@ function requestOf(call: Call, agentId: string, recipient: string | undefined): 
 }
 
 async function escalate(
-  { escalations, news }: EscalateOptions,
+  { escalations }: EscalateOptions,
   call: Call,
   request: EscalationRequest,
 ): Promise<HandlerSuccess | Refusal> {
@@ -169,8 +167,6 @@ async function escalate(
     case "waiting":
       return taskPaused(opening.escalation);
     case "opened":
-      await news.opened(opening.escalation);
-      return receipt(call, opening.escalation);
     case "repeated":
       return receipt(call, opening.escalation);
   }

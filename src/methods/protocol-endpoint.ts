@@ -19,6 +19,8 @@ export interface ProtocolEndpoint {
   /** A verified client certificate stands for an Agent-ID. */
   readonly takesCertificate?: boolean;
   readonly idempotencyMember?: string;
+  /** Has an agent of this server work. */
+  readonly startsWork?: boolean;
   /** It says in its own words that its time is over. */
   readonly endsInTime?: boolean;
   readonly inputSchema: JsonSchema;
@@ -66,6 +68,7 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
     path: from.path,
     tier: "A",
     isReading: from.isReading,
+    startsWork: from.startsWork ?? false,
     takesCertificate: from.takesCertificate ?? false,
     definition,
     input: compiled,

@@ -22,14 +22,13 @@ import type { Environment } from "../environment.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Problem } from "../problem.ts";
-import { EscalationNews } from "../tasks/escalation-news.ts";
 import type { FloorState } from "./floor-state.ts";
 
 /** What they are loaded from. */
 export interface AgentcliSources {
   readonly config: Config;
   readonly env: Environment;
-  readonly floor: Pick<FloorState, "store" | "tasks" | "webhooks" | "taskRuns">;
+  readonly floor: Pick<FloorState, "store" | "tasks" | "taskRuns">;
   readonly compiler: SchemaCompiler;
   readonly names: MethodNames;
   /** What the operator serves by files of its own. */
@@ -127,15 +126,8 @@ function identify(
   return identifyHosted(wanted, floor.store, { serverId, operator, signingKey }, operators);
 }
 
-function openApprovals({ config, floor, log }: AgentcliSources): Approvals {
+function openApprovals({ floor }: AgentcliSources): Approvals {
   const { escalations } = floor.tasks;
-  const news = new EscalationNews({
-    escalations,
-    queue: floor.webhooks,
-    url: config.webhooks.escalations,
-    serverId: config.server.serverId,
-    onFault: (error) => log.warn({ error }, "people cannot be told of an approval"),
-  });
   const changes = floor.taskRuns.approvalChanges;
-  return new Approvals({ store: floor.store, escalations, news, changes });
+  return new Approvals({ store: floor.store, escalations, changes });
 }

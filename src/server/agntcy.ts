@@ -34,6 +34,8 @@ export interface AgntcySources {
   readonly env: Environment;
   readonly store: Store;
   readonly kept: AgntcyState;
+  /** Aborted when the daemon begins to stop. */
+  readonly stopping: AbortSignal;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
   readonly signingKey: KeyObject | undefined;
   readonly log: Pick<CallLog, "info" | "warn">;
@@ -86,7 +88,7 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
     if (document === undefined) return [];
     const runs: Omit<HostedRuns, "agent"> = {
       ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE },
-      ...{ maxWaitMs, closing: closing.signal },
+      ...{ maxWaitMs, closing: closing.signal, stopping: sources.stopping },
       findLapse: () => findLapse(sources, document),
     };
     const routes = routesOf(agent, document, runs, sources);

@@ -186,6 +186,7 @@ class Running implements Daemon {
   }
 
   async #close(timeoutMs: number): Promise<void> {
+    this.#kept.floor.stopping.abort(new Error("the server is stopping"));
     await Promise.all([this.#listener.drain(timeoutMs), this.#http?.drain(timeoutMs)]);
     await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
     try {

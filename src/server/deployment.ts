@@ -27,8 +27,9 @@ import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
 import { buildSidecar } from "./gateway-parts.ts";
 import {
+  checkDefaultAgent,
   defaultAgent,
-  loadDirectory,
+  loadIdentities,
   loadSigningKey,
   openTokens,
   standingOf,
@@ -88,15 +89,15 @@ export async function loadDeployment(
   const vocabulary = loadVocabulary(config, problems);
   if (vocabulary === undefined) return { deployment: undefined, problems };
 
-  const known = loadDirectory(config, problems);
+  const { state, floor } = options;
+  const known = await loadIdentities(config, floor.store, problems);
   if (known === undefined) return { deployment: undefined, problems };
-  const { directory: operators, gatewayAgent } = known;
+  const { operators, gatewayAgent } = known;
   const tokens = await openTokens(config, options.log);
   problems.push(...(tokens?.problems ?? []));
   if (tokens?.problems.some(isError)) return { deployment: undefined, problems };
   const signingKey = loadSigningKey(config);
   const signer = createRecordSigner(signingKey);
-  const { state } = options;
   const { ledger } = state;
   const sealer = openSealer(signer, signingKey);
   const attributor = new Attributor({ serverId: config.server.serverId, sealer, ledger });
@@ -111,27 +112,32 @@ export async function loadDeployment(
     pools,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
-  const { log, negotiation: kept, floor } = options;
+  const { log, negotiation: kept } = options;
   const openwop = await loadOpenwopAgents({
     ...{ config, env: options.env, store: floor.store, state, signingKey, loader, log },
-    operators: operators.list(),
+    operators,
     endpoints: operator.routes.map(({ definition }) => definition),
   });
   const agentcli = await loadAgentcliTasks({
     ...{ config, env: options.env, floor, log, names: vocabulary.names, signingKey },
     ...{ compiler: contents.compiler, operatorRoutes: operator.routes },
-    operators: operators.list(),
+    operators,
   });
-  const identified = [...operators.list(), ...openwop.documents, ...agentcli.documents];
+  const identified = [...operators, ...openwop.documents, ...agentcli.documents];
   const ownRoutes = [...operator.routes, ...openwop.routes, ...agentcli.routes];
   const agntcy = await loadAgntcyAgents({
     ...{ config, ...vocabulary, env: options.env, store: floor.store, signingKey, log },
-    ...{ kept: floor.agntcy, lifecycle: state.lifecycle, operators: identified },
+    ...{
+      kept: floor.agntcy,
+      stopping: floor.stopping.signal,
+      lifecycle: state.lifecycle,
+      operators: identified,
+    },
     endpoints: ownRoutes.map(({ definition }) => definition),
   });
   const directory = createAgentDirectory([...identified, ...agntcy.documents]);
   const operatorRoutes = [...ownRoutes, ...agntcy.routes];
-  problems.push(...operator.problems, ...openwop.problems);
+  problems.push(...checkDefaultAgent(config, directory), ...operator.problems, ...openwop.problems);
   problems.push(...agentcli.problems, ...agntcy.problems);
   const isFatal =
     !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
@@ -158,7 +164,7 @@ export async function loadDeployment(
     await Promise.all([pools.close(), openwop.close(), agntcy.close()]);
     return { deployment: undefined, problems };
   }
-  await Promise.all([openwop.keep(), agentcli.keep(), agntcy.keep()]);
+  await Promise.all([openwop, agentcli, agntcy, known].map((one) => one.keep()));
 
   const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
   agentcli.join(registry);
@@ -182,11 +188,11 @@ export async function loadDeployment(
   protocol.join(dispatcher);
   openwop.join(dispatcher, registry);
   const sidecar =
-    gatewayAgent.agent === undefined
+    gatewayAgent === undefined
       ? undefined
       : await buildSidecar({
           ...joined,
-          ...{ dispatcher, registry, agent: gatewayAgent.agent },
+          ...{ dispatcher, registry, agent: gatewayAgent, isAgentIssued: known.isGatewayIssued },
           ...{ faces: protocol.faces, listed: protocol.listed },
           settle: (done) => ledger.settle(done),
           reportFault: options.reportFault,
@@ -210,7 +216,7 @@ export async function loadDeployment(
       tokens?.start();
       negotiation.start();
       protocol.start();
-      return [...gatewayAgent.keep(), ...protocol.keep()];
+      return protocol.keep();
     },
     retire: async () => {
       await Promise.all([sealer.close(), gateway?.close(), protocol.close()]);

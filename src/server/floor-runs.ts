@@ -16,6 +16,7 @@ import { RunHost } from "../agents/openwop/runs/run-host.ts";
 import type { Redact } from "../agents/openwop/runs/run-log.ts";
 import { loadWorkflows } from "../agents/openwop/workflows/load-workflows.ts";
 import type { GatewayFace } from "../gateway/face.ts";
+import { recordStreamEvents } from "../methods/stream-events.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
 import { RunEscalations } from "./openwop-escalations.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
@@ -37,12 +38,14 @@ export function runsPart(parts: FloorParts): FloorPart {
   const watcher = new RunEscalations({
     escalations: floor.tasks.escalations,
     agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
+    record: recordStreamEvents(parts),
     confirmables: parts.confirmables,
     onFault: (error) => log.warn({ error }, "a run that waits could not be told to operators"),
   });
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
     watcher,
+    stopping: floor.stopping.signal,
   });
   watcher.serve(host);
   starter.use(agentRuns(host));

@@ -27,6 +27,8 @@ export interface FloorState {
   readonly agntcy: AgntcyState;
   /** Runs of OpenWOP workflows and agents, and what their HTTP face remembers. */
   readonly openwop: OpenwopState;
+  /** Aborted when the daemon begins to stop: whoever only waits has its answer then. */
+  readonly stopping: AbortController;
 }
 
 /** Opens what an earlier process kept. */
@@ -44,5 +46,6 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     taskRuns: createRunState(),
     agntcy: await openAgntcy(store),
     openwop: await openOpenwop(store),
+    stopping: new AbortController(),
   };
 }

@@ -45,14 +45,13 @@ export function createTasksPart(parts: FloorParts): FloorPart {
   const canResume = methodPolicy.isKnown("RESUME") && methodPolicy.isAllowed("RESUME");
   const operators = operatorNames(parts);
   const methods = new Map<string, FloorMethod>([
-    ["ESCALATE", escalateMethod({ directory, escalations, news, operators })],
+    ["ESCALATE", escalateMethod({ directory, escalations, operators })],
     ["CONFIRM", confirm],
     ["SUSPEND", suspendMethod({ sessions, suspensions, releaseContract: release, canResume })],
   ]);
   const sweep = async (): Promise<void> => {
     for (const escalation of await escalations.sweep()) {
       await record([escalationEvent("escalation_expired", escalation)]).catch(onFault);
-      await news.closed("escalation.expired", escalation);
     }
     await suspensions.sweep((suspension) =>
       endSessionContracts(negotiation.contractMethods, suspension, "session-expired"),
@@ -66,8 +65,8 @@ export function createTasksPart(parts: FloorParts): FloorPart {
       resumeEndpoint({ sessions, suspensions, describe }),
     ],
     sources: [escalationSource(escalations, (one, asker) => maySee(one, asker, policy))],
-    confirmables: [confirmableEscalations({ escalations, policy, attributor, record, news })],
-    ...repeatedly(sweep, onFault),
+    confirmables: [confirmableEscalations({ escalations, policy, attributor, record })],
+    ...repeatedly(sweep, onFault, () => escalations.tellBy(news)),
   };
 }
 
@@ -96,24 +95,28 @@ function operatorNames({ config: { server } }: FloorParts): ReadonlySet<string> 
   return new Set(["operators", "operator", "human", ...named].map((name) => name.toLowerCase()));
 }
 
-/** Runs at the start and from time to time, never twice at once. */
+/** Runs at the start and from time to time, never twice at once; `begin` answers how to end it. */
 function repeatedly(
   work: () => Promise<void>,
   onFault: (error: unknown) => void,
+  begin: () => () => void,
 ): Required<Pick<FloorPart, "start" | "close">> {
   let timer: NodeJS.Timeout | undefined;
   let running = Promise.resolve();
+  let end = (): void => undefined;
   const run = (): void => {
     running = running.then(work).catch(onFault);
   };
   return {
     start: () => {
+      end = begin();
       run();
       timer = setInterval(run, SWEEP_MS);
       timer.unref();
     },
     close: async () => {
       clearInterval(timer);
+      end();
       await running;
     },
   };

@@ -1,57 +1,105 @@
 /**
  * Whom the HTTP sidecar speaks as: the agent that the operator names, else one that the server issues
- * for it, which holds no scope.   AGTP "HTTP Gateway"
+ * for it as for every agent that it hosts, which holds no scope.   AGTP "HTTP Gateway"
  */
 import type { KeyObject } from "node:crypto";
-import { relative } from "node:path";
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
+import { type HostedAgent, identifyHosted } from "../agents/hosted-identity.ts";
+import { readBoundedFile } from "../bounded-file.ts";
 import type { Config } from "../config/config.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { Problem } from "../problem.ts";
-import { openIssuedAgent } from "./issued-agents.ts";
+import type { Store } from "../store/store.ts";
 
-/** The agent, or why there is none. */
-export interface GatewayAgent {
-  /** Undefined without a sidecar, and with a problem. */
+/** Who is to speak: nobody, one of the operator's, one that is issued, or nobody can. */
+export type GatewayChoice =
+  | { readonly kind: "none" | "issued" }
+  | { readonly kind: "named"; readonly agent: AgentDocument }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+/** The agent that is issued, or why there is none. */
+export interface IssuedGatewayAgent {
   readonly agent: AgentDocument | undefined;
-  /** Whether no file of the operator's declares it. */
-  readonly isIssued: boolean;
   readonly problems: readonly Problem[];
-  /** Keeps an agent that was issued. */
-  keep(): readonly Problem[];
+  /** To be awaited before anything is served. */
+  keep(): Promise<void>;
 }
 
-/** The name of the agent that is issued. */
+/** The name of the agent that is issued, and what its identity is kept under. */
 export const ISSUED_NAME = "http-gateway";
 
-const NOTHING = { isIssued: false, problems: [], keep: () => [] };
+const MAX_BYTES = 65_536;
 
-/** Finds the agent among those that were loaded, or issues it. Writes nothing before `keep`. */
-export function openGatewayAgent(
+/** Chooses among the operator's agents. */
+export function chooseGatewayAgent(
   config: Config,
-  signingKey: KeyObject | undefined,
   documents: readonly AgentDocument[],
-): GatewayAgent {
+): GatewayChoice {
   const { gateway } = config;
-  if (!gateway.enabled) return { ...NOTHING, agent: undefined };
+  if (!gateway.enabled) return { kind: "none" };
   const name = gateway.agent ?? ISSUED_NAME;
-  const named =
+  const agent =
     documents.find(({ agentId }) => agentId === name) ??
     documents.find((document) => document.name === name);
-  if (gateway.agent !== undefined && named !== undefined) return { ...NOTHING, agent: named };
+  if (gateway.agent !== undefined && agent !== undefined) return { kind: "named", agent };
   if (gateway.agent !== undefined) return refuse(config, `no agent is called "${name}"`);
-  if (named !== undefined) {
-    // Nobody said that HTTP clients may act with what this one is granted.
-    return refuse(config, `is required, because ${named.file} has the name of the issued agent`);
-  }
-  const issued = openIssuedAgent(config, {
-    name,
-    description: `Speaks for the HTTP clients of ${config.server.serverId}.`,
-    signingKey,
-  });
-  return { ...issued, agent: issued.document, isIssued: true };
+  if (agent === undefined) return { kind: "issued" };
+  // Nobody said that HTTP clients may act with what this one is granted.
+  return refuse(config, `is required, because ${agent.file} has the name of the issued agent`);
 }
 
-function refuse({ directory, file }: Config, message: string): GatewayAgent {
-  const problem: Problem = { file: relative(directory, file), key: "gateway.agent", message };
-  return { ...NOTHING, agent: undefined, problems: [problem] };
+/** The agent as it is kept, or a new one. Writes nothing before `keep`. */
+export async function issueGatewayAgent(
+  config: Config,
+  store: Store,
+  signingKey: KeyObject | undefined,
+): Promise<IssuedGatewayAgent> {
+  const { serverId, operator } = config.server;
+  const inherited = readInherited(config);
+  if (inherited.problem !== undefined) {
+    const keep = (): Promise<void> => Promise.resolve();
+    return { agent: undefined, problems: [inherited.problem], keep };
+  }
+  const agent: HostedAgent = {
+    ...{ key: ISSUED_NAME, name: ISSUED_NAME, scopes: [], file: inherited.file },
+    description: `Speaks for the HTTP clients of ${serverId}.`,
+    ...(inherited.genesis === undefined ? {} : { genesis: inherited.genesis }),
+  };
+  const identities = await identifyHosted([agent], store, { serverId, operator, signingKey }, []);
+  const { documents, problems } = identities;
+  return { agent: documents.get(agent.key), problems, keep: () => identities.keep() };
+}
+
+interface Inherited {
+  /** Relative to the deployment directory. */
+  readonly file: string;
+  readonly genesis?: JsonRecord;
+  readonly problem?: Problem;
+}
+
+/**
+ * Before the store had it, the agent was a Genesis and a document below `.agtp/agents`. It is still
+ * that agent: its Agent-ID and its chain go on. The files are read, and left where they are.
+ */
+function readInherited({ directory }: Config): Inherited {
+  const stem = join(directory, ".agtp", "agents", ISSUED_NAME);
+  const path = `${stem}.genesis.json`;
+  const file = relative(directory, path);
+  if (!existsSync(path) && !existsSync(`${stem}.agent.json`)) return { file };
+  const { text, fault: message } = readBoundedFile(path, MAX_BYTES);
+  if (text === undefined) return { file, problem: { file, key: "", message } };
+  try {
+    const genesis: unknown = JSON.parse(text);
+    if (isRecord(genesis)) return { file, genesis };
+  } catch {
+    // Said below, as for any other text that is no Genesis.
+  }
+  return { file, problem: { file, key: "", message: "must be a JSON object" } };
+}
+
+function refuse({ directory, file }: Config, message: string): GatewayChoice {
+  const problem = { file: relative(directory, file), key: "gateway.agent", message };
+  return { kind: "refused", problem };
 }

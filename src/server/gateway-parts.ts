@@ -26,6 +26,7 @@ export interface SidecarParts extends Vocabulary {
   readonly dispatcher: Dispatcher;
   readonly registry: EndpointRegistry<Route>;
   readonly agent: AgentDocument;
+  readonly isAgentIssued: boolean;
   readonly faces: readonly GatewayFace[];
   readonly apis: ApiListing;
   /** What the manifest lists. */

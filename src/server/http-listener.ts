@@ -115,6 +115,8 @@ export class HttpListener {
         response.once("close", () => {
           this.#answering.delete(response);
           turns?.over(turn);
+          // A head that left before the drain did not say that the connection ends.
+          if (this.#isDraining && turns?.isIdle === true) request.socket.end();
         });
         if (this.#isDraining) response.shouldKeepAlive = false;
         this.#begin(request, response);

@@ -6,14 +6,15 @@ import { readBoundedFile } from "../bounded-file.ts";
 import type { Config } from "../config/config.ts";
 import type { Standing } from "../dispatch/gates/00-standing.ts";
 import type { CallLog } from "../handlers/handler.ts";
-import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { readPrivateKey } from "../identity/ed25519.ts";
 import { loadAgents } from "../identity/load-agents.ts";
 import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
 import { isError, type Problem } from "../problem.ts";
+import type { Store } from "../store/store.ts";
 import type { TaskState } from "../tasks/state.ts";
-import { type GatewayAgent, openGatewayAgent } from "./gateway-agent.ts";
+import { chooseGatewayAgent, type GatewayChoice, issueGatewayAgent } from "./gateway-agent.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
 
 /** The configuration's check has made sure that a key that is named can be read. */
@@ -58,41 +59,70 @@ export function defaultAgent(
   return directory.resolve(agents.default);
 }
 
-/** Who is known, and whom the HTTP sidecar speaks as. */
-export interface LoadedDirectory {
-  readonly directory: AgentDirectory;
-  readonly gatewayAgent: GatewayAgent;
+/** The operator's agents, and which of them the HTTP sidecar speaks as. */
+export interface LoadedAgents {
+  readonly documents: readonly AgentDocument[];
+  readonly gateway: GatewayChoice;
 }
 
 /** Undefined when the configuration's own keys cannot be read, or the sidecar has nobody to be. */
-export function loadDirectory(config: Config, problems: Problem[]): LoadedDirectory | undefined {
+export function loadOperatorAgents(config: Config, problems: Problem[]): LoadedAgents | undefined {
   const issuers = readTrustedIssuers({
     trustedIssuers: config.policies.identity.trustedIssuers,
     signingKey: config.signing.key,
     file: relative(config.directory, config.file),
   });
-  const agents = loadAgents({
+  const { documents, problems: found } = loadAgents({
     directory: config.directory,
     agentsDir: config.agents.dir,
     trustedIssuers: issuers.keys,
   });
-  problems.push(...issuers.problems, ...agents.problems);
-  const gatewayAgent = openGatewayAgent(config, loadSigningKey(config), agents.documents);
-  const { agent, isIssued } = gatewayAgent;
-  const issued = isIssued && agent !== undefined ? [agent] : [];
-  const documents = [...agents.documents, ...issued];
-  problems.push(...gatewayAgent.problems, ...checkDefaultAgent(config, documents));
-  if ([...issuers.problems, ...gatewayAgent.problems].some(isError)) return undefined;
-  return { directory: createAgentDirectory(documents), gatewayAgent };
+  problems.push(...issuers.problems, ...found);
+  const gateway = chooseGatewayAgent(config, documents);
+  if (gateway.kind === "refused") problems.push(gateway.problem);
+  if (gateway.kind === "refused" || issuers.problems.some(isError)) return undefined;
+  return { documents, gateway };
 }
 
-function checkDefaultAgent(
+/** The same, with the identity that the server issues for its sidecar where nobody else gives one. */
+export interface LoadedIdentities {
+  readonly operators: readonly AgentDocument[];
+  /** Undefined without a sidecar. */
+  readonly gatewayAgent: AgentDocument | undefined;
+  /** Whether no operator has named it. */
+  readonly isGatewayIssued: boolean;
+  /** Keeps what is new; to be awaited before anything is served. */
+  keep(): Promise<void>;
+}
+
+/** Undefined when nothing can be served. */
+export async function loadIdentities(
+  config: Config,
+  store: Store,
+  problems: Problem[],
+): Promise<LoadedIdentities | undefined> {
+  const known = loadOperatorAgents(config, problems);
+  if (known === undefined) return undefined;
+  const { documents: operators, gateway } = known;
+  if (gateway.kind !== "issued") {
+    const gatewayAgent = gateway.kind === "named" ? gateway.agent : undefined;
+    const keep = (): Promise<void> => Promise.resolve();
+    return { operators, gatewayAgent, isGatewayIssued: false, keep };
+  }
+  const issued = await issueGatewayAgent(config, store, loadSigningKey(config));
+  problems.push(...issued.problems);
+  if (issued.agent === undefined) return undefined;
+  const { agent, keep } = issued;
+  return { operators: [...operators, agent], gatewayAgent: agent, isGatewayIssued: true, keep };
+}
+
+/** What is wrong with the agent that is addressed where a request names none. */
+export function checkDefaultAgent(
   { agents, directory, file }: Config,
-  documents: readonly AgentDocument[],
+  known: AgentDirectory,
 ): readonly Problem[] {
   const name = agents.default;
-  const isThere = documents.some((agent) => agent.name === name || agent.agentId === name);
-  if (name === undefined || isThere) return [];
+  if (name === undefined || known.resolve(name) !== undefined) return [];
   const message = `no agent is called "${name}"`;
   return [{ file: relative(directory, file), key: "agents.default", message, severity: "warning" }];
 }

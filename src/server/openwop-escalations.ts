@@ -3,7 +3,8 @@
  * one queue they have, and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
  */
 
-import type { Run } from "../agents/openwop/runs/run.ts";
+import { isOver, type Run } from "../agents/openwop/runs/run.ts";
+import type { RunCaller } from "../agents/openwop/runs/run-caller.ts";
 import type { RunHost } from "../agents/openwop/runs/run-host.ts";
 import { isRefused } from "../agents/openwop/runs/run-refusal.ts";
 import { openInterrupt } from "../agents/openwop/runs/run-snapshot.ts";
@@ -17,7 +18,9 @@ import { uuidv7 } from "../identity/uuid.ts";
 import { isRecord } from "../json-value.ts";
 import type { Confirmable } from "../methods/confirmable.ts";
 import { readConfirmation } from "../methods/confirmation.ts";
-import type { Escalation } from "../tasks/escalation.ts";
+import { escalationEvent } from "../methods/escalation-events.ts";
+import type { RecordStreamEvents } from "../methods/stream-events.ts";
+import { type Escalation, isOpen } from "../tasks/escalation.ts";
 import type { EscalationRegister } from "../tasks/escalation-register.ts";
 
 /** What connects the two. */
@@ -25,6 +28,8 @@ export interface RunEscalationsOptions {
   readonly escalations: EscalationRegister;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
+  /** Into the stream of the agent that was not sure. */
+  readonly record: RecordStreamEvents;
   /** Everybody else that takes confirmations. */
   confirmables(): readonly Confirmable[];
   onFault(error: unknown): void;
@@ -37,6 +42,11 @@ interface Subject {
   readonly interruptId: string;
 }
 
+/** Whom no run is hidden from. */
+const OVERSEER: RunCaller = {
+  owner: { tenant: "", principal: "operator", scopes: [] },
+  sees: "all",
+};
 const DEADLINE_MS = 30 * 24 * 3_600_000;
 
 export class RunEscalations implements RunWatcher, Confirmable {
@@ -56,7 +66,10 @@ export class RunEscalations implements RunWatcher, Confirmable {
   async start(): Promise<void> {
     const { escalations, onFault } = this.#options;
     try {
-      for (const escalation of escalations.list()) await this.#pass(escalation);
+      for (const escalation of escalations.list()) {
+        await this.#pass(escalation);
+        await this.#settle(escalation);
+      }
       for (const log of (await this.#host?.waiting()) ?? []) {
         const interrupt = openInterrupt(log.state);
         if (interrupt !== undefined) await this.#open(log.run, interrupt);
@@ -113,10 +126,33 @@ export class RunEscalations implements RunWatcher, Confirmable {
     if (escalation === undefined || escalation.status === "expired") return;
     const reason = word === undefined ? "the run was cancelled" : `answered by ${word.by}`;
     const isRejected = word === undefined || isRejection(word.resumeValue);
-    await this.#options.escalations.decide(escalation.escalationId, {
-      ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator", reason },
-      status: isRejected ? "rejected" : "accepted",
-    });
+    await this.#decide(escalation, isRejected ? "rejected" : "accepted", reason);
+  }
+
+  /** The run has its answer, and an earlier process did not get to say so here. */
+  async #settle(escalation: Escalation): Promise<void> {
+    const about = subjectOf(escalation);
+    if (about === undefined || !isOpen(escalation, Date.now())) return;
+    const log = await this.#host?.find(about.runId, OVERSEER);
+    if (log === undefined) return;
+    if (isRefused(log)) return this.#decide(escalation, "rejected", "the run is there no more");
+    const { interrupts, nodes, status } = log.state;
+    const isWaited = interrupts[about.nodeId]?.isResolved === false && !isOver(status);
+    if (isWaited && interrupts[about.nodeId]?.interruptId === about.interruptId) return;
+    const isDone = nodes[about.nodeId]?.status === "completed";
+    await this.#decide(escalation, isDone ? "accepted" : "rejected", "answered where it waited");
+  }
+
+  async #decide(
+    { escalationId }: Escalation,
+    status: "accepted" | "rejected",
+    reason: string,
+  ): Promise<void> {
+    const decision = { attestationId: `att-${uuidv7()}`, at: Date.now(), status, reason };
+    const { escalations, record } = this.#options;
+    const outcome = await escalations.decide(escalationId, { ...decision, authority: "operator" });
+    if (outcome.kind !== "decided") return;
+    await record([escalationEvent("escalation_decided", outcome.escalation)]);
   }
 
   async #pass({ agentId, decision, ...escalation }: Escalation): Promise<void> {
@@ -127,8 +163,7 @@ export class RunEscalations implements RunWatcher, Confirmable {
     const why = reason === undefined ? {} : { reason };
     const by = decider === undefined ? "operator" : `agtp:${decider}`;
     const word = { resumeValue: { [isAccepted ? "ratified" : "rejected"]: true, ...why }, by };
-    const owner = { tenant: "", principal: by, scopes: [] };
-    const caller = { owner, sees: "all" } as const;
+    const caller = { ...OVERSEER, owner: { ...OVERSEER.owner, principal: by } };
     const log = await this.#host?.find(about.runId, caller);
     if (log === undefined || isRefused(log)) return;
     const interrupt = log.state.interrupts[about.nodeId];

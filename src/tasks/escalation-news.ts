@@ -1,14 +1,16 @@
 /**
- * Tells people of escalations, where the operator has named an endpoint for it. What the outbox does
- * not take is told at the next start; an escalation is in the queue whether people hear of it or not.
+ * Tells people of escalations, where the operator has named an endpoint for it: that somebody is
+ * asked, and what became of it. Each escalation remembers what people were told of it last, so that
+ * what a crash or a full outbox has kept from them is told at the next start, or a little later. An
+ * escalation is in the queue whether people hear of it or not.
  */
 import type { WebhookQueue } from "../delivery/webhook-queue.ts";
-import { type Escalation, escalationView, isOpen } from "./escalation.ts";
+import { type Escalation, escalationView, statusAt } from "./escalation.ts";
 import type { EscalationRegister } from "./escalation-register.ts";
 
 /** What it takes to tell people. */
 export interface NewsOptions {
-  readonly escalations: Pick<EscalationRegister, "list" | "announced">;
+  readonly escalations: Pick<EscalationRegister, "list" | "told">;
   /** Undefined: nobody is told. */
   readonly queue: WebhookQueue | undefined;
   readonly url: string | undefined;
@@ -19,7 +21,12 @@ export interface NewsOptions {
 /** How long people can be told that an escalation is over. */
 const CLOSED_NEWS_MS = 24 * 3_600_000;
 
-type NewsType = "escalation.opened" | "escalation.decided" | "escalation.expired";
+interface News {
+  /** The outbox takes nothing twice under one id. */
+  readonly id: string;
+  readonly type: "escalation.opened" | "escalation.decided" | "escalation.expired";
+  readonly expiresAt: number;
+}
 
 export class EscalationNews {
   readonly #options: NewsOptions;
@@ -28,49 +35,44 @@ export class EscalationNews {
     this.#options = options;
   }
 
-  /** Somebody is asked to decide. Never rejects. */
-  async opened(escalation: Escalation): Promise<void> {
-    const { escalationId, deadlineAt } = escalation;
-    const isTold = await this.#tell("escalation.opened", escalation, deadlineAt);
-    if (!isTold) return;
-    await this.#options.escalations.announced(escalationId).catch(this.#options.onFault);
-  }
-
-  /** Nobody need decide any more, or somebody has taken it up. Never rejects. */
-  async closed(
-    type: Exclude<NewsType, "escalation.opened">,
-    escalation: Escalation,
-  ): Promise<void> {
-    await this.#tell(type, escalation, Date.now() + CLOSED_NEWS_MS);
-  }
-
-  /** Tells of what is open and was not told of. */
-  async catchUp(): Promise<void> {
-    if (!this.#hasWay) return;
+  /** Tells how an escalation stands, unless that was told. Never rejects. */
+  async tell(escalation: Escalation): Promise<void> {
+    const { queue, url, serverId, escalations, onFault } = this.#options;
+    if (queue === undefined || url === undefined) return;
     const now = Date.now();
-    for (const escalation of this.#options.escalations.list().toReversed()) {
-      if (isOpen(escalation, now) && !escalation.isAnnounced) await this.opened(escalation);
-    }
-  }
-
-  get #hasWay(): boolean {
-    return this.#options.queue !== undefined && this.#options.url !== undefined;
-  }
-
-  async #tell(type: NewsType, escalation: Escalation, expiresAt: number): Promise<boolean> {
-    const { queue, url, serverId, onFault } = this.#options;
-    if (queue === undefined || url === undefined) return false;
-    const { escalationId, decision } = escalation;
-    const id = type === "escalation.decided" ? decision?.attestationId : undefined;
-    const at = new Date().toISOString();
-    const view = escalationView(escalation, Date.now());
+    const { id, type, expiresAt } = newsOf(escalation, now);
+    if (escalation.toldId === id || expiresAt <= now) return;
+    const { escalationId } = escalation;
+    const view = escalationView(escalation, now);
+    const at = new Date(now).toISOString();
     const body = { type, at, server_id: serverId, escalation: view };
     try {
-      await queue.enqueue({ id: id ?? `${escalationId}.${type}`, url, body, expiresAt });
-      return true;
+      await queue.enqueue({ id, url, body, expiresAt });
+      await escalations.told(escalationId, id);
     } catch (error) {
       onFault(error);
-      return false;
     }
   }
+
+  /** Tells whatever was not told, the oldest first. */
+  async catchUp(): Promise<void> {
+    const { queue, url, escalations } = this.#options;
+    if (queue === undefined || url === undefined) return;
+    for (const escalation of escalations.list().toReversed()) await this.tell(escalation);
+  }
+}
+
+/** What there is to tell of an escalation as it stands. */
+function newsOf(escalation: Escalation, now: number): News {
+  const { escalationId, decision, deadlineAt } = escalation;
+  if (statusAt(escalation, now) === "expired") {
+    const id = `${escalationId}.escalation.expired`;
+    return { id, type: "escalation.expired", expiresAt: deadlineAt + CLOSED_NEWS_MS };
+  }
+  if (decision === undefined) {
+    const id = `${escalationId}.escalation.opened`;
+    return { id, type: "escalation.opened", expiresAt: deadlineAt };
+  }
+  const { attestationId: id, at } = decision;
+  return { id, type: "escalation.decided", expiresAt: at + CLOSED_NEWS_MS };
 }

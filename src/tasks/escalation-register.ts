@@ -14,7 +14,7 @@ import { Serial } from "./serial.ts";
 /** An escalation that somebody wants. */
 export type EscalationRequest = Omit<
   Escalation,
-  "escalationId" | "openedAt" | "status" | "decision" | "isAnnounced"
+  "escalationId" | "openedAt" | "status" | "decision" | "toldId"
 >;
 
 /** What became of the wish. */
@@ -41,6 +41,11 @@ export interface EscalationOptions {
   now?(): number;
 }
 
+/** Tells people how an escalation stands. Never rejects. */
+export interface EscalationTeller {
+  tell(escalation: Escalation): Promise<void>;
+}
+
 const COLLECTION = "escalations";
 const LIMITS: HoldingLimits = { openPerAgent: 64, perAgent: 256, open: 4_096, all: 8_192 };
 /** How long what is over can be looked at, and keeps its task waiting. */
@@ -51,6 +56,7 @@ export class EscalationRegister {
   readonly #now: () => number;
   readonly #index: EscalationIndex;
   readonly #changes = new Serial();
+  #teller: EscalationTeller | undefined;
 
   private constructor(store: Store, { limits, now = Date.now }: EscalationOptions) {
     this.#store = store;
@@ -86,9 +92,19 @@ export class EscalationRegister {
     return escalation && this.#asItIs(escalation);
   }
 
+  /** From now on people are told by this, until the function that is answered was called. */
+  tellBy(teller: EscalationTeller): () => void {
+    this.#teller = teller;
+    return () => {
+      if (this.#teller === teller) this.#teller = undefined;
+    };
+  }
+
   /** Takes one on, and has its task wait. */
-  open(request: EscalationRequest): Promise<Opening> {
-    return this.#changes.run(() => this.#open(request));
+  async open(request: EscalationRequest): Promise<Opening> {
+    const opening = await this.#changes.run(() => this.#open(request));
+    if (opening.kind === "opened") await this.#teller?.tell(opening.escalation);
+    return opening;
   }
 
   async #open(request: EscalationRequest): Promise<Opening> {
@@ -102,7 +118,7 @@ export class EscalationRegister {
     const evicted = this.#index.surplus(agentId, now);
     if (evicted === undefined) return { kind: "full" };
     const escalationId = `esc-${uuidv7()}`;
-    const opened = { openedAt: now, status: "pending_review", isAnnounced: false } as const;
+    const opened = { openedAt: now, status: "pending_review" } as const;
     const escalation = copyOf({ escalationId, ...request, ...opened });
     await this.#store.commit([...evicted.map(deletion), put(escalation)]);
     for (const id of evicted) this.#index.delete(id);
@@ -111,7 +127,13 @@ export class EscalationRegister {
   }
 
   /** Says the word that an escalation waits for. Who may is for the caller to know. */
-  decide(escalationId: string, decision: Decision): Promise<Deciding> {
+  async decide(escalationId: string, decision: Decision): Promise<Deciding> {
+    const deciding = await this.#decide(escalationId, decision);
+    if (deciding.kind === "decided") await this.#teller?.tell(deciding.escalation);
+    return deciding;
+  }
+
+  #decide(escalationId: string, decision: Decision): Promise<Deciding> {
     return this.#changes.run(async () => {
       const escalation = this.find(escalationId);
       if (escalation === undefined) return { kind: "unknown" };
@@ -123,11 +145,11 @@ export class EscalationRegister {
     });
   }
 
-  /** People have been told of it. */
-  announced(escalationId: string): Promise<void> {
+  /** People have been told this news of it. */
+  told(escalationId: string, toldId: string): Promise<void> {
     return this.#changes.run(async () => {
       const escalation = this.#index.get(escalationId);
-      if (escalation !== undefined) await this.#keep({ ...escalation, isAnnounced: true });
+      if (escalation !== undefined) await this.#keep({ ...escalation, toldId });
     });
   }
 
@@ -185,5 +207,9 @@ function readEscalation(value: unknown): Escalation | undefined {
     typeof openedAt === "number" &&
     typeof deadlineAt === "number" &&
     typeof status === "string";
-  return isWhole ? (value as unknown as Escalation) : undefined;
+  if (!isWhole) return undefined;
+  // What an earlier version kept: that people were told of the opening, and nothing of the rest.
+  const { isAnnounced, ...kept } = value;
+  const told = isAnnounced === true ? { toldId: `${escalationId}.escalation.opened` } : {};
+  return { ...told, ...kept } as unknown as Escalation;
 }

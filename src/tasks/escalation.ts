@@ -73,8 +73,8 @@ export interface Escalation {
   readonly decision?: Decision;
   /** Equal for two that ask the same. */
   readonly fingerprint: string;
-  /** Whether people have been told. */
-  readonly isAnnounced: boolean;
+  /** The news of it that people were told last; undefined: none. */
+  readonly toldId?: string;
 }
 
 /** What an escalation has come to. */

@@ -4,7 +4,7 @@ import { ApiListing } from "../../src/gateway/api-listing.ts";
 
 function listing(gateway: object, apis: readonly object[] = []): ApiListing {
   const server = { host: "127.0.0.1", port: 4480 };
-  const defaults = { enabled: true, host: "127.0.0.1", port: 8080, corsOrigins: [] };
+  const defaults = { enabled: true, host: "127.0.0.1", port: 8080, corsOrigins: [], hosts: [] };
   return new ApiListing({
     server,
     apis,

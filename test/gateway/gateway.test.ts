@@ -1,6 +1,8 @@
 /** Faces beside the AGTP endpoints: what is theirs, and what holds for them all the same. */
-import { createServer } from "node:http";
+import { once } from "node:events";
+import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { GatewayFace } from "../../src/gateway/face.ts";
 import { createGateway, type GatewayParts } from "../../src/gateway/gateway.ts";
@@ -8,7 +10,7 @@ import type { AgentDocument } from "../../src/identity/agent-document.ts";
 
 const DEFAULTS = {
   server: { serverId: "test" },
-  gateway: { corsOrigins: ["https://app.example"] },
+  gateway: { host: "127.0.0.1", corsOrigins: ["https://app.example"], hosts: [] },
   limits: {
     ...{ bodyBytes: 100, requestLineBytes: 200, headerCount: 20, idleTimeoutMs: 1000 },
   },
@@ -28,12 +30,20 @@ function parts(faces: readonly GatewayFace[], faults: unknown[] = []): GatewayPa
     },
     verbs: { translate: (method, path) => ({ method, path }), allowed: () => [] },
     agent: { agentId: "d".repeat(64) } as AgentDocument,
+    isAgentIssued: false,
     settle: (done) => done(),
     openapiSource: () => {
       throw new Error("a secret");
     },
     reportFault: (errorId, error) => faults.push([errorId, error]),
   };
+}
+
+/** The body that is answered to a target as it is written. */
+async function request(url: string, path: string): Promise<string> {
+  const asked = get(url, { path });
+  const [response] = await once(asked, "response");
+  return text(response);
 }
 
 async function serve(faces: readonly GatewayFace[], faults?: unknown[]): Promise<string> {
@@ -83,6 +93,8 @@ describe("a face of the sidecar", () => {
     expect(await json("/v1/runs/a%2Fb")).toEqual({ id: "a/b" });
     expect(await json("/.well-known/runs")).toEqual({ known: true });
     expect(await json("/.well-known/runs/more")).toEqual({ own: "words" });
+    const absolute = await request(url, "http://localhost/v1/runs/7?x=1");
+    expect(absolute).toBe('{"id":"7"}');
     for (const path of ["/v10", "/v1x/runs", "/V1", "/.well-known", "/%761", "//v1", "/"]) {
       expect(await json(path)).toEqual({ path });
     }

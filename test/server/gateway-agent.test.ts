@@ -1,10 +1,13 @@
 /** Whom the sidecar speaks as. */
-import { createPublicKey } from "node:crypto";
-import { mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { dirname, join } from "node:path";
+import { createPublicKey, generateKeyPairSync } from "node:crypto";
+import { mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { issueAgent } from "../../src/identity/issue.ts";
 import { checkDeployment } from "../../src/server/daemon.ts";
 import { createLog } from "../../src/server/log.ts";
+import { openStore } from "../../src/store/open-store.ts";
+import type { StoredEntry } from "../../src/store/store.ts";
 import { createDaemon } from "../support/daemon.ts";
 import {
   agentFile,
@@ -32,6 +35,21 @@ async function lookAt(deployment: TestDeployment) {
   return { status: response.status, agentId: response.headers.get("agent-id"), agents };
 }
 
+/** Puts another Genesis in the place of the one that the store has. */
+async function withKept(
+  { directory }: TestDeployment,
+  change: (kept: StoredEntry) => unknown,
+): Promise<void> {
+  const path = join(directory, ".agtp/state.db");
+  const { store } = await openStore({ driver: "sqlite", path }, "agtp-server.toml");
+  const [kept] = (await store?.list("hosted-identities")) ?? [];
+  if (store === undefined || kept === undefined) throw new Error("no identity was kept");
+  const { key } = kept;
+  const value = change(kept);
+  await store.commit([{ kind: "put", collection: "hosted-identities", key, value }]);
+  await store.close();
+}
+
 describe("the sidecar's agent", () => {
   it("is issued once where the operator names none, and stays the same", async () => {
     const deployment = deploy();
@@ -40,9 +58,9 @@ describe("the sidecar's agent", () => {
     expect(first.agentId).toMatch(/^[0-9a-f]{64}$/);
     expect(first.agents).toMatchObject([{ name: "http-gateway", agent_id: first.agentId }]);
     expect((await lookAt(deployment)).agentId).toBe(first.agentId);
-    const file = join(deployment.directory, ".agtp/agents/http-gateway.agent.json");
-    expect(statSync(file).mode & 0o777).toBe(0o600);
-    rmSync(dirname(file), { recursive: true });
+    for (const name of readdirSync(join(deployment.directory, ".agtp"))) {
+      if (name.startsWith("state.db")) rmSync(join(deployment.directory, ".agtp", name));
+    }
     expect((await lookAt(deployment)).agentId).not.toBe(first.agentId);
   });
 
@@ -51,9 +69,11 @@ describe("the sidecar's agent", () => {
     const pem = makeKey("ed25519");
     writeFileSync(join(deployment.directory, "signing.pem"), pem);
     const first = await lookAt(deployment);
-    const file = join(deployment.directory, ".agtp/agents/http-gateway.genesis.json");
     const { x } = createPublicKey(pem).export({ format: "jwk" });
-    expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({ issuer_public_key: x });
+    await withKept(deployment, (kept) => {
+      expect(kept.value).toMatchObject({ agent_id: first.agentId, issuer_public_key: x });
+      return kept.value;
+    });
     writeFileSync(deployment.configPath, configFile(UNNAMED));
     expect((await lookAt(deployment)).agentId).toBe(first.agentId);
   });
@@ -89,25 +109,40 @@ describe("the sidecar's agent", () => {
   it("does not start from a kept identity that somebody changed", async () => {
     const deployment = deploy();
     await lookAt(deployment);
-    const file = join(deployment.directory, ".agtp/agents/http-gateway.genesis.json");
-    const genesis = JSON.parse(readFileSync(file, "utf8"));
-    writeFileSync(file, JSON.stringify({ ...genesis, scope: ["orders:write"] }));
+    await withKept(deployment, ({ value }) => ({ ...(value as object), scope: ["orders:write"] }));
     await expect(createDaemon(deployment)).rejects.toThrow("does not verify");
-    writeFileSync(file, "{");
-    await expect(createDaemon(deployment)).rejects.toThrow("http-gateway.genesis.json");
-    rmSync(file);
-    await expect(createDaemon(deployment)).rejects.toThrow("does not exist");
   });
 
-  it("says when it cannot be kept, and serves", async () => {
+  it("is still the one that an earlier version kept in files", async () => {
     const deployment = deploy();
-    mkdirSync(join(deployment.directory, ".agtp"), { recursive: true });
-    writeFileSync(join(deployment.directory, ".agtp/agents"), "");
-    const server = await createDaemon(deployment);
-    const line = server.log.find(({ problem }) => String(problem).startsWith("cannot be kept"));
-    expect(line).toMatchObject({ level: "warn" });
-    expect(server.daemon.gatewayPort).toBeGreaterThan(0);
-    await server.close();
+    const earlier = issueAgent({
+      ...{ name: "http-gateway", description: "Speaks for HTTP.", ownerId: "old.example" },
+      ...{ governanceZone: "zone:server", scopes: [], issuer: "agtp://old.example" },
+      ...{ principal: "Old", principalId: "old.example" },
+      issuerKey: generateKeyPairSync("ed25519").privateKey,
+    });
+    const kept = join(deployment.directory, ".agtp/agents");
+    mkdirSync(kept, { recursive: true });
+    const genesis = join(kept, "http-gateway.genesis.json");
+    writeFileSync(genesis, JSON.stringify(earlier.genesis));
+    writeFileSync(join(kept, "http-gateway.agent.json"), JSON.stringify(earlier.document));
+    expect((await lookAt(deployment)).agentId).toBe(earlier.agentId);
+    // The store has it now.
+    rmSync(kept, { recursive: true });
+    expect((await lookAt(deployment)).agentId).toBe(earlier.agentId);
+  });
+
+  it("is not replaced where the files of an earlier version cannot be read", async () => {
+    const deployment = deploy();
+    const kept = join(deployment.directory, ".agtp/agents");
+    mkdirSync(kept, { recursive: true });
+    const genesis = join(kept, "http-gateway.genesis.json");
+    writeFileSync(join(kept, "http-gateway.agent.json"), "{}");
+    await expect(createDaemon(deployment)).rejects.toThrow("genesis.json: does not exist");
+    writeFileSync(genesis, "{");
+    await expect(createDaemon(deployment)).rejects.toThrow("must be a JSON object");
+    writeFileSync(genesis, "{}");
+    await expect(createDaemon(deployment)).rejects.toThrow("http-gateway.genesis.json");
   });
 
   it("is not written by a check", async () => {

@@ -235,6 +235,31 @@ describe("a response over HTTP", () => {
   });
 });
 
+describe("a name that is another server's", () => {
+  it("is not answered to, on any path: a page may have it resolve to this machine", async () => {
+    const { port, fetch } = await openGateway();
+    for (const target of ["/orders/7", "/openapi.json", "/v1/agents", "/%zz", "/orders/7/cancel"]) {
+      const client = await connectPlain(port);
+      client.write(`POST ${target} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n`);
+      const answer = await client.closed();
+      expect(answer).toMatch(/^HTTP\/1\.1 421 /);
+      expect(answer).toContain('{"error":{"code":"host-not-allowed"');
+    }
+    const twice = await connectPlain(port);
+    const hosts = "Host: localhost\r\nHost: evil.example\r\n";
+    twice.write(`GET /orders/7 HTTP/1.1\r\n${hosts}Connection: close\r\n\r\n`);
+    expect(await twice.closed()).toMatch(/^HTTP\/1\.1 400 .*"invalid-framing"/s);
+    expect((await fetch("/orders/7")).status).toBe(200);
+  });
+
+  it("is answered to where it is configured", async () => {
+    const { port } = await openGateway(gatewayFiles({ gateway: { hosts: ["desk.example"] } }));
+    const client = await connectPlain(port);
+    client.write("GET /orders/7 HTTP/1.1\r\nHost: desk.example:80\r\nConnection: close\r\n\r\n");
+    expect(await client.closed()).toMatch(/^HTTP\/1\.1 200 /);
+  });
+});
+
 describe("what the sidecar says of itself", () => {
   it("is in the ready line, in DISCOVER /apis and in the manifest", async () => {
     const { fetch, log, port } = await openGateway();

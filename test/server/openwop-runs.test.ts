@@ -1,10 +1,20 @@
 /** Runs of a whole daemon: over AGTP, over the sidecar, through reloads and kills, and nowhere a secret. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
-import { openDaemon, type TestDaemon } from "../support/daemon.ts";
-import { agentFile, configFile, type DeploymentFiles } from "../support/deployment.ts";
+import { text } from "node:stream/consumers";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { openStore } from "../../src/store/open-store.ts";
+import { manifestOf, shellTask } from "../support/agentcli.ts";
+import { createDaemon, openDaemon, type TestDaemon } from "../support/daemon.ts";
+import {
+  agentFile,
+  configFile,
+  type DeploymentFiles,
+  makeDeployment,
+} from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { packFiles } from "../support/openwop.ts";
 import { expectValidLog } from "../support/openwop-runs.ts";
@@ -16,7 +26,11 @@ const OPERATOR = "0".repeat(64);
 const KEY = "hk_of_the_desk";
 const SECRET = "sk-canary-rfc0064-do-not-leak-xyz789";
 
-function files(openwop: object = {}, more: DeploymentFiles = {}): DeploymentFiles {
+function files(
+  openwop: object = {},
+  more: DeploymentFiles = {},
+  tables: Readonly<Record<string, object>> = {},
+): DeploymentFiles {
   const scopes = ["manifest:read", "runs:create", "runs:read", "runs:cancel", "approvals:respond"];
   const sha256 = createHash("sha256").update(KEY).digest("hex");
   const api_keys = [{ sha256, tenant: "default", scopes, agtp_scopes: [] }];
@@ -26,6 +40,7 @@ function files(openwop: object = {}, more: DeploymentFiles = {}): DeploymentFile
     "agtp-server.toml": configFile({
       gateway: { enabled: true, port: 0 },
       openwop: { conformance: true, api_keys, ...openwop },
+      ...tables,
     }),
     "agents/alice.agent.json": agent(ALICE, "alice"),
     "agents/bob.agent.json": agent(BOB, "bob"),
@@ -37,6 +52,9 @@ function files(openwop: object = {}, more: DeploymentFiles = {}): DeploymentFile
     ...more,
   };
 }
+
+const JSON_BODY = { "content-type": "application/json" };
+const PATH = { PATH: process.env["PATH"] ?? "" };
 
 type Ask = (
   method: string,
@@ -262,6 +280,30 @@ describe("the sidecar", () => {
     expect((await ask("DISCOVER", "/apis")).text).toContain('"openwop"');
   });
 
+  it("starts nothing for clients that nobody vouches for, unless an operator names its agent", async () => {
+    const task = shellTask("echo", ["hi"]);
+    const more = { "agents/ops.json": JSON.stringify(manifestOf([task])) };
+    const agentcli = { manifests: ["agents/ops.json"], expose: ["w1"] };
+    const asked = [
+      ["/agents/vendor.test.pack.agent/execute", { task: "x" }, 202],
+      ["/runs/execute", { workflowId: "conformance-noop" }, 202],
+      ["/workflows/wf:w1/task:t1/execute", {}, 200],
+    ] as const;
+    for (const agent of [undefined, "alice"]) {
+      const gateway = { enabled: true, port: 0, ...(agent === undefined ? {} : { agent }) };
+      const server = await openDaemon(files({}, more, { gateway, agentcli }), PATH);
+      for (const [path, body, status] of asked) {
+        const init = { method: "POST", body: JSON.stringify(body) };
+        const response = await http(server, path, { ...init, headers: JSON_BODY });
+        expect([path, response.status]).toEqual([path, agent === undefined ? 401 : status]);
+        if (agent !== undefined) continue;
+        expect(await response.json()).toMatchObject({ error: { code: "credentials-missing" } });
+      }
+      const listed = await http(server, "/agents/query", { method: "POST", body: "{}" });
+      expect(listed.status).toBe(200);
+    }
+  });
+
   it("has no face where there is nothing to run", async () => {
     const server = await openDaemon({
       "agtp-server.toml": configFile({ gateway: { enabled: true, port: 0 } }),
@@ -324,6 +366,53 @@ describe("an agent that is not sure", () => {
     );
   });
 
+  it("leaves the queue at the next start where a crash kept the answer from it", async () => {
+    const deployment = makeDeployment(files(openwop, unsure));
+    const server = await createDaemon(deployment);
+    const ask = await callerOf(server);
+    const started = await ask("EXECUTE", "/agents/vendor.test.pack.agent", { task: "a room" });
+    const runId = String(started.body["runId"]);
+    await until(ask, runId, "waiting-approval");
+    await escalationOf(await callerOf(server, OPERATOR), runId);
+    await ask("CONFIRM", `/runs/${runId}/interrupts/agent`, { status: "accepted" });
+    await server.close();
+    const path = join(deployment.directory, ".agtp/state.db");
+    const { store } = await openStore({ driver: "sqlite", path }, "");
+    const [kept] = (await store?.list("escalations")) ?? [];
+    if (store === undefined || kept === undefined) throw new Error("no escalation was kept");
+    const { decision: _, ...before } = kept.value as Record<string, unknown>;
+    const { key } = kept;
+    const value = { ...before, status: "pending_review" };
+    await store.commit([{ kind: "put", collection: "escalations", key, value }]);
+    await store.close();
+    const again = await createDaemon(deployment);
+    onTestFinished(() => again.close());
+    const operator = await callerOf(again, OPERATOR);
+    let found = await escalationOf(operator, runId);
+    while (found["status"] === "pending_review") found = await escalationOf(operator, runId);
+    expect(found).toMatchObject({
+      ...{ status: "accepted", decision: { reason: "answered where it waited" } },
+    });
+  });
+
+  it("is told to people at once, and so is the word that the run was given", async () => {
+    const upstream = await receiveWebhooks();
+    const webhooks = { escalations: upstream.url };
+    const server = await openDaemon(files(openwop, unsure, { webhooks }));
+    const ask = await callerOf(server);
+    const started = await ask("EXECUTE", "/agents/vendor.test.pack.agent", { task: "a room" });
+    const runId = String(started.body["runId"]);
+    expect(await upstream.next()).toMatchObject({
+      type: "escalation.opened",
+      escalation: { context: { openwop_run: { runId } } },
+    });
+    await ask("CONFIRM", `/runs/${runId}/interrupts/agent`, { status: "accepted" });
+    expect(await upstream.next()).toMatchObject({
+      type: "escalation.decided",
+      escalation: { status: "accepted", decision: { reason: `answered by agtp:${ALICE}` } },
+    });
+  });
+
   it("is not spoken for by an escalation that somebody made up", async () => {
     const { server, ask, operator, runId } = await open();
     const real = await escalationOf(operator, runId);
@@ -337,6 +426,31 @@ describe("an agent that is not sure", () => {
     expect((await ask("QUERY", `/runs/${runId}`)).body["status"]).toBe("waiting-approval");
   });
 });
+
+/** Takes webhooks on this machine, and hands them out one by one. */
+async function receiveWebhooks() {
+  const received: unknown[] = [];
+  let wake = (): void => undefined;
+  const server = createServer(async (request, response) => {
+    received.push(JSON.parse(await text(request)));
+    response.writeHead(204).end();
+    wake();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    async next(): Promise<unknown> {
+      while (received.length === 0) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+      }
+      return received.shift();
+    },
+  };
+}
 
 describe("secrets", () => {
   it("that are planted in inputs and options are found nowhere", async () => {
@@ -380,3 +494,35 @@ describe("a reload", () => {
     }
   });
 });
+
+describe("a drain", () => {
+  it("ends event streams with a word, and answers whoever only waits for a run", async () => {
+    const limits = { limits: { drain_timeout_ms: 60_000 } };
+    const server = await openDaemon(files({}, {}, limits));
+    const ask = await callerOf(server);
+    const waiting = await callerOf(server);
+    const delayed = { workflowId: "conformance-delay", inputs: { delayMs: 60_000 } };
+    const runId = String((await ask("EXECUTE", "/runs", delayed)).body["runId"]);
+    const accept = "text/event-stream";
+    const headers = { accept, authorization: `Bearer ${KEY}` };
+    const stream = await http(server, `/v1/runs/${runId}/events`, { headers });
+    const poll = http(server, `/v1/runs/${runId}/events/poll?lastSequence=9&timeout=25`);
+    const events = waiting("QUERY", `/runs/${runId}/events`, { lastSequence: 9, timeout: 25 });
+    const started = ask("EXECUTE", "/runs", { ...delayed, wait_seconds: 25 });
+    // The run that is waited for is there.
+    while ((await listed(server)) < 2) await new Promise(setImmediate);
+    await server.daemon.drain();
+    expect(await stream.text()).toMatch(/\n: the server is stopping\nretry: 2000\n\n$/);
+    expect(await (await poll).json()).toEqual({ events: [], isComplete: false });
+    expect((await events).body).toEqual({ events: [], isComplete: false });
+    expect(await started).toMatchObject({ status: 202, body: { status: expect.any(String) } });
+  });
+});
+
+/** How many runs there are of callers over AGTP. */
+async function listed(server: TestDaemon): Promise<number> {
+  const ask = await callerOf(server);
+  const found = await ask("QUERY", "/", { intent: "runs", scope: "openwop-run" });
+  const { result } = JSON.parse(found.text);
+  return result.results.length;
+}

@@ -165,6 +165,7 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   const { watcher } = options;
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
+    stopping: new AbortController().signal,
     ...(watcher === undefined ? {} : { watcher }),
   });
   const state = {

@@ -8,10 +8,15 @@ import { openRegisters, wish, word } from "../support/tasks.ts";
 const ALICE = "a".repeat(64);
 const URL = "https://ops.example/agtp";
 
-async function openNews({ url = URL, isBroken = false, hasQueue = true } = {}) {
-  const store = makeLastingStore();
-  const later = Date.now() + 60_000;
-  const { escalations } = await openRegisters(store, { at: Date.now() });
+async function openNews({
+  url = URL,
+  isBroken = false,
+  hasQueue = true,
+  store = makeLastingStore(),
+} = {}) {
+  const clock = { at: Date.now() };
+  const later = clock.at + 60_000;
+  const { escalations } = await openRegisters(store, clock);
   const sent: WebhookMessage[] = [];
   const faults: unknown[] = [];
   const queue = {
@@ -33,7 +38,7 @@ async function openNews({ url = URL, isBroken = false, hasQueue = true } = {}) {
     if (opening.kind !== "opened") throw new Error(opening.kind);
     return opening.escalation;
   };
-  return { escalations, sent, faults, queue, news, open, later };
+  return { escalations, sent, faults, queue, news, open, later, clock, store };
 }
 
 async function decided(escalations: EscalationRegister, id: string) {
@@ -43,12 +48,12 @@ async function decided(escalations: EscalationRegister, id: string) {
 }
 
 describe("EscalationNews", () => {
-  it("tells people what is asked, until when, and what was decided", async () => {
+  it("tells people what is asked, until when, and what was decided, each once", async () => {
     const { escalations, news, open, sent, later } = await openNews();
-    const escalation = await open("t-1");
-    const { escalationId } = escalation;
-    await news.opened(escalation);
-    await news.closed("escalation.decided", await decided(escalations, escalationId));
+    escalations.tellBy(news);
+    const { escalationId } = await open("t-1");
+    await decided(escalations, escalationId);
+    await news.catchUp();
     const common = { at: expect.any(String), server_id: "agents.example" };
     expect(sent).toMatchObject([
       {
@@ -71,23 +76,60 @@ describe("EscalationNews", () => {
 
   it.each([{ url: "" }, { hasQueue: false }])("tells nobody with %j", async (options) => {
     const { news, open, sent, escalations } = await openNews(options);
-    const escalation = await open("t-1");
-    await news.opened(escalation);
+    escalations.tellBy(news);
+    const { escalationId } = await open("t-1");
     await news.catchUp();
     expect(sent).toEqual([]);
-    expect(escalations.find(escalation.escalationId)?.isAnnounced).toBe(false);
+    expect(escalations.find(escalationId)).not.toHaveProperty("toldId");
   });
 
   it("catches up on what could not be told, the oldest first, and tells nothing twice", async () => {
     const { news, open, sent, queue, faults, escalations } = await openNews({ isBroken: true });
-    const [one, two, three] = [await open("t-1"), await open("t-2"), await open("t-3")];
-    await news.opened(one);
+    const stop = escalations.tellBy(news);
+    const one = await open("t-1");
     expect(faults).toHaveLength(1);
+    // As if the process had ended between the commit and the outbox.
+    stop();
+    const [two, three] = [await open("t-2"), await open("t-3")];
     await decided(escalations, two.escalationId);
     queue.isBroken = false;
     await news.catchUp();
     await news.catchUp();
-    const ids = [one, three].map(({ escalationId }) => `${escalationId}.escalation.opened`);
-    expect(sent.map(({ id }) => id)).toEqual(ids);
+    expect(sent.map(({ id }) => id)).toEqual([
+      `${one.escalationId}.escalation.opened`,
+      "att-accepted",
+      `${three.escalationId}.escalation.opened`,
+    ]);
+  });
+
+  it("tells that nobody has decided in time, and nothing that is long over", async () => {
+    const { news, sent, clock, escalations } = await openNews();
+    const hour = 3_600_000;
+    for (const [task, since] of [
+      ["long", 30],
+      ["just", 2],
+    ] as const) {
+      clock.at = Date.now() - (since + 1) * hour;
+      await escalations.open(wish(ALICE, task, { deadlineAt: Date.now() - since * hour }));
+    }
+    clock.at = Date.now();
+    await news.catchUp();
+    expect(sent).toMatchObject([
+      { body: { type: "escalation.expired", escalation: { task_id: "just", status: "expired" } } },
+    ]);
+  });
+
+  it("goes by what an earlier version has told", async () => {
+    const { open, sent, store } = await openNews();
+    const escalation = await open("t-1");
+    const value = { ...escalation, isAnnounced: true };
+    const { escalationId: key } = escalation;
+    await store.commit([{ kind: "put", collection: "escalations", key, value }]);
+    const again = await openNews({ store });
+    await again.news.catchUp();
+    expect([...sent, ...again.sent]).toEqual([]);
+    await decided(again.escalations, key);
+    await again.news.catchUp();
+    expect(again.sent.map(({ id }) => id)).toEqual(["att-accepted"]);
   });
 });

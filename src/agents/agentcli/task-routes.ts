@@ -93,6 +93,7 @@ function taskRoute(
   const found = { kind: "task", manifest, workflow, task, plan } as const;
   return {
     ...{ method: definition.method, path: definition.path, tier: "B", isReading: false },
+    startsWork: true,
     ...{ definition, shape: inputShape(inputSchema), errors: new Set(definition.errors) },
     input: compile(compiler, definition, "input_schema"),
     output: compile(compiler, definition, "output_schema"),

@@ -31,6 +31,7 @@ export function agentRoutes(
     };
     return {
       ...{ method: definition.method, path: definition.path, tier: "B", isReading: false },
+      startsWork: true,
       ...{ definition, input, output },
       shape: inputShape(definition.inputSchema),
       errors: new Set(definition.errors),

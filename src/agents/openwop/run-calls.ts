@@ -35,7 +35,8 @@ export async function startRun(
   const { wait_seconds: wait = 0, idempotency_key: _, ...body } = call.input;
   const log = await host.create(body, owner);
   if (isRefused(log)) return refuse(log);
-  await awaitRun(log, Math.min(Number(wait) * 1000, maxWaitMs), call.signal);
+  const waitMs = Math.min(Number(wait) * 1000, maxWaitMs);
+  await awaitRun(log, waitMs, host.whileServing(call.signal));
   if (!isOver(log.state.status)) return { status: 202, body: acceptedRun(log) };
   const result = runResult(log.state);
   const snapshot = runSnapshot(log.run, log.state);
@@ -66,7 +67,7 @@ export async function readRunEvents(
   const log = await host.find(String(runId), caller);
   if (isRefused(log)) return refuse(log);
   const end = AbortSignal.timeout(Math.min(Number(timeout) * 1000, maxWaitMs));
-  const page = await awaitPage(host, log, after, AbortSignal.any([signal, end]));
+  const page = await awaitPage(host, log, after, AbortSignal.any([host.whileServing(signal), end]));
   const last = page.events.at(-1)?.sequence ?? after;
   return { body: page, ...(last < 0 ? {} : { headers: { "Continuation-Token": String(last) } }) };
 }

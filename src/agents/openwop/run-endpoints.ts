@@ -52,7 +52,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     const { method, path, description, properties, required = [], reads = false, handle } = from;
     return {
       ...{ method, path, description, isListed, isFindable: isListed },
-      ...{ isReading: reads, endsInTime: true },
+      ...{ isReading: reads, endsInTime: true, startsWork: !reads },
       capability: reads ? "retrieval" : "domain_spanning",
       impact: reads ? "informational" : "reversible",
       ...(reads ? {} : { idempotencyMember: "idempotency_key" }),

@@ -48,6 +48,10 @@ const gateway = table("The HTTP sidecar", {
   allow_plain_http: flag(false, "Whether plain HTTP may leave this machine, to a proxy with TLS"),
   base_url: optional(webUrl("Where clients find it, if not at host and port")),
   cors_origins: list(origin(""), "Origins whose pages may call it; without any, no page may"),
+  hosts: list(
+    host("", ""),
+    "Names it is called by beside its base_url; on loopback no other site's, elsewhere any unless given",
+  ),
 });
 
 const metrics = table("Prometheus metrics over HTTP", {

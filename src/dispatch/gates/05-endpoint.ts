@@ -1,8 +1,9 @@
 /**
  * Gate 05. Which endpoint answers, and may this caller reach it?
  * 401 `oauth-required` where the method needs a bearer token. A miss goes on to gate 08. 262
- * `credentials-missing` on the operator's endpoints and on whatever changes state; reading the
- * protocol's own is up to `anonymous_discovery`. 503 and 410 once more, where a redirect led a
+ * `credentials-missing` on the operator's endpoints and on whatever changes state, and for HTTP clients
+ * that nobody vouches for where an agent is to work; reading the protocol's own is up to
+ * `anonymous_discovery`. 503 and 410 once more, where a redirect led a
  * suspended or retired agent away from what is exempt.   AGTP-API §5.4, §6.1, §8.7
  */
 import type { EndpointRegistry } from "../../contract/endpoint-registry.ts";
@@ -40,10 +41,19 @@ export function endpointGate({
     if (match === undefined) return onMiss(exchange);
     exchange.route = match.entry;
     exchange.pathValues = match.values;
-    return caller.agentId === undefined
-      ? refuseAnonymous(exchange, match.entry, anonymousDiscovery)
-      : undefined;
+    if (caller.agentId === undefined) {
+      return refuseAnonymous(exchange, match.entry, anonymousDiscovery);
+    }
+    return refuseAnybody(exchange, match.entry);
   };
+}
+
+/** An HTTP client that has shown nothing has no more to say over agents than one without Agent-ID. */
+function refuseAnybody({ peer, caller }: Exchange, route: Route): Refusal | undefined {
+  if (route.startsWork !== true || peer.isAnybody !== true) return undefined;
+  if (caller.principalId !== undefined) return undefined;
+  const message = "agents and tasks are not started for HTTP clients that nobody vouches for";
+  return authorizationRequired("credentials-missing", message);
 }
 
 function refuseAnonymous(

@@ -474,6 +474,28 @@ describe("a daemon that starts again", () => {
     expect((await waiting).body["output"]).toEqual({ message: "after" });
   });
 
+  it("begins no run for HTTP clients that nobody vouches for", async () => {
+    const tables = { gateway: { enabled: true, port: 0 } };
+    const settings = { required_scopes: [], impact: "informational" };
+    const { daemon } = await openHosted(await openAcp(), { settings, tables });
+    const url = `http://127.0.0.1:${daemon.daemon.gatewayPort}/mailcomposer`;
+    const headers = { "content-type": "application/json" };
+    const body = JSON.stringify({ input: { message: "hi" } });
+    const begun = await fetch(`${url}/execute`, { method: "POST", headers, body });
+    expect(begun.status).toBe(401);
+    expect((await fetch(`${url}/describe`)).status).toBe(200);
+  });
+
+  it("answers whoever waits for a run as soon as it begins to stop", async () => {
+    const upstream = await openAcp({ script: () => "never" });
+    const tables = { limits: { drain_timeout_ms: 60_000 } };
+    const { ask, daemon } = await openHosted(upstream, { tables });
+    const answer = ask(MAYA, execute({ wait_seconds: 25 }));
+    await upstream.heard(/^GET \/runs\/[^/]+\/(?:wait|stream)/);
+    await daemon.daemon.drain();
+    expect(await answer).toMatchObject({ status: 202, body: { status: "pending" } });
+  });
+
   it("serves nothing of an agent that a reload cannot verify", async () => {
     const server = await startAcpServer({ specs: MAIL_SPECS });
     const { ask, daemon } = await openHosted(server);

@@ -7,7 +7,6 @@
 import { isRecord } from "../../../json-value.ts";
 import type { Store } from "../../../store/store.ts";
 import type { Escalation } from "../../../tasks/escalation.ts";
-import type { EscalationNews } from "../../../tasks/escalation-news.ts";
 import type { EscalationRegister } from "../../../tasks/escalation-register.ts";
 import type { Serial } from "../../../tasks/serial.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
@@ -24,7 +23,6 @@ export type ApprovalAnswer =
 export interface ApprovalOptions {
   readonly store: Store;
   readonly escalations: Pick<EscalationRegister, "find" | "open">;
-  readonly news: Pick<EscalationNews, "opened">;
   readonly changes: Serial;
 }
 
@@ -84,7 +82,7 @@ export class Approvals {
   }
 
   async #open(agentId: string, key: string, plan: TaskPlan, hash: string): Promise<ApprovalAnswer> {
-    const { escalations, store, news } = this.#options;
+    const { escalations, store } = this.#options;
     const { approval, source, name } = plan;
     const opening = await escalations.open({
       agentId,
@@ -108,7 +106,6 @@ export class Approvals {
     const { escalation } = opening;
     const value: StoredApproval = { escalationId: escalation.escalationId, taskHash: hash };
     await store.commit([{ kind: "put", collection: COLLECTION, key, value }]);
-    if (opening.kind === "opened") await news.opened(escalation);
     return { kind: "pending", escalation, taskHash: hash };
   }
 

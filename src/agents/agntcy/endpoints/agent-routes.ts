@@ -171,6 +171,9 @@ function threadEndpoints({ manifest }: RouteContext, hosted: HostedRuns): readon
   ];
 }
 
+/** Whatever the operator says of the impact: these alone have the agent do nothing. */
+const LOOKING: ReadonlySet<string> = new Set(["QUERY", "DESCRIBE"]);
+
 function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint): Route {
   const { method, capability, impact, intent, outcome, inputSchema } = endpoint;
   const path = settings.base + endpoint.path;
@@ -191,6 +194,7 @@ function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint):
   };
   return {
     ...{ method, path, tier: "B", isReading: false, definition, warning: undefined },
+    startsWork: !LOOKING.has(method),
     input: compileSchema(inputSchema),
     // What the agent's server answers was judged when it came.
     output: compileSchema(ANYTHING),

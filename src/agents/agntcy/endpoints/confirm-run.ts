@@ -37,7 +37,8 @@ export async function confirmRun(hosted: HostedRuns, call: Call): Promise<Handle
   if (resumed === undefined) return notWaiting(run);
   if (!("runId" in resumed)) return resumed;
   const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
-  await register.settled(run.runId, waitMs, call.signal);
+  const waiting = AbortSignal.any([call.signal, hosted.stopping]);
+  await register.settled(run.runId, waitMs, waiting);
   return answerRun(register, agent, register.find(run.runId) ?? resumed);
 }
 

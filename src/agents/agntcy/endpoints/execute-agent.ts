@@ -38,7 +38,8 @@ export async function executeAgent(hosted: HostedRuns, call: Call): Promise<Hand
   if (!("runId" in begun)) return begun;
   hosted.follower.follow(begun, agent);
   const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
-  await register.settled(begun.runId, waitMs, call.signal);
+  const waiting = AbortSignal.any([call.signal, hosted.stopping]);
+  await register.settled(begun.runId, waitMs, waiting);
   return answerRun(register, agent, register.find(begun.runId) ?? begun);
 }
 

@@ -16,6 +16,8 @@ export interface HostedRuns {
   readonly maxWaitMs: number;
   /** Ends what is asked of the agent's server for nobody in particular. */
   readonly closing: AbortSignal;
+  /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
+  readonly stopping: AbortSignal;
   /** Why the agent does not act for now: its identity may be suspended or retired. */
   findLapse(): AgentUnavailable | undefined;
 }

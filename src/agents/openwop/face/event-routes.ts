@@ -45,7 +45,7 @@ async function poll(call: FaceCall): Promise<FaceAnswer> {
   const leave = parts.state.audience.enter(key.tenant);
   if (leave === undefined) return tooMany();
   try {
-    const end = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
+    const end = AbortSignal.any([parts.host.whileServing(signal), AbortSignal.timeout(waitMs)]);
     return answer(await awaitPage(parts.host, log, after, end));
   } finally {
     leave();

@@ -1,6 +1,7 @@
 /**
  * A run's log as server-sent events: from where the listener was, as fast as the listener reads, and
- * closed after the last event. Who does not read is let go.   OpenWOP "stream-modes"
+ * closed after the last event, or when the server stops: then it says when to come back, and the
+ * listener goes on where it was. Who does not read is let go.   OpenWOP "stream-modes", HTML "SSE"
  */
 import { once } from "node:events";
 import type { Writable } from "node:stream";
@@ -21,24 +22,28 @@ export interface EventStream {
   readonly isResumed: boolean;
   readonly bufferMs: number;
   readonly response: Writable;
-  /** Aborted when the listener is gone, or the server ends. */
+  /** Aborted when the listener is gone. */
   readonly signal: AbortSignal;
 }
 
 const READ_AT_ONCE = 100;
 const MAX_BATCH = 500;
 const KEEP_ALIVE_MS = 15_000;
+/** The last that is sent where the server stops before the run is over. */
+const FAREWELL = ": the server is stopping\nretry: 2000\n\n";
 /** How long a listener may leave what it was sent unread. */
 const SLOW_READER_MS = 30_000;
 
 /** Sends until there is nothing more to send; the response is ended by then. */
 export async function sendEvents(stream: EventStream): Promise<void> {
+  const signal = stream.host.whileServing(stream.signal);
+  let isOver = false;
   try {
-    await new Sender(stream).run();
+    isOver = await new Sender({ ...stream, signal }).run();
   } catch (error) {
-    if (!(error instanceof SlowReader) && !stream.signal.aborted) throw error;
+    if (!(error instanceof SlowReader) && !signal.aborted) throw error;
   } finally {
-    stream.response.end();
+    stream.response.end(signal.aborted && !isOver ? FAREWELL : undefined);
   }
 }
 
@@ -53,7 +58,8 @@ class Sender {
     this.#after = stream.after;
   }
 
-  async run(): Promise<void> {
+  /** Whether the run is over, so that nothing is left to tell. */
+  async run(): Promise<boolean> {
     const { signal, log, frames, isResumed, after } = this.#stream;
     // Told at once that it is connected, even when nothing has happened yet.
     await this.#write(": connected\n\n");
@@ -62,11 +68,12 @@ class Sender {
     while (!signal.aborted) {
       const events = await this.#read();
       await this.#sendAll(events);
-      if (events.some(({ type }) => isTerminal(type))) return;
+      if (events.some(({ type }) => isTerminal(type))) return true;
       if (events.length > 0) continue;
-      if (isOver(log.state.status) && this.#after >= log.state.nextSequence - 1) return;
+      if (isOver(log.state.status) && this.#after >= log.state.nextSequence - 1) return true;
       await this.#rest();
     }
+    return false;
   }
 
   async #passHistory(): Promise<void> {
@@ -133,7 +140,8 @@ class Sender {
     try {
       await once(response, "drain", { signal: AbortSignal.any([signal, patience]) });
     } catch {
-      response.destroy();
+      // Who is let go because the server stops may still read what it was sent.
+      if (patience.aborted) response.destroy();
       throw new SlowReader("the listener does not read");
     }
   }

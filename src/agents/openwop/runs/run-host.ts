@@ -26,6 +26,8 @@ import { answered, interruptOf, refuseWord, type Word } from "./verdict.ts";
 export interface RunHostOptions extends RunWorkerOptions {
   readonly workflows: Workflows;
   readonly compiler: SchemaCompiler;
+  /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
+  readonly stopping: AbortSignal;
 }
 
 /** A run whose node has its answer. */
@@ -77,6 +79,11 @@ export class RunHost {
   close(): void {
     clearInterval(this.#sweeping);
     this.#options.register.schedule.pause(this.#worker);
+  }
+
+  /** For how long somebody who only waits may: as long as the caller stays, and the server does. */
+  whileServing(caller: AbortSignal): AbortSignal {
+    return AbortSignal.any([caller, this.#options.stopping]);
   }
 
   /** A workflow that the caller can run. */
