@@ -129,7 +129,7 @@ export async function loadDeployment(
     ...{ kept: floor.agntcy, lifecycle: state.lifecycle, operators: identified },
     endpoints: ownRoutes.map(({ definition }) => definition),
   });
-  const directory = createAgentDirectory([...identified, ...agntcy.documents]);
+  const directory = createAgentDirectory(agntcy.documents);
   const operatorRoutes = [...ownRoutes, ...agntcy.routes];
   problems.push(...operator.problems, ...openwop.problems);
   problems.push(...agentcli.problems, ...agntcy.problems);
