@@ -1,15 +1,20 @@
 /** What nobody can be sure of: lost receipts, lost runs, agents under new ids, servers that blab. */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { shieldCredentials } from "../../../src/agents/agntcy/acp/credential-shield.ts";
 import { type AcpServer, send } from "../../support/acp-server.ts";
 import {
+  agentManifest,
   askThrough,
   confirm,
   execute,
+  MAIL_SPECS,
   MAYA,
   openAcp,
   openHosted,
   query,
+  remote,
 } from "../../support/agntcy.ts";
 import { refusalOf } from "../../support/waiting.ts";
 
@@ -79,6 +84,23 @@ describe("an answer whose receipt is lost", () => {
     expect((await ask(MAYA, confirm(runId, YES))).text).toContain("another question by now");
     expect(answersOf(server)).toBe(1);
     expect((await ask(MAYA, query(runId))).body).toMatchObject({ payload: { subject: "1" } });
+  });
+});
+
+describe("an answer to a question that the manifest does not declare any more", () => {
+  it("is not given, because nobody could say whether it is one", async () => {
+    const server = await openAsking();
+    const { ask, daemon } = await openHosted(server);
+    const { run_id: runId } = (await ask(MAYA, execute())).body;
+    const interrupts = [{ interrupt_type: "other", interrupt_payload: {}, resume_payload: {} }];
+    const specs = { ...MAIL_SPECS, interrupts };
+    server.specs = specs;
+    const manifest = agentManifest({ specs, options: [remote(server.url)] });
+    writeFileSync(join(daemon.directory, "agents/agntcy/mail.json"), JSON.stringify(manifest));
+    expect(await daemon.daemon.reload()).toEqual([]);
+    const reply = await ask(MAYA, confirm(runId, { ...YES, resume_value: "anything" }));
+    expect(refusalOf(reply)).toEqual([422, "agent_unavailable"]);
+    expect(answersOf(server)).toBe(0);
   });
 });
 

@@ -231,6 +231,7 @@ describe("an agent at the start", () => {
       'segment "search" is the name of a method',
     ],
     ["the root as base", { settings: { base: "/" } }, "belongs to the protocol"],
+    ["a base that nobody could ask for", { settings: { base: "/mail/" } }, 'ends with "/"'],
     ["a parameter in its base", { settings: { base: "/a/{b}" } }, "agntcy[0].base: "],
     [
       "an option that there is not",

@@ -8,6 +8,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { isRecord } from "../../../json-value.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
+import type { AgentUnavailable } from "../remote-agent.ts";
 import { type AgentRun, isSettled, type RunResult } from "../runs/run.ts";
 import { type HostedRuns, remainingWait } from "./hosted-runs.ts";
 import {
@@ -76,7 +77,8 @@ const UNKNOWN_FATE: AcpFailure = {
   message: "the upstream does not tell whether an earlier answer has arrived",
 };
 
-function checkValue({ agent }: HostedRuns, run: AgentRun, { input }: Call) {
+function checkValue({ agent }: HostedRuns, run: AgentRun, call: Call): HandlerResult | undefined {
+  const { input } = call;
   const { status, resume_value: value } = input;
   const isThere = Object.hasOwn(input, "resume_value");
   const fail = (path: string, keyword: string, message: string) =>
@@ -88,7 +90,8 @@ function checkValue({ agent }: HostedRuns, run: AgentRun, { input }: Call) {
   }
   if (!isThere) return fail("", "required", "is required: what the agent is to go on with");
   const asked = agent.manifest.specs.interrupts.find(({ type }) => type === run.interrupt?.type);
-  const violations = asked?.resume.check(value);
+  if (asked === undefined) return upstreamError(call, undeclared(run), run.runId);
+  const violations = asked.resume.check(value);
   if (violations !== undefined) return invalidValue("resume_value", violations);
   const approved = isRecord(value) ? value["approved"] : undefined;
   if (typeof approved !== "boolean" || approved === (status === "accepted")) return undefined;
@@ -147,6 +150,15 @@ function isUncertain({ error, status = 0 }: AcpFailure): boolean {
 function wordEvent({ input, agentId }: Call) {
   const { status, reason } = input;
   return { type: "confirmation", status, by: agentId, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Since the run began, the manifest has changed: there is nothing to hold an answer to. */
+function undeclared({ interrupt }: AgentRun): AgentUnavailable {
+  const type = JSON.stringify(interrupt?.type);
+  return {
+    kind: "unavailable",
+    message: `the agent's manifest does not declare the interrupt ${type} any more`,
+  };
 }
 
 function askingAnother(run: AgentRun): HandlerResult {
