@@ -12,6 +12,7 @@ import type { Config } from "../config/config.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { ExportedAgent } from "./build-record.ts";
 import { agtpUri, authorsOf, type Candidate, type ExportOptions } from "./candidate.ts";
+import { listOf, locatorPart, optionPart, skillPart, variablePart } from "./record-parts.ts";
 
 /** Every agent of the configuration whose manifest can be read. */
 export function agntcyAgents(
@@ -41,18 +42,18 @@ function exportManifest(
   const raw = readRaw(path);
   const deployment = deploymentOf(raw);
   const written = listOf(deployment["deployment_options"] ?? raw["deployments"]);
-  const options = written.filter(
-    (option) => showsUpstream || !(isRecord(option) && option["type"] === "remote_service"),
-  );
+  const options = written
+    .flatMap(optionPart)
+    .filter(({ type }) => showsUpstream || type !== "remote_service");
   const { name, version, description, specs } = manifest;
   const authors = listOf(raw["authors"]).filter((one) => typeof one === "string");
   const createdAt = raw["created_at"];
   return {
     ...{ name, version, description, options },
     authors: authors.length === 0 ? authorsOf(config) : authors,
-    skills: listOf(raw["skills"]),
+    skills: listOf(raw["skills"]).flatMap(skillPart),
     specs: specsOf(specs),
-    environment: listOf(deployment["env_vars"] ?? raw["env_vars"]),
+    environment: listOf(deployment["env_vars"] ?? raw["env_vars"]).flatMap(variablePart),
     dependencies: manifest.dependencies.map(dependencyOf),
     locators: locatorsOf(raw, options),
     uri: agtpUri(config, base),
@@ -104,21 +105,13 @@ function dependencyOf({ name, ref, option }: AgentManifest["dependencies"][numbe
   };
 }
 
-function locatorsOf(raw: JsonRecord, options: readonly unknown[]): ExportedAgent["locators"] {
-  const written = listOf(raw["locators"]).flatMap((one) => {
-    const { type, url } = isRecord(one) ? one : {};
-    return typeof type === "string" && typeof url === "string" ? [{ type, url }] : [];
-  });
+function locatorsOf(raw: JsonRecord, options: readonly JsonRecord[]): ExportedAgent["locators"] {
+  const written = listOf(raw["locators"]).flatMap(locatorPart);
   if (written.length > 0) return written;
-  return options.flatMap((option) => {
-    const { type, url, image } = isRecord(option) ? option : {};
+  return options.flatMap(({ type, url, image }) => {
     if (type === "source_code" && typeof url === "string") return [{ type: "source-code", url }];
     if (type === "docker" && typeof image === "string")
       return [{ type: "docker-image", url: image }];
     return [];
   });
-}
-
-function listOf(value: unknown): readonly unknown[] {
-  return Array.isArray(value) ? value : [];
 }

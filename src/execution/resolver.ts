@@ -54,9 +54,15 @@ export class ActionResolver {
   /** 404, with the names and pairs that come close. */
   notFound(action: Action, callerId: string | undefined): Refusal {
     const written = describeAction(action);
+    const agent = action.kind === "pair" ? undefined : this.#findAgent(action.name, callerId);
     const agents = this.#sources.agents(callerId).map(({ name }) => name);
-    const near = [...this.#known().near(written), ...closeMatches(written, agents)];
-    return actionNotFound(written, near.slice(0, MAX_SUGGESTIONS));
+    const near = [...this.#known().near(written), ...closeMatches(written, agents)].filter(
+      (one) => one !== written,
+    );
+    const why =
+      agent &&
+      `the agent ${JSON.stringify(agent.name)} is not executed here: ${agent.notCallable ?? "it is known by its identity alone"}`;
+    return actionNotFound(written, near.slice(0, MAX_SUGGESTIONS), why);
   }
 
   #isExecute(pair: Dispatchable): boolean {
@@ -68,14 +74,17 @@ export class ActionResolver {
   #lookUp(name: string, callerId: string | undefined): Dispatchable | undefined {
     const tool = this.#known().tools.get(name);
     if (tool !== undefined) return tool.definition;
-    const { agentPath } = this.#known();
-    if (agentPath === undefined) return undefined;
+    const agent = this.#findAgent(name, callerId);
+    if (agent === undefined) return undefined;
+    const path = agent.executePath ?? this.#known().agentPath?.replace(PARAMETER, agent.agentId);
+    return path === undefined ? undefined : { method: "EXECUTE", path };
+  }
+
+  #findAgent(name: string, callerId: string | undefined): AgentDocument | undefined {
     const wanted = AGENT.exec(name)?.[1] ?? name;
-    const agent = this.#sources
+    return this.#sources
       .agents(callerId)
       .find((one) => one.agentId === wanted || one.name === wanted);
-    if (agent === undefined) return undefined;
-    return { method: "EXECUTE", path: agentPath.replace(PARAMETER, agent.agentId) };
   }
 
   #known(): ActionIndex {

@@ -22,14 +22,14 @@ export interface UpstreamPools {
 }
 
 /** Makes pools as endpoints ask for them; connects to nothing by itself. */
-export function createUpstreamPools(): UpstreamPools {
+export function createUpstreamPools(connections: number = MAX_CONNECTIONS): UpstreamPools {
   const pools = new Map<string, Pool>();
   return {
     pool(upstream) {
       const key = `${upstream.origin}\n${upstream.ca ?? ""}`;
       let pool = pools.get(key);
       if (pool === undefined) {
-        pool = createPool(upstream);
+        pool = createPool(upstream, connections);
         pools.set(key, pool);
       }
       return pool;
@@ -40,9 +40,9 @@ export function createUpstreamPools(): UpstreamPools {
   };
 }
 
-function createPool({ origin, ca }: Upstream): Pool {
+function createPool({ origin, ca }: Upstream, connections: number): Pool {
   return new Pool(origin, {
-    connections: MAX_CONNECTIONS,
+    connections,
     pipelining: 1,
     allowH2: false,
     connect: {

@@ -29,6 +29,8 @@ export interface AgentDocument extends TrustPosture {
   readonly file: string;
   /** Of an agent that is declared here and cannot be called: why. */
   readonly notCallable?: string;
+  /** Where EXECUTE calls an agent that has a path of its own. */
+  readonly executePath?: string;
 }
 
 /** Where an agent is in its life. */

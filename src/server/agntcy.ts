@@ -25,6 +25,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Problem } from "../problem.ts";
 import type { QuerySource } from "../search/source.ts";
 import type { Store } from "../store/store.ts";
+import { markDocuments } from "./agntcy-documents.ts";
 
 /** What the agents are loaded from. */
 export interface AgntcySources {
@@ -48,7 +49,7 @@ export interface AgntcySources {
 /** The agents, ready to be served. */
 export interface AgntcyAgents {
   readonly routes: readonly Route[];
-  /** The identities of the agents that nobody else gave one. */
+  /** Every identity there is, with those of the agents that nobody else gave one. */
   readonly documents: readonly AgentDocument[];
   readonly problems: readonly Problem[];
   readonly sources: readonly QuerySource[];
@@ -64,6 +65,8 @@ export interface AgntcyAgents {
 
 /** A handler ends a little before its deadline, so that it says itself what there is to say. */
 const HANDLER_MARGIN_MS = 500;
+/** A run is waited for and listened to: enough for as many as may be under way with one agent. */
+const LONG_CONNECTIONS = 128;
 
 /** Loads them; writes nothing. */
 export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAgents> {
@@ -74,7 +77,7 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
   const closing = new AbortController();
   const close = async (): Promise<void> => {
     closing.abort(new Error("the server is closing"));
-    await Promise.all([follower.close(), pools?.short.close(), pools?.long.close()]);
+    await Promise.all([follower.close(), pools?.close()]);
   };
   const follower = new RunFollower({ register: kept.runs, log });
   const context = { pools, env, closing: closing.signal };
@@ -99,7 +102,13 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
   });
   return {
     routes: served.flatMap(({ routes }) => routes),
-    documents: markDocuments(identities.issued, connected.agents, identities.documents),
+    documents: markDocuments(
+      [...sources.operators, ...identities.issued],
+      served.flatMap(({ agent }) => {
+        const document = identities.documents.get(keyOf(agent.declared));
+        return document === undefined ? [] : [{ agent, document }];
+      }),
+    ),
     problems,
     sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
     keep: () => identities.keep(),
@@ -112,7 +121,17 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
 /** The HTTP client takes long to load: only a deployment that calls somebody waits for it. */
 async function openPools() {
   const { createUpstreamPools } = await import("../handlers/upstream-pools.ts");
-  return { short: createUpstreamPools(), long: createUpstreamPools() };
+  const short = createUpstreamPools();
+  const opened = [short];
+  return {
+    short,
+    openLong: () => {
+      const long = createUpstreamPools(LONG_CONNECTIONS);
+      opened.push(long);
+      return long;
+    },
+    close: () => Promise.all(opened.map((pools) => pools.close())),
+  };
 }
 
 function routesOf(
@@ -168,30 +187,6 @@ function identify(
 
 function keyOf({ manifest }: DeclaredAgent): string {
   return `agntcy/${manifest.name}`;
-}
-
-/** An agent that can be called on no path says why. */
-function markDocuments(
-  issued: readonly AgentDocument[],
-  agents: readonly ConnectedAgent[],
-  byKey: ReadonlyMap<string, AgentDocument>,
-): readonly AgentDocument[] {
-  const callable = new Set(
-    agents.flatMap(({ declared, remote }) =>
-      remote === undefined ? [] : [byKey.get(keyOf(declared))],
-    ),
-  );
-  const reasons = new Map(
-    agents.flatMap(({ declared: { choice, ...declared } }) =>
-      choice.kind === "declared"
-        ? [[byKey.get(`agntcy/${declared.manifest.name}`), choice.reason] as const]
-        : [],
-    ),
-  );
-  return issued.map((document) => {
-    const notCallable = callable.has(document) ? undefined : reasons.get(document);
-    return notCallable === undefined ? document : { ...document, notCallable };
-  });
 }
 
 function findLapse(

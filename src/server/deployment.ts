@@ -135,7 +135,7 @@ export async function loadDeployment(
     },
     endpoints: ownRoutes.map(({ definition }) => definition),
   });
-  const directory = createAgentDirectory([...identified, ...agntcy.documents]);
+  const directory = createAgentDirectory(agntcy.documents);
   const operatorRoutes = [...ownRoutes, ...agntcy.routes];
   problems.push(...checkDefaultAgent(config, directory), ...operator.problems, ...openwop.problems);
   problems.push(...agentcli.problems, ...agntcy.problems);

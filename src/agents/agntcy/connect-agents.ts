@@ -28,10 +28,17 @@ export interface ConnectedAgent {
   isVerified(): boolean | undefined;
 }
 
+/** Connections that agents' servers are called over. */
+export interface ConnectionPools {
+  readonly short: UpstreamPools;
+  /** For one agent: what waits takes connections from no other agent, though their server is one. */
+  openLong(): UpstreamPools;
+}
+
 /** The way out. */
 export interface ConnectionContext {
   /** For calls that are answered at once, and for those that wait. */
-  readonly pools: { readonly short: UpstreamPools; readonly long: UpstreamPools } | undefined;
+  readonly pools: ConnectionPools | undefined;
   readonly env: Environment;
   /** Ends what is asked for nobody in particular. */
   readonly closing: AbortSignal;
@@ -65,7 +72,7 @@ async function connectAgent(
   const { headers } = access;
   const client = new AcpClient({
     short: { address, headers, ca, pools: pools.short },
-    long: { address, headers, ca, pools: pools.long },
+    long: { address, headers, ca, pools: pools.openLong() },
   });
   const verify = (): Promise<Readiness> =>
     within(context.closing, (signal) => verifyAgent(client, manifest, agentId, signal));
@@ -89,6 +96,7 @@ async function connectAgent(
   const remote: RemoteAgent = {
     ...{ base: settings.base, manifest, client, timeoutMs: settings.timeoutMs, canCancel },
     ready: (signal) => readiness.ready(signal),
+    forget: (id) => readiness.forget(id),
   };
   const dependencies = viewDependencies(declared.dependencies, reached);
   return { declared, remote, dependencies, isVerified: () => readiness.isReady };

@@ -88,7 +88,7 @@ function checkBase(
   if (base === "/") return 'must be a path of its own, "/" belongs to the protocol';
   if (base.includes("{")) return `${quoteValue(base)} must have no parameters`;
   if (taken.has(base)) return `${quoteValue(base)} is the path of another agent`;
-  return checkTemplate(base + LONGEST, names)?.message;
+  return (checkTemplate(base, names) ?? checkTemplate(base + LONGEST, names))?.message;
 }
 
 function placeOf({ config }: DeclarationContext, { key }: AgntcySettings, name: string) {

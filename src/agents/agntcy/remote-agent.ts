@@ -29,4 +29,6 @@ export interface RemoteAgent {
   readonly canCancel: boolean;
   /** At once where it was verified at the start. */
   ready(signal: AbortSignal): Promise<Readiness>;
+  /** Its server does not know this id any more: it is to be found anew. */
+  forget(agentId: string): void;
 }

@@ -124,6 +124,11 @@ describe("an agent's identity", () => {
     const named = (await listed(ask)).filter((one) => one["name"] === name);
     expect(named.map(({ agent_id }) => agent_id)).toEqual([id]);
     expect((await ask(MAYA, DESCRIBE)).body["agent_id"]).toBe(id);
+    for (const action of [name, id]) {
+      const body = { action, parameters: { input: { message: "hi" }, wait_seconds: 10 } };
+      const done = await ask(MAYA, { method: "EXECUTE", path: "/", body });
+      expect(done.body["result"], done.text).toMatchObject({ status: "success" });
+    }
   });
 });
 
@@ -226,6 +231,7 @@ describe("an agent at the start", () => {
       'segment "search" is the name of a method',
     ],
     ["the root as base", { settings: { base: "/" } }, "belongs to the protocol"],
+    ["a base that nobody could ask for", { settings: { base: "/mail/" } }, 'ends with "/"'],
     ["a parameter in its base", { settings: { base: "/a/{b}" } }, "agntcy[0].base: "],
     [
       "an option that there is not",
@@ -361,6 +367,21 @@ describe("an agent that cannot be called here", () => {
     expect(entry?.["reason"]).toContain(what);
     expect((await ask(MAYA, execute())).status).toBe(405);
     expect(server.seen).toEqual([]);
+    const named = { method: "EXECUTE", path: "/", body: { action: "org.agntcy.mailcomposer" } };
+    const reply = await ask(MAYA, named);
+    expect(refusalOf(reply)).toEqual([404, "action-not-found"]);
+    expect(reply.text).toContain(what);
+  });
+
+  it("says why under the identity that the operator gave it too", async () => {
+    const name = "org.agntcy.mailcomposer";
+    const { ask } = await openHosted(await openAcp(), {
+      manifest: () => agentManifest({ options: [SOURCE] }),
+      files: { "agents/mail.agent.json": agentFile({ agent_id: "4".repeat(64), name }) },
+    });
+    const entry = (await listed(ask)).find((one) => one["name"] === name);
+    expect(entry).toMatchObject({ agent_id: "4".repeat(64), callable: false });
+    expect(entry?.["reason"]).toContain("source code");
   });
 
   it("is called where the operator has deployed it", async () => {

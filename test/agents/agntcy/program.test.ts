@@ -152,6 +152,38 @@ describe("agtp-agntcy export", () => {
     );
   });
 
+  it("writes newer and older names, and addresses that are no URLs, as the schema has them", async () => {
+    const { extensions, ...record } = oasfRecord({
+      options: [
+        SOURCE,
+        { ...SOURCE, name: "sub", url: "github.com/agntcy/agentic-apps.git//mail" },
+        { ...SOURCE, name: "here", url: "file://./../" },
+        { type: "docker", name: "img", image: "ghcr.io/acme/mail:1" },
+      ],
+      environment: [{ name: "MODEL", description: "Which model", default_value: "small" }],
+    });
+    const [, runtime] = extensions as readonly object[];
+    const manifest = {
+      ...record,
+      modules: [{ ...runtime, name: "integration/acp_manifest" }],
+      skills: [{ id: 10201, name: "Text Completion" }, { name: "only/a/name" }],
+      locators: [{ type: "container_image", urls: ["https://ghcr.io/acme/mail"] }],
+    };
+    const { run } = program({ ...files, "mail.json": JSON.stringify(manifest) });
+    const { code, out, err } = await run("export", "/mailcomposer");
+    expect(code, err).toBe(0);
+    const written = JSON.parse(out);
+    expect(written.skills).toEqual([{ class_uid: 10201, class_name: "Text Completion" }]);
+    expect(written.locators[0]).toEqual({ type: "docker-image", url: "https://ghcr.io/acme/mail" });
+    const { deployment_options: options, env_vars } = written.extensions[0].data.deployment;
+    expect(env_vars).toEqual([{ name: "MODEL", desc: "Which model", defaultValue: "small" }]);
+    expect(options.map(({ url, image }: Record<string, string>) => url ?? image)).toEqual([
+      "ssh://git@github.com/agntcy/mailcomposer.git",
+      "https://github.com/agntcy/agentic-apps.git//mail",
+      "docker://ghcr.io/acme/mail:1",
+    ]);
+  });
+
   it("writes an agent with an identity document, and says that nobody can deploy it", async () => {
     const { run } = program(files);
     for (const name of ["maya", MAYA]) {

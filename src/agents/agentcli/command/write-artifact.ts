@@ -2,8 +2,9 @@
  * Writes an artifact to a file in the present directory or below it, whole or not at all, and makes the
  * directories on the way. Links that lead out of the directory are not followed.
  */
-import { lstatSync, mkdirSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { lstatSync, realpathSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve, sep } from "node:path";
+import { makeDirectory } from "../../../make-directory.ts";
 import { reasonOf } from "../../../thrown.ts";
 import { type Failure, invalidArgument } from "../failure.ts";
 
@@ -25,7 +26,7 @@ export function writeArtifact(
     if (!isWithin(nearestPlace(wanted), root)) {
       return invalidArgument(`Output path is outside the current working directory: ${file}`);
     }
-    mkdirSync(wanted, { recursive: true });
+    makeDirectory(wanted);
     // A link at the path itself is replaced, not followed.
     const path = join(realpathSync(wanted), basename(file));
     const draft = `${path}.${process.pid}.tmp`;

@@ -8,10 +8,11 @@ import { readBoundedBody } from "../../../handlers/bounded-body.ts";
 import { CallDeadline } from "../../../handlers/call-deadline.ts";
 import { upstreamFailure } from "../../../handlers/upstream-failure.ts";
 import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
-import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
 import { isRecord } from "../../../json-value.ts";
 import { codeOf, reasonOf } from "../../../thrown.ts";
 import type { UpstreamAddress } from "../upstream-address.ts";
+import { parseBody } from "./acp-body.ts";
+import { type CredentialShield, shieldCredentials } from "./credential-shield.ts";
 
 /** The errors of AGTP-API's Table 8. */
 export type UpstreamError =
@@ -69,7 +70,8 @@ const DRAINED_BYTES = 65_536;
 export async function callAcp(connection: AcpConnection, call: AcpRequest): Promise<AcpAnswer> {
   const deadline = new CallDeadline(call.signal, call.timeoutMs);
   try {
-    return await readAnswer(await send(connection, call, deadline.signal));
+    const response = await send(connection, call, deadline.signal);
+    return await readAnswer(response, shieldCredentials(connection.headers));
   } catch (error) {
     return failureOf(error, deadline.signal.aborted);
   } finally {
@@ -125,7 +127,7 @@ async function send(
   return response;
 }
 
-async function readAnswer(response: AcpResponse): Promise<AcpAnswer> {
+async function readAnswer(response: AcpResponse, shield: CredentialShield): Promise<AcpAnswer> {
   const status = response.statusCode;
   if (status >= 300 && status < 400) {
     discard(response);
@@ -144,24 +146,12 @@ async function readAnswer(response: AcpResponse): Promise<AcpAnswer> {
     const message = `the upstream's response is longer than ${MAX_ANSWER_BYTES} bytes`;
     return { kind: "failed", error: "upstream_error", message, status };
   }
-  const parsed = parse(bytes);
+  const parsed = parseBody(bytes, shield);
   if (parsed.fault === undefined) {
     return isSuccess ? { kind: "answered", body: parsed.value } : refusal(status, parsed.value);
   }
-  return isSuccess ? malformed(parsed.fault, status) : refusal(status, bytes.toString("latin1"));
-}
-
-function parse(
-  bytes: Buffer,
-): JsonDocument | { readonly value: undefined; readonly fault?: undefined } {
-  if (bytes.length === 0) return { value: undefined };
-  let text: string;
-  try {
-    text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  } catch {
-    return { fault: "must be UTF-8 text" };
-  }
-  return parseBoundedJson(text);
+  const text = shield(bytes.toString("utf8"));
+  return isSuccess ? malformed(parsed.fault, status, text) : refusal(status, text);
 }
 
 /** An answer that says no. What it says goes into the log: the caller learns the status. */
@@ -178,11 +168,14 @@ function refusal(status: number, body: unknown): AcpFailure {
   };
 }
 
-/** An answer that is not what the protocol says. */
-export function malformed(fault: string, status?: number): AcpFailure {
+/** An answer that is not what the protocol says; `text` is what it says instead, for the log. */
+export function malformed(fault: string, status?: number, text?: string): AcpFailure {
   const message = `the upstream's response ${fault}`;
-  const more = status === undefined ? {} : { status };
-  return { kind: "failed", error: "upstream_malformed_response", message, ...more };
+  return {
+    ...{ kind: "failed", error: "upstream_malformed_response", message },
+    ...(status === undefined ? {} : { status }),
+    ...(text === undefined ? {} : { detail: text.slice(0, MAX_DETAIL_LENGTH) }),
+  };
 }
 
 function failureOf(error: unknown, isAborted: boolean): AcpFailure {

@@ -26,6 +26,7 @@ import {
   openAcp,
 } from "./acp-call.ts";
 import { type AcpOutcome, toOutcome } from "./acp-outcome.ts";
+import { type CredentialShield, shieldCredentials } from "./credential-shield.ts";
 
 /** What a run is started with. */
 export interface RunCreation {
@@ -57,10 +58,13 @@ export interface AcpConnections {
 export class AcpClient {
   readonly #short: AcpConnection;
   readonly #long: AcpConnection;
+  /** For what is read of a stream; answers have been through it. */
+  readonly shield: CredentialShield;
 
   constructor({ short, long }: AcpConnections) {
     this.#short = short;
     this.#long = long;
+    this.shield = shieldCredentials(long.headers);
   }
 
   /** The agents of a name and version, as the server orders them. */

@@ -79,7 +79,7 @@ class Walk {
       const nothing = { choice: undefined, option: undefined, dependencies: [] };
       return { name, ref, located, fault, ...nothing };
     };
-    if (this.#count > MAX_NODES) return fail(`is one dependency too many, expected ${MAX_NODES}`);
+    if (this.#count > MAX_NODES) return this.#refuse(dependency, parent);
     if (trail.length > MAX_DEPTH) return fail(`is deeper than ${MAX_DEPTH} dependencies`);
     const located = this.#library.locate(dependency, parent);
     if (located.fault !== undefined) return fail(located.fault);
@@ -91,6 +91,15 @@ class Walk {
       return fail(`${found}, expected ${quoteValue(ref.version)}`, located);
     }
     return this.#check(dependency, parent, located, trail, given);
+  }
+
+  /** Said once: whatever branches so widely has thousands of them. */
+  #refuse(dependency: Dependency, parent: LocatedManifest): DependencyNode {
+    const { name, ref } = dependency;
+    const fault = `is one dependency too many, expected at most ${MAX_NODES}`;
+    if (this.#count === MAX_NODES + 1) this.#report(parent, dependency, fault);
+    const nothing = { located: undefined, choice: undefined, option: undefined };
+    return { name, ref, fault, ...nothing, dependencies: [] };
   }
 
   #check(

@@ -4,10 +4,12 @@
  * run waits for declares.
  * 200 and 202 as EXECUTE · 404 · 409 the run does not wait · 422 the value is not what was asked for
  */
+import { isDeepStrictEqual } from "node:util";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { isRecord } from "../../../json-value.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
-import { type AgentRun, isSettled } from "../runs/run.ts";
+import type { AgentUnavailable } from "../remote-agent.ts";
+import { type AgentRun, isSettled, type RunResult } from "../runs/run.ts";
 import { type HostedRuns, remainingWait } from "./hosted-runs.ts";
 import {
   answerRun,
@@ -22,27 +24,62 @@ import {
 export async function confirmRun(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
   const { agent, register, follower, findLapse } = hosted;
   const startedAt = Date.now();
-  const run = findRun(register, agent.base, call, undefined);
-  if (run === undefined) return runNotFound();
-  if (run.status !== "interrupted") return notWaiting(run);
-  const fault = checkValue(hosted, run, call);
-  if (fault !== undefined) return fault;
+  const known = findRun(register, agent.base, call, undefined);
+  if (known === undefined) return runNotFound();
+  if (known.status !== "interrupted") return notWaiting(known);
   const lapse = findLapse();
-  if (lapse !== undefined) return upstreamError(call, lapse, run.runId);
-  if (call.input["status"] === "deferred") {
-    await register.record(run.runId, [wordEvent(call)]);
-    return answerRun(register, agent, run);
+  if (lapse !== undefined) return upstreamError(call, lapse, known.runId);
+  const answered = await follower.exclusively(known.runId, () => answer(hosted, known.runId, call));
+  if (answered === undefined) return notWaiting(known);
+  if (!("runId" in answered)) return answered;
+  const { runId, status } = answered;
+  if (status === "pending") {
+    const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
+    const waiting = AbortSignal.any([call.signal, hosted.stopping]);
+    await register.settled(runId, waitMs, waiting);
   }
-  const resumed = await follower.exclusively(run.runId, () => resume(hosted, run, call));
-  if (resumed === undefined) return notWaiting(run);
-  if (!("runId" in resumed)) return resumed;
-  const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
-  const waiting = AbortSignal.any([call.signal, hosted.stopping]);
-  await register.settled(run.runId, waitMs, waiting);
-  return answerRun(register, agent, register.find(run.runId) ?? resumed);
+  return answerRun(register, agent, register.find(runId) ?? answered);
 }
 
-function checkValue({ agent }: HostedRuns, run: AgentRun, { input }: Call) {
+/** The run after the answer, or why it was not answered. */
+async function answer(
+  hosted: HostedRuns,
+  runId: string,
+  call: Call,
+): Promise<AgentRun | HandlerResult> {
+  const { agent, register, follower, closing } = hosted;
+  // Somebody may have been quicker.
+  const known = register.find(runId);
+  if (known === undefined) return runNotFound();
+  const before = await register.result(runId);
+  const run =
+    known.isAnswerSent === true
+      ? await follower.reconsider(known, agent, closing, { isForced: true })
+      : known;
+  if (run.status !== "interrupted") return notWaiting(run);
+  if (run.isAnswerSent === true) return upstreamError(call, UNKNOWN_FATE, runId);
+  const { interrupt_id: meant = run.interrupt?.interruptId } = call.input;
+  const isAsked =
+    run === known
+      ? meant === run.interrupt?.interruptId
+      : isSame(before, await register.result(runId));
+  if (!isAsked) return askingAnother(run);
+  const fault = checkValue(hosted, run, call);
+  if (fault !== undefined) return fault;
+  if (call.input["status"] !== "deferred") return resume(hosted, run, call);
+  await register.record(runId, [wordEvent(call)]);
+  return run;
+}
+
+/** An answer to the wrong question may do harm. */
+const UNKNOWN_FATE: AcpFailure = {
+  kind: "failed",
+  error: "upstream_connection_error",
+  message: "the upstream does not tell whether an earlier answer has arrived",
+};
+
+function checkValue({ agent }: HostedRuns, run: AgentRun, call: Call): HandlerResult | undefined {
+  const { input } = call;
   const { status, resume_value: value } = input;
   const isThere = Object.hasOwn(input, "resume_value");
   const fail = (path: string, keyword: string, message: string) =>
@@ -54,46 +91,80 @@ function checkValue({ agent }: HostedRuns, run: AgentRun, { input }: Call) {
   }
   if (!isThere) return fail("", "required", "is required: what the agent is to go on with");
   const asked = agent.manifest.specs.interrupts.find(({ type }) => type === run.interrupt?.type);
-  const violations = asked?.resume.check(value);
+  if (asked === undefined) return upstreamError(call, undeclared(run), run.runId);
+  const violations = asked.resume.check(value);
   if (violations !== undefined) return invalidValue("resume_value", violations);
   const approved = isRecord(value) ? value["approved"] : undefined;
   if (typeof approved !== "boolean" || approved === (status === "accepted")) return undefined;
   return fail("/approved", "const", `contradicts the status ${JSON.stringify(status)}`);
 }
 
-/** The run under way again, or why it is not. */
+/**
+ * The run under way again, or why it is not. That an answer is on its way is kept before it is sent:
+ * whatever breaks off then, the next answer is not given to a question that nobody has seen.
+ */
 async function resume(
   { agent, register, follower, closing, maxWaitMs }: HostedRuns,
   { runId, upstreamRunId }: AgentRun,
   call: Call,
 ): Promise<AgentRun | HandlerResult> {
-  // Somebody may have been quicker.
-  const run = register.find(runId);
-  if (run?.status !== "interrupted") return run === undefined ? runNotFound() : notWaiting(run);
+  const before = await register.result(runId);
+  const sent = await register.change(runId, ["interrupted"], { isAnswerSent: true });
+  if (sent === undefined) return runNotFound();
   const signal = AbortSignal.any([closing, AbortSignal.timeout(maxWaitMs)]);
-  const answer = await agent.client.resumeRun(upstreamRunId, call.input["resume_value"], signal);
-  if (answer.kind === "failed") {
-    const seen = await follower.reconsider(run, agent, closing, { isForced: true });
-    if (seen.status === "interrupted") return upstreamError(call, answer, runId);
+  const receipt = await agent.client.resumeRun(upstreamRunId, call.input["resume_value"], signal);
+  const isLost = receipt.kind === "failed" && isUncertain(receipt);
+  if (receipt.kind === "failed") {
+    const refused = isLost
+      ? undefined
+      : await register.change(runId, ["interrupted"], { isAnswerSent: undefined });
+    const seen = await follower.reconsider(refused ?? sent, agent, closing, { isForced: true });
+    const isStill = seen.isAnswerSent === true || isSame(before, await register.result(runId));
+    if (seen.status === "interrupted" && isStill) return upstreamError(call, receipt, runId);
     // The word may have arrived though its receipt did not; else it came too late.
-    return isUncertain(answer) ? seen : notWaiting(seen);
+    if (!isLost) return notWaiting(seen);
+    await register.record(runId, [wordEvent(call)]);
+    return seen;
   }
   await register.record(runId, [wordEvent(call)]);
   const deadlineAt = Date.now() + agent.timeoutMs;
-  const change = { status: "pending", deadlineAt, interrupt: undefined } as const;
+  const change = {
+    ...({ status: "pending", deadlineAt } as const),
+    ...{ interrupt: undefined, isAnswerSent: undefined },
+  };
   const resumed = await register.change(runId, ["interrupted"], change, {});
   if (resumed !== undefined && !isSettled(resumed)) follower.follow(resumed, agent);
-  return resumed ?? run;
+  return resumed ?? register.find(runId) ?? sent;
 }
 
-function isUncertain({ error }: AcpFailure): boolean {
+/** Whether a run asks what it asked before, as far as can be told. */
+function isSame(before: RunResult, now: RunResult): boolean {
+  return isDeepStrictEqual(before.payload, now.payload);
+}
+
+/** Nobody knows whether it arrived. */
+function isUncertain({ error, status = 0 }: AcpFailure): boolean {
   const silent = ["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"];
-  return silent.includes(error);
+  return silent.includes(error) || status >= 500;
 }
 
 function wordEvent({ input, agentId }: Call) {
   const { status, reason } = input;
   return { type: "confirmation", status, by: agentId, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Since the run began, the manifest has changed: there is nothing to hold an answer to. */
+function undeclared({ interrupt }: AgentRun): AgentUnavailable {
+  const type = JSON.stringify(interrupt?.type);
+  return {
+    kind: "unavailable",
+    message: `the agent's manifest does not declare the interrupt ${type} any more`,
+  };
+}
+
+function askingAnother(run: AgentRun): HandlerResult {
+  const message = "the run waits for an answer to another question by now";
+  return runConflict("run_not_interrupted", message, run);
 }
 
 function notWaiting(run: AgentRun): HandlerResult {

@@ -85,6 +85,10 @@ export function confirmSchema({ interrupts }: AcpSpecs): JsonSchema {
   return closed(
     {
       run_id: ID,
+      interrupt_id: {
+        ...ID,
+        description: "The question that is answered; default: what is asked.",
+      },
       status: { enum: CONFIRMATIONS },
       reason: { type: "string", maxLength: 2000 },
       resume_value: resume,

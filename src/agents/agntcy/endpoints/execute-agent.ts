@@ -8,6 +8,9 @@ import { refusal } from "../../../dispatch/refusal.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord } from "../../../json-value.ts";
+import type { AcpFailure } from "../acp/acp-call.ts";
+import type { AcpOutcome } from "../acp/acp-outcome.ts";
+import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
 import { beginRun } from "../runs/begin-run.ts";
 import type { AgentRun } from "../runs/run.ts";
 import type { AgentThread } from "../runs/thread-register.ts";
@@ -52,26 +55,47 @@ async function begin(
 ): Promise<AgentRun | HandlerResult> {
   const { base, client, timeoutMs } = agent;
   const signal = AbortSignal.any([closing, AbortSignal.timeout(maxWaitMs)]);
-  const ready = await agent.ready(signal);
-  if (ready.kind !== "ready") return upstreamError(call, ready);
   const { input, config, metadata } = call.input;
   const runId = uuidv7();
-  const begun = await beginRun({
-    creation: {
-      ...{ agentId: ready.agentId, input, config, threadId: thread?.upstreamThreadId },
-      metadata: isRecord(metadata) ? metadata : {},
-    },
-    ...{ client, runId, patience, signal, timeoutMs, closing },
-  });
-  if (begun.kind === "failed") return upstreamError(call, begun);
+  const begun = await asFound(agent, signal, (agentId) =>
+    beginRun({
+      creation: {
+        ...{ agentId, input, config, threadId: thread?.upstreamThreadId },
+        metadata: isRecord(metadata) ? metadata : {},
+      },
+      ...{ client, runId, patience, signal, timeoutMs, closing },
+    }),
+  );
+  if (begun.kind !== "ok") return upstreamError(call, begun);
   const run = await register.create({
-    ...{ runId, base, owner, upstreamAgentId: ready.agentId, upstreamRunId: begun.value },
+    ...{ runId, base, owner, upstreamAgentId: begun.agentId, upstreamRunId: begun.value },
     deadlineAt: Date.now() + timeoutMs,
     ...(thread === undefined
       ? {}
       : { threadId: thread.threadId, upstreamThreadId: thread.upstreamThreadId }),
   });
   return run ?? tooMany("runs");
+}
+
+/**
+ * Begins with the agent as it was found. A server that was set up anew has it under another id: it is
+ * looked for once more, and compared once more.
+ */
+async function asFound(
+  agent: RemoteAgent,
+  signal: AbortSignal,
+  begin: (agentId: string) => Promise<AcpOutcome<string>>,
+): Promise<(AcpOutcome<string> & { readonly agentId: string }) | AgentUnavailable | AcpFailure> {
+  const ready = await agent.ready(signal);
+  if (ready.kind !== "ready") return ready;
+  const { agentId } = ready;
+  const begun = await begin(agentId);
+  if (begun.kind === "ok" || begun.status !== 404) return { ...begun, agentId };
+  agent.forget(agentId);
+  const again = await agent.ready(signal);
+  if (again.kind !== "ready") return again;
+  if (again.agentId === agentId) return begun;
+  return { ...(await begin(again.agentId)), agentId: again.agentId };
 }
 
 function threadBusy(): HandlerResult {

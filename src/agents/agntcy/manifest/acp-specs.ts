@@ -69,13 +69,19 @@ function readInterrupts(
       interrupts.push({ type, payload, resume });
     }
   }
-  if (capabilities?.interrupts === true && written.length === 0) {
+  const isEmpty = written.length === 0 && !isFilled(specs.find("interrupts").value);
+  if (capabilities?.interrupts === true && isEmpty) {
     return specs.fail("interrupts", "is empty, expected what the agent interrupts its runs for");
   }
   if (capabilities?.interrupts === false && written.length > 0) {
     return specs.fail("interrupts", "must be empty, because capabilities.interrupts is not true");
   }
   return interrupts;
+}
+
+/** With anything at all; what is wrong with it has been told. */
+function isFilled(written: unknown): boolean {
+  return Array.isArray(written) && written.length > 0;
 }
 
 function readThreadState(specs: MemberReader, capabilities: Capabilities | undefined) {

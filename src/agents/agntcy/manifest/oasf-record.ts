@@ -12,6 +12,8 @@ const RUNTIME_MODULES: ReadonlySet<string> = new Set([
   RUNTIME_EXTENSION,
   "runtime/manifest",
   "integration/acp",
+  "integration/acp_manifest",
+  "acp_manifest",
 ]);
 const LOCATOR_TYPES = [
   ...["binary", "unspecified", "helm-chart", "helm_chart", "docker-image", "docker_image"],

@@ -18,6 +18,12 @@ export interface Patience {
   readonly failuresMs: readonly number[];
 }
 
+/** What is said of a run that its server has lost. */
+export const FORGOTTEN = "the upstream knows nothing of the run any more";
+
+/** An answer that means nothing may be one that broke on the way. */
+const MEANINGLESS_LOOKS = 2;
+
 /** As servers of today need it. */
 export const PATIENCE: Patience = {
   waitMs: 30_000,
@@ -55,10 +61,14 @@ export async function awaitVerdict(
       continue;
     }
     const known = await lookUp(client, address, answer, signal);
-    if (known === "pending") continue;
+    if (known === "pending") {
+      await pause(patience.pendingMs, signal);
+      continue;
+    }
     if (known !== undefined) return known;
     const pauseMs = patience.failuresMs[failures++];
-    if (pauseMs === undefined) return answer;
+    const isHopeless = failures > MEANINGLESS_LOOKS && isMeaningless(answer);
+    if (pauseMs === undefined || isHopeless) return answer;
     await pause(pauseMs, signal);
   }
 }
@@ -75,13 +85,21 @@ async function lookUp(
   signal.throwIfAborted();
   if (run.kind === "failed") {
     const isGone = failure.status === 404 && run.status === 404;
-    const message = "the upstream knows nothing of the run any more";
-    return isGone ? { ...failure, message } : undefined;
+    return isGone ? { ...failure, message: FORGOTTEN } : undefined;
   }
   // Its server cannot say for what: the manifest may.
   if (run.value.status === "interrupted") return { kind: "interrupted", interrupt: undefined };
-  const isSlow = failure.error === "upstream_timeout" && run.value.status === "pending";
-  return isSlow ? "pending" : undefined;
+  return run.value.status === "pending" && isSlow(failure) ? "pending" : undefined;
+}
+
+/** It waits longer than the request does, or than something on the way lets it. */
+function isSlow({ error, status }: AcpFailure): boolean {
+  return error === "upstream_timeout" || status === 504;
+}
+
+/** It was answered, and means nothing: asking again and again would not make it mean more. */
+function isMeaningless({ error, status = 0 }: AcpFailure): boolean {
+  return error === "upstream_malformed_response" || (status >= 200 && status < 400);
 }
 
 /** Rejects when the signal ends it. */

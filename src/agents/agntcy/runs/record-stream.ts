@@ -40,14 +40,14 @@ export function openRunStream(listener: StreamListener): RunStream {
   return { opened: response.then(ignore, ignore), ended: ended.then(ignore, ignore) };
 }
 
-async function listen({ body }: AcpResponse, { record }: StreamListener): Promise<void> {
+async function listen({ body }: AcpResponse, { record, client }: StreamListener): Promise<void> {
   const parser = new EventStreamParser();
   const decoder = new TextDecoder("utf-8");
   let length = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
     length += chunk.length;
     const frames = parser.push(decoder.decode(chunk, { stream: true }));
-    const events = frames.flatMap(({ event, data }) => readEvent(event, data) ?? []);
+    const events = frames.flatMap(({ event, data }) => readEvent(event, client.shield(data)) ?? []);
     if (events.length > 0) await record(events);
     // Leaving the loop destroys the body, and the connection with it.
     if (parser.isOverlong || length > MAX_STREAM_BYTES) return;

@@ -7,7 +7,7 @@ import { LRUCache } from "lru-cache";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { AcpRun } from "../acp/acp-answers.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
-import { PATIENCE, type Patience } from "./await-verdict.ts";
+import { FORGOTTEN, PATIENCE, type Patience } from "./await-verdict.ts";
 import { obtainOutcome } from "./obtain-outcome.ts";
 import { type AgentRun, isSettled } from "./run.ts";
 import type { RunRegister } from "./run-register.ts";
@@ -86,18 +86,21 @@ export class RunFollower {
     { isForced = false }: { readonly isForced?: boolean } = {},
   ): Promise<AgentRun> {
     if (!isDoubtful(run) || this.#closing.signal.aborted) return run;
-    if (!isForced && (isOld(run) || this.#looked.has(run.runId))) return run;
+    // Who answers its question finds out by himself what becomes of it.
+    const isLeft = isOld(run) || this.#looked.has(run.runId) || this.#busy.has(run.runId);
+    if (!isForced && isLeft) return run;
     this.#looked.set(run.runId, true);
     const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LOOK_TIMEOUT_MS)]);
     const seen = await agent.client.run(run.upstreamRunId, signal);
-    if (seen.kind === "failed" || isTheSame(run, seen.value)) return run;
+    if (seen.kind === "failed") {
+      return seen.status === 404 ? await this.#giveUpForgotten(run, agent, signal) : run;
+    }
+    if (isTheSame(run, seen.value)) return run;
     const deadlineAt = Date.now() + agent.timeoutMs;
     const change = {
-      status: "pending",
-      deadlineAt,
-      error: undefined,
-      interrupt: undefined,
-    } as const;
+      ...({ status: "pending", deadlineAt } as const),
+      ...{ error: undefined, interrupt: undefined, isAnswerSent: undefined },
+    };
     const changed = await this.#register.change(run.runId, [run.status], change, {});
     if (changed === undefined) return this.#register.find(run.runId) ?? run;
     this.follow(changed, agent);
@@ -143,6 +146,28 @@ export class RunFollower {
     }
   }
 
+  /** A question that nobody would take the answer to; what has come to nothing stays as it is. */
+  async #giveUpForgotten(
+    run: AgentRun,
+    { client }: RemoteAgent,
+    signal: AbortSignal,
+  ): Promise<AgentRun> {
+    const { runId, upstreamRunId, upstreamThreadId: threadId } = run;
+    if (run.status !== "interrupted") return run;
+    const address = { runId: upstreamRunId, threadId };
+    const waited = await client.waitForRun(address, LOOK_TIMEOUT_MS, signal);
+    if (waited.kind !== "failed" || waited.status !== 404) return run;
+    const error = { code: "upstream_error", message: FORGOTTEN } as const;
+    const change = {
+      status: "error",
+      error,
+      interrupt: undefined,
+      isAnswerSent: undefined,
+    } as const;
+    const changed = await this.#register.change(runId, ["interrupted"], change, {});
+    return changed ?? this.#register.find(runId) ?? run;
+  }
+
   async #giveUp(run: AgentRun, { client, canCancel }: RemoteAgent): Promise<void> {
     const message = "the run takes longer than this server waits";
     const error = { code: "upstream_timeout", message } as const;
@@ -158,11 +183,12 @@ function isDoubtful({ status, error }: AgentRun): boolean {
   return error?.code === "agent_run_failed" || error?.code === "upstream_connection_error";
 }
 
-function isOld({ updatedAt }: AgentRun): boolean {
-  return Date.now() - updatedAt >= DOUBT_MS;
+function isOld({ status, updatedAt }: AgentRun): boolean {
+  return status !== "interrupted" && Date.now() - updatedAt >= DOUBT_MS;
 }
 
 function isTheSame(run: AgentRun, seen: AcpRun): boolean {
+  if (run.isAnswerSent === true) return false;
   const asKept = seen.status === "timeout" ? "error" : seen.status;
   return asKept === run.status && run.error?.code !== "upstream_connection_error";
 }

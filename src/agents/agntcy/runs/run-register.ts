@@ -25,7 +25,7 @@ export type NewRun = Pick<
 
 /** What becomes different about a run; undefined takes a member away. */
 export type RunChange = {
-  readonly [Member in "status" | "deadlineAt" | "upstreamRunId" | "error" | "interrupt"]?:
+  readonly [Member in "status" | "deadlineAt" | "error" | "interrupt" | "isAnswerSent"]?:
     | AgentRun[Member]
     | undefined;
 };
@@ -43,7 +43,7 @@ export interface Reservation {
 
 const DAY_MS = 86_400_000;
 const LIMITS: RunLimits = {
-  ...{ activePerOwner: 32, activePerBase: 32, perOwner: 512, all: 4096 },
+  ...{ activePerOwner: 64, activePerBase: 64, perOwner: 512, all: 4096 },
   ...{ bytes: 268_435_456, overMs: 7 * DAY_MS, interruptedMs: 30 * DAY_MS },
 };
 

@@ -50,6 +50,11 @@ export interface AgentRun {
   readonly error?: RunError;
   /** What it waits for. */
   readonly interrupt?: { readonly interruptId: string; readonly type: string };
+  /**
+   * An answer to it was sent, and nobody knows what became of it: what the run waits for now has to be
+   * asked anew before it is answered.
+   */
+  readonly isAnswerSent?: boolean;
   readonly eventCount: number;
   readonly eventBytes: number;
   /** Whether more came than is kept. */

@@ -33,6 +33,11 @@ export class LazyReadiness {
     return Promise.race([this.#running, timeUp(signal)]);
   }
 
+  /** What was found is not there any more, unless something else was found since. */
+  forget(agentId: string): void {
+    if (this.#known?.kind === "ready" && this.#known.agentId === agentId) this.#known = undefined;
+  }
+
   async #run(): Promise<Readiness> {
     try {
       const found = await this.#verify();
