@@ -5,6 +5,7 @@ import {
   expectValid,
   expectValidLog,
   KEY,
+  openRuns,
   type RunServer,
 } from "../../support/openwop-runs.ts";
 
@@ -40,6 +41,10 @@ describe("discovery", () => {
     expect(status).toBe(200);
     expect(body.openapi).toMatch(/^3\.[1-9]/);
     expect(Object.keys(body.paths)).toContain("/v1/runs/{runId}:fork");
+    expect(Object.keys(body.paths)).toContain("/v1/host/sample/toolhooks/invoke");
+    const plain = await openRuns({ isConformance: false, workflows: [] });
+    const served = Object.keys((await plain.get("/v1/openapi.json", { key: null })).body.paths);
+    expect(served.filter((path) => path.startsWith("/v1/host/"))).toEqual([]);
   });
 });
 
@@ -193,14 +198,29 @@ describe("cancellation", () => {
       await server.run("conformance-cancellable", { inputs }),
       await server.run("conformance-cancellable", { inputs }),
     ];
-    const asked = { runIds: [...runIds, "nothing"], reason: "enough" };
+    const over = await server.run("conformance-noop");
+    await server.until(over, "completed");
+    const asked = { runIds: [...runIds, "nothing", over], reason: "enough" };
     const { status, body } = await server.post("/v1/runs:bulk-cancel", asked);
     expect(status).toBe(200);
-    expect(body["results"]).toMatchObject([
-      { runId: runIds[0], status: "cancelled" },
-      { runId: runIds[1], status: "cancelled" },
-      { runId: "nothing", error: { error: "not_found" } },
+    expect(body["results"]).toEqual([
+      { runId: runIds[0], ok: true, status: "cancelled" },
+      { runId: runIds[1], ok: true, status: "cancelled" },
+      { runId: "nothing", ok: false, error: expect.objectContaining({ code: "not_found" }) },
+      {
+        ...{ runId: over, ok: false, status: "completed" },
+        error: expect.objectContaining({ code: "run_terminal" }),
+      },
     ]);
+    const again = await server.post("/v1/runs:bulk-cancel", { runIds: [runIds[0]] });
+    expect(again.body["results"]).toMatchObject([{ ok: true, status: "cancelled" }]);
+  });
+
+  it("says how many are too many at once", async () => {
+    const runIds = Array.from({ length: 101 }, (_, at) => `run-${at}`);
+    const { status, body } = await server.post("/v1/runs:bulk-cancel", { runIds });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: "validation_error", details: { maxRunIds: 100 } });
   });
 });
 
@@ -314,6 +334,11 @@ describe("confidence", () => {
       ({ type }) => type === "agent.decided",
     );
     expect(ratified?.payload["decision"]).toEqual({ kind: "wait" });
+    const resolved = (await server.events(runId)).find(({ type }) => type === "interrupt.resolved");
+    expect(resolved?.payload).toMatchObject({
+      resolvedBy: ratified?.payload["ratifiedBy"],
+      resolvedAt: expect.stringMatching(/Z$/),
+    });
   });
 
   it("fails when the decision is turned down", async () => {

@@ -38,9 +38,10 @@ export function admit(
   }
   const { route, params } = match;
   if (route.isConformance === true && !parts.isConformance) return notFound();
-  if (!key.scopes.has(route.scope)) {
-    const message = `the key is not good for this, which needs the scope ${route.scope}`;
-    return refuse(403, "forbidden", message, { requiredScope: route.scope });
+  const requiredScope = route.scopes.find((scope) => !key.scopes.has(scope));
+  if (requiredScope !== undefined) {
+    const message = `the key is not good for this, which needs the scope ${requiredScope}`;
+    return refuse(403, "forbidden", message, { requiredScope });
   }
   return { parts, route, params, key, caller: callerOf(key) };
 }

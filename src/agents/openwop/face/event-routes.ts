@@ -18,7 +18,7 @@ export const POLL_ROUTE: FaceRoute = {
   method: "GET",
   path: "/v1/runs/{runId}/events/poll",
   summary: "Read events behind a sequence, once there are any",
-  scope: "runs:read",
+  scopes: ["runs:read"],
   handle: poll,
 };
 
@@ -27,7 +27,7 @@ export const STREAM_ROUTE: FaceRoute = {
   method: "GET",
   path: "/v1/runs/{runId}/events",
   summary: "Stream the events of a run, or read them as JSON",
-  scope: "runs:read",
+  scopes: ["runs:read"],
   handle: async (call) => {
     const opened = await openStream(call, true);
     return "status" in opened ? opened : notFound();

@@ -54,7 +54,8 @@ export interface FaceRoute {
   /** `{name}` for parameters, as the API's description has it. */
   readonly path: string;
   readonly summary: string;
-  readonly scope: FaceScope;
+  /** What a key has to be good for, all of it. */
+  readonly scopes: readonly FaceScope[];
   readonly isConformance?: boolean;
   handle(call: FaceCall): FaceAnswer | Promise<FaceAnswer>;
 }

@@ -34,7 +34,7 @@ const ENVELOPE = {
   additionalProperties: false,
 };
 
-function operation({ method, path, summary, scope }: Omit<FaceRoute, "handle">): JsonRecord {
+function operation({ method, path, summary, scopes }: Omit<FaceRoute, "handle">): JsonRecord {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
   const parameters = names.map((name) => ({
     ...{ name, in: "path", required: true, schema: { type: "string" } },
@@ -49,7 +49,7 @@ function operation({ method, path, summary, scope }: Omit<FaceRoute, "handle">):
   return {
     operationId: operationId(method, path),
     summary,
-    description: `Needs a key with the scope ${scope}.`,
+    description: `Needs a key with the scope ${scopes.join(" and ")}.`,
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(method === "POST" ? { requestBody: { content } } : {}),
     responses: { "2XX": { description: "An answer", content }, "4XX": envelope, "5XX": envelope },

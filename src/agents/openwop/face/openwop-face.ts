@@ -44,7 +44,9 @@ export function openwopFace(parts: FaceParts, bodyBytes: number): readonly FaceM
 
 function mountApi(app: FastifyInstance, parts: FaceParts, bodyBytes: number): void {
   const admitted = new WeakMap<FastifyRequest, Admission>();
-  const openApi = openApiDocument(FACE_ROUTES);
+  const openApi = openApiDocument(
+    FACE_ROUTES.filter(({ isConformance }) => isConformance !== true || parts.isConformance),
+  );
   readBodies(app, bodyBytes);
   app.setErrorHandler((error: FastifyError, _, reply) => sendError(reply, error, parts));
   app.setNotFoundHandler((_, reply) => send(reply, notFound()));

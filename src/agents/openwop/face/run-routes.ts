@@ -18,35 +18,35 @@ export const RUN_ROUTES: readonly FaceRoute[] = [
     method: "POST",
     path: "/v1/runs",
     summary: "Create a run of a workflow, or of one agent",
-    scope: "runs:create",
+    scopes: ["runs:create"],
     handle: createRun,
   },
   {
     method: "GET",
     path: "/v1/runs/{runId}",
     summary: "Read a run as it stands",
-    scope: "runs:read",
+    scopes: ["runs:read"],
     handle: readRun,
   },
   {
     method: "POST",
     path: "/v1/runs/{runId}/cancel",
     summary: "Cancel a run; one that is over stays as it is",
-    scope: "runs:cancel",
+    scopes: ["runs:cancel"],
     handle: cancelRun,
   },
   {
     method: "POST",
     path: "/v1/runs/{runId}:fork",
     summary: "Fork a run: replay what was recorded, or branch off from a point of it",
-    scope: "runs:create",
+    scopes: ["runs:create", "runs:read"],
     handle: forkRun,
   },
   {
     method: "POST",
     path: "/v1/runs:bulk-cancel",
     summary: "Cancel up to a hundred runs",
-    scope: "runs:cancel",
+    scopes: ["runs:cancel"],
     handle: bulkCancel,
   },
 ];
@@ -87,7 +87,8 @@ async function bulkCancel({ parts, caller, body }: FaceCall): Promise<FaceAnswer
     runIds.length <= MAX_BULK &&
     runIds.every((one) => typeof one === "string");
   if (!isList) {
-    return refuse(400, "validation_error", `/runIds must be a list of 1 to ${MAX_BULK} run ids`);
+    const message = `/runIds must be a list of 1 to ${MAX_BULK} run ids`;
+    return refuse(400, "validation_error", message, { maxRunIds: MAX_BULK });
   }
   const results: JsonRecord[] = [];
   for (const runId of runIds) results.push(await cancelOne(parts.host, runId, reason, caller));
@@ -101,8 +102,15 @@ async function cancelOne(
   caller: RunCaller,
 ): Promise<JsonRecord> {
   const log = await host.cancel(runId, reason, caller);
-  if (isRefused(log)) return { runId, error: refuseAs(log).body };
-  return { runId, status: log.state.status };
+  if (isRefused(log)) return { runId, ok: false, error: itemError("not_found", log.message) };
+  const { status } = log.state;
+  if (status === "cancelled") return { runId, ok: true, status };
+  return { runId, ok: false, status, error: itemError("run_terminal", `the run is ${status}`) };
+}
+
+/** The error of one of many is read by its code; the envelope's own name for that is beside it. */
+function itemError(code: string, message: string): JsonRecord {
+  return { code, error: code, message };
 }
 
 async function forkRun(call: FaceCall): Promise<FaceAnswer> {

@@ -195,7 +195,7 @@ export class RunHost {
     const log = await register.create(run, this.#rules, alongside("pending", run.runId));
     if (log === undefined) {
       return refuseRun("rate_limited", "too many runs of this caller are not over yet", {
-        ...{ scope: "tenant", retryAfterMs: 1000 },
+        ...{ scope: "key", retryAfterMs: 1000 },
       });
     }
     this.#continue(log);
