@@ -133,6 +133,19 @@ describe("runs of one owner", () => {
     const last = (await server.get(`/v1/runs/${hogs[3]}`)).body;
     expect(last.status).not.toBe("completed");
   });
+
+  it("do not keep another's from being executed by never ending", async () => {
+    const server = await openRuns({ limits: { concurrent: 4 } });
+    const hogs: string[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      hogs.push(await server.run("conformance-delay", { inputs: { delayMs: 60_000 } }));
+    }
+    await server.until(hogs[0] ?? "", "running");
+    const body = { workflowId: "conformance-noop" };
+    const { body: other } = await server.post("/v1/runs", body, { key: OTHER_KEY });
+    const poll = `/v1/runs/${other.runId}/events/poll?timeout=5&lastSequence=2`;
+    expect((await server.get(poll, { key: OTHER_KEY })).body.isComplete).toBe(true);
+  });
 });
 
 describe("one run", () => {
