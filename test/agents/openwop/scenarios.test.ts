@@ -100,6 +100,37 @@ describe("runs-lifecycle", () => {
     expectValid(snapshot, "run-snapshot");
   });
 
+  it("is refused under X-Dedup while another of its scope is not over", async () => {
+    const body = {
+      ...{ workflowId: "conformance-cancellable", inputs: { delayMs: 10_000 } },
+      scopeId: "table-7",
+    };
+    const only = { headers: { "x-dedup": "enforce", "idempotency-key": "of-table-7" } };
+    const twice = await Promise.all([1, 2].map(() => server.post("/v1/runs", body, only)));
+    expect(new Set(twice.map(({ body: { runId } }) => runId)).size).toBe(1);
+    const [{ runId = "" } = {}] = twice.map((one) => one.body);
+    const other = { headers: { "x-dedup": "enforce", "idempotency-key": "of-another" } };
+    const refused = await server.post("/v1/runs", body, other);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([409, "1"]);
+    expect(refused.body).toMatchObject({
+      error: "run_already_active",
+      details: { activeRunId: runId },
+    });
+    expectValid(refused.body, "error-envelope");
+    await server.post(`/v1/runs/${runId}/cancel`);
+    // Asked again under the same key, it is looked at again.
+    const next = await server.post("/v1/runs", body, other);
+    expect(next.status).toBe(201);
+    await server.post(`/v1/runs/${next.body.runId}/cancel`);
+  });
+
+  it("is not executed by a version that a key chooses", async () => {
+    const headers = { "x-force-engine-version": "2" };
+    const body = { workflowId: "conformance-noop" };
+    const { status, body: said } = await server.post("/v1/runs", body, { headers });
+    expect([status, said.error]).toEqual([403, "force_engine_version_forbidden"]);
+  });
+
   it("prefers 400 for a workflow that nobody knows", async () => {
     const { status, body } = await server.post("/v1/runs", { workflowId: "nothing" });
     expect(status).toBe(400);

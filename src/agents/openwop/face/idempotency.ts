@@ -146,8 +146,8 @@ function idOf({ tenant, operation, key }: KeyedRequest): string {
 }
 
 /** Whether asking again would bring the same; what a client can mend, or try later, is not kept. */
-function isFinal({ status }: FaceAnswer): boolean {
-  return status < 500 && ![400, 401, 403, 429].includes(status);
+function isFinal({ status, headers = {} }: FaceAnswer): boolean {
+  return status < 500 && ![400, 401, 403].includes(status) && !("Retry-After" in headers);
 }
 
 function replay(answer: FaceAnswer): FaceAnswer {

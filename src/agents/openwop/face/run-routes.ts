@@ -55,10 +55,18 @@ async function createRun(call: FaceCall): Promise<FaceAnswer> {
   const { parts, caller, body } = call;
   const created = (runId: string, status: RunStatus): FaceAnswer =>
     createdRun({ runId, status }, runId);
+  // Only keys of a test host may choose a version, and there are none of that kind here.
+  if (call.header("x-force-engine-version") !== undefined) {
+    const message = "this host does not let a key choose its engine version";
+    return refuse(403, "force_engine_version_forbidden", message);
+  }
   let said: FaceAnswer | undefined;
-  const log = await parts.host.create(body, caller.owner, (status, runId) => {
-    said = created(runId, status);
-    return call.keep(said);
+  const log = await parts.host.create(body, caller.owner, {
+    isOnly: call.header("x-dedup") === "enforce",
+    alongside: (status, runId) => {
+      said = created(runId, status);
+      return call.keep(said);
+    },
   });
   if (isRefused(log)) return refuseAs(log);
   return said ?? created(log.run.runId, "pending");

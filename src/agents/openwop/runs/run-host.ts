@@ -39,7 +39,14 @@ export interface AnsweredRun {
 /** What has to change together with what is answered. */
 export type Alongside = (status: RunStatus, runId: string) => readonly Change[];
 
+/** How a run is created. */
+export interface CreateOptions {
+  readonly alongside?: Alongside;
+  readonly isOnly?: boolean;
+}
+
 const NOTHING: Alongside = () => [];
+const RETRY_AFTER_S = 1;
 /** How often it is looked for what was left lying: by a full disk, or by time. */
 const LOOK_EVERY_MS = 60_000;
 
@@ -85,16 +92,22 @@ export class RunHost {
     return findDefinition(workflows, catalog, workflowId, tenant);
   }
 
-  /** Keeps a run; it is executed when its turn comes. */
+  /** Keeps a run; it is executed when its turn comes. `isOnly`: no other of its scope may be. */
   async create(
     body: JsonRecord,
     owner: RunOwner,
-    alongside: Alongside = NOTHING,
+    { alongside = NOTHING, isOnly = false }: CreateOptions = {},
   ): Promise<RunLog | RunRefusal> {
     const { workflows, catalog, redact, register } = this.#options;
     const maker = { workflows, catalog, redact, body: this.#body, now: register.now };
     const run = makeRun(maker, body, owner);
-    return isRefused(run) ? run : this.#keep(run, alongside);
+    if (isRefused(run)) return run;
+    // Nothing is awaited from here to where the run is counted: of two at once, one is the first.
+    const other = isOnly && run.scopeId && register.activeIn(owner.tenant, run.scopeId);
+    if (!other) return this.#keep(run, alongside);
+    const message = "another run of this scope is not over yet";
+    const details = { activeRunId: other.runId, retryAfter: RETRY_AFTER_S };
+    return refuseRun("run_already_active", message, details);
   }
 
   /** Keeps a fork of a run that the caller sees. */

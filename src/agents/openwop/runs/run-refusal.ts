@@ -6,6 +6,7 @@ export type RunRefusalCode =
   | "validation_error"
   | "agent_not_found"
   | "run_not_found"
+  | "run_already_active"
   | "interrupt_not_found"
   | "interrupt_already_resolved"
   | "interrupt_cancelled"

@@ -15,6 +15,8 @@ export interface RunEntry {
   readonly principal: string;
   readonly workflowId: string;
   readonly status: RunStatus;
+  /** What the run was said to be about. */
+  readonly scopeId?: string;
   readonly createdAt: number;
   /** Milliseconds since the epoch; undefined: it is not over. */
   readonly endedAt?: number;
@@ -122,10 +124,11 @@ export async function deleteEvents(store: Store, runId: string): Promise<void> {
 
 /** The entry of a run that has come to a status. */
 export function entryOf(run: Run, status: RunStatus, now: number): RunEntry {
-  const { runId, owner, workflow, createdAt } = run;
+  const { runId, owner, workflow, createdAt, scopeId } = run;
   return {
     ...{ runId, tenant: owner.tenant, principal: owner.principal, workflowId: workflow.id },
     ...{ status, createdAt, ...(isOver(status) ? { endedAt: now } : {}) },
+    ...(scopeId === undefined ? {} : { scopeId }),
   };
 }
 
