@@ -46,6 +46,7 @@ export class RunLog {
   #state: RunState;
   #bytes: number;
   #last: Promise<unknown> = Promise.resolve();
+  #isDismissed = false;
 
   constructor(options: RunLogOptions) {
     this.run = options.run;
@@ -57,6 +58,17 @@ export class RunLog {
   /** The fold of what is kept. */
   get state(): RunState {
     return this.#state;
+  }
+
+  /** Whether nobody is to wait any more: the process is about to end, and the next one knows the rest. */
+  get isDismissed(): boolean {
+    return this.#isDismissed;
+  }
+
+  /** Wakes whoever waits, for good. */
+  dismiss(): void {
+    this.#isDismissed = true;
+    for (const wake of [...this.#waiting]) wake();
   }
 
   /**
@@ -78,7 +90,7 @@ export class RunLog {
   /** Resolves when there is more than `sequence`, or when the signal says that nobody waits. */
   async changed(sequence: number, signal: AbortSignal): Promise<void> {
     if (this.#state.nextSequence > sequence + 1 || isOver(this.#state.status)) return;
-    if (signal.aborted) return;
+    if (signal.aborted || this.#isDismissed) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#waiting.delete(done);
