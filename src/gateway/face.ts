@@ -18,7 +18,7 @@
  * socket closes: a drain that is out of time closes them all. A response that is hijacked to be
  * streamed is the face's to end, and no deadline of the sidecar's applies to it.
  */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 /** Registers the routes of one prefix. Called while a deployment is loaded: it writes nothing. */
 export type GatewayPlugin = (app: FastifyInstance) => void | Promise<void>;
@@ -28,6 +28,8 @@ export interface GatewayMount {
   /** "/v1": begins with a slash, does not end with one, literal. */
   readonly prefix: string;
   readonly plugin: GatewayPlugin;
+  /** Answers what has a path that cannot be decoded, which no route is found for; else the sidecar. */
+  answerUndecodable?(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 /** One protocol on the HTTP listener. */

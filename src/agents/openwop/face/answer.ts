@@ -44,6 +44,12 @@ export function notFound(): FaceAnswer {
   return refuse(404, "not_found", "there is nothing here");
 }
 
+/** What a client is told that asks the right path with another method. */
+export function otherMethods(allowed: readonly string[]): FaceAnswer {
+  const no = refuse(405, "method_not_allowed", "the path is asked with another method");
+  return { ...no, headers: { Allow: allowed.join(", ") } };
+}
+
 interface Wire {
   readonly status: number;
   readonly error: string;
