@@ -59,6 +59,8 @@ const ON_THE_WIRE: Readonly<Record<RunRefusalCode, Wire>> = {
   validation_error: { status: 400, error: "validation_error" },
   agent_not_found: { status: 400, error: "validation_error" },
   run_not_found: { status: 404, error: "not_found" },
+  run_state_conflict: { status: 409, error: "run_state_conflict" },
+  run_terminal: { status: 409, error: "run_terminal" },
   run_already_active: { status: 409, error: "run_already_active" },
   interrupt_not_found: { status: 404, error: "interrupt_not_found" },
   interrupt_already_resolved: { status: 409, error: "interrupt_already_resolved" },

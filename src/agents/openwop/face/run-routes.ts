@@ -8,8 +8,8 @@ import { isRefused } from "../runs/run-refusal.ts";
 import { openInterrupt, runSnapshot } from "../runs/run-snapshot.ts";
 import { answer, type FaceAnswer, notFound, refuse, refuseAs } from "./answer.ts";
 import type { FaceCall, FaceParts, FaceRoute } from "./face-route.ts";
+import { badReason, readReason } from "./reason.ts";
 
-const MAX_REASON = 1024;
 const MAX_BULK = 100;
 
 /** The operations. */
@@ -149,13 +149,4 @@ function createdRun(said: JsonRecord, runId: string): FaceAnswer {
   const statusUrl = `/v1/runs/${runId}`;
   const body = { ...said, eventsUrl: `${statusUrl}/events`, statusUrl };
   return { ...answer(body, 201), headers: { Location: statusUrl } };
-}
-
-function readReason({ reason }: JsonRecord): string | undefined | null {
-  if (reason === undefined) return undefined;
-  return typeof reason === "string" && reason.length <= MAX_REASON ? reason : null;
-}
-
-function badReason(): FaceAnswer {
-  return refuse(400, "validation_error", `/reason must be a text of ${MAX_REASON} characters`);
 }

@@ -1,5 +1,5 @@
 /** Waiting for a run: until it is over, waits for somebody, or nobody waits for it any more. */
-import { isOver, type RunStatus } from "./run.ts";
+import { isHeld, isOver, type RunStatus } from "./run.ts";
 import type { RunLog } from "./run-log.ts";
 
 /** Resolves when there is nothing to wait for, at the latest after `waitMs`; never ends the run. */
@@ -11,5 +11,5 @@ export async function awaitRun(log: RunLog, waitMs: number, signal: AbortSignal)
 }
 
 function isAtRest(status: RunStatus): boolean {
-  return isOver(status) || status === "waiting-approval";
+  return isOver(status) || isHeld(status);
 }

@@ -7,6 +7,8 @@ export type RunRefusalCode =
   | "agent_not_found"
   | "run_not_found"
   | "run_already_active"
+  | "run_state_conflict"
+  | "run_terminal"
   | "interrupt_not_found"
   | "interrupt_already_resolved"
   | "interrupt_cancelled"

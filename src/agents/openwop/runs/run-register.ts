@@ -177,6 +177,7 @@ export class RunRegister {
   ): RunLog {
     const log = new RunLog({
       ...{ store: this.store, run, limits, redact, now: this.now, ...from },
+      pause: this.#index.get(run.runId)?.pause,
       onEntry: (entry) => this.#index.set(entry),
     });
     if (this.#isDismissed) log.dismiss();

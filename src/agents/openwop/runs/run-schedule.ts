@@ -11,7 +11,9 @@ type Waiting = Pick<RunEntry, "runId" | "tenant" | "principal">;
 /** Why a run is not executed any further. */
 export type RunStop =
   | { readonly kind: "cancelled"; readonly reason?: string; readonly by: string }
-  | { readonly kind: "timeout"; readonly limitMs: number };
+  | { readonly kind: "timeout"; readonly limitMs: number }
+  /** Whoever pauses it says so in its log. */
+  | { readonly kind: "paused" };
 
 /** Who executes, and how many at once. */
 export interface RunExecutor {

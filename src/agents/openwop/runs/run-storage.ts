@@ -5,6 +5,7 @@
 import { isRecord } from "../../../json-value.ts";
 import { readAll } from "../../../store/read-all.ts";
 import type { Change, Store } from "../../../store/store.ts";
+import type { PauseRequest } from "./pause-request.ts";
 import { isOver, type Run, type RunStatus } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
 
@@ -17,6 +18,8 @@ export interface RunEntry {
   readonly status: RunStatus;
   /** What the run was said to be about. */
   readonly scopeId?: string;
+  /** It is to be paused behind the node that is executed. */
+  readonly pause?: PauseRequest;
   readonly createdAt: number;
   /** Milliseconds since the epoch; undefined: it is not over. */
   readonly endedAt?: number;
