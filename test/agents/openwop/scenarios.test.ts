@@ -1,5 +1,7 @@
 /** What the public conformance suite asks of a host, over real HTTP. */
+import { validate } from "@readme/openapi-parser";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RUN_BODY_SCHEMA } from "../../../src/agents/openwop/runs/run-body-schema.ts";
 import {
   createRuns,
   expectValid,
@@ -41,7 +43,20 @@ describe("discovery", () => {
     expect(status).toBe(200);
     expect(body.openapi).toMatch(/^3\.[1-9]/);
     expect(Object.keys(body.paths)).toContain("/v1/runs/{runId}:fork");
+    expect(body.paths).toMatchObject({
+      "/.well-known/openwop": { get: { security: [] } },
+      "/v1/runs": {
+        post: {
+          parameters: [{ name: "X-Dedup" }, { name: "Idempotency-Key" }],
+          requestBody: { content: { "application/json": { schema: RUN_BODY_SCHEMA } } },
+        },
+      },
+      "/v1/runs/{runId}/events": {
+        get: { responses: { "2XX": { content: { "text/event-stream": {} } } } },
+      },
+    });
     expect(Object.keys(body.paths)).toContain("/v1/host/sample/toolhooks/invoke");
+    expect(await validate(structuredClone(body) as never)).toMatchObject({ valid: true });
     const plain = await openRuns({ isConformance: false, workflows: [] });
     const served = Object.keys((await plain.get("/v1/openapi.json", { key: null })).body.paths);
     expect(served.filter((path) => path.startsWith("/v1/host/"))).toEqual([]);

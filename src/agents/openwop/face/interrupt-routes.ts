@@ -7,6 +7,12 @@ import { interruptOf } from "../runs/verdict.ts";
 import { answer, type FaceAnswer, refuse, refuseAs } from "./answer.ts";
 import type { FaceCall, FaceRoute } from "./face-route.ts";
 
+const WORD_SCHEMA = {
+  type: "object",
+  required: ["resumeValue"],
+  properties: { resumeValue: {} },
+};
+
 /** The operations. */
 export const INTERRUPT_ROUTES: readonly FaceRoute[] = [
   {
@@ -14,6 +20,7 @@ export const INTERRUPT_ROUTES: readonly FaceRoute[] = [
     path: "/v1/runs/{runId}/interrupts/{nodeId}",
     summary: "Answer what a node waits for",
     scopes: ["approvals:respond"],
+    body: WORD_SCHEMA,
     handle: (call) => {
       const { runId = "", nodeId = "" } = call.params;
       return respond(call, runId, nodeId);
@@ -31,6 +38,7 @@ export const INTERRUPT_ROUTES: readonly FaceRoute[] = [
     path: "/v1/interrupts/{token}",
     summary: "Answer what is waited for",
     scopes: ["approvals:respond"],
+    body: WORD_SCHEMA,
     handle: async (call) => {
       const open = await findOpen(call);
       return "status" in open ? open : respond(call, open.runId, open.interrupt.nodeId);

@@ -5,7 +5,7 @@ import type { RunLog } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
 import { answer, type FaceAnswer, refuse, refuseAs } from "./answer.ts";
 import type { FaceCall, FaceRoute } from "./face-route.ts";
-import { badReason, readReason } from "./reason.ts";
+import { badReason, REASON_SCHEMA, readReason } from "./reason.ts";
 
 /** The operations. */
 export const PAUSE_ROUTES: readonly FaceRoute[] = [
@@ -14,6 +14,10 @@ export const PAUSE_ROUTES: readonly FaceRoute[] = [
     path: "/v1/runs/{runId}:pause",
     summary: "Pause a run, at once or behind the node that is executed",
     scopes: ["runs:cancel"],
+    body: {
+      type: "object",
+      properties: { drainPolicy: { enum: DRAIN_POLICIES }, reason: REASON_SCHEMA },
+    },
     handle: pauseRun,
   },
   {
@@ -21,6 +25,7 @@ export const PAUSE_ROUTES: readonly FaceRoute[] = [
     path: "/v1/runs/{runId}:resume",
     summary: "Let a paused run go on",
     scopes: ["runs:cancel"],
+    body: { type: "object", properties: { reason: REASON_SCHEMA } },
     handle: resumeRun,
   },
 ];

@@ -4,6 +4,9 @@ import { type FaceAnswer, refuse } from "./answer.ts";
 
 const MAX_REASON = 1024;
 
+/** As the API's description has it. */
+export const REASON_SCHEMA: JsonRecord = { type: "string", maxLength: MAX_REASON };
+
 /** The reason; undefined: none is given. Null: it is none. */
 export function readReason({ reason }: JsonRecord): string | undefined | null {
   if (reason === undefined) return undefined;

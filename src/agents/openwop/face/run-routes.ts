@@ -1,6 +1,7 @@
 /** Runs over HTTP: create, read, cancel, fork.   OpenWOP "rest-endpoints" §runs */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { RunStatus } from "../runs/run.ts";
+import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "../runs/run-body-schema.ts";
 import type { RunCaller } from "../runs/run-caller.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { RunLog } from "../runs/run-log.ts";
@@ -8,9 +9,28 @@ import { isRefused } from "../runs/run-refusal.ts";
 import { openInterrupt, runSnapshot } from "../runs/run-snapshot.ts";
 import { answer, type FaceAnswer, notFound, refuse, refuseAs } from "./answer.ts";
 import type { FaceCall, FaceParts, FaceRoute } from "./face-route.ts";
-import { badReason, readReason } from "./reason.ts";
+import { badReason, REASON_SCHEMA, readReason } from "./reason.ts";
 
 const MAX_BULK = 100;
+
+const FORK_SCHEMA = {
+  type: "object",
+  required: ["mode"],
+  additionalProperties: false,
+  properties: {
+    mode: { enum: ["replay", "branch"] },
+    fromSeq: { type: "integer", minimum: 0 },
+    runOptionsOverlay: OVERLAY_SCHEMA,
+  },
+};
+const BULK_SCHEMA = {
+  type: "object",
+  required: ["runIds"],
+  properties: {
+    runIds: { type: "array", items: { type: "string" }, minItems: 1, maxItems: MAX_BULK },
+    reason: REASON_SCHEMA,
+  },
+};
 
 /** The operations. */
 export const RUN_ROUTES: readonly FaceRoute[] = [
@@ -19,6 +39,13 @@ export const RUN_ROUTES: readonly FaceRoute[] = [
     path: "/v1/runs",
     summary: "Create a run of a workflow, or of one agent",
     scopes: ["runs:create"],
+    parameters: [
+      {
+        ...{ name: "X-Dedup", in: "header", schema: { const: "enforce" } },
+        description: "Refuses the run while another of its scopeId is not over.",
+      },
+    ],
+    body: RUN_BODY_SCHEMA,
     handle: createRun,
   },
   {
@@ -33,6 +60,7 @@ export const RUN_ROUTES: readonly FaceRoute[] = [
     path: "/v1/runs/{runId}/cancel",
     summary: "Cancel a run; one that is over stays as it is",
     scopes: ["runs:cancel"],
+    body: { type: "object", properties: { reason: REASON_SCHEMA } },
     handle: cancelRun,
   },
   {
@@ -40,6 +68,7 @@ export const RUN_ROUTES: readonly FaceRoute[] = [
     path: "/v1/runs/{runId}:fork",
     summary: "Fork a run: replay what was recorded, or branch off from a point of it",
     scopes: ["runs:create", "runs:read"],
+    body: FORK_SCHEMA,
     handle: forkRun,
   },
   {
@@ -47,6 +76,7 @@ export const RUN_ROUTES: readonly FaceRoute[] = [
     path: "/v1/runs:bulk-cancel",
     summary: "Cancel up to a hundred runs",
     scopes: ["runs:cancel"],
+    body: BULK_SCHEMA,
     handle: bulkCancel,
   },
 ];
