@@ -6,7 +6,6 @@ import { isError, type Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
 import type { Deployment } from "./deployment.ts";
-import { dismissWaiting } from "./floor-state.ts";
 import { HttpListener } from "./http-listener.ts";
 import { createListener, type Listener } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
@@ -181,7 +180,6 @@ class Running implements Daemon {
   async #drain(): Promise<void> {
     const { log } = this.#options;
     log.logger.info({ event: "draining" }, "draining");
-    dismissWaiting(this.#kept.floor);
     await this.#close(this.#deployment.config.limits.drainTimeoutMs);
     log.logger.info({ event: "stopped" }, "stopped");
     await log.flush();

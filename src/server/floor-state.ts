@@ -46,8 +46,3 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     openwop: await openOpenwop(store),
   };
 }
-
-/** Has whoever waits for something to happen wait no longer: the process is about to end. */
-export function dismissWaiting({ openwop }: FloorState): void {
-  openwop.register.dismiss();
-}

@@ -115,8 +115,6 @@ export class HttpListener {
         response.once("close", () => {
           this.#answering.delete(response);
           turns?.over(turn);
-          // One whose head was sent before the drain has not said that it is the last.
-          if (this.#isDraining && turns?.isIdle === true) request.socket.destroySoon();
         });
         if (this.#isDraining) response.shouldKeepAlive = false;
         this.#begin(request, response);

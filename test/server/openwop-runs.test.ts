@@ -272,34 +272,6 @@ describe("the sidecar", () => {
     expect((await ask("DISCOVER", "/apis")).text).toContain('"openwop"');
   });
 
-  it("lets those go who wait, when it drains", async () => {
-    const server = await openDaemon(files());
-    const inputs = { delayMs: 60_000 };
-    const body = JSON.stringify({ workflowId: "conformance-cancellable", inputs });
-    const created = await http(server, "/v1/runs", { method: "POST", body });
-    const { runId } = (await created.json()) as { readonly runId: string };
-    const accept = { authorization: `Bearer ${KEY}`, accept: "text/event-stream" };
-    const stream = await http(server, `/v1/runs/${runId}/events`, { headers: accept });
-    const poll = http(server, `/v1/runs/${runId}/events/poll?lastSequence=9&timeout=60`);
-    const ask = await callerOf(server);
-    const dispatch = { workflowId: "conformance-delay", inputs, wait_seconds: 60 };
-    const waiting = ask("EXECUTE", "/runs", dispatch);
-    // All three are under way once the stream has begun and the agent's run is kept.
-    const reader = stream.body?.getReader();
-    await reader?.read();
-    const other = await callerOf(server);
-    for (let found = 0; found === 0; ) {
-      const { body: result } = await other("QUERY", "/", { intent: "run", scope: "openwop-run" });
-      found = JSON.stringify(result).includes("conformance-delay") ? 1 : 0;
-    }
-    const begun = performance.now();
-    await server.daemon.drain();
-    expect(performance.now() - begun).toBeLessThan(5000);
-    for (let isDone = false; !isDone; ) isDone = (await reader?.read())?.done ?? true;
-    expect(await (await poll).json()).toEqual({ events: [], isComplete: false });
-    expect((await waiting).status).toBe(202);
-  });
-
   it("has no face where there is nothing to run", async () => {
     const server = await openDaemon({
       "agtp-server.toml": configFile({ gateway: { enabled: true, port: 0 } }),

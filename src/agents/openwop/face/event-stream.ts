@@ -65,8 +65,6 @@ class Sender {
       if (events.some(({ type }) => isTerminal(type))) return;
       if (events.length > 0) continue;
       if (isOver(log.state.status) && this.#after >= log.state.nextSequence - 1) return;
-      // Whoever comes back to the next process goes on where this stream ended.
-      if (log.isDismissed) return;
       await this.#rest();
     }
   }
@@ -89,9 +87,7 @@ class Sender {
     const events = [...(await this.#page())];
     if (bufferMs === 0 || events.length === 0) return events;
     const end = Date.now() + bufferMs;
-    const isDue = (): boolean =>
-      events.some(isUrgent) || events.length >= MAX_BATCH || log.isDismissed || Date.now() >= end;
-    while (!isDue()) {
+    while (!events.some(isUrgent) && events.length < MAX_BATCH && Date.now() < end) {
       const alarm = AbortSignal.timeout(end - Date.now());
       await log.changed(this.#after, AbortSignal.any([signal, alarm]));
       events.push(...(await this.#page()));

@@ -6,8 +6,9 @@ import type { RunLog } from "./run-log.ts";
 export async function awaitRun(log: RunLog, waitMs: number, signal: AbortSignal): Promise<void> {
   if (waitMs <= 0) return;
   const end = AbortSignal.any([signal, AbortSignal.timeout(waitMs)]);
-  const isDue = (): boolean => end.aborted || log.isDismissed || isAtRest(log.state.status);
-  while (!isDue()) await log.changed(log.state.nextSequence - 1, end);
+  while (!end.aborted && !isAtRest(log.state.status)) {
+    await log.changed(log.state.nextSequence - 1, end);
+  }
 }
 
 function isAtRest(status: RunStatus): boolean {

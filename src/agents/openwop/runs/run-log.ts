@@ -53,7 +53,6 @@ export class RunLog {
   #bytes: number;
   #last: Promise<unknown> = Promise.resolve();
   #pause: PauseRequest | undefined;
-  #isDismissed = false;
 
   constructor(options: RunLogOptions) {
     this.run = options.run;
@@ -89,17 +88,6 @@ export class RunLog {
     return next;
   }
 
-  /** Whether nobody is to wait any more: the process is about to end, and the next one knows the rest. */
-  get isDismissed(): boolean {
-    return this.#isDismissed;
-  }
-
-  /** Wakes whoever waits, for good. */
-  dismiss(): void {
-    this.#isDismissed = true;
-    for (const wake of [...this.#waiting]) wake();
-  }
-
   /**
    * Keeps a group of events, and what else has to change with them; all or nothing. What is to be
    * said may depend on where the run stands when its turn has come; nothing said, nothing changes.
@@ -119,7 +107,7 @@ export class RunLog {
   /** Resolves when there is more than `sequence`, or when the signal says that nobody waits. */
   async changed(sequence: number, signal: AbortSignal): Promise<void> {
     if (this.#state.nextSequence > sequence + 1 || isOver(this.#state.status)) return;
-    if (signal.aborted || this.#isDismissed) return;
+    if (signal.aborted) return;
     await new Promise<void>((resolve) => {
       const done = (): void => {
         this.#waiting.delete(done);

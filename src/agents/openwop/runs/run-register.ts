@@ -50,7 +50,6 @@ export class RunRegister {
   readonly #reading = new Map<string, Promise<RunLog | undefined>>();
   readonly #forgetting = new Map<string, Promise<void>>();
   #logsBeforeCleaning = MIN_CLEANING;
-  #isDismissed = false;
 
   private constructor(store: Store, { now = Date.now }: RunRegisterOptions) {
     this.store = store;
@@ -132,12 +131,6 @@ export class RunRegister {
     for (const { runId } of old) await this.#forget(runId);
   }
 
-  /** Has whoever waits for a run, and whoever will, wait no longer; the runs themselves go on. */
-  dismiss(): void {
-    this.#isDismissed = true;
-    for (const log of this.#logs.values()) log.deref()?.dismiss();
-  }
-
   /** Waits until nothing is being deleted any more. */
   async settled(): Promise<void> {
     await Promise.all(this.#forgetting.values());
@@ -175,13 +168,11 @@ export class RunRegister {
     { limits, redact }: LogRules,
     from: Pick<ConstructorParameters<typeof RunLog>[0], "state" | "bytes">,
   ): RunLog {
-    const log = new RunLog({
+    return new RunLog({
       ...{ store: this.store, run, limits, redact, now: this.now, ...from },
       pause: this.#index.get(run.runId)?.pause,
       onEntry: (entry) => this.#index.set(entry),
     });
-    if (this.#isDismissed) log.dismiss();
-    return log;
   }
 
   #makeRoom({ owner }: Run, limits: RunLimits): boolean {
