@@ -19,7 +19,7 @@
  * streamed is the face's to end, when the daemon begins to stop at the latest, and no deadline of the
  * sidecar's applies to it.
  */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 /** Registers the routes of one prefix. Called while a deployment is loaded: it writes nothing. */
 export type GatewayPlugin = (app: FastifyInstance) => void | Promise<void>;
@@ -29,6 +29,8 @@ export interface GatewayMount {
   /** "/v1": begins with a slash, does not end with one, literal. */
   readonly prefix: string;
   readonly plugin: GatewayPlugin;
+  /** Answers what has a path that cannot be decoded, which no route is found for; else the sidecar. */
+  answerUndecodable?(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 /** One protocol on the HTTP listener. */

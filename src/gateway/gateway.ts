@@ -54,6 +54,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   const { serverId } = config.server;
   const { limits } = config;
   const isClaimed = claimsOf(faces, OPENAPI_PATH);
+  const mounts = faces.flatMap((face) => face.mounts);
   const pipeline = createPipeline(parts);
   const app = fastify({
     logger: false,
@@ -67,8 +68,10 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       const { relative } = readAuthority(url);
       return isClaimed(relative) ? relative : AGTP_ROUTE;
     },
-    frameworkErrors: (_error, _request, reply) => {
-      sendRefusal(reply, 400, errorBody("invalid-request-line", "the path cannot be decoded"));
+    frameworkErrors: (_error, request, reply) => {
+      const mount = mounts.find(({ prefix }) => request.raw.url?.startsWith(`${prefix}/`));
+      if (mount?.answerUndecodable !== undefined) mount.answerUndecodable(request, reply);
+      else sendRefusal(reply, 400, errorBody("invalid-request-line", "the path cannot be decoded"));
     },
   });
   addHooks(app, parts);
@@ -86,7 +89,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     createAgtpFace({ serverId, agent, limits, verbs, pipeline })(scope),
   );
   app.register(async (scope) => createOpenapiFace(parts.openapiSource)(scope));
-  for (const { prefix, plugin } of faces.flatMap(({ mounts }) => mounts)) {
+  for (const { prefix, plugin } of mounts) {
     app.register(async (scope) => plugin(scope), { prefix });
   }
   await app.ready();

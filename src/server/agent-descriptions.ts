@@ -60,14 +60,17 @@ export function describeAgents(
 
 /** A name of the form that OpenWOP's are of, which nobody else's is meant to be. */
 const OPENWOP_NAME = /^(?:core|vendor|community|private|local)\.[^.]+\./;
+const AGENT_ID = /^[0-9a-f]{64}$/;
 
 function findEntry(
   { openwop, directory, isDisclosedTo }: DescriptionParts,
   name: string,
   callerId: string | undefined,
 ): object | Refusal | undefined {
-  if (!OPENWOP_NAME.test(name)) return undefined;
   const { inventory, settings } = openwop;
+  const { total } = inventory.list(settings.tenant);
+  // Where there is an inventory, a name that is nobody's is no name in it.
+  if (!OPENWOP_NAME.test(name) && (total === 0 || AGENT_ID.test(name))) return undefined;
   const entry = isDisclosedTo(callerId) ? inventory.find(name, settings.tenant) : undefined;
   if (entry !== undefined) return entry;
   return directory.resolve(name) === undefined ? agentNotInstalled() : undefined;

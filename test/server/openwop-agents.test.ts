@@ -151,6 +151,8 @@ describe("the inventory", () => {
     expect(list.text).not.toContain("bolt");
     const other = await server.send({ method: "QUERY", path: "/agents/vendor.bolt.two.agent" });
     expect([other.status, other.body["error"]?.["code"]]).toEqual([404, "agent_not_found"]);
+    const none = await server.send({ method: "QUERY", path: "/agents/nobody" });
+    expect([none.status, none.body["error"]?.["code"]]).toEqual([404, "agent_not_found"]);
     const { inventory } = server.deployment.openwop;
     expect(inventory.list("bolt").agents.map(({ agentId }) => agentId)).toEqual([
       "vendor.bolt.two.agent",

@@ -17,7 +17,7 @@ import {
 } from "../support/deployment.ts";
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { packFiles } from "../support/openwop.ts";
-import { expectValidLog } from "../support/openwop-runs.ts";
+import { expectValid, expectValidLog } from "../support/openwop-runs.ts";
 import { FIXTURES } from "../support/openwop-workflows.ts";
 
 const ALICE = "a".repeat(64);
@@ -266,6 +266,16 @@ describe("the sidecar", () => {
     });
     expect((await http(server, "/v1/openapi.json", { headers: {} })).status).toBe(200);
     expect((await http(server, "/v1/runs/x", { headers: {} })).status).toBe(401);
+    // Whatever is wrong with a request, the envelope is the face's own.
+    for (const [path, method, status] of [
+      ["/v1/runs/%E0%A4%A", "GET", 404],
+      ["/.well-known/openwop", "POST", 405],
+      ["/.well-known/openwop/more", "GET", 404],
+    ] as const) {
+      const no = await http(server, path, { method });
+      expect([path, no.status]).toEqual([path, status]);
+      expectValid(await no.json(), "error-envelope");
+    }
     const created = await http(server, "/v1/runs", {
       ...{ method: "POST", body: '{"workflowId":"conformance-noop"}' },
     });

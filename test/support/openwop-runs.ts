@@ -35,6 +35,7 @@ import { makeLastingStore } from "./state.ts";
 export const KEY = "hk_test_key_of_acme";
 export const OTHER_KEY = "hk_test_key_of_other";
 export const READER_KEY = "hk_test_key_that_reads";
+export const CREATOR_KEY = "hk_test_key_that_creates";
 
 const ALL_SCOPES = [
   ...["manifest:read", "runs:create", "runs:read", "runs:cancel", "approvals:respond"],
@@ -46,6 +47,7 @@ const KEYS = new ApiKeys([
   { sha256: digest(KEY), tenant: "acme", scopes: ALL_SCOPES, agtpScopes: ["boats:book"] },
   { sha256: digest(OTHER_KEY), tenant: "other", scopes: ALL_SCOPES, agtpScopes: [] },
   { sha256: digest(READER_KEY), tenant: "acme", scopes: ["runs:read"], agtpScopes: [] },
+  { sha256: digest(CREATOR_KEY), tenant: "acme", scopes: ["runs:create"], agtpScopes: [] },
 ]);
 
 export const LIMITS: RunLimits = {

@@ -1,6 +1,7 @@
 /** Agents over HTTP: the inventory, dispatch by the shortcut and by a pinned node, the suite's seams. */
 import { describe, expect, it } from "vitest";
 import type { AgentOutcome } from "../../../src/agents/openwop/agent-executor.ts";
+import { sha256Hex } from "../../../src/identity/canonical-form.ts";
 import {
   BOOKER,
   CATALOG,
@@ -199,7 +200,8 @@ describe("the suite's seams", () => {
     const invoke = (more: object) => server.post(TOOLS, { ...call, ...more });
     const ok = await invoke({});
     expect(ok.body).toMatchObject({
-      toolCalled: { argsHash: expect.stringMatching(/^[0-9a-f]{64}$/), principal: "core.system" },
+      // RFC 0064: of the arguments themselves, in canonical form.
+      toolCalled: { argsHash: sha256Hex('{"q":"boats"}'), principal: "core.system" },
       toolReturned: { status: "ok", durationMs: 0 },
     });
     const forbidden = (await invoke({ requiredScopes: ["db:write"] })).body;

@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import {
+  CREATOR_KEY,
   expectValid,
   expectValidLog,
   OTHER_KEY,
@@ -50,6 +51,9 @@ describe("tenants", () => {
       details: { requiredScope: "runs:cancel" },
     });
     expectValid(refused.body, "error-envelope");
+    const fork = { mode: "replay" };
+    const unread = await server.post(`/v1/runs/${runId}:fork`, fork, { key: CREATOR_KEY });
+    expect(unread.body).toMatchObject({ details: { requiredScope: "runs:read" } });
   });
 
   it("cannot speak for another in the body", async () => {
@@ -70,7 +74,7 @@ describe("runs of one owner", () => {
     const refused = await server.post("/v1/runs", body);
     expect(refused.status).toBe(429);
     expect(refused.headers.get("retry-after")).toBe("1");
-    expect(refused.body).toMatchObject({ error: "rate_limited", details: { scope: "tenant" } });
+    expect(refused.body).toMatchObject({ error: "rate_limited", details: { scope: "key" } });
     const other = await server.post("/v1/runs", body, { key: OTHER_KEY });
     expect(other.status).toBe(201);
     await server.post(`/v1/runs/${first}/cancel`);
@@ -128,6 +132,19 @@ describe("runs of one owner", () => {
     }
     const last = (await server.get(`/v1/runs/${hogs[3]}`)).body;
     expect(last.status).not.toBe("completed");
+  });
+
+  it("do not keep another's from being executed by never ending", async () => {
+    const server = await openRuns({ limits: { concurrent: 4 } });
+    const hogs: string[] = [];
+    for (let n = 0; n < 8; n += 1) {
+      hogs.push(await server.run("conformance-delay", { inputs: { delayMs: 60_000 } }));
+    }
+    await server.until(hogs[0] ?? "", "running");
+    const body = { workflowId: "conformance-noop" };
+    const { body: other } = await server.post("/v1/runs", body, { key: OTHER_KEY });
+    const poll = `/v1/runs/${other.runId}/events/poll?timeout=5&lastSequence=2`;
+    expect((await server.get(poll, { key: OTHER_KEY })).body.isComplete).toBe(true);
   });
 });
 
@@ -327,6 +344,23 @@ describe("interrupt tokens", () => {
     now += 30 * 60_000 + 1;
     const expired = await server.post(`/v1/interrupts/${token}`, { resumeValue: true });
     expect([expired.status, expired.body.error]).toEqual([410, "interrupt_expired"]);
+  });
+
+  // RFC 0093: invalidated tokens.
+  it.each([
+    ["the interrupt has its answer", "interrupts/decider", { resumeValue: true }],
+    ["the run is over", "cancel", {}],
+  ])("are good for nothing once %s", async (_, path, body) => {
+    const server = await openRuns();
+    const runId = await server.run("conformance-agent-low-confidence");
+    const { interrupt } = await server.until(runId, "waiting-approval");
+    const link = String(interrupt["callbackUrl"]);
+    const open = await server.get(link);
+    expect(open.body).toMatchObject({ requestedAt: expect.any(String) });
+    await server.post(`/v1/runs/${runId}/${path}`, body);
+    for (const late of [await server.get(link), await server.post(link, { resumeValue: false })]) {
+      expect([late.status, late.body.error]).toEqual([409, "interrupt_already_resolved"]);
+    }
   });
 });
 

@@ -1,10 +1,13 @@
 /** What the public conformance suite asks of a host, over real HTTP. */
+import { validate } from "@readme/openapi-parser";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { RUN_BODY_SCHEMA } from "../../../src/agents/openwop/runs/run-body-schema.ts";
 import {
   createRuns,
   expectValid,
   expectValidLog,
   KEY,
+  openRuns,
   type RunServer,
 } from "../../support/openwop-runs.ts";
 
@@ -40,6 +43,23 @@ describe("discovery", () => {
     expect(status).toBe(200);
     expect(body.openapi).toMatch(/^3\.[1-9]/);
     expect(Object.keys(body.paths)).toContain("/v1/runs/{runId}:fork");
+    expect(body.paths).toMatchObject({
+      "/.well-known/openwop": { get: { security: [] } },
+      "/v1/runs": {
+        post: {
+          parameters: [{ name: "X-Dedup" }, { name: "Idempotency-Key" }],
+          requestBody: { content: { "application/json": { schema: RUN_BODY_SCHEMA } } },
+        },
+      },
+      "/v1/runs/{runId}/events": {
+        get: { responses: { "2XX": { content: { "text/event-stream": {} } } } },
+      },
+    });
+    expect(Object.keys(body.paths)).toContain("/v1/host/sample/toolhooks/invoke");
+    expect(await validate(structuredClone(body) as never)).toMatchObject({ valid: true });
+    const plain = await openRuns({ isConformance: false, workflows: [] });
+    const served = Object.keys((await plain.get("/v1/openapi.json", { key: null })).body.paths);
+    expect(served.filter((path) => path.startsWith("/v1/host/"))).toEqual([]);
   });
 });
 
@@ -93,6 +113,37 @@ describe("runs-lifecycle", () => {
     const snapshot = await server.until(created.body.runId, "completed");
     expect(snapshot).toMatchObject({ runId: created.body.runId, status: "completed" });
     expectValid(snapshot, "run-snapshot");
+  });
+
+  it("is refused under X-Dedup while another of its scope is not over", async () => {
+    const body = {
+      ...{ workflowId: "conformance-cancellable", inputs: { delayMs: 10_000 } },
+      scopeId: "table-7",
+    };
+    const only = { headers: { "x-dedup": "enforce", "idempotency-key": "of-table-7" } };
+    const twice = await Promise.all([1, 2].map(() => server.post("/v1/runs", body, only)));
+    expect(new Set(twice.map(({ body: { runId } }) => runId)).size).toBe(1);
+    const [{ runId = "" } = {}] = twice.map((one) => one.body);
+    const other = { headers: { "x-dedup": "enforce", "idempotency-key": "of-another" } };
+    const refused = await server.post("/v1/runs", body, other);
+    expect([refused.status, refused.headers.get("retry-after")]).toEqual([409, "1"]);
+    expect(refused.body).toMatchObject({
+      error: "run_already_active",
+      details: { activeRunId: runId },
+    });
+    expectValid(refused.body, "error-envelope");
+    await server.post(`/v1/runs/${runId}/cancel`);
+    // Asked again under the same key, it is looked at again.
+    const next = await server.post("/v1/runs", body, other);
+    expect(next.status).toBe(201);
+    await server.post(`/v1/runs/${next.body.runId}/cancel`);
+  });
+
+  it("is not executed by a version that a key chooses", async () => {
+    const headers = { "x-force-engine-version": "2" };
+    const body = { workflowId: "conformance-noop" };
+    const { status, body: said } = await server.post("/v1/runs", body, { headers });
+    expect([status, said.error]).toEqual([403, "force_engine_version_forbidden"]);
   });
 
   it("prefers 400 for a workflow that nobody knows", async () => {
@@ -193,14 +244,29 @@ describe("cancellation", () => {
       await server.run("conformance-cancellable", { inputs }),
       await server.run("conformance-cancellable", { inputs }),
     ];
-    const asked = { runIds: [...runIds, "nothing"], reason: "enough" };
+    const over = await server.run("conformance-noop");
+    await server.until(over, "completed");
+    const asked = { runIds: [...runIds, "nothing", over], reason: "enough" };
     const { status, body } = await server.post("/v1/runs:bulk-cancel", asked);
     expect(status).toBe(200);
-    expect(body["results"]).toMatchObject([
-      { runId: runIds[0], status: "cancelled" },
-      { runId: runIds[1], status: "cancelled" },
-      { runId: "nothing", error: { error: "not_found" } },
+    expect(body["results"]).toEqual([
+      { runId: runIds[0], ok: true, status: "cancelled" },
+      { runId: runIds[1], ok: true, status: "cancelled" },
+      { runId: "nothing", ok: false, error: expect.objectContaining({ code: "not_found" }) },
+      {
+        ...{ runId: over, ok: false, status: "completed" },
+        error: expect.objectContaining({ code: "run_terminal" }),
+      },
     ]);
+    const again = await server.post("/v1/runs:bulk-cancel", { runIds: [runIds[0]] });
+    expect(again.body["results"]).toMatchObject([{ ok: true, status: "cancelled" }]);
+  });
+
+  it("says how many are too many at once", async () => {
+    const runIds = Array.from({ length: 101 }, (_, at) => `run-${at}`);
+    const { status, body } = await server.post("/v1/runs:bulk-cancel", { runIds });
+    expect(status).toBe(400);
+    expect(body).toMatchObject({ error: "validation_error", details: { maxRunIds: 100 } });
   });
 });
 
@@ -314,6 +380,11 @@ describe("confidence", () => {
       ({ type }) => type === "agent.decided",
     );
     expect(ratified?.payload["decision"]).toEqual({ kind: "wait" });
+    const resolved = (await server.events(runId)).find(({ type }) => type === "interrupt.resolved");
+    expect(resolved?.payload).toMatchObject({
+      resolvedBy: ratified?.payload["ratifiedBy"],
+      resolvedAt: expect.stringMatching(/Z$/),
+    });
   });
 
   it("fails when the decision is turned down", async () => {

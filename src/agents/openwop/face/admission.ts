@@ -3,7 +3,7 @@
  * for it. 401 nobody's key · 404 nothing there · 405 another method · 403 not this key.   OpenWOP "auth"
  */
 import type { RunCaller } from "../runs/run-caller.ts";
-import { type FaceAnswer, notFound, refuse } from "./answer.ts";
+import { type FaceAnswer, notFound, otherMethods, refuse } from "./answer.ts";
 import type { ApiKey } from "./api-keys.ts";
 import type { FaceParts, FaceRoute } from "./face-route.ts";
 import { RouteTable } from "./route-table.ts";
@@ -32,15 +32,13 @@ export function admit(
   const [path = ""] = url.split("?");
   const match = TABLE.find(method === "HEAD" ? "GET" : method, path);
   if (match === undefined) return notFound();
-  if (match.kind === "other-methods") {
-    const no = refuse(405, "method_not_allowed", "the path is asked with another method");
-    return { ...no, headers: { Allow: match.allowed.join(", ") } };
-  }
+  if (match.kind === "other-methods") return otherMethods(match.allowed);
   const { route, params } = match;
   if (route.isConformance === true && !parts.isConformance) return notFound();
-  if (!key.scopes.has(route.scope)) {
-    const message = `the key is not good for this, which needs the scope ${route.scope}`;
-    return refuse(403, "forbidden", message, { requiredScope: route.scope });
+  const requiredScope = route.scopes.find((scope) => !key.scopes.has(scope));
+  if (requiredScope !== undefined) {
+    const message = `the key is not good for this, which needs the scope ${requiredScope}`;
+    return refuse(403, "forbidden", message, { requiredScope });
   }
   return { parts, route, params, key, caller: callerOf(key) };
 }

@@ -21,6 +21,7 @@ export type FaceErrorCode =
   | "unsupported_media_type"
   | "payload_too_large"
   | "idempotency_key_mismatch"
+  | "force_engine_version_forbidden"
   | "internal_error";
 
 /** A no, as the envelope has it. */
@@ -43,6 +44,12 @@ export function notFound(): FaceAnswer {
   return refuse(404, "not_found", "there is nothing here");
 }
 
+/** What a client is told that asks the right path with another method. */
+export function otherMethods(allowed: readonly string[]): FaceAnswer {
+  const no = refuse(405, "method_not_allowed", "the path is asked with another method");
+  return { ...no, headers: { Allow: allowed.join(", ") } };
+}
+
 interface Wire {
   readonly status: number;
   readonly error: string;
@@ -52,6 +59,9 @@ const ON_THE_WIRE: Readonly<Record<RunRefusalCode, Wire>> = {
   validation_error: { status: 400, error: "validation_error" },
   agent_not_found: { status: 400, error: "validation_error" },
   run_not_found: { status: 404, error: "not_found" },
+  run_state_conflict: { status: 409, error: "run_state_conflict" },
+  run_terminal: { status: 409, error: "run_terminal" },
+  run_already_active: { status: 409, error: "run_already_active" },
   interrupt_not_found: { status: 404, error: "interrupt_not_found" },
   interrupt_already_resolved: { status: 409, error: "interrupt_already_resolved" },
   interrupt_expired: { status: 410, error: "interrupt_expired" },
@@ -61,10 +71,13 @@ const ON_THE_WIRE: Readonly<Record<RunRefusalCode, Wire>> = {
   rate_limited: { status: 429, error: "rate_limited" },
 };
 
+/** What may be a yes when it is asked for again. */
+const RETRIED: ReadonlySet<RunRefusalCode> = new Set(["rate_limited", "run_already_active"]);
+
 /** A no of the runs. */
 export function refuseAs({ code, message, details }: RunRefusal): FaceAnswer {
   const { status, error } = ON_THE_WIRE[code];
   if (code === "run_not_found") return notFound();
   const no = refuse(status, error, message, details);
-  return status === 429 ? { ...no, headers: { "Retry-After": "1" } } : no;
+  return RETRIED.has(code) ? { ...no, headers: { "Retry-After": "1" } } : no;
 }

@@ -8,7 +8,7 @@ export const CATALOG_ROUTES: readonly FaceRoute[] = [
     method: "GET",
     path: "/v1/agents",
     summary: "List the agents that can be run",
-    scope: "manifest:read",
+    scopes: ["manifest:read"],
     handle: ({ parts, key }) => {
       const agents = parts.catalog.inventory(key.tenant);
       return answer({ agents, total: agents.length });
@@ -18,28 +18,28 @@ export const CATALOG_ROUTES: readonly FaceRoute[] = [
     method: "GET",
     path: "/v1/agents/{agentId}",
     summary: "Read the inventory entry of an agent",
-    scope: "manifest:read",
+    scopes: ["manifest:read"],
     handle: readAgent,
   },
   {
     method: "GET",
     path: "/v1/packs",
     summary: "List the installed packs",
-    scope: "manifest:read",
+    scopes: ["manifest:read"],
     handle: ({ parts, key }) => answer({ packs: parts.catalog.packs(key.tenant) }),
   },
   {
     method: "GET",
     path: "/v1/packs/export",
     summary: "Read the manifests of the installed agents",
-    scope: "manifest:read",
+    scopes: ["manifest:read"],
     handle: ({ parts, key }) => answer({ manifests: parts.catalog.manifests(key.tenant) }),
   },
   {
     method: "GET",
     path: "/v1/workflows/{workflowId}",
     summary: "Read the definition of a workflow",
-    scope: "manifest:read",
+    scopes: ["manifest:read"],
     handle: readWorkflow,
   },
 ];

@@ -10,15 +10,27 @@ import { answer, type FaceAnswer, notFound, refuse, refuseAs } from "./answer.ts
 import { Frames } from "./event-frames.ts";
 import { readBuffer, readSequence, readTimeout } from "./event-query.ts";
 import type { EventStream } from "./event-stream.ts";
-import type { FaceCall, FaceRoute } from "./face-route.ts";
-import { isShown, readModes, type StreamMode } from "./stream-mode.ts";
+import type { FaceCall, FaceParameter, FaceRoute } from "./face-route.ts";
+import { isShown, readModes, STREAM_MODES, type StreamMode } from "./stream-mode.ts";
+
+const LAST_SEQUENCE: FaceParameter = {
+  ...{ name: "lastSequence", in: "query", schema: { type: "integer", minimum: -1 } },
+  description: "The last sequence that the caller has; without it, all events.",
+};
 
 /** The operation that waits. */
 export const POLL_ROUTE: FaceRoute = {
   method: "GET",
   path: "/v1/runs/{runId}/events/poll",
   summary: "Read events behind a sequence, once there are any",
-  scope: "runs:read",
+  scopes: ["runs:read"],
+  parameters: [
+    LAST_SEQUENCE,
+    {
+      ...{ name: "timeout", in: "query", schema: { type: "integer", minimum: 0 } },
+      description: "How many seconds to wait for more; 30 unless told otherwise, at most 60.",
+    },
+  ],
   handle: poll,
 };
 
@@ -27,7 +39,23 @@ export const STREAM_ROUTE: FaceRoute = {
   method: "GET",
   path: "/v1/runs/{runId}/events",
   summary: "Stream the events of a run, or read them as JSON",
-  scope: "runs:read",
+  scopes: ["runs:read"],
+  streams: "text/event-stream",
+  parameters: [
+    LAST_SEQUENCE,
+    {
+      ...{ name: "Last-Event-ID", in: "header", schema: { type: "string" } },
+      description: "The last sequence that a listener has who comes back.",
+    },
+    {
+      ...{ name: "streamMode", in: "query", schema: { type: "string", default: "updates" } },
+      description: `${STREAM_MODES.join(", ")}; several behind commas, values alone.`,
+    },
+    {
+      ...{ name: "bufferMs", in: "query", schema: { type: "integer", minimum: 0, maximum: 5000 } },
+      description: "For how many milliseconds events are gathered into one batch.",
+    },
+  ],
   handle: async (call) => {
     const opened = await openStream(call, true);
     return "status" in opened ? opened : notFound();

@@ -48,13 +48,27 @@ export interface FaceCall {
   keep(answer: FaceAnswer): readonly Change[];
 }
 
+/** Something that a caller may say beside the path and the body. */
+export interface FaceParameter {
+  readonly name: string;
+  readonly in: "query" | "header";
+  readonly description: string;
+  readonly schema: JsonRecord;
+}
+
 /** One operation. */
 export interface FaceRoute {
   readonly method: "GET" | "POST";
   /** `{name}` for parameters, as the API's description has it. */
   readonly path: string;
   readonly summary: string;
-  readonly scope: FaceScope;
+  /** What a key has to be good for, all of it. */
+  readonly scopes: readonly FaceScope[];
   readonly isConformance?: boolean;
+  readonly parameters?: readonly FaceParameter[];
+  /** The JSON Schema of the body; without one, any object. */
+  readonly body?: JsonRecord;
+  /** What a listener may accept in place of JSON. */
+  readonly streams?: "text/event-stream";
   handle(call: FaceCall): FaceAnswer | Promise<FaceAnswer>;
 }

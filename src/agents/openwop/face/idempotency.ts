@@ -74,10 +74,12 @@ export class Idempotency {
     const id = idOf(request);
     const running = this.#running.get(id);
     if (running !== undefined) {
-      return running.digest === request.digest ? replay(await running.answer) : mismatch();
+      if (running.digest !== request.digest) return mismatch();
+      const shared = await running.answer;
+      return isFinal(shared) ? replay(shared) : shared;
     }
     const answer = this.#answer(id, request, execute);
-    this.#running.set(id, { digest: request.digest, answer: answer.then(withoutMark) });
+    this.#running.set(id, { digest: request.digest, answer });
     try {
       return await answer;
     } finally {
@@ -144,18 +146,12 @@ function idOf({ tenant, operation, key }: KeyedRequest): string {
 }
 
 /** Whether asking again would bring the same; what a client can mend, or try later, is not kept. */
-function isFinal({ status }: FaceAnswer): boolean {
-  return status < 500 && ![400, 401, 403, 429].includes(status);
+function isFinal({ status, headers = {} }: FaceAnswer): boolean {
+  return status < 500 && ![400, 401, 403].includes(status) && !("Retry-After" in headers);
 }
 
 function replay(answer: FaceAnswer): FaceAnswer {
   return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
-}
-
-/** Whoever waited for it adds a mark of its own. */
-function withoutMark({ headers = {}, ...answer }: FaceAnswer): FaceAnswer {
-  const others = Object.entries(headers).filter(([name]) => !Object.hasOwn(REPLAYED, name));
-  return { ...answer, headers: Object.fromEntries(others) };
 }
 
 function mismatch(): FaceAnswer {

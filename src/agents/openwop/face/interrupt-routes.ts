@@ -1,9 +1,17 @@
 /** Answering what runs wait for: by the node, or by the token of a snapshot.   OpenWOP "interrupt" */
+import { isOver } from "../runs/run.ts";
 import { isRefused, refuseRun } from "../runs/run-refusal.ts";
 import { interruptView } from "../runs/run-snapshot.ts";
+import type { Interrupt } from "../runs/run-state.ts";
+import { interruptOf } from "../runs/verdict.ts";
 import { answer, type FaceAnswer, refuse, refuseAs } from "./answer.ts";
 import type { FaceCall, FaceRoute } from "./face-route.ts";
-import type { NamedInterrupt } from "./interrupt-token.ts";
+
+const WORD_SCHEMA = {
+  type: "object",
+  required: ["resumeValue"],
+  properties: { resumeValue: {} },
+};
 
 /** The operations. */
 export const INTERRUPT_ROUTES: readonly FaceRoute[] = [
@@ -11,7 +19,8 @@ export const INTERRUPT_ROUTES: readonly FaceRoute[] = [
     method: "POST",
     path: "/v1/runs/{runId}/interrupts/{nodeId}",
     summary: "Answer what a node waits for",
-    scope: "approvals:respond",
+    scopes: ["approvals:respond"],
+    body: WORD_SCHEMA,
     handle: (call) => {
       const { runId = "", nodeId = "" } = call.params;
       return respond(call, runId, nodeId);
@@ -21,17 +30,18 @@ export const INTERRUPT_ROUTES: readonly FaceRoute[] = [
     method: "GET",
     path: "/v1/interrupts/{token}",
     summary: "Read what is waited for",
-    scope: "approvals:respond",
+    scopes: ["approvals:respond"],
     handle: readInterrupt,
   },
   {
     method: "POST",
     path: "/v1/interrupts/{token}",
     summary: "Answer what is waited for",
-    scope: "approvals:respond",
+    scopes: ["approvals:respond"],
+    body: WORD_SCHEMA,
     handle: async (call) => {
-      const named = readToken(call);
-      return "status" in named ? named : respond(call, named.runId, named.nodeId);
+      const open = await findOpen(call);
+      return "status" in open ? open : respond(call, open.runId, open.interrupt.nodeId);
     },
   },
 ];
@@ -49,21 +59,35 @@ async function respond(call: FaceCall, runId: string, nodeId: string): Promise<F
 }
 
 async function readInterrupt(call: FaceCall): Promise<FaceAnswer> {
-  const named = readToken(call);
-  if ("status" in named) return named;
-  const log = await call.parts.host.find(named.runId, call.caller);
-  if (isRefused(log)) return unknownInterrupt();
-  const interrupt = log.state.interrupts[named.nodeId];
-  if (interrupt?.interruptId !== named.interruptId) return unknownInterrupt();
-  const { runId } = log.run;
-  return answer({ runId, ...interruptView(interrupt), isResolved: interrupt.isResolved });
+  const open = await findOpen(call);
+  if ("status" in open) return open;
+  const { runId, interrupt, expiresAt } = open;
+  const { requestedAt } = interrupt;
+  const times = { requestedAt, expiresAt: new Date(expiresAt).toISOString() };
+  return answer({ runId, ...interruptView(interrupt), ...times });
 }
 
-function readToken({ parts, params }: FaceCall): NamedInterrupt | FaceAnswer {
-  const read = parts.state.tokens.read(params["token"] ?? "");
-  if (read === undefined) return unknownInterrupt();
-  if (read !== "expired") return read.interrupt;
-  return refuseAs(refuseRun("interrupt_expired", "the token's half hour is over"));
+interface OpenInterrupt {
+  readonly runId: string;
+  readonly interrupt: Interrupt;
+  readonly expiresAt: number;
+}
+
+/** RFC 0093: a token is good for nothing once its interrupt has its answer, or the run is over. */
+async function findOpen(call: FaceCall): Promise<OpenInterrupt | FaceAnswer> {
+  const { parts, params, caller } = call;
+  const named = parts.state.tokens.read(params["token"] ?? "");
+  if (named === undefined) return unknownInterrupt();
+  if (named === "expired") {
+    return refuseAs(refuseRun("interrupt_expired", "the token's half hour is over"));
+  }
+  const { runId, nodeId, interruptId, expiresAt } = named;
+  const log = await parts.host.find(runId, caller);
+  const interrupt = isRefused(log) ? undefined : interruptOf(log.state, nodeId);
+  if (isRefused(log) || interrupt?.interruptId !== interruptId) return unknownInterrupt();
+  if (!interrupt.isResolved && !isOver(log.state.status)) return { runId, interrupt, expiresAt };
+  const message = "what the token was for has its answer, or the run is over";
+  return refuseAs(refuseRun("interrupt_already_resolved", message));
 }
 
 function unknownInterrupt(): FaceAnswer {

@@ -7,15 +7,21 @@ import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { isRecord } from "../../../json-value.ts";
 import type { Store } from "../../../store/store.ts";
 
-/** What a token is for. */
-export interface NamedInterrupt {
+/** What a token is issued for. */
+export interface TokenSubject {
   readonly runId: string;
   readonly nodeId: string;
   readonly interruptId: string;
 }
 
+/** What a token says. */
+export interface NamedInterrupt extends TokenSubject {
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
 /** A token that was read. */
-export type ReadToken = { readonly kind: "named"; readonly interrupt: NamedInterrupt } | "expired";
+export type ReadToken = NamedInterrupt | "expired";
 
 const LIFE_MS = 30 * 60_000;
 const MAX_LENGTH = 2048;
@@ -41,7 +47,7 @@ export class InterruptTokens {
     return new InterruptTokens(secret, now);
   }
 
-  issue({ runId, nodeId, interruptId }: NamedInterrupt): string {
+  issue({ runId, nodeId, interruptId }: TokenSubject): string {
     const expiresAt = this.#now() + LIFE_MS;
     const text = JSON.stringify({ runId, nodeId, interruptId, expiresAt });
     const payload = Buffer.from(text).toString("base64url");
@@ -61,12 +67,12 @@ export class InterruptTokens {
     if (!isRecord(value)) return undefined;
     const { runId, nodeId, interruptId, expiresAt } = value;
     if (typeof expiresAt !== "number" || expiresAt < this.#now()) return "expired";
-    const interrupt = {
+    return {
       runId: String(runId),
       nodeId: String(nodeId),
       interruptId: String(interruptId),
+      expiresAt,
     };
-    return { kind: "named", interrupt };
   }
 
   #sign(payload: string): Buffer {

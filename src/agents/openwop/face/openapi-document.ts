@@ -15,7 +15,7 @@ export function openApiDocument(routes: readonly Omit<FaceRoute, "handle">[]): J
     openapi: "3.1.0",
     info: { title: "OpenWOP", version: VERSION },
     security: [{ bearer: [] }],
-    paths: Object.fromEntries(paths),
+    paths: { ...OPEN, ...Object.fromEntries(paths) },
     components: {
       securitySchemes: { bearer: { type: "http", scheme: "bearer" } },
       schemas: { ErrorEnvelope: ENVELOPE },
@@ -34,26 +34,50 @@ const ENVELOPE = {
   additionalProperties: false,
 };
 
-function operation({ method, path, summary, scope }: Omit<FaceRoute, "handle">): JsonRecord {
-  const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-  const parameters = names.map((name) => ({
+const REFUSAL = {
+  description: "A refusal",
+  content: { "application/json": { schema: { $ref: "#/components/schemas/ErrorEnvelope" } } },
+};
+const ANY_OBJECT = { type: "object" };
+const IDEMPOTENCY_KEY = {
+  ...{ name: "Idempotency-Key", in: "header" },
+  description: "The same request under the same key is done once.",
+  schema: { type: "string", minLength: 1, maxLength: 255 },
+};
+
+/** What anybody may read. */
+const OPEN = {
+  "/.well-known/openwop": openOperation("get_discovery", "Read what this host does"),
+  "/v1/openapi.json": openOperation("get_openapi", "Read this document"),
+};
+
+function openOperation(id: string, summary: string): JsonRecord {
+  return { get: { operationId: id, summary, security: [], responses: responses([]) } };
+}
+
+function operation(route: Omit<FaceRoute, "handle">): JsonRecord {
+  const { method, path, summary, scopes, streams, body = ANY_OBJECT } = route;
+  const named = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => ({
     ...{ name, in: "path", required: true, schema: { type: "string" } },
   }));
-  const content = { "application/json": { schema: { type: "object" } } };
-  const envelope = {
-    description: "A refusal",
-    content: {
-      "application/json": { schema: { $ref: "#/components/schemas/ErrorEnvelope" } },
-    },
-  };
+  const keyed = method === "POST" ? [IDEMPOTENCY_KEY] : [];
+  const parameters = [...named, ...(route.parameters ?? []), ...keyed];
   return {
     operationId: operationId(method, path),
     summary,
-    description: `Needs a key with the scope ${scope}.`,
+    description: `Needs a key with the scope ${scopes.join(" and ")}.`,
     ...(parameters.length === 0 ? {} : { parameters }),
-    ...(method === "POST" ? { requestBody: { content } } : {}),
-    responses: { "2XX": { description: "An answer", content }, "4XX": envelope, "5XX": envelope },
+    ...(method === "POST"
+      ? { requestBody: { content: { "application/json": { schema: body } } } }
+      : {}),
+    responses: responses(streams === undefined ? [] : [streams]),
   };
+}
+
+function responses(otherTypes: readonly string[]): JsonRecord {
+  const others = otherTypes.map((type) => [type, { schema: { type: "string" } }] as const);
+  const content = { "application/json": { schema: ANY_OBJECT }, ...Object.fromEntries(others) };
+  return { "2XX": { description: "An answer", content }, "4XX": REFUSAL, "5XX": REFUSAL };
 }
 
 function operationId(method: string, path: string): string {

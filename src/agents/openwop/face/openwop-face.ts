@@ -9,7 +9,7 @@ import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import { type Admission, admit } from "./admission.ts";
-import { answer, type FaceAnswer, notFound, refuse } from "./answer.ts";
+import { answer, type FaceAnswer, notFound, otherMethods, refuse } from "./answer.ts";
 import { answerOnce } from "./answer-once.ts";
 import { openStream, STREAM_ROUTE } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
@@ -21,6 +21,8 @@ import { FACE_ROUTES } from "./routes.ts";
 export interface FaceMount {
   readonly prefix: string;
   plugin(app: FastifyInstance): void;
+  /** Answers what has a path that cannot be decoded. */
+  answerUndecodable?(request: FastifyRequest, reply: FastifyReply): void;
 }
 
 const READ = ["GET", "HEAD"];
@@ -32,19 +34,32 @@ export function openwopFace(parts: FaceParts, bodyBytes: number): readonly FaceM
     {
       prefix: "/.well-known/openwop",
       plugin: (app) => {
+        app.setNotFoundHandler((_, reply) => send(reply, notFound()));
         app.route({
-          ...{ method: READ, url: "/" },
+          ...{ method: METHODS, url: "/" },
+          onRequest: async ({ method }, reply) => {
+            if (!READ.includes(method)) await send(reply, otherMethods(READ));
+          },
           handler: (request, reply) => sendDiscovery(request, reply, parts, bodyBytes),
         });
       },
     },
-    { prefix: "/v1", plugin: (app) => mountApi(app, parts, bodyBytes) },
+    {
+      prefix: "/v1",
+      plugin: (app) => mountApi(app, parts, bodyBytes),
+      answerUndecodable: (request, reply) => {
+        const admission = admit(request.method, request.raw.url ?? "", request.headers, parts);
+        send(reply, "status" in admission ? admission : notFound());
+      },
+    },
   ];
 }
 
 function mountApi(app: FastifyInstance, parts: FaceParts, bodyBytes: number): void {
   const admitted = new WeakMap<FastifyRequest, Admission>();
-  const openApi = openApiDocument(FACE_ROUTES);
+  const openApi = openApiDocument(
+    FACE_ROUTES.filter(({ isConformance }) => isConformance !== true || parts.isConformance),
+  );
   readBodies(app, bodyBytes);
   app.setErrorHandler((error: FastifyError, _, reply) => sendError(reply, error, parts));
   app.setNotFoundHandler((_, reply) => send(reply, notFound()));

@@ -3,12 +3,14 @@ import { CATALOG_ROUTES } from "./catalog-routes.ts";
 import { POLL_ROUTE, STREAM_ROUTE } from "./event-routes.ts";
 import type { FaceRoute } from "./face-route.ts";
 import { INTERRUPT_ROUTES } from "./interrupt-routes.ts";
+import { PAUSE_ROUTES } from "./pause-routes.ts";
 import { RUN_ROUTES } from "./run-routes.ts";
 import { SEAM_ROUTES } from "./seam-routes.ts";
 
 /** The stream is sent, not answered: whoever serves it knows it by its path. */
 export const FACE_ROUTES: readonly FaceRoute[] = [
   ...RUN_ROUTES,
+  ...PAUSE_ROUTES,
   POLL_ROUTE,
   STREAM_ROUTE,
   ...INTERRUPT_ROUTES,

@@ -2,7 +2,7 @@
  * The seams that the public suite drives a host through: one turn of an agent, and one tool call
  * judged. They are there only where conformance is asked for.   OpenWOP "host-sample-test-seams"
  */
-import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
+import { canonicalOctets, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
@@ -17,7 +17,7 @@ export const SEAM_ROUTES: readonly FaceRoute[] = [
     method: "POST",
     path: "/v1/host/sample/agents/{agentId}/dispatch",
     summary: "Take one turn of an agent, outside of any run",
-    scope: "runs:create",
+    scopes: ["runs:create"],
     isConformance: true,
     handle: dispatch,
   },
@@ -25,7 +25,7 @@ export const SEAM_ROUTES: readonly FaceRoute[] = [
     method: "POST",
     path: "/v1/host/sample/toolhooks/invoke",
     summary: "Judge one tool call",
-    scope: "runs:create",
+    scopes: ["runs:create"],
     isConformance: true,
     handle: invoke,
   },
@@ -103,7 +103,7 @@ function invoke({ parts, key, body }: FaceCall): FaceAnswer {
     return refuse(400, "validation_error", "/principal and /toolName must be texts");
   }
   const inputs = parts.redact(args);
-  const argsHash = sha256Hex(canonicalForm({ inputs }));
+  const argsHash = sha256Hex(canonicalOctets(inputs));
   const named = { agentId: "core.system", toolName, callId: uuidv7() };
   const held = principal === key.name ? key.agtpScopes : [];
   const isCovered =
@@ -123,7 +123,8 @@ function judge(body: JsonRecord, isCovered: boolean, toolName: string): JsonReco
   }
   if (simulateRateLimitExhausted === true) {
     const message = "the tool was called too often";
-    return { status: "rate_limited", error: { code: "rate_limited", message } };
+    const details = { scope: "tool", toolName, retryAfterMs: 1000 };
+    return { status: "rate_limited", error: { code: "rate_limited", message, details } };
   }
   const isFailure = simulateToolError === true || isRecord(simulateToolError);
   if (isFailure) {

@@ -4,23 +4,27 @@
  * left behind.   OpenWOP RFC 0072 §B, "replay"
  */
 import type { JsonRecord } from "../../../json-value.ts";
+import type { Change } from "../../../store/store.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { NodeOutcome } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
 import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { type CopyOptions, copyHistory, isEffectful, missingSource } from "./copy-history.ts";
-import { begun, nodeFailed, runCompleted, runFailed, runStarted, stopped } from "./endings.ts";
+import { begun, nodeFailed, runCompleted, runFailed, stopped } from "./endings.ts";
 import { checkHandoffGate, type HandoffGate } from "./handoff-gate.ts";
 import { nodeCompleted, nodeHandoff, nodeStarted, nodeSuspended } from "./node-events.ts";
 import { readInputs } from "./node-inputs.ts";
 import { orAborted } from "./or-aborted.ts";
-import { isOver } from "./run.ts";
+import { runPaused } from "./pause-request.ts";
+import { isHeld, isOver } from "./run.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
 import type { RunLog } from "./run-log.ts";
 import type { RunStop } from "./run-schedule.ts";
+import type { RunState } from "./run-state.ts";
 import { putHeld } from "./run-storage.ts";
+import { takeUp } from "./take-up.ts";
 
 /** What runs are executed with. */
 export interface DriveOptions extends CopyOptions, HandoffGate {
@@ -60,7 +64,11 @@ class Drive {
       const fault = await copyHistory(this.#log, run.source, this.#options);
       if (fault !== undefined) return this.#fail(fault.nodeId, fault.error);
     }
-    if (this.#log.state.status === "pending") await this.#append([runStarted(run)]);
+    await this.#say((state) => begun(state, run));
+    // A branch goes its own way, whether or not its source was to stop there.
+    if (run.source?.mode === "branch" && this.#log.state.status === "paused") {
+      await this.#say(() => [{ type: "run.resumed", payload: {} }]);
+    }
     // What was copied may have ended, or wait for the word that its source waits for.
     if (this.#isHalted()) return;
     const isBegun = Object.keys(this.#log.state.nodes).length > 0;
@@ -68,16 +76,27 @@ class Drive {
     const nodes = orderNodes(run.workflow) ?? [];
     let pinned: string | undefined;
     for (const node of nodes) {
+      await this.#say(() => this.#askedPause());
+      if (this.#isHalted()) return;
       await this.#step(node, pinned, gate);
       if (this.#isHalted()) return;
       if (node.disabled !== true) pinned = node.agent?.agentId ?? pinned;
     }
-    await this.#append([runCompleted(run, this.#log.state, this.#options.now())]);
+    await this.#say((state) => {
+      const pause = this.#askedPause();
+      return pause.length > 0 ? pause : [runCompleted(run, state, this.#options.now())];
+    });
+  }
+
+  /** Between two nodes, and behind the last one, a run is paused that somebody wants paused. */
+  #askedPause(): readonly EventDraft[] {
+    const { pause } = this.#log;
+    return pause === undefined ? [] : [runPaused(pause)];
   }
 
   #isHalted(): boolean {
     const { status } = this.#log.state;
-    return isOver(status) || status === "waiting-approval";
+    return isOver(status) || isHeld(status);
   }
 
   async #step(
@@ -109,7 +128,9 @@ class Drive {
     const { run, state } = this.#log;
     const before = state.nodes[node.id];
     if (before?.status === "running" && !this.#isCopied(before.startedSequence)) {
-      return this.#takeUp(node, before.attempt ?? 1);
+      const { event, error } = takeUp(run, node.id, state, this.#options.types);
+      if (event !== undefined) await this.#append([event]);
+      return error;
     }
     const executed = Object.values(state.nodes).filter(({ attempt }) => attempt !== undefined);
     const limit = limitOf(run.configurable["recursionLimit"]);
@@ -134,22 +155,6 @@ class Drive {
     return source?.mode === "branch" && (startedSequence ?? 0) < source.copied;
   }
 
-  /** A node that was begun by a process that is gone, or by the source of a replay. */
-  async #takeUp(node: WorkflowNode, attempt: number): Promise<RunError | undefined> {
-    const { run, state } = this.#log;
-    const { id: nodeId } = node;
-    const startedSequence = state.nodes[nodeId]?.startedSequence ?? 0;
-    const message = "the server stopped while this node was executed, and it is not done again";
-    const interrupted = { code: "run_interrupted", message };
-    if (isEffectful(run, nodeId, this.#options.types)) {
-      return startedSequence < (run.source?.copied ?? 0) ? missingSource() : interrupted;
-    }
-    const lastError = { code: "run_interrupted", message: "the server stopped meanwhile" };
-    const payload = { nodeId, attempt: attempt + 1, lastError };
-    await this.#append([{ type: "node.retried", nodeId, payload }]);
-    return undefined;
-  }
-
   async #execute(node: WorkflowNode): Promise<void> {
     const { state } = this.#log;
     const read = readInputs(node, state);
@@ -165,7 +170,7 @@ class Drive {
       case "low-confidence": {
         const { result } = outcome;
         const held = putHeld(this.#log.run.runId, node.id, result);
-        await this.#log.append([nodeSuspended(node.id, outcome)], [held]);
+        await this.#say(() => [nodeSuspended(node.id, outcome)], [held]);
       }
     }
   }
@@ -200,14 +205,25 @@ class Drive {
 
   async #fail(nodeId: string, error: RunError): Promise<void> {
     const { run } = this.#log;
-    await this.#log.append((state) => [
+    await this.#say((state) => [
       ...begun(state, run),
       ...nodeFailed(nodeId, error, state, this.#options.now()),
     ]);
   }
 
-  async #append(drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {
-    return this.#log.append(drafts);
+  #append(drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {
+    return this.#say(() => drafts);
+  }
+
+  /** An execution that was stopped says nothing more: whoever stopped it has said what there is. */
+  #say(
+    drafts: (state: RunState) => readonly EventDraft[],
+    alongside: readonly Change[] = [],
+  ): Promise<readonly RunEvent[]> {
+    return this.#log.append((state) => {
+      this.#signal.throwIfAborted();
+      return drafts(state);
+    }, alongside);
   }
 }
 

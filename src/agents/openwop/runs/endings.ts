@@ -70,7 +70,7 @@ export function stopped(
   run: Run,
   now: number,
 ): readonly EventDraft[] {
-  if (isOver(state.status)) return [];
+  if (isOver(state.status) || stop.kind === "paused") return [];
   const nodeId = openNode(state);
   if (stop.kind === "timeout") {
     const { limitMs: limit } = stop;
@@ -100,7 +100,7 @@ export function begun(state: RunState, run: Run): readonly EventDraft[] {
 }
 
 /** The node that was begun and is not done. */
-function openNode({ nodes }: RunState): string | undefined {
+export function openNode({ nodes }: RunState): string | undefined {
   const open = Object.entries(nodes).find(
     ([, { status }]) => status === "running" || status === "suspended",
   );

@@ -4,6 +4,8 @@ import type { JsonRecord } from "../../../json-value.ts";
 /** The types that this server writes. */
 export type RunEventType =
   | "run.started"
+  | "run.paused"
+  | "run.resumed"
   | "run.completed"
   | "run.failed"
   | "run.cancelled"

@@ -8,10 +8,13 @@ import type { JsonRecord } from "../../../json-value.ts";
 import type { Change } from "../../../store/store.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
+import { type AnsweredRun, answerRun } from "./answer-run.ts";
 import { stopped } from "./endings.ts";
 import { compileOverlay, makeFork } from "./fork-run.ts";
 import { compileRunBody, findDefinition, makeRun } from "./make-run.ts";
-import { isOver, type Run, type RunStatus } from "./run.ts";
+import type { PauseRequest } from "./pause-request.ts";
+import { pauseRun, resumeRun } from "./pause-run.ts";
+import { isHeld, isOver, type Run, type RunStatus } from "./run.ts";
 import { isVisible, type RunCaller } from "./run-caller.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
@@ -20,7 +23,7 @@ import type { LogRules } from "./run-register.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { RunEntry } from "./run-storage.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
-import { answered, interruptOf, refuseWord, type Word } from "./verdict.ts";
+import type { Word } from "./verdict.ts";
 
 /** What runs are run with. */
 export interface RunHostOptions extends RunWorkerOptions {
@@ -30,18 +33,17 @@ export interface RunHostOptions extends RunWorkerOptions {
   readonly stopping: AbortSignal;
 }
 
-/** A run whose node has its answer. */
-export interface AnsweredRun {
-  readonly log: RunLog;
-  readonly interruptId: string;
-  /** The event that says so. */
-  readonly eventId: string;
-}
-
 /** What has to change together with what is answered. */
 export type Alongside = (status: RunStatus, runId: string) => readonly Change[];
 
+/** How a run is created. */
+export interface CreateOptions {
+  readonly alongside?: Alongside;
+  readonly isOnly?: boolean;
+}
+
 const NOTHING: Alongside = () => [];
+const RETRY_AFTER_S = 1;
 /** How often it is looked for what was left lying: by a full disk, or by time. */
 const LOOK_EVERY_MS = 60_000;
 
@@ -92,16 +94,22 @@ export class RunHost {
     return findDefinition(workflows, catalog, workflowId, tenant);
   }
 
-  /** Keeps a run; it is executed when its turn comes. */
+  /** Keeps a run; it is executed when its turn comes. `isOnly`: no other of its scope may be. */
   async create(
     body: JsonRecord,
     owner: RunOwner,
-    alongside: Alongside = NOTHING,
+    { alongside = NOTHING, isOnly = false }: CreateOptions = {},
   ): Promise<RunLog | RunRefusal> {
     const { workflows, catalog, redact, register } = this.#options;
     const maker = { workflows, catalog, redact, body: this.#body, now: register.now };
     const run = makeRun(maker, body, owner);
-    return isRefused(run) ? run : this.#keep(run, alongside);
+    if (isRefused(run)) return run;
+    // Nothing is awaited from here to where the run is counted: of two at once, one is the first.
+    const other = isOnly && run.scopeId && register.activeIn(owner.tenant, run.scopeId);
+    if (!other) return this.#keep(run, alongside);
+    const message = "another run of this scope is not over yet";
+    const details = { activeRunId: other.runId, retryAfter: RETRY_AFTER_S };
+    return refuseRun("run_already_active", message, details);
   }
 
   /** Keeps a fork of a run that the caller sees. */
@@ -166,6 +174,39 @@ export class RunHost {
     return log;
   }
 
+  /** Pauses a run, or has it paused behind the node that is executed. */
+  async pause(
+    runId: string,
+    request: Omit<PauseRequest, "by">,
+    caller: RunCaller,
+  ): Promise<RunLog | RunRefusal> {
+    const log = await this.find(runId, caller);
+    if (isRefused(log)) return log;
+    const { register, redact, types } = this.#options;
+    const asked = redact({ ...request, by: caller.owner.principal });
+    const stop = (): void => {
+      register.schedule.stop(runId, { kind: "paused" });
+      const entry = register.find(runId);
+      if (entry !== undefined) register.schedule.remove(entry);
+    };
+    return (await pauseRun(log, asked, { types, stop })) ?? log;
+  }
+
+  /** Lets a paused run go on. */
+  async resume(
+    runId: string,
+    reason: string | undefined,
+    caller: RunCaller,
+  ): Promise<RunLog | RunRefusal> {
+    const log = await this.find(runId, caller);
+    if (isRefused(log)) return log;
+    const why = reason === undefined ? undefined : this.#options.redact(reason);
+    const refusal = await resumeRun(log, why, caller.owner.principal);
+    if (refusal !== undefined) return refusal;
+    this.#continue(log);
+    return log;
+  }
+
   /** Answers what a node waits for. */
   async answer(
     runId: string,
@@ -176,25 +217,13 @@ export class RunHost {
   ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const interrupt = interruptOf(log.state, nodeId);
-    if (interrupt === undefined) {
-      return refuseRun("interrupt_not_found", "the node of this run waits for nothing");
-    }
     const { register, watcher } = this.#options;
-    const result = await register.held(runId, nodeId);
-    let refusal: RunRefusal | undefined;
-    const [event] = await log.append(
-      (state) => {
-        refusal = refuseWord(state, nodeId);
-        if (refusal !== undefined) return [];
-        return answered(interrupt, word, result, state, register.now());
-      },
-      alongside("running", runId),
-    );
-    if (refusal !== undefined) return refusal;
-    watcher?.over(log.run, interrupt, word);
-    this.#continue(log);
-    return { log, interruptId: interrupt.interruptId, eventId: event?.eventId ?? "" };
+    const answered = await answerRun(log, nodeId, word, {
+      ...{ register, alongside: alongside("running", runId) },
+      ...(watcher === undefined ? {} : { watcher }),
+    });
+    if (!isRefused(answered)) this.#continue(log);
+    return answered;
   }
 
   async #keep(run: Run, alongside: Alongside): Promise<RunLog | RunRefusal> {
@@ -202,7 +231,7 @@ export class RunHost {
     const log = await register.create(run, this.#rules, alongside("pending", run.runId));
     if (log === undefined) {
       return refuseRun("rate_limited", "too many runs of this caller are not over yet", {
-        ...{ scope: "tenant", retryAfterMs: 1000 },
+        ...{ scope: "key", retryAfterMs: 1000 },
       });
     }
     this.#continue(log);
@@ -212,7 +241,7 @@ export class RunHost {
   #takeUp(): void {
     const { schedule } = this.#options.register;
     for (const entry of this.#options.register.unfinished()) {
-      if (entry.status !== "waiting-approval" && !schedule.has(entry)) schedule.add(entry);
+      if (!isHeld(entry.status) && !schedule.has(entry)) schedule.add(entry);
     }
   }
 

@@ -5,8 +5,9 @@
  */
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { Change, Store } from "../../../store/store.ts";
-import { isOver, type Run } from "./run.ts";
-import { type EventDraft, isTerminal, type RunEvent } from "./run-event.ts";
+import type { PauseRequest } from "./pause-request.ts";
+import { isHeld, isOver, type Run } from "./run.ts";
+import { type EventDraft, isTerminal, type RunEvent, type RunEventType } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { applyEvent, type RunState } from "./run-state.ts";
 import { entryOf, putEntry, putEvent, type RunEntry } from "./run-storage.ts";
@@ -32,12 +33,17 @@ export interface RunLogOptions {
   readonly run: Run;
   readonly state: RunState;
   readonly bytes: number;
+  /** What an earlier process was asked. */
+  readonly pause: PauseRequest | undefined;
   readonly redact: Redact;
   readonly limits: Pick<RunLimits, "eventsPerRun" | "bytesPerRun">;
   now(): number;
   /** Called with every new standing, once it is kept. */
   onEntry(entry: RunEntry): void;
 }
+
+/** Words that a run waits for: there are no more of them than it has waited. */
+const WORDS: ReadonlySet<RunEventType> = new Set(["interrupt.resolved", "run.resumed"]);
 
 export class RunLog {
   readonly run: Run;
@@ -46,17 +52,40 @@ export class RunLog {
   #state: RunState;
   #bytes: number;
   #last: Promise<unknown> = Promise.resolve();
+  #pause: PauseRequest | undefined;
 
   constructor(options: RunLogOptions) {
     this.run = options.run;
     this.#options = options;
     this.#state = options.state;
     this.#bytes = options.bytes;
+    this.#pause = options.pause;
   }
 
   /** The fold of what is kept. */
   get state(): RunState {
     return this.#state;
+  }
+
+  /** Who has asked for the run to be paused behind the node that is executed. */
+  get pause(): PauseRequest | undefined {
+    return this.#pause;
+  }
+
+  /** Keeps that the run is to be paused, unless it has come to rest meanwhile. */
+  requestPause(request: PauseRequest): Promise<void> {
+    const next = this.#last.then(async () => {
+      const { status } = this.#state;
+      if (isOver(status) || isHeld(status)) return;
+      const { store, run, now, onEntry, redact } = this.#options;
+      const pause = redact(request);
+      const entry = { ...entryOf(run, status, now()), pause };
+      await store.commit([putEntry(entry)]);
+      this.#pause = pause;
+      onEntry(entry);
+    });
+    this.#last = next.catch(() => undefined);
+    return next;
   }
 
   /**
@@ -97,7 +126,7 @@ export class RunLog {
     const { store, run, limits, now, onEntry } = this.#options;
     if (isOver(this.#state.status)) throw new RunLogError("over", "the run is over");
     // How a run ended, and what people said to it, is always kept.
-    const isNeeded = drafts.some(({ type }) => isTerminal(type) || type === "interrupt.resolved");
+    const isNeeded = drafts.some(({ type }) => isTerminal(type) || WORDS.has(type));
     const events = this.#number(drafts);
     const bytes = events.reduce((sum, one) => sum + Buffer.byteLength(JSON.stringify(one)), 0);
     const isFull =
@@ -108,11 +137,14 @@ export class RunLog {
     }
     const state = events.reduce((before, one) => applyEvent(before, one, run), this.#state);
     const isNews = state.status !== this.#state.status;
-    const entry = entryOf(run, state.status, now());
+    const isAsked = !isOver(state.status) && state.status !== "paused";
+    const pause = isAsked ? this.#pause : undefined;
+    const entry = { ...entryOf(run, state.status, now()), ...(pause && { pause }) };
     const kept = isNews ? [putEntry(entry)] : [];
     await store.commit([...events.map(putEvent), ...kept, ...alongside]);
     this.#state = state;
     this.#bytes += bytes;
+    this.#pause = pause;
     if (isNews) onEntry(entry);
     for (const wake of [...this.#waiting]) wake();
     return events;

@@ -79,6 +79,11 @@ export class RunRegister {
     return this.#index.unfinished();
   }
 
+  /** The run of a tenant's scope that is not over. */
+  activeIn(tenant: string, scopeId: string): RunEntry | undefined {
+    return this.unfinished().find((run) => run.tenant === tenant && run.scopeId === scopeId);
+  }
+
   /** Keeps a run, and what else has to change with it; undefined: there is no room for it. */
   async create(
     run: Run,
@@ -165,6 +170,7 @@ export class RunRegister {
   ): RunLog {
     return new RunLog({
       ...{ store: this.store, run, limits, redact, now: this.now, ...from },
+      pause: this.#index.get(run.runId)?.pause,
       onEntry: (entry) => this.#index.set(entry),
     });
   }

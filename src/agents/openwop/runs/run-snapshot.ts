@@ -8,12 +8,13 @@ const EVENT_LOG_SCHEMA_VERSION = 1;
 /** The snapshot; the same run at the same event always has the same one. */
 export function runSnapshot(run: Run, state: RunState): JsonRecord {
   const { runId, workflow, owner, source, scopeId, tags, metadata, configurable } = run;
-  const { status, currentNodeId, startedAt, completedAt, agent, variables, outputs, error } = state;
+  const { status, currentNodeId, startedAt, completedAt, pausedAt, agent } = state;
+  const { variables, outputs, error } = state;
   const interrupt = openInterrupt(state);
   return {
     ...{ runId, workflowId: workflow.id, status },
     owner: { tenant: owner.tenant, principal: owner.principal },
-    ...present({ currentNodeId, startedAt, completedAt, agent }),
+    ...present({ currentNodeId, startedAt, completedAt, pausedAt, agent }),
     nodeStates: Object.fromEntries(Object.entries(state.nodes).map(withoutSequence)),
     variables,
     ...present({ outputs, error }),

@@ -36,6 +36,11 @@ export interface RunState {
   readonly nextSequence: number;
   readonly startedAt?: string;
   readonly completedAt?: string;
+  /** Set while it is paused. */
+  readonly pausedAt?: string;
+  readonly resumedAt?: string;
+  /** The sequence of its latest run.resumed. */
+  readonly resumedSequence?: number;
   readonly currentNodeId?: string;
   readonly agent?: PinnedAgent;
   readonly nodes: Readonly<Record<string, NodeState>>;
@@ -62,6 +67,10 @@ export function applyEvent(before: RunState, event: RunEvent, run: Run): RunStat
   switch (event.type) {
     case "run.started":
       return { ...state, status: "running", startedAt: timestamp };
+    case "run.paused":
+      return { ...state, status: "paused", pausedAt: timestamp };
+    case "run.resumed":
+      return resumed(state, event);
     case "run.completed":
       return { ...ended(state, "completed", timestamp), outputs: recordOf(event, "outputs") };
     case "run.failed":
@@ -89,8 +98,13 @@ export function applyEvent(before: RunState, event: RunEvent, run: Run): RunStat
   }
 }
 
+function resumed({ pausedAt: _, ...state }: RunState, event: RunEvent): RunState {
+  const { timestamp: resumedAt, sequence: resumedSequence } = event;
+  return { ...state, status: "running", resumedAt, resumedSequence };
+}
+
 function ended(
-  { currentNodeId: _, ...state }: RunState,
+  { currentNodeId: _node, pausedAt: _since, ...state }: RunState,
   status: RunStatus,
   completedAt: string,
 ): RunState {
@@ -114,7 +128,9 @@ function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): 
         : started;
     }
     case "node.retried":
-      return withNode(state, nodeId, { ...before, status: "running" });
+      return withNode(state, nodeId, {
+        ...{ ...before, status: "running", attempt: (before?.attempt ?? 1) + 1 },
+      });
     case "node.completed": {
       const outputs = recordOf(event, "outputs");
       const node: NodeState = { ...before, status: "completed", completedAt, outputs };

@@ -5,6 +5,7 @@
 import { isRecord } from "../../../json-value.ts";
 import { readAll } from "../../../store/read-all.ts";
 import type { Change, Store } from "../../../store/store.ts";
+import type { PauseRequest } from "./pause-request.ts";
 import { isOver, type Run, type RunStatus } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
 
@@ -15,6 +16,10 @@ export interface RunEntry {
   readonly principal: string;
   readonly workflowId: string;
   readonly status: RunStatus;
+  /** What the run was said to be about. */
+  readonly scopeId?: string;
+  /** It is to be paused behind the node that is executed. */
+  readonly pause?: PauseRequest;
   readonly createdAt: number;
   /** Milliseconds since the epoch; undefined: it is not over. */
   readonly endedAt?: number;
@@ -122,10 +127,11 @@ export async function deleteEvents(store: Store, runId: string): Promise<void> {
 
 /** The entry of a run that has come to a status. */
 export function entryOf(run: Run, status: RunStatus, now: number): RunEntry {
-  const { runId, owner, workflow, createdAt } = run;
+  const { runId, owner, workflow, createdAt, scopeId } = run;
   return {
     ...{ runId, tenant: owner.tenant, principal: owner.principal, workflowId: workflow.id },
     ...{ status, createdAt, ...(isOver(status) ? { endedAt: now } : {}) },
+    ...(scopeId === undefined ? {} : { scopeId }),
   };
 }
 

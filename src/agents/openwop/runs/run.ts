@@ -38,6 +38,7 @@ export interface Run {
 export type RunStatus =
   | "pending"
   | "running"
+  | "paused"
   | "waiting-approval"
   | "completed"
   | "failed"
@@ -46,6 +47,11 @@ export type RunStatus =
 /** Whether nothing more happens to a run. */
 export function isOver(status: RunStatus): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
+}
+
+/** Whether a run stays where it is until somebody says a word. */
+export function isHeld(status: RunStatus): boolean {
+  return status === "paused" || status === "waiting-approval";
 }
 
 /** Runs of one owner are counted together. */

@@ -52,7 +52,10 @@ export function answered(
     {
       type: "interrupt.resolved",
       nodeId,
-      payload: { nodeId, interruptId, kind, resumeValue },
+      payload: {
+        ...{ nodeId, interruptId, kind, resumeValue },
+        ...{ resolvedBy: by, resolvedAt: new Date(now).toISOString() },
+      },
     },
     { type: "agent.decided", nodeId, payload: { agentId, decision, ratifiedBy: by } },
   ];

@@ -1,0 +1,21 @@
+/** Somebody's word that a run is to stop for a while.   OpenWOP "rest-endpoints" §pause */
+import type { EventDraft } from "./run-event.ts";
+
+/** Whether the node that is executed is waited for. */
+export const DRAIN_POLICIES = ["drain-current-node", "immediate"] as const;
+
+/** One of them. */
+export type DrainPolicy = (typeof DRAIN_POLICIES)[number];
+
+/** The word, and whose it is. */
+export interface PauseRequest {
+  readonly drainPolicy: DrainPolicy;
+  readonly reason?: string;
+  readonly by: string;
+}
+
+/** The run is paused. */
+export function runPaused({ reason, drainPolicy, by: pausedBy }: PauseRequest): EventDraft {
+  const why = reason === undefined ? {} : { reason };
+  return { type: "run.paused", payload: { ...why, drainPolicy, pausedBy } };
+}
