@@ -250,6 +250,16 @@ describe("a tool call", () => {
     });
     expect(payload("agent.toolReturned")).toMatchObject({ status: told, error: { code } });
     expect(payload("agent.toolReturned")).not.toHaveProperty("outcome");
+    expect("durationMs" in payload("agent.toolReturned")).toBe(told !== "forbidden");
+  });
+
+  it("is made with what is told of it, and hands no secret on", async () => {
+    const { calls, payload } = await takeTurn({
+      ...{ agents: [{ toolAllowlist: [BOOK] }], scopes: ["booking:room"] },
+      runtime: calling(BOOK, { note: `use ${CANARY}` }),
+    });
+    expect(calls[0]?.input).toEqual(payload("agent.toolCalled")["inputs"]);
+    expect(JSON.stringify(calls)).not.toContain(CANARY);
   });
 
   it("fills the parameters of the path, and none of them climbs", async () => {
