@@ -400,6 +400,18 @@ describe("what a turn comes to", () => {
     }
   });
 
+  it("hands nothing on before a word is said, where the agent is not sure", async () => {
+    const other = "vendor.test.pack.other";
+    const { outcome, types } = await takeTurn({
+      agents: [{}, { agentId: other }],
+      runtime: answering({ result: 1, confidence: 0.1, handoff: { toAgentId: other } }),
+    });
+    expect(outcome).toMatchObject({
+      ...{ kind: "low-confidence", decision: { action: "handoff" }, handoff: { toAgentId: other } },
+    });
+    expect(types).toEqual(["agent.reasoned", "agent.decided"]);
+  });
+
   it("is over when its time is, whatever the runtime does", async () => {
     const { outcome } = await takeTurn({
       turnTimeoutMs: 30,

@@ -180,7 +180,7 @@ export class RunHost {
       (state) => {
         refusal = refuseWord(state, nodeId);
         if (refusal !== undefined) return [];
-        return answered(interrupt, word, result, state, register.now());
+        return answered(interrupt, word, result, { state, run: log.run, now: register.now() });
       },
       alongside("running", runId),
     );

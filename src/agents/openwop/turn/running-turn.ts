@@ -5,7 +5,7 @@
  * OpenWOP RFC 0002 §B and §F
  */
 import type { AgentDocument } from "../../../identity/agent-document.ts";
-import type { AgentOutcome, AgentTurn } from "../agent-executor.ts";
+import type { AgentOutcome, AgentTurn, Handoff } from "../agent-executor.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
 import {
@@ -139,34 +139,38 @@ export class RunningTurn {
   async #conclude(answer: Answered): Promise<AgentOutcome> {
     const { redactor, isInstalled } = this.#around;
     const { agentId } = this.#agent;
-    const { result, handoff } = answer;
+    const { result, handoff: wish } = answer;
     if (answer.reasoning !== undefined) await this.#reasoning.say(answer.reasoning);
     await this.#reasoning.close();
     await this.#reasoning.sayUnlessSpoken("No reasoning was given.");
     await this.#reasoning.end();
-    const toAgentId = handoff?.toAgentId;
-    if (toAgentId !== undefined) {
-      if (!isInstalled(toAgentId)) {
-        return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
-      }
-      const reason = handoff?.reason === undefined ? {} : { reason: redactor.text(handoff.reason) };
-      await this.#emit("agent.handoff", { fromAgentId: agentId, toAgentId, ...reason });
+    if (wish !== undefined && !isInstalled(wish.toAgentId)) {
+      return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
+    }
+    const observed = readConfidence(answer.confidence);
+    const { escalationThreshold } = this.#turn.configurable;
+    const threshold = resolveThreshold(escalationThreshold, this.#agent.confidenceThreshold);
+    const isUnsure = observed !== undefined && observed < threshold;
+    const handoff = wish && redactedHandoff(wish, redactor);
+    // Who is not sure hands nothing on before somebody has said so.
+    if (handoff !== undefined && !isUnsure) {
+      await this.#emit("agent.handoff", { fromAgentId: agentId, ...handoff });
     }
     const usual =
-      toAgentId === undefined ? { action: "complete" } : { action: "handoff", toAgentId };
+      handoff === undefined
+        ? { action: "complete" }
+        : { action: "handoff", toAgentId: handoff.toAgentId };
     const decision = redactor.value(answer.decision) ?? usual;
-    const observed = readConfidence(answer.confidence);
     await this.#emit("agent.decided", {
       ...{ agentId, decision },
       ...(observed === undefined ? {} : { confidence: observed }),
       ...(this.#usage === undefined ? {} : { usage: this.#usage }),
     });
-    const { escalationThreshold } = this.#turn.configurable;
-    const threshold = resolveThreshold(escalationThreshold, this.#agent.confidenceThreshold);
-    if (observed !== undefined && observed < threshold) {
-      return { kind: "low-confidence", threshold, observed, decision, result };
+    if (isUnsure) {
+      const waits = { kind: "low-confidence", threshold, observed, decision, result } as const;
+      return handoff === undefined ? waits : { ...waits, handoff };
     }
-    const handoffTo = toAgentId === undefined ? {} : { handoffTo: toAgentId };
+    const handoffTo = handoff === undefined ? {} : { handoffTo: handoff.toAgentId };
     return { kind: "completed", result, ...handoffTo };
   }
 
@@ -186,4 +190,8 @@ export class RunningTurn {
       throw error;
     }
   }
+}
+
+function redactedHandoff({ toAgentId, reason }: Handoff, redactor: Redactor): Handoff {
+  return { toAgentId, ...(reason === undefined ? {} : { reason: redactor.text(reason) }) };
 }
