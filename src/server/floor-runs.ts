@@ -16,6 +16,8 @@ import { RunHost } from "../agents/openwop/runs/run-host.ts";
 import type { Redact } from "../agents/openwop/runs/run-log.ts";
 import { loadWorkflows } from "../agents/openwop/workflows/load-workflows.ts";
 import type { GatewayFace } from "../gateway/face.ts";
+import { recordStreamEvents } from "../methods/stream-events.ts";
+import { createEscalationNews } from "./escalation-news.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
 import { RunEscalations } from "./openwop-escalations.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
@@ -38,6 +40,7 @@ export function runsPart(parts: FloorParts): FloorPart {
     escalations: floor.tasks.escalations,
     agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
     confirmables: parts.confirmables,
+    ...{ news: createEscalationNews(parts), record: recordStreamEvents(parts) },
     onFault: (error) => log.warn({ error }, "a run that waits could not be told to operators"),
   });
   const host = new RunHost({

@@ -19,8 +19,8 @@ import { endSessionContracts } from "../methods/session-end.ts";
 import { recordStreamEvents } from "../methods/stream-events.ts";
 import { suspendMethod } from "../methods/suspend.ts";
 import { taskInspections } from "../methods/task-inspections.ts";
-import { EscalationNews } from "../tasks/escalation-news.ts";
 import { escalationSource } from "../tasks/escalation-source.ts";
+import { createEscalationNews } from "./escalation-news.ts";
 import type { FloorPart, FloorParts, ProtocolParts } from "./protocol-parts.ts";
 
 /** How long after its time something may be found open yet; whoever asks sees it closed at once. */
@@ -35,10 +35,7 @@ export function createTasksPart(parts: FloorParts): FloorPart {
   const policy = config.policies.identity;
   const onFault = (error: unknown): void => log.warn({ error }, "escalations are not looked after");
   const record = recordStreamEvents(parts);
-  const news = new EscalationNews({
-    ...{ escalations, onFault, queue: floor.webhooks, url: config.webhooks.escalations },
-    serverId: config.server.serverId,
-  });
+  const news = createEscalationNews(parts);
   const confirm = confirmMethod(parts.confirmables);
   const release: RouteHandler = (call, exchange) =>
     releaseContract(negotiation.contractMethods, call, exchange);

@@ -17,8 +17,12 @@ import { uuidv7 } from "../identity/uuid.ts";
 import { isRecord } from "../json-value.ts";
 import type { Confirmable } from "../methods/confirmable.ts";
 import { readConfirmation } from "../methods/confirmation.ts";
+import { escalationEvent } from "../methods/escalation-events.ts";
+import type { RecordStreamEvents } from "../methods/stream-events.ts";
 import type { Escalation } from "../tasks/escalation.ts";
+import type { EscalationNews } from "../tasks/escalation-news.ts";
 import type { EscalationRegister } from "../tasks/escalation-register.ts";
+import { Serial } from "../tasks/serial.ts";
 
 /** What connects the two. */
 export interface RunEscalationsOptions {
@@ -27,6 +31,10 @@ export interface RunEscalationsOptions {
   agtpIdOf(agentId: string, tenant: string): string | undefined;
   /** Everybody else that takes confirmations. */
   confirmables(): readonly Confirmable[];
+  /** Tells people. */
+  readonly news: Pick<EscalationNews, "opened" | "closed">;
+  /** Writes down what became of one in the agent's stream. */
+  readonly record: RecordStreamEvents;
   onFault(error: unknown): void;
 }
 
@@ -41,7 +49,10 @@ const DEADLINE_MS = 30 * 24 * 3_600_000;
 
 export class RunEscalations implements RunWatcher, Confirmable {
   readonly #options: RunEscalationsOptions;
+  readonly #steps = new Serial();
   #host: RunHost | undefined;
+  /** Whether there was no room for one: it is opened as soon as there is. */
+  #isBehind = false;
 
   constructor(options: RunEscalationsOptions) {
     this.#options = options;
@@ -57,22 +68,36 @@ export class RunEscalations implements RunWatcher, Confirmable {
     const { escalations, onFault } = this.#options;
     try {
       for (const escalation of escalations.list()) await this.#pass(escalation);
-      for (const log of (await this.#host?.waiting()) ?? []) {
-        const interrupt = openInterrupt(log.state);
-        if (interrupt !== undefined) await this.#open(log.run, interrupt);
-      }
+      await this.#steps.run(() => this.#openAll());
     } catch (error) {
       onFault(error);
     }
   }
 
   waiting(run: Run, interrupt: Interrupt): void {
-    void this.#open(run, interrupt).catch(this.#options.onFault);
+    this.#inOrder(() => this.#open(run, interrupt));
   }
 
   over(run: Run, { nodeId, interruptId }: Interrupt, word: Word | undefined): void {
     const about = { runId: run.runId, nodeId, interruptId };
-    void this.#close(about, word).catch(this.#options.onFault);
+    this.#inOrder(async () => {
+      await this.#close(about, word);
+      if (this.#isBehind) await this.#openAll();
+    });
+  }
+
+  /** One interrupt is looked for and opened before the next. */
+  #inOrder(step: () => Promise<void>): void {
+    void this.#steps.run(step).catch(this.#options.onFault);
+  }
+
+  /** Opens what is not open yet. */
+  async #openAll(): Promise<void> {
+    this.#isBehind = false;
+    for (const log of (await this.#host?.waiting()) ?? []) {
+      const interrupt = openInterrupt(log.state);
+      if (interrupt !== undefined) await this.#open(log.run, interrupt);
+    }
   }
 
   /** Whoever keeps the escalation takes the word; then the run has its answer. */
@@ -95,16 +120,18 @@ export class RunEscalations implements RunWatcher, Confirmable {
   }
 
   async #open(run: Run, { nodeId, interruptId, data }: Interrupt): Promise<void> {
-    const { escalations, agtpIdOf } = this.#options;
+    const { escalations, agtpIdOf, news } = this.#options;
     const agentId = agtpIdOf(String(data["agentId"]), run.owner.tenant);
     const about: Subject = { runId: run.runId, nodeId, interruptId };
     if (agentId === undefined || this.#find(about) !== undefined) return;
-    await escalations.open({
+    const opening = await escalations.open({
       ...{ agentId, reason: "confidence_threshold", priority: "normal" },
       context: { openwop_run: about, workflow_id: run.workflow.id, ...data },
       deadlineAt: Date.now() + DEADLINE_MS,
       fingerprint: markOf(interruptId),
     });
+    if (opening.kind === "full") this.#isBehind = true;
+    if (opening.kind === "opened") await news.opened(opening.escalation);
   }
 
   /** The run has its answer, or needs none: nobody has to look any more. */
@@ -113,10 +140,14 @@ export class RunEscalations implements RunWatcher, Confirmable {
     if (escalation === undefined || escalation.status === "expired") return;
     const reason = word === undefined ? "the run was cancelled" : `answered by ${word.by}`;
     const isRejected = word === undefined || isRejection(word.resumeValue);
-    await this.#options.escalations.decide(escalation.escalationId, {
+    const { escalations, record, news } = this.#options;
+    const outcome = await escalations.decide(escalation.escalationId, {
       ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator", reason },
       status: isRejected ? "rejected" : "accepted",
     });
+    if (outcome.kind !== "decided") return;
+    await record([escalationEvent("escalation_decided", outcome.escalation)]);
+    await news.closed("escalation.decided", outcome.escalation);
   }
 
   async #pass({ agentId, decision, ...escalation }: Escalation): Promise<void> {
