@@ -288,6 +288,29 @@ describe("a function of the operator's", () => {
     expect(events).toHaveLength(5);
   });
 
+  it.each([
+    ["calls tools", ({ callTool }: GivenTurn) => callTool(BOOK, {})],
+    ["gives reasons", ({ reason }: GivenTurn) => reason("")],
+  ])("that %s without end keeps nobody waiting, and ends with its time", async (_, step) => {
+    let end = (_: unknown): void => undefined;
+    const thrown = new Promise<unknown>((resolve) => {
+      end = resolve;
+    });
+    const { outcome } = await takeTurn({
+      turnTimeoutMs: 30,
+      runtime: take(async (turn: GivenTurn): Promise<unknown> => {
+        try {
+          for (;;) await step(turn);
+        } catch (error) {
+          end(error);
+          throw error;
+        }
+      }),
+    });
+    expect(outcome).toMatchObject({ error: { code: "agent_timeout" } });
+    expect(await thrown).toHaveProperty("name", "TimeoutError");
+  });
+
   it("is not waited for when its time is over", async () => {
     const { outcome } = await takeTurn({
       turnTimeoutMs: 30,

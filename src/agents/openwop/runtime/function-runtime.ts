@@ -3,6 +3,7 @@
  * in it; what it hands over is copied as it stands, and looked at member by member, since it may be
  * anything. What it throws is told to the log, and to the run only that it threw.
  */
+import { setImmediate } from "node:timers/promises";
 import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
@@ -46,9 +47,23 @@ function describeTurn(turn: RuntimeTurn): Readonly<Record<string, unknown>> {
     ...structuredClone({ agent, prompt, task, tools, history, options }),
     returnSchema: structuredClone(turn.returnSchema?.schema),
     signal,
-    callTool: (toolId: unknown, input: unknown = {}) => unwaited(callTool(turn, toolId, input)),
-    reason: (text: unknown) => unwaited(reasoning.say(typeof text === "string" ? text : "")),
+    callTool: (toolId: unknown, input: unknown = {}) =>
+      unwaited(takeStep(signal, () => callTool(turn, toolId, input))),
+    reason: (text: unknown) =>
+      unwaited(takeStep(signal, () => reasoning.say(typeof text === "string" ? text : ""))),
   };
+}
+
+/**
+ * Lets everybody else go on in between: a function that only ever asks would keep the whole server
+ * waiting. It ends with the turn's time, by what is thrown at it then.
+ */
+async function takeStep<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const acting = unwaited(act());
+  await setImmediate();
+  signal.throwIfAborted();
+  return acting;
 }
 
 async function callTool(
