@@ -180,6 +180,30 @@ describe("dispatching an agent", () => {
       expect((await server.events(fork.body.runId)).map(({ type }) => type)).toEqual(types);
     });
 
+    it("does so after a kill as well, while the next agent has done nothing", async () => {
+      let isGone = true;
+      let reached = (): void => undefined;
+      const inTurn = new Promise<void>((resolve) => {
+        reached = resolve;
+      });
+      const stuck = scriptedAgents((turn) => {
+        if (!isGone || turn.agentId !== BOOKER) return executor.takeTurn(turn);
+        reached();
+        return new Promise(() => undefined);
+      });
+      const store = lastingStore();
+      const before = await openRuns({ catalog: CATALOG, executor: stuck, store });
+      const { body } = await before.post("/v1/runs", { agentId: CONCIERGE });
+      await before.until(body.runId, "waiting-approval");
+      await before.post(`/v1/runs/${body.runId}/interrupts/agent`, { resumeValue: true });
+      await inTurn;
+      isGone = false;
+      const after = await openRuns({ catalog: CATALOG, executor: stuck, store });
+      const snapshot = await after.until(body.runId, "completed", "failed");
+      expect(snapshot).toHaveProperty("outputs", { result: { reply: "booked" } });
+      expect(turns.splice(0).at(-1)).toEqual([BOOKER, { wants: "a room" }]);
+    });
+
     it.each([
       [{ decision: "I do it" }, "completed"],
       [{ rejected: true }, "failed"],
