@@ -2,12 +2,15 @@
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
 import { accessSync, constants } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
+import { createRedactor } from "../src/agents/openwop/redaction.ts";
+import { environmentSecrets } from "../src/agents/openwop/secrets.ts";
 import { describeFileError } from "../src/bounded-file.ts";
 import { formatProblem, isError, type Problem } from "../src/problem.ts";
 import type { DaemonOptions } from "../src/server/build.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/server/daemon.ts";
 import { createLog, LOG_LEVELS, type LogLevel } from "../src/server/log.ts";
 import { openStdout } from "../src/server/stdout.ts";
+import { traceOf } from "../src/thrown.ts";
 import { VERSION } from "../src/version.ts";
 import { addCommands } from "./agtpd-commands.ts";
 
@@ -98,7 +101,7 @@ async function finish(code: number): Promise<never> {
   process.exit(code);
 }
 
-function handleSignals(running: () => Daemon | undefined, { log }: DaemonOptions): void {
+function handleSignals(running: () => Daemon | undefined, { log, env }: DaemonOptions): void {
   let isStopping = false;
   const stop = async (): Promise<void> => {
     // A second signal means now.
@@ -119,12 +122,13 @@ function handleSignals(running: () => Daemon | undefined, { log }: DaemonOptions
         }),
     );
   });
-  process.on("unhandledRejection", (error) => {
-    log.logger.error({ event: "fault", error }, "unhandled rejection");
-  });
-  process.on("uncaughtException", (error) => {
-    log.logger.error({ event: "fault", error }, "uncaught exception");
-  });
+  // What escapes from an operator's function may quote what the function was given.
+  const redactor = createRedactor(environmentSecrets(env));
+  const fault = (error: unknown, what: string): void => {
+    log.logger.error({ event: "fault", trace: redactor.text(traceOf(error)) }, what);
+  };
+  process.on("unhandledRejection", (error) => fault(error, "unhandled rejection"));
+  process.on("uncaughtException", (error) => fault(error, "uncaught exception"));
 }
 
 function formatForPeople(problem: Problem): string {

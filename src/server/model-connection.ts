@@ -17,7 +17,7 @@ export interface ModelConnectionOptions {
 
 const CONNECT_TIMEOUT_MS = 5_000;
 const MAX_CONNECTIONS = 32;
-const MAX_RETRY_AFTER_S = 3600;
+const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Connects to nothing before it is asked. */
 export function createModelConnection(options: ModelConnectionOptions): ModelServer {
@@ -79,8 +79,9 @@ async function post(
   };
 }
 
-/** Seconds; a date is not read. */
+/** Seconds, or a date.   RFC 9110 §10.2.3 */
 function readRetryAfter(value: string | readonly string[] | undefined): number | undefined {
-  const seconds = typeof value === "string" && /^\d{1,6}$/.test(value) ? Number(value) : undefined;
-  return seconds === undefined ? undefined : Math.min(seconds, MAX_RETRY_AFTER_S) * 1000;
+  if (typeof value !== "string") return undefined;
+  const waitMs = /^\d{1,9}$/.test(value) ? Number(value) * 1000 : Date.parse(value) - Date.now();
+  return Number.isNaN(waitMs) ? undefined : Math.min(Math.max(waitMs, 0), MAX_RETRY_AFTER_MS);
 }

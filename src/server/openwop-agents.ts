@@ -90,7 +90,7 @@ export async function loadOpenwopAgents(sources: OpenwopSources): Promise<Openwo
   const documentOf = (agent: InstalledAgent): AgentDocument | undefined =>
     identities.documents.get(keyOf(agent));
   const starter = createRunStarterSlot();
-  const runtime = await loadAgentRuntime(settings, sources);
+  const runtime = await loadAgentRuntime(settings, { ...sources, redactor });
   const host = createLateToolHost();
   const { tenant, grants } = settings;
   const executor = createExecutor({

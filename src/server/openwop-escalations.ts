@@ -22,6 +22,7 @@ import { escalationEvent } from "../methods/escalation-events.ts";
 import type { RecordStreamEvents } from "../methods/stream-events.ts";
 import { type Escalation, isOpen } from "../tasks/escalation.ts";
 import type { EscalationRegister } from "../tasks/escalation-register.ts";
+import { Serial } from "../tasks/serial.ts";
 
 /** What connects the two. */
 export interface RunEscalationsOptions {
@@ -51,7 +52,10 @@ const DEADLINE_MS = 30 * 24 * 3_600_000;
 
 export class RunEscalations implements RunWatcher, Confirmable {
   readonly #options: RunEscalationsOptions;
+  readonly #steps = new Serial();
   #host: RunHost | undefined;
+  /** Whether there was no room for one: it is opened as soon as there is. */
+  #isBehind = false;
 
   constructor(options: RunEscalationsOptions) {
     this.#options = options;
@@ -70,22 +74,36 @@ export class RunEscalations implements RunWatcher, Confirmable {
         await this.#pass(escalation);
         await this.#settle(escalation);
       }
-      for (const log of (await this.#host?.waiting()) ?? []) {
-        const interrupt = openInterrupt(log.state);
-        if (interrupt !== undefined) await this.#open(log.run, interrupt);
-      }
+      await this.#steps.run(() => this.#openAll());
     } catch (error) {
       onFault(error);
     }
   }
 
   waiting(run: Run, interrupt: Interrupt): void {
-    void this.#open(run, interrupt).catch(this.#options.onFault);
+    this.#inOrder(() => this.#open(run, interrupt));
   }
 
   over(run: Run, { nodeId, interruptId }: Interrupt, word: Word | undefined): void {
     const about = { runId: run.runId, nodeId, interruptId };
-    void this.#close(about, word).catch(this.#options.onFault);
+    this.#inOrder(async () => {
+      await this.#close(about, word);
+      if (this.#isBehind) await this.#openAll();
+    });
+  }
+
+  /** One interrupt is looked for and opened before the next. */
+  #inOrder(step: () => Promise<void>): void {
+    void this.#steps.run(step).catch(this.#options.onFault);
+  }
+
+  /** Opens what is not open yet. */
+  async #openAll(): Promise<void> {
+    this.#isBehind = false;
+    for (const log of (await this.#host?.waiting()) ?? []) {
+      const interrupt = openInterrupt(log.state);
+      if (interrupt !== undefined) await this.#open(log.run, interrupt);
+    }
   }
 
   /** Whoever keeps the escalation takes the word; then the run has its answer. */
@@ -112,12 +130,13 @@ export class RunEscalations implements RunWatcher, Confirmable {
     const agentId = agtpIdOf(String(data["agentId"]), run.owner.tenant);
     const about: Subject = { runId: run.runId, nodeId, interruptId };
     if (agentId === undefined || this.#find(about) !== undefined) return;
-    await escalations.open({
+    const opening = await escalations.open({
       ...{ agentId, reason: "confidence_threshold", priority: "normal" },
       context: { openwop_run: about, workflow_id: run.workflow.id, ...data },
       deadlineAt: Date.now() + DEADLINE_MS,
       fingerprint: markOf(interruptId),
     });
+    if (opening.kind === "full") this.#isBehind = true;
   }
 
   /** The run has its answer, or needs none: nobody has to look any more. */

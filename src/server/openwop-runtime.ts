@@ -1,6 +1,7 @@
 /** Who takes the turns of OpenWOP agents, by `[openwop.runtime]`. */
 import { relative } from "node:path";
 import type { ManifestClass } from "../agents/openwop/installed-agent.ts";
+import type { Redactor } from "../agents/openwop/redaction.ts";
 import type { AgentRuntime } from "../agents/openwop/runtime/agent-runtime.ts";
 import { createChatRuntime, modelOf } from "../agents/openwop/runtime/chat-runtime.ts";
 import { createDeterministicRuntime } from "../agents/openwop/runtime/deterministic.ts";
@@ -13,12 +14,14 @@ import type { Config } from "../config/config.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { Problem } from "../problem.ts";
+import { traceOf } from "../thrown.ts";
 import { createModelConnection } from "./model-connection.ts";
 
 /** What a runtime is made from. */
 export interface RuntimeParts {
   readonly config: Pick<Config, "directory" | "file">;
   readonly loader: ModuleLoader;
+  readonly redactor: Redactor;
   readonly log: Pick<CallLog, "warn">;
 }
 
@@ -47,7 +50,7 @@ export async function loadAgentRuntime(
 
 async function loadFunction(
   reference: string,
-  { config: { directory, file }, loader, log }: RuntimeParts,
+  { config: { directory, file }, loader, redactor, log }: RuntimeParts,
 ): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
   const place = { file: relative(directory, file), key: "openwop.runtime.function" };
   const { handler, problems } = await loader.load(reference, place);
@@ -55,8 +58,11 @@ async function loadFunction(
   const take = handler as TurnFunction | undefined;
   const runtime = createFunctionRuntime({
     take: take ?? (() => Promise.reject(new Error(`"${reference}" was not loaded`))),
-    onFault: (error, agentId) =>
-      log.warn({ event: "agent-turn-failed", agent_id: agentId, error }, "an agent's turn threw"),
+    onFault: (error, agentId) => {
+      // It may quote what the function was given.
+      const trace = redactor.text(traceOf(error));
+      log.warn({ event: "agent-turn-failed", agent_id: agentId, trace }, "an agent's turn threw");
+    },
   });
   return { runtime, problems };
 }

@@ -133,3 +133,19 @@ describe("--log-level warn", () => {
     expect(statuses.map(({ status }) => status)).toEqual([459, 262]);
   });
 });
+
+describe("what escapes from an operator's module", () => {
+  it("is logged, without the secrets in it, and ends nothing", async () => {
+    const module = `export const echo = ({ input }) => ({ body: input });
+      export { echo as blob, echo as later, echo as soon, echo as wait };
+      void Promise.reject(new Error("with " + process.env.DOOR_KEY + " and sk-canary-0123456789"));`;
+    const { configPath } = makeDeployment(serverFiles({}, { "handlers.mjs": module }));
+    const daemon = await startProgram(configPath, { env: { DOOR_KEY: "opensesame-please" } });
+    const fault = await daemon.line("fault");
+    expect(fault["trace"]).toContain("with [REDACTED:DOOR_KEY] and [REDACTED:api-key]");
+    const client = await daemon.connect();
+    client.write(echo(1));
+    expect((await client.replies(1))[0]?.status).toBe(200);
+    expect(JSON.stringify(daemon.log)).not.toMatch(/opensesame|sk-canary/);
+  });
+});

@@ -48,6 +48,12 @@ export interface AgentTurn {
   emit(event: AgentEvent): Promise<string>;
 }
 
+/** An agent's wish that another one goes on. */
+export interface Handoff {
+  readonly toAgentId: string;
+  readonly reason?: string;
+}
+
 /** What a turn came to. */
 export type AgentOutcome =
   | { readonly kind: "completed"; readonly result: unknown; readonly handoffTo?: string }
@@ -59,6 +65,8 @@ export type AgentOutcome =
       readonly decision: unknown;
       /** What the turn comes to if the word is yes. */
       readonly result: unknown;
+      /** To whom the agent hands on then. */
+      readonly handoff?: Handoff;
     }
   | {
       readonly kind: "failed";

@@ -34,6 +34,7 @@ export interface Span {
 const MIN_SECRET_LENGTH = 6;
 const MAX_SECRETS = 1024;
 const MAX_DEPTH = 64;
+const TOO_DEEP = "[REDACTED:too-deep]";
 /** No credential is longer before one of the patterns knows it. */
 const MAX_UNKNOWN_LENGTH = 512;
 const WHITE_SPACE = /\s/;
@@ -53,12 +54,12 @@ export function createRedactor(known: readonly KnownSecret[]): Redactor {
   const redact = (value: unknown, depth: number): unknown => {
     if (typeof value === "string") return redactText(value);
     if (typeof value !== "object" || value === null) return value;
-    if (depth === 0) return "[REDACTED:too-deep]";
+    if (depth === 0) return TOO_DEEP;
     if (Array.isArray(value)) return value.map((item) => redact(item, depth - 1));
     if (!isRecord(value)) return value;
     const members = Object.entries(value).map(([name, member]): [string, unknown] => {
-      const isCredential = namesCredential(name) && typeof member === "string" && member !== "";
-      const shown = isCredential ? `[REDACTED:${name}]` : redact(member, depth - 1);
+      const meant = namesCredential(name) ? conceal(member, name, depth) : member;
+      const shown = redact(meant, depth - 1);
       return [redactText(name), shown];
     });
     return Object.fromEntries(members);
@@ -69,6 +70,20 @@ export function createRedactor(known: readonly KnownSecret[]): Redactor {
     spans,
     settledLength: (text) => settledLength(text, secrets),
   };
+}
+
+/** Every text and number in what is a credential by its name. */
+function conceal(value: unknown, name: string, depth: number): unknown {
+  if (typeof value === "number" || (typeof value === "string" && value !== "")) {
+    return `[REDACTED:${name}]`;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return TOO_DEEP;
+  if (Array.isArray(value)) return value.map((item) => conceal(item, name, depth - 1));
+  const members = Object.entries(value).map(([key, member]) => {
+    return [key, conceal(member, name, depth - 1)] as const;
+  });
+  return Object.fromEntries(members);
 }
 
 /** A secret may begin with the last word, or with what announces one. */

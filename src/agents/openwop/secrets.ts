@@ -23,10 +23,11 @@ export function collectSecrets(
   env: Environment,
   endpoints: readonly EndpointDefinition[],
 ): readonly KnownSecret[] {
-  return [...fromEnvironment(env), ...fromConfig(config), ...endpoints.flatMap(fromEndpoint)];
+  return [...environmentSecrets(env), ...fromConfig(config), ...endpoints.flatMap(fromEndpoint)];
 }
 
-function fromEnvironment(env: Environment): readonly KnownSecret[] {
+/** The secrets among environment variables. */
+export function environmentSecrets(env: Environment): readonly KnownSecret[] {
   return Object.entries(env).flatMap(([name, value]) =>
     value !== undefined && isSecret(name, value) ? [{ name, value }] : [],
   );

@@ -12,6 +12,7 @@ import {
 import {
   expectValid,
   expectValidLog,
+  lastingStore,
   OTHER_KEY,
   openRuns,
   READER_KEY,
@@ -130,6 +131,87 @@ describe("dispatching an agent", () => {
     expect(snapshot).toHaveProperty("outputs", {
       result: { reply: "held back" },
       decision: { book: true },
+    });
+    const completed = (await server.events(body.runId)).find(
+      ({ type }) => type === "node.completed",
+    );
+    expect(completed?.payload).toHaveProperty("agent.agentId", CONCIERGE);
+  });
+
+  describe("that hands on and is not sure", () => {
+    const turns: (readonly [string, unknown])[] = [];
+    const executor = scriptedAgents(async ({ agentId, task, emit }): Promise<AgentOutcome> => {
+      turns.push([agentId, task]);
+      const decision = { by: agentId };
+      await emit({ type: "agent.decided", payload: { agentId, decision } });
+      if (agentId === BOOKER) return { kind: "completed", result: { reply: "booked" } };
+      const handoff = { toAgentId: BOOKER, reason: "it books" };
+      const doubt = { threshold: 0.7, observed: 0.2, decision, handoff };
+      return { kind: "low-confidence", ...doubt, result: { wants: "a room" } };
+    });
+
+    async function answer(resumeValue: unknown, ...ends: readonly string[]) {
+      const store = lastingStore();
+      const server = await openRuns({ catalog: CATALOG, executor, store });
+      const { body } = await server.post("/v1/runs", { agentId: CONCIERGE, inputs: { task: 1 } });
+      await server.until(body.runId, "waiting-approval");
+      expect(turns.splice(0)).toEqual([[CONCIERGE, 1]]);
+      await server.post(`/v1/runs/${body.runId}/interrupts/agent`, { resumeValue });
+      const snapshot = await server.until(body.runId, ...ends);
+      expectValid(snapshot, "run-snapshot");
+      const events = await server.events(body.runId);
+      expectValidLog(events);
+      const types = events.map(({ type }) => type);
+      return { snapshot, events, types, turns: turns.splice(0), server, runId: body.runId };
+    }
+
+    it("does so when the word is yes, with what it came to as the task", async () => {
+      const { snapshot, events, types, turns, server, runId } = await answer(true, "completed");
+      expect(turns).toEqual([[BOOKER, { wants: "a room" }]]);
+      expect(snapshot).toHaveProperty("outputs", { result: { reply: "booked" } });
+      expect(types.slice(4)).toEqual([
+        ...["interrupt.resolved", "agent.decided", "agent.handoff", "agent.decided"],
+        ...["node.completed", "run.completed"],
+      ]);
+      expect(events.find(({ type }) => type === "agent.handoff")?.payload).toMatchObject({
+        ...{ fromAgentId: CONCIERGE, toAgentId: BOOKER, reason: "it books" },
+      });
+      const fork = await server.post(`/v1/runs/${runId}:fork`, { mode: "replay" });
+      await server.until(fork.body.runId, "completed");
+      expect((await server.events(fork.body.runId)).map(({ type }) => type)).toEqual(types);
+    });
+
+    it("does so after a kill as well, while the next agent has done nothing", async () => {
+      let isGone = true;
+      let reached = (): void => undefined;
+      const inTurn = new Promise<void>((resolve) => {
+        reached = resolve;
+      });
+      const stuck = scriptedAgents((turn) => {
+        if (!isGone || turn.agentId !== BOOKER) return executor.takeTurn(turn);
+        reached();
+        return new Promise(() => undefined);
+      });
+      const store = lastingStore();
+      const before = await openRuns({ catalog: CATALOG, executor: stuck, store });
+      const { body } = await before.post("/v1/runs", { agentId: CONCIERGE });
+      await before.until(body.runId, "waiting-approval");
+      await before.post(`/v1/runs/${body.runId}/interrupts/agent`, { resumeValue: true });
+      await inTurn;
+      isGone = false;
+      const after = await openRuns({ catalog: CATALOG, executor: stuck, store });
+      const snapshot = await after.until(body.runId, "completed", "failed");
+      expect(snapshot).toHaveProperty("outputs", { result: { reply: "booked" } });
+      expect(turns.splice(0).at(-1)).toEqual([BOOKER, { wants: "a room" }]);
+    });
+
+    it.each([
+      [{ decision: "I do it" }, "completed"],
+      [{ rejected: true }, "failed"],
+    ])("does not when the word is %j", async (word, end) => {
+      const { types, turns } = await answer(word, end);
+      expect(turns).toEqual([]);
+      expect(types).not.toContain("agent.handoff");
     });
   });
 });

@@ -105,6 +105,36 @@ describe("a model that answers", () => {
     expect(payload("agent.reasoned")["reasoning"]).toBe("Set sail at noon.");
   });
 
+  it.each([
+    ["nothing", ""],
+    ["an object with a slip in it", '{"result": 1, "confidence": 0.1,}'],
+    ["such an object with words around it", 'Well: {"result": 1, "confidence": 0.1,} there.'],
+  ])(
+    "is asked once more when it answers %s, and fails the turn the second time",
+    async (_, slip) => {
+      const mended = await chat([says(slip), says({ result: 1, confidence: "0.9" })]);
+      expect(mended.outcome).toEqual({ kind: "completed", result: 1 });
+      expect(mended.payload("agent.decided")).toMatchObject({
+        ...{ confidence: 0.9, usage: { inputTokens: 20, outputTokens: 10 } },
+      });
+      const failed = await chat([says(slip)]);
+      expect(failed.outcome).toMatchObject({
+        error: {
+          code: "model_malformed_response",
+          details: { usage: { inputTokens: 20, outputTokens: 10 } },
+        },
+      });
+      expect(failed.types).not.toContain("agent.decided");
+    },
+  );
+
+  it("is not believed when it was cut off", async () => {
+    const message = { content: "The room costs" };
+    const taken = await chat([json({ choices: [{ message, finish_reason: "length" }] })]);
+    expect(errorOf(taken)).toBe("model_malformed_response");
+    expect(taken.server.requests).toHaveLength(1);
+  });
+
   it("is chosen by class, then by default, then by the run among those", async () => {
     const models = { coding: "coder", default: "small" };
     const agents = [{ modelClass: "coding" }];
@@ -224,6 +254,18 @@ describe("a model that streams", () => {
     expect(payload("agent.decided")["usage"]).toEqual({ inputTokens: 14, outputTokens: 6 });
   });
 
+  it("may say of each of its calls that it is the first, if their ids differ", async () => {
+    const call = (id: string, nights: number) => ({
+      tool_calls: [
+        { index: 0, id, function: { name: "book_room", arguments: `{"nights":${nights}}` } },
+      ],
+    });
+    const taken = await chat([streams([call("a", 1), call("b", 2)]), says({ result: 1 })], {
+      ...{ agents: [{ toolAllowlist: [BOOK] }], scopes: ["booking:room"], isStreaming: true },
+    });
+    expect(taken.calls.map(({ input }) => input["nights"])).toEqual([1, 2]);
+  });
+
   it("may answer in one document all the same, and may leave the last line out", async () => {
     const whole = await chat([says({ result: 1 })], { isStreaming: true });
     expect(whole.outcome).toEqual({ kind: "completed", result: 1 });
@@ -315,10 +357,28 @@ describe("a server that does not answer well", () => {
     };
     const taken = await chat([drip], { turnTimeoutMs: 100, isStreaming: true });
     expect(errorOf(taken)).toBe("agent_timeout");
-    const patient = await chat([status(429, { "retry-after": "3600" })], {
+    const patient = await chat([status(429, { "retry-after": "10" })], {
       ...{ retries: 5, turnTimeoutMs: 100 },
     });
     expect(errorOf(patient)).toBe("agent_timeout");
+  });
+
+  it.each(["3600", new Date(Date.now() + 3_600_000).toUTCString()])(
+    "is not asked before the time that it names: Retry-After %s",
+    async (wait) => {
+      const taken = await chat([status(429, { "retry-after": wait })], { retries: 5 });
+      expect(taken.outcome).toMatchObject({
+        error: { code: "model_rate_limited", details: { modelStatus: 429 } },
+      });
+      expect(taken.server.requests).toHaveLength(1);
+    },
+  );
+
+  it("that breaks off has the block of reasoning closed that it began", async () => {
+    const cut = streams([{ reasoning_content: "half a thought that is told " }], { isCut: true });
+    const { types, payload } = await chat([cut], { isStreaming: true });
+    expect(types).toEqual(["agent.reasoning.delta", "agent.reasoned"]);
+    expect(payload("agent.reasoned")["reasoning"]).toBe(payload("agent.reasoning.delta")["delta"]);
   });
 
   it("is not read for ever", async () => {

@@ -84,6 +84,17 @@ describe("value", () => {
     });
   });
 
+  it("redacts every text and number in what is a credential by its name", () => {
+    const written = { password: 12345678, credentials: [{ user: "me", isNew: true }, "x", null] };
+    expect(redactorOf().value(written)).toEqual({
+      password: "[REDACTED:password]",
+      credentials: [
+        { user: "[REDACTED:credentials]", isNew: true },
+        ...["[REDACTED:credentials]", null],
+      ],
+    });
+  });
+
   it("leaves alone what has no secret", () => {
     fc.assert(
       fc.property(fc.jsonValue({ noUnicodeString: false, maxDepth: 4 }), (value) => {

@@ -197,7 +197,7 @@ describe("a function of the operator's", () => {
         circle["self"] = circle;
         return circle;
       },
-      "agent_failed",
+      "agent_malformed_answer",
     ],
     [
       "returns what throws when it is looked at",
@@ -206,12 +206,109 @@ describe("a function of the operator's", () => {
           throw new Error("secret detail");
         },
       }),
-      "agent_failed",
+      "agent_malformed_answer",
     ],
   ])("that %s fails the turn, and no more is said", async (_, fn, code) => {
     const { outcome, events } = await takeTurn({ runtime: take(fn) });
     expect(outcome).toMatchObject({ kind: "failed", error: { code } });
     expect(JSON.stringify([outcome, events])).not.toContain("secret detail");
+  });
+
+  it.each([
+    ["nested deeper than anybody reads", JSON.parse(`${"[".repeat(99)}${"]".repeat(99)}`)],
+    ["longer than anybody looks through", "x".repeat(5_000_000)],
+    ["no JSON", 10n],
+  ])("that returns a result that is %s fails the turn", async (_, result) => {
+    const { outcome } = await takeTurn({ runtime: take((): unknown => ({ result })) });
+    expect(outcome).toMatchObject({ error: { code: "agent_malformed_answer" } });
+  });
+
+  const circle: Record<string, unknown> = {};
+  circle["self"] = circle;
+
+  it.each([
+    ["no JSON", { nights: 2n }],
+    ["a circle", circle],
+    ["no object", [1]],
+    [
+      "what throws when it is looked at",
+      {
+        get nights(): number {
+          throw new Error("no");
+        },
+      },
+    ],
+  ])("is told of arguments that are %s, and nothing is told of such a call", async (_, input) => {
+    const answers: unknown[] = [];
+    const { types } = await takeTurn({
+      ...{ agents: [{ toolAllowlist: [BOOK] }], scopes: ["booking:room"] },
+      runtime: take(async ({ callTool }: GivenTurn): Promise<unknown> => {
+        answers.push(await callTool(BOOK, input));
+        return { result: 1 };
+      }),
+    });
+    expect(answers).toMatchObject([{ error: { code: "invalid_arguments" } }]);
+    expect(types).toEqual(["agent.reasoned", "agent.decided"]);
+  });
+
+  it("calls with the arguments as they were when it called", async () => {
+    const { calls } = await takeTurn({
+      ...{ agents: [{ toolAllowlist: [BOOK] }], scopes: ["booking:room"] },
+      runtime: take(async ({ callTool }: GivenTurn): Promise<unknown> => {
+        const input = { nights: 2 };
+        const called = callTool(BOOK, input);
+        input.nights = 99;
+        await called;
+        return { result: 1 };
+      }),
+    });
+    expect(calls).toMatchObject([{ input: { nights: 2 } }]);
+  });
+
+  it("need not wait for what it says and calls: all of it comes before the decision", async () => {
+    let late: GivenTurn["reason"] | undefined;
+    const { types, events } = await takeTurn({
+      ...{ agents: [{ toolAllowlist: [BOOK] }], scopes: ["booking:room"] },
+      runtime: take(({ callTool, reason }: GivenTurn): unknown => {
+        late = reason;
+        void reason("first, that the guest wants a room");
+        void reason("then, that there is one");
+        void callTool(BOOK, { nights: 1 });
+        return Promise.resolve().then(() => ({ result: 1 }));
+      }),
+    });
+    expect(types).toEqual([
+      ...["agent.reasoned", "agent.reasoned", "agent.toolCalled", "agent.toolReturned"],
+      "agent.decided",
+    ]);
+    expect(events.slice(0, 2).map(({ payload }) => payload["reasoning"])).toEqual([
+      ...["first, that the guest wants a room", "then, that there is one"],
+    ]);
+    await late?.("and after all that, a thought");
+    expect(events).toHaveLength(5);
+  });
+
+  it.each([
+    ["calls tools", ({ callTool }: GivenTurn) => callTool(BOOK, {})],
+    ["gives reasons", ({ reason }: GivenTurn) => reason("")],
+  ])("that %s without end keeps nobody waiting, and ends with its time", async (_, step) => {
+    let end = (_: unknown): void => undefined;
+    const thrown = new Promise<unknown>((resolve) => {
+      end = resolve;
+    });
+    const { outcome } = await takeTurn({
+      turnTimeoutMs: 30,
+      runtime: take(async (turn: GivenTurn): Promise<unknown> => {
+        try {
+          for (;;) await step(turn);
+        } catch (error) {
+          end(error);
+          throw error;
+        }
+      }),
+    });
+    expect(outcome).toMatchObject({ error: { code: "agent_timeout" } });
+    expect(await thrown).toHaveProperty("name", "TimeoutError");
   });
 
   it("is not waited for when its time is over", async () => {

@@ -250,6 +250,16 @@ describe("a tool call", () => {
     });
     expect(payload("agent.toolReturned")).toMatchObject({ status: told, error: { code } });
     expect(payload("agent.toolReturned")).not.toHaveProperty("outcome");
+    expect("durationMs" in payload("agent.toolReturned")).toBe(told !== "forbidden");
+  });
+
+  it("is made with what is told of it, and hands no secret on", async () => {
+    const { calls, payload } = await takeTurn({
+      ...{ agents: [{ toolAllowlist: [BOOK] }], scopes: ["booking:room"] },
+      runtime: calling(BOOK, { note: `use ${CANARY}` }),
+    });
+    expect(calls[0]?.input).toEqual(payload("agent.toolCalled")["inputs"]);
+    expect(JSON.stringify(calls)).not.toContain(CANARY);
   });
 
   it("fills the parameters of the path, and none of them climbs", async () => {
@@ -388,6 +398,18 @@ describe("what a turn comes to", () => {
         result: 1,
       });
     }
+  });
+
+  it("hands nothing on before a word is said, where the agent is not sure", async () => {
+    const other = "vendor.test.pack.other";
+    const { outcome, types } = await takeTurn({
+      agents: [{}, { agentId: other }],
+      runtime: answering({ result: 1, confidence: 0.1, handoff: { toAgentId: other } }),
+    });
+    expect(outcome).toMatchObject({
+      ...{ kind: "low-confidence", decision: { action: "handoff" }, handoff: { toAgentId: other } },
+    });
+    expect(types).toEqual(["agent.reasoned", "agent.decided"]);
   });
 
   it("is over when its time is, whatever the runtime does", async () => {

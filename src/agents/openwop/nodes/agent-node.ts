@@ -20,8 +20,8 @@ export function agentNode(executor: AgentExecutor): NodeType {
 
 async function execute(executor: AgentExecutor, call: NodeCall): Promise<NodeOutcome> {
   const { task = {} } = call.inputs;
-  let agentId = call.node.agent?.agentId ?? "";
-  let next: unknown = task;
+  let agentId = call.handedOn?.agentId ?? call.node.agent?.agentId ?? "";
+  let next: unknown = call.handedOn === undefined ? task : call.handedOn.task;
   for (let handoffs = 0; handoffs <= MAX_HANDOFFS; handoffs += 1) {
     const { tenant } = call.run.owner;
     if (executor.find(agentId, tenant) === undefined) return failed(unknownAgent(agentId));

@@ -1,6 +1,6 @@
 /** What a node does when its turn comes: one type a file, by the typeId that definitions name. */
 import type { JsonRecord } from "../../../json-value.ts";
-import type { AgentEvent } from "../agent-executor.ts";
+import type { AgentEvent, Handoff } from "../agent-executor.ts";
 import type { RunError } from "../run-starter.ts";
 import type { Run } from "../runs/run.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
@@ -11,6 +11,8 @@ export interface NodeCall {
   readonly node: WorkflowNode;
   /** Its input ports, put together. */
   readonly inputs: JsonRecord;
+  /** Who goes on, and with what: somebody's word let an agent hand on that was not sure. */
+  readonly handedOn?: { readonly agentId: string; readonly task: unknown };
   /** When it was started first, in milliseconds since the epoch: a restart does not begin anew. */
   readonly startedAt: number;
   readonly now: number;
@@ -31,6 +33,7 @@ export type NodeOutcome =
       readonly observed: number;
       readonly decision: unknown;
       readonly result: unknown;
+      readonly handoff?: Handoff;
     };
 
 /** What is wrong with a node of a definition; the key is the node's. */

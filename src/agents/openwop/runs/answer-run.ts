@@ -39,7 +39,7 @@ export async function answerRun(
   const [event] = await log.append((state) => {
     refusal = refuseWord(state, nodeId);
     if (refusal !== undefined) return [];
-    return answered(interrupt, word, result, state, register.now());
+    return answered(interrupt, word, result, { state, run, now: register.now() });
   }, alongside);
   if (refusal !== undefined) return refusal;
   watcher?.over(run, interrupt, word);

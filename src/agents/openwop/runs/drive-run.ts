@@ -6,7 +6,7 @@
 import type { JsonRecord } from "../../../json-value.ts";
 import type { Change } from "../../../store/store.ts";
 import type { AgentEvent } from "../agent-executor.ts";
-import type { NodeOutcome } from "../nodes/node-type.ts";
+import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
 import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
@@ -128,6 +128,8 @@ class Drive {
     const { run, state } = this.#log;
     const before = state.nodes[node.id];
     if (before?.status === "running" && !this.#isCopied(before.startedSequence)) {
+      // Nobody has done anything since the word was said: the next agent takes its first turn.
+      if (before.handedTo !== undefined && run.source?.mode !== "replay") return undefined;
       const { event, error } = takeUp(run, node.id, state, this.#options.types);
       if (event !== undefined) await this.#append([event]);
       return error;
@@ -195,12 +197,28 @@ class Drive {
       const [kept] = await this.#append([{ ...event, nodeId: node.id }]);
       return kept?.eventId ?? "";
     };
-    const call = { run, node, inputs, startedAt, now: this.#options.now(), signal, emit };
+    const now = this.#options.now();
+    const call = {
+      run,
+      node,
+      inputs,
+      startedAt,
+      now,
+      signal,
+      emit,
+      ...(await this.#handedOn(node)),
+    };
     try {
       return await orAborted(Promise.resolve(type.execute(call)), signal);
     } finally {
       isOpen = false;
     }
+  }
+
+  async #handedOn({ id }: WorkflowNode): Promise<Pick<NodeCall, "handedOn">> {
+    const agentId = this.#log.state.nodes[id]?.handedTo;
+    if (agentId === undefined) return {};
+    return { handedOn: { agentId, task: await this.#options.held(this.#log.run.runId, id) } };
   }
 
   async #fail(nodeId: string, error: RunError): Promise<void> {

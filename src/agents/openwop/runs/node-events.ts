@@ -17,7 +17,7 @@ export function nodeStarted(node: WorkflowNode, attempt: number): EventDraft {
 
 /** It is done. */
 export function nodeCompleted(
-  node: WorkflowNode,
+  node: Pick<WorkflowNode, "id" | "agent">,
   outputs: JsonRecord,
   elapsedMs: number,
 ): EventDraft {
@@ -47,17 +47,18 @@ export function nodeSuspended(
   nodeId: string,
   outcome: Extract<NodeOutcome, { kind: "low-confidence" }>,
 ): EventDraft {
-  const { kind, agentId, threshold, observed, decision } = outcome;
+  const { kind, agentId, threshold, observed, decision, handoff } = outcome;
   return {
     type: "node.suspended",
     nodeId,
     payload: {
       ...{ nodeId, interruptId: uuidv7(), kind, reason: kind },
       ...{ agentId, threshold, observed, decision },
+      ...(handoff === undefined ? {} : { handoff }),
     },
   };
 }
 
-function agentOf({ agent }: WorkflowNode): JsonRecord {
+function agentOf({ agent }: Pick<WorkflowNode, "agent">): JsonRecord {
   return agent === undefined ? {} : { agent };
 }

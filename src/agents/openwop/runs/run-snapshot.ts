@@ -43,7 +43,7 @@ export function runResult({ outputs }: RunState): unknown {
 }
 
 function withoutSequence([nodeId, node]: readonly [string, NodeState]): [string, JsonRecord] {
-  const { startedSequence: _, ...shown } = node;
+  const { startedSequence: _, handedTo: __, ...shown } = node;
   return [nodeId, shown];
 }
 

@@ -3,6 +3,7 @@
  * state in every process.   OpenWOP "run-snapshot", "replay"
  */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import type { Handoff } from "../agent-executor.ts";
 import type { RunError } from "../run-starter.ts";
 import type { PinnedAgent } from "../workflows/workflow.ts";
 import type { Run, RunStatus } from "./run.ts";
@@ -18,6 +19,8 @@ export interface NodeState {
   readonly completedAt?: string;
   readonly outputs?: JsonRecord;
   readonly error?: RunError;
+  /** The agent that goes on, as long as it has done nothing yet. */
+  readonly handedTo?: string;
 }
 
 /** What a node waits for. */
@@ -26,6 +29,8 @@ export interface Interrupt {
   readonly nodeId: string;
   readonly kind: "low-confidence";
   readonly data: JsonRecord;
+  /** What else becomes of it if the word is yes. */
+  readonly handoff?: Handoff;
   readonly requestedAt: string;
   readonly isResolved: boolean;
 }
@@ -87,13 +92,14 @@ export function applyEvent(before: RunState, event: RunEvent, run: Run): RunStat
     case "node.skipped":
     case "node.cancelled":
       return nodeId === undefined ? state : applyNode(state, event, nodeId, run);
-    case "cap.breached":
     case "agent.reasoned":
     case "agent.reasoning.delta":
     case "agent.toolCalled":
     case "agent.toolReturned":
     case "agent.handoff":
     case "agent.decided":
+      return nodeId === undefined ? state : applyTurn(state, event, nodeId);
+    case "cap.breached":
       return state;
   }
 }
@@ -147,6 +153,25 @@ function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): 
   }
 }
 
+/** A handoff that somebody let happen stands until the agent that goes on says anything. */
+function applyTurn(state: RunState, { type, payload }: RunEvent, nodeId: string): RunState {
+  const before = state.nodes[nodeId];
+  if (before === undefined) return state;
+  const { handedTo: _, ...node } = before;
+  const { toAgentId, ratifiedBy } = payload;
+  if (type === "agent.handoff" && typeof ratifiedBy === "string") {
+    return withNode(state, nodeId, { ...node, handedTo: String(toAgentId) });
+  }
+  return before.handedTo === undefined ? state : withNode(state, nodeId, node);
+}
+
+/** What node.suspended says of it; nothing in logs of agents that do not hand on. */
+function readHandoff({ handoff }: JsonRecord): { readonly handoff?: Handoff } {
+  if (!isRecord(handoff) || typeof handoff["toAgentId"] !== "string") return {};
+  const { toAgentId, reason } = handoff;
+  return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
+}
+
 function applyInterrupt(state: RunState, event: RunEvent, nodeId: string): RunState {
   const before = state.nodes[nodeId];
   const { payload } = event;
@@ -154,6 +179,7 @@ function applyInterrupt(state: RunState, event: RunEvent, nodeId: string): RunSt
     const interrupt: Interrupt = {
       ...{ interruptId: String(payload["interruptId"]), nodeId, kind: "low-confidence" },
       ...{ data: interruptData(payload), requestedAt: event.timestamp, isResolved: false },
+      ...readHandoff(payload),
     };
     return {
       ...withNode(state, nodeId, { ...before, status: "suspended" }),

@@ -4,6 +4,7 @@
  */
 import type { CallLog } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import { traceOf } from "../../../thrown.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
@@ -88,8 +89,7 @@ export class RunWorker implements RunExecutor {
     const { log, redact } = this.#options;
     const correlationId = uuidv7();
     // What an agent threw may quote what it was given.
-    const trace = error instanceof Error ? (error.stack ?? error.message) : String(error);
-    const fields = { error_id: correlationId, run_id: runId, trace: redact(trace) };
+    const fields = { error_id: correlationId, run_id: runId, trace: redact(traceOf(error)) };
     log.warn(fields, "a node failed");
     return { code: "internal_error", message: "the server failed", details: { correlationId } };
   }

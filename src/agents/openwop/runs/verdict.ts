@@ -4,7 +4,8 @@
  */
 import { isRecord } from "../../../json-value.ts";
 import { nodeFailed } from "./endings.ts";
-import { isOver } from "./run.ts";
+import { nodeCompleted } from "./node-events.ts";
+import { isOver, type Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { Interrupt, RunState } from "./run-state.ts";
@@ -41,10 +42,9 @@ export function answered(
   interrupt: Interrupt,
   { resumeValue, by }: Word,
   result: unknown,
-  state: RunState,
-  now: number,
+  { state, run, now }: { readonly state: RunState; readonly run: Run; readonly now: number },
 ): readonly EventDraft[] {
-  const { nodeId, interruptId, kind } = interrupt;
+  const { nodeId, interruptId, kind, handoff } = interrupt;
   const { agentId, decision: proposed } = interrupt.data;
   const verdict = readVerdict(resumeValue);
   const decision = decisionOf(verdict, proposed ?? null);
@@ -63,10 +63,14 @@ export function answered(
     const error = { code: "decision_rejected", message: "the agent's decision was turned down" };
     return [...said, ...nodeFailed(nodeId, error, state, now)];
   }
+  if (verdict.kind === "stands" && handoff !== undefined) {
+    const payload = { fromAgentId: agentId, ...handoff, ratifiedBy: by };
+    return [...said, { type: "agent.handoff", nodeId, payload }];
+  }
   const startedAt = Date.parse(state.nodes[nodeId]?.startedAt ?? "");
   const outputs = { result: result ?? null, decision };
-  const payload = { nodeId, outputs, durationMs: Math.max(0, now - startedAt) };
-  return [...said, { type: "node.completed", nodeId, payload }];
+  const node = run.workflow.nodes.find(({ id }) => id === nodeId) ?? { id: nodeId };
+  return [...said, nodeCompleted(node, outputs, now - startedAt)];
 }
 
 function decisionOf(verdict: Verdict, proposed: unknown): unknown {

@@ -47,6 +47,8 @@ export interface ReasoningSink {
   add(piece: string): Promise<void>;
   /** Ends the block; an empty one leaves no trace. */
   close(): Promise<void>;
+  /** A block in one piece, behind whatever was said before. */
+  say(text: string): Promise<void>;
 }
 
 /** One turn. */
@@ -98,6 +100,14 @@ export type RuntimeAnswer =
       readonly decision?: unknown;
       readonly confidence?: number;
       readonly handoff?: { readonly toAgentId: string; readonly reason?: string };
+      readonly usage?: TokenUsage;
+    }
+  /** It cannot be read, and is asked for once more. */
+  | {
+      readonly kind: "malformed";
+      readonly content: string;
+      /** What is wrong with it. */
+      readonly message: string;
       readonly usage?: TokenUsage;
     }
   | { readonly kind: "failed"; readonly error: TurnError; readonly usage?: TokenUsage };

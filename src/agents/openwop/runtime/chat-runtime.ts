@@ -51,6 +51,8 @@ export function modelOf(models: ReadonlyMap<string, string>, name: string): stri
   return models.size === 0 ? name : (models.get(name) ?? models.get("default"));
 }
 
+const CUT = "the model's answer was cut off: it is longer than it was allowed to be";
+
 class ChatTurn {
   readonly #options: ChatRuntimeOptions;
   readonly #turn: RuntimeTurn;
@@ -78,11 +80,13 @@ class ChatTurn {
       if (completion.refusal !== undefined) {
         return this.#end(failed("model_refused", "the model refused to answer"));
       }
+      if (completion.isCut) return this.#end(failed("model_malformed_response", CUT));
       await this.#turn.reasoning.close();
       if (completion.calls.length === 0) return this.#answer(completion, spoken);
       await this.#call(completion);
     }
-    const message = `the model called tools more than ${this.#options.maxRounds} times in a row`;
+    const times = this.#options.maxRounds + 1;
+    const message = `the model was asked ${times} times, and called tools each time`;
     return this.#end(failed("tool_limit_exceeded", message));
   }
 
@@ -138,7 +142,9 @@ class ChatTurn {
   }
 
   #answer({ content }: Completion, spoken: SpokenReasoning): RuntimeAnswer {
-    const { reasoning, ...answer } = readModelAnswer(content, this.#turn.returnSchema);
+    const read = readModelAnswer(content, this.#turn.returnSchema);
+    if (read.kind === "malformed") return this.#end(read);
+    const { reasoning, ...answer } = read;
     const isUnspoken = reasoning !== undefined && !spoken.hasSpoken;
     return this.#end({ ...answer, ...(isUnspoken ? { reasoning } : {}) });
   }

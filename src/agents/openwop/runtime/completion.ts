@@ -20,6 +20,8 @@ export interface Completion {
   readonly calls: readonly RequestedCall[];
   /** The model's own words for not answering. */
   readonly refusal: string | undefined;
+  /** Whether it ended because it was as long as it might be. */
+  readonly isCut: boolean;
   readonly usage: TokenUsage | undefined;
 }
 
@@ -70,8 +72,11 @@ export function tooLong(): CompletionFault {
 /** Puts a completion together from one document or many pieces. */
 export class CompletionBuilder {
   readonly #listener: CompletionListener;
-  readonly #calls = new Map<number, { id: string; name: string; arguments: string }>();
+  readonly #calls: OpenCall[] = [];
+  readonly #callAt = new Map<number, OpenCall>();
+  #length = 0;
   #content = "";
+  #isCut = false;
   #refusal: string | undefined;
   #usage: TokenUsage | undefined;
   #hasChoice = false;
@@ -92,6 +97,7 @@ export class CompletionBuilder {
     const choice: unknown = Array.isArray(document["choices"]) ? document["choices"][0] : undefined;
     if (!isRecord(choice)) return;
     this.#isFinished ||= typeof choice["finish_reason"] === "string";
+    this.#isCut ||= choice["finish_reason"] === "length";
     if (choice["finish_reason"] === "content_filter") this.#refusal ??= "the answer was withheld";
     const words = choice[member];
     if (!isRecord(words)) return;
@@ -101,42 +107,63 @@ export class CompletionBuilder {
     if (reasoning !== undefined) await this.#listener.reasoning(reasoning);
     const content = textOf(words["content"]);
     if (content !== undefined) {
+      this.#grow(content);
       this.#content += content;
       await this.#listener.content(content);
     }
-    if (Array.isArray(words["tool_calls"])) this.#addCalls(words["tool_calls"]);
+    if (!Array.isArray(words["tool_calls"])) return;
+    for (const [place, piece] of words["tool_calls"].entries()) {
+      if (!isRecord(piece) || !isRecord(piece["function"])) continue;
+      // In a document the calls stand beside each other, whatever they say of their places.
+      const index = member === "message" ? place : (piece["index"] ?? place);
+      this.#addCall(index, textOf(piece["id"]), piece["function"]);
+    }
   }
 
   build(): Completion {
     if (!this.#hasChoice) throw new CompletionFault("the model's answer has no choice in it");
     return {
       content: this.#content,
-      calls: [...this.#calls.values()].filter(({ name }) => name !== ""),
+      calls: this.#calls.flatMap(({ id, name, arguments: written }, place) =>
+        name === "" ? [] : [{ id: id ?? `call_${place}`, name, arguments: written }],
+      ),
       refusal: this.#refusal,
+      isCut: this.#isCut,
       usage: this.#usage,
     };
   }
 
   /** A call's arguments come in pieces, told apart by their index. */
-  #addCalls(pieces: readonly unknown[]): void {
-    for (const [place, piece] of pieces.entries()) {
-      if (!isRecord(piece) || !isRecord(piece["function"])) continue;
-      const index = piece["index"] ?? place;
-      if (typeof index !== "number" || !(index >= 0 && index <= MAX_CALL_INDEX)) continue;
-      const { name, arguments: written } = piece["function"];
-      const known = this.#calls.get(index) ?? { id: "", name: "", arguments: "" };
-      // Some servers write an object where a text is meant.
-      const text = isRecord(written) ? JSON.stringify(written) : (textOf(written) ?? "");
-      this.#calls.set(index, {
-        id: known.id || (textOf(piece["id"]) ?? `call_${index}`),
-        name: known.name + (textOf(name) ?? ""),
-        arguments: known.arguments + text,
-      });
-      if (this.#calls.size > MAX_CALLS) {
+  #addCall(index: unknown, id: string | undefined, { name, arguments: written }: JsonRecord): void {
+    if (typeof index !== "number" || !(index >= 0 && index <= MAX_CALL_INDEX)) return;
+    let call = this.#callAt.get(index);
+    // Some servers say of every call that it is the first: another id is another call.
+    if (call === undefined || (id !== undefined && call.id !== undefined && id !== call.id)) {
+      call = { id: undefined, name: "", arguments: "" };
+      if (this.#calls.push(call) > MAX_CALLS) {
         throw new CompletionFault(`the model asks for more than ${MAX_CALLS} calls at once`);
       }
+      this.#callAt.set(index, call);
     }
+    // Some servers write an object where a text is meant.
+    const text = isRecord(written) ? JSON.stringify(written) : (textOf(written) ?? "");
+    this.#grow(text);
+    call.id ??= id;
+    call.name += textOf(name) ?? "";
+    call.arguments += text;
   }
+
+  #grow(text: string): void {
+    this.#length += text.length;
+    if (this.#length > MAX_ANSWER_BYTES) throw tooLong();
+  }
+}
+
+/** A call that may go on. */
+interface OpenCall {
+  id: string | undefined;
+  name: string;
+  arguments: string;
 }
 
 function textOf(value: unknown): string | undefined {

@@ -8,6 +8,7 @@ import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { RuntimeAnswer } from "./agent-runtime.ts";
 
 type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
+type Malformed = Extract<RuntimeAnswer, { kind: "malformed" }>;
 
 const MEMBERS: ReadonlySet<string> = new Set([
   "reasoning",
@@ -17,14 +18,30 @@ const MEMBERS: ReadonlySet<string> = new Set([
   "handoff",
 ]);
 
+/** What begins like an object, or has the members of the one that was asked for. */
+const MEANT_AS_JSON = /^\s*(?:```[a-z]{0,16}\s*)?\{|"(?:result|confidence)"\s*:/;
+
 /** Reads it; where both readings are possible, the one whose result the schema takes. */
-export function readModelAnswer(content: string, schema: CompiledSchema | undefined): Answered {
+export function readModelAnswer(
+  content: string,
+  schema: CompiledSchema | undefined,
+): Answered | Malformed {
+  if (content.trim() === "") return malformed(content, "the model's answer is empty");
   const value = findJson(content);
-  if (value === undefined) return { kind: "answered", result: content };
+  if (value === undefined) {
+    // How sure the model is stands in there, too: it is not passed over.
+    return MEANT_AS_JSON.test(content)
+      ? malformed(content, "the model's answer is neither JSON nor plain text")
+      : { kind: "answered", result: content };
+  }
   const plain: Answered = { kind: "answered", result: value };
   if (!isRecord(value) || !isEnveloped(value)) return plain;
   const isTaken = schema === undefined || schema.check(value["result"]) === undefined;
   return isTaken || schema.check(value) !== undefined ? readEnvelope(value) : plain;
+}
+
+function malformed(content: string, message: string): Malformed {
+  return { kind: "malformed", content, message };
 }
 
 function isEnveloped(value: JsonRecord): boolean {
@@ -39,11 +56,18 @@ function readEnvelope({ result, reasoning, decision, confidence, handoff }: Json
     result,
     ...(typeof reasoning === "string" ? { reasoning } : {}),
     ...(decision === undefined || decision === null ? {} : { decision }),
-    ...(typeof confidence === "number" ? { confidence } : {}),
+    ...readNumber(confidence),
     ...(typeof toAgentId === "string" && toAgentId !== ""
       ? { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } }
       : {}),
   };
+}
+
+/** Models put numbers into quotation marks. */
+function readNumber(written: unknown): { readonly confidence?: number } {
+  const isText = typeof written === "string" && /^\s*[01]?\.?\d+\s*$/.test(written);
+  const confidence = isText ? Number(written) : written;
+  return typeof confidence === "number" ? { confidence } : {};
 }
 
 /** Models put JSON into fences, and words around it. */

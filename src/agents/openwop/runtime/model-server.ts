@@ -43,7 +43,13 @@ interface Attempt {
   readonly completion?: Completion;
   readonly error?: TurnError;
   /** Undefined: asking again is of no use. */
-  readonly waitMs?: number | undefined;
+  readonly again?: Again;
+}
+
+/** When to ask again. */
+interface Again {
+  /** Not before; undefined: the server does not say. */
+  readonly afterMs: number | undefined;
 }
 
 const FIRST_WAIT_MS = 500;
@@ -57,11 +63,13 @@ export async function askModel(
 ): Promise<Asked> {
   const { retries, signal } = options;
   for (let attempt = 0; ; attempt += 1) {
-    const { completion, error = UNREACHABLE, waitMs } = await tryOnce(server, body, options);
+    const { completion, error = UNREACHABLE, again } = await tryOnce(server, body, options);
     if (completion !== undefined) return { completion };
-    if (waitMs === undefined || attempt >= retries || options.isCommitted()) return { error };
-    const wait = Math.min(waitMs * 2 ** attempt, MAX_WAIT_MS);
-    await delay(wait, undefined, { signal });
+    if (again === undefined || attempt >= retries || options.isCommitted()) return { error };
+    const waitMs = again.afterMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
+    // Whoever is told to wait longer does not ask sooner.
+    if (waitMs > MAX_WAIT_MS) return { error };
+    await delay(waitMs, undefined, { signal });
   }
 }
 
@@ -85,19 +93,19 @@ async function tryOnce(
     if (error instanceof CompletionFault) {
       return { error: { code: "model_malformed_response", message: error.message } };
     }
-    return { error: UNREACHABLE, waitMs: FIRST_WAIT_MS };
+    return { error: UNREACHABLE, again: { afterMs: undefined } };
   }
 }
 
 /** Of the answer only its status is told: what else it says may be anything. */
-function judgeStatus({ status, retryAfterMs = FIRST_WAIT_MS }: ModelResponse): Attempt {
-  const details = { status };
+function judgeStatus({ status, retryAfterMs }: ModelResponse): Attempt {
   const message = `the model's server answered with status ${status}`;
-  if (status === 429) {
-    return { error: { code: "model_rate_limited", message, details }, waitMs: retryAfterMs };
-  }
-  if (status >= 500) {
-    return { error: { code: "model_unavailable", message, details }, waitMs: retryAfterMs };
-  }
+  const details = {
+    modelStatus: status,
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
+  };
+  const again = { afterMs: retryAfterMs };
+  if (status === 429) return { error: { code: "model_rate_limited", message, details }, again };
+  if (status >= 500) return { error: { code: "model_unavailable", message, details }, again };
   return { error: { code: "model_refused", message, details } };
 }

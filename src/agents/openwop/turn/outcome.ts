@@ -31,15 +31,21 @@ export function schemaFailure(
   });
 }
 
-/** What a runtime is told that has to answer once more. */
-export function remarksOn(
+/** What a runtime is told whose result its schema does not take. */
+export function remarksOnResult(
   result: unknown,
   violations: readonly SchemaViolation[],
 ): readonly TurnRemark[] {
   const faults = violations.map(({ path, message }) => `${path || "/"} ${message}`);
-  const content = `The result does not satisfy the schema: ${faults.join("; ")}. Answer again.`;
-  return [
-    { role: "agent", content: JSON.stringify(result) },
-    { role: "host", content },
-  ];
+  return remarksOn(
+    JSON.stringify(result),
+    `The result does not satisfy the schema: ${faults.join("; ")}`,
+  );
+}
+
+/** What a runtime is told that has to answer once more. */
+export function remarksOn(answer: string, fault: string): readonly TurnRemark[] {
+  const remark: TurnRemark = { role: "host", content: `${fault}. Answer again.` };
+  // Not every server takes a message that says nothing.
+  return answer === "" ? [remark] : [{ role: "agent", content: answer }, remark];
 }

@@ -23,6 +23,7 @@ const TOKEN_LENGTH = 4;
 const MAX_FULL_LENGTH = 262_144;
 /** Shorter pieces wait for more: each one is an event that is kept. */
 const MIN_PIECE_LENGTH = 16;
+const PIECES = 64;
 
 export class ReasoningWriter implements ReasoningSink {
   readonly #agentId: string;
@@ -30,6 +31,8 @@ export class ReasoningWriter implements ReasoningSink {
   readonly #redactor: Redactor;
   readonly #emit: (event: AgentEvent) => Promise<string>;
   #stream: RedactedStream;
+  #last: Promise<void> = Promise.resolve();
+  #isOver = false;
   #pending = "";
   #text = "";
   #deltas = 0;
@@ -48,30 +51,64 @@ export class ReasoningWriter implements ReasoningSink {
     this.#stream = new RedactedStream(redactor);
   }
 
-  /** Whether a block was closed, or is hidden altogether. */
-  get hasSpoken(): boolean {
-    return this.#blocks > 0 || this.#rules.verbosity === "off";
+  add(piece: string): Promise<void> {
+    return this.#inTurn(() => this.#add(piece));
   }
 
-  async add(piece: string): Promise<void> {
+  close(): Promise<void> {
+    return this.#inTurn(() => this.#close());
+  }
+
+  say(text: string): Promise<void> {
+    return this.#inTurn(() => this.#say(text));
+  }
+
+  /** The same, unless a block was closed before, or all are hidden. */
+  sayUnlessSpoken(text: string): Promise<void> {
+    const isHidden = this.#rules.verbosity === "off";
+    return this.#inTurn(async () => {
+      if (!isHidden && this.#blocks === 0) await this.#say(text);
+    });
+  }
+
+  /** Ends the block that is open; what is said from now on is not heard. */
+  async end(): Promise<void> {
+    const last = this.close();
+    this.#isOver = true;
+    await last;
+  }
+
+  /** Whoever speaks need not wait: what is said at once is told one after the other. */
+  #inTurn(step: () => Promise<void>): Promise<void> {
+    if (this.#isOver) return this.#last;
+    const next = this.#last.then(step);
+    this.#last = next.catch(() => undefined);
+    return next;
+  }
+
+  async #say(text: string): Promise<void> {
+    await this.#add(text);
+    await this.#close();
+  }
+
+  async #add(piece: string): Promise<void> {
     if (this.#isFull()) return;
     this.#take(this.#stream.push(piece));
-    if (this.#pending.length >= MIN_PIECE_LENGTH) await this.#emitDelta();
+    if (this.#pending.length >= this.#leastPiece()) await this.#emitDelta();
   }
 
-  async close(): Promise<void> {
+  /** The longer a block grows the larger its pieces: however long it is, they are some hundreds. */
+  #leastPiece(): number {
+    return Math.max(MIN_PIECE_LENGTH, this.#text.length / PIECES);
+  }
+
+  async #close(): Promise<void> {
     this.#take(this.#stream.end());
     if (this.#pending !== "") await this.#emitDelta();
     if (this.#text !== "") await this.#emitBlock();
     this.#stream = new RedactedStream(this.#redactor);
     this.#text = "";
     this.#deltas = 0;
-  }
-
-  /** A block in one piece. */
-  async say(text: string): Promise<void> {
-    await this.add(text);
-    await this.close();
   }
 
   #isFull(): boolean {

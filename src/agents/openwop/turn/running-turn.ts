@@ -5,18 +5,18 @@
  * OpenWOP RFC 0002 §B and §F
  */
 import type { AgentDocument } from "../../../identity/agent-document.ts";
-import type { AgentOutcome, AgentTurn } from "../agent-executor.ts";
+import type { AgentOutcome, AgentTurn, Handoff } from "../agent-executor.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
 import {
   type AgentRuntime,
-  type RuntimeAnswer,
   sumOfUsage,
   type TokenUsage,
   type TurnRemark,
 } from "../runtime/agent-runtime.ts";
 import { readConfidence, resolveThreshold } from "./confidence.ts";
-import { type FailedTurn, failedTurn, remarksOn, schemaFailure } from "./outcome.ts";
+import { type Answered, judgeAnswer, type Malformed } from "./judge-answer.ts";
+import { type FailedTurn, failedTurn } from "./outcome.ts";
 import { raceAbort } from "./race-abort.ts";
 import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
 import { readModelOptions, readVerbosity } from "./run-options.ts";
@@ -44,8 +44,6 @@ export interface TurnTaker {
   readonly scopes: readonly string[];
   readonly turn: AgentTurn;
 }
-
-type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
 
 export class RunningTurn {
   readonly #around: TurnSurroundings;
@@ -75,7 +73,7 @@ export class RunningTurn {
       ...{ principal: turn.owner.principal, runId: turn.runId },
       ...{ tools: this.#tools, signal: this.#signal },
       // Readers of events expect a reason before an act.
-      beforeFirst: ({ toolId }) => this.#sayUnlessSpoken(`Calls ${toolId}.`),
+      beforeFirst: ({ toolId }) => this.#reasoning.sayUnlessSpoken(`Calls ${toolId}.`),
     });
   }
 
@@ -84,8 +82,15 @@ export class RunningTurn {
     // Nobody keeps what is told of a run that is over.
     if (this.#turn.signal.aborted) return outcome;
     await this.#calls.end();
+    await this.#reasoning.end();
     if (this.#fault !== undefined) throw this.#fault.error;
-    return outcome;
+    return outcome.kind === "failed" ? this.#withUsage(outcome) : outcome;
+  }
+
+  /** A turn that failed was paid for all the same. */
+  #withUsage({ kind, error }: FailedTurn): FailedTurn {
+    if (this.#usage === undefined) return { kind, error };
+    return { kind, error: { ...error, details: { ...error.details, usage: this.#usage } } };
   }
 
   async #attempt(): Promise<AgentOutcome> {
@@ -93,21 +98,19 @@ export class RunningTurn {
     for (const isLast of [false, true]) {
       const answer = await this.#ask(history);
       if (answer.kind === "failed") return answer;
-      const violations = this.#agent.returnSchema?.check(answer.result);
-      if (violations === undefined) return this.#conclude(answer);
-      if (isLast) {
-        const { redactor } = this.#around;
-        return schemaFailure("handoff_return_schema_violation", violations, redactor);
-      }
-      history = remarksOn(answer.result, violations);
+      const judged = judgeAnswer(answer, this.#agent.returnSchema, this.#around.redactor);
+      if (judged.kind === "answered") return this.#conclude(judged);
+      if (isLast) return judged.failure;
+      history = judged.remarks;
     }
     throw new Error("a turn has a last attempt");
   }
 
   /** The result is redacted before anybody looks at it. */
-  async #ask(history: readonly TurnRemark[]): Promise<Answered | FailedTurn> {
+  async #ask(history: readonly TurnRemark[]): Promise<Answered | Malformed | FailedTurn> {
     const { runtime, redactor, turnTimeoutMs } = this.#around;
     const { agentId, persona, modelClass, prompt, returnSchema } = this.#agent;
+    const callTool = this.#calls.begin();
     const asked = runtime.takeTurn({
       agent: { agentId, persona, modelClass },
       ...{ prompt, task: this.#turn.task, history },
@@ -115,14 +118,17 @@ export class RunningTurn {
       options: readModelOptions(this.#turn.configurable),
       reasoning: this.#reasoning,
       signal: this.#signal,
-      callTool: (toolId, input) => this.#guard(this.#calls.call(toolId, input)),
+      callTool: (toolId, input) => this.#guard(callTool(toolId, input)),
     });
     const answer = await raceAbort(asked, this.#signal);
     if (this.#turn.signal.aborted) return failedTurn("run_cancelled", "the run was cancelled");
     if (answer === "aborted" || this.#signal.aborted) {
       return failedTurn("agent_timeout", `the turn took longer than ${turnTimeoutMs} ms`);
     }
+    // What the runtime did not wait for comes before what it decided.
+    await this.#calls.end();
     this.#usage = sumOfUsage(this.#usage, answer.usage);
+    if (answer.kind === "malformed") return answer;
     if (answer.kind === "failed") {
       const { code, message, details } = answer.error;
       return failedTurn(code, redactor.text(message), details);
@@ -133,38 +139,39 @@ export class RunningTurn {
   async #conclude(answer: Answered): Promise<AgentOutcome> {
     const { redactor, isInstalled } = this.#around;
     const { agentId } = this.#agent;
-    const { result, handoff } = answer;
+    const { result, handoff: wish } = answer;
     if (answer.reasoning !== undefined) await this.#reasoning.say(answer.reasoning);
     await this.#reasoning.close();
-    await this.#sayUnlessSpoken("No reasoning was given.");
-    const toAgentId = handoff?.toAgentId;
-    if (toAgentId !== undefined) {
-      if (!isInstalled(toAgentId)) {
-        return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
-      }
-      const reason = handoff?.reason === undefined ? {} : { reason: redactor.text(handoff.reason) };
-      await this.#emit("agent.handoff", { fromAgentId: agentId, toAgentId, ...reason });
+    await this.#reasoning.sayUnlessSpoken("No reasoning was given.");
+    await this.#reasoning.end();
+    if (wish !== undefined && !isInstalled(wish.toAgentId)) {
+      return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
+    }
+    const observed = readConfidence(answer.confidence);
+    const { escalationThreshold } = this.#turn.configurable;
+    const threshold = resolveThreshold(escalationThreshold, this.#agent.confidenceThreshold);
+    const isUnsure = observed !== undefined && observed < threshold;
+    const handoff = wish && redactedHandoff(wish, redactor);
+    // Who is not sure hands nothing on before somebody has said so.
+    if (handoff !== undefined && !isUnsure) {
+      await this.#emit("agent.handoff", { fromAgentId: agentId, ...handoff });
     }
     const usual =
-      toAgentId === undefined ? { action: "complete" } : { action: "handoff", toAgentId };
+      handoff === undefined
+        ? { action: "complete" }
+        : { action: "handoff", toAgentId: handoff.toAgentId };
     const decision = redactor.value(answer.decision) ?? usual;
-    const observed = readConfidence(answer.confidence);
     await this.#emit("agent.decided", {
       ...{ agentId, decision },
       ...(observed === undefined ? {} : { confidence: observed }),
       ...(this.#usage === undefined ? {} : { usage: this.#usage }),
     });
-    const { escalationThreshold } = this.#turn.configurable;
-    const threshold = resolveThreshold(escalationThreshold, this.#agent.confidenceThreshold);
-    if (observed !== undefined && observed < threshold) {
-      return { kind: "low-confidence", threshold, observed, decision, result };
+    if (isUnsure) {
+      const waits = { kind: "low-confidence", threshold, observed, decision, result } as const;
+      return handoff === undefined ? waits : { ...waits, handoff };
     }
-    const handoffTo = toAgentId === undefined ? {} : { handoffTo: toAgentId };
+    const handoffTo = handoff === undefined ? {} : { handoffTo: handoff.toAgentId };
     return { kind: "completed", result, ...handoffTo };
-  }
-
-  async #sayUnlessSpoken(text: string): Promise<void> {
-    if (!this.#reasoning.hasSpoken) await this.#reasoning.say(text);
   }
 
   async #emit(
@@ -183,4 +190,8 @@ export class RunningTurn {
       throw error;
     }
   }
+}
+
+function redactedHandoff({ toAgentId, reason }: Handoff, redactor: Redactor): Handoff {
+  return { toAgentId, ...(reason === undefined ? {} : { reason: redactor.text(reason) }) };
 }

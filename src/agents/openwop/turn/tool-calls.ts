@@ -11,7 +11,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { Redactor } from "../redaction.ts";
-import type { ToolAnswer, TurnError } from "../runtime/agent-runtime.ts";
+import type { RuntimeTurn, ToolAnswer, TurnError } from "../runtime/agent-runtime.ts";
 import { raceAbort } from "./race-abort.ts";
 import type { HostedAnswer, ToolHost } from "./tool-host.ts";
 import type { EndpointTool } from "./tool-surface.ts";
@@ -46,32 +46,42 @@ interface Returned {
 export class ToolCalls {
   readonly #options: ToolCallsOptions;
   #made = 0;
-  #isOver = false;
+  /** Counts the attempts that began and that ended. */
+  #round = 0;
   #last: Promise<unknown> = Promise.resolve();
 
   constructor(options: ToolCallsOptions) {
     this.#options = options;
   }
 
-  /** Waits for the calls before it; never rejects for what the agent asked for. */
-  call(toolId: string, input: unknown): Promise<ToolAnswer> {
-    const next = this.#last.then(() => this.#call(toolId, input));
-    this.#last = next.catch(() => undefined);
-    return next;
+  /**
+   * How one attempt makes its calls. Each waits for those before it, and never rejects for what the
+   * agent asked for.
+   */
+  begin(): RuntimeTurn["callTool"] {
+    this.#round += 1;
+    const round = this.#round;
+    return (toolId, input) => {
+      const next = this.#last.then(() => this.#call(toolId, input, round));
+      this.#last = next.catch(() => undefined);
+      return next;
+    };
   }
 
-  /** Waits for the call that is being made; those after it are not. */
+  /** Ends the attempt: waits for the call that is being made; those after it are not. */
   async end(): Promise<void> {
-    this.#isOver = true;
+    this.#round += 1;
     await this.#last;
   }
 
-  async #call(toolId: string, input: unknown): Promise<ToolAnswer> {
-    const { tools, maxCalls, signal } = this.#options;
-    if (this.#isOver || signal.aborted) return failed("turn_over", "the turn is over");
+  async #call(toolId: string, written: unknown, round: number): Promise<ToolAnswer> {
+    const { tools, maxCalls, signal, redactor } = this.#options;
+    if (round !== this.#round || signal.aborted) return failed("turn_over", "the turn is over");
     const tool = tools.get(toolId);
     if (tool === undefined) return failed("tool_not_allowed", "there is no such tool");
-    if (!isRecord(input)) return failed("invalid_arguments", "the arguments must be an object");
+    if (!isRecord(written)) return failed("invalid_arguments", "the arguments must be an object");
+    // What is told of the call is what is called: an agent hands no secret on.
+    const input = redactor.value(written) as JsonRecord;
     const filled = fillPath(tool.path, new Map(Object.entries(input)));
     if (filled.fault !== undefined) return failed("invalid_arguments", filled.fault);
     if (this.#made >= maxCalls) {
@@ -86,9 +96,8 @@ export class ToolCalls {
     return returned.answer;
   }
 
-  #tellCalled({ toolId }: EndpointTool, callId: string, input: JsonRecord): Promise<string> {
-    const { agentId, principal, redactor, emit } = this.#options;
-    const inputs = redactor.value(input) as JsonRecord;
+  #tellCalled({ toolId }: EndpointTool, callId: string, inputs: JsonRecord): Promise<string> {
+    const { agentId, principal, emit } = this.#options;
     const argsHash = sha256Hex(canonicalForm(inputs));
     const told = { agentId, toolName: toolId, callId, inputs, argsHash, principal };
     return emit({ type: "agent.toolCalled", payload: { ...told, transport: "native" } });
@@ -108,7 +117,8 @@ export class ToolCalls {
       const message = "the turn ended before the endpoint answered, what it did is not known";
       return { status: "error", answer: failed("turn_over", message), durationMs };
     }
-    return { ...this.#judge(tool, answered), durationMs };
+    const returned = this.#judge(tool, answered);
+    return returned.status === "forbidden" ? returned : { ...returned, durationMs };
   }
 
   /** The model is told no more than the events say. */
