@@ -3,28 +3,24 @@
  * never differs. The same steps take a new run, a resumed one, a fork, and one that a killed process
  * left behind.   OpenWOP RFC 0072 §B, "replay"
  */
-import type { JsonRecord } from "../../../json-value.ts";
 import type { Change } from "../../../store/store.ts";
-import type { AgentEvent } from "../agent-executor.ts";
-import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
 import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
-import { type CopyOptions, copyHistory, isEffectful, missingSource } from "./copy-history.ts";
+import { beginNode } from "./begin-node.ts";
+import { type CopyOptions, copyHistory } from "./copy-history.ts";
 import { begun, nodeFailed, runCompleted, runFailed, stopped } from "./endings.ts";
+import { executeNode } from "./execute-node.ts";
 import { checkHandoffGate, type HandoffGate } from "./handoff-gate.ts";
-import { nodeCompleted, nodeHandoff, nodeStarted, nodeSuspended } from "./node-events.ts";
+import { nodeCompleted, nodeSuspended } from "./node-events.ts";
 import { readInputs } from "./node-inputs.ts";
-import { orAborted } from "./or-aborted.ts";
 import { runPaused } from "./pause-request.ts";
 import { isHeld, isOver } from "./run.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
-import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
 import type { RunLog } from "./run-log.ts";
 import type { RunStop } from "./run-schedule.ts";
 import type { RunState } from "./run-state.ts";
 import { putHeld } from "./run-storage.ts";
-import { takeUp } from "./take-up.ts";
 
 /** What runs are executed with. */
 export interface DriveOptions extends CopyOptions, HandoffGate {
@@ -126,35 +122,9 @@ class Drive {
   /** Says that the node is begun; why it must not be, if it must not. */
   async #begin(node: WorkflowNode, pinned: string | undefined): Promise<RunError | undefined> {
     const { run, state } = this.#log;
-    const before = state.nodes[node.id];
-    if (before?.status === "running" && !this.#isCopied(before.startedSequence)) {
-      // Nobody has done anything since the word was said: the next agent takes its first turn.
-      if (before.handedTo !== undefined && run.source?.mode !== "replay") return undefined;
-      const { event, error } = takeUp(run, node.id, state, this.#options.types);
-      if (event !== undefined) await this.#append([event]);
-      return error;
-    }
-    const executed = Object.values(state.nodes).filter(({ attempt }) => attempt !== undefined);
-    const limit = limitOf(run.configurable["recursionLimit"]);
-    if (before === undefined && executed.length >= limit) {
-      const breach = { kind: "node-executions", limit, observed: executed.length + 1 };
-      await this.#append([{ type: "cap.breached", nodeId: node.id, payload: breach }]);
-      const message = `the run may execute ${limit} nodes at most`;
-      return { code: "recursion_limit_exceeded", message };
-    }
-    await this.#append([
-      ...nodeHandoff(node, pinned),
-      nodeStarted(node, (before?.attempt ?? 0) + 1),
-    ]);
-    // A replay tells what was recorded; what its source has not done it does not do either.
-    const isLost = run.source?.mode === "replay" && isEffectful(run, node.id, this.#options.types);
-    return isLost ? missingSource() : undefined;
-  }
-
-  /** A branch does again what it has copied the beginning of. */
-  #isCopied(startedSequence: number | undefined): boolean {
-    const { source } = this.#log.run;
-    return source?.mode === "branch" && (startedSequence ?? 0) < source.copied;
+    const { events, error } = beginNode(node, pinned, { run, state, types: this.#options.types });
+    if (events.length > 0) await this.#append(events);
+    return error;
   }
 
   async #execute(node: WorkflowNode): Promise<void> {
@@ -162,7 +132,10 @@ class Drive {
     const read = readInputs(node, state);
     if (read.error !== undefined) return this.#fail(node.id, read.error);
     const startedAt = Date.parse(state.nodes[node.id]?.startedAt ?? "");
-    const outcome = await this.#outcomeOf(node, read.inputs, startedAt);
+    const outcome = await executeNode(node, read.inputs, {
+      ...{ log: this.#log, signal: this.#signal, startedAt, options: this.#options },
+      append: (drafts) => this.#append(drafts),
+    });
     switch (outcome.kind) {
       case "failed":
         return this.#fail(node.id, outcome.error);
@@ -175,50 +148,6 @@ class Drive {
         await this.#say(() => [nodeSuspended(node.id, outcome)], [held]);
       }
     }
-  }
-
-  /** A node that does not hear the signal is left behind, and what it says then is not kept. */
-  async #outcomeOf(
-    node: WorkflowNode,
-    inputs: JsonRecord,
-    startedAt: number,
-  ): Promise<NodeOutcome> {
-    const { run } = this.#log;
-    const type = this.#options.types.get(node.typeId);
-    if (type === undefined) {
-      const message = `this server runs no nodes of type "${node.typeId}" any more`;
-      return { kind: "failed", error: { code: "capability_not_provided", message } };
-    }
-    const signal = this.#signal;
-    let isOpen = true;
-    const emit = async (event: AgentEvent): Promise<string> => {
-      signal.throwIfAborted();
-      if (!isOpen) throw new Error("the turn is over");
-      const [kept] = await this.#append([{ ...event, nodeId: node.id }]);
-      return kept?.eventId ?? "";
-    };
-    const now = this.#options.now();
-    const call = {
-      run,
-      node,
-      inputs,
-      startedAt,
-      now,
-      signal,
-      emit,
-      ...(await this.#handedOn(node)),
-    };
-    try {
-      return await orAborted(Promise.resolve(type.execute(call)), signal);
-    } finally {
-      isOpen = false;
-    }
-  }
-
-  async #handedOn({ id }: WorkflowNode): Promise<Pick<NodeCall, "handedOn">> {
-    const agentId = this.#log.state.nodes[id]?.handedTo;
-    if (agentId === undefined) return {};
-    return { handedOn: { agentId, task: await this.#options.held(this.#log.run.runId, id) } };
   }
 
   async #fail(nodeId: string, error: RunError): Promise<void> {
@@ -243,9 +172,4 @@ class Drive {
       return drafts(state);
     }, alongside);
   }
-}
-
-function limitOf(recursionLimit: unknown): number {
-  const asked = typeof recursionLimit === "number" ? recursionLimit : MAX_NODE_EXECUTIONS;
-  return Math.min(asked, MAX_NODE_EXECUTIONS);
 }

@@ -1,0 +1,75 @@
+/**
+ * The beginning of a node: the handoff to its agent, and that it is begun. A node that was begun
+ * before is taken up or begun again; one too many, or one whose effect a replay has no record of, is
+ * begun and fails.   OpenWOP RFC 0002 §B, "replay"
+ */
+import type { NodeTypes } from "../nodes/node-type.ts";
+import type { RunError } from "../run-starter.ts";
+import type { WorkflowNode } from "../workflows/workflow.ts";
+import { isEffectful, missingSource } from "./copy-history.ts";
+import { nodeHandoff, nodeStarted } from "./node-events.ts";
+import type { Run } from "./run.ts";
+import type { EventDraft } from "./run-event.ts";
+import { MAX_NODE_EXECUTIONS } from "./run-limits.ts";
+import type { RunState } from "./run-state.ts";
+import { takeUp } from "./take-up.ts";
+
+/** Where the run stands. */
+export interface BeginningParts {
+  readonly run: Run;
+  readonly state: RunState;
+  readonly types: NodeTypes;
+}
+
+/** What is said, and why the node must not be executed, if it must not. */
+export interface Beginning {
+  readonly events: readonly EventDraft[];
+  readonly error?: RunError;
+}
+
+/** Begins a node that is not over. `pinned`: the agent of the node before. */
+export function beginNode(
+  node: WorkflowNode,
+  pinned: string | undefined,
+  { run, state, types }: BeginningParts,
+): Beginning {
+  const before = state.nodes[node.id];
+  if (before?.status === "running" && !isCopied(run, before.startedSequence)) {
+    // Nobody has done anything since the word was said: the next agent takes its first turn.
+    if (before.handedTo !== undefined && run.source?.mode !== "replay") return { events: [] };
+    const { event, error } = takeUp(run, node.id, state, types);
+    return {
+      events: event === undefined ? [] : [event],
+      ...(error === undefined ? {} : { error }),
+    };
+  }
+  if (before === undefined) {
+    const beyond = checkLimit(node, run, state);
+    if (beyond !== undefined) return beyond;
+  }
+  const events = [...nodeHandoff(node, pinned), nodeStarted(node, (before?.attempt ?? 0) + 1)];
+  // A replay tells what was recorded; what its source has not done it does not do either.
+  const isLost = run.source?.mode === "replay" && isEffectful(run, node.id, types);
+  return isLost ? { events, error: missingSource() } : { events };
+}
+
+/** A branch does again what it has copied the beginning of. */
+function isCopied({ source }: Run, startedSequence: number | undefined): boolean {
+  return source?.mode === "branch" && (startedSequence ?? 0) < source.copied;
+}
+
+function checkLimit({ id }: WorkflowNode, run: Run, { nodes }: RunState): Beginning | undefined {
+  const executed = Object.values(nodes).filter(({ attempt }) => attempt !== undefined);
+  const { recursionLimit: asked } = run.configurable;
+  const limit = Math.min(
+    typeof asked === "number" ? asked : MAX_NODE_EXECUTIONS,
+    MAX_NODE_EXECUTIONS,
+  );
+  if (executed.length < limit) return undefined;
+  const payload = { kind: "node-executions", limit, observed: executed.length + 1 };
+  const message = `the run may execute ${limit} nodes at most`;
+  return {
+    events: [{ type: "cap.breached", nodeId: id, payload }],
+    error: { code: "recursion_limit_exceeded", message },
+  };
+}
