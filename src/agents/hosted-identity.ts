@@ -1,9 +1,8 @@
 /**
  * The identities of the agents that this server hosts, whatever system they come from, and of the
- * one that its HTTP sidecar speaks as. Where the
- * operator gives an agent none, the server issues a Genesis for it, once, and keeps it: the agent
- * has the same Agent-ID for as long as the store lasts. Its identity document is written anew at
- * every start, since a description and scopes may change.   AGTP "Agent Genesis", "Identity"
+ * one that its HTTP sidecar speaks as. Where the operator gives an agent none, the server issues a
+ * Genesis for it, once, and keeps it: the agent has the same Agent-ID for as long as the store lasts.
+ * Its identity document is written anew at every start, since a description and scopes may change.   AGTP "Agent Genesis", "Identity"
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -59,14 +58,17 @@ export interface HostedIdentities {
 
 const COLLECTION = "hosted-identities";
 
-/** Finds or issues them; writes nothing. */
+/**
+ * Finds or issues them; writes nothing. Of those that are known already, the operator's stand for the
+ * agents they name; one that was issued for another agent is that one's alone.
+ */
 export async function identifyHosted(
   agents: readonly HostedAgent[],
   store: Store,
   issuer: HostIssuer,
-  operators: readonly AgentDocument[],
+  known: readonly AgentDocument[],
 ): Promise<HostedIdentities> {
-  const named = new Map(operators.map((document) => [document.name, document]));
+  const named = new Map(known.map((document) => [document.name, document]));
   const kept = new Map((await store.list(COLLECTION)).map(({ key, value }) => [key, value]));
   const documents = new Map<string, AgentDocument>();
   const issued: AgentDocument[] = [];
@@ -75,12 +77,12 @@ export async function identifyHosted(
   const taken = new Set(named.keys());
   for (const agent of agents) {
     const own = named.get(agent.name);
-    if (own !== undefined) {
+    if (own !== undefined && own.issuedFor === undefined) {
       documents.set(agent.key, own);
       continue;
     }
-    const known = kept.get(agent.key);
-    const genesis = isRecord(known) ? known : (agent.genesis ?? issue(agent, issuer));
+    const earlier = kept.get(agent.key);
+    const genesis = isRecord(earlier) ? earlier : (agent.genesis ?? issue(agent, issuer));
     const { document, problems: found } = taken.has(agent.name)
       ? { document: undefined, problems: [nameTaken(agent)] }
       : readIdentity(agent, genesis, issuer);
@@ -89,7 +91,7 @@ export async function identifyHosted(
     taken.add(agent.name);
     documents.set(agent.key, document);
     issued.push(document);
-    if (!isRecord(known)) {
+    if (!isRecord(earlier)) {
       changes.push({ kind: "put", collection: COLLECTION, key: agent.key, value: genesis });
     }
   }
@@ -135,7 +137,10 @@ function readIdentity(
       : signDocument(unsigned, issuer.signingKey, options.issuer);
   const context = { genesis: born.genesis, trustedIssuers: trusted };
   const { document, problems } = readAgentFile(JSON.stringify(written), file, context);
-  return { document, problems: problems.filter(isError) };
+  return {
+    document: document && { ...document, issuedFor: agent.key },
+    problems: problems.filter(isError),
+  };
 }
 
 function textOf(value: unknown, otherwise: string): string {

@@ -27,6 +27,8 @@ export interface AgentDocument extends TrustPosture {
   readonly document: Readonly<Record<string, unknown>>;
   /** The declaring file, relative to the deployment directory. */
   readonly file: string;
+  /** What this server issued it for, such as `openwop/vendor.acme.clerk`; undefined: the operator gave it. */
+  readonly issuedFor?: string;
   /** Of an agent that is declared here and cannot be called: why. */
   readonly notCallable?: string;
   /** Where EXECUTE calls an agent that has a path of its own. */

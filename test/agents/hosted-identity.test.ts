@@ -70,11 +70,12 @@ describe("an identity", () => {
   });
 
   it("is the operator's where there is one of that name", async () => {
-    const own = await identifyHosted([CLERK], createMemoryStore(), ISSUER, []);
+    const elsewhere = await identifyHosted([CLERK], createMemoryStore(), ISSUER, []);
+    const own = elsewhere.issued.map(({ issuedFor: _, ...document }) => document);
     const store = createMemoryStore();
-    const { documents, issued, keep } = await identifyHosted([CLERK], store, ISSUER, own.issued);
+    const { documents, issued, keep } = await identifyHosted([CLERK], store, ISSUER, own);
     await keep();
-    expect(documents.get(CLERK.key)).toBe(own.issued[0]);
+    expect(documents.get(CLERK.key)).toBe(own[0]);
     expect(issued).toEqual([]);
     expect(await store.list("hosted-identities")).toEqual([]);
   });
@@ -95,6 +96,15 @@ describe("an identity", () => {
         message: 'another hosted agent is called "core.harbour.clerk" already',
       },
     ]);
+  });
+
+  it("is not that of another system's agent of its name", async () => {
+    const store = createMemoryStore();
+    const { issued: known } = await identifyHosted([CLERK], store, ISSUER, []);
+    const twin = { ...CLERK, key: "agntcy/clerk", file: "agents/agntcy/clerk.json" };
+    const { documents, issued, problems } = await identifyHosted([twin], store, ISSUER, known);
+    expect([...documents, ...issued]).toEqual([]);
+    expect(problems).toMatchObject([{ file: "agents/agntcy/clerk.json" }]);
   });
 
   it("that was tampered with in the store is a problem, not another identity", async () => {
