@@ -30,20 +30,27 @@ export function endpointGate({
 }: EndpointGateOptions): Gate {
   return (exchange) => {
     const { method, caller } = exchange;
+    // A contract that was presented stands in the place of what may be registered.
+    const presented = exchange.route;
+    if (presented === undefined) resolveRoute(exchange, registry);
     if (tokenMethods.has(method) && caller.principalId === undefined) {
       return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
     }
     if (exchange.lapse !== undefined && !isExemptFromLifecycle(method)) return exchange.lapse;
-    // A contract was presented, which stands in the place of what may be registered.
-    if (exchange.route !== undefined) return undefined;
-    const match = registry.find(method, exchange.path);
-    if (match === undefined) return onMiss(exchange);
-    exchange.route = match.entry;
-    exchange.pathValues = match.values;
+    if (presented !== undefined) return undefined;
+    const { route } = exchange;
+    if (route === undefined) return onMiss(exchange);
     return caller.agentId === undefined
-      ? refuseAnonymous(exchange, match.entry, anonymousDiscovery)
+      ? refuseAnonymous(exchange, route, anonymousDiscovery)
       : undefined;
   };
+}
+
+/** Even a refusal is about the endpoint that was asked for, and carries its warning.   §6.5 */
+export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Route>): void {
+  const match = registry.find(exchange.method, exchange.path);
+  exchange.route = match?.entry;
+  exchange.pathValues = match?.values;
 }
 
 function refuseAnonymous(
