@@ -37,6 +37,7 @@ import { createNegotiation } from "./negotiation.ts";
 import { loadOpenwopAgents, type OpenwopAgents } from "./openwop-agents.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 import { loadProtocolRoutes } from "./protocol-routes.ts";
+import { surveyDeployment } from "./survey.ts";
 import { loadVocabulary } from "./vocabulary.ts";
 
 /** A deployment that can be served. */
@@ -86,7 +87,9 @@ export async function loadDeployment(
 ): Promise<LoadedDeployment> {
   const problems: Problem[] = [];
   const vocabulary = loadVocabulary(config, problems);
-  if (vocabulary === undefined) return { deployment: undefined, problems };
+  if (vocabulary === undefined) {
+    return { deployment: undefined, problems: await surveyDeployment(config, options.env) };
+  }
 
   const known = loadDirectory(config, problems);
   if (known === undefined) return { deployment: undefined, problems };
