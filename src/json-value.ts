@@ -28,3 +28,18 @@ export function quoteValue(value: unknown): string {
 export function describeValue(value: unknown): string {
   return value === undefined ? "is missing" : `is ${quoteValue(value)}`;
 }
+
+/**
+ * Whether a value is nested deeper than so many levels. Goes level by level, because a walk down
+ * would not come back from what it looks for.
+ */
+export function isDeeperThan(value: unknown, levels: number): boolean {
+  let level: readonly unknown[] = [value];
+  for (let depth = 0; depth <= levels; depth += 1) {
+    level = level.flatMap((one) =>
+      typeof one === "object" && one !== null ? Object.values(one) : [],
+    );
+    if (level.length === 0) return false;
+  }
+  return true;
+}

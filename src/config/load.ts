@@ -3,7 +3,7 @@
  * between keys. It answers with a whole configuration or with every reason why there is none.
  */
 import { basename, dirname, resolve } from "node:path";
-import { Ajv2020 } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import { readBoundedFile } from "../bounded-file.ts";
 import type { Environment } from "../environment.ts";
 import { isError, type Problem } from "../problem.ts";
@@ -13,6 +13,7 @@ import { exposureChecks } from "./check-exposure.ts";
 import { fileChecks } from "./check-files.ts";
 import type { Config } from "./config.ts";
 import type { Report } from "./cross-check.ts";
+import { draftTree } from "./draft.ts";
 import { expandEnvironment } from "./environment.ts";
 import { normalize } from "./normalize.ts";
 import { configSchema } from "./schema.ts";
@@ -21,6 +22,8 @@ import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
 /** The configuration, undefined when a problem is an error. */
 export interface LoadedConfig {
   readonly config: Config | undefined;
+  /** Of a configuration that is refused: what the other files can be checked against. */
+  readonly draft?: Config | undefined;
   readonly problems: readonly Problem[];
 }
 
@@ -56,16 +59,34 @@ export function loadConfig(
   ];
   const malformed = new Set([...validation.malformed, ...[...unexpanded].map(sectionOf)]);
 
-  const directory = dirname(absolute);
   // Sound only outside the malformed sections, which is where the rules between keys look.
-  const config = {
-    directory,
-    file: absolute,
-    ...(normalize(tree, configSchema, directory) as Omit<Config, "directory" | "file">),
-  };
+  const config = configOf(tree, absolute);
   problems.push(...checkAcross(config, file, malformed));
-  if (problems.some(isError)) return { config: undefined, problems: bound(problems, file) };
-  return { config: deepFreeze(config), problems };
+  if (!problems.some(isError)) return { config: deepFreeze(config), problems };
+  const rest = draftTree(tree, validation.errors, malformed);
+  const draft = rest && draftConfig(rest, absolute);
+  return { config: undefined, draft, problems: bound(problems, file) };
+}
+
+/** Undefined when what was taken out leaves no configuration. */
+function draftConfig(tree: TomlTable, absolute: string): Config | undefined {
+  const file = basename(absolute);
+  const { errors } = validate(tree, { file, tree });
+  if (
+    errors.some(
+      ({ keyword, instancePath }) =>
+        instancePath !== "/server" && keyword !== "additionalProperties",
+    )
+  ) {
+    return undefined;
+  }
+  return configOf(tree, absolute);
+}
+
+function configOf(tree: TomlTable, absolute: string): Config {
+  const directory = dirname(absolute);
+  const sections = normalize(tree, configSchema, directory) as Omit<Config, "directory" | "file">;
+  return { directory, file: absolute, ...sections };
 }
 
 function refuse(file: string, message: string): LoadedConfig {
@@ -79,6 +100,7 @@ function override(tree: TomlTable, overrides: ConfigOverrides): TomlTable {
 }
 
 interface Validation {
+  readonly errors: readonly ErrorObject[];
   readonly problems: readonly Problem[];
   /** Sections in which a value has the wrong form; an unknown key beside them does not count. */
   readonly malformed: ReadonlySet<string>;
@@ -94,6 +116,7 @@ function validate(tree: TomlTable, written: WrittenFile): Validation {
   const problems = describeSchemaErrors(errors, written);
   const misshapen = errors.filter((error) => error.keyword !== "additionalProperties");
   return {
+    errors,
     problems,
     malformed: new Set(misshapen.map((error) => error.instancePath.split("/")[1] ?? "")),
   };

@@ -15,6 +15,7 @@ import { readSchemas } from "./endpoint-schemas.ts";
 import { readHandler } from "./handler-table.ts";
 import { declaredTypes, propertiesOf } from "./input-shape.ts";
 import { readMethod, type Vocabulary } from "./method-rule.ts";
+import { readOlderHandlerKeys } from "./older-handler-keys.ts";
 import { checkReservation } from "./reserved-endpoints.ts";
 import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
@@ -61,8 +62,9 @@ export function parseEndpointFile(
 ): EndpointFile {
   const { table, fault } = parseToml(text);
   if (fault !== undefined) return { problems: [{ file, key: "", message: fault }] };
-  const problems: Problem[] = [];
-  const root = new TableReader(table, { file, key: "" }, problems, ["endpoint"]);
+  const older = readOlderHandlerKeys(table, file);
+  const problems: Problem[] = [...older.problems];
+  const root = new TableReader(older.table, { file, key: "" }, problems, ["endpoint"]);
   const endpoint = root.table("endpoint", KEYS);
   const definition = endpoint && readEndpoint(endpoint, context);
   if (definition === undefined || problems.some(isError)) return { problems };

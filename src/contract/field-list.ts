@@ -3,8 +3,11 @@
  * the JSON Schema it stands for: a closed input, an open output whose fields are all required.
  * AGTP-API §6.4, §13.3
  */
+import { suggest } from "../catalog/close-matches.ts";
+import { quoteValue } from "../json-value.ts";
 import { isTable, toJson } from "../toml-document.ts";
 import type { JsonSchema } from "./endpoint.ts";
+import { FORMATS } from "./schema-formats.ts";
 import { SCHEMA_TYPES, type SchemaType } from "./schema-vocabulary.ts";
 import type { TableReader } from "./table-reader.ts";
 
@@ -64,7 +67,7 @@ function readFieldSchema(field: TableReader): JsonSchema {
   const own = readOwnSchema(field);
   const type = own["type"] === undefined || field.has("type") ? readType(field, own) : undefined;
   const description = field.optionalText("description");
-  const format = field.optionalText("format");
+  const format = readFormat(field);
   return {
     ...(type === undefined ? {} : { type }),
     ...(description === undefined ? {} : { description }),
@@ -72,6 +75,21 @@ function readFieldSchema(field: TableReader): JsonSchema {
     ...(field.has("enum") ? { enum: toJson(field.raw("enum")) } : {}),
     ...own,
   };
+}
+
+/** A format that cannot be checked is a hint for people: files of this form have such. */
+function readFormat(field: TableReader): string | undefined {
+  const format = field.optionalText("format");
+  if (format === undefined || FORMATS.has(format)) return format;
+  const message = `is ${quoteValue(format)}, which is no known format and is not checked`;
+  const hint = suggest(format, FORMATS.keys());
+  field.report({
+    ...field.at("format"),
+    message,
+    ...(hint === undefined ? {} : { hint }),
+    severity: "warning",
+  });
+  return undefined;
 }
 
 function readType(field: TableReader, own: JsonSchema): SchemaType | undefined {

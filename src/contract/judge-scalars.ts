@@ -4,6 +4,7 @@ import { compileFormatTest } from "./format-test.ts";
 import type { JudgeMaker } from "./judge-maker.ts";
 import type { Judge, Judgement } from "./judgement.ts";
 import type { LinearRegex } from "./linear-regex.ts";
+import { isMultipleOf } from "./multiple-of.ts";
 import { FORMATS } from "./schema-formats.ts";
 import { testMetered, weigh } from "./work-meter.ts";
 
@@ -79,7 +80,7 @@ function comparison(
 function multiple(factor: number): Judge {
   return (value, at) =>
     typeof value !== "number" ||
-    Number.isInteger(value / factor) ||
+    isMultipleOf(value, factor) ||
     at.fail("multipleOf", `must be multiple of ${factor}`);
 }
 

@@ -1,7 +1,7 @@
 /**
  * Reads one TOML table member by member. Each reader answers with the value, or with nothing and a
  * problem, so that one pass over a file finds everything that is wrong with it. A key that nobody
- * knows is a problem that names the closest known one.
+ * knows is a problem that names the closest known one, or all of them where none is close.
  */
 import { suggest } from "../catalog/close-matches.ts";
 import { joinKey } from "../dotted-key.ts";
@@ -164,7 +164,7 @@ export class TableReader {
     for (const name of this.names) {
       if (known.includes(name)) continue;
       if (this.#problems.length >= MAX_PROBLEMS) return;
-      this.fail(name, "unknown key", suggest(name, known));
+      this.fail(name, "unknown key", suggest(name, known) ?? `known keys: ${known.join(", ")}`);
     }
   }
 }

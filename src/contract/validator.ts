@@ -6,6 +6,7 @@
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import type { JsonSchema } from "./endpoint.ts";
 import { EQUALITY_KEYWORDS } from "./equality-keywords.ts";
+import { MULTIPLE_OF } from "./multiple-of.ts";
 import { FORMATS } from "./schema-formats.ts";
 
 /**
@@ -65,7 +66,7 @@ function createGenerator(allErrors: boolean, tracksMembers: boolean): Ajv2020 {
   });
   // Tracking which members were looked at costs time, and is needed by two keywords only.
   generator.opts.unevaluated = tracksMembers;
-  for (const definition of EQUALITY_KEYWORDS) {
+  for (const definition of [...EQUALITY_KEYWORDS, MULTIPLE_OF]) {
     generator.removeKeyword(definition.keyword).addKeyword(definition);
   }
   for (const [name, format] of FORMATS) generator.addFormat(name, format);

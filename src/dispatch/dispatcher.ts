@@ -24,7 +24,7 @@ import { aliasGate } from "./gates/01-alias.ts";
 import { methodGate } from "./gates/02-method.ts";
 import { pathGate } from "./gates/03-path.ts";
 import { policyGate } from "./gates/04-policy.ts";
-import { endpointGate } from "./gates/05-endpoint.ts";
+import { endpointGate, resolveRoute } from "./gates/05-endpoint.ts";
 import { inputGate } from "./gates/06-input.ts";
 import { scopeGate } from "./gates/07-scope.ts";
 import {
@@ -102,16 +102,15 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntr
     methodPolicy,
     standing: parts.standing,
   });
-  const alias = aliasGate(methodPolicy);
-  const method = methodGate(catalog, methodPolicy);
-  const admission: readonly Gate[] = [
-    alias, //                                                                     01
-    method, //                                                                    02  459
-    pathGate(
-      names,
-      registry.entries.map(({ path }) => path),
-    ), //                 03  460
+  const served = registry.entries.map(({ path }) => path);
+  const naming: readonly Gate[] = [
+    aliasGate(methodPolicy), //                                                   01
+    methodGate(catalog, methodPolicy), //                                         02  459
+    pathGate(names, served), //                                                   03  460
     policyGate(methodPolicy, registry, catalog), //                               04  405
+  ];
+  const admission: readonly Gate[] = [
+    ...naming,
     presentationGate(parts.negotiation), //                                        08  464 404 400
     endpointGate({
       registry,
@@ -149,10 +148,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntr
     return answerOnce(exchange, route, key).then(finish);
   };
 
-  /** Every response about a deprecated method says so, even one to a stranger.   AGTP-API §13.1 */
-  const resolveWarning = (exchange: Exchange): void => {
-    alias(exchange);
-    method(exchange);
+  /** Every response about a deprecated method or endpoint says so, even one to a stranger.   §13.1 */
+  const resolveWarnings = (exchange: Exchange): void => {
+    if (naming.some((gate) => gate(exchange) !== undefined)) return;
+    resolveRoute(exchange, registry);
   };
 
   const finish = (exchange: Exchange, reply: Reply): Response => {
@@ -194,7 +193,7 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntr
       const lapse = identify(exchange); //                                        00  401 410 503
       const refusal = checkLedger(exchange) ?? lapse;
       if (refusal === undefined) return admit(exchange, finishThis);
-      resolveWarning(exchange);
+      resolveWarnings(exchange);
       return finishThis(replyToRefusal(refusal));
     } catch (error) {
       return finishThis(faultReply(exchange, services, "a gate threw", error));

@@ -6,13 +6,15 @@
 import type { Dispatcher } from "undici";
 import type { ExternalServiceBinding } from "../contract/endpoint.ts";
 import { PLAIN_ENCODING } from "../contract/upstream-format.ts";
-import { isRecord } from "../json-value.ts";
+import { isDeeperThan, isRecord } from "../json-value.ts";
 import { readBoundedBody } from "./bounded-body.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./rename-keys.ts";
 
 /** Of a body that nobody reads, this much is drained so that its connection can be used again. */
 const DRAINED_BYTES = 65_536;
+/** Deeper bodies would exhaust the stack of whoever walks them, and be a fault of ours. */
+const MAX_DEPTH = 512;
 
 /** Compiles a binding into what turns its upstream's responses into results. */
 export function compileUpstreamResponse(
@@ -77,18 +79,27 @@ async function readResult(
         : { body: { text, media_type: mediaType } };
     }
     case "json":
-      return readJson(bytes, names) ?? malformed(response, "is not JSON");
+      return readJson(bytes, names, (fault) => malformed(response, fault));
   }
 }
 
-function readJson(bytes: Buffer, names: ReadonlyMap<string, string>): HandlerResult | undefined {
+function readJson(
+  bytes: Buffer,
+  names: ReadonlyMap<string, string>,
+  fail: (fault: string) => HandlerError,
+): HandlerResult {
   const text = decodeText(bytes);
-  if (text === undefined) return undefined;
+  if (text === undefined) return fail("is not JSON");
+  let value: unknown;
   try {
-    return { body: renameOutput(JSON.parse(text), names) };
+    value = JSON.parse(text);
   } catch {
-    return undefined;
+    return fail("is not JSON");
   }
+  if (isDeeperThan(value, MAX_DEPTH)) {
+    return fail(`is nested deeper than ${MAX_DEPTH} levels`);
+  }
+  return { body: renameOutput(value, names) };
 }
 
 function decodeText(bytes: Buffer): string | undefined {

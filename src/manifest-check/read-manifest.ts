@@ -10,7 +10,7 @@ import type { ClientResponse } from "../client/response.ts";
 import type { Terminal } from "../client/terminal.ts";
 import { parseUri } from "../client/uri.ts";
 import { findRepeatedMember } from "../identity/repeated-member.ts";
-import { isRecord, quoteValue } from "../json-value.ts";
+import { isDeeperThan, isRecord, quoteValue } from "../json-value.ts";
 import { reasonOf } from "../thrown.ts";
 import { checkResponse } from "./check-response.ts";
 import type { ReportFinding } from "./findings.ts";
@@ -94,23 +94,11 @@ function parseManifest(text: string, report: ReportFinding): ParsedManifest {
   } catch (error) {
     return { fault: `is not JSON: ${reasonOf(error)}` };
   }
-  if (isDeeper(value, MAX_DEPTH)) return { fault: `is nested deeper than ${MAX_DEPTH} levels` };
+  if (isDeeperThan(value, MAX_DEPTH)) return { fault: `is nested deeper than ${MAX_DEPTH} levels` };
   const repeated = findRepeatedMember(text);
   if (repeated !== undefined) {
     const message = `has the member ${quoteValue(repeated)} twice in one object, so nobody knows what is signed`;
     report({ severity: "fault", pointer: "", clause: "8.8", message });
   }
   return { value };
-}
-
-/** Level by level, because a walk down would not come back from what it looks for. */
-function isDeeper(value: unknown, levels: number): boolean {
-  let level: readonly unknown[] = [value];
-  for (let depth = 0; depth <= levels; depth += 1) {
-    level = level.flatMap((one) =>
-      typeof one === "object" && one !== null ? Object.values(one) : [],
-    );
-    if (level.length === 0) return false;
-  }
-  return true;
 }

@@ -12,6 +12,7 @@ import type { TlsIdentity } from "./listener.ts";
 import type { Log } from "./log.ts";
 import { createObserver } from "./observer.ts";
 import { type OpenedState, openServerState } from "./server-state.ts";
+import { surveyDeployment } from "./survey.ts";
 import { loadTlsIdentity } from "./tls-identity.ts";
 
 /** What a daemon is started with. */
@@ -60,8 +61,11 @@ export async function build(
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
   };
-  const { config, problems } = loadConfig(configPath, env, overrides);
-  if (config === undefined) return { kind: "refused", problems };
+  const { config, draft, problems } = loadConfig(configPath, env, overrides);
+  if (config === undefined) {
+    const others = draft === undefined ? [] : await surveyDeployment(draft, env);
+    return { kind: "refused", problems: [...problems, ...others] };
+  }
   const onFault = (error: unknown): void =>
     log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
   const opening = before ?? (await openServerState(config, isPersistent, onFault));

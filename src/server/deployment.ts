@@ -38,6 +38,7 @@ import { createNegotiation } from "./negotiation.ts";
 import { loadOpenwopAgents, type OpenwopAgents } from "./openwop-agents.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 import { loadProtocolRoutes } from "./protocol-routes.ts";
+import { surveyDeployment } from "./survey.ts";
 import { loadVocabulary } from "./vocabulary.ts";
 
 /** A deployment that can be served. */
@@ -87,7 +88,9 @@ export async function loadDeployment(
 ): Promise<LoadedDeployment> {
   const problems: Problem[] = [];
   const vocabulary = loadVocabulary(config, problems);
-  if (vocabulary === undefined) return { deployment: undefined, problems };
+  if (vocabulary === undefined) {
+    return { deployment: undefined, problems: await surveyDeployment(config, options.env) };
+  }
 
   const { state, floor } = options;
   const known = await loadIdentities(config, floor.store, problems);

@@ -16,20 +16,34 @@ export interface Vocabulary {
   readonly methodPolicy: MethodPolicy;
 }
 
+/** What could be read of both; a policy that is not sound is for finding further problems only. */
+export interface ReadVocabulary {
+  readonly vocabulary: Vocabulary | undefined;
+  readonly isSound: boolean;
+}
+
 /** Loads both; undefined when a problem in them stops the start. */
 export function loadVocabulary(config: Config, problems: Problem[]): Vocabulary | undefined {
+  const { vocabulary, isSound } = readVocabulary(config, problems);
+  return isSound ? vocabulary : undefined;
+}
+
+/** Loads both as far as that goes. */
+export function readVocabulary(config: Config, problems: Problem[]): ReadVocabulary {
   // The configuration let a missing file pass only where the operator named none.
   const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
   const loaded = loadCatalog(path, relative(config.directory, path));
   problems.push(...loaded.problems);
   const { catalog } = loaded;
-  if (catalog === undefined || loaded.problems.some(isError)) return undefined;
+  if (catalog === undefined || loaded.problems.some(isError)) {
+    return { vocabulary: undefined, isSound: false };
+  }
   const names = methodNames(catalog, config.policies.methods.custom);
   const file = relative(config.directory, config.file);
   const compiled = compileMethodPolicy({ config: config.policies.methods, catalog, names, file });
   problems.push(...compiled.problems, ...checkTokenMethods(config, compiled.policy, file));
-  if (compiled.problems.some(isError)) return undefined;
-  return { catalog, names, methodPolicy: compiled.policy };
+  const vocabulary = { catalog, names, methodPolicy: compiled.policy };
+  return { vocabulary, isSound: !compiled.problems.some(isError) };
 }
 
 /** A name that is never judged leaves a method unprotected that the operator meant. */

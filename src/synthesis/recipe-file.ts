@@ -137,8 +137,17 @@ function readSemantic(table: TableReader): SemanticBlock | undefined {
     : readSemanticBlock(semantic);
 }
 
+/** What a recipe is the version of that names none: files from before recipes had versions. */
+const FIRST_VERSION = "1";
+
 /** Opaque, so any text will do; a whole number is taken for the text that it looks like. */
 function readVersion(table: TableReader): string | undefined {
+  if (!table.has("version")) {
+    const message = `is missing, taken for "${FIRST_VERSION}"`;
+    const hint = "contracts keep the version that they were made from";
+    table.report({ ...table.at("version"), message, hint, severity: "warning" });
+    return FIRST_VERSION;
+  }
   const version = table.raw("version");
   return Number.isInteger(version) ? String(version) : table.text("version");
 }

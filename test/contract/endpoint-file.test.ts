@@ -389,6 +389,17 @@ describe("an endpoint file with field lists", () => {
     expect(errors).toContain("upstream_timeout");
   });
 
+  it("takes a format that nobody knows for a hint, and warns of it", () => {
+    const { definition, problems } = parse(FETCH_ARTICLE.replace('"date"', '"phone"'));
+    expect(definition?.inputSchema["properties"]).toMatchObject({
+      since: { type: "string", description: "Only later versions." },
+    });
+    expect(JSON.stringify(definition?.inputSchema)).not.toContain("phone");
+    expect(problems).toMatchObject([
+      { key: "endpoint.input.optional[0].format", severity: "warning" },
+    ]);
+  });
+
   it("may leave out lists and errors that are empty", () => {
     const text = BOOK_ROOM.replace(/errors = .*/, "")
       .replace(/\[endpoint.input_schema\][\s\S]*\[endpoint.handler\]/, "[endpoint.handler]")

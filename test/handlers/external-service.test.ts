@@ -209,6 +209,7 @@ describe("the errors of createExternalService", () => {
 
   it.each([
     ["text", Buffer.from("<html>")],
+    ["an abyss", Buffer.from(`${"[".repeat(5000)}${"]".repeat(5000)}`)],
     ["truncated JSON", Buffer.from('{"a":')],
     ["white space", Buffer.from("  ")],
     ["invalid UTF-8", Buffer.from([0x22, 0xff, 0x22])],

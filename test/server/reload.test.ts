@@ -157,7 +157,7 @@ describe("a reload with a problem", () => {
     ["an unknown key", { "agtp-server.toml": configFile({ limits: { speed: 1 } }) }],
     ["a bad endpoint", { "endpoints/bad.toml": "[endpoint]\nmethod = 1\n" }],
     ["a handler that is not there", { "handlers.mjs": "export const other = 1;" }],
-    ["a bad recipe", { "recipes/bad.toml": "[[recipe]]\nname = 1\n" }],
+    ["a bad recipe", { "recipes/bad.toml": "[[recipe]]\nname = 1\nversion = 1\n" }],
     ["a bad agent", { "agents/bad.agent.json": "{" }],
     ["a catalog that is not JSON", { "catalog/methods.json": "{" }],
     ["a certificate that is no certificate", { "tls/cert.pem": "nonsense" }],

@@ -107,6 +107,12 @@ describe("a recipe file", () => {
     expect(regex?.test(`/${"a".repeat(8_000)}`)).toBe(false);
   });
 
+  it("takes a recipe from before recipes had versions for its first, and warns", () => {
+    const { recipes, problems } = parse(AUDIT.replace(/version = .*/, ""));
+    expect(recipes).toMatchObject([{ version: "1" }]);
+    expect(problems).toMatchObject([{ key: "recipe[0].version", severity: "warning" }]);
+  });
+
   it("warns of a regular expression that matches parts, and keeps the recipe", () => {
     const { recipes, problems } = parse(
       AUDIT.replace('path_exact = "/ratings"', 'path_regex = "/ratings"'),
@@ -126,7 +132,6 @@ describe("a recipe file", () => {
 
   it.each<[string, string | RegExp, string, string]>([
     ["no name", /name = .*/, "", "recipe[0].name: is missing, expected a text"],
-    ["no version", /version = .*/, "", "recipe[0].version: is missing, expected a text"],
     [
       "a fraction as version",
       /version = .*/,

@@ -3,8 +3,8 @@
  * 401 `oauth-required` where the method needs a bearer token. A miss goes on to gate 08. 262
  * `credentials-missing` on the operator's endpoints and on whatever changes state, and for HTTP clients
  * that nobody vouches for where an agent is to work; reading the protocol's own is up to
- * `anonymous_discovery`. 503 and 410 once more, where a redirect led a
- * suspended or retired agent away from what is exempt.   AGTP-API §5.4, §6.1, §8.7
+ * `anonymous_discovery`. 503 and 410 once more, where a redirect led a suspended or retired agent away
+ * from what is exempt.   AGTP-API §5.4, §6.1, §8.7
  */
 import type { EndpointRegistry } from "../../contract/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
@@ -31,21 +31,27 @@ export function endpointGate({
 }: EndpointGateOptions): Gate {
   return (exchange) => {
     const { method, caller } = exchange;
+    // A contract that was presented stands in the place of what may be registered.
+    const presented = exchange.route;
+    if (presented === undefined) resolveRoute(exchange, registry);
     if (tokenMethods.has(method) && caller.principalId === undefined) {
       return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
     }
     if (exchange.lapse !== undefined && !isExemptFromLifecycle(method)) return exchange.lapse;
-    // A contract was presented, which stands in the place of what may be registered.
-    if (exchange.route !== undefined) return undefined;
-    const match = registry.find(method, exchange.path);
-    if (match === undefined) return onMiss(exchange);
-    exchange.route = match.entry;
-    exchange.pathValues = match.values;
-    if (caller.agentId === undefined) {
-      return refuseAnonymous(exchange, match.entry, anonymousDiscovery);
-    }
-    return refuseAnybody(exchange, match.entry);
+    if (presented !== undefined) return undefined;
+    const { route } = exchange;
+    if (route === undefined) return onMiss(exchange);
+    return caller.agentId === undefined
+      ? refuseAnonymous(exchange, route, anonymousDiscovery)
+      : refuseAnybody(exchange, route);
   };
+}
+
+/** Even a refusal is about the endpoint that was asked for, and carries its warning.   §6.5 */
+export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Route>): void {
+  const match = registry.find(exchange.method, exchange.path);
+  exchange.route = match?.entry;
+  exchange.pathValues = match?.values;
 }
 
 /** An HTTP client that has shown nothing has no more to say over agents than one without Agent-ID. */
