@@ -16,6 +16,11 @@ export interface HttpTarget {
 const ABSOLUTE = /^https?:\/\/[^/?#]*/i;
 const VISIBLE = /^[\x21-\x22\x24-\x7e]*$/;
 
+/** A target without the authority that a client of a proxy writes in front of the path. */
+export function originForm(target: string): string {
+  return target.replace(ABSOLUTE, "");
+}
+
 /** Takes a target apart. */
 export function readTarget(target: string, maxOctets: number): HttpTarget | WireFault {
   if (target.length > maxOctets) {
@@ -26,7 +31,7 @@ export function readTarget(target: string, maxOctets: number): HttpTarget | Wire
     const message = "the request target must be visible ASCII characters without a fragment";
     return { kind: "wire-fault", code: "invalid-request-line", message };
   }
-  const relative = target.replace(ABSOLUTE, "");
+  const relative = originForm(target);
   const mark = relative.indexOf("?");
   const path = mark === -1 ? relative : relative.slice(0, mark);
   return { path: path || "/", query: mark === -1 ? undefined : relative.slice(mark + 1) };

@@ -1,6 +1,8 @@
 /** Faces beside the AGTP endpoints: what is theirs, and what holds for them all the same. */
-import { createServer } from "node:http";
+import { once } from "node:events";
+import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
+import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { GatewayFace } from "../../src/gateway/face.ts";
 import { createGateway, type GatewayParts } from "../../src/gateway/gateway.ts";
@@ -10,7 +12,13 @@ const DEFAULTS = {
   server: { serverId: "test" },
   gateway: { corsOrigins: ["https://app.example"] },
   limits: {
-    ...{ bodyBytes: 100, requestLineBytes: 200, headerCount: 20, idleTimeoutMs: 1000 },
+    ...{
+      bodyBytes: 100,
+      requestLineBytes: 200,
+      headerBytes: 2000,
+      headerCount: 20,
+      idleTimeoutMs: 1000,
+    },
   },
 };
 
@@ -103,9 +111,9 @@ describe("a face of the sidecar", () => {
     for (const path of ["/v1/fail", "/openapi.json"]) {
       const response = await fetch(url + path);
       expect(response.status).toBe(500);
-      const text = await response.text();
-      expect(text).not.toContain("secret");
-      const { error_id: errorId } = JSON.parse(text);
+      const body = await response.text();
+      expect(body).not.toContain("secret");
+      const { error_id: errorId } = JSON.parse(body);
       expect(faults.at(-1)).toEqual([errorId, expect.objectContaining({ message: "a secret" })]);
     }
   });
@@ -125,6 +133,15 @@ describe("a face of the sidecar", () => {
     expect((await post("{}", { origin: "https://evil.example" })).status).toBe(403);
     const allowed = await post("{}", { origin: "https://app.example" });
     expect(allowed.headers.get("access-control-allow-origin")).toBe("https://app.example");
+  });
+
+  // RFC 9112 §3.2.2
+  it("is found by the client of a proxy, who writes all of the URL", async () => {
+    const { host, port, hostname } = new URL(await serve([RUNS]));
+    const asked = request({ hostname, port, path: `http://${host}/v1/runs/7` });
+    asked.end();
+    const [response] = await once(asked, "response");
+    expect(JSON.parse(await text(response))).toEqual({ id: "7" });
   });
 
   it("leaves the bodies of the AGTP endpoints alone", async () => {
