@@ -34,7 +34,11 @@ function parts(faces: readonly GatewayFace[], faults: unknown[] = []): GatewayPa
       }),
       answerFault: ({ code }) => ({ status: 400, responseId: "r", fields: "", body: code }),
     },
-    verbs: { translate: (method, path) => ({ method, path }), allowed: () => [] },
+    verbs: {
+      translate: (method, path) => ({ method, path }),
+      shapeOf: () => undefined,
+      allowed: () => [],
+    },
     agent: { agentId: "d".repeat(64) } as AgentDocument,
     settle: (done) => done(),
     openapiSource: () => {
