@@ -57,11 +57,24 @@ export function isPinned(socket: TLSSocket, { fingerprint }: Peer): boolean {
   return raw !== undefined && hash("sha256", raw) === fingerprint;
 }
 
+/** What a peer does not speak, by the words of the TLS library for what it answers instead. */
+const MISSING_PROTOCOLS: ReadonlyMap<string, string> = new Map([
+  ["ERR_SSL_WRONG_VERSION_NUMBER", "TLS"],
+  ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "TLS"],
+  ["ERR_SSL_HTTP_REQUEST", "TLS"],
+  ["ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION", "TLS 1.3"],
+  ["ERR_SSL_UNSUPPORTED_PROTOCOL", "TLS 1.3"],
+]);
+
 /** Why no connection came about, or why one ended. */
 export function connectionError(peer: Peer, error: unknown): AgtpClientError {
   const at = peer.host.includes(":") ? `[${peer.host}]:${peer.port}` : `${peer.host}:${peer.port}`;
   if (error === undefined) {
     return new AgtpClientError("ERR_AGTP_CONNECT", `${at} closed before the TLS handshake`);
+  }
+  const missing = MISSING_PROTOCOLS.get(codeOf(error));
+  if (missing !== undefined) {
+    return new AgtpClientError("ERR_AGTP_TLS", `${at} does not speak ${missing}`, error);
   }
   const code = isTlsFault(error) ? "ERR_AGTP_TLS" : "ERR_AGTP_CONNECT";
   const what = code === "ERR_AGTP_TLS" ? "no trusted TLS connection to" : "no connection to";

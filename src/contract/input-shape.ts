@@ -13,6 +13,8 @@ export type ScalarType = "boolean" | "integer" | "number";
 /** The members that are no text, by name, with what their text may turn into. */
 export interface InputShape {
   readonly scalars: ReadonlyMap<string, readonly ScalarType[]>;
+  /** Those that are lists, with what the text of an item may turn into. */
+  readonly lists: ReadonlyMap<string, readonly ScalarType[]>;
 }
 
 const SCALARS = ["boolean", "integer", "number"] as const satisfies readonly ScalarType[];
@@ -22,12 +24,28 @@ const MAX_STEPS = 32;
 /** The shape of an input schema. A member that may be a string is left alone. */
 export function inputShape(schema: JsonSchema): InputShape {
   const scalars = new Map<string, readonly ScalarType[]>();
+  const lists = new Map<string, readonly ScalarType[]>();
   for (const [name, property] of Object.entries(propertiesOf(schema))) {
     const types = declaredTypes(property, schema);
-    const possible = SCALARS.filter((type) => types.has(type));
-    if (!types.has("string") && possible.length > 0) scalars.set(name, possible);
+    if (types.has("string")) continue;
+    const possible = scalarsOf(types);
+    if (possible.length > 0) scalars.set(name, possible);
+    else if (types.has("array")) lists.set(name, itemScalars(property, schema));
   }
-  return { scalars };
+  return { scalars, lists };
+}
+
+function scalarsOf(types: ReadonlySet<SchemaType>): readonly ScalarType[] {
+  return types.has("string") ? [] : SCALARS.filter((type) => types.has(type));
+}
+
+function itemScalars(property: unknown, root: JsonSchema): readonly ScalarType[] {
+  let list = property;
+  for (let steps = 0; isRecord(list) && typeof list["$ref"] === "string"; steps += 1) {
+    if (steps > MAX_STEPS) return [];
+    list = resolveLocalReference(list["$ref"], root);
+  }
+  return isRecord(list) ? scalarsOf(declaredTypes(list["items"], root)) : [];
 }
 
 /** The `properties` of a schema, by name. */

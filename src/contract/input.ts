@@ -19,15 +19,16 @@ export function parseQuery(query: string): Map<string, string> | undefined {
   for (const part of parts) {
     if (part === "") continue;
     const equals = part.indexOf("=");
-    const name = decode(equals === -1 ? part : part.slice(0, equals));
-    const value = decode(equals === -1 ? "" : part.slice(equals + 1));
+    const name = decodeQueryPart(equals === -1 ? part : part.slice(0, equals));
+    const value = decodeQueryPart(equals === -1 ? "" : part.slice(equals + 1));
     if (name === undefined || value === undefined) return undefined;
     fields.set(name, value);
   }
   return fields;
 }
 
-function decode(text: string): string | undefined {
+/** A name or a value of a query; undefined: it is not percent-encoded UTF-8. */
+export function decodeQueryPart(text: string): string | undefined {
   if (!text.includes("%")) return text;
   try {
     return decodeURIComponent(text);
@@ -62,7 +63,7 @@ function coerceAll(shape: InputShape, texts: Iterable<readonly [string, string]>
   return Object.fromEntries(
     Array.from(texts, ([name, text]) => {
       const types = shape.scalars.get(name);
-      return [name, types === undefined ? text : coerce(text, types)];
+      return [name, types === undefined ? text : coerceText(text, types)];
     }),
   );
 }
@@ -70,7 +71,8 @@ function coerceAll(shape: InputShape, texts: Iterable<readonly [string, string]>
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-function coerce(text: string, types: readonly ScalarType[]): unknown {
+/** What a text becomes where one of these types is declared; one that fits none stays a text. */
+export function coerceText(text: string, types: readonly ScalarType[]): unknown {
   if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
   const isNumber = types.includes("number") ? NUMBER.test(text) : INTEGER.test(text);
   if (!isNumber || !(types.includes("number") || types.includes("integer"))) return text;

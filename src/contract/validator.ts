@@ -56,6 +56,8 @@ function createGenerator(allErrors: boolean, tracksMembers: boolean): Ajv2020 {
   const generator = new Ajv2020({
     allErrors,
     strict: false,
+    // 1e999 is JSON, and no number that anybody could store or send on.
+    strictNumbers: true,
     meta: false,
     validateSchema: false,
     logger: false,

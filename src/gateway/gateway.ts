@@ -7,7 +7,7 @@
  */
 import { randomBytes } from "node:crypto";
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from "fastify";
-import type { Config } from "../config/config.ts";
+import type { Config, LimitsConfig } from "../config/config.ts";
 import { refusalBody, serverError } from "../dispatch/refusal.ts";
 import type { ExportSource } from "../openapi/export-openapi.ts";
 import type { WireFault } from "../wire/message.ts";
@@ -123,9 +123,9 @@ function addHooks(app: FastifyInstance, { config }: GatewayParts): void {
   app.addHook("onRequest", async (request, reply) => {
     const { method, headers, raw, originalUrl } = request;
     reply.header("server-id", server.serverId).header("x-content-type-options", "nosniff");
-    if (raw.rawHeaders.length / 2 > limits.headerCount) {
-      const message = `more than ${limits.headerCount} header fields`;
-      return sendRefusal(reply, 431, errorBody("header-too-large", message));
+    const excess = headerExcess(raw.rawHeaders, limits);
+    if (excess !== undefined) {
+      return sendRefusal(reply, 431, errorBody("header-too-large", excess));
     }
     const refused = HOST_REFUSALS[judgeHost({ target: originalUrl, rawHeaders: raw.rawHeaders })];
     if (refused !== undefined) return sendRefusal(reply, refused.status, refused.body);
@@ -138,10 +138,25 @@ function addHooks(app: FastifyInstance, { config }: GatewayParts): void {
     for (const [name, value] of verdict.fields) reply.header(name, value);
     return verdict.kind === "preflight" ? reply.code(204).send() : undefined;
   });
-  app.addHook("onSend", async (_request, reply) => {
+  app.addHook("onSend", async (request, reply) => {
+    // Closing on a client that is still sending would take the answer from it: what is left of the
+    // body is read and forgotten, as long as a body may take.   RFC 9112 §9.6
+    if (!request.raw.complete) reply.removeHeader("connection");
     // A client that does not read its answer is not waited for.
     reply.raw.setTimeout(limits.idleTimeoutMs);
   });
+}
+
+/** What is too much about header fields; the parser bounds them together with the request line only. */
+function headerExcess(
+  raw: readonly string[],
+  { headerCount, headerBytes }: LimitsConfig,
+): string | undefined {
+  const count = raw.length / 2;
+  if (count > headerCount) return `more than ${headerCount} header fields`;
+  // A colon, a space and the end of the line for each.
+  const octets = raw.reduce((sum, text) => sum + text.length, count * 4);
+  return octets > headerBytes ? `more than ${headerBytes} octets of header fields` : undefined;
 }
 
 /** Faults keep their cause to themselves. */

@@ -3,11 +3,13 @@
  * own agent, a caller that hangs up ends its call, and no answer leaves before its record is kept.
  * AGTP "HTTP Gateway", AGTP-IDENTIFIERS "Attribution-Record"
  */
+import type { InputShape } from "../contract/input-shape.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
-import type { HeaderFields, Response, WireFault } from "../wire/message.ts";
+import type { HeaderFields, Request, Response, WireFault } from "../wire/message.ts";
 import type { HttpTarget } from "./http-target.ts";
+import { splitQuery } from "./query-lists.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
 /** What the way leads through. */
@@ -55,10 +57,10 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   };
   return {
     async ask(request) {
-      const { method: httpMethod, target, headers, body } = request;
+      const { method: httpMethod, target } = request;
       const { method, path } = verbs.translate(httpMethod, target.path);
       const exchange = new Exchange(
-        { method, path, query: target.query, headers, body },
+        { method, path, ...contentOf(request, () => verbs.shapeOf({ method, path })) },
         { ...request.peer, speaksAs: agent.agentId, isAnybody },
         performance.now(),
       );
@@ -67,5 +69,22 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       return settled(await dispatcher.answer(exchange));
     },
     refuse: (fault, peer) => settled(dispatcher.answerFault(fault, peer)),
+  };
+}
+
+type Content = Pick<Request, "query" | "headers" | "body">;
+
+/** Query, fields and body; lists of the query are in the body of what has none. */
+function contentOf(
+  { target: { query }, headers, body }: HttpRequest,
+  shapeOf: () => InputShape | undefined,
+): Content {
+  const shape = query === undefined || body.length > 0 ? undefined : shapeOf();
+  const split = query === undefined || shape === undefined ? undefined : splitQuery(query, shape);
+  if (split === undefined) return { query, headers, body };
+  return {
+    query: split.rest,
+    headers: new Map(headers).set("content-type", "application/json"),
+    body: Buffer.from(JSON.stringify(split.lists)),
   };
 }

@@ -7,6 +7,7 @@
 import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
 import { checkPath, type MethodNames } from "../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../contract/endpoint-registry.ts";
+import type { InputShape } from "../contract/input-shape.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
 import { isReading, liftVerb, methodReader } from "../openapi/lift-verb.ts";
@@ -32,6 +33,8 @@ export interface AgtpPair {
 export interface VerbRoutes {
   /** What a request asks for; the method may still have an alias. */
   translate(httpMethod: string, path: string): AgtpPair;
+  /** What the input of the endpoint that is asked for is made of; undefined: there is none. */
+  shapeOf(pair: AgtpPair): InputShape | undefined;
   /** The HTTP methods that find an endpoint at a path, as an Allow field lists them. */
   allowed(path: string): readonly string[];
 }
@@ -60,6 +63,7 @@ export function createVerbRoutes(parts: VerbParts): VerbRoutes {
   };
   return {
     translate,
+    shapeOf: (pair) => find(pair)?.shape,
     allowed: (path) => {
       const found = HTTP_VERBS.filter((verb) => find(translate(verb, path)) !== undefined);
       if (found.length === 0) return [];

@@ -6,6 +6,7 @@
 import type { SchemaViolation } from "../contract/schema.ts";
 import { PLAIN_ENCODING, type UpstreamEncoding } from "../contract/upstream-format.ts";
 import { checkHeader } from "../contract/upstream-headers.ts";
+import { isRecord } from "../json-value.ts";
 import { headerText } from "./upstream-request.ts";
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 
@@ -38,14 +39,42 @@ function checkHeaderFields({ headerFields }: UpstreamEncoding, input: Input): Sc
   });
 }
 
+/** What is no base64 would be decoded to something else, or to nothing, and be sent as if it were. */
 function checkContent(
   { bodyFormat, bodyField }: UpstreamEncoding,
   input: Input,
 ): SchemaViolation[] {
+  const pointer = bodyField === undefined ? "" : pointerTo(bodyField);
+  const isThere = bodyField === undefined || Object.hasOwn(input, bodyField);
+  const value: unknown = bodyField === undefined ? input : isThere ? input[bodyField] : undefined;
+  if (bodyFormat === "multipart") return isRecord(value) ? checkParts(value, pointer) : [];
   if (bodyFormat !== "binary" || bodyField === undefined) return [];
-  const value = Object.hasOwn(input, bodyField) ? input[bodyField] : undefined;
-  if (value === undefined || (typeof value === "string" && BASE64.test(value))) return [];
-  return [{ path: pointerTo(bodyField), keyword: "contentEncoding", message: "must be base64" }];
+  return value === undefined || isBase64(value) ? [] : [notBase64(pointer)];
+}
+
+/** The files among the parts, or lists of parts. */
+function checkParts(parts: Input, pointer: string): SchemaViolation[] {
+  return Object.entries(parts).flatMap(([name, value]) => {
+    const here = `${pointer}${pointerTo(name)}`;
+    const items: readonly (readonly [string, unknown])[] = Array.isArray(value)
+      ? value.map((item, index) => [`${here}/${index}`, item])
+      : [[here, value]];
+    return items.flatMap(([path, item]) =>
+      isRecord(item) && typeof item["base64"] === "string" && !isBase64(item["base64"])
+        ? [notBase64(`${path}/base64`)]
+        : [],
+    );
+  });
+}
+
+function isBase64(value: unknown): boolean {
+  if (typeof value !== "string" || !BASE64.test(value)) return false;
+  // One character alone is less than an octet.
+  return value.replace(/=+$/, "").length % 4 !== 1;
+}
+
+function notBase64(path: string): SchemaViolation {
+  return { path, keyword: "contentEncoding", message: "must be base64" };
 }
 
 function pointerTo(field: string): string {

@@ -7,11 +7,11 @@ import type { JsonSchema } from "../contract/endpoint.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../contract/schema-bounds.ts";
 import { checkSchema } from "../contract/schema-check.ts";
 import { isRecord } from "../json-value.ts";
+import { DefinitionNames, keepSchema, MAX_WRITTEN_DEPTH } from "./keep-schema.ts";
 import { isPlainObject, mergeAllOf } from "./merge-all-of.ts";
 import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
 import { isAnnotation } from "./schema-null.ts";
 import type { SchemaReader } from "./schema-reader.ts";
-import { UniqueNames } from "./words.ts";
 
 /** A schema without references out of it. */
 export interface AssembledSchema {
@@ -20,8 +20,12 @@ export interface AssembledSchema {
   readonly isCut: boolean;
 }
 
-/** Agents read every schema of a manifest; and TOML nests two tables for each schema in a schema. */
-const BOUNDS: SchemaBounds = { ...OPERATOR_SCHEMA_BOUNDS, maxLength: 32_768, maxDepth: 26 };
+/** Agents read every schema of a manifest. */
+const BOUNDS: SchemaBounds = {
+  ...OPERATOR_SCHEMA_BOUNDS,
+  maxLength: 32_768,
+  maxDepth: MAX_WRITTEN_DEPTH,
+};
 /** A schema that is no longer than this with everything written out, is written out. */
 const MAX_INLINED = 16_384;
 /** One that is used in a longer schema may still be written out at this length. */
@@ -31,6 +35,8 @@ const DEPTHS = [16, 10, 6, 4, 3, 2, 1];
 
 /** Assembles a schema that a reader read. */
 export function assembleSchema(root: JsonSchema, reader: SchemaReader): AssembledSchema {
+  const kept = reader.isDerived ? keepSchema(root, reader) : undefined;
+  if (kept !== undefined) return { schema: kept, isCut: false };
   const distances = reader.graph.distancesFrom(root);
   let schema = root;
   for (const distance of DISTANCES) {
@@ -60,9 +66,7 @@ class Assembly {
   readonly #distances: ReadonlyMap<string, number>;
   readonly #distance: number;
   readonly #isInlined: (reference: string) => boolean;
-  readonly #names = new UniqueNames("_");
-  /** Names under `$defs` by reference. */
-  readonly #definitions = new Map<string, string>();
+  readonly #names = new DefinitionNames();
 
   constructor(
     root: JsonSchema,
@@ -87,7 +91,7 @@ class Assembly {
     const schema = this.#write(this.#root);
     const written: [string, JsonSchema][] = [];
     // One definition may bring others, which come behind it.
-    for (const [reference, name] of this.#definitions) {
+    for (const [reference, name] of this.#names.all) {
       written.push([name, this.#write(this.#reader.definition(reference))]);
     }
     return written.length === 0 ? schema : { ...schema, $defs: Object.fromEntries(written) };
@@ -126,7 +130,7 @@ class Assembly {
     if (this.#isInlined(reference)) {
       return combine(this.#write(this.#reader.definition(reference)), siblings);
     }
-    return { $ref: `#/$defs/${this.#define(reference)}`, ...siblings };
+    return { $ref: `#/$defs/${this.#names.of(reference)}`, ...siblings };
   }
 
   /** What is said of a schema that is too far away to be described. */
@@ -137,19 +141,6 @@ class Assembly {
       ...(description === undefined ? {} : { description }),
     };
   }
-
-  #define(reference: string): string {
-    const known = this.#definitions.get(reference);
-    if (known !== undefined) return known;
-    const last = decodeToken(reference.slice(reference.lastIndexOf("/") + 1));
-    const name = this.#names.take(last.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64) || "schema");
-    this.#definitions.set(reference, name);
-    return name;
-  }
-}
-
-function decodeToken(token: string): string {
-  return token.replaceAll("~1", "/").replaceAll("~0", "~");
 }
 
 function annotationsOf(schema: JsonSchema): JsonSchema {

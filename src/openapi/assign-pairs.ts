@@ -12,6 +12,7 @@ import { type EndpointPath, freeName, makePath } from "./endpoint-path.ts";
 import { readExtension } from "./extension.ts";
 import { Notes } from "./notes.ts";
 import type { Operation } from "./operations.ts";
+import { PairSet } from "./pair-set.ts";
 import { kebab } from "./words.ts";
 
 /** The pair of an operation, and what is to be said about it. */
@@ -34,18 +35,16 @@ export function assignPairs(
   operations: readonly Operation[],
   rules: PairRules,
 ): readonly AssignedPair[] {
-  const taken = new Map<string, string[]>();
+  const taken = new PairSet();
   return operations.map((operation) => {
     const pair = told(operation, rules, taken) ?? assign(operation, rules, taken);
-    taken.set(pair.method, [...(taken.get(pair.method) ?? []), pair.path.path]);
+    taken.add(pair.method, pair.path.path);
     return pair;
   });
 }
 
-type Taken = ReadonlyMap<string, readonly string[]>;
-
 /** What the document says itself. */
-function told(operation: Operation, rules: PairRules, taken: Taken): AssignedPair | undefined {
+function told(operation: Operation, rules: PairRules, taken: PairSet): AssignedPair | undefined {
   const { method, path } = readExtension(operation.raw, new Notes());
   if (method === undefined || path === undefined || !rules.catalog.has(method)) return undefined;
   if (checkTemplate(path, rules.names) !== undefined) return undefined;
@@ -56,7 +55,7 @@ function told(operation: Operation, rules: PairRules, taken: Taken): AssignedPai
   return { method, path: { path, parameters, renamed: [] } };
 }
 
-function assign(operation: Operation, rules: PairRules, taken: Taken): AssignedPair {
+function assign(operation: Operation, rules: PairRules, taken: PairSet): AssignedPair {
   const choices = chooseMethods(operation, rules.catalog);
   const [best] = choices;
   for (const choice of choices) {
@@ -80,7 +79,7 @@ function addSegment(
   method: string,
   { id, httpMethod }: Operation,
   rules: PairRules,
-  taken: Taken,
+  taken: PairSet,
 ): EndpointPath {
   const wanted = kebab(id ?? "") || `by-${httpMethod.toLowerCase()}`;
   const refused = new Set<string>();
@@ -107,26 +106,7 @@ function describePair({ method, doubt }: MethodChoice, path: EndpointPath): Assi
   };
 }
 
-function isFree(method: string, path: string, { catalog }: PairRules, taken: Taken): boolean {
+function isFree(method: string, path: string, { catalog }: PairRules, taken: PairSet): boolean {
   if (checkReservation(method, path, catalog.embedded) !== undefined) return false;
-  return (taken.get(method) ?? []).every((other) => !isAmbiguous(path, other));
-}
-
-/** Whether some request could be for either of two templates, and nothing would tell which. */
-function isAmbiguous(first: string, second: string): boolean {
-  const parameters = (path: string): number => path.split("{").length - 1;
-  return parameters(first) === parameters(second) && overlap(first, second);
-}
-
-/** Whether some path matches both templates. */
-export function overlap(first: string, second: string): boolean {
-  const theirs = second.split("/");
-  const ours = first.split("/");
-  return (
-    ours.length === theirs.length &&
-    ours.every((segment, index) => {
-      const other = theirs[index] ?? "";
-      return segment === other || segment.startsWith("{") || other.startsWith("{");
-    })
-  );
+  return !taken.isAmbiguous(method, path);
 }

@@ -61,7 +61,7 @@ export function parameterName(name: string): string {
 }
 
 /** The name itself, or the first number behind it that nothing else has. */
-export function freeName(name: string, taken: ReadonlySet<string>): string {
+export function freeName(name: string, taken: Pick<ReadonlySet<string>, "has">): string {
   let free = name;
   for (let number = 2; taken.has(free); number += 1) free = `${name}_${number}`;
   return free;

@@ -8,6 +8,7 @@ import type { JsonRecord } from "../json-value.ts";
 import { exportOperation } from "./export-operation.ts";
 import { SchemaComponents } from "./export-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";
+import { DERIVED_FROM } from "./extension.ts";
 import { type HttpAliases, type HttpFace, httpFace } from "./http-face.ts";
 import { snake, UniqueNames } from "./words.ts";
 
@@ -39,7 +40,7 @@ export function exportOpenapi(source: ExportSource): JsonRecord {
     externalDocs: { description: "The manifest", url: source.manifestUri },
     paths,
     components: { schemas: components.schemas, responses: { Refusal: REFUSAL } },
-    "x-agtp-derived-from": {
+    [DERIVED_FROM]: {
       manifest: source.manifestUri,
       server_id: source.serverId,
       catalog_version: source.catalog.version,

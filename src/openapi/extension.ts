@@ -20,6 +20,14 @@ export const EXTENSION = {
   deprecated: "x-agtp-deprecated",
 } as const;
 
+/** Where a document says that it was made from endpoints. */
+export const DERIVED_FROM = "x-agtp-derived-from";
+
+/** Whether a document is an export: its schemas are those of endpoints already. */
+export function isDerived(document: JsonRecord): boolean {
+  return isRecord(document[DERIVED_FROM]);
+}
+
 /** What is said, as far as it is valid. */
 export interface AgtpExtension {
   readonly method?: string;

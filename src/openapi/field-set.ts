@@ -19,7 +19,7 @@ export class FieldSet {
 
   /** Adds a field; answers with its name. */
   add(wanted: string, place: string, field: Omit<Field, "name">): string {
-    const taken = new Set(this.#fields.keys());
+    const taken = this.#fields;
     const name = taken.has(wanted) ? freeName(`${place}_${wanted}`, taken) : wanted;
     this.#fields.set(name, { ...field, name });
     return name;

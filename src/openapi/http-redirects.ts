@@ -5,9 +5,9 @@
  */
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
-import { overlap } from "./assign-pairs.ts";
 import type { DraftedEndpoint } from "./import-operation.ts";
 import { liftVerb, methodReader } from "./lift-verb.ts";
+import { PairSet } from "./pair-set.ts";
 
 /** One entry of `[[policies.methods.redirects]]`. */
 export interface HttpRedirect {
@@ -24,26 +24,22 @@ export function httpRedirects(
   names: MethodNames,
 ): readonly HttpRedirect[] {
   const wanted = endpoints.flatMap((endpoint) => redirectTo(endpoint, catalog, names) ?? []);
+  const served = new PairSet();
+  for (const { method, path } of endpoints) served.add(method, path);
   // A redirect goes before the endpoints: it may only take what is its own.
-  const free = wanted.filter(
-    ({ from_method: method, from_path: path }) =>
-      !endpoints.some(
-        (other) =>
-          other.method === method && overlap(other.path, path) && !isNarrower(path, other.path),
-      ),
+  const free = wanted.filter(({ from_method: method, from_path: path }) =>
+    served.overlapping(method, path).every((other) => isNarrower(path, other)),
   );
   const parameters = ({ from_path: path }: HttpRedirect): number => path.split("{").length;
-  const sorted = free.toSorted((a, b) => parameters(a) - parameters(b));
-  return sorted.filter((redirect, index) => {
-    // Of two that could both apply with equal right, the first one stands.
-    const earlier = sorted.slice(0, index);
-    return !earlier.some(
-      (other) =>
-        other.from_method === redirect.from_method &&
-        parameters(other) === parameters(redirect) &&
-        overlap(other.from_path, redirect.from_path),
-    );
-  });
+  const earlier = new PairSet();
+  return free
+    .toSorted((a, b) => parameters(a) - parameters(b))
+    .filter(({ from_method: method, from_path: path }) => {
+      // Of two that could both apply with equal right, the first one stands.
+      const isFirst = !earlier.isAmbiguous(method, path);
+      earlier.add(method, path);
+      return isFirst;
+    });
 }
 
 /** Whether a template matches some of the paths that another one matches, and no others. */

@@ -10,6 +10,7 @@ import { KEYWORDS, SCHEMA_TYPES } from "../contract/schema-vocabulary.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
 import { hasOldSchemas } from "./check-document.ts";
 import { discriminate } from "./discriminator.ts";
+import { isDerived } from "./extension.ts";
 import { Notes } from "./notes.ts";
 import { dereference, resolveReference } from "./reference.ts";
 import { modernise } from "./schema-dialect.ts";
@@ -32,6 +33,8 @@ const SILENT: ReadonlySet<string> = new Set([
 /** The schemas of one document, read for one direction; each is read once. */
 export class SchemaReader {
   readonly document: JsonRecord;
+  /** Whether the document is an export, so that nothing in its schemas has to be made shorter. */
+  readonly isDerived: boolean;
   readonly notes: Notes = new Notes();
   /** How the schemas behind references refer to each other. */
   readonly graph: SchemaGraph = new SchemaGraph((reference) => this.definition(reference));
@@ -43,6 +46,7 @@ export class SchemaReader {
     this.document = document;
     this.#hidden = direction === "input" ? "readOnly" : "writeOnly";
     this.#isOld = hasOldSchemas(document);
+    this.isDerived = isDerived(document);
   }
 
   /** A schema; its references are `#` and a pointer into the document. */
@@ -97,7 +101,7 @@ export class SchemaReader {
       case "type":
         return this.#readType(value);
       case "text":
-        return readText(keyword, value);
+        return this.isDerived && typeof value === "string" ? value : readText(keyword, value);
       case "anchor":
         return undefined;
       default:

@@ -1,5 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
 import { type AgtpClient, type ClientOptions, createClient } from "../../src/client/client.ts";
 import { type AgtpPeer, type Answer, reply, startPeer } from "../support/agtp-peer.ts";
@@ -344,6 +345,26 @@ describe("trust", () => {
       const asked = client.request({ method: "QUERY" });
       await expect(asked).rejects.toMatchObject({ code: "ERR_AGTP_TLS" });
     }
+  });
+
+  // AGTP "Transport"
+  it.each([
+    [
+      "TLS 1.3",
+      (key: string, cert: string) => createTlsServer({ key, cert, maxVersion: "TLSv1.2" }),
+    ],
+    ["TLS", () => createServer((socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"))],
+  ])("is not asked for where nobody speaks %s", async (protocol, make) => {
+    const { cert, key } = await makeCertificate();
+    const server = make(key, cert).listen(0, "127.0.0.1");
+    cleanups.push(async () => void server.close());
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    const client = createClient({ host: "127.0.0.1", port, ca: cert });
+    await expect(client.request({ method: "QUERY" })).rejects.toMatchObject({
+      code: "ERR_AGTP_TLS",
+      message: `127.0.0.1:${port} does not speak ${protocol}`,
+    });
   });
 
   it("needs no word for a server that is not there", async () => {

@@ -36,6 +36,12 @@ describe("a compiled schema", () => {
     expect(compile(BOOKING).check(value)).toBeUndefined();
   });
 
+  it.each(["integer", "number"])("takes no number beyond all numbers for a %s", (type) => {
+    const { n } = JSON.parse('{"n":1e999}');
+    expect(compile({ type }).check(n)).toMatchObject([{ keyword: "type" }]);
+    expect(compile({ type }).check(1e300)).toBeUndefined();
+  });
+
   it("points at the missing member and at the one too many", () => {
     expect(compile(BOOKING).check({ nigths: 1 })).toEqual([
       { path: "/guest_id", keyword: "required", message: "is required" },

@@ -12,7 +12,13 @@ const DEFAULTS = {
   server: { serverId: "test" },
   gateway: { host: "127.0.0.1", corsOrigins: ["https://app.example"], hosts: [] },
   limits: {
-    ...{ bodyBytes: 100, requestLineBytes: 200, headerCount: 20, idleTimeoutMs: 1000 },
+    ...{
+      bodyBytes: 100,
+      requestLineBytes: 200,
+      headerBytes: 2000,
+      headerCount: 20,
+      idleTimeoutMs: 1000,
+    },
   },
 };
 
@@ -28,7 +34,11 @@ function parts(faces: readonly GatewayFace[], faults: unknown[] = []): GatewayPa
       }),
       answerFault: ({ code }) => ({ status: 400, responseId: "r", fields: "", body: code }),
     },
-    verbs: { translate: (method, path) => ({ method, path }), allowed: () => [] },
+    verbs: {
+      translate: (method, path) => ({ method, path }),
+      shapeOf: () => undefined,
+      allowed: () => [],
+    },
     agent: { agentId: "d".repeat(64) } as AgentDocument,
     isAgentIssued: false,
     settle: (done) => done(),
@@ -115,9 +125,9 @@ describe("a face of the sidecar", () => {
     for (const path of ["/v1/fail", "/openapi.json"]) {
       const response = await fetch(url + path);
       expect(response.status).toBe(500);
-      const text = await response.text();
-      expect(text).not.toContain("secret");
-      const { error_id: errorId } = JSON.parse(text);
+      const body = await response.text();
+      expect(body).not.toContain("secret");
+      const { error_id: errorId } = JSON.parse(body);
       expect(faults.at(-1)).toEqual([errorId, expect.objectContaining({ message: "a secret" })]);
     }
   });

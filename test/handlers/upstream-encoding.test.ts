@@ -141,6 +141,33 @@ describe("a body", () => {
       "--\r\n",
     ]);
   });
+
+  // Decoding would make something else of it, or nothing, and the upstream would keep that.
+  it.each([
+    ["multipart", undefined, { file: { base64: "!!" } }, "/file/base64"],
+    ["multipart", undefined, { "a/b": [{ base64: "aGk=" }, { base64: "a" }] }, "/a~1b/1/base64"],
+    ["multipart", "body", { body: { file: { base64: "aGk=\n" } } }, "/body/file/base64"],
+    ["binary", "content", { content: "aGk=x" }, "/content"],
+    ["binary", "content", { content: "abcde" }, "/content"],
+  ] as const)(
+    "of %s is not asked for with what is no base64",
+    (bodyFormat, bodyField, input, at) => {
+      const how = { bodyFormat, ...(bodyField === undefined ? {} : { bodyField }) };
+      expect(bind({ how }).precheck?.(input)).toEqual([
+        { path: at, keyword: "contentEncoding", message: "must be base64" },
+      ]);
+    },
+  );
+
+  it.each([
+    ["multipart", undefined, { file: { base64: "aGk=" }, other: { base64: "aGk" }, note: "!!" }],
+    ["multipart", "body", {}],
+    ["binary", "content", { content: "" }],
+    ["form", undefined, { file: { base64: "!!" } }],
+  ] as const)("of %s takes what can be sent", (bodyFormat, bodyField, input) => {
+    const how = { bodyFormat, ...(bodyField === undefined ? {} : { bodyField }) };
+    expect(bind({ how }).precheck?.(input)).toBeUndefined();
+  });
 });
 
 describe("the query", () => {

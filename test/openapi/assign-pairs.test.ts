@@ -3,6 +3,9 @@ import { describe, expect, it } from "vitest";
 import { methodNames } from "../../src/catalog/path-grammar.ts";
 import { createRegistry } from "../../src/contract/endpoint-registry.ts";
 import { assignPairs } from "../../src/openapi/assign-pairs.ts";
+import { FieldSet } from "../../src/openapi/field-set.ts";
+import { httpRedirects } from "../../src/openapi/http-redirects.ts";
+import type { DraftedEndpoint } from "../../src/openapi/import-operation.ts";
 import { operationsOf } from "../../src/openapi/operations.ts";
 import { loadShippedCatalog } from "../../src/openapi/shipped-catalog-text.ts";
 
@@ -135,5 +138,32 @@ describe("pairs of several operations", () => {
   it("are said to be second choices", () => {
     const [, second] = assign({ "GET /pets": "listPets", "GET /pets/": "listPets" });
     expect(second?.methodDoubt).toContain("belongs to another endpoint");
+  });
+});
+
+describe("a document of thousands of operations", () => {
+  const operations = Array.from({ length: 5000 }, (_, index) => `GET /things-${index}/{id}`);
+
+  it("has its pairs and its redirects at once", () => {
+    const named = Object.fromEntries(operations.map((name) => [name, "listThings"]));
+    const began = performance.now();
+    const made = assign(named).map(({ method, path: { path } }, index) => {
+      const operation = { httpMethod: "GET", path: operations[index]?.slice(4) };
+      return { method, path, operation, table: { method } } as unknown as DraftedEndpoint;
+    });
+    expect(new Set(made.map(({ path }) => path)).size).toBe(operations.length);
+    expect(httpRedirects(made, catalog, names).length).toBe(operations.length);
+    // Each with each in text takes most of a minute.
+    expect(performance.now() - began).toBeLessThan(15_000);
+  });
+
+  it("keeps the names of fields apart at once", () => {
+    const fields = new FieldSet();
+    const began = performance.now();
+    for (let index = 0; index < 40_000; index += 1) {
+      fields.add(`f${index}`, "query", { schema: {}, isRequired: false });
+    }
+    expect(fields.add("f7", "body", { schema: {}, isRequired: false })).toBe("body_f7");
+    expect(performance.now() - began).toBeLessThan(10_000);
   });
 });

@@ -229,6 +229,55 @@ describe("exportOpenapi", () => {
   });
 });
 
+// AGTP-API §14.2: what comes back is the same endpoint, not a shorter one.
+describe("an export of endpoints with long schemas", () => {
+  const names = Array.from({ length: 30 }, (_, index) => `part_${index}`);
+  const partOf = (index: number): JsonSchema => ({
+    type: "object",
+    properties: {
+      next: { $ref: `#/$defs/part_${(index + 1) % names.length}` },
+      other: { $ref: `#/$defs/part_${(index + 7) % names.length}` },
+      ...Object.fromEntries(
+        Array.from({ length: 20 }, (_, at) => [
+          `member_${at}`,
+          { type: "string", description: `The ${at}th one. ${"It is described.\n".repeat(2)}` },
+        ]),
+      ),
+    },
+  });
+  const long: JsonSchema = {
+    type: "object",
+    properties: { first: { $ref: "#/$defs/part_0" }, plain: { $ref: "#/$defs/plain" } },
+    $defs: {
+      ...Object.fromEntries(names.map((name, index) => [name, partOf(index)])),
+      plain: { allOf: [{ type: "object" }, { type: "object", properties: { a: text } }] },
+    },
+  };
+  const endpoint = makeEndpoint(NOTHING, {
+    ...{ method: "CREATE", path: "/wholes" },
+    inputSchema: { ...long, additionalProperties: false },
+    outputSchema: long,
+  });
+
+  it("is imported whole, with definitions as they were", () => {
+    expect(JSON.stringify(long).length).toBeGreaterThan(32_768);
+    const [back] = importBack(exportAll([endpoint]));
+    expect(back?.outputSchema).toEqual(long);
+    expect(sorted(back?.inputSchema ?? {})).toEqual(sorted(endpoint.inputSchema));
+  });
+
+  it("is not taken at its word where it holds more than an endpoint can", () => {
+    const document = structuredClone(exportAll([endpoint]));
+    const { schemas } = document["components"] as { schemas: Record<string, unknown> };
+    schemas["part_0"] = { type: "string", enum: Array.from({ length: 70_000 }, String) };
+    const result = importDocument(document, { catalog, baseUrl: "https://s.example" });
+    const [made] = result.kind === "imported" ? result.imported.endpoints : [];
+    expect(made?.reviews.map(({ message }) => message)).toContain(
+      "the output is described in part, all of it would be too large",
+    );
+  });
+});
+
 describe("the program", () => {
   it.each([
     ["pets.json", PET_SHOP],

@@ -29,12 +29,32 @@ describe("the sidecar's limits", () => {
     expect((await fetch(`/${"a".repeat(200)}`)).status).toBe(414);
     const headers = { "x-large": "x".repeat(2500) };
     expect((await fetch("/orders/7", { headers })).status).toBe(431);
+    // What the request line leaves is not for the fields.
+    const over = await fetch("/orders/7", { headers: { "x-large": "x".repeat(1950) } });
+    expect([over.status, await over.json()]).toMatchObject([
+      431,
+      { error: { code: "header-too-large" } },
+    ]);
     const many = Object.fromEntries([...Array(20).keys()].map((n) => [`x-${n}`, "1"]));
     expect((await fetch("/orders/7", { headers: many })).status).toBe(431);
     const chunked = await connectPlain(port);
     chunked.write("PUT /orders/7 HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
     chunked.write(`65\r\n${"x".repeat(0x65)}\r\n`);
     expect(statusesIn(await chunked.until("\r\n\r\n"))).toEqual([413]);
+  });
+
+  it("leave the answer to a client that goes on sending what is too large", async () => {
+    const { send, port } = await openGateway(gatewayFiles({ limits: { body_bytes: 100 } }));
+    const large = await send("PUT", "/orders/7", { text: "x".repeat(8_000_000) });
+    expect([large.status, large.headers.get("x-agtp-status")]).toEqual([413, "400"]);
+    // The connection serves on, once all of it was sent.
+    const client = await connectPlain(port);
+    client.write("PUT /orders/7 HTTP/1.1\r\nHost: x\r\nContent-Length: 200\r\n\r\n");
+    await client.until("body-too-large");
+    client.write(
+      `${"x".repeat(200)}GET /orders/7 HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+    );
+    expect(statusesIn(await client.closed())).toEqual([413, 200]);
   });
 
   it("refuse bodies that are encoded, or no JSON", async () => {

@@ -4,7 +4,7 @@ import { get } from "node:https";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { makeCertificate } from "../support/certificate.ts";
-import { configFile } from "../support/deployment.ts";
+import { configFile, endpointFile } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";
 import {
   connectPlain,
@@ -36,6 +36,30 @@ describe("a request over HTTP", () => {
     const put = await send("PUT", "/orders/7?quantity=2", { quantity: 3 });
     expect(await bodyOf(put)).toMatchObject({ method: "REPLACE", input: { quantity: 3 } });
     expect((await fetch("/orders/a%2Fb")).status).toBe(200);
+  });
+
+  it("may repeat a name in its query, where the endpoint takes a list", async () => {
+    const tags = { type: "array", items: { type: "integer" } };
+    const { fetch } = await openGateway(
+      gatewayFiles(
+        {},
+        {
+          "endpoints/tagged.toml": endpointFile({
+            ...{ method: "FETCH", path: "/tagged/{id}" },
+            properties: { id: { type: "string" }, tags, n: { type: "integer" } },
+            handler: { type: "registered_function", function: "desk.echo" },
+          }),
+        },
+      ),
+    );
+    const ask = async (query: string, init: RequestInit = {}): Promise<unknown> =>
+      (await bodyOf(await fetch(`/tagged/7${query}`, init)))["input"];
+    expect(await ask("?tags=1&n=3&tags=2")).toEqual({ id: "7", n: 3, tags: [1, 2] });
+    expect(await ask("?tags=1", { headers: { "content-type": "text/plain" } })).toEqual({
+      ...{ id: "7", tags: [1] },
+    });
+    expect((await fetch("/tagged/7?tags=x")).status).toBe(422);
+    expect((await fetch("/tagged/7?tags=%zz")).status).toBe(400);
   });
 
   it("reaches the endpoint whose method ends the path, and keeps the verb on the record", async () => {
