@@ -15,6 +15,7 @@ import { strongestImpact } from "./planner-impact.ts";
 import { compareTexts } from "./planner-index.ts";
 import { membersOf } from "./planner-members.ts";
 import type { Recipe } from "./recipe.ts";
+import { findRecipeMisfit } from "./recipe-fit.ts";
 
 /** Finds the plan that a recipe gives, if one does. */
 export type RecipePlanner = (
@@ -46,6 +47,7 @@ export function compileRecipes(
       const fault =
         findMismatch(recipe, proposal, inputs) ??
         findRecipeFault(recipe, inputs, held, authority) ??
+        findRecipeMisfit(recipe, proposal, surroundings.reaches) ??
         findForbiddenStep(recipe, limits);
       if (fault !== undefined) log.rejected("recipe", { recipe: recipe.name }, () => fault);
       else {
