@@ -4,7 +4,6 @@
  * AGTP-API §10.1.1, §10.5, §10.7
  */
 import { LRUCache } from "lru-cache";
-import type { EndpointDefinition } from "../contract/endpoint.ts";
 import { inputShape } from "../contract/input-shape.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 import { createComposition, type FloorCheck } from "../handlers/composition.ts";
@@ -15,6 +14,7 @@ import {
   isHandlerError,
 } from "../handlers/handler.ts";
 import type { Contract } from "../synthesis/contract.ts";
+import { contractDefinition } from "../synthesis/contract-definition.ts";
 import type { ContractRegister } from "../synthesis/contract-register.ts";
 import { namedError, type Refusal } from "./refusal.ts";
 import type { ExchangeView, Route } from "./route.ts";
@@ -64,7 +64,7 @@ export class ContractRoutes {
       path: endpoint.path,
       tier: "C",
       isReading: false,
-      definition: definitionOf(endpoint),
+      definition: contractDefinition(endpoint),
       input: compile(endpoint.input_schema),
       output: compile(endpoint.output_schema),
       shape: inputShape(endpoint.input_schema),
@@ -117,19 +117,4 @@ function withContract(result: HandlerResult, synthesisId: string): HandlerSucces
 
 function planRecipe(plan: Contract["plan"]) {
   return { ...plan, file: "", description: "", requiredScopes: [] };
-}
-
-function definitionOf(endpoint: Contract["endpoint"]): EndpointDefinition {
-  return {
-    file: "",
-    method: endpoint.method,
-    path: endpoint.path,
-    description: endpoint.description,
-    semantic: endpoint.semantic,
-    inputSchema: endpoint.input_schema,
-    outputSchema: endpoint.output_schema,
-    errors: endpoint.errors,
-    requiredScopes: endpoint.required_scopes,
-    handler: { type: "composition", recipe: "" },
-  };
 }

@@ -375,3 +375,34 @@ describe("a request that nothing could be made for", () => {
 function manyNames(count: number): object {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, index]));
 }
+
+// AGTP-API §10.8
+describe("an endpoint that was negotiated to stay", () => {
+  const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
+  const ITS_PAIR = expect.objectContaining({ method: JUDGE["method"], path: JUDGE["path"] });
+
+  async function listsOf(server: TestServer, agentId: string): Promise<readonly unknown[][]> {
+    const discover = { method: "DISCOVER", path: "/" };
+    const manifest = await ask(server, agentId, discover, { Accept: MANIFEST_TYPE });
+    const methods = await ask(server, agentId, { ...discover, path: "/methods" });
+    return [manifest.body["endpoints"], methods.body] as unknown as readonly unknown[][];
+  }
+
+  it("is in its agent's manifest and inventory, in nobody else's, and for as long as it lasts", async () => {
+    const server = await open();
+    await ask(server, NORA, propose(JUDGE));
+    for (const list of await listsOf(server, NORA)) expect(list).not.toContainEqual(ITS_PAIR);
+    const lasting = await ask(server, NORA, propose(JUDGE, { persistent: true }));
+    const [endpoints, methods] = await listsOf(server, NORA);
+    expect(endpoints).toContainEqual(
+      expect.objectContaining({ path: JUDGE["path"], handler: { type: "composition" } }),
+    );
+    expect(methods).toContainEqual(expect.objectContaining({ path: JUDGE["path"], tier: "C" }));
+    for (const other of [OTTO, OPAL]) {
+      for (const list of await listsOf(server, other)) expect(list).not.toContainEqual(ITS_PAIR);
+    }
+    const synthesis_id = String(lasting.body["synthesis_id"]);
+    await ask(server, NORA, { method: "SUSPEND", body: { synthesis_id } });
+    for (const list of await listsOf(server, NORA)) expect(list).not.toContainEqual(ITS_PAIR);
+  });
+});
