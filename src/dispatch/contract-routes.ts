@@ -7,16 +7,11 @@ import { LRUCache } from "lru-cache";
 import { inputShape } from "../contract/input-shape.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 import { createComposition, type FloorCheck } from "../handlers/composition.ts";
-import {
-  type Call,
-  type HandlerResult,
-  type HandlerSuccess,
-  isHandlerError,
-} from "../handlers/handler.ts";
+import type { Call } from "../handlers/handler.ts";
 import type { Contract } from "../synthesis/contract.ts";
 import { contractDefinition } from "../synthesis/contract-definition.ts";
 import type { ContractRegister } from "../synthesis/contract-register.ts";
-import { namedError, type Refusal } from "./refusal.ts";
+import { asAgreed, withContract } from "./contract-answer.ts";
 import type { ExchangeView, Route } from "./route.ts";
 
 export interface ContractRoutesOptions {
@@ -59,6 +54,7 @@ export class ContractRoutes {
       negotiation_origin: origin,
     };
     const run = createComposition(planRecipe(plan), isFloor);
+    const output = compile(endpoint.output_schema);
     return {
       method: endpoint.method,
       path: endpoint.path,
@@ -66,7 +62,8 @@ export class ContractRoutes {
       isReading: false,
       definition: contractDefinition(endpoint),
       input: compile(endpoint.input_schema),
-      output: compile(endpoint.output_schema),
+      // Checked below: it is the caller's own, and what fails it is told.
+      output: undefined,
       shape: inputShape(endpoint.input_schema),
       errors: new Set(endpoint.errors),
       warning: undefined,
@@ -74,7 +71,8 @@ export class ContractRoutes {
       handler: async (call: Call, exchange: ExchangeView) => {
         await this.#agree(contract, call, exchange);
         exchange.contract = reference;
-        return withContract(await run(this.#guard(call, synthesisId)), synthesisId);
+        const result = await run(this.#guard(call, synthesisId));
+        return withContract(asAgreed(result, plan, output), synthesisId);
       },
     };
   }
@@ -105,14 +103,6 @@ export class ContractRoutes {
       get: (target, name) => (name === "dispatch" ? dispatch : Reflect.get(target, name, target)),
     });
   }
-}
-
-/** Every answer under a contract says which one, failures too.   AGTP-API §10.1.5 */
-function withContract(result: HandlerResult, synthesisId: string): HandlerSuccess | Refusal {
-  const header = { "Contract-Synthesized": synthesisId };
-  if (!isHandlerError(result)) return { ...result, headers: { ...result.headers, ...header } };
-  const { error, message, details } = result;
-  return { ...namedError(error, message, details), headers: header };
 }
 
 function planRecipe(plan: Contract["plan"]) {

@@ -90,6 +90,33 @@ describe("the fields of a contract in the record", () => {
   });
 });
 
+// AGTP-API §12.1
+describe("an answer that is not what the agent asked for", () => {
+  it("is told with what is wrong with it, since the steps have done their work", async () => {
+    const server = await open();
+    const verdict = { type: "string", maxLength: 3 };
+    const output_schema = { type: "object", required: ["verdict"], properties: { verdict } };
+    const endpoint = { ...JUDGE, output_schema };
+    expect(await ask(server, NORA, propose(endpoint))).toMatchObject({ status: 263 });
+    const request = { method: String(JUDGE["method"]), path: String(JUDGE["path"]) };
+    const reply = await ask(server, NORA, { ...request, body: { subject: "barn" } });
+    expect(reply).toMatchObject({
+      status: 422,
+      body: {
+        error: {
+          code: "composition_failed",
+          details: {
+            status: 200,
+            error: { code: "output-validation-failed", errors: [{ path: "/verdict" }] },
+            outputs: { answer: { verdict: "2 facts" } },
+          },
+        },
+      },
+    });
+    expect(contractFields(reply)).toEqual(FIELDS);
+  });
+});
+
 // AGTP-LOG "Lifecycle Stream"
 describe("the acceptance of a contract", () => {
   it("is an event of its agent's stream, and only when it is accepted", async () => {
