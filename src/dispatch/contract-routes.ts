@@ -4,19 +4,14 @@
  * AGTP-API §10.1.1, §10.5, §10.7
  */
 import { LRUCache } from "lru-cache";
-import type { EndpointDefinition } from "../contract/endpoint.ts";
 import { inputShape } from "../contract/input-shape.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 import { createComposition, type FloorCheck } from "../handlers/composition.ts";
-import {
-  type Call,
-  type HandlerResult,
-  type HandlerSuccess,
-  isHandlerError,
-} from "../handlers/handler.ts";
+import type { Call } from "../handlers/handler.ts";
 import type { Contract } from "../synthesis/contract.ts";
+import { contractDefinition } from "../synthesis/contract-definition.ts";
 import type { ContractRegister } from "../synthesis/contract-register.ts";
-import { namedError, type Refusal } from "./refusal.ts";
+import { asAgreed, withContract } from "./contract-answer.ts";
 import type { ExchangeView, Route } from "./route.ts";
 
 export interface ContractRoutesOptions {
@@ -59,14 +54,16 @@ export class ContractRoutes {
       negotiation_origin: origin,
     };
     const run = createComposition(planRecipe(plan), isFloor);
+    const output = compile(endpoint.output_schema);
     return {
       method: endpoint.method,
       path: endpoint.path,
       tier: "C",
       isReading: false,
-      definition: definitionOf(endpoint),
+      definition: contractDefinition(endpoint),
       input: compile(endpoint.input_schema),
-      output: compile(endpoint.output_schema),
+      // Checked below: it is the caller's own, and what fails it is told.
+      output: undefined,
       shape: inputShape(endpoint.input_schema),
       errors: new Set(endpoint.errors),
       warning: undefined,
@@ -74,7 +71,8 @@ export class ContractRoutes {
       handler: async (call: Call, exchange: ExchangeView) => {
         await this.#agree(contract, call, exchange);
         exchange.contract = reference;
-        return withContract(await run(this.#guard(call, synthesisId)), synthesisId);
+        const result = await run(this.#guard(call, synthesisId));
+        return withContract(asAgreed(result, plan, output), synthesisId);
       },
     };
   }
@@ -107,29 +105,6 @@ export class ContractRoutes {
   }
 }
 
-/** Every answer under a contract says which one, failures too.   AGTP-API §10.1.5 */
-function withContract(result: HandlerResult, synthesisId: string): HandlerSuccess | Refusal {
-  const header = { "Contract-Synthesized": synthesisId };
-  if (!isHandlerError(result)) return { ...result, headers: { ...result.headers, ...header } };
-  const { error, message, details } = result;
-  return { ...namedError(error, message, details), headers: header };
-}
-
 function planRecipe(plan: Contract["plan"]) {
   return { ...plan, file: "", description: "", requiredScopes: [] };
-}
-
-function definitionOf(endpoint: Contract["endpoint"]): EndpointDefinition {
-  return {
-    file: "",
-    method: endpoint.method,
-    path: endpoint.path,
-    description: endpoint.description,
-    semantic: endpoint.semantic,
-    inputSchema: endpoint.input_schema,
-    outputSchema: endpoint.output_schema,
-    errors: endpoint.errors,
-    requiredScopes: endpoint.required_scopes,
-    handler: { type: "composition", recipe: "" },
-  };
 }

@@ -10,17 +10,18 @@ import type { CompiledSchema } from "../contract/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS } from "../contract/schema-bounds.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { Attempts } from "../synthesis/attempts.ts";
-import { type Contract, timestamp } from "../synthesis/contract.ts";
+import type { Contract } from "../synthesis/contract.ts";
 import type { ContractRegister } from "../synthesis/contract-register.ts";
 import { makeContract } from "../synthesis/make-contract.ts";
 import type { SynthesisPlan, Synthesizer } from "../synthesis/plan.ts";
 import { readProposedSchema } from "../synthesis/proposed-schema.ts";
 import type { RateWindow } from "../synthesis/rate-window.ts";
 import type { Turns } from "../synthesis/turns.ts";
+import { previewContract } from "./contract-preview.ts";
 import type { ContractRoutes } from "./contract-routes.ts";
 import { refuse } from "./gates/08-negotiation.ts";
-import { authorizationRequired, type Refusal, rateLimited } from "./refusal.ts";
-import { inputSchemaOf, proposalOf, semanticOf } from "./request-proposal.ts";
+import { authorizationRequired, type Refusal, rateLimited, schemaViolation } from "./refusal.ts";
+import { inputSchemaOf, proposalOf, readQuery, semanticOf } from "./request-proposal.ts";
 import type { ExchangeView, Route } from "./route.ts";
 
 export interface NegotiationOptions {
@@ -89,7 +90,7 @@ async function negotiate(
   await options.turns.take();
   const planned = planFor(options, call, exchange);
   if (planned.kind === "refusal") return planned;
-  const { plan, inputSchema } = planned;
+  const { plan, inputSchema, input } = planned;
   const isAtOnce = rcns.mode === "optimistic" && mayRunUnseen(plan);
   const pair = `${method} ${path}`;
   const contract = makeContract(
@@ -116,9 +117,15 @@ async function negotiate(
     plan,
   );
   await register.add(contract);
-  if (!isAtOnce) return preview(contract);
+  if (!isAtOnce) return previewContract(contract);
   await options.accepted(contract, call, exchange);
-  return options.routes.routeOf(contract).handler(call, exchange);
+  return options.routes.routeOf(contract).handler(withInput(call, input), exchange);
+}
+
+function withInput(call: Call, input: Call["input"]): Call {
+  return new Proxy(call, {
+    get: (target, name) => (name === "input" ? input : Reflect.get(target, name, target)),
+  });
 }
 
 /**
@@ -130,7 +137,13 @@ function mayRunUnseen({ kind, impact }: SynthesisPlan): boolean {
 }
 
 type Planned =
-  | { readonly kind: "planned"; readonly plan: SynthesisPlan; readonly inputSchema: JsonSchema }
+  | {
+      readonly kind: "planned";
+      readonly plan: SynthesisPlan;
+      readonly inputSchema: JsonSchema;
+      /** What was sent, as this schema reads it. */
+      readonly input: Call["input"];
+    }
   | Refusal;
 
 function planFor(
@@ -155,7 +168,12 @@ function planFor(
       }
       const read = readProposedSchema(inputSchemaOf(call.input, outcome), "input_schema");
       if ("fault" in read) return impossible(`the parameters' schema ${read.fault.message}`);
-      return { kind: "planned", plan: outcome, inputSchema: read.schema.schema };
+      const inputSchema = read.schema.schema;
+      const input = readQuery(call, inputSchema);
+      // As the gate would, had the contract been there before.
+      const violations = read.schema.check(input);
+      if (violations !== undefined) return schemaViolation(violations);
+      return { kind: "planned", plan: outcome, inputSchema, input };
     }
     if (outcome.reason === "scope-required") {
       const { scopes } = outcome.missing;
@@ -178,32 +196,4 @@ function planFor(
 function isWhatWasAsked({ kind, recipe }: SynthesisPlan, method: string): boolean {
   if (kind === "recipe") return true;
   return kind === "passthrough" && recipe.steps[0]?.method === method;
-}
-
-/** 461: the caller sees what it would agree to.   AGTP-API §10.1.3 */
-function preview(contract: Contract): HandlerResult {
-  const { synthesisId, endpoint, lineage, contractHash, expiresAt, plan } = contract;
-  const { method, path } = endpoint;
-  const steps = plan.steps.map((step) => `${step.method} ${step.path}`);
-  return {
-    status: 461,
-    body: {
-      status: 461,
-      synthesis_id: synthesisId,
-      method,
-      path,
-      endpoint,
-      recipe_lineage: lineage ?? null,
-      contract_hash: contractHash,
-      expires_at: timestamp(expiresAt),
-      proposed_synthesis_id: synthesisId,
-      contract: {
-        method,
-        path,
-        plan_summary: steps,
-        recipe_name: lineage?.recipe_name ?? null,
-        recipe_version: lineage?.recipe_version ?? null,
-      },
-    },
-  };
 }

@@ -1,9 +1,12 @@
 /**
  * The two variants of the manifest that a server publishes: with its hosted agents, for those who may
- * learn of them, and without. Both carry the dates of the whole.   AGTP-API §8.3, §8.5
+ * learn of them, and without. Both carry the dates of the whole. An agent that negotiated endpoints
+ * to stay gets its variant with these in it.   AGTP-API §8.3, §8.5, §10.8
  */
-import type { KeyObject } from "node:crypto";
+import { createHash, type KeyObject } from "node:crypto";
 import { join } from "node:path";
+import { LRUCache } from "lru-cache";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
 import { signManifest } from "../identity/manifest-signature.ts";
 import { buildManifest, type ManifestSource } from "./build.ts";
 import { keepDates, resolveDates } from "./dates.ts";
@@ -21,9 +24,14 @@ export interface PublishedManifest {
   readonly disclosed: ManifestDocument;
   /** Without the hosted agents. */
   readonly withheld: ManifestDocument;
+  /** One of the two with an agent's own endpoints, which belong to nobody else's. */
+  extend(isDisclosed: boolean, own: readonly EndpointDefinition[]): ManifestDocument;
   /** Keeps the dates across restarts; throws when the state directory cannot be written. */
   keep(): void;
 }
+
+/** Extended ones that are kept ready: encoding and signing one takes long where there is much in it. */
+const READY = 16;
 
 /** Where the dates are kept. */
 export function manifestFile(directory: string): string {
@@ -48,5 +56,18 @@ export function publishManifest(source: ManifestSource, key?: KeyObject): Publis
   const disclosed = encode(whole, hash);
   const bare = agents.length === 0 ? undefined : buildManifest({ ...source, agents: [] });
   const withheld = bare === undefined ? disclosed : encode(bare, contentHash(bare));
-  return { disclosed, withheld, keep: () => keepDates(file, hash, dates) };
+  const extensions = new LRUCache<string, ManifestDocument>({ max: READY });
+  const extend = (isDisclosed: boolean, own: readonly EndpointDefinition[]): ManifestDocument => {
+    const name = createHash("sha256")
+      .update(JSON.stringify([isDisclosed, own]))
+      .digest("hex");
+    const known = extensions.get(name);
+    if (known !== undefined) return known;
+    const endpoints = [...source.endpoints, ...own];
+    const content = buildManifest({ ...source, endpoints, agents: isDisclosed ? agents : [] });
+    const document = encode(content, contentHash(content));
+    extensions.set(name, document);
+    return document;
+  };
+  return { disclosed, withheld, extend, keep: () => keepDates(file, hash, dates) };
 }

@@ -5,6 +5,7 @@
 import { relative } from "node:path";
 import { builtinEndpoints } from "../builtins/builtin-endpoints.ts";
 import { type Inventory, isDisclosedTo, type ListedEndpoint } from "../builtins/inventory.ts";
+import { persistentEndpoints } from "../builtins/persistent-endpoints.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
 import { CAPABILITIES, type EndpointDefinition } from "../contract/endpoint.ts";
@@ -125,6 +126,8 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
       criteria: floorMethods.get("DISCOVER"),
       manifestFor: (agentId) => {
         const published = manifest();
+        const own = persistentEndpoints(inventory, agentId);
+        if (own.length > 0) return published.extend(disclosed(agentId), own);
         return disclosed(agentId) ? published.disclosed : published.withheld;
       },
     }),

@@ -88,7 +88,6 @@ export class ContractRegister {
     const size = sizeOf(contract);
     const { agentId } = contract;
     const evicted = this.#holdings.surplus(agentId, size, (id) => rankOf(this.find(id)));
-    for (const id of evicted) this.#forget(id);
     this.#remember(contract, size);
     try {
       await this.#options.store.commit([
@@ -99,6 +98,8 @@ export class ContractRegister {
       this.#forget(contract.synthesisId);
       throw error;
     }
+    // Not before: what made room for a contract that could not be kept would be lost with it.
+    for (const id of evicted) this.#forget(id);
   }
 
   /** Moves a contract on; undefined when it is not there any more. */

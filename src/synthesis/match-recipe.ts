@@ -35,20 +35,23 @@ export interface RecipeNeeds {
   readonly isIdempotent: boolean;
 }
 
-/** Why a recipe does not answer for a proposal with these inputs. */
-export function findMismatch(
-  { pattern }: Recipe,
-  { method, path }: Proposal,
-  inputs: ReadonlySet<string>,
-): string | undefined {
+/** Why a recipe is not for the pair of a proposal. */
+export function findMismatch({ pattern }: Recipe, { method, path }: Proposal): string | undefined {
   if (pattern === undefined) return "it has no pattern";
-  const { methodExact, pathExact, pathRegex, hasParameters } = pattern;
+  const { methodExact, pathExact, pathRegex } = pattern;
   if (methodExact !== method) return `it is for ${methodExact}`;
   if (pathExact !== undefined && pathExact !== path) return `it is for ${quoteValue(pathExact)}`;
-  const missing = hasParameters.filter((name) => !inputs.has(name));
-  if (missing.length > 0) return `the proposal does not offer ${quoteNames(missing)}`;
   if (pathRegex === undefined || pathRegex.test(path)) return undefined;
   return "its path_regex does not match the path";
+}
+
+/** Why a recipe that is for the pair does not answer for a proposal with these inputs. */
+export function findMissingParameters(
+  { pattern }: Recipe,
+  inputs: ReadonlySet<string>,
+): string | undefined {
+  const missing = pattern?.hasParameters.filter((name) => !inputs.has(name)) ?? [];
+  return missing.length === 0 ? undefined : `the proposal does not offer ${quoteNames(missing)}`;
 }
 
 /** What a recipe needs, as far as it can be said before it runs; the most that it could be. */

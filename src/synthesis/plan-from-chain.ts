@@ -3,6 +3,7 @@
  * asked is answered, and nothing that a step gives besides: the agent agreed to its own output
  * schema, not to those of the steps.   AGTP-API §10.7
  */
+import { inputTypesOf } from "./declared-inputs.ts";
 import { findPassthrough } from "./passthrough.ts";
 import type { SynthesisPlan } from "./plan.ts";
 import type { PlanLog } from "./plan-log.ts";
@@ -64,5 +65,6 @@ export function planOf(
     impact: strongestImpact(chain.map(({ impact }) => impact)),
     isIdempotent: definitions.every(({ semantic }) => semantic.is_idempotent),
     neededInputs: [...new Set(written.flatMap(({ needed }) => needed))].sort(),
+    inputTypes: inputTypesOf(steps.map((step, at) => ({ step, endpoint: definitions[at] }))),
   };
 }

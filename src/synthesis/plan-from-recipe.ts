@@ -2,19 +2,29 @@
  * Plans from recipes: the first one by name that matches the proposal and can be used. The plan runs
  * under the version that the recipe has now, for as long as its contract lives.   AGTP-API §10.5
  */
+
+import { inputTypesOf, type StepWithTarget } from "./declared-inputs.ts";
 import {
   findMismatch,
+  findMissingParameters,
   findRecipeFault,
   neededInputsOf,
   needsOf,
   type RecipeSurroundings,
+  type StepReaches,
 } from "./match-recipe.ts";
 import type { Authority, PlanLimits, Proposal, SynthesisPlan } from "./plan.ts";
 import type { PlanLog } from "./plan-log.ts";
 import { strongestImpact } from "./planner-impact.ts";
 import { compareTexts } from "./planner-index.ts";
 import { membersOf } from "./planner-members.ts";
-import type { Recipe } from "./recipe.ts";
+import type { Recipe, RecipeStep } from "./recipe.ts";
+import { findRecipeMisfit } from "./recipe-fit.ts";
+
+/** The plan that a recipe gives; else why the first one that is for the pair does not. */
+export type RecipePlan =
+  | { readonly kind: "plan"; readonly plan: Omit<SynthesisPlan, "log"> }
+  | { readonly kind: "none"; readonly explanation?: string };
 
 /** Finds the plan that a recipe gives, if one does. */
 export type RecipePlanner = (
@@ -22,7 +32,7 @@ export type RecipePlanner = (
   authority: Authority,
   log: PlanLog,
   limits?: PlanLimits,
-) => Omit<SynthesisPlan, "log"> | undefined;
+) => RecipePlan;
 
 /** Sorts the recipes by method and name; those without a pattern answer no proposal. */
 export function compileRecipes(
@@ -40,22 +50,29 @@ export function compileRecipes(
     const held = { ...surroundings, maxDepth: Math.min(maxSteps, surroundings.maxDepth) };
     const candidates = byMethod.get(proposal.method) ?? [];
     log.considered("recipe", `${candidates.length} recipes are for ${proposal.method}`);
-    if (candidates.length === 0) return undefined;
+    if (candidates.length === 0) return { kind: "none" };
+    let explanation: string | undefined;
     const inputs = new Set(membersOf(proposal.inputSchema).properties.keys());
     for (const recipe of candidates) {
+      const mismatch = findMismatch(recipe, proposal);
       const fault =
-        findMismatch(recipe, proposal, inputs) ??
+        mismatch ??
+        findMissingParameters(recipe, inputs) ??
         findRecipeFault(recipe, inputs, held, authority) ??
+        findRecipeMisfit(recipe, proposal, surroundings.reaches) ??
         findForbiddenStep(recipe, limits);
-      if (fault !== undefined) log.rejected("recipe", { recipe: recipe.name }, () => fault);
-      else {
+      if (fault !== undefined) {
+        log.rejected("recipe", { recipe: recipe.name }, () => fault);
+        if (mismatch === undefined)
+          explanation ??= `the recipe "${recipe.name}" is for it, but ${fault}`;
+      } else {
         const { name, version } = recipe;
         const message = `it matches, at version "${version}"`;
         log.add({ stage: "recipe", outcome: "chosen", recipe: name, message });
-        return planOf(recipe, surroundings);
+        return { kind: "plan", plan: planOf(recipe, surroundings) };
       }
     }
-    return undefined;
+    return { kind: "none", ...(explanation === undefined ? {} : { explanation }) };
   };
 }
 
@@ -76,5 +93,12 @@ function planOf(recipe: Recipe, surroundings: RecipeSurroundings): Omit<Synthesi
     impact: strongestImpact(impacts),
     isIdempotent,
     neededInputs: neededInputsOf(recipe.steps, surroundings.reaches),
+    inputTypes: inputTypesOf(recipe.steps.map((step) => targetOf(step, surroundings.reaches))),
   };
+}
+
+function targetOf(step: RecipeStep, reaches: StepReaches): StepWithTarget {
+  const [reached, ...others] = reaches(step);
+  const isOne = reached?.kind === "endpoint" && others.length === 0;
+  return { step, endpoint: isOne ? reached.endpoint : undefined };
 }

@@ -110,11 +110,15 @@ function attempt(
 ): Attempt {
   const log = new PlanLog();
   const fromRecipe = planRecipe(proposal, held.authority, log, limits);
-  if (fromRecipe !== undefined) {
-    return { kind: "plan", plan: { ...fromRecipe, log: log.entries() } };
+  if (fromRecipe.kind === "plan") {
+    return { kind: "plan", plan: { ...fromRecipe.plan, log: log.entries() } };
   }
   const task = new PlanningTask(index, proposal, held);
-  return attemptOf(planFromEndpoints(task, stepsOf(maxDepth, limits), log), [task], log);
+  const outcome = planFromEndpoints(task, stepsOf(maxDepth, limits), log);
+  const { explanation } = fromRecipe;
+  // What keeps the recipe for the pair from it says more than what no other endpoint gives.
+  const told = outcome.kind === "plan" || explanation === undefined ? {} : { explanation };
+  return attemptOf({ ...outcome, ...told }, [task], log);
 }
 
 /** The same for a call of one endpoint, which nothing can stand in for. */

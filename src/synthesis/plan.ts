@@ -9,6 +9,7 @@ import type {
   JsonSchema,
   SemanticBlock,
 } from "../contract/endpoint.ts";
+import type { SchemaType } from "../contract/schema-vocabulary.ts";
 import type { RecipeLineage } from "./contract.ts";
 import type { LogEntry, PlanKind } from "./plan-log.ts";
 import type { Recipe } from "./recipe.ts";
@@ -43,6 +44,8 @@ export interface SynthesisPlan {
   readonly isIdempotent: boolean;
   /** Proposed inputs without which a step cannot be called, whether or not they were required. */
   readonly neededInputs: readonly string[];
+  /** What the steps take each proposed input as; one that they say nothing of is not there. */
+  readonly inputTypes: Readonly<Record<string, readonly SchemaType[]>>;
   readonly log: readonly LogEntry[];
 }
 

@@ -6,6 +6,7 @@
 import { uuidv7 } from "../identity/uuid.ts";
 import { isRecord } from "../json-value.ts";
 import type { Store } from "../store/store.ts";
+import { timestamp } from "./contract.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 
 /** What a proposal came to: a status and its body. */
@@ -19,6 +20,8 @@ interface KeptProposal {
   readonly proposalId: string;
   readonly agentId: string;
   readonly negotiationId: string;
+  /** Milliseconds since the epoch; absent in what an older version stored. */
+  readonly submittedAt?: number;
   readonly request?: ProposalRequest;
   readonly answer?: ProposalAnswer;
 }
@@ -34,6 +37,8 @@ const COLLECTION = "proposals";
 const PER_AGENT = 100;
 /** What an agent is told to expect. */
 const ESTIMATED_SECONDS = 1;
+/** And after how long to give up asking. */
+const MOST_SECONDS = 60;
 
 export class Proposals {
   readonly #store: Store;
@@ -72,7 +77,7 @@ export class Proposals {
   async submit(request: ProposalRequest): Promise<ProposalAnswer> {
     const { agentId, negotiationId } = request;
     const proposalId = `prop-${uuidv7()}`;
-    const proposal = { proposalId, agentId, negotiationId, request };
+    const proposal = { proposalId, agentId, negotiationId, submittedAt: Date.now(), request };
     const forgotten = this.#remember(proposal);
     await this.#store.commit([
       ...forgotten.map((key) => ({ kind: "delete", collection: COLLECTION, key }) as const),
@@ -137,15 +142,22 @@ export class Proposals {
   }
 }
 
-function pendingAnswer({ proposalId, negotiationId }: KeptProposal): ProposalAnswer {
+/** 261, with the members that any draft has for it. */
+function pendingAnswer({ proposalId, negotiationId, submittedAt }: KeptProposal): ProposalAnswer {
+  const path = `/proposals/${proposalId}`;
   return {
     status: 261,
     body: {
       status: 261,
+      state: "pending",
+      explanation: `the proposal is being evaluated: ask QUERY ${path} for what it came to`,
       proposal_id: proposalId,
       estimated_duration: `PT${ESTIMATED_SECONDS}S`,
       estimated_duration_seconds: ESTIMATED_SECONDS,
-      poll: { method: "QUERY", path: `/proposals/${proposalId}` },
+      max_evaluation_duration: `PT${MOST_SECONDS}S`,
+      ...(submittedAt === undefined ? {} : { evaluation_started_at: timestamp(submittedAt) }),
+      poll: { method: "QUERY", path },
+      polling_path: path,
       negotiation_id: negotiationId,
     },
   };

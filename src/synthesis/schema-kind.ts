@@ -55,6 +55,12 @@ export function kindOfSchema(schema: PropertySchema, root: JsonSchema): SchemaKi
   return new KindReader(root).read(schema);
 }
 
+/** Whether no value is of both kinds; of what nobody could work out, nothing is said. */
+export function areDisjoint(one: SchemaKind | undefined, other: SchemaKind | undefined): boolean {
+  if (one === undefined || other === undefined) return false;
+  return intersect(one, other)?.size === 0;
+}
+
 /** Reads one schema; it counts what it looked at. */
 class KindReader {
   readonly #root: JsonSchema;

@@ -90,6 +90,33 @@ describe("the fields of a contract in the record", () => {
   });
 });
 
+// AGTP-API §12.1
+describe("an answer that is not what the agent asked for", () => {
+  it("is told with what is wrong with it, since the steps have done their work", async () => {
+    const server = await open();
+    const verdict = { type: "string", maxLength: 3 };
+    const output_schema = { type: "object", required: ["verdict"], properties: { verdict } };
+    const endpoint = { ...JUDGE, output_schema };
+    expect(await ask(server, NORA, propose(endpoint))).toMatchObject({ status: 263 });
+    const request = { method: String(JUDGE["method"]), path: String(JUDGE["path"]) };
+    const reply = await ask(server, NORA, { ...request, body: { subject: "barn" } });
+    expect(reply).toMatchObject({
+      status: 422,
+      body: {
+        error: {
+          code: "composition_failed",
+          details: {
+            status: 200,
+            error: { code: "output-validation-failed", errors: [{ path: "/verdict" }] },
+            outputs: { answer: { verdict: "2 facts" } },
+          },
+        },
+      },
+    });
+    expect(contractFields(reply)).toEqual(FIELDS);
+  });
+});
+
 // AGTP-LOG "Lifecycle Stream"
 describe("the acceptance of a contract", () => {
   it("is an event of its agent's stream, and only when it is accepted", async () => {
@@ -375,3 +402,34 @@ describe("a request that nothing could be made for", () => {
 function manyNames(count: number): object {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, index]));
 }
+
+// AGTP-API §10.8
+describe("an endpoint that was negotiated to stay", () => {
+  const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
+  const ITS_PAIR = expect.objectContaining({ method: JUDGE["method"], path: JUDGE["path"] });
+
+  async function listsOf(server: TestServer, agentId: string): Promise<readonly unknown[][]> {
+    const discover = { method: "DISCOVER", path: "/" };
+    const manifest = await ask(server, agentId, discover, { Accept: MANIFEST_TYPE });
+    const methods = await ask(server, agentId, { ...discover, path: "/methods" });
+    return [manifest.body["endpoints"], methods.body] as unknown as readonly unknown[][];
+  }
+
+  it("is in its agent's manifest and inventory, in nobody else's, and for as long as it lasts", async () => {
+    const server = await open();
+    await ask(server, NORA, propose(JUDGE));
+    for (const list of await listsOf(server, NORA)) expect(list).not.toContainEqual(ITS_PAIR);
+    const lasting = await ask(server, NORA, propose(JUDGE, { persistent: true }));
+    const [endpoints, methods] = await listsOf(server, NORA);
+    expect(endpoints).toContainEqual(
+      expect.objectContaining({ path: JUDGE["path"], handler: { type: "composition" } }),
+    );
+    expect(methods).toContainEqual(expect.objectContaining({ path: JUDGE["path"], tier: "C" }));
+    for (const other of [OTTO, OPAL]) {
+      for (const list of await listsOf(server, other)) expect(list).not.toContainEqual(ITS_PAIR);
+    }
+    const synthesis_id = String(lasting.body["synthesis_id"]);
+    await ask(server, NORA, { method: "SUSPEND", body: { synthesis_id } });
+    for (const list of await listsOf(server, NORA)) expect(list).not.toContainEqual(ITS_PAIR);
+  });
+});

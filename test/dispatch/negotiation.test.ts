@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { endpointFile } from "../support/deployment.ts";
 import { openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
 import {
   JUDGE,
@@ -92,6 +93,19 @@ describe("the four locks", () => {
     expect(poor).toMatchObject({ status: 262, body: { type: "scope-required" } });
   });
 
+  it("tell what keeps the recipe for the pair from answering", async () => {
+    const server = await openServer(negotiationFiles());
+    const recipe = 'the recipe "audit" is for it, but';
+    for (const [body, why] of [
+      [{ topic: "x" }, `${recipe} the proposal does not offer "subject"`],
+      [{ subject: 7 }, `${recipe} step 1 (QUERY /facts) takes "subject" as another type`],
+    ] as const) {
+      const refused = await ask(server, NORA, { ...AUDIT, body }, OPT_IN);
+      expect(refused).toMatchObject({ status: 464, body: { reason: "composition-impossible" } });
+      expect(String(refused.body["explanation"])).toContain(why);
+    }
+  });
+
   it("do not open for what a handler dispatches", async () => {
     const server = await openServer({
       ...negotiationFiles(),
@@ -111,6 +125,81 @@ describe("the four locks", () => {
       OPT_IN,
     );
     expect(reply.body).toMatchObject({ facts: ["404"] });
+  });
+});
+
+// AGTP-API §5.5, §13.2
+describe("the parameters of a request that is negotiated", () => {
+  const WAIT = { method: "SCHEDULE", path: "/visits?minutes=20&subject=7" };
+
+  /** A second step that takes a number, and a first one that leaves a trace. */
+  function open(mode: string): Promise<TestServer> {
+    const rcns = { enabled: true, mode, min_trust_tier: 2, rate_limit_per_minute: 1000 };
+    const files = negotiationFiles({ policies: { rcns } });
+    const number = endpointFile({
+      method: "RESERVE",
+      path: "/visits",
+      properties: { minutes: { type: "integer" } },
+      required: ["minutes"],
+      handler: { type: "registered_function", function: "handlers.place" },
+    });
+    const recipe = String(files["recipes/audit.toml"])
+      .replace('"AUDIT"', '"SCHEDULE"')
+      .replace('"/reviews"', '"/visits"')
+      .replace('method = "ANALYZE"\npath = "/facts"', 'method = "RESERVE"\npath = "/visits"')
+      .replace("parameters.facts]", "parameters.minutes]")
+      .replace('"previous_step"', '"proposal"')
+      .replace('"facts.facts"', '"minutes"');
+    const handlers = `
+      let asked = 0;
+      export const facts = () => ({ body: { facts: [String(asked++)], about: "" } });
+      export const verdict = () => ({ body: { verdict: "" } });
+      export const place = ({ input }) => ({ body: { minutes: input.minutes, asked } });`;
+    return openServer({
+      ...files,
+      "handlers.mjs": handlers,
+      "recipes/audit.toml": recipe,
+      "endpoints/visits.toml": number,
+    });
+  }
+
+  it("have the types that the steps take, and those of a query are read as these", async () => {
+    const server = await open("confirm-first");
+    const offer = await ask(server, NORA, WAIT, OPT_IN);
+    expect(offer).toMatchObject({
+      status: 461,
+      body: {
+        endpoint: {
+          input_schema: {
+            properties: { minutes: { type: "integer" }, subject: { type: "string" } },
+          },
+        },
+      },
+    });
+    const accept = { "Contract-Synthesized": String(offer.body["synthesis_id"]) };
+    expect(await ask(server, NORA, WAIT, accept)).toMatchObject({
+      status: 200,
+      body: { minutes: 20, asked: 1 },
+    });
+    const wrong = { ...WAIT, path: "/visits", body: { subject: "7", minutes: "twenty" } };
+    expect(await ask(server, NORA, wrong, accept)).toMatchObject({
+      status: 422,
+      body: { error: { code: "schema-validation-failed" } },
+    });
+    expect((await ask(server, NORA, WAIT, accept)).body).toMatchObject({ asked: 2 });
+  });
+
+  it("are read so too where the contract is run at once", async () => {
+    const server = await open("optimistic");
+    expect(await ask(server, NORA, WAIT, OPT_IN)).toMatchObject({
+      status: 200,
+      body: { minutes: 20, asked: 1 },
+    });
+    const text = { ...WAIT, path: "/visits?minutes=many&subject=7" };
+    expect(await ask(server, OTTO, text, OPT_IN)).toMatchObject({
+      status: 422,
+      body: { error: { code: "schema-validation-failed" } },
+    });
   });
 });
 

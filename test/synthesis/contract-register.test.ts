@@ -158,6 +158,22 @@ describe("ContractRegister", () => {
     expect(register.find("syn-0")).toBeUndefined();
   });
 
+  it("loses nothing to a contract that cannot be kept, and holds its bounds among many at once", async () => {
+    const { register, store } = await open();
+    for (let count = 0; count < 1_000; count += 1) await register.add(contract(`syn-${count}`));
+    const commit = store.commit.bind(store);
+    store.commit = () => Promise.reject(new Error("the disk is full"));
+    await expect(register.add(contract("late"))).rejects.toThrow("the disk is full");
+    expect(register.find("late")).toBeUndefined();
+    expect(register.find("syn-0")).toBeDefined();
+    store.commit = commit;
+    await Promise.all([..."abcdef"].map((name) => register.add(contract(name))));
+    await register.add(contract("last"));
+    expect(register.size).toBe(1_000);
+    expect(await store.list("contracts")).toHaveLength(1_000);
+    expect(register.find("f")).toBeDefined();
+  });
+
   it("forgets tombstones while it runs, whether or not somebody sweeps", async () => {
     const { register, clock, store } = await open();
     await register.add(contract("syn-1"));
