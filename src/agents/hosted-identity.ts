@@ -118,7 +118,7 @@ function readIdentity(
 ): { readonly document: AgentDocument | undefined; readonly problems: readonly Problem[] } {
   const { file } = agent;
   // This server has issued it, whatever its key was then.
-  const then = readPublicKey(String(genesis["issuer_public_key"]));
+  const then = readPublicKey(textOf(genesis["issuer_public_key"], ""));
   const now = issuer.signingKey && publicKeyOf(issuer.signingKey);
   const trusted = [then, now].filter((key) => key !== undefined);
   const born = readGenesisFile(JSON.stringify(genesis), file, trusted);

@@ -327,6 +327,8 @@ describe("validateManifest", () => {
       ),
     });
     fc.assert(fc.property(odd, (value) => void validateManifest(value)));
+    const tasks = [{ id: { toString: null }, on_failure: {} }];
+    expect(() => validateManifest({ version: "0.1", workflows: [{ tasks }] })).not.toThrow();
   });
 });
 

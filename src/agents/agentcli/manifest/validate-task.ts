@@ -17,7 +17,7 @@ export function validateTask(
   checkField(findings, `${path}.name`, task["name"], REQUIRED_STRING);
   checkField(findings, `${path}.enabled`, task["enabled"], BOOLEAN);
   const { id, target } = task;
-  if (isNamed(id)) {
+  if (typeof id === "string" && id !== "") {
     if (taskIds.has(id)) findings.error(`${path}.id`, "must be unique within the workflow");
     taskIds.add(id);
   }
@@ -37,15 +37,12 @@ export function validateTask(
     checkOnFailure(findings, `${path}.on_failure`, task["on_failure"]);
 }
 
-/** The id that the handler of a task's failure goes by. */
-export function failureTaskId(task: JsonRecord): string | undefined {
-  const handler = task["on_failure"];
+/** The id that the handler of a task's failure goes by; undefined: there is none to go by. */
+export function failureTaskId({ id, on_failure: handler }: JsonRecord): string | undefined {
   if (!isRecord(handler)) return undefined;
-  return isNamed(handler["id"]) ? String(handler["id"]) : `${String(task["id"])}.failure`;
-}
-
-function isNamed(id: unknown): boolean {
-  return typeof id === "string" && id !== "";
+  const { id: own } = handler;
+  if (typeof own === "string" && own !== "") return own;
+  return typeof id === "string" ? `${id}.failure` : undefined;
 }
 
 function present(value: unknown): boolean {
