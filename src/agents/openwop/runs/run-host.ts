@@ -20,6 +20,7 @@ import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, refuseRun, runNotFound } from "./run-refusal.ts";
 import type { LogRules } from "./run-register.ts";
+import type { RunStop } from "./run-schedule.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { RunEntry } from "./run-storage.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
@@ -168,9 +169,7 @@ export class RunHost {
     const waiting = openInterrupt(log.state);
     await log.append((state) => stopped(stop, state, log.run, register.now()));
     if (waiting !== undefined) watcher?.over(log.run, waiting, undefined);
-    register.schedule.stop(runId, stop);
-    const entry = register.find(runId);
-    if (entry !== undefined) register.schedule.remove(entry);
+    this.#halt(runId, stop);
     return log;
   }
 
@@ -182,13 +181,9 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { register, redact, types } = this.#options;
+    const { redact, types } = this.#options;
     const asked = redact({ ...request, by: caller.owner.principal });
-    const stop = (): void => {
-      register.schedule.stop(runId, { kind: "paused" });
-      const entry = register.find(runId);
-      if (entry !== undefined) register.schedule.remove(entry);
-    };
+    const stop = (): void => this.#halt(runId, { kind: "paused" });
     return (await pauseRun(log, asked, { types, stop })) ?? log;
   }
 
@@ -224,6 +219,14 @@ export class RunHost {
     });
     if (!isRefused(answered)) this.#continue(log);
     return answered;
+  }
+
+  /** Ends its execution, or its waiting for one. */
+  #halt(runId: string, stop: RunStop): void {
+    const { register } = this.#options;
+    register.schedule.stop(runId, stop);
+    const entry = register.find(runId);
+    if (entry !== undefined) register.schedule.remove(entry);
   }
 
   async #keep(run: Run, alongside: Alongside): Promise<RunLog | RunRefusal> {
