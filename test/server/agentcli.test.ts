@@ -4,6 +4,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { canonicalDigest } from "../../src/agents/agentcli/canonical-digest.ts";
 import { formatProblem } from "../../src/problem.ts";
 import { manifestOf, promptTask, shellTask } from "../support/agentcli.ts";
+import { MAYA, openAcp, openHosted } from "../support/agntcy.ts";
 import { openDaemon } from "../support/daemon.ts";
 import {
   agentFile,
@@ -626,6 +627,35 @@ describe("prompt tasks", () => {
         body: { output: { echo: { message: "hello" } } },
       },
     });
+  });
+
+  it.each([
+    ["has its answer", { success: { message: "sent" } }, 200, true, "success"],
+    [
+      "asks something",
+      { interrupt: { mail_send_approval: { subject: "s", body: "b" } } },
+      202,
+      false,
+      "interrupted",
+    ],
+  ])("are waited for until their agent %s", async (_, step, status, ok, standing) => {
+    const manifest = JSON.stringify(manifestOf([promptTask()]));
+    const { ask } = await openHosted(await openAcp({ script: () => step }), {
+      tables: {
+        agentcli: {
+          ...{ manifests: ["agents/agentcli/m.json"], expose: ["w1"] },
+          prompt_runtime: "agntcy:/mailcomposer",
+        },
+      },
+      files: { "agents/agentcli/m.json": manifest },
+    });
+    const reply = await ask(MAYA, {
+      method: "EXECUTE",
+      path: "/workflows/wf:w1/task:t1",
+      body: {},
+    });
+    expect(reply.status).toBe(status);
+    expect(reply.body).toMatchObject({ ok, runtime: { status, body: { status: standing } } });
   });
 
   it("are refused in so many words where there is none, or where it fails", async () => {

@@ -301,7 +301,7 @@ describe("a prompt runtime", () => {
       sent.push(body);
       return Promise.resolve({ status: 200, headers: {}, body: {} });
     };
-    const answer = await sendPrompt({ path: "/m", endpoint }, "hi", { dispatch });
+    const answer = await sendPrompt({ path: "/m", endpoint }, "hi", 5_000, { dispatch });
     expect(answer.kind).toBe(expected === undefined ? "no-runtime" : "answer");
     expect(sent).toEqual(expected === undefined ? [] : [{ input: expected }]);
   });

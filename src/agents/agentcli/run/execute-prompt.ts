@@ -14,12 +14,13 @@ export async function executePrompt(
   { found: { plan }, call, executionId }: Run,
   prompt: string,
   { identity, warnings }: Governed,
-  { runtime }: Executor,
+  { runtime, usualTimeoutMs }: Executor,
 ): Promise<RunReport | RunRefusal> {
   if (runtime === undefined) {
     return refuseRun("no_runtime", "no prompt_runtime is configured, so nobody answers prompts");
   }
-  const answer = await sendPrompt(runtime, prompt, call);
+  const waitMs = Math.min(plan.runtime.timeout_ms ?? usualTimeoutMs, usualTimeoutMs);
+  const answer = await sendPrompt(runtime, prompt, waitMs, call);
   if (answer.kind === "no-runtime") return refuseRun("no_runtime", answer.message);
   const { status, body } = answer;
   if (status !== 200 && status !== 202) {

@@ -28,10 +28,14 @@ export function readRuntimePath(text: string): string | undefined {
   return FORM.exec(text)?.[1];
 }
 
-/** Sends a prompt. */
+/** Longer than this no agent lets itself be waited for. */
+const MAX_WAIT_SECONDS = 86_400;
+
+/** Sends a prompt, and waits for what comes of it, where the agent lets itself be waited for. */
 export async function sendPrompt(
   { path, endpoint }: PromptRuntime,
   prompt: string,
+  waitMs: number,
   { dispatch }: Pick<Call, "dispatch">,
 ): Promise<PromptAnswer> {
   const definition = endpoint();
@@ -42,8 +46,15 @@ export async function sendPrompt(
   if (input === undefined) {
     return { kind: "no-runtime", message: `EXECUTE ${path} has no input that a prompt fits` };
   }
-  const { status, body } = await dispatch("EXECUTE", path, { input });
+  const wait = canWait(definition)
+    ? { wait_seconds: Math.min(waitMs / 1000, MAX_WAIT_SECONDS) }
+    : {};
+  const { status, body } = await dispatch("EXECUTE", path, { input, ...wait });
   return { kind: "answer", status, body };
+}
+
+function canWait({ inputSchema: { properties } }: EndpointDefinition): boolean {
+  return isRecord(properties) && Object.hasOwn(properties, "wait_seconds");
 }
 
 /** The prompt as the agent's own input schema has it: a text, or an object with one. */
