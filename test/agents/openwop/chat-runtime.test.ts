@@ -52,6 +52,16 @@ async function chat(
   return { ...taken, server };
 }
 
+/** A stream of these events, with no more to it. */
+function ends(events: readonly unknown[]): ModelAnswer {
+  return (response) => {
+    response.setHeader("content-type", "text/event-stream");
+    response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(""));
+  };
+}
+
+const finished = (reason: string): unknown => ({ choices: [{ delta: {}, finish_reason: reason }] });
+
 const errorOf = ({ outcome }: TakenTurn): unknown =>
   outcome.kind === "failed" ? outcome.error.code : outcome;
 
@@ -65,8 +75,9 @@ describe("a model that answers", () => {
     expect(request).toMatchObject({
       path: "/v1/chat/completions",
       authorization: "Bearer the-model-key",
-      body: { model: "small", temperature: 0.2, max_tokens: 100, stream: false },
+      body: { model: "small", temperature: 0.2, max_tokens: 100 },
     });
+    expect(request?.body.stream).not.toBe(true);
     expect(request?.body.messages[0]).toMatchObject({
       role: "system",
       content: expect.stringMatching(/^You are an agent\.[\s\S]*additionalProperties/),
@@ -275,6 +286,106 @@ describe("a model that streams", () => {
     expect(lineless.outcome).toEqual({ kind: "completed", result: 7 });
   });
 
+  it("may stream though nobody asked it to, and may say nothing more behind its last line", async () => {
+    const asked = await chat([streams([{ content: "7" }])]);
+    expect(asked.outcome).toEqual({ kind: "completed", result: 7 });
+    const silent: ModelAnswer = (response) => {
+      response.setHeader("content-type", "text/event-stream");
+      const choice = { delta: { content: "7" }, finish_reason: "stop" };
+      response.write(`data: ${JSON.stringify({ choices: [choice] })}\n\ndata: [DO`);
+      setImmediate(() => response.write("NE]\n\n"));
+    };
+    const patient = await chat([silent], { isStreaming: true, timeoutMs: 60_000 });
+    expect(patient.outcome).toEqual({ kind: "completed", result: 7 });
+  });
+
+  it("may write its words in parts", async () => {
+    const thinking = [{ type: "thinking", thinking: [{ type: "text", text: "It is seven. " }] }];
+    const pieces = [{ content: thinking }, { content: [{ type: "text", text: '{"result": 7}' }] }];
+    const { outcome, payload } = await chat([streams(pieces)], { isStreaming: true });
+    expect(outcome).toEqual({ kind: "completed", result: 7 });
+    expect(payload("agent.reasoned")["reasoning"]).toBe("It is seven. ");
+  });
+
+  it("is asked again when it breaks off before it has told anything", async () => {
+    const answers = [
+      streams([{ content: '{"result"' }], { isCut: true }),
+      ends([{ choices: [{ delta: { content: '{"result"' }, finish_reason: null }] }]),
+      streams([{ content: '{"result": 1}' }]),
+    ];
+    const taken = await chat(answers, { isStreaming: true, retries: 2 });
+    expect(taken.outcome).toEqual({ kind: "completed", result: 1 });
+  });
+
+  const delta = (words: object): unknown => ({ choices: [{ delta: words, finish_reason: null }] });
+  const call = (index: number, written: string): object => ({
+    ...{ index, id: `c${index % 2}`, function: { name: "book_room", arguments: written } },
+  });
+  it.each<[string, readonly unknown[], string]>([
+    ["refuses", [delta({ refusal: "I would rather not." }), finished("stop")], "model_refused"],
+    ["is withheld", [delta({ content: "I" }), finished("content_filter")], "model_refused"],
+    ["is cut off", [delta({ content: "I" }), finished("length")], "model_malformed_response"],
+    ["errs", [{ error: { message: CANARY } }], "model_malformed_response"],
+    ["errs in a word", [{ error: CANARY }], "model_malformed_response"],
+    ["is an array", [[1]], "model_malformed_response"],
+    ["has numbers for words", [delta({ content: 7 })], "model_malformed_response"],
+    [
+      "calls nothing by name",
+      [delta({ tool_calls: [{ index: 0, id: "a", function: {} }] }), finished("tool_calls")],
+      "model_malformed_response",
+    ],
+    [
+      "asks for ten thousand calls in one event",
+      [delta({ tool_calls: Array.from({ length: 10_000 }, (_, index) => call(index, "{}")) })],
+      "model_malformed_response",
+    ],
+    [
+      "asks for ten thousand calls one by one",
+      Array.from({ length: 10_000 }, (_, index) => delta({ tool_calls: [call(index, "{}")] })),
+      "model_malformed_response",
+    ],
+    [
+      "never ends a call",
+      Array.from({ length: 500 }, () => delta({ tool_calls: [call(0, "[".repeat(8_192))] })),
+      "model_malformed_response",
+    ],
+    [
+      "never ends its words",
+      Array.from({ length: 500 }, () => delta({ content: "x".repeat(8_192) })),
+      "model_malformed_response",
+    ],
+    [
+      "says half of a character",
+      [delta({ content: "\ud83d" }), finished("stop")],
+      "model_malformed_response",
+    ],
+    [
+      "thinks half of a character",
+      [delta({ reasoning_content: "\ude00" }), finished("stop")],
+      "model_malformed_response",
+    ],
+  ])("fails the turn when it %s", async (_, events, code) => {
+    const taken = await chat([ends(events)], { isStreaming: true });
+    expect(errorOf(taken)).toBe(code);
+    expect(taken.calls).toEqual([]);
+    expect(JSON.stringify([taken.outcome, taken.events])).not.toContain(CANARY);
+  });
+
+  it.each([
+    ["a line", "x"],
+    ["comments", ": wait\n\n"],
+  ])("is not read for ever when it sends %s without an end", async (_, piece) => {
+    const endless: ModelAnswer = (response) => {
+      response.setHeader("content-type", "text/event-stream");
+      const more = (): void => {
+        while (!response.destroyed && response.write(piece.repeat(8_192)));
+      };
+      response.on("drain", more);
+      more();
+    };
+    expect(errorOf(await chat([endless], { isStreaming: true }))).toBe("model_malformed_response");
+  });
+
   it("is not asked again once something was told", async () => {
     const cut = streams([{ reasoning_content: "half a thought that is told " }], { isCut: true });
     const taken = await chat([cut], { isStreaming: true, retries: 3 });
@@ -311,6 +422,13 @@ describe("a server that does not answer well", () => {
       1,
     ],
     ["declines", says("", { refusal: "I would rather not." }), "model_refused", 1],
+    ["says half of a character", says("\ud83d"), "model_malformed_response", 1],
+    [
+      "has numbers for words",
+      json({ choices: [{ message: { content: 7 } }] }),
+      "model_malformed_response",
+      1,
+    ],
     [
       "sends a stream of garbage",
       ((response) => {

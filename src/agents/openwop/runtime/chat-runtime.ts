@@ -3,7 +3,6 @@
  * until it answers, at most so often. Its reasoning is told while it arrives where the host streams.
  * Nothing that a model says is more than a text until it was checked.
  */
-import { parseBoundedJson } from "../../../identity/json-document.ts";
 import {
   type AgentRuntime,
   type RuntimeAnswer,
@@ -12,17 +11,18 @@ import {
   type TokenUsage,
   type ToolAnswer,
 } from "./agent-runtime.ts";
+import { createChatModel } from "./chat-model.ts";
 import {
   assistantMessage,
   type ChatMessage,
-  chatRequest,
+  chatQuestion,
   type NamedTools,
   nameTools,
   openingMessages,
+  parseArguments,
   toolMessage,
-} from "./chat-request.ts";
-import { type Completion, type RequestedCall, readCompletion } from "./completion.ts";
-import { readCompletionStream } from "./completion-stream.ts";
+} from "./chat-prompt.ts";
+import type { Completion, RequestedCall } from "./completion.ts";
 import { readModelAnswer } from "./model-answer.ts";
 import { type Asked, askModel, type ModelServer } from "./model-server.ts";
 import { SpokenReasoning } from "./spoken-reasoning.ts";
@@ -77,7 +77,7 @@ class ChatTurn {
       const { completion, error } = await this.#ask(model, spoken);
       if (completion === undefined) return this.#end({ kind: "failed", error });
       this.#count(completion);
-      if (completion.refusal !== undefined) {
+      if (completion.isRefused) {
         return this.#end(failed("model_refused", "the model refused to answer"));
       }
       if (completion.isCut) return this.#end(failed("model_malformed_response", CUT));
@@ -98,9 +98,9 @@ class ChatTurn {
     return [...models.values()].find((model) => model === options.model);
   }
 
-  #ask(model: string, spoken: SpokenReasoning): Promise<Asked> {
+  #ask(name: string, spoken: SpokenReasoning): Promise<Asked> {
     const { server, retries, isStreaming } = this.#options;
-    const { reasoning, options, signal } = this.#turn;
+    const { reasoning, signal } = this.#turn;
     let isCommitted = false;
     const say = async (piece: string): Promise<void> => {
       if (piece === "") return;
@@ -111,13 +111,10 @@ class ChatTurn {
       reasoning: say,
       content: (piece: string) => say(spoken.push(piece)),
     };
-    const body = chatRequest(model, this.#messages, this.#tools, { options, isStreaming });
-    return askModel(server, body, {
+    const model = createChatModel({ server, name, isStreaming });
+    const question = chatQuestion(this.#messages, this.#tools, this.#turn);
+    return askModel(() => model.complete(question, listener), {
       ...{ retries, signal, isCommitted: () => isCommitted },
-      read: (response) =>
-        response.isEventStream
-          ? readCompletionStream(response.body, listener)
-          : readCompletion(response.body, listener),
     });
   }
 
@@ -133,7 +130,7 @@ class ChatTurn {
   }
 
   #callOne({ name, arguments: written }: RequestedCall): Promise<ToolAnswer> {
-    const parsed = parseBoundedJson(written === "" ? "{}" : written);
+    const parsed = parseArguments(written);
     if (parsed.fault !== undefined) {
       const message = `the arguments ${parsed.fault}`;
       return Promise.resolve(failed("invalid_arguments", message));

@@ -1,10 +1,18 @@
 /** What a model is asked: the agent's prompt and how to answer, the task, and the tools there are. */
-import type { JsonRecord } from "../../../json-value.ts";
+import type {
+  LanguageModelV3CallOptions,
+  LanguageModelV3FunctionTool,
+  LanguageModelV3Message,
+} from "@ai-sdk/provider";
+import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { OfferedTool, RuntimeTurn, ToolAnswer } from "./agent-runtime.ts";
 import type { Completion, RequestedCall } from "./completion.ts";
 
+/** A question, as the AI SDK asks every model. */
+export type ChatQuestion = LanguageModelV3CallOptions;
+
 /** A message of a chat. */
-export type ChatMessage = JsonRecord;
+export type ChatMessage = LanguageModelV3Message;
 
 /** Tools under the names that chat completions allow. */
 export type NamedTools = ReadonlyMap<string, OfferedTool>;
@@ -16,13 +24,16 @@ const MAX_OUTCOME = 65_536;
 /** The messages that a turn begins with. */
 export function openingMessages(turn: RuntimeTurn): readonly ChatMessage[] {
   const { prompt, task, history } = turn;
+  const user = typeof task === "string" ? task : JSON.stringify(task ?? null);
   return [
     { role: "system", content: `${prompt}\n\n${instructions(turn)}` },
-    { role: "user", content: typeof task === "string" ? task : JSON.stringify(task ?? null) },
-    ...history.map(({ role, content }) => ({
-      role: role === "agent" ? "assistant" : "user",
-      content,
-    })),
+    { role: "user", content: [textPart(user)] },
+    ...history.map(
+      ({ role, content }): ChatMessage => ({
+        role: role === "agent" ? "assistant" : "user",
+        content: [textPart(content)],
+      }),
+    ),
   ];
 }
 
@@ -36,6 +47,10 @@ function instructions({ returnSchema }: RuntimeTurn): string {
       ? []
       : [`The result satisfies this JSON Schema: ${JSON.stringify(returnSchema.schema)}`]),
   ].join("\n");
+}
+
+function textPart(text: string): { type: "text"; text: string } {
+  return { type: "text", text };
 }
 
 /** `agtp:BOOK /rooms/{id}` is `book_rooms_id`; two that would be called alike get numbers. */
@@ -54,43 +69,57 @@ export function nameTools(tools: readonly OfferedTool[]): NamedTools {
   return named;
 }
 
-/** The body of a request. */
-export function chatRequest(
-  model: string,
+/** The question behind so many messages. */
+export function chatQuestion(
   messages: readonly ChatMessage[],
   tools: NamedTools,
-  { options, isStreaming }: Pick<RuntimeTurn, "options"> & { readonly isStreaming: boolean },
-): string {
+  { options, signal }: Pick<RuntimeTurn, "options" | "signal">,
+): ChatQuestion {
   const { temperature, maxTokens } = options;
-  return JSON.stringify({
-    model,
-    messages,
-    ...(tools.size === 0 ? {} : { tools: [...tools].map(describeTool) }),
+  return {
+    prompt: [...messages],
+    tools: [...tools].map(describeTool),
     ...(temperature === undefined ? {} : { temperature }),
-    ...(maxTokens === undefined ? {} : { max_tokens: maxTokens }),
-    stream: isStreaming,
-    ...(isStreaming ? { stream_options: { include_usage: true } } : {}),
-  });
+    ...(maxTokens === undefined ? {} : { maxOutputTokens: maxTokens }),
+    abortSignal: signal,
+  };
 }
 
-function describeTool([name, { description, inputSchema }]: [string, OfferedTool]): JsonRecord {
-  return { type: "function", function: { name, description, parameters: inputSchema } };
+function describeTool([name, tool]: [string, OfferedTool]): LanguageModelV3FunctionTool {
+  const { description, inputSchema } = tool;
+  // The SDK knows the schemas of draft 7 alone, and sends on whatever it is given.
+  return { type: "function", name, description, inputSchema: inputSchema as SdkSchema };
 }
+
+type SdkSchema = LanguageModelV3FunctionTool["inputSchema"];
 
 /** The model's own words, as it is reminded of them. */
 export function assistantMessage({ content, calls }: Completion): ChatMessage {
   return {
     role: "assistant",
-    content: content === "" ? null : content,
-    tool_calls: calls.map(({ id, name, arguments: written }) => ({
-      ...{ id, type: "function" },
-      function: { name, arguments: written },
-    })),
+    content: [
+      ...(content === "" ? [] : [textPart(content)]),
+      ...calls.map(({ id, name, arguments: written }) => {
+        const parsed = parseArguments(written);
+        const input = parsed.fault === undefined ? parsed.value : written;
+        return { type: "tool-call" as const, toolCallId: id, toolName: name, input };
+      }),
+    ],
   };
 }
 
+/** A call's arguments, or what is wrong with them; none at all are none. */
+export function parseArguments(written: string): ReturnType<typeof parseBoundedJson> {
+  return parseBoundedJson(written === "" ? "{}" : written);
+}
+
 /** What a call came to, as the model is told. */
-export function toolMessage({ id }: RequestedCall, answer: ToolAnswer): ChatMessage {
+export function toolMessage({ id, name }: RequestedCall, answer: ToolAnswer): ChatMessage {
   const told = answer.kind === "returned" ? answer.outcome : { error: answer.error };
-  return { role: "tool", tool_call_id: id, content: JSON.stringify(told).slice(0, MAX_OUTCOME) };
+  const value = JSON.stringify(told).slice(0, MAX_OUTCOME);
+  const output = { type: "text" as const, value };
+  return {
+    role: "tool",
+    content: [{ type: "tool-result", toolCallId: id, toolName: name, output }],
+  };
 }
