@@ -146,6 +146,13 @@ describe("the folders of src", () => {
 });
 
 describe("every module", () => {
+  it("joins signals with a Deadline", () => {
+    const offenders = [...sources, ...tools].filter(({ text }) =>
+      text.includes("AbortSignal.any("),
+    );
+    expect(offenders.map(({ file }) => file)).toEqual([]);
+  });
+
   it.each(["utils", "helpers", "common", "types", "manager", "service"])(
     "has a better name than %s",
     (word) => {

@@ -2,38 +2,32 @@
  * The time that a task may take: until its deadline, at most what the server allows, and no longer
  * than somebody waits for it. Whatever waits for the work is told when it is over.
  */
+import { Deadline } from "../deadline.ts";
 import { delegationFailed, type WorkOutcome } from "../dispatch/floor-refusals-delegation.ts";
 import type { Refusal } from "../dispatch/refusal.ts";
 
 /** Clear it, whatever the task came to. */
 export class TaskTime {
   readonly deadline: number;
-  readonly #controller = new AbortController();
-  readonly #caller: AbortSignal;
-  readonly #timer: NodeJS.Timeout;
+  readonly #time: Deadline;
   readonly #over: Promise<"over">;
-  #isLeft = false;
 
   /** `deadline` is in milliseconds since the epoch; `caller` aborts when nobody waits any more. */
   constructor(deadline: number, caller: AbortSignal) {
     this.deadline = deadline;
-    this.#caller = caller;
+    this.#time = new Deadline({ signals: [caller], timeoutMs: Math.max(0, deadline - Date.now()) });
     this.#over = new Promise((resolve) => {
-      this.#controller.signal.addEventListener("abort", () => resolve("over"), { once: true });
+      if (this.isOver) resolve("over");
+      else this.signal.addEventListener("abort", () => resolve("over"), { once: true });
     });
-    const remaining = Math.max(0, deadline - Date.now());
-    this.#timer = setTimeout(() => this.#controller.abort(), remaining);
-    if (remaining === 0) this.#controller.abort();
-    if (caller.aborted) this.#leave();
-    else caller.addEventListener("abort", this.#leave, { once: true });
   }
 
   get signal(): AbortSignal {
-    return this.#controller.signal;
+    return this.#time.signal;
   }
 
   get isOver(): boolean {
-    return this.#controller.signal.aborted;
+    return this.signal.aborted;
   }
 
   /** What the work came to, unless its time was over before; a fault that comes later is nobody's. */
@@ -43,7 +37,7 @@ export class TaskTime {
 
   /** Why the task is over, and what is known of the work. */
   refusal(outcome: WorkOutcome): Refusal {
-    if (this.#isLeft) {
+    if (!this.#time.isTimeOver) {
       return delegationFailed("aborted", "the task was given up before it was done", outcome);
     }
     const explanation = "the task was not done by its deadline";
@@ -52,12 +46,6 @@ export class TaskTime {
   }
 
   clear(): void {
-    clearTimeout(this.#timer);
-    this.#caller.removeEventListener("abort", this.#leave);
+    this.#time.clear();
   }
-
-  readonly #leave = (): void => {
-    this.#isLeft = true;
-    this.#controller.abort();
-  };
 }

@@ -5,8 +5,8 @@
  */
 import type { ExternalServiceBinding } from "../contract/endpoint.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
+import { Deadline } from "../deadline.ts";
 import { reasonOf } from "../thrown.ts";
-import { CallDeadline } from "./call-deadline.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
 import { upstreamFailure } from "./upstream-failure.ts";
 import { checkUpstreamInput } from "./upstream-input.ts";
@@ -37,7 +37,7 @@ export function createExternalService(
 
   const handler: Handler = async (call) => {
     const request = buildRequest(call.input);
-    const deadline = new CallDeadline(call.signal, timeoutMs);
+    const deadline = new Deadline({ signals: [call.signal], timeoutMs });
     try {
       const response = await pool.request({
         ...request,

@@ -3,6 +3,7 @@
  * from the configured address and no other. What went wrong comes back in words.   RFC 7517, RFC 9111
  */
 import { Agent, request } from "undici";
+import { within } from "../deadline.ts";
 import { type KeySet, readKeySet } from "../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../identity/json-document.ts";
 import { reasonOf } from "../thrown.ts";
@@ -53,9 +54,9 @@ export function createJwksSource({ uri, ca }: JwksLocation): JwksSource {
   });
   return {
     async fetch() {
-      const signal = AbortSignal.any([closing.signal, AbortSignal.timeout(TIMEOUT_MS)]);
+      const ends = { signals: [closing.signal], timeoutMs: TIMEOUT_MS };
       try {
-        return await fetchKeys(uri, agent, signal);
+        return await within(ends, (signal) => fetchKeys(uri, agent, signal));
       } catch (error) {
         return { fault: reasonOf(error) };
       }

@@ -2,9 +2,11 @@
  * The connections to peers: made when they are needed, kept while they are used, and so many of each.
  * Every way in which an answer does not come is put into AGTP's words.   AGTP "DELEGATE"
  */
+
 import { type AgtpClient, createClient } from "../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../client/client-error.ts";
 import type { Peer } from "../client/connect.ts";
+import { within } from "../deadline.ts";
 import type { PeerAnswer, PeerCaller, PeerMessage } from "../delegation/peer-caller.ts";
 
 /** How a peer is reached. */
@@ -48,7 +50,10 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
       }
       peer.underWay += 1;
       try {
-        return await ask(peer.client, message, ending.signal);
+        const { signal: left } = message;
+        return await within({ signals: [left, ending.signal] }, (signal) =>
+          ask(peer.client, { ...message, signal }),
+        );
       } catch (error) {
         return explain(error);
       } finally {
@@ -65,7 +70,6 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
 async function ask(
   client: AgtpClient,
   { agentId, taskId, body, timeoutMs, signal }: PeerMessage,
-  ending: AbortSignal,
 ): Promise<PeerAnswer> {
   const {
     status,
@@ -77,7 +81,7 @@ async function ask(
     agentId,
     body,
     timeoutMs,
-    signal: AbortSignal.any([signal, ending]),
+    signal,
     ...(taskId === undefined ? {} : { headers: [["Task-ID", taskId]] }),
   });
   return {

@@ -3,6 +3,7 @@
  * no other. Redirects are not followed and nothing of the answer is believed but its status.
  */
 import type { Agent } from "undici";
+import { within } from "../deadline.ts";
 import type { SendWebhook, WebhookAttempt } from "../delivery/webhook-courier.ts";
 import type { AttemptOutcome } from "../delivery/webhook-delivery.ts";
 import { webhookSignature } from "../delivery/webhook-signature.ts";
@@ -67,7 +68,16 @@ async function openAgent(ca: string | undefined): Promise<Agent> {
   });
 }
 
-async function post(
+function post(
+  attempt: WebhookAttempt,
+  agent: Agent,
+  options: WebhookSenderOptions,
+): Promise<AttemptOutcome> {
+  const ends = { signals: [attempt.signal], timeoutMs: TIMEOUT_MS };
+  return within(ends, (signal) => postNow({ ...attempt, signal }, agent, options));
+}
+
+async function postNow(
   { id, url, body, signal }: WebhookAttempt,
   agent: Agent,
   { serverId, secret }: WebhookSenderOptions,
@@ -76,7 +86,7 @@ async function post(
   const text = JSON.stringify(body);
   const answer = await agent.request({
     ...{ origin, path: `${pathname}${search}`, method: "POST", body: text },
-    signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    signal,
     headers: {
       accept: "application/json",
       "accept-encoding": "identity",

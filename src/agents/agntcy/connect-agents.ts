@@ -4,6 +4,7 @@
  * that is not there, or not what was declared, is refused.   AGTP-API "Validation Timing"
  */
 
+import { within } from "../../deadline.ts";
 import type { Environment } from "../../environment.ts";
 import type { UpstreamPools } from "../../handlers/upstream-pools.ts";
 import type { Problem } from "../../problem.ts";
@@ -75,7 +76,7 @@ async function connectAgent(
     long: { address, headers, ca, pools: pools.openLong() },
   });
   const verify = (): Promise<Readiness> =>
-    within(context.closing, (signal) => verifyAgent(client, manifest, agentId, signal));
+    briefly(context.closing, (signal) => verifyAgent(client, manifest, agentId, signal));
   const found = settings.isDeferred ? undefined : await verify();
   if (found !== undefined && found.kind !== "ready") {
     const key = `${found.kind === "failed" ? "cannot be verified: " : ""}${found.message}`;
@@ -91,7 +92,8 @@ async function connectAgent(
     return { file: manifest.file, key: "", message };
   }
   const canCancel =
-    found !== undefined && (await within(context.closing, (signal) => probeCancel(client, signal)));
+    found !== undefined &&
+    (await briefly(context.closing, (signal) => probeCancel(client, signal)));
   const readiness = new LazyReadiness(verify, found);
   const remote: RemoteAgent = {
     ...{ base: settings.base, manifest, client, timeoutMs: settings.timeoutMs, canCancel },
@@ -141,15 +143,12 @@ async function reach(
   const connection = { address: read.address, headers: access.headers, ca, pools: pools.short };
   const client = new AcpClient({ short: connection, long: connection });
   const agentId = access.agentId ?? service.agentId;
-  const found = await within(closing, (signal) =>
+  const found = await briefly(closing, (signal) =>
     verifyAgent(client, located.manifest, agentId, signal),
   );
   return found.kind === "ready" ? undefined : found.message;
 }
 
-function within<Value>(
-  closing: AbortSignal,
-  work: (signal: AbortSignal) => Promise<Value>,
-): Promise<Value> {
-  return work(AbortSignal.any([closing, AbortSignal.timeout(VERIFICATION_MS)]));
+function briefly<T>(closing: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return within({ signals: [closing], timeoutMs: VERIFICATION_MS }, work);
 }

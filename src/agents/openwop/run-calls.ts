@@ -2,6 +2,7 @@
  * What AGTP callers ask of runs, answered: each handler reads its call, asks the runs, and says what
  * came of it in the words of the protocol.   OpenWOP RFC 0072 §B
  */
+import { within } from "../../deadline.ts";
 import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
 import { runNotFound, tooManyRuns } from "../../dispatch/floor-refusals-runs.ts";
 import { namedError, type Refusal } from "../../dispatch/refusal.ts";
@@ -36,7 +37,7 @@ export async function startRun(
   const log = await host.create(body, owner);
   if (isRefused(log)) return refuse(log);
   const waitMs = Math.min(Number(wait) * 1000, maxWaitMs);
-  await awaitRun(log, waitMs, host.whileServing(call.signal));
+  await awaitRun(log, host.whileServing(call.signal, waitMs));
   if (!isOver(log.state.status)) return { status: 202, body: acceptedRun(log) };
   const result = runResult(log.state);
   const snapshot = runSnapshot(log.run, log.state);
@@ -66,8 +67,9 @@ export async function readRunEvents(
   }
   const log = await host.find(String(runId), caller);
   if (isRefused(log)) return refuse(log);
-  const end = AbortSignal.timeout(Math.min(Number(timeout) * 1000, maxWaitMs));
-  const page = await awaitPage(host, log, after, AbortSignal.any([host.whileServing(signal), end]));
+  const waitMs = Math.min(Number(timeout) * 1000, maxWaitMs);
+  const wait = host.whileServing(signal, waitMs);
+  const page = await within(wait, (end) => awaitPage(host, log, after, end));
   const last = page.events.at(-1)?.sequence ?? after;
   return { body: page, ...(last < 0 ? {} : { headers: { "Continuation-Token": String(last) } }) };
 }

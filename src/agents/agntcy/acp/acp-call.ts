@@ -4,8 +4,8 @@
  * answer that says no is handed on with its status.   Agent Connect Protocol, AGTP-API §12.3
  */
 
+import { Deadline } from "../../../deadline.ts";
 import { readBoundedBody } from "../../../handlers/bounded-body.ts";
-import { CallDeadline } from "../../../handlers/call-deadline.ts";
 import { upstreamFailure } from "../../../handlers/upstream-failure.ts";
 import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
 import { isRecord } from "../../../json-value.ts";
@@ -68,7 +68,7 @@ const DRAINED_BYTES = 65_536;
 
 /** Calls and reads the whole answer; rejects for faults of ours only. */
 export async function callAcp(connection: AcpConnection, call: AcpRequest): Promise<AcpAnswer> {
-  const deadline = new CallDeadline(call.signal, call.timeoutMs);
+  const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
   try {
     const response = await send(connection, call, deadline.signal);
     return await readAnswer(response, shieldCredentials(connection.headers));
@@ -84,11 +84,16 @@ export async function openAcp(
   connection: AcpConnection,
   call: AcpRequest,
 ): Promise<AcpResponse | AcpFailure> {
-  const signal = AbortSignal.any([call.signal, AbortSignal.timeout(call.timeoutMs)]);
+  const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
   try {
-    return await send(connection, call, signal);
+    const response = await send(connection, call, deadline.signal);
+    // What it has to say may take as long as the caller likes.
+    deadline.stopClock();
+    response.body.once("close", () => deadline.clear());
+    return response;
   } catch (error) {
-    return failureOf(error, signal.aborted);
+    deadline.clear();
+    return failureOf(error, deadline.signal.aborted);
   }
 }
 

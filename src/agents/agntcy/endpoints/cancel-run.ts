@@ -3,20 +3,19 @@
  */
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { isOver } from "../runs/run.ts";
-import type { HostedRuns } from "./hosted-runs.ts";
+import { askServer, type HostedRuns } from "./hosted-runs.ts";
 import { answerRun, findRun, runConflict, runNotFound, upstreamError } from "./run-answers.ts";
 
 /** Answers CANCEL. */
-export async function cancelRun(
-  { agent, register, closing, maxWaitMs }: HostedRuns,
-  call: Call,
-): Promise<HandlerResult> {
+export async function cancelRun(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
+  const { agent, register } = hosted;
   const run = findRun(register, agent.base, call, undefined);
   if (run === undefined) return runNotFound();
   if (run.status === "cancelled") return answerRun(register, agent, run);
   if (isOver(run)) return runConflict("run_over", `the run is over: ${run.status}`, run);
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(maxWaitMs)]);
-  const answer = await agent.client.cancelRun(run.upstreamRunId, signal);
+  const answer = await askServer(hosted, (signal) =>
+    agent.client.cancelRun(run.upstreamRunId, signal),
+  );
   if (answer.kind === "failed") return upstreamError(call, answer, run.runId);
   const change = { status: "cancelled", interrupt: undefined } as const;
   const cancelled = await register.change(run.runId, ["pending", "interrupted"], change, {});

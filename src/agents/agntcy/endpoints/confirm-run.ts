@@ -4,13 +4,14 @@
  * run waits for declares.
  * 200 and 202 as EXECUTE · 404 · 409 the run does not wait · 422 the value is not what was asked for
  */
+
 import { isDeepStrictEqual } from "node:util";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { isRecord } from "../../../json-value.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AgentUnavailable } from "../remote-agent.ts";
 import { type AgentRun, isSettled, type RunResult } from "../runs/run.ts";
-import { type HostedRuns, remainingWait } from "./hosted-runs.ts";
+import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
 import {
   answerRun,
   findRun,
@@ -35,8 +36,7 @@ export async function confirmRun(hosted: HostedRuns, call: Call): Promise<Handle
   const { runId, status } = answered;
   if (status === "pending") {
     const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
-    const waiting = AbortSignal.any([call.signal, hosted.stopping]);
-    await register.settled(runId, waitMs, waiting);
+    await awaitSettled(hosted, runId, waitMs, call.signal);
   }
   return answerRun(register, agent, register.find(runId) ?? answered);
 }
@@ -104,15 +104,17 @@ function checkValue({ agent }: HostedRuns, run: AgentRun, call: Call): HandlerRe
  * whatever breaks off then, the next answer is not given to a question that nobody has seen.
  */
 async function resume(
-  { agent, register, follower, closing, maxWaitMs }: HostedRuns,
+  hosted: HostedRuns,
   { runId, upstreamRunId }: AgentRun,
   call: Call,
 ): Promise<AgentRun | HandlerResult> {
+  const { agent, register, follower, closing } = hosted;
   const before = await register.result(runId);
   const sent = await register.change(runId, ["interrupted"], { isAnswerSent: true });
   if (sent === undefined) return runNotFound();
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(maxWaitMs)]);
-  const receipt = await agent.client.resumeRun(upstreamRunId, call.input["resume_value"], signal);
+  const receipt = await askServer(hosted, (signal) =>
+    agent.client.resumeRun(upstreamRunId, call.input["resume_value"], signal),
+  );
   const isLost = receipt.kind === "failed" && isUncertain(receipt);
   if (receipt.kind === "failed") {
     const refused = isLost

@@ -14,7 +14,7 @@ import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
 import { beginRun } from "../runs/begin-run.ts";
 import type { AgentRun } from "../runs/run.ts";
 import type { AgentThread } from "../runs/thread-register.ts";
-import { type HostedRuns, remainingWait } from "./hosted-runs.ts";
+import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
 import { answerRun, refuse, threadNotFound, tooMany, upstreamError } from "./run-answers.ts";
 
 /** Answers EXECUTE. */
@@ -41,30 +41,31 @@ export async function executeAgent(hosted: HostedRuns, call: Call): Promise<Hand
   if (!("runId" in begun)) return begun;
   hosted.follower.follow(begun, agent);
   const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
-  const waiting = AbortSignal.any([call.signal, hosted.stopping]);
-  await register.settled(begun.runId, waitMs, waiting);
+  await awaitSettled(hosted, begun.runId, waitMs, call.signal);
   return answerRun(register, agent, register.find(begun.runId) ?? begun);
 }
 
 /** The run once it is kept, or why there is none. A caller that leaves does not undo it. */
 async function begin(
-  { agent, register, patience, closing, maxWaitMs }: HostedRuns,
+  hosted: HostedRuns,
   call: Call,
   owner: string,
   thread: AgentThread | undefined,
 ): Promise<AgentRun | HandlerResult> {
+  const { agent, register, patience, closing } = hosted;
   const { base, client, timeoutMs } = agent;
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(maxWaitMs)]);
   const { input, config, metadata } = call.input;
   const runId = uuidv7();
-  const begun = await asFound(agent, signal, (agentId) =>
-    beginRun({
-      creation: {
-        ...{ agentId, input, config, threadId: thread?.upstreamThreadId },
-        metadata: isRecord(metadata) ? metadata : {},
-      },
-      ...{ client, runId, patience, signal, timeoutMs, closing },
-    }),
+  const begun = await askServer(hosted, (signal) =>
+    asFound(agent, signal, (agentId) =>
+      beginRun({
+        creation: {
+          ...{ agentId, input, config, threadId: thread?.upstreamThreadId },
+          metadata: isRecord(metadata) ? metadata : {},
+        },
+        ...{ client, runId, patience, signal, timeoutMs, closing },
+      }),
+    ),
   );
   if (begun.kind !== "ok") return upstreamError(call, begun);
   const run = await register.create({

@@ -1,4 +1,5 @@
 /** What the endpoints of one agent work with. */
+import { within } from "../../../deadline.ts";
 import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
 import type { Patience } from "../runs/await-verdict.ts";
 import type { RunFollower } from "../runs/run-follower.ts";
@@ -20,6 +21,25 @@ export interface HostedRuns {
   readonly stopping: AbortSignal;
   /** Why the agent does not act for now: its identity may be suspended or retired. */
   findLapse(): AgentUnavailable | undefined;
+}
+
+/** Asks the agent's server something, for as long as a call may take and this server is there. */
+export function askServer<T>(
+  { closing, maxWaitMs }: Pick<HostedRuns, "closing" | "maxWaitMs">,
+  ask: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  return within({ signals: [closing], timeoutMs: maxWaitMs }, ask);
+}
+
+/** Waits for a run, as long as the caller stays and nobody is told to leave. */
+export function awaitSettled(
+  { register, stopping }: Pick<HostedRuns, "register" | "stopping">,
+  runId: string,
+  waitMs: number,
+  caller: AbortSignal,
+): Promise<void> {
+  const ends = { signals: [caller, stopping] };
+  return within(ends, (signal) => register.settled(runId, waitMs, signal));
 }
 
 /** How long of the time that a caller waits is left for the run itself. */

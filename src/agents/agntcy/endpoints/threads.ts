@@ -10,20 +10,24 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord } from "../../../json-value.ts";
 import type { AcpThread } from "../acp/acp-answers.ts";
 import type { AgentThread } from "../runs/thread-register.ts";
-import type { HostedRuns } from "./hosted-runs.ts";
+import { askServer, type HostedRuns } from "./hosted-runs.ts";
 import { threadNotFound, tooMany, upstreamError } from "./run-answers.ts";
 
 /** The member of a thread's metadata that holds this server's id of it. */
 const THREAD_ID_MEMBER = "agtp_thread_id";
 
 /** Answers CREATE. */
-export async function createThread(
-  { agent, threads, closing, maxWaitMs, findLapse }: HostedRuns,
-  call: Call,
-): Promise<HandlerResult> {
-  const lapse = findLapse();
+export async function createThread(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
+  const lapse = hosted.findLapse();
   if (lapse !== undefined) return upstreamError(call, lapse);
-  const signal = AbortSignal.any([closing, AbortSignal.timeout(maxWaitMs)]);
+  return askServer(hosted, (signal) => create(hosted, call, signal));
+}
+
+async function create(
+  { agent, threads }: HostedRuns,
+  call: Call,
+  signal: AbortSignal,
+): Promise<HandlerResult> {
   const ready = await agent.ready(signal);
   if (ready.kind !== "ready") return upstreamError(call, ready);
   const threadId = uuidv7();
@@ -40,14 +44,16 @@ export async function createThread(
 }
 
 /** Answers QUERY. */
-export function queryThread({ agent, threads, closing, maxWaitMs }: HostedRuns): RouteHandler {
+export function queryThread(hosted: HostedRuns): RouteHandler {
+  const { agent, threads } = hosted;
   return async (call, { caller }) => {
     const thread = threads.find(String(call.input["thread_id"]));
     const isOwn = thread !== undefined && thread.owner === call.agentId;
     if (thread === undefined || thread.base !== agent.base) return threadNotFound();
     if (!isOwn && !seesAll(caller)) return threadNotFound();
-    const signal = AbortSignal.any([closing, AbortSignal.timeout(maxWaitMs)]);
-    const found = await agent.client.thread(thread.upstreamThreadId, signal);
+    const found = await askServer(hosted, (signal) =>
+      agent.client.thread(thread.upstreamThreadId, signal),
+    );
     if (found.kind === "failed") return upstreamError(call, found);
     return { body: view(thread, found.value) };
   };

@@ -3,6 +3,7 @@
  * on a thread without waiting for it, and answer no id when it stops to ask: there the run is begun
  * by waiting, and found among the thread's by this server's own id, which every run carries.
  */
+import { Deadline } from "../../../deadline.ts";
 import { type AcpFailure, malformed } from "../acp/acp-call.ts";
 import type { AcpClient, RunCreation } from "../acp/acp-client.ts";
 import type { AcpOutcome } from "../acp/acp-outcome.ts";
@@ -50,8 +51,8 @@ async function beginByWaiting(
 ): Promise<AcpOutcome<string>> {
   const { client, timeoutMs, closing, patience } = beginning;
   const { threadId } = creation;
-  const looking = new AbortController();
-  const signal = AbortSignal.any([beginning.signal, looking.signal]);
+  const looking = new Deadline({ signals: [beginning.signal] });
+  const { signal } = looking;
   // Where the run is found first, this goes on until it is over, and nobody needs the answer.
   const waited = client.runOnThread(creation, timeoutMs, closing).then(async (answer) => {
     if (answer.kind === "ok") {

@@ -2,6 +2,7 @@
  * What a run that is under way comes to: its stream is listened to where the agent has one, and its
  * server is asked for the verdict, whatever the stream does.
  */
+import { Deadline } from "../../../deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import { awaitVerdict, type Patience } from "./await-verdict.ts";
@@ -33,12 +34,12 @@ export async function obtainOutcome(
   const { client, manifest } = agent;
   const { runId, base, upstreamRunId, upstreamThreadId: threadId } = run;
   const { values, custom } = manifest.specs.capabilities.streaming;
-  const listening = new AbortController();
+  const listening = new Deadline({ signals: [signal] });
   let stream: RunStream | undefined;
   if (values || custom) {
     stream = openRunStream({
       ...{ client, runId: upstreamRunId, silenceMs: patience.waitMs },
-      signal: AbortSignal.any([signal, listening.signal]),
+      signal: listening.signal,
       record: (events) => register.record(runId, events),
     });
     await atMost(STREAM_OPENING_MS, stream.opened);

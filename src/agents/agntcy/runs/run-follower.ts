@@ -3,7 +3,9 @@
  * that go on after an interrupt, and those that an earlier process left under way. One that takes
  * longer than the operator allows is given up, and called off where its server can.
  */
+
 import { LRUCache } from "lru-cache";
+import { Deadline, within } from "../../../deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { AcpRun } from "../acp/acp-answers.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
@@ -90,7 +92,16 @@ export class RunFollower {
     const isLeft = isOld(run) || this.#looked.has(run.runId) || this.#busy.has(run.runId);
     if (!isForced && isLeft) return run;
     this.#looked.set(run.runId, true);
-    const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(LOOK_TIMEOUT_MS)]);
+    const ends = { signals: [this.#closing.signal], timeoutMs: LOOK_TIMEOUT_MS };
+    return within(ends, (signal) => this.#look(run, agent, caller, signal));
+  }
+
+  async #look(
+    run: AgentRun,
+    agent: RemoteAgent,
+    caller: AbortSignal,
+    signal: AbortSignal,
+  ): Promise<AgentRun> {
     const seen = await agent.client.run(run.upstreamRunId, signal);
     if (seen.kind === "failed") {
       return seen.status === 404 ? await this.#giveUpForgotten(run, agent, signal) : run;
@@ -104,7 +115,9 @@ export class RunFollower {
     const changed = await this.#register.change(run.runId, [run.status], change, {});
     if (changed === undefined) return this.#register.find(run.runId) ?? run;
     this.follow(changed, agent);
-    await this.#register.settled(run.runId, LOOK_TIMEOUT_MS, AbortSignal.any([caller, signal]));
+    await within({ signals: [caller, signal] }, (end) =>
+      this.#register.settled(run.runId, LOOK_TIMEOUT_MS, end),
+    );
     return this.#register.find(run.runId) ?? changed;
   }
 
@@ -129,9 +142,9 @@ export class RunFollower {
   async #follow(runId: string, agent: RemoteAgent): Promise<void> {
     const run = this.#register.find(runId);
     if (run === undefined || isSettled(run)) return;
-    const time = new AbortController();
-    const timer = setTimeout(() => time.abort(), Math.max(0, run.deadlineAt - Date.now()));
-    const signal = AbortSignal.any([this.#closing.signal, time.signal]);
+    const timeoutMs = Math.max(0, run.deadlineAt - Date.now());
+    const deadline = new Deadline({ signals: [this.#closing.signal], timeoutMs });
+    const { signal } = deadline;
     try {
       const { change, result } = await obtainOutcome(run, agent, {
         ...{ register: this.#register, log: this.#log, patience: this.#patience, signal },
@@ -139,10 +152,10 @@ export class RunFollower {
       await this.#register.change(runId, ["pending"], change, result);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
-      if (!time.signal.aborted) throw error;
+      if (!deadline.isTimeOver) throw error;
       await this.#giveUp(run, agent);
     } finally {
-      clearTimeout(timer);
+      deadline.clear();
     }
   }
 

@@ -3,6 +3,7 @@
  * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
  */
 
+import { within } from "../../../deadline.ts";
 import { awaitPage, readPage } from "../runs/event-page.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
@@ -73,8 +74,8 @@ async function poll(call: FaceCall): Promise<FaceAnswer> {
   const leave = parts.state.audience.enter(key.tenant);
   if (leave === undefined) return tooMany();
   try {
-    const end = AbortSignal.any([parts.host.whileServing(signal), AbortSignal.timeout(waitMs)]);
-    return answer(await awaitPage(parts.host, log, after, end));
+    const wait = parts.host.whileServing(signal, waitMs);
+    return answer(await within(wait, (end) => awaitPage(parts.host, log, after, end)));
   } finally {
     leave();
   }

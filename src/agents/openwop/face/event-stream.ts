@@ -3,8 +3,10 @@
  * closed after the last event, or when the server stops: then it says when to come back, and the
  * listener goes on where it was. Who does not read is let go.   OpenWOP "stream-modes", HTML "SSE"
  */
+
 import { once } from "node:events";
 import type { Writable } from "node:stream";
+import { Deadline, within } from "../../../deadline.ts";
 import { isOver } from "../runs/run.ts";
 import { isTerminal, type RunEvent } from "../runs/run-event.ts";
 import type { RunHost } from "../runs/run-host.ts";
@@ -36,10 +38,15 @@ const SLOW_READER_MS = 30_000;
 
 /** Sends until there is nothing more to send; the response is ended by then. */
 export async function sendEvents(stream: EventStream): Promise<void> {
-  const signal = stream.host.whileServing(stream.signal);
+  const served = stream.host.whileServing(stream.signal);
+  await within(served, (signal) => sendUntil({ ...stream, signal }));
+}
+
+async function sendUntil(stream: EventStream): Promise<void> {
+  const { signal } = stream;
   let isOver = false;
   try {
-    isOver = await new Sender({ ...stream, signal }).run();
+    isOver = await new Sender(stream).run();
   } catch (error) {
     if (!(error instanceof SlowReader) && !signal.aborted) throw error;
   } finally {
@@ -95,8 +102,8 @@ class Sender {
     if (bufferMs === 0 || events.length === 0) return events;
     const end = Date.now() + bufferMs;
     while (!events.some(isUrgent) && events.length < MAX_BATCH && Date.now() < end) {
-      const alarm = AbortSignal.timeout(end - Date.now());
-      await log.changed(this.#after, AbortSignal.any([signal, alarm]));
+      const wait = { signals: [signal], timeoutMs: end - Date.now() };
+      await within(wait, (over) => log.changed(this.#after, over));
       events.push(...(await this.#page()));
     }
     return events;
@@ -123,9 +130,10 @@ class Sender {
   /** Until there is more; a comment now and then keeps the connection open. */
   async #rest(): Promise<void> {
     const { log, signal } = this.#stream;
-    const alarm = AbortSignal.timeout(KEEP_ALIVE_MS);
-    await log.changed(this.#after, AbortSignal.any([signal, alarm]));
-    if (alarm.aborted && !signal.aborted) await this.#write(": keep-alive\n\n");
+    const silence = new Deadline({ signals: [signal], timeoutMs: KEEP_ALIVE_MS });
+    await log.changed(this.#after, silence.signal);
+    silence.clear();
+    if (silence.isTimeOver) await this.#write(": keep-alive\n\n");
   }
 
   #send({ id, event, data }: Frame): Promise<void> {
@@ -136,13 +144,15 @@ class Sender {
     const { response, signal } = this.#stream;
     signal.throwIfAborted();
     if (response.write(text)) return;
-    const patience = AbortSignal.timeout(SLOW_READER_MS);
+    const patience = new Deadline({ signals: [signal], timeoutMs: SLOW_READER_MS });
     try {
-      await once(response, "drain", { signal: AbortSignal.any([signal, patience]) });
+      await once(response, "drain", { signal: patience.signal });
     } catch {
       // Who is let go because the server stops may still read what it was sent.
-      if (patience.aborted) response.destroy();
+      if (patience.isTimeOver) response.destroy();
       throw new SlowReader("the listener does not read");
+    } finally {
+      patience.clear();
     }
   }
 }

@@ -22,7 +22,7 @@ async function start(host: RunHost, request: RunRequest): Promise<RunStart> {
     const { kind: _, ...error } = log;
     return { kind: "refused", error };
   }
-  await awaitRun(log, waitSeconds * 1000, host.whileServing(signal));
+  await awaitRun(log, host.whileServing(signal, waitSeconds * 1000));
   return standing(log);
 }
 

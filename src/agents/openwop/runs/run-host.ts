@@ -3,7 +3,9 @@
  * What one caller may not see is not there for it.
  * OpenWOP RFC 0072 §B
  */
+
 import type { CompiledSchema, SchemaCompiler } from "../../../contract/schema.ts";
+import type { Ends } from "../../../deadline.ts";
 import type { JsonRecord } from "../../../json-value.ts";
 import type { Change } from "../../../store/store.ts";
 import type { RunOwner } from "../agent-executor.ts";
@@ -85,8 +87,9 @@ export class RunHost {
   }
 
   /** For how long somebody who only waits may: as long as the caller stays, and the server does. */
-  whileServing(caller: AbortSignal): AbortSignal {
-    return AbortSignal.any([caller, this.#options.stopping]);
+  whileServing(caller: AbortSignal, timeoutMs?: number): Ends {
+    const signals = [caller, this.#options.stopping];
+    return timeoutMs === undefined ? { signals } : { signals, timeoutMs };
   }
 
   /** A workflow that the caller can run. */

@@ -3,6 +3,8 @@
  * suspended nor retired, and take the task. Everything after that is the turn's own.
  * OpenWOP RFC 0002, RFC 0070
  */
+
+import { within } from "../../../deadline.ts";
 import type { AgentDocument } from "../../../identity/agent-document.ts";
 import { commonScopes } from "../../../identity/authority-scope.ts";
 import type { AgentExecutor, AgentTurn } from "../agent-executor.ts";
@@ -47,7 +49,9 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
         isInstalled: (agentId) => registry.find(agentId, tenant) !== undefined,
       };
       const scopes = scopesOf(options.grantsOf(agent.agentId), document, turn);
-      return new RunningTurn(surroundings, { agent, document, scopes, turn }).take();
+      const taker = { agent, document, scopes, turn };
+      const ends = { signals: [turn.signal], timeoutMs: options.turnTimeoutMs };
+      return within(ends, (signal) => new RunningTurn(surroundings, taker, signal).take());
     },
   };
 }

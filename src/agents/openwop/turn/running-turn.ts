@@ -56,13 +56,18 @@ export class RunningTurn {
   #usage: TokenUsage | undefined;
   #fault: { readonly error: unknown } | undefined;
 
-  constructor(around: TurnSurroundings, { agent, document, scopes, turn }: TurnTaker) {
+  /** `signal` is aborted when the turn is over for others: its run is cancelled, or time is up. */
+  constructor(
+    around: TurnSurroundings,
+    { agent, document, scopes, turn }: TurnTaker,
+    signal: AbortSignal,
+  ) {
     const { host, redactor, maxToolCalls: maxCalls } = around;
     const { agentId } = agent;
     this.#around = around;
     this.#agent = agent;
     this.#turn = turn;
-    this.#signal = AbortSignal.any([turn.signal, AbortSignal.timeout(around.turnTimeoutMs)]);
+    this.#signal = signal;
     const emit: AgentTurn["emit"] = (event) => this.#guard(turn.emit(event));
     const verbosity = readVerbosity(turn.configurable) ?? around.reasoning.verbosity;
     const rules = { ...around.reasoning, verbosity };

@@ -1,0 +1,85 @@
+/**
+ * One signal for several reasons to stop: signals of others, and time. `AbortSignal.any` is not used
+ * for it: on Node 20 a timeout that it joins never fires once it was collected as garbage, and every
+ * signal that lasts keeps a trace of each one that it was ever joined with.
+ */
+import { setMaxListeners } from "node:events";
+
+/** What ends something. */
+export interface Ends {
+  /** Any of them. */
+  readonly signals: readonly AbortSignal[];
+  /** Counted from the beginning; 0 is over at once. */
+  readonly timeoutMs?: number;
+}
+
+/** Works as long as nothing ends it; the work hears of it and answers as it likes. */
+export async function within<T>(
+  ends: Ends,
+  work: (signal: AbortSignal) => Promise<T> | T,
+): Promise<T> {
+  const deadline = new Deadline(ends);
+  try {
+    return await work(deadline.signal);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** Starts counting when it is made; clear it, whatever the work came to. */
+export class Deadline {
+  readonly #controller = new AbortController();
+  readonly #signals: readonly AbortSignal[];
+  readonly #timer: NodeJS.Timeout | undefined;
+  #isTimeOver = false;
+
+  constructor({ signals, timeoutMs }: Ends) {
+    this.#signals = signals;
+    const ended = signals.find(({ aborted }) => aborted);
+    if (ended !== undefined) {
+      this.abort(ended.reason);
+      return;
+    }
+    if (timeoutMs !== undefined && timeoutMs <= 0) {
+      this.#endTime();
+      return;
+    }
+    // Any number of deadlines may follow a signal that lasts.
+    setMaxListeners(0, ...signals);
+    for (const signal of signals) signal.addEventListener("abort", this.#follow);
+    if (timeoutMs !== undefined) this.#timer = setTimeout(this.#endTime, timeoutMs);
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** Whether it was time that ended it. */
+  get isTimeOver(): boolean {
+    return this.#isTimeOver;
+  }
+
+  /** From now on only the signals end it. */
+  stopClock(): void {
+    clearTimeout(this.#timer);
+  }
+
+  /** Nothing ends it any more. */
+  clear(): void {
+    this.stopClock();
+    for (const signal of this.#signals) signal.removeEventListener("abort", this.#follow);
+  }
+
+  /** Ends it at once. */
+  abort(reason?: unknown): void {
+    this.clear();
+    this.#controller.abort(reason);
+  }
+
+  readonly #follow = (event: Event): void => this.abort((event.target as AbortSignal).reason);
+
+  readonly #endTime = (): void => {
+    this.#isTimeOver = true;
+    this.abort(new DOMException("the time is over", "TimeoutError"));
+  };
+}
