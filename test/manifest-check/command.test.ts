@@ -160,7 +160,7 @@ describe("agtp-manifest, asking another server", () => {
     ["{ nope", "the body is not JSON"],
     ["", "the body is not JSON"],
     [`${"[".repeat(1000)}${"]".repeat(1000)}`, "the body is nested deeper than 128 levels"],
-  ])("finds that %j is none", async (body, message) => {
+  ])("finds that the body of case %# is none", async (body, message) => {
     const { report } = makeManifestProgram();
     const { exitCode, json } = await report(...(await answerWith(typed(body))));
     expect(exitCode).toBe(1);

@@ -47,7 +47,7 @@ x-date: 2020-01-01
     [`a: ${"[".repeat(30_000)}`, "is nested deeper than 200 levels"],
     [`${'{"a":'.repeat(300)}1${"}".repeat(300)}`, "is nested deeper than 200 levels"],
     [BOMB, "is not YAML: Excessive alias count"],
-  ])("refuses %j in words", async (text, message) => {
+  ])("refuses the text of case %# in words", async (text, message) => {
     expect(await faultOf(text)).toContain(message);
   });
 
