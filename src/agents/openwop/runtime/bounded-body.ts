@@ -1,5 +1,9 @@
-/** The body of a model's answer, received as far as anybody may want it and no further. */
-import { MAX_ANSWER_BYTES, tooLong } from "./completion.ts";
+/**
+ * The body of a model's answer, received as far as anybody may want it and no further, and handed on
+ * in slices: whatever reading one costs, others have their turn in between.
+ */
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { CompletionFault, MAX_ANSWER_BYTES, tooLong } from "./completion.ts";
 
 /** What there is to receive. */
 export interface BodySource {
@@ -9,21 +13,24 @@ export interface BodySource {
   discard(): void;
 }
 
+const SLICE_BYTES = 4096;
 /** Each piece of a stream is wrapped in a few hundred octets of JSON. */
 const MAX_STREAM_BYTES = 16 * MAX_ANSWER_BYTES;
+const MAX_STREAM_LINES = 262_144;
 /** What the last event of a stream says; whatever comes behind it is not waited for. */
-const DONE = /(?:^|\n)data: ?\[DONE\]\r?\n/;
+const DONE = /\ndata: ?\[DONE\]\r?\n/;
 const DONE_LENGTH = "\ndata: [DONE]\r\n".length;
+const NEWLINE = 0x0a;
 
 /** The octets in their order; the stream errs when they are too many. */
 export function boundedBody(source: BodySource): ReadableStream<Uint8Array> {
-  const chunks = source.body[Symbol.asyncIterator]();
+  const slices = slicesOf(source.body);
   const bounds = source.isEventStream ? new StreamBounds() : new DocumentBounds();
   const giveUp = (): void => source.discard();
   return new ReadableStream(
     {
       async pull(controller) {
-        const { done, value } = await chunks.next();
+        const { done, value } = await slices.next();
         if (done === true) return controller.close();
         try {
           bounds.add(value);
@@ -43,13 +50,22 @@ export function boundedBody(source: BodySource): ReadableStream<Uint8Array> {
   );
 }
 
+async function* slicesOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  for await (const chunk of body) {
+    for (let at = 0; at < chunk.length; at += SLICE_BYTES) {
+      if (at > 0) await nextTurn();
+      yield chunk.subarray(at, at + SLICE_BYTES);
+    }
+  }
+}
+
 /** Of one document. */
 class DocumentBounds {
   readonly isOver = false;
   #length = 0;
 
-  add(chunk: Uint8Array): void {
-    this.#length += chunk.length;
+  add(slice: Uint8Array): void {
+    this.#length += slice.length;
     if (this.#length > MAX_ANSWER_BYTES) throw tooLong();
   }
 }
@@ -57,21 +73,27 @@ class DocumentBounds {
 /** Of a stream of events, whose lines are bounded too. */
 class StreamBounds {
   #length = 0;
+  #lines = 0;
   #lineLength = 0;
-  #tail = "";
+  /** As if a line had ended before the first. */
+  #tail = "\n";
 
   get isOver(): boolean {
     return DONE.test(this.#tail);
   }
 
-  add(chunk: Uint8Array): void {
-    this.#length += chunk.length;
-    const first = chunk.indexOf(NEWLINE);
-    const longest = this.#lineLength + (first === -1 ? chunk.length : first);
-    if (this.#length > MAX_STREAM_BYTES || longest > MAX_ANSWER_BYTES) throw tooLong();
-    this.#lineLength = first === -1 ? longest : chunk.length - 1 - chunk.lastIndexOf(NEWLINE);
-    this.#tail = this.#tail.slice(-DONE_LENGTH) + Buffer.from(chunk).toString("latin1");
+  add(slice: Uint8Array): void {
+    this.#length += slice.length;
+    if (this.#length > MAX_STREAM_BYTES) throw tooLong(MAX_STREAM_BYTES);
+    for (const octet of slice) {
+      const isEnd = octet === NEWLINE;
+      this.#lineLength = isEnd ? 0 : this.#lineLength + 1;
+      if (this.#lineLength > MAX_ANSWER_BYTES) throw tooLong();
+      if (isEnd) this.#lines += 1;
+    }
+    if (this.#lines > MAX_STREAM_LINES) {
+      throw new CompletionFault(`the model's answer has more than ${MAX_STREAM_LINES} lines`);
+    }
+    this.#tail = this.#tail.slice(-DONE_LENGTH) + Buffer.from(slice).toString("latin1");
   }
 }
-
-const NEWLINE = 0x0a;

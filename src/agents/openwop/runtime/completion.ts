@@ -33,6 +33,6 @@ export class CompletionFault extends Error {}
 export const MAX_ANSWER_BYTES = 1_048_576;
 
 /** The fault of an answer that does not end. */
-export function tooLong(): CompletionFault {
-  return new CompletionFault(`the model's answer is longer than ${MAX_ANSWER_BYTES} bytes`);
+export function tooLong(limit: number = MAX_ANSWER_BYTES): CompletionFault {
+  return new CompletionFault(`the model's answer is longer than ${limit} bytes`);
 }
