@@ -13,6 +13,9 @@ export interface Ends {
   readonly timeoutMs?: number;
 }
 
+/** The longest that a timer of the platform waits; beyond it, one would not wait at all. */
+const MAX_TIMEOUT_MS = 0x7fff_ffff;
+
 /** Works as long as nothing ends it; the work hears of it and answers as it likes. */
 export async function within<T>(
   ends: Ends,
@@ -47,7 +50,8 @@ export class Deadline {
     // Any number of deadlines may follow a signal that lasts.
     setMaxListeners(0, ...signals);
     for (const signal of signals) signal.addEventListener("abort", this.#follow);
-    if (timeoutMs !== undefined) this.#timer = setTimeout(this.#endTime, timeoutMs);
+    if (timeoutMs === undefined) return;
+    this.#timer = setTimeout(this.#endTime, Math.min(timeoutMs, MAX_TIMEOUT_MS));
   }
 
   get signal(): AbortSignal {

@@ -36,6 +36,13 @@ describe("a deadline", () => {
     await expect(over).resolves.toMatchObject({ name: "TimeoutError" });
   });
 
+  it("waits as long as a timer can where it is given more time than that", async () => {
+    const deadline = new Deadline({ signals: [], timeoutMs: 2 ** 40 });
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    expect(deadline.signal.aborted).toBe(false);
+    deadline.clear();
+  });
+
   it("is ended by signals alone once its clock was stopped", async () => {
     const source = new AbortController();
     const deadline = new Deadline({ signals: [source.signal], timeoutMs: 1 });

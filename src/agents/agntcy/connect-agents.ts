@@ -3,7 +3,6 @@
  * anything is served; agents whose verification is put off are asked for at their first use. An agent
  * that is not there, or not what was declared, is refused.   AGTP-API "Validation Timing"
  */
-
 import { within } from "../../deadline.ts";
 import type { Environment } from "../../environment.ts";
 import type { UpstreamPools } from "../../handlers/upstream-pools.ts";

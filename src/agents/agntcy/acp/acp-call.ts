@@ -3,7 +3,6 @@
  * nothing of the caller's identity sent. Every way it can fail is one of the `upstream_*` errors; an
  * answer that says no is handed on with its status.   Agent Connect Protocol, AGTP-API §12.3
  */
-
 import { Deadline } from "../../../deadline.ts";
 import { readBoundedBody } from "../../../handlers/bounded-body.ts";
 import { upstreamFailure } from "../../../handlers/upstream-failure.ts";

@@ -4,7 +4,6 @@
  * run waits for declares.
  * 200 and 202 as EXECUTE · 404 · 409 the run does not wait · 422 the value is not what was asked for
  */
-
 import { isDeepStrictEqual } from "node:util";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { isRecord } from "../../../json-value.ts";

@@ -3,7 +3,6 @@
  * says. 200 with the output · 202 while it is under way, or when it stops to ask · 404 another's
  * thread · 409 a thread that is busy · 422 the run failed, or the server did, by name · 429
  */
-
 import { refusal } from "../../../dispatch/refusal.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";

@@ -2,7 +2,6 @@
  * Threads of an agent that keeps any: created for one caller, and shown to nobody else.
  * 200 · 404 · 422 the agent's server, by name · 429   Agent Connect Protocol "Threads"
  */
-
 import { seesAll } from "../../../dispatch/caller.ts";
 import type { RouteHandler } from "../../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";

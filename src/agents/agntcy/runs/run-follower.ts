@@ -3,7 +3,6 @@
  * that go on after an interrupt, and those that an earlier process left under way. One that takes
  * longer than the operator allows is given up, and called off where its server can.
  */
-
 import { LRUCache } from "lru-cache";
 import { Deadline, within } from "../../../deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";

@@ -2,7 +2,6 @@
  * The events of a run over HTTP: by poll, as JSON, and as a stream. What is asked for is checked
  * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
  */
-
 import { within } from "../../../deadline.ts";
 import { awaitPage, readPage } from "../runs/event-page.ts";
 import type { RunLog } from "../runs/run-log.ts";

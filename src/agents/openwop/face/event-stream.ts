@@ -3,7 +3,6 @@
  * closed after the last event, or when the server stops: then it says when to come back, and the
  * listener goes on where it was. Who does not read is let go.   OpenWOP "stream-modes", HTML "SSE"
  */
-
 import { once } from "node:events";
 import type { Writable } from "node:stream";
 import { Deadline, within } from "../../../deadline.ts";

@@ -3,7 +3,6 @@
  * What one caller may not see is not there for it.
  * OpenWOP RFC 0072 §B
  */
-
 import type { CompiledSchema, SchemaCompiler } from "../../../contract/schema.ts";
 import type { Ends } from "../../../deadline.ts";
 import type { JsonRecord } from "../../../json-value.ts";
