@@ -14,7 +14,7 @@ export interface Ends {
 }
 
 /** The longest that a timer of the platform waits; beyond it, one would not wait at all. */
-const MAX_TIMEOUT_MS = 0x7fff_ffff;
+export const MAX_TIMER_MS = 2_147_483_647;
 
 /** Works as long as nothing ends it; the work hears of it and answers as it likes. */
 export async function within<T>(
@@ -51,7 +51,7 @@ export class Deadline {
     setMaxListeners(0, ...signals);
     for (const signal of signals) signal.addEventListener("abort", this.#follow);
     if (timeoutMs === undefined) return;
-    this.#timer = setTimeout(this.#endTime, Math.min(timeoutMs, MAX_TIMEOUT_MS));
+    this.#timer = setTimeout(this.#endTime, Math.min(timeoutMs, MAX_TIMER_MS));
   }
 
   get signal(): AbortSignal {

@@ -2,6 +2,7 @@
  * One request on its way to its response: settled once, by a response, a fault, its deadline or its
  * caller. Whoever carries it asks `isSettled` before doing more for it.
  */
+import { MAX_TIMER_MS } from "../deadline.ts";
 import type { ReceivedResponse } from "../wire/response-parser.ts";
 import { AgtpClientError } from "./client-error.ts";
 
@@ -43,9 +44,12 @@ export class Exchange {
     };
     this.#abort = () =>
       abandon(new AgtpClientError("ERR_AGTP_ABORTED", "the caller aborted it", signal?.reason));
-    this.#timer = setTimeout(() => {
-      abandon(new AgtpClientError("ERR_AGTP_TIMEOUT", `no response within ${timeoutMs} ms`));
-    }, timeoutMs);
+    this.#timer = setTimeout(
+      () => {
+        abandon(new AgtpClientError("ERR_AGTP_TIMEOUT", `no response within ${timeoutMs} ms`));
+      },
+      Math.min(timeoutMs, MAX_TIMER_MS),
+    );
     this.#signal = signal;
     signal?.addEventListener("abort", this.#abort, { once: true });
   }

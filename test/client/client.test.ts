@@ -268,6 +268,12 @@ describe("deadlines", () => {
     expect(peer.connections).toBe(2);
   });
 
+  it("may be further away than a timer can wait", async () => {
+    const { client } = await start(echoPath);
+    const asked = client.request({ method: "QUERY", path: "/a", timeoutMs: Infinity });
+    expect((await asked).body).toEqual({ path: "/a" });
+  });
+
   it("end a request that still waits for its turn", async () => {
     const { client, peer } = await start(silent);
     const first = client.request({ method: "QUERY", timeoutMs: 60 });

@@ -4,15 +4,13 @@
  * pattern accepts, `isPath` marks what is resolved against the file's directory. `writeOnly` marks
  * secrets, which no message quotes.
  */
+import { MAX_TIMER_MS } from "../../deadline.ts";
 
 /** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;
 
 /** The property schemas of a table, by key. */
 export type Properties = Readonly<Record<string, Schema>>;
-
-/** Timers of Node.js fire at once beyond this many milliseconds. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 /** A key without a default: it is absent when the operator writes none. */
 export function optional(schema: Schema): Schema {

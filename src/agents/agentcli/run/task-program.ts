@@ -2,6 +2,7 @@
  * Runs the program of a task: without a shell, in a process group of its own that ends as a whole,
  * when its time is up, when nobody waits for it any more, and when its first process has ended.
  */
+import { MAX_TIMER_MS } from "../../../deadline.ts";
 import { codeOf, reasonOf } from "../../../thrown.ts";
 import { killGroup, ProcessGroups, type StartedProgram } from "../process-groups.ts";
 import { CapturedOutput } from "./captured-output.ts";
@@ -41,8 +42,6 @@ const MAX_STREAM_BYTES = 64 * 1024 * 1024;
 const GRACE_MS = 1_000;
 /** For what has left the group and holds the streams open. */
 const STREAMS_MS = 1_000;
-/** A timer that is set to more goes off at once. */
-const MAX_TIMER_MS = 2_147_483_647;
 
 /** Resolves when it is over, in whatever way. */
 export function runTaskProgram(
