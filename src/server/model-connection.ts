@@ -11,6 +11,8 @@ export interface ModelConnectionOptions {
   /** Without a slash at its end. */
   readonly baseUrl: string;
   readonly apiKey: string | undefined;
+  /** PEM text to trust instead of the system's authorities. */
+  readonly ca: string | undefined;
   /** How long it may say nothing. */
   readonly timeoutMs: number;
 }
@@ -24,7 +26,7 @@ export function createModelConnection(options: ModelConnectionOptions): ModelSer
   let agent: Promise<Agent> | undefined;
   return {
     async ask(body, signal) {
-      agent ??= openAgent(options.timeoutMs);
+      agent ??= openAgent(options);
       return post(await agent, options, body, signal);
     },
     async close() {
@@ -34,7 +36,7 @@ export function createModelConnection(options: ModelConnectionOptions): ModelSer
 }
 
 /** The HTTP client takes long to load: only an agent's turn waits for it. */
-async function openAgent(timeoutMs: number): Promise<Agent> {
+async function openAgent({ timeoutMs, ca }: ModelConnectionOptions): Promise<Agent> {
   const undici = await import("undici");
   return new undici.Agent({
     connections: MAX_CONNECTIONS,
@@ -43,7 +45,11 @@ async function openAgent(timeoutMs: number): Promise<Agent> {
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
     // Said aloud, so that no environment variable can switch verification off.
-    connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: true },
+    connect: {
+      timeout: CONNECT_TIMEOUT_MS,
+      rejectUnauthorized: true,
+      ...(ca === undefined ? {} : { ca }),
+    },
   });
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../agents/openwop/runtime/function-runtime.ts";
 import type { OpenwopSettings, RuntimeSettings } from "../agents/openwop/settings.ts";
 import type { Config } from "../config/config.ts";
+import { readCertificates } from "../contract/upstream-ca.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { Problem } from "../problem.ts";
@@ -36,16 +37,29 @@ export async function loadAgentRuntime(
       return { runtime: createDeterministicRuntime({ isConformance }), problems: [] };
     case "openai-compatible": {
       const { baseUrl, apiKey, models, retries, requestTimeoutMs: timeoutMs } = runtime;
-      const server = createModelConnection({ baseUrl, apiKey, timeoutMs });
+      const { ca, problems } = readCa(runtime.ca, parts.config);
+      const server = createModelConnection({ baseUrl, apiKey, ca, timeoutMs });
       const { isStreaming } = reasoning;
       // One answer more than calls, and one for words beside them.
       const maxRounds = maxToolCalls + 1;
       const options = { server, models, retries, isStreaming, maxRounds };
-      return { runtime: createChatRuntime(options), problems: [] };
+      return { runtime: createChatRuntime(options), problems };
     }
     case "function":
       return loadFunction(runtime.function, parts);
   }
+}
+
+/** PEM text; undefined: the system's authorities are trusted. */
+function readCa(
+  path: string | undefined,
+  { directory, file }: RuntimeParts["config"],
+): { readonly ca: string | undefined; readonly problems: readonly Problem[] } {
+  if (path === undefined) return { ca: undefined, problems: [] };
+  const { text, fault } = readCertificates(directory, path);
+  if (text !== undefined) return { ca: text, problems: [] };
+  const place = { file: relative(directory, file), key: "openwop.runtime.ca" };
+  return { ca: undefined, problems: [{ ...place, message: fault }] };
 }
 
 async function loadFunction(

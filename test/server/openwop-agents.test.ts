@@ -453,6 +453,17 @@ describe("what an operator got wrong", () => {
       /unsupported_model_class: openwop\.runtime\.models has neither "general" nor "default"/,
     ],
     [
+      "authorities that are none",
+      {
+        runtime: {
+          kind: "openai-compatible",
+          base_url: "https://localhost:1",
+          ca: "handlers.mjs",
+        },
+      },
+      /openwop\.runtime\.ca: "?.*handlers\.mjs"? holds no PEM certificate/,
+    ],
+    [
       "a key that is not there",
       { trusted_keys: { k: "none.pem" } },
       /trusted_keys\.k: .*does not exist/,

@@ -1,7 +1,9 @@
-/** A server of chat completions over plain HTTP, which answers what a test tells it to. */
+/** A server of chat completions over HTTP or HTTPS, which answers what a test tells it to. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createSecureServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import type { TestCertificate } from "./certificate.ts";
 
 /** A request, as it was received. */
 export interface ModelRequest {
@@ -30,25 +32,41 @@ export interface TestModelServer {
 }
 
 /** Starts one for the running test; its answers are given in their order, the last one for ever. */
-export async function startModelServer(
+export function startModelServer(...answers: readonly ModelAnswer[]): Promise<TestModelServer> {
+  return start(answers, undefined);
+}
+
+/** The same over HTTPS. */
+export function startSecureModelServer(
+  certificate: TestCertificate,
   ...answers: readonly ModelAnswer[]
 ): Promise<TestModelServer> {
+  return start(answers, certificate);
+}
+
+async function start(
+  answers: readonly ModelAnswer[],
+  certificate: TestCertificate | undefined,
+): Promise<TestModelServer> {
   const requests: ModelRequest[] = [];
-  const server = createServer((request, response) => {
+  const handle = (request: IncomingMessage, response: ServerResponse): void => {
     void readRequest(request).then((read) => {
       requests.push(read);
       const answer = answers[Math.min(requests.length, answers.length) - 1];
       if (answer === undefined) response.destroy();
       else answer(response, read);
     });
-  });
+  };
+  const server =
+    certificate === undefined ? createServer(handle) : createSecureServer(certificate, handle);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => {
     server.closeAllConnections();
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  return { baseUrl: `http://127.0.0.1:${port}/v1`, requests };
+  const scheme = certificate === undefined ? "http" : "https";
+  return { baseUrl: `${scheme}://127.0.0.1:${port}/v1`, requests };
 }
 
 async function readRequest(request: IncomingMessage): Promise<ModelRequest> {

@@ -15,6 +15,8 @@ export type RuntimeSettings =
       readonly kind: "openai-compatible";
       readonly baseUrl: string;
       readonly apiKey: string | undefined;
+      /** File of the authorities to trust instead of the system's. */
+      readonly ca: string | undefined;
       /** Model name by model class; `default` for every class that has none. */
       readonly models: ReadonlyMap<string, string>;
       readonly requestTimeoutMs: number;
@@ -63,6 +65,7 @@ interface WrittenSection {
     readonly kind: RuntimeSettings["kind"];
     readonly base_url?: string;
     readonly api_key?: string;
+    readonly ca?: string;
     readonly function?: string;
     readonly models: Readonly<Record<string, string>>;
     readonly timeout_seconds: number;
@@ -110,6 +113,7 @@ function readRuntime(runtime: WrittenSection["runtime"]): RuntimeSettings {
         kind: "openai-compatible",
         baseUrl: (runtime.base_url ?? "").replace(/\/+$/, ""),
         apiKey: runtime.api_key,
+        ca: runtime.ca,
         models: new Map(Object.entries(runtime.models)),
         requestTimeoutMs: runtime.request_timeout_seconds * 1000,
         retries: runtime.retries,

@@ -36,6 +36,7 @@ const runtime = table("Who takes an agent's turn", {
   ),
   base_url: optional(safeUrl("The chat-completions API")),
   api_key: optional(secret("Its key; best taken from the environment")),
+  ca: optional(path("", "Certificates to trust there instead of the system's, in PEM")),
   function: optional(dottedPath("The function, under [handlers] root")),
   timeout_seconds: count(120, "How long a turn may take", 86_400),
   request_timeout_seconds: count(60, "How long a model may say nothing", 3600),

@@ -2,12 +2,14 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createChatRuntime } from "../../../src/agents/openwop/runtime/chat-runtime.ts";
 import { createModelConnection } from "../../../src/server/model-connection.ts";
+import { makeCertificate, type TestCertificate } from "../../support/certificate.ts";
 import {
   callsFor,
   json,
   type ModelAnswer,
   says,
   startModelServer,
+  startSecureModelServer,
   status,
   streams,
   type TestModelServer,
@@ -28,6 +30,9 @@ interface ChatOptions extends Omit<TurnOptions, "runtime"> {
   readonly isStreaming?: boolean;
   readonly timeoutMs?: number;
   readonly models?: Readonly<Record<string, string>>;
+  /** Of a server over HTTPS. */
+  readonly certificate?: TestCertificate;
+  readonly ca?: string;
 }
 
 /** Has a model take a turn. */
@@ -35,10 +40,14 @@ async function chat(
   answers: readonly ModelAnswer[],
   options: ChatOptions = {},
 ): Promise<TakenTurn & { readonly server: TestModelServer }> {
-  const { retries = 0, isStreaming = false, timeoutMs = 5_000, models, ...turn } = options;
-  const server = await startModelServer(...answers);
+  const { retries = 0, isStreaming = false, timeoutMs = 5_000, models, ...others } = options;
+  const { certificate, ca, ...turn } = others;
+  const server =
+    certificate === undefined
+      ? await startModelServer(...answers)
+      : await startSecureModelServer(certificate, ...answers);
   const connection = createModelConnection({
-    ...{ baseUrl: server.baseUrl, apiKey: "the-model-key", timeoutMs },
+    ...{ baseUrl: server.baseUrl, apiKey: "the-model-key", ca, timeoutMs },
   });
   const runtime = createChatRuntime({
     models: new Map(Object.entries(models ?? { default: "small" })),
@@ -511,10 +520,22 @@ describe("a server that does not answer well", () => {
     expect(errorOf(await chat([endless]))).toBe("model_malformed_response");
   });
 
+  it("is asked over HTTPS where its authority is trusted, and else told nothing", async () => {
+    const certificate = await makeCertificate();
+    const trusted = await chat([says({ result: 1 })], { certificate, ca: certificate.cert });
+    expect(trusted.outcome).toEqual({ kind: "completed", result: 1 });
+    const { cert: ca } = await makeCertificate();
+    for (const options of [{ certificate }, { certificate, ca }]) {
+      const taken = await chat([says({ result: 1 })], options);
+      expect(errorOf(taken)).toBe("model_unavailable");
+      expect(taken.server.requests).toEqual([]);
+    }
+  });
+
   it("that is not there at all fails the turn", async () => {
     const runtime = createChatRuntime({
       server: createModelConnection({
-        ...{ baseUrl: "http://127.0.0.1:1/v1", apiKey: undefined, timeoutMs: 1000 },
+        ...{ baseUrl: "http://127.0.0.1:1/v1", apiKey: undefined, ca: undefined, timeoutMs: 1000 },
       }),
       ...{ models: new Map([["default", "m"]]), retries: 0, isStreaming: false, maxRounds: 1 },
     });
