@@ -2,6 +2,7 @@
  * One request that is executed under its Idempotency-Key, and those who asked for the same while it
  * runs: they wait for its answer, a bounded number of them, each as long as its caller stays.
  */
+import { raceAbort } from "../race-abort.ts";
 import type { KeptResponse } from "./kept-response.ts";
 
 /** How an execution ended for those who wait for it. */
@@ -80,15 +81,10 @@ export class IdempotentExecution {
   async wait(signal: AbortSignal): Promise<ExecutionOutcome | undefined> {
     if (this.#waiting >= MAX_WAITING || signal.aborted) return undefined;
     this.#waiting += 1;
-    let leave: () => void = () => undefined;
-    const left = new Promise<undefined>((resolve) => {
-      leave = () => resolve(undefined);
-    });
-    signal.addEventListener("abort", leave);
     try {
-      return await Promise.race([this.#outcome, left]);
+      const outcome = await raceAbort(this.#outcome, signal);
+      return outcome === "aborted" ? undefined : outcome;
     } finally {
-      signal.removeEventListener("abort", leave);
       this.#waiting -= 1;
     }
   }

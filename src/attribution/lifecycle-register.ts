@@ -58,8 +58,9 @@ const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecat
 export class LifecycleRegister {
   readonly #store: Store;
   readonly #states = new Map<string, AgentState>();
-  /** What has changed and is not in the store yet; in order. */
+  /** Events that are not in the store yet, in order, and the agents whose state is not. */
   #unsaved: Change[] = [];
+  #unsavedAgents = new Set<string>();
   /** The end of each agent's queue of changes. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
@@ -176,21 +177,27 @@ export class LifecycleRegister {
     const key = `${agentId}/${String(events).padStart(12, "0")}`;
     this.#states.set(agentId, state);
     if (status !== undefined) this.#revision += 1;
-    this.#unsaved.push(
-      { kind: "put", collection: STATES, key: agentId, value: state },
-      { kind: "put", collection: EVENTS, key, value: { audit_id: auditId, jws } },
-    );
+    this.#unsavedAgents.add(agentId);
+    const value = { audit_id: auditId, jws };
+    this.#unsaved.push({ kind: "put", collection: EVENTS, key, value });
   }
 
   /** Stores what is not stored yet; what cannot be now is tried again with the next. */
   async save(): Promise<void> {
-    const changes = this.#unsaved;
-    if (changes.length === 0) return;
+    const events = this.#unsaved;
+    const agentIds = [...this.#unsavedAgents];
+    if (events.length === 0) return;
     this.#unsaved = [];
+    this.#unsavedAgents.clear();
+    // As they are now: what is tried again must not undo what was stored after it.
+    const states = agentIds.map((key): Change => {
+      return { kind: "put", collection: STATES, key, value: this.#states.get(key) };
+    });
     try {
-      await this.#store.commit(changes);
+      await this.#store.commit([...states, ...events]);
     } catch (error) {
-      this.#unsaved = [...changes, ...this.#unsaved];
+      this.#unsaved = [...events, ...this.#unsaved];
+      for (const agentId of agentIds) this.#unsavedAgents.add(agentId);
       throw error;
     }
   }

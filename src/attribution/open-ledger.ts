@@ -111,9 +111,10 @@ async function storeCheckpoint(
   ledger: Ledger,
   journal: FileJournal,
 ): Promise<void> {
+  // What is written from here on is told of once more: nothing may have been made of it yet.
+  const { position } = journal;
   await beforeCheckpoint?.();
   const changed = ledger.takeChanged();
-  const position = journal.position;
   try {
     await store.commit([...headChanges(changed), checkpointChange(position)]);
   } catch (error) {

@@ -23,7 +23,7 @@ const WINDOW = 64;
 const STRIDE = 2_000;
 
 /** The index file of a segment. */
-export function indexName(number: number): string {
+function indexName(number: number): string {
   return segmentName(number).replace(".jws", ".idx");
 }
 

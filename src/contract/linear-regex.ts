@@ -29,7 +29,7 @@ export type RegexResult =
   | { readonly kind: "fault"; readonly message: string };
 
 /** What an operator's pattern may take up; a request's path takes it a fraction of a second. */
-export const OPERATOR_REGEX_LIMITS: RegexLimits = { maxSize: 1024, memoryBytes: 1_048_576 };
+const OPERATOR_REGEX_LIMITS: RegexLimits = { maxSize: 1024, memoryBytes: 1_048_576 };
 
 /** Compiles a pattern. The larger part of the work is left to the first text. */
 export function compileLinearRegex(

@@ -5,7 +5,6 @@
  */
 import { setMaxListeners } from "node:events";
 import { type ActAs, actingCaller } from "../dispatch/acting.ts";
-import type { PriorAction } from "../dispatch/delegation.ts";
 import { delegationFailed } from "../dispatch/floor-refusals-delegation.ts";
 import { refusalBody } from "../dispatch/refusal.ts";
 import type { Runs } from "../execution/runs.ts";
@@ -104,7 +103,7 @@ export class Background {
       this.#options.log.warn({ error, delegation_id: id }, "a delegated task threw");
       outcome = interrupted();
     }
-    const priorActions = outcome.priorActions.map((one) => ({ ...one }));
+    const { priorActions } = outcome;
     if (outcome.kind === "completed") {
       const { status, result, peer } = outcome;
       const evidence = peer === undefined ? {} : { peer };
@@ -133,7 +132,7 @@ export class Background {
       ...messageFor(delegation, outcome),
       // News of a task is not the task: it comes through while the task waits for a decision.
       taskId: undefined,
-      priorActions: outcome.priorActions as unknown as readonly PriorAction[],
+      priorActions: outcome.priorActions,
       signal: this.#ending.signal,
     });
     if (this.#ending.signal.aborted && !isSuccess(status)) return;

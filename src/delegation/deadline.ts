@@ -5,21 +5,17 @@
 import { Deadline } from "../deadline.ts";
 import { delegationFailed, type WorkOutcome } from "../dispatch/floor-refusals-delegation.ts";
 import type { Refusal } from "../dispatch/refusal.ts";
+import { raceAbort } from "../race-abort.ts";
 
 /** Clear it, whatever the task came to. */
 export class TaskTime {
   readonly deadline: number;
   readonly #time: Deadline;
-  readonly #over: Promise<"over">;
 
   /** `deadline` is in milliseconds since the epoch; `caller` aborts when nobody waits any more. */
   constructor(deadline: number, caller: AbortSignal) {
     this.deadline = deadline;
     this.#time = new Deadline({ signals: [caller], timeoutMs: Math.max(0, deadline - Date.now()) });
-    this.#over = new Promise((resolve) => {
-      if (this.isOver) resolve("over");
-      else this.signal.addEventListener("abort", () => resolve("over"), { once: true });
-    });
   }
 
   get signal(): AbortSignal {
@@ -31,8 +27,8 @@ export class TaskTime {
   }
 
   /** What the work came to, unless its time was over before; a fault that comes later is nobody's. */
-  race<T>(work: Promise<T>): Promise<T | "over"> {
-    return Promise.race([work, this.#over]);
+  race<T>(work: Promise<T>): Promise<T | "aborted"> {
+    return raceAbort(work, this.signal);
   }
 
   /** Why the task is over, and what is known of the work. */

@@ -3,6 +3,7 @@
  * been delivered, so that the end of the process loses neither. What was running then is not run
  * again: whether it was done is not known, and that is its outcome.   AGTP "DELEGATE"
  */
+import type { PriorAction } from "../dispatch/delegation.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { Store } from "../store/store.ts";
 import type { Callback } from "./callback.ts";
@@ -25,7 +26,7 @@ export interface KeptDelegation {
 export interface KeptOutcome {
   readonly status: number;
   readonly body: JsonRecord;
-  readonly priorActions: readonly JsonRecord[];
+  readonly priorActions: readonly PriorAction[];
 }
 
 const COLLECTION = "delegations";

@@ -47,7 +47,7 @@ export async function work(options: WorkOptions, work: Work): Promise<Outcome> {
     if (time.isOver)
       return failed(time.refusal(index === 0 ? "not-begun" : "unknown"), priorActions);
     const done = await time.race(takeStep(options, work, step));
-    if (done === "over") return failed(time.refusal("unknown"), priorActions);
+    if (done === "aborted") return failed(time.refusal("unknown"), priorActions);
     const { pair, answer, auditId } = done;
     if (auditId !== undefined) priorActions.push({ agent_id: agent.agentId, audit_id: auditId });
     if (answer.kind === "refusal") {

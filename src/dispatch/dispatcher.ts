@@ -33,7 +33,7 @@ import {
   presentationGate,
 } from "./gates/08-negotiation.ts";
 import type { Gate } from "./gates/gate.ts";
-import { createAnswerOnce } from "./idempotency.ts";
+import { type AnswerOnce, createAnswerOnce } from "./idempotency.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { innerRequest, resultOf } from "./inner.ts";
 import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
@@ -42,11 +42,12 @@ import type { Peer } from "./peer.ts";
 import { attributionUnavailable, badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
-import { createStamp } from "./stamp.ts";
+import { createStamp, type Stamp } from "./stamp.ts";
 import { supportedMethods } from "./supported-methods.ts";
 
 /** How deep handlers may dispatch into one another. */
 const MAX_DISPATCH_DEPTH = 16;
+const UNJUDGED = "a token could not be judged";
 
 export interface DispatcherParts {
   readonly serverId: string;
@@ -94,138 +95,161 @@ export interface InnerEntrance {
 
 /** Builds the pipeline. */
 export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntrance {
-  const { catalog, names, policies, methodPolicy, registry, directory, observer } = parts;
-  const { attributor, tokens } = parts;
-  const standing = standingGate({
-    directory,
-    policy: policies.identity,
-    methodPolicy,
-    standing: parts.standing,
-  });
+  return new Pipeline(parts);
+}
+
+/** The gates that settle which method and path are answered. */
+function namingGates({ catalog, names, methodPolicy, registry }: DispatcherParts): readonly Gate[] {
   const served = registry.entries.map(({ path }) => path);
-  const naming: readonly Gate[] = [
+  return [
     aliasGate(methodPolicy), //                                                   01
     methodGate(catalog, methodPolicy), //                                         02  459
     pathGate(names, served), //                                                   03  460
     policyGate(methodPolicy, registry, catalog), //                               04  405
   ];
-  const admission: readonly Gate[] = [
+}
+
+/** All gates behind the first. */
+function admissionGates(naming: readonly Gate[], parts: DispatcherParts): readonly Gate[] {
+  const { registry, policies, negotiation, standing } = parts;
+  return [
     ...naming,
-    presentationGate(parts.negotiation), //                                        08  464 404 400
+    presentationGate(negotiation), //                                             08  464 404 400
     endpointGate({
       registry,
       anonymousDiscovery: policies.anonymousDiscovery,
       tokenMethods: new Set(policies.oauth?.requiredOnMethods),
-      onMiss: negotiationGate(parts.negotiation), //                              08
+      onMiss: negotiationGate(negotiation), //                                    08
     }), //                                                                        05  401 404 405 262
-    inputGate(parts.standing), //                                                 06  422
+    inputGate(standing), //                                                       06  422
     scopeGate(policies.scopeRequiredForInvocation), //                            07  455 262
   ];
-  const stamp = createStamp({
-    serverId: parts.serverId,
-    attributor,
-    standingFields: createStandingFields(directory, parts.defaultAgent),
-    supportedMethods: supportedMethods(registry, methodPolicy),
-  });
-  const services: InvokeServices = {
-    deadlines: parts.deadlines,
-    logFor: (exchange) => observer.logFor(exchange),
-    reportFault: (fault) => observer.fault(fault),
-    dispatch: (parent, method, path, input) => dispatchInner(parent, method, path, input),
-  };
-  const answerOnce = createAnswerOnce({ register: parts.idempotency, directory, services });
+}
 
-  const admit = <T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> => {
-    for (const gate of admission) {
+class Pipeline implements Dispatcher, InnerEntrance {
+  readonly #parts: DispatcherParts;
+  readonly #standing: Gate;
+  readonly #naming: readonly Gate[];
+  readonly #admission: readonly Gate[];
+  readonly #stamp: Stamp;
+  readonly #services: InvokeServices;
+  readonly #answerOnce: AnswerOnce;
+
+  constructor(parts: DispatcherParts) {
+    const { directory, policies, methodPolicy, registry, observer } = parts;
+    const { standing, attributor, idempotency, deadlines, serverId } = parts;
+    this.#parts = parts;
+    this.#standing = standingGate({ directory, policy: policies.identity, methodPolicy, standing });
+    this.#naming = namingGates(parts);
+    this.#admission = admissionGates(this.#naming, parts);
+    this.#stamp = createStamp({
+      ...{ serverId, attributor },
+      standingFields: createStandingFields(directory, parts.defaultAgent),
+      supportedMethods: supportedMethods(registry, methodPolicy),
+    });
+    this.#services = {
+      deadlines,
+      logFor: (exchange) => observer.logFor(exchange),
+      reportFault: (fault) => observer.fault(fault),
+      dispatch: (parent, method, path, input) => this.#dispatch(parent, method, path, input),
+    };
+    this.#answerOnce = createAnswerOnce({
+      ...{ register: idempotency, directory, services: this.#services },
+    });
+  }
+
+  answer(exchange: Exchange): Response | Promise<Response> {
+    const { observer, tokens, delegations } = this.#parts;
+    observer.start(exchange);
+    const reading = readCredentials(exchange, tokens, delegations);
+    if (reading === undefined) return this.#answerFrom(this.#standing, exchange);
+    return reading.then(
+      () => this.#answerFrom(this.#standing, exchange),
+      (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
+    );
+  }
+
+  act(exchange: Exchange): Response | Promise<Response> {
+    const { observer, standing } = this.#parts;
+    observer.start(exchange);
+    return this.#answerFrom(({ caller }) => lapseOf(caller.document, standing), exchange);
+  }
+
+  answerFault(fault: WireFault, peer?: Peer): Response {
+    const response = this.#stamp(replyToRefusal(badRequest(fault.code, fault.message)));
+    this.#parts.observer.wireFault(fault, response, peer);
+    return response;
+  }
+
+  /** From the first gate on, which says who is asking. */
+  #answerFrom(identify: Gate, exchange: Exchange): Response | Promise<Response> {
+    const finish = (reply: Reply): Response => this.#finish(exchange, reply);
+    try {
+      const lapse = identify(exchange); //                                        00  401 410 503
+      const refusal = this.#checkLedger(exchange) ?? lapse;
+      if (refusal === undefined) return this.#admit(exchange, finish);
+      this.#resolveWarnings(exchange);
+      return finish(replyToRefusal(refusal));
+    } catch (error) {
+      return finish(this.#fault(exchange, "a gate threw", error));
+    }
+  }
+
+  #admit<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
+    for (const gate of this.#admission) {
       const refusal = gate(exchange);
       if (refusal !== undefined) return finish(replyToRefusal(refusal));
     }
     const { route } = exchange;
     if (route === undefined) throw new Error("the endpoint gate resolved nothing");
     const key = readIdempotencyKey(exchange, route);
-    if (key === undefined) return invoke(exchange, route, services, finish);
+    if (key === undefined) return invoke(exchange, route, this.#services, finish);
     if (typeof key !== "string") return finish(replyToRefusal(key));
-    return answerOnce(exchange, route, key).then(finish);
-  };
+    return this.#answerOnce(exchange, route, key).then(finish);
+  }
+
+  /** What an agent of this server asks for is recorded, refusals too, or not looked into. */
+  #checkLedger({ caller }: Exchange): Refusal | undefined {
+    const { attributor } = this.#parts;
+    const isRecorded = attributor !== undefined && caller.document !== undefined;
+    return isRecorded && !attributor.isWritable ? attributionUnavailable() : undefined;
+  }
 
   /** Every response about a deprecated method or endpoint says so, even one to a stranger.   §13.1 */
-  const resolveWarnings = (exchange: Exchange): void => {
-    if (naming.some((gate) => gate(exchange) !== undefined)) return;
-    resolveRoute(exchange, registry);
-  };
+  #resolveWarnings(exchange: Exchange): void {
+    if (this.#naming.some((gate) => gate(exchange) !== undefined)) return;
+    resolveRoute(exchange, this.#parts.registry);
+  }
 
-  const finish = (exchange: Exchange, reply: Reply): Response => {
+  #finish(exchange: Exchange, reply: Reply): Response {
     let sent = reply;
     let response: Response;
     try {
-      response = stamp(reply, exchange);
+      response = this.#stamp(reply, exchange);
     } catch (error) {
-      sent = faultReply(exchange, services, "the body cannot be encoded", error);
-      response = stamp(sent, exchange);
+      sent = this.#fault(exchange, "the body cannot be encoded", error);
+      response = this.#stamp(sent, exchange);
     }
-    observer.end(exchange, response, sent);
+    this.#parts.observer.end(exchange, response, sent);
     return response;
-  };
+  }
 
-  /** What an agent of this server asks for is recorded, refusals too, or not looked into. */
-  const checkLedger = ({ caller }: Exchange): Refusal | undefined =>
-    attributor === undefined || caller.document === undefined || attributor.isWritable
-      ? undefined
-      : attributionUnavailable();
+  #fault(exchange: Exchange, message: string, cause: unknown): Reply {
+    return faultReply(exchange, this.#services, message, cause);
+  }
 
-  const answer = (exchange: Exchange): Response | Promise<Response> => {
-    observer.start(exchange);
-    const reading = readCredentials(exchange, tokens, parts.delegations);
-    if (reading === undefined) return answerIdentified(exchange);
-    return reading.then(
-      () => answerIdentified(exchange),
-      (error: unknown) =>
-        finish(exchange, faultReply(exchange, services, "a token could not be judged", error)),
-    );
-  };
-
-  const answerIdentified = (
-    exchange: Exchange,
-    identify: Gate = standing,
-  ): Response | Promise<Response> => {
-    const finishThis = (reply: Reply): Response => finish(exchange, reply);
-    try {
-      const lapse = identify(exchange); //                                        00  401 410 503
-      const refusal = checkLedger(exchange) ?? lapse;
-      if (refusal === undefined) return admit(exchange, finishThis);
-      resolveWarnings(exchange);
-      return finishThis(replyToRefusal(refusal));
-    } catch (error) {
-      return finishThis(faultReply(exchange, services, "a gate threw", error));
-    }
-  };
-
-  const dispatchInner = async (
+  /** What a handler dispatches. */
+  async #dispatch(
     parent: Exchange,
     method: string,
     path: string,
     input: Readonly<Record<string, unknown>>,
-  ): Promise<DispatchResult> => {
+  ): Promise<DispatchResult> {
     const request = innerRequest(parent, method, path);
     const inner = new Exchange(request, parent.peer, performance.now(), { parent, input });
     if (inner.depth > MAX_DISPATCH_DEPTH) {
       throw new Error(`dispatched more than ${MAX_DISPATCH_DEPTH} deep at ${method} ${path}`);
     }
-    return admit(inner, resultOf);
-  };
-
-  const act = (exchange: Exchange): Response | Promise<Response> => {
-    observer.start(exchange);
-    return answerIdentified(exchange, ({ caller }) => lapseOf(caller.document, parts.standing));
-  };
-
-  return {
-    answer,
-    act,
-    answerFault: (fault, peer) => {
-      const response = stamp(replyToRefusal(badRequest(fault.code, fault.message)));
-      observer.wireFault(fault, response, peer);
-      return response;
-    },
-  };
+    return this.#admit(inner, resultOf);
+  }
 }

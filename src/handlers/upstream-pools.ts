@@ -3,6 +3,7 @@
  * origin and set of trusted CAs, shared by all endpoints that have both in common. AGTP-API §12.3
  */
 import { Pool } from "undici";
+import { connectionOptions } from "./connection-options.ts";
 
 const MAX_CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -29,7 +30,9 @@ export function createUpstreamPools(connections: number = MAX_CONNECTIONS): Upst
       const key = `${upstream.origin}\n${upstream.ca ?? ""}`;
       let pool = pools.get(key);
       if (pool === undefined) {
-        pool = createPool(upstream, connections);
+        const connectTimeoutMs = CONNECT_TIMEOUT_MS;
+        const { origin, ca } = upstream;
+        pool = new Pool(origin, connectionOptions({ connections, connectTimeoutMs, ca }));
         pools.set(key, pool);
       }
       return pool;
@@ -38,18 +41,4 @@ export function createUpstreamPools(connections: number = MAX_CONNECTIONS): Upst
       await Promise.all([...pools.values()].map((pool) => pool.close()));
     },
   };
-}
-
-function createPool({ origin, ca }: Upstream, connections: number): Pool {
-  return new Pool(origin, {
-    connections,
-    pipelining: 1,
-    allowH2: false,
-    connect: {
-      timeout: CONNECT_TIMEOUT_MS,
-      // Said aloud, so that no environment variable can switch verification off.
-      rejectUnauthorized: true,
-      ...(ca === undefined ? {} : { ca }),
-    },
-  });
 }

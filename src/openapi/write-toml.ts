@@ -99,7 +99,7 @@ class TomlWriter {
 }
 
 /** A value on one line. */
-export function writeInline(value: unknown): string {
+function writeInline(value: unknown): string {
   if (typeof value === "string") return writeText(value);
   if (typeof value === "number") return writeNumber(value);
   if (typeof value === "boolean") return String(value);

@@ -50,7 +50,7 @@ export function agentEntry(
 }
 
 /** What is said of an agent, with the request that tells more. */
-export function agentSummary(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
+function agentSummary(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
   const { agentId, trustWarning, ownerId, governanceZone } = agent;
   return {
     agent_id: agentId,

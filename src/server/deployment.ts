@@ -3,41 +3,32 @@
  * is served. All problems are collected; which of them stop the start is decided here.
  * AGTP-API "Validation Timing"
  */
-import { Attributor } from "../attribution/attributor.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
-import { openSealer } from "../attribution/open-sealer.ts";
-import { createRecordSigner, type RecordSigner } from "../attribution/signer.ts";
-import type { ServerState } from "../attribution/state.ts";
+import type { RecordSigner } from "../attribution/signer.ts";
 import type { Config } from "../config/config.ts";
-import { createRegistry } from "../contract/endpoint-registry.ts";
+import { createRegistry, type EndpointRegistry } from "../contract/endpoint-registry.ts";
 import { Deadlines } from "../dispatch/deadlines.ts";
-import { createDispatcher, type Dispatcher, type Observer } from "../dispatch/dispatcher.ts";
-import type { Route } from "../dispatch/route.ts";
-import type { Environment } from "../environment.ts";
-import { ApiListing, type BoundPorts } from "../gateway/api-listing.ts";
-import type { Gateway } from "../gateway/gateway.ts";
-import type { CallLog } from "../handlers/handler.ts";
-import { createModuleLoader } from "../handlers/module-loader.ts";
-import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
-import { isError, type Problem } from "../problem.ts";
-import type { NegotiationState } from "../synthesis/state.ts";
-import { loadAgentcliTasks } from "./agentcli.ts";
-import { loadAgntcyAgents } from "./agntcy.ts";
-import { loadContents, openUpstreamPools } from "./contents.ts";
-import type { FloorState } from "./floor-state.ts";
-import { buildSidecar } from "./gateway-parts.ts";
 import {
-  checkDefaultAgent,
-  defaultAgent,
-  loadIdentities,
-  loadSigningKey,
-  openTokens,
-  standingOf,
-} from "./identity-parts.ts";
-import { createNegotiation } from "./negotiation.ts";
-import { loadOpenwopAgents, type OpenwopAgents } from "./openwop-agents.ts";
-import { bindOperatorRoutes } from "./operator-routes.ts";
-import { loadProtocolRoutes } from "./protocol-routes.ts";
+  createDispatcher,
+  type Dispatcher,
+  type InnerEntrance,
+  type Observer,
+} from "../dispatch/dispatcher.ts";
+import type { Route } from "../dispatch/route.ts";
+import type { BoundPorts } from "../gateway/api-listing.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { Problem } from "../problem.ts";
+import {
+  type DeploymentParts,
+  loadParts,
+  type PartSources,
+  type Progress,
+} from "./deployment-parts.ts";
+import { buildSidecar } from "./gateway-parts.ts";
+import { defaultAgent, standingOf } from "./identity-parts.ts";
+import { Opened } from "./opened.ts";
+import type { OpenwopAgents } from "./openwop-agents.ts";
 import { surveyDeployment } from "./survey.ts";
 import { loadVocabulary } from "./vocabulary.ts";
 
@@ -63,13 +54,8 @@ export interface Deployment {
 }
 
 /** What a deployment takes from the process it is served by. */
-export interface DeploymentOptions {
+export interface DeploymentOptions extends PartSources {
   readonly observer: Observer;
-  readonly env: Environment;
-  readonly state: ServerState;
-  readonly negotiation: NegotiationState;
-  readonly floor: FloorState;
-  readonly log: Pick<CallLog, "info" | "warn">;
   /** A fault beside the pipeline, under the id that its caller was told. */
   reportFault(errorId: string, error: unknown): void;
 }
@@ -91,150 +77,75 @@ export async function loadDeployment(
   if (vocabulary === undefined) {
     return { deployment: undefined, problems: await surveyDeployment(config, options.env) };
   }
-
-  const { state, floor } = options;
-  const known = await loadIdentities(config, floor.store, problems);
-  if (known === undefined) return { deployment: undefined, problems };
-  const { operators, gatewayAgent } = known;
-  const tokens = await openTokens(config, options.log);
-  problems.push(...(tokens?.problems ?? []));
-  if (tokens?.problems.some(isError)) return { deployment: undefined, problems };
-  const signingKey = loadSigningKey(config);
-  const signer = createRecordSigner(signingKey);
-  const { ledger } = state;
-  const sealer = openSealer(signer, signingKey);
-  const attributor = new Attributor({ serverId: config.server.serverId, sealer, ledger });
-  const contents = loadContents(config, vocabulary, options.env, problems);
-  const pools = await openUpstreamPools(contents.endpoints);
-  const loader = createModuleLoader({ root: config.handlers.root });
-  const operator = await bindOperatorRoutes({
-    endpoints: contents.endpoints,
-    recipes: contents.recipes,
-    methodPolicy: vocabulary.methodPolicy,
-    loader,
-    pools,
-    handlerTimeoutMs: config.limits.handlerTimeoutMs,
-  });
-  const { log, negotiation: kept } = options;
-  const openwop = await loadOpenwopAgents({
-    ...{ config, env: options.env, store: floor.store, state, signingKey, loader, log },
-    operators,
-    endpoints: operator.routes.map(({ definition }) => definition),
-  });
-  const agentcli = await loadAgentcliTasks({
-    ...{ config, env: options.env, floor, log, names: vocabulary.names, signingKey },
-    ...{ compiler: contents.compiler, operatorRoutes: operator.routes },
-    operators,
-  });
-  const identified = [...operators, ...openwop.documents, ...agentcli.documents];
-  const ownRoutes = [...operator.routes, ...openwop.routes, ...agentcli.routes];
-  const agntcy = await loadAgntcyAgents({
-    ...{ config, ...vocabulary, env: options.env, store: floor.store, signingKey, log },
-    ...{
-      kept: floor.agntcy,
-      stopping: floor.stopping.signal,
-      lifecycle: state.lifecycle,
-      operators: identified,
-    },
-    endpoints: ownRoutes.map(({ definition }) => definition),
-  });
-  const directory = createAgentDirectory(agntcy.documents);
-  const operatorRoutes = [...ownRoutes, ...agntcy.routes];
-  problems.push(...checkDefaultAgent(config, directory), ...operator.problems, ...openwop.problems);
-  problems.push(...agentcli.problems, ...agntcy.problems);
-  const isFatal =
-    !openwop.isSound || (config.server.onInvalid === "fail" && problems.some(isError));
-
-  const joined = {
-    config,
-    ...vocabulary,
-    directory,
-    state,
-    attributor,
-    signingKey,
-    compiler: contents.compiler,
-    recipes: contents.recipes,
-    operatorRoutes,
-    loader,
-    apis: new ApiListing(config),
-  };
-  const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
-  const hosted = { openwop, agntcy };
-  const protocol = await loadProtocolRoutes({ ...joined, ...hosted, negotiation, floor, log });
-  problems.push(...protocol.problems, ...protocol.skipped);
-  const isStopped = config.server.onInvalid === "fail" && protocol.skipped.some(isError);
-  if (isFatal || isStopped || protocol.problems.some(isError)) {
-    await Promise.all([pools.close(), openwop.close(), agntcy.close()]);
-    return { deployment: undefined, problems };
+  const opened = new Opened();
+  let deployment: Deployment | undefined;
+  try {
+    const parts = await loadParts(config, vocabulary, options, { problems, opened });
+    deployment = parts && (await assemble(parts, options, { problems, opened }));
+  } finally {
+    if (deployment === undefined) await opened.close();
   }
-  await Promise.all([openwop, agentcli, agntcy, known].map((one) => one.keep()));
+  return { deployment, problems };
+}
 
-  const { registry } = createRegistry<Route>([...protocol.routes, ...operatorRoutes]);
-  agentcli.join(registry);
-  const deadlines = new Deadlines(config.limits.handlerTimeoutMs);
-  const dispatcher = createDispatcher({
-    ...vocabulary,
-    serverId: config.server.serverId,
-    policies: config.policies,
-    registry,
-    directory,
-    defaultAgent: defaultAgent(config, directory),
-    standing: standingOf(state, floor.tasks),
-    attributor: config.attribution.enabled ? attributor : undefined,
-    tokens: tokens?.verifier,
-    delegations: protocol.delegations,
-    negotiation: negotiation.gate(registry),
-    deadlines,
-    idempotency: state.idempotency,
-    observer: options.observer,
-  });
+/** Undefined when the sidecar cannot be had. */
+async function assemble(
+  parts: DeploymentParts,
+  options: DeploymentOptions,
+  { problems, opened }: Progress,
+): Promise<Deployment | undefined> {
+  const { config, directory, known, tokens, signer, negotiation, protocol, ending } = parts;
+  const { ledger, lifecycle } = options.state;
+  const { registry } = createRegistry<Route>([...protocol.routes, ...parts.operatorRoutes]);
+  const dispatcher = pipelineOf(parts, registry, options);
   protocol.join(dispatcher);
-  openwop.join(dispatcher, registry);
+  parts.join(dispatcher, registry);
+  const { gatewayAgent: agent, isGatewayIssued: isAgentIssued } = known;
   const sidecar =
-    gatewayAgent === undefined
-      ? undefined
-      : await buildSidecar({
-          ...joined,
-          ...{ dispatcher, registry, agent: gatewayAgent, isAgentIssued: known.isGatewayIssued },
-          ...{ faces: protocol.faces, listed: protocol.listed },
-          settle: (done) => ledger.settle(done),
-          reportFault: options.reportFault,
-        });
+    agent &&
+    (await buildSidecar({
+      ...{ ...parts, dispatcher, registry, agent, isAgentIssued },
+      ...{ faces: protocol.faces, listed: protocol.listed },
+      settle: (done) => ledger.settle(done),
+      reportFault: options.reportFault,
+    }));
   if (sidecar?.problem !== undefined) {
     problems.push(sidecar.problem);
-    await Promise.all([pools.close(), openwop.close(), agntcy.close(), protocol.close()]);
-    return { deployment: undefined, problems };
+    return undefined;
   }
   const gateway = sidecar?.gateway;
-  const deployment: Deployment = {
-    config,
-    dispatcher,
-    directory,
-    signer,
-    lifecycle: state.lifecycle,
-    openwop,
-    gateway,
-    bind: (ports) => joined.apis.bind(ports),
+  if (gateway !== undefined) ending.add(gateway);
+  return {
+    ...{ config, dispatcher, directory, signer, lifecycle, openwop: parts.openwop, gateway },
+    bind: (ports) => parts.apis.bind(ports),
     commit: () => {
       tokens?.start();
       negotiation.start();
       protocol.start();
       return protocol.keep();
     },
-    retire: async () => {
-      await Promise.all([sealer.close(), gateway?.close(), protocol.close()]);
-    },
-    close: async () => {
-      await Promise.all([
-        pools.close(),
-        openwop.close(),
-        agntcy.close(),
-        tokens?.verifier?.close(),
-        sealer.close(),
-        gateway?.close(),
-        protocol.close(),
-      ]);
-    },
+    retire: () => ending.close(),
+    close: () => opened.close(),
   };
-  return { deployment, problems };
+}
+
+function pipelineOf(
+  parts: DeploymentParts,
+  registry: EndpointRegistry<Route>,
+  { state, floor, observer }: DeploymentOptions,
+): Dispatcher & InnerEntrance {
+  const { config, directory, attributor, tokens } = parts;
+  const { policies, limits, attribution, server } = config;
+  return createDispatcher({
+    ...{ catalog: parts.catalog, names: parts.names, methodPolicy: parts.methodPolicy },
+    ...{ serverId: server.serverId, policies, registry, directory, observer },
+    defaultAgent: defaultAgent(config, directory),
+    standing: standingOf(state, floor.tasks),
+    attributor: attribution.enabled ? attributor : undefined,
+    tokens: tokens?.verifier,
+    delegations: parts.protocol.delegations,
+    negotiation: parts.negotiation.gate(registry),
+    deadlines: new Deadlines(limits.handlerTimeoutMs),
+    idempotency: state.idempotency,
+  });
 }

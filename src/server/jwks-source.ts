@@ -4,6 +4,8 @@
  */
 import { Agent, request } from "undici";
 import { within } from "../deadline.ts";
+import { readBoundedBody } from "../handlers/bounded-body.ts";
+import { connectionOptions } from "../handlers/connection-options.ts";
 import { type KeySet, readKeySet } from "../identity/bearer-keys.ts";
 import { parseBoundedJson } from "../identity/json-document.ts";
 import { reasonOf } from "../thrown.ts";
@@ -41,17 +43,7 @@ const LIFETIME_S = { min: 60, max: 3_600 } as const;
 /** Connects to nothing before it is asked to. */
 export function createJwksSource({ uri, ca }: JwksLocation): JwksSource {
   const closing = new AbortController();
-  const agent = new Agent({
-    connections: 1,
-    pipelining: 1,
-    allowH2: false,
-    connect: {
-      timeout: TIMEOUT_MS,
-      // Said aloud, so that no environment variable can switch verification off.
-      rejectUnauthorized: true,
-      ...(ca === undefined ? {} : { ca }),
-    },
-  });
+  const agent = new Agent(connectionOptions({ connections: 1, connectTimeoutMs: TIMEOUT_MS, ca }));
   return {
     async fetch() {
       const ends = { signals: [closing.signal], timeoutMs: TIMEOUT_MS };
@@ -89,26 +81,14 @@ async function fetchKeys(
     body.destroy();
     return { fault: `answered with status ${statusCode}, expected 200` };
   }
-  const text = await readBounded(body);
-  if (text === undefined) return { fault: `must be at most ${MAX_BODY_BYTES} bytes long` };
-  const parsed = parseBoundedJson(text);
+  const octets = await readBoundedBody(MAX_BODY_BYTES, { body, headers });
+  if (octets === undefined) return { fault: `must be at most ${MAX_BODY_BYTES} bytes long` };
+  const parsed = parseBoundedJson(new TextDecoder("utf-8", { fatal: true }).decode(octets));
   if (parsed.fault !== undefined) return { fault: parsed.fault };
   const read = readKeySet(parsed.value);
   if (read.fault !== undefined) return { fault: read.fault };
   const { set, ignored } = read;
   return { set, ignored, lifetimeMs: lifetimeOf(headers["cache-control"]) };
-}
-
-async function readBounded(body: AsyncIterable<Buffer>): Promise<string | undefined> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of body) {
-    length += chunk.length;
-    // Leaving the loop destroys the body, and the connection with it.
-    if (length > MAX_BODY_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return new TextDecoder("utf-8", { fatal: true }).decode(Buffer.concat(chunks, length));
 }
 
 /** `max-age`, within bounds: neither a hammering nor a key that cannot be withdrawn. */

@@ -5,6 +5,7 @@
  */
 import type { Agent } from "undici";
 import type { ModelResponse, ModelServer } from "../agents/openwop/runtime/model-server.ts";
+import { connectionOptions } from "../handlers/connection-options.ts";
 
 /** Where the models are. */
 export interface ModelConnectionOptions {
@@ -39,17 +40,13 @@ export function createModelConnection(options: ModelConnectionOptions): ModelSer
 async function openAgent({ timeoutMs, ca }: ModelConnectionOptions): Promise<Agent> {
   const undici = await import("undici");
   return new undici.Agent({
-    connections: MAX_CONNECTIONS,
-    pipelining: 1,
-    allowH2: false,
+    ...connectionOptions({
+      connections: MAX_CONNECTIONS,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      ca,
+    }),
     headersTimeout: timeoutMs,
     bodyTimeout: timeoutMs,
-    // Said aloud, so that no environment variable can switch verification off.
-    connect: {
-      timeout: CONNECT_TIMEOUT_MS,
-      rejectUnauthorized: true,
-      ...(ca === undefined ? {} : { ca }),
-    },
   });
 }
 

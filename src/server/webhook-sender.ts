@@ -7,6 +7,7 @@ import { within } from "../deadline.ts";
 import type { SendWebhook, WebhookAttempt } from "../delivery/webhook-courier.ts";
 import type { AttemptOutcome } from "../delivery/webhook-delivery.ts";
 import { webhookSignature } from "../delivery/webhook-signature.ts";
+import { connectionOptions } from "../handlers/connection-options.ts";
 import { codeOf, reasonOf } from "../thrown.ts";
 
 /** Where messages may go, and what vouches for both sides. */
@@ -55,17 +56,8 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
 /** The HTTP client takes long to load: only a message to be sent waits for it. */
 async function openAgent(ca: string | undefined): Promise<Agent> {
   const undici = await import("undici");
-  return new undici.Agent({
-    connections: MAX_CONNECTIONS,
-    pipelining: 1,
-    allowH2: false,
-    connect: {
-      timeout: CONNECT_TIMEOUT_MS,
-      // Said aloud, so that no environment variable can switch verification off.
-      rejectUnauthorized: true,
-      ...(ca === undefined ? {} : { ca }),
-    },
-  });
+  const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };
+  return new undici.Agent(connectionOptions(needs));
 }
 
 function post(

@@ -31,7 +31,7 @@ export function isMet(goal: Goal, steps: readonly Candidate[]): boolean {
 }
 
 /** Whether steps can all be called, and meet all goals. */
-export function isPlan(steps: readonly Candidate[], goals: readonly Goal[]): boolean {
+function isPlan(steps: readonly Candidate[], goals: readonly Goal[]): boolean {
   return goals.every((goal) => isMet(goal, steps)) && arrange(steps).stuck.length === 0;
 }
 

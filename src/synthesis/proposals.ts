@@ -79,10 +79,16 @@ export class Proposals {
     const proposalId = `prop-${uuidv7()}`;
     const proposal = { proposalId, agentId, negotiationId, submittedAt: Date.now(), request };
     const forgotten = this.#remember(proposal);
-    await this.#store.commit([
-      ...forgotten.map((key) => ({ kind: "delete", collection: COLLECTION, key }) as const),
-      { kind: "put", collection: COLLECTION, key: proposalId, value: proposal },
-    ]);
+    try {
+      await this.#store.commit([
+        ...forgotten.map((key) => ({ kind: "delete", collection: COLLECTION, key }) as const),
+        { kind: "put", collection: COLLECTION, key: proposalId, value: proposal },
+      ]);
+    } catch (error) {
+      // Its agent is told that it was not taken on, and may propose the same again.
+      this.#forget(proposal);
+      throw error;
+    }
     this.#run();
     return pendingAnswer(proposal);
   }
@@ -123,6 +129,14 @@ export class Proposals {
     const change = { kind: "put", collection: COLLECTION, key: proposalId } as const;
     await this.#store.commit([{ ...change, value: answered }]);
     if (this.#proposals.has(proposalId)) this.#proposals.set(proposalId, answered);
+  }
+
+  #forget({ proposalId, agentId }: KeptProposal): void {
+    this.#proposals.delete(proposalId);
+    this.#waiting.delete(proposalId);
+    const own = this.#byAgent.get(agentId)?.filter((id) => id !== proposalId) ?? [];
+    if (own.length === 0) this.#byAgent.delete(agentId);
+    else this.#byAgent.set(agentId, own);
   }
 
   /** Answers the ids that had to make room. */

@@ -3,40 +3,14 @@
  * property and an input property of the same name; the endpoint's own schema still judges the value
  * when the plan runs.   AGTP-API §10.5
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
-import {
-  ANY_KIND,
-  kindOfSchema,
-  type PropertySchema,
-  type SchemaKind,
-  type TypedValues,
-} from "./schema-kind.ts";
-
-/** The schemas that two properties are in, which their references are into. */
-export interface PropertyRoots {
-  readonly from: JsonSchema;
-  readonly to: JsonSchema;
-}
+import { ANY_KIND, type SchemaKind, type TypedValues } from "./schema-kind.ts";
 
 /**
- * Whether every value that `from` may give is of a kind that `to` takes, as far as their types,
- * formats, enums and constants say: each type of a union is taken, an integer is a number, a format
- * that is asked for is given, an enum holds no value that is not asked for. What says nothing about
- * its type fits only what asks for nothing; what never has a value fits everything.
- */
-export function compatibleSchemas(
-  from: PropertySchema,
-  to: PropertySchema,
-  roots?: PropertyRoots,
-): boolean {
-  const given = kindOfSchema(from, roots?.from ?? rootOf(from));
-  const taken = kindOfSchema(to, roots?.to ?? rootOf(to));
-  return isKindCovered(given, taken);
-}
-
-/**
- * The same for kinds, which one worked out before. Undefined, a kind that nobody could work out,
- * gives anything and takes nothing.
+ * Whether every value of the given kind is of the kind that is taken, as far as their types, formats,
+ * enums and constants say: each type of a union is taken, an integer is a number, a format that is
+ * asked for is given, an enum holds no value that is not asked for. What says nothing about its type
+ * fits only what asks for nothing; what never has a value fits everything. Undefined, a kind that
+ * nobody could work out, gives anything and takes nothing.
  */
 export function isKindCovered(
   given: SchemaKind | undefined,
@@ -48,10 +22,6 @@ export function isKindCovered(
     if (!alternatives.every((alternative) => isTaken(alternative, accepted))) return false;
   }
   return true;
-}
-
-function rootOf(schema: PropertySchema): JsonSchema {
-  return typeof schema === "boolean" ? {} : schema;
 }
 
 function isTaken(given: TypedValues, accepted: readonly TypedValues[]): boolean {

@@ -58,7 +58,7 @@ function raisedPart(from: SemVer, to: SemVer): RaisedPart {
 }
 
 /** The largest change there is. */
-export function neededLevel(diff: CatalogDiff): ChangeLevel {
+function neededLevel(diff: CatalogDiff): ChangeLevel {
   const has = (...lists: readonly (readonly unknown[])[]): boolean =>
     lists.some((list) => list.length > 0);
   if (has(diff.removed, diff.legacy.removed)) return "major";

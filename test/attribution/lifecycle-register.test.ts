@@ -251,6 +251,32 @@ describe("LifecycleRegister over a store that fails", () => {
     expect(await next.events(ALICE.agentId, 9)).toHaveLength(1);
   });
 
+  // What is tried again is older than what was stored meanwhile.
+  it("undoes nothing when it stores at last what could not be stored", async () => {
+    const store = makeLastingStore();
+    let fail: () => void = () => undefined;
+    const failing = new Promise<never>((_, reject) => {
+      fail = () => reject(new Error("the disk is full"));
+    });
+    const commits = [() => failing];
+    const register = await LifecycleRegister.open({
+      get: (...asked) => store.get(...asked),
+      list: (...asked) => store.list(...asked),
+      commit: (changes) => commits.shift()?.() ?? store.commit(changes),
+      close: () => store.close(),
+    });
+    const changed = change(register, ALICE, "DEACTIVATE");
+    await new Promise((resolve) => setImmediate(resolve));
+    await register.append(makeEvent(ALICE.agentId, { event_type: "rcns_propose_accepted" }));
+    fail();
+    await expect(changed).rejects.toThrow("the disk is full");
+    await register.save();
+    const next = await LifecycleRegister.open(store);
+    expect(next.statusOf(ALICE)).toBe("suspended");
+    await change(next, ALICE, "REINSTATE");
+    expect(await next.events(ALICE.agentId, 10)).toHaveLength(3);
+  });
+
   it("stores it when it is asked to, too", async () => {
     const store = makeLastingStore();
     const register = await LifecycleRegister.open(store);

@@ -168,6 +168,26 @@ describe("openLedger over segments that fill", () => {
     expect(next.ledger.headOf(BOB)).toEqual(ledger.headOf(BOB));
   });
 
+  // The process may end between the checkpoint and what is made of the event.
+  it("tells of an event again that was written while a checkpoint was prepared", async () => {
+    const [directory, store] = [makeDirectory(), makeLastingStore()];
+    const journalDirectory = join(directory, "journal");
+    const onFault = (error: unknown): never => {
+      throw error;
+    };
+    const { ledger, checkpoint } = await openLedger({
+      ...{ store, journalDirectory, onFault },
+      beforeCheckpoint: async () => {
+        ledger.add(makeDraft(ALICE, { eventType: "agent_revoked" }));
+        await ledger.settled();
+      },
+    });
+    await checkpoint();
+    const next = await openLedger({ store, journalDirectory, onFault });
+    expect(next.events.map(({ auditId }) => auditId)).toEqual([ledger.headOf(ALICE)?.auditId]);
+    expect(next.ledger.headOf(ALICE)).toEqual(ledger.headOf(ALICE));
+  });
+
   it("closes the journal even where the last checkpoint cannot be stored", async () => {
     const [directory, store] = [makeDirectory(), makeLastingStore()];
     const { ledger, close } = await openSmall(directory, store);

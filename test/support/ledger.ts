@@ -6,14 +6,22 @@ import { createRecordSigner } from "../../src/attribution/signer.ts";
 
 const SEALER = createSealer(createRecordSigner());
 
+/** What a test chooses of a draft. */
+interface DraftOptions {
+  readonly sealer?: Sealer;
+  readonly at?: number;
+  readonly eventType?: string;
+}
+
 /** A draft of some agent's next record; without an agent, of a record that is in no chain. */
 export function makeDraft(
   agentId: string | undefined,
-  { sealer = SEALER, at = Date.now() }: { readonly sealer?: Sealer; readonly at?: number } = {},
+  { sealer = SEALER, at = Date.now(), eventType }: DraftOptions = {},
 ): RecordDraft {
   const issuedAt = new Date(at).toISOString();
   const before = `{"agent_id":"${agentId ?? ""}","previous_audit_id":"`;
-  const after = `","issued_at":"${issuedAt}","method":"QUERY"}`;
+  const event = eventType === undefined ? "" : `,"event_type":"${eventType}"`;
+  const after = `","issued_at":"${issuedAt}","method":"QUERY"${event}}`;
   const chain = agentId === undefined ? undefined : { agentId, at, method: "QUERY" };
   return new RecordDraft({ before, after }, sealer, chain);
 }

@@ -9,7 +9,7 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { fastify } from "fastify";
 import { expect, onTestFinished } from "vitest";
-import { type AgentCatalog, NO_AGENTS } from "../../src/agents/openwop/agent-catalog.ts";
+import type { AgentCatalog } from "../../src/agents/openwop/agent-catalog.ts";
 import type { AgentExecutor } from "../../src/agents/openwop/agent-executor.ts";
 import { ApiKeys } from "../../src/agents/openwop/face/api-keys.ts";
 import { Audience, type AudienceLimits } from "../../src/agents/openwop/face/audience.ts";
@@ -59,6 +59,14 @@ export const LIMITS: RunLimits = {
   bytesPerRun: 4 * 1_048_576,
   durationMs: 60_000,
   retentionMs: 86_400_000,
+};
+
+const NO_AGENTS: AgentCatalog = {
+  inventory: () => [],
+  reference: () => undefined,
+  packs: () => [],
+  manifests: () => [],
+  checkHandoff: () => undefined,
 };
 
 /** An executor that has no agents. */

@@ -75,6 +75,22 @@ describe("Proposals", () => {
     expect(again.find(pending, "alice")).toMatchObject({ body: { of: "n-2" } });
   });
 
+  it("are not evaluated when they could not be kept", async () => {
+    const store = createMemoryStore();
+    const commit = (): Promise<void> => Promise.reject(new Error("the disk is full"));
+    const proposals = await Proposals.open({
+      ...store,
+      list: () => store.list("proposals"),
+      commit,
+    });
+    await expect(proposals.submit(request("alice"))).rejects.toThrow("the disk is full");
+    const by = evaluator();
+    proposals.evaluateBy(by);
+    await rounds(5);
+    expect(by.evaluated).toEqual([]);
+    expect(proposals.size).toBe(0);
+  });
+
   it("go on after one that is a fault", async () => {
     const proposals = await Proposals.open(createMemoryStore());
     const by = evaluator();

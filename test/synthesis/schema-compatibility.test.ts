@@ -3,14 +3,14 @@ import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../../src/contract/endpoint.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
 import { SCHEMA_TYPES } from "../../src/contract/schema-vocabulary.ts";
-import { compatibleSchemas } from "../../src/synthesis/schema-compatibility.ts";
 import type { PropertySchema } from "../../src/synthesis/schema-kind.ts";
+import { isCompatible } from "../support/compatibility.ts";
 
 const UUID: JsonSchema = { type: "string", format: "uuid" };
 const SIZES: JsonSchema = { $defs: { size: { type: "string", enum: ["s", "m"] } } };
 
 // AGTP-API §10.5
-describe("compatibleSchemas", () => {
+describe("isKindCovered", () => {
   it.each<[string, PropertySchema, PropertySchema]>([
     ["the same type", { type: "string" }, { type: "string" }],
     ["an integer for a number", { type: "integer" }, { type: "number" }],
@@ -35,7 +35,7 @@ describe("compatibleSchemas", () => {
     ["every type by name", {}, { type: [...SCHEMA_TYPES] }],
     ["a false that is never given", false, UUID],
   ])("takes %s", (_, from, to) => {
-    expect(compatibleSchemas(from, to)).toBe(true);
+    expect(isCompatible(from, to)).toBe(true);
   });
 
   it.each<[string, PropertySchema, PropertySchema]>([
@@ -54,16 +54,16 @@ describe("compatibleSchemas", () => {
     ["listed texts for a format", { enum: ["2024-01-01"] }, { type: "string", format: "date" }],
     ["anything for false", { type: "null" }, false],
   ])("refuses %s", (_, from, to) => {
-    expect(compatibleSchemas(from, to)).toBe(false);
+    expect(isCompatible(from, to)).toBe(false);
   });
 
   it("follows references into the schema that a property is in", () => {
     const size: JsonSchema = { $ref: "#/$defs/size" };
     const roots = { from: SIZES, to: SIZES };
-    expect(compatibleSchemas(size, size, roots)).toBe(true);
-    expect(compatibleSchemas(size, { type: "string" }, roots)).toBe(true);
-    expect(compatibleSchemas({ type: "string" }, size, roots)).toBe(false);
-    expect(compatibleSchemas({ const: "s" }, size, roots)).toBe(true);
+    expect(isCompatible(size, size, roots)).toBe(true);
+    expect(isCompatible(size, { type: "string" }, roots)).toBe(true);
+    expect(isCompatible({ type: "string" }, size, roots)).toBe(false);
+    expect(isCompatible({ const: "s" }, size, roots)).toBe(true);
   });
 
   it("takes a schema that refers to itself, or fans out, for one that gives anything", () => {
@@ -75,16 +75,16 @@ describe("compatibleSchemas", () => {
     const $defs = Object.fromEntries(names.map((name, index) => [name, twice(`d${index + 1}`)]));
     const bombs: readonly JsonSchema[] = [{ $ref: "#" }, { $ref: "#/$defs/d0", $defs }];
     for (const bomb of bombs) {
-      expect(compatibleSchemas(bomb, {})).toBe(true);
-      expect(compatibleSchemas(bomb, { type: "string" })).toBe(false);
-      expect(compatibleSchemas({ type: "string" }, bomb)).toBe(false);
+      expect(isCompatible(bomb, {})).toBe(true);
+      expect(isCompatible(bomb, { type: "string" })).toBe(false);
+      expect(isCompatible({ type: "string" }, bomb)).toBe(false);
     }
   });
 
   it("holds between a schema and itself", () => {
     fc.assert(
       fc.property(anySchema(), (schema) => {
-        expect(compatibleSchemas(schema, schema)).toBe(true);
+        expect(isCompatible(schema, schema)).toBe(true);
       }),
     );
   });
@@ -92,9 +92,9 @@ describe("compatibleSchemas", () => {
   it("still holds when the source says more, or the target less", () => {
     fc.assert(
       fc.property(anySchema(), anySchema(), anySchema(), (from, to, other) => {
-        fc.pre(compatibleSchemas(from, to));
-        expect(compatibleSchemas({ allOf: [from, other] }, to)).toBe(true);
-        expect(compatibleSchemas(from, { anyOf: [other, to] })).toBe(true);
+        fc.pre(isCompatible(from, to));
+        expect(isCompatible({ allOf: [from, other] }, to)).toBe(true);
+        expect(isCompatible(from, { anyOf: [other, to] })).toBe(true);
       }),
     );
   });
@@ -108,7 +108,7 @@ describe("compatibleSchemas", () => {
       }),
     );
     const pairs = SCHEMAS.flatMap((from) => SCHEMAS.map((to) => ({ from, to })));
-    const compatible = pairs.filter(({ from, to }) => compatibleSchemas(from, to));
+    const compatible = pairs.filter(({ from, to }) => isCompatible(from, to));
     expect(compatible.length).toBeGreaterThan(2 * SCHEMAS.length);
     for (const { from, to } of compatible) {
       expect(accepted.get(to)).toEqual(expect.arrayContaining(accepted.get(from) ?? []));

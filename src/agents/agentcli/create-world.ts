@@ -1,7 +1,7 @@
 /** The world of a real process. */
 import { hostname, userInfo } from "node:os";
 import type { Environment } from "../../environment.ts";
-import { askJson } from "./ask-json.ts";
+import { createAskJson } from "./ask-json.ts";
 import { KeySets } from "./governance/key-sets.ts";
 import { ProcessGroups } from "./process-groups.ts";
 import { runProgram } from "./run-program.ts";
@@ -13,6 +13,7 @@ export function createWorld(
   directory: string,
   groups: ProcessGroups = new ProcessGroups(),
 ): World {
+  const askJson = createAskJson();
   return {
     ...{ env, directory, operator: operatorName() },
     ...{ askJson, keySets: new KeySets(askJson) },

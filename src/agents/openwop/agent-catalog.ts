@@ -39,15 +39,6 @@ export interface AgentCatalog {
   ): RunError | undefined;
 }
 
-/** A host that has no agents. */
-export const NO_AGENTS: AgentCatalog = {
-  inventory: () => [],
-  reference: () => undefined,
-  packs: () => [],
-  manifests: () => [],
-  checkHandoff: () => undefined,
-};
-
 /** What a catalog is made of. */
 export interface CatalogSources {
   readonly registry: AgentRegistry;

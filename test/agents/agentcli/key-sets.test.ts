@@ -65,6 +65,31 @@ describe("KeySets", () => {
     expect(state.asked).toBe(2);
   });
 
+  it("asks once for all who wait for the same answer", async () => {
+    const [old, fresh] = await Promise.all(["old", "new"].map(makeKey));
+    if (old === undefined || fresh === undefined) throw new Error("keys");
+    const { state, verify } = makeSets([old.jwk]);
+    const atOnce = (token: string) => Promise.all([1, 2, 3].map(() => verify(token)));
+    expect(await atOnce(old.token)).toEqual(["verified", "verified", "verified"]);
+    expect(state.asked).toBe(1);
+    state.keys = [fresh.jwk];
+    state.now = 10_000;
+    expect(await atOnce(fresh.token)).toEqual(["verified", "verified", "verified"]);
+    expect(state.asked).toBe(2);
+  });
+
+  it("lets proofs by unknown keys ask no more often where nobody answers", async () => {
+    const [key, unknown] = await Promise.all(["one", "none"].map(makeKey));
+    if (key === undefined || unknown === undefined) throw new Error("keys");
+    const { state, verify } = makeSets([key.jwk]);
+    expect(await verify(key.token)).toBe("verified");
+    state.fault = "did not answer";
+    state.now = 10_000;
+    for (let at = 0; at < 5; at += 1) expect(await verify(unknown.token)).toBe("not verified");
+    expect(state.asked).toBe(2);
+    expect(await verify(key.token)).toBe("verified");
+  });
+
   it("says why there are no keys, and keeps no such answer", async () => {
     const key = await makeKey("one");
     const { state, verify } = makeSets([key.jwk]);

@@ -30,7 +30,7 @@ export interface PlannedEndpoint {
 }
 
 /** What the caller may say: nothing that changes what is run. */
-export const RUN_INPUT_SCHEMA: JsonSchema = {
+const RUN_INPUT_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
     dry_run: { type: "boolean", description: "Say what would be run, and run nothing." },
@@ -92,7 +92,7 @@ export function planEndpoints(workflow: Workflow): readonly PlannedEndpoint[] {
 }
 
 /** The path of a task: a prefix in each segment, so that no id can be the name of a method. */
-export function taskPath({ workflow_id, task_id }: TaskPlan["source"]): string {
+function taskPath({ workflow_id, task_id }: TaskPlan["source"]): string {
   return `/workflows/wf:${workflow_id}/task:${task_id}`;
 }
 

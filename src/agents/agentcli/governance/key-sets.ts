@@ -9,7 +9,8 @@ import type { AskJson, KeySet } from "../world.ts";
 
 interface KeptKeys {
   readonly keys: JWTVerifyGetKey;
-  readonly askedAt: number;
+  /** When they were asked for last, whatever came of it. */
+  askedAt: number;
   readonly goodUntil: number;
 }
 
@@ -25,6 +26,7 @@ export class KeySets {
   readonly #ask: AskJson;
   readonly #now: () => number;
   readonly #kept = new Map<string, KeptKeys>();
+  readonly #asking = new Map<string, Promise<KeySet>>();
 
   constructor(ask: AskJson, now: () => number = Date.now) {
     this.#ask = ask;
@@ -40,8 +42,9 @@ export class KeySets {
       try {
         return await kept.keys(header, token);
       } catch (error) {
-        const isRecent = this.#now() - kept.askedAt < PAUSE_MS;
+        const isRecent = !this.#asking.has(url) && this.#now() - kept.askedAt < PAUSE_MS;
         if (isRecent || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
+        kept.askedAt = this.#now();
         const loaded = await this.#load(url);
         if (loaded.kind === "fault") throw error;
         return loaded.keys(header, token);
@@ -50,7 +53,16 @@ export class KeySets {
     return { kind: "keys", keys };
   }
 
-  async #load(url: string): Promise<KeySet> {
+  /** One question at a time for each set, whoever waits for the answer. */
+  #load(url: string): Promise<KeySet> {
+    const known = this.#asking.get(url);
+    if (known !== undefined) return known;
+    const asking = this.#loadNow(url).finally(() => this.#asking.delete(url));
+    this.#asking.set(url, asking);
+    return asking;
+  }
+
+  async #loadNow(url: string): Promise<KeySet> {
     const answer = await this.#ask(url);
     if (answer.kind === "fault") return { kind: "fault", message: `the key set ${answer.message}` };
     const { value, maxAgeSeconds } = answer;
@@ -62,7 +74,8 @@ export class KeySets {
     const askedAt = this.#now();
     const usableMs = maxAgeSeconds === undefined ? USUAL_MS : maxAgeSeconds * 1000;
     const [oldest] = this.#kept.keys();
-    if (this.#kept.size >= MAX_SETS && oldest !== undefined) this.#kept.delete(oldest);
+    const isFull = this.#kept.size >= MAX_SETS && !this.#kept.has(url);
+    if (isFull && oldest !== undefined) this.#kept.delete(oldest);
     this.#kept.set(url, { keys, askedAt, goodUntil: askedAt + Math.min(usableMs, LONGEST_MS) });
     return { kind: "keys", keys };
   }

@@ -82,6 +82,6 @@ export function checkCommandLine(findings: Findings, path: string, value: unknow
 }
 
 /** Whether a text has octets that no terminal should see. */
-export function hasControlCharacters(text: string): boolean {
+function hasControlCharacters(text: string): boolean {
   return CONTROL.test(text);
 }

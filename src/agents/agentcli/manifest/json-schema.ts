@@ -22,7 +22,7 @@ export function blockSchema(fields: Fields, required: readonly string[]): JsonSc
 }
 
 /** The schema of one field. */
-export function fieldSchema(field: Field, isRequired = false): JsonSchema {
+function fieldSchema(field: Field, isRequired = false): JsonSchema {
   const schema = bareSchema(field);
   if (isRequired) return schema;
   const { type, enum: values, ...rest } = schema;

@@ -23,7 +23,7 @@ export function describeBlock(fields: Fields, required: readonly string[] = []):
 }
 
 /** The descriptor of one field. */
-export function describeField(field: Field, isRequired = false): Descriptor {
+function describeField(field: Field, isRequired = false): Descriptor {
   const bare = describeBare(field);
   return isRequired || field.kind === "removed" ? bare : { ...bare, nullable: true };
 }

@@ -34,13 +34,13 @@ export async function writeJob(
 }
 
 /** What a new job is made of; what is null is left to the scheduler. */
-export function createSpec(job: SchedulerJob, version: FieldVersion): JsonRecord {
+function createSpec(job: SchedulerJob, version: FieldVersion): JsonRecord {
   const fields = SCHEDULER_FIELDS[version];
   return Object.fromEntries(project(job, fields).filter(([, value]) => value !== null));
 }
 
 /** What a job is changed to; null takes away. */
-export function updateSpec(job: SchedulerJob, version: FieldVersion): JsonRecord {
+function updateSpec(job: SchedulerJob, version: FieldVersion): JsonRecord {
   const fields = SCHEDULER_FIELDS[version].filter((name) => name !== "id" && name !== "origin");
   return Object.fromEntries(project(job, fields));
 }

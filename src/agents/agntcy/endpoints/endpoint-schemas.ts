@@ -11,7 +11,7 @@ import { RUN_STATES } from "../runs/run.ts";
 import { nestSchema } from "./nest-schema.ts";
 
 /** The words of a confirmation.   AGTP "CONFIRM" */
-export const CONFIRMATIONS = ["accepted", "rejected", "deferred"] as const;
+const CONFIRMATIONS = ["accepted", "rejected", "deferred"] as const;
 
 /** How many events one answer has at most, and unless told. */
 export const MAX_EVENTS_PAGE = 200;

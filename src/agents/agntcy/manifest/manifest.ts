@@ -6,7 +6,7 @@ import type { CompiledSchema } from "../../../contract/schema.ts";
 import type { JsonRecord } from "../../../json-value.ts";
 
 /** The shape that a manifest was written in. */
-export const MANIFEST_SHAPES = ["agent-manifest", "deployment-manifest", "oasf-record"] as const;
+const MANIFEST_SHAPES = ["agent-manifest", "deployment-manifest", "oasf-record"] as const;
 /** One of them. */
 export type ManifestShape = (typeof MANIFEST_SHAPES)[number];
 

@@ -2,6 +2,7 @@
  * Waits until an agent's server has come to a verdict on a run, however often it takes. An `error` is
  * not believed at once: the server tries a failed run again, and the next answer may be a success.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Verdict } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AcpClient, RunAddress } from "../acp/acp-client.ts";
@@ -51,25 +52,25 @@ export async function awaitVerdict(
     if (answer.kind === "ok") {
       failures = 0;
       const verdict = answer.value;
-      if (verdict.kind === "pending") await pause(patience.pendingMs, signal);
+      if (verdict.kind === "pending") await delay(patience.pendingMs, undefined, { signal });
       else if (verdict.kind !== "error") return verdict;
       else {
         const pauseMs = patience.errorsMs[errors++];
         if (pauseMs === undefined) return verdict;
-        await pause(pauseMs, signal);
+        await delay(pauseMs, undefined, { signal });
       }
       continue;
     }
     const known = await lookUp(client, address, answer, signal);
     if (known === "pending") {
-      await pause(patience.pendingMs, signal);
+      await delay(patience.pendingMs, undefined, { signal });
       continue;
     }
     if (known !== undefined) return known;
     const pauseMs = patience.failuresMs[failures++];
     const isHopeless = failures > MEANINGLESS_LOOKS && isMeaningless(answer);
     if (pauseMs === undefined || isHopeless) return answer;
-    await pause(pauseMs, signal);
+    await delay(pauseMs, undefined, { signal });
   }
 }
 
@@ -100,20 +101,4 @@ function isSlow({ error, status }: AcpFailure): boolean {
 /** It was answered, and means nothing: asking again and again would not make it mean more. */
 function isMeaningless({ error, status = 0 }: AcpFailure): boolean {
   return error === "upstream_malformed_response" || (status >= 200 && status < 400);
-}
-
-/** Rejects when the signal ends it. */
-export function pause(delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const end = (): void => {
-      clearTimeout(timer);
-      reject(signal.reason);
-    };
-    const timer = setTimeout(() => {
-      signal.removeEventListener("abort", end);
-      resolve();
-    }, delayMs);
-    if (signal.aborted) end();
-    else signal.addEventListener("abort", end, { once: true });
-  });
 }

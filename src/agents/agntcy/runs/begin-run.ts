@@ -3,11 +3,12 @@
  * on a thread without waiting for it, and answer no id when it stops to ask: there the run is begun
  * by waiting, and found among the thread's by this server's own id, which every run carries.
  */
+import { setTimeout as delay } from "node:timers/promises";
 import { Deadline } from "../../../deadline.ts";
 import { type AcpFailure, malformed } from "../acp/acp-call.ts";
 import type { AcpClient, RunCreation } from "../acp/acp-client.ts";
 import type { AcpOutcome } from "../acp/acp-outcome.ts";
-import { type Patience, pause } from "./await-verdict.ts";
+import type { Patience } from "./await-verdict.ts";
 
 /** The member of a run's metadata that holds this server's id of it. */
 export const RUN_ID_MEMBER = "agtp_run_id";
@@ -83,7 +84,7 @@ async function findOnThread(
   pausesMs: readonly number[],
 ): Promise<AcpOutcome<string> | undefined> {
   for (const pauseMs of pausesMs) {
-    if (pauseMs > 0) await pause(pauseMs, signal);
+    if (pauseMs > 0) await delay(pauseMs, undefined, { signal });
     const runs = await client.threadRuns(threadId, signal);
     if (runs.kind === "failed") continue;
     const found = runs.value.find(({ metadata }) => metadata[RUN_ID_MEMBER] === runId);

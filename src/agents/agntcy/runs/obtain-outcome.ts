@@ -2,8 +2,9 @@
  * What a run that is under way comes to: its stream is listened to where the agent has one, and its
  * server is asked for the verdict, whatever the stream does.
  */
-import { Deadline } from "../../../deadline.ts";
+import { Deadline, within } from "../../../deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
+import { raceAbort } from "../../../race-abort.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import { awaitVerdict, type Patience } from "./await-verdict.ts";
 import { openRunStream, type RunStream } from "./record-stream.ts";
@@ -42,12 +43,12 @@ export async function obtainOutcome(
       signal: listening.signal,
       record: (events) => register.record(runId, events),
     });
-    await atMost(STREAM_OPENING_MS, stream.opened);
+    await atMost(STREAM_OPENING_MS, stream.opened, signal);
   }
   try {
     const address = { runId: upstreamRunId, threadId };
     const verdict = await awaitVerdict(client, address, patience, signal);
-    if (stream !== undefined) await atMost(STREAM_GRACE_MS, stream.ended);
+    if (stream !== undefined) await atMost(STREAM_GRACE_MS, stream.ended, signal);
     if (verdict.kind !== "failed") return takeVerdict(verdict, manifest.specs);
     const { error, detail } = verdict;
     log.warn({ run_id: runId, base, error, detail }, "a run's server does not answer");
@@ -57,11 +58,6 @@ export async function obtainOutcome(
   }
 }
 
-async function atMost(limitMs: number, event: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const over = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, limitMs);
-  });
-  await Promise.race([event, over]);
-  clearTimeout(timer);
+async function atMost(timeoutMs: number, event: Promise<void>, stop: AbortSignal): Promise<void> {
+  await within({ signals: [stop], timeoutMs }, (signal) => raceAbort(event, signal));
 }

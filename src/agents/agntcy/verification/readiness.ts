@@ -2,10 +2,16 @@
  * The verification of an agent that may be put off until it is first needed. It is done once at a
  * time, for all who wait; what failed is tried again, though not for everybody who asks.
  */
+import { raceAbort } from "../../../race-abort.ts";
 import type { Readiness } from "../remote-agent.ts";
 
 /** How long a failure is believed. */
 const RETRY_MS = 2_000;
+
+const TIME_UP: Readiness = {
+  ...{ kind: "failed", error: "upstream_timeout" },
+  message: "the upstream did not answer in time",
+};
 
 /** Remembers what came of it. */
 export class LazyReadiness {
@@ -30,7 +36,8 @@ export class LazyReadiness {
     if (known?.kind === "ready") return known;
     if (known !== undefined && performance.now() - this.#failedAt < RETRY_MS) return known;
     this.#running ??= this.#run();
-    return Promise.race([this.#running, timeUp(signal)]);
+    const found = await raceAbort(this.#running, signal);
+    return found === "aborted" ? TIME_UP : found;
   }
 
   /** What was found is not there any more, unless something else was found since. */
@@ -48,13 +55,4 @@ export class LazyReadiness {
       this.#running = undefined;
     }
   }
-}
-
-function timeUp(signal: AbortSignal): Promise<Readiness> {
-  const message = "the upstream did not answer in time";
-  const failure = { kind: "failed", error: "upstream_timeout", message } as const;
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(failure);
-    else signal.addEventListener("abort", () => resolve(failure), { once: true });
-  });
 }

@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /** What keys may be good for. */
-export const FACE_SCOPES = [
+const FACE_SCOPES = [
   "manifest:read",
   "runs:create",
   "runs:read",

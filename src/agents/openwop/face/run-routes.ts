@@ -165,7 +165,7 @@ async function forkRun(call: FaceCall): Promise<FaceAnswer> {
 }
 
 /** A snapshot over HTTP: whoever may answer an interrupt finds the way to it. */
-export function snapshotOf({ run, state }: RunLog, { state: kept }: FaceParts): JsonRecord {
+function snapshotOf({ run, state }: RunLog, { state: kept }: FaceParts): JsonRecord {
   const snapshot = runSnapshot(run, state);
   const interrupt = openInterrupt(state);
   if (interrupt === undefined || !isRecord(snapshot["interrupt"])) return snapshot;

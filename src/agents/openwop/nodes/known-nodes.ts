@@ -8,7 +8,7 @@ import type { NodeTypes } from "./node-type.ts";
 import { REQUIRES_MISSING } from "./requires-missing.ts";
 
 /** The type of a node that is an agent's turn. */
-export const AGENT_TYPE = "core.agent";
+const AGENT_TYPE = "core.agent";
 
 /** By typeId. */
 export function nodeTypes(options: {

@@ -8,7 +8,7 @@ import type { RunStop } from "./run-schedule.ts";
 import type { RunState } from "./run-state.ts";
 
 /** The first event of every run. */
-export function runStarted({ workflow, inputs, tags, metadata }: Run): EventDraft {
+function runStarted({ workflow, inputs, tags, metadata }: Run): EventDraft {
   const more = {
     ...(tags.length === 0 ? {} : { tags }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),

@@ -3,11 +3,11 @@
  * behind, and what it says then is not kept.   OpenWOP RFC 0072 §B
  */
 import type { JsonRecord } from "../../../json-value.ts";
+import { raceAbort } from "../../../race-abort.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import type { CopyOptions } from "./copy-history.ts";
-import { orAborted } from "./or-aborted.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 
@@ -43,8 +43,11 @@ export async function executeNode(
     ...{ run: log.run, node, inputs, startedAt, now: options.now(), signal, emit },
     ...(await handedOn(log, node, options)),
   };
+  signal.throwIfAborted();
   try {
-    return await orAborted(Promise.resolve(type.execute(call)), signal);
+    const outcome = await raceAbort(Promise.resolve(type.execute(call)), signal);
+    if (outcome === "aborted") throw signal.reason;
+    return outcome;
   } finally {
     isOpen = false;
   }

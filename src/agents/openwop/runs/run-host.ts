@@ -23,6 +23,7 @@ import { isRefused, type RunRefusal, refuseRun, runNotFound } from "./run-refusa
 import type { LogRules } from "./run-register.ts";
 import type { RunStop } from "./run-schedule.ts";
 import { openInterrupt } from "./run-snapshot.ts";
+import type { Interrupt } from "./run-state.ts";
 import type { RunEntry } from "./run-storage.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
 import type { Word } from "./verdict.ts";
@@ -168,8 +169,11 @@ export class RunHost {
     const why = reason === undefined ? {} : { reason: redact(reason) };
     const stop = { kind: "cancelled", ...why, by: caller.owner.principal } as const;
     // The end is written here: a node that does not hear the signal cannot put it off.
-    const waiting = openInterrupt(log.state);
-    await log.append((state) => stopped(stop, state, log.run, register.now()));
+    let waiting: Interrupt | undefined;
+    await log.append((state) => {
+      waiting = openInterrupt(state);
+      return stopped(stop, state, log.run, register.now());
+    });
     if (waiting !== undefined) watcher?.over(log.run, waiting, undefined);
     this.#halt(runId, stop);
     return log;

@@ -47,7 +47,8 @@ export class RunRegister {
   readonly #index = new RunIndex();
   /** There is one log of a run as long as anybody works with it, and never two. */
   readonly #logs = new Map<string, WeakRef<RunLog>>();
-  readonly #reading = new Map<string, Promise<RunLog | undefined>>();
+  /** Those that are being created or read. */
+  readonly #opening = new Map<string, Promise<RunLog | undefined>>();
   readonly #forgetting = new Map<string, Promise<void>>();
   #logsBeforeCleaning = MIN_CLEANING;
 
@@ -92,27 +93,24 @@ export class RunRegister {
   ): Promise<RunLog | undefined> {
     if (!this.#makeRoom(run, rules.limits)) return undefined;
     const entry = entryOf(run, "pending", this.now());
-    // Counted before it is kept: many may be created at once.
+    // Counted before it is kept: many may be created at once. Whoever finds it so waits for its log.
     this.#index.set(entry);
-    try {
-      await this.store.commit([putRun(run), putEntry(entry), ...alongside]);
-    } catch (error) {
-      this.#index.delete(run.runId);
-      throw error;
-    }
-    const log = this.#openLog(run, rules, { state: initialState(run), bytes: 0 });
-    this.#remember(log);
-    return log;
+    return this.#openOnce(run.runId, async () => {
+      try {
+        await this.store.commit([putRun(run), putEntry(entry), ...alongside]);
+      } catch (error) {
+        this.#index.delete(run.runId);
+        throw error;
+      }
+      return this.#openLog(run, rules, { state: initialState(run), bytes: 0 });
+    });
   }
 
   /** The log of a run that is kept. */
   async log(runId: string, rules: LogRules): Promise<RunLog | undefined> {
     if (this.#index.get(runId) === undefined) return undefined;
-    const known = this.#logs.get(runId)?.deref() ?? this.#reading.get(runId);
-    if (known !== undefined) return known;
-    const reading = this.#readLog(runId, rules).finally(() => this.#reading.delete(runId));
-    this.#reading.set(runId, reading);
-    return reading;
+    const known = this.#logs.get(runId)?.deref() ?? this.#opening.get(runId);
+    return known ?? this.#openOnce(runId, () => this.#readLog(runId, rules));
   }
 
   /** Events behind a sequence, in order. */
@@ -136,6 +134,19 @@ export class RunRegister {
     await Promise.all(this.#forgetting.values());
   }
 
+  #openOnce(runId: string, open: () => Promise<RunLog | undefined>): Promise<RunLog | undefined> {
+    const opening = open()
+      .then((log) => {
+        // What is forgotten meanwhile is not there, and what was read of it is not all of it.
+        if (log === undefined || this.#index.get(runId) === undefined) return undefined;
+        this.#remember(log);
+        return log;
+      })
+      .finally(() => this.#opening.delete(runId));
+    this.#opening.set(runId, opening);
+    return opening;
+  }
+
   async #readLog(runId: string, rules: LogRules): Promise<RunLog | undefined> {
     const run = await readRun(this.store, runId);
     if (run === undefined) return undefined;
@@ -149,9 +160,7 @@ export class RunRegister {
       }
       if (page.length < READ_AT_ONCE) break;
     }
-    const log = this.#openLog(run, rules, { state, bytes });
-    this.#remember(log);
-    return log;
+    return this.#openLog(run, rules, { state, bytes });
   }
 
   #remember(log: RunLog): void {

@@ -5,6 +5,7 @@
  * OpenWOP RFC 0002 §B and §F
  */
 import type { AgentDocument } from "../../../identity/agent-document.ts";
+import { raceAbort } from "../../../race-abort.ts";
 import type { AgentOutcome, AgentTurn, Handoff } from "../agent-executor.ts";
 import type { InstalledAgent } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
@@ -17,7 +18,6 @@ import {
 import { readConfidence, resolveThreshold } from "./confidence.ts";
 import { type Answered, judgeAnswer, type Malformed } from "./judge-answer.ts";
 import { type FailedTurn, failedTurn } from "./outcome.ts";
-import { raceAbort } from "./race-abort.ts";
 import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
 import { readModelOptions, readVerbosity } from "./run-options.ts";
 import { ToolCalls } from "./tool-calls.ts";

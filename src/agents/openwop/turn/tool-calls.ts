@@ -9,10 +9,10 @@ import { compileGrants } from "../../../identity/authority-scope.ts";
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import { raceAbort } from "../../../race-abort.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { Redactor } from "../redaction.ts";
 import type { RuntimeTurn, ToolAnswer, TurnError } from "../runtime/agent-runtime.ts";
-import { raceAbort } from "./race-abort.ts";
 import type { HostedAnswer, ToolHost } from "./tool-host.ts";
 import type { EndpointTool } from "./tool-surface.ts";
 

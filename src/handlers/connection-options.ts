@@ -1,0 +1,33 @@
+/**
+ * How connections to somebody else's HTTP server are opened, whoever opens them: kept alive, HTTP/1.1
+ * without pipelining, and verified.   AGTP-API §12.3
+ */
+import type { Pool } from "undici";
+
+/** What differs between those who connect. */
+export interface ConnectionNeeds {
+  /** The most at once to one origin. */
+  readonly connections: number;
+  readonly connectTimeoutMs: number;
+  /** PEM text to trust instead of the system's CAs. */
+  readonly ca?: string | undefined;
+}
+
+/** The options, for a pool or an agent. */
+export function connectionOptions({
+  connections,
+  connectTimeoutMs,
+  ca,
+}: ConnectionNeeds): Pick<Pool.Options, "connections" | "pipelining" | "allowH2" | "connect"> {
+  return {
+    connections,
+    pipelining: 1,
+    allowH2: false,
+    connect: {
+      timeout: connectTimeoutMs,
+      // Said aloud, so that no environment variable can switch verification off.
+      rejectUnauthorized: true,
+      ...(ca === undefined ? {} : { ca }),
+    },
+  };
+}
