@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { createRedactor } from "../src/agents/openwop/redaction.ts";
 import { environmentSecrets } from "../src/agents/openwop/secrets.ts";
@@ -62,7 +62,7 @@ async function run(flags: Flags): Promise<void> {
 function findReadFault(path: string): string | undefined {
   try {
     accessSync(path, constants.R_OK);
-    return undefined;
+    return statSync(path).isDirectory() ? "must be a file, is a directory" : undefined;
   } catch (error) {
     return describeFileError(error);
   }

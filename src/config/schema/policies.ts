@@ -137,7 +137,10 @@ const oauth = optional(
 
 /** The `[policies]` section. */
 export const policies: Schema = table("What the server accepts, from whom", {
-  wildcards_accepted: flag(false, "Whether agents may use methods outside the catalog"),
+  wildcards_accepted: flag(
+    false,
+    "Said in the manifest; methods outside the catalog are refused with 459 either way",
+  ),
   anonymous_discovery: flag(true, "Whether DISCOVER is answered without an Agent-ID"),
   scope_required_for_invocation: flag(
     true,
