@@ -147,7 +147,7 @@ export const policies: Schema = table("What the server accepts, from whom", {
     "Whether an endpoint needs a scope that is claimed or held",
   ),
   synthesis_enabled: flag(true, "Whether PROPOSE and negotiation may make contracts"),
-  max_synthesis_depth: count(10, "Most compositions within compositions", 100),
+  max_synthesis_depth: count(10, "Most steps that one contract is composed of", 100),
   output_validation: choice(
     "open",
     ["open", "strict"],
