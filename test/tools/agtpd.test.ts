@@ -56,8 +56,11 @@ describe("agtpd", () => {
       expect(code).toBe(2);
       expect(stderr).toContain("no.toml: does not exist");
     }
-    const { code, stderr } = await runProgram({ cwd, args: ["--check", "--config", "."] });
-    expect([code, stderr]).toEqual([2, ".: must be a file, is a directory\n"]);
+    const args = ["--check", "--json", "--config", "."];
+    const { code, stdout, stderr } = await runProgram({ cwd, args });
+    const message = "must be a file, is a directory";
+    expect([code, stderr]).toEqual([2, `.: ${message}\n`]);
+    expect(JSON.parse(stdout)).toEqual({ ok: false, problems: [{ file: ".", key: "", message }] });
   });
 
   it("takes agtp-server.toml of the working directory by default", async () => {
