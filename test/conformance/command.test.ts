@@ -145,7 +145,7 @@ describe("agtp-conformance with a list of what is known to fail", () => {
     expect(failing.out).toContain("known to fail: being rewritten");
     expect(failing.exitCode).toBe(0);
     const passing = await runProgram([uri, ...args], directory);
-    expect(passing.out).toContain("1 no longer failing");
+    expect(passing.out).toContain("1 case: 1 no longer failing");
     expect(passing.exitCode).toBe(0);
   });
 
