@@ -5,9 +5,22 @@ import type { Terminal } from "../src/client/terminal.ts";
 import { openQuestions } from "./process-questions.ts";
 import { processTerminal } from "./process-terminal.ts";
 
+const EXAMPLES = `
+Examples:
+  agtpd init shop                                a new deployment, in shop/
+  agtpd --config shop/agtp-server.toml
+  agtpd --config shop/agtp-server.toml --check --json
+  agtpd doctor --config shop/agtp-server.toml
+
+SIGHUP reads the deployment again, SIGTERM and SIGINT drain and stop.
+
+Exit codes: 0 stopped, or nothing to complain of; 1 it does not start, or --check found errors;
+2 the command line is wrong, or there is no configuration to read.`;
+
 /** Adds the commands; options of the daemon stand before them, their own behind. */
 export function addCommands(program: Command): Command {
   program.enablePositionalOptions().configureHelp({ subcommandTerm: (command) => command.name() });
+  program.addHelpText("after", EXAMPLES);
   addCommand(program, "init", "make a new deployment: agtpd init DIR", async (args) => {
     const { runInitCommand } = await import("../src/init/command.ts");
     const questions = openQuestions();

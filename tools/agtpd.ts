@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
-import { accessSync, constants } from "node:fs";
+import { accessSync, constants, statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { createRedactor } from "../src/agents/openwop/redaction.ts";
 import { environmentSecrets } from "../src/agents/openwop/secrets.ts";
@@ -52,7 +52,9 @@ async function run(flags: Flags): Promise<void> {
   };
   const unreadable = findReadFault(flags.config);
   if (unreadable !== undefined) {
-    process.stderr.write(`${flags.config}: ${unreadable}\n`);
+    const problem: Problem = { file: flags.config, key: "", message: unreadable };
+    if (flags.check && flags.json) process.stdout.write(formatReport([problem]));
+    process.stderr.write(`${formatProblem(problem)}\n`);
     await finish(2);
   }
   if (flags.check) await check(options, flags.json === true);
@@ -62,7 +64,7 @@ async function run(flags: Flags): Promise<void> {
 function findReadFault(path: string): string | undefined {
   try {
     accessSync(path, constants.R_OK);
-    return undefined;
+    return statSync(path).isDirectory() ? "must be a file, is a directory" : undefined;
   } catch (error) {
     return describeFileError(error);
   }
@@ -72,7 +74,7 @@ async function check(options: DaemonOptions, asJson: boolean): Promise<void> {
   const problems = await checkDeployment(options);
   const failed = problems.some(isError);
   if (asJson) {
-    process.stdout.write(`${JSON.stringify({ ok: !failed, problems }, undefined, 2)}\n`);
+    process.stdout.write(formatReport(problems));
   } else {
     for (const problem of problems) process.stdout.write(`${formatForPeople(problem)}\n`);
     process.stderr.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
@@ -129,6 +131,10 @@ function handleSignals(running: () => Daemon | undefined, { log, env }: DaemonOp
   };
   process.on("unhandledRejection", (error) => fault(error, "unhandled rejection"));
   process.on("uncaughtException", (error) => fault(error, "uncaught exception"));
+}
+
+function formatReport(problems: readonly Problem[]): string {
+  return `${JSON.stringify({ ok: !problems.some(isError), problems }, undefined, 2)}\n`;
 }
 
 function formatForPeople(problem: Problem): string {

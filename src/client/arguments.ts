@@ -2,7 +2,7 @@
  * What every program does with its arguments alike: help and version to standard output, what is
  * wrong to standard error, and exit code 2 for a command line that cannot be understood.
  */
-import { Command, CommanderError } from "commander";
+import { Command, CommanderError, Help, type Option } from "commander";
 import { VERSION } from "../version.ts";
 import type { Terminal } from "./terminal.ts";
 
@@ -18,7 +18,21 @@ export function createProgram(name: string, { out, err }: Pick<Terminal, "out" |
     .version(VERSION)
     .allowExcessArguments(false)
     .exitOverride()
+    .configureHelp({ optionDescription: describeOption })
     .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+}
+
+const help = new Help();
+
+/** Says a default as it is written on a command line: a number bare, and no list that is empty. */
+function describeOption(option: Option): string {
+  const { defaultValue } = option;
+  const isEmpty = Array.isArray(defaultValue) && defaultValue.length === 0;
+  const isNumber = typeof defaultValue === "string" && /^\d+$/.test(defaultValue);
+  if (!isEmpty && !isNumber) return help.optionDescription(option);
+  const value = isEmpty ? undefined : Number(defaultValue);
+  const shown: Option = Object.create(option, { defaultValue: { value } });
+  return help.optionDescription(shown);
 }
 
 /** Reads the arguments behind the program's name; the exit code when nothing is left to do. */

@@ -9,6 +9,8 @@ import type { Terminal } from "./terminal.ts";
 
 const STATUSES = ["open", "all", "pending_review", "deferred", "accepted", "rejected", "expired"];
 const DECISIONS = ["accepted", "rejected", "deferred"];
+const EXIT_CODES = `
+Exit codes: 0 it was answered; 1 it was refused; 2 when there was no response.`;
 /** What the flags of a command do not say. */
 type Identity = Omit<CommandLine, "kind" | "uri" | "method" | "path" | "data">;
 
@@ -31,7 +33,8 @@ function parseEscalations(
     .argument("<uri>", "agtp://HOST[:PORT]")
     .argument("[id]", "of one escalation")
     .addOption(new Option("--status <status>", "which ones").choices(STATUSES).default("open"))
-    .option("--limit <count>", "how many at most, the newest first", "50");
+    .option("--limit <count>", "how many at most, the newest first", "50")
+    .addHelpText("after", EXIT_CODES);
   const end = readArguments(command, args);
   if (end !== undefined) return end;
   const [uri = "", id] = command.args;
@@ -52,7 +55,8 @@ function parseConfirm(args: readonly string[], terminal: Terminal): CommandLine 
     .addOption(
       new Option("--decision <word>", "what is decided").choices(DECISIONS).makeOptionMandatory(),
     )
-    .option("--note <text>", "why");
+    .option("--note <text>", "why")
+    .addHelpText("after", EXIT_CODES);
   const end = readArguments(command, args);
   if (end !== undefined) return end;
   const [uri = "", id] = command.args;

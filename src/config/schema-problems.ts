@@ -22,8 +22,13 @@ export function describeSchemaErrors(
   errors: readonly ErrorObject[],
   written: WrittenFile,
 ): readonly Problem[] {
+  // A value that is none of a few words is told the words, not their type as well.
+  const told = new Set(
+    errors.filter(({ keyword }) => keyword === "enum").map(({ instancePath }) => instancePath),
+  );
   return errors
     .filter((error) => !SUMMARIES.has(error.keyword))
+    .filter(({ keyword, instancePath }) => keyword !== "type" || !told.has(instancePath))
     .map((error) => describeError(error, written));
 }
 
@@ -93,6 +98,7 @@ function describeExpected({ keyword, params, parentSchema, message }: ErrorObjec
 
 function describeType(type: string): string {
   if (type === "object") return "a table";
+  if (type === "array") return "a list";
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
 }
 

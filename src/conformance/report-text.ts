@@ -119,7 +119,8 @@ function requirementsOf(verdicts: readonly CaseVerdict[], colours: Colours): str
 }
 
 function summaryOf(verdicts: readonly CaseVerdict[], colours: Colours): string {
-  return `${colours.bold(`${verdicts.length} cases`)}: ${countsOf(verdicts, colours)}`;
+  const cases = verdicts.length === 1 ? "1 case" : `${verdicts.length} cases`;
+  return `${colours.bold(cases)}: ${countsOf(verdicts, colours)}`;
 }
 
 function countsOf(verdicts: readonly CaseVerdict[], colours: Colours): string {

@@ -24,11 +24,13 @@ export function readExecution(
   // The older name of the action is the one of the plan that it stands in.
   const { action: written = parameters["plan_id"], payload_type: type } = parameters;
   const isTyped = typeof type === "string";
-  const isCarried = written === MCP_TOOLS_CALL || isMcpType(isTyped ? type : contentType);
-  if (isCarried && (written === undefined || written === MCP_TOOLS_CALL)) {
+  const isMcp = isMcpType(isTyped ? type : contentType);
+  // The type of the tool call is taken with that action or without one, and with no other.
+  const mayCarry = written === undefined || written === MCP_TOOLS_CALL;
+  if (isTyped && !isJsonType(type) && !(isMcp && mayCarry)) return unknownCarrier(type);
+  if (mayCarry && (isMcp || written !== undefined)) {
     return readCarried(parameters, written === undefined);
   }
-  if (isTyped && !isJsonType(type)) return unknownCarrier(type);
   if (written === undefined) return violation("/action", "required", "is required");
   const action = readAction(written);
   if (typeof action === "string") return violation("/action", "type", action);

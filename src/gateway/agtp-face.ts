@@ -9,6 +9,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import { isWireFault, type Response, type WireFault } from "../wire/message.ts";
 import type { GatewayPlugin } from "./face.ts";
 import { type Asked, writeAnswer } from "./http-answer.ts";
+import { FURTHER_METHODS, METHODS } from "./http-methods.ts";
 import { faultStatus } from "./http-status.ts";
 import { readTarget } from "./http-target.ts";
 import { passFields } from "./passed-fields.ts";
@@ -28,23 +29,6 @@ export interface AgtpFaceParts {
 /** Where the face is mounted: requests for it are sent there, whatever their path. */
 export const AGTP_ROUTE = "/";
 
-/** What Node reads and Fastify does not know by itself; some are methods of AGTP, too. */
-const FURTHER_METHODS = [
-  ...["ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "M-SEARCH", "MERGE", "MKACTIVITY"],
-  ...["MKCALENDAR", "MKCOL", "MOVE", "NOTIFY", "PROPFIND", "PROPPATCH", "PURGE", "REBIND"],
-  ...["REPORT", "SEARCH", "SOURCE", "SUBSCRIBE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE"],
-];
-/** The methods that an ordinary client may try. */
-export const METHODS: readonly string[] = [
-  "GET",
-  "HEAD",
-  "POST",
-  "PUT",
-  "PATCH",
-  "DELETE",
-  "OPTIONS",
-  "QUERY",
-];
 const NO_BODY = new Uint8Array(0);
 
 /** The face, as a plugin for the root of the path space. */

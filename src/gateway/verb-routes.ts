@@ -11,6 +11,10 @@ import type { InputShape } from "../contract/input-shape.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Route } from "../dispatch/route.ts";
 import { isReading, liftVerb, methodReader } from "../openapi/lift-verb.ts";
+import { FURTHER_METHODS } from "./http-methods.ts";
+
+/** What an HTTP client can send and a catalog can have. */
+const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];
 
 /** What a server answers, and under which names. */
 export interface VerbParts {
@@ -65,7 +69,11 @@ export function createVerbRoutes(parts: VerbParts): VerbRoutes {
     translate,
     shapeOf: (pair) => find(pair)?.shape,
     allowed: (path) => {
-      const found = HTTP_VERBS.filter((verb) => find(translate(verb, path)) !== undefined);
+      const found: readonly string[] = [
+        ...HTTP_VERBS.filter((verb) => find(translate(verb, path)) !== undefined),
+        // Any of these would lift as POST does: only what is registered under its own name counts.
+        ...SHARED_METHODS.filter((method) => find({ method, path }) !== undefined),
+      ];
       if (found.length === 0) return [];
       return [...found, ...(found.includes("GET") ? ["HEAD"] : []), "OPTIONS"].sort();
     },

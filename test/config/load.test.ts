@@ -232,6 +232,8 @@ describe("loadConfig", () => {
     [`${MINIMAL}port = -1`, "server.port: must be at least 0, got -1"],
     [`${MINIMAL}host = "a b"`, 'server.host: must be a host name or an IP address, got "a b"'],
     [`${MINIMAL}operator = ["x"]`, "server.operator: must be a string, got a list"],
+    [`${MINIMAL}[agentcli]\nexpose = "nightly"`, 'agentcli.expose: must be a list, got "nightly"'],
+    [`${MINIMAL}on_invalid = true`, 'server.on_invalid: must be one of "skip", "fail", got true'],
     [
       `${MINIMAL}on_invalid = "stop"`,
       'server.on_invalid: must be one of "skip", "fail", got "stop"',

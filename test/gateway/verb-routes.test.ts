@@ -18,6 +18,7 @@ const { registry } = createRegistry([
   route("CANCEL", "/orders/{id}", "irreversible"),
   route("AUDIT", "/orders", "informational"),
   route("FROBNICATE", "/orders", "informational"),
+  route("QUERY", "/rooms/{id}", "informational"),
 ]);
 const verbs = createVerbRoutes({
   ...{ catalog, names, registry, customMethods: ["FROBNICATE"] },
@@ -88,6 +89,8 @@ describe("allowed", () => {
     expect(verbs.allowed("/orders/7/cancel")).toContain("POST");
     expect(verbs.allowed("/orders/7/cancel")).not.toContain("GET");
     expect(verbs.allowed("/orders/audit")).toContain("HEAD");
+    expect(verbs.allowed("/rooms/7")).toEqual(["OPTIONS", "QUERY"]);
+    expect(verbs.allowed("/orders/7/cancel")).not.toContain("LOCK");
     expect(verbs.allowed("/nowhere")).toEqual([]);
     expect(verbs.allowed("/nowhere/cancel")).toEqual([]);
   });

@@ -233,14 +233,17 @@ describe("EXECUTE of a carried tool call", () => {
     expect(unknown.status).toBe(404);
   });
 
-  it("speaks no other protocol", async () => {
-    const body = { action: "BOOK /rooms/a", payload: {}, payload_type: "application/vnd.a2a+json" };
-    const reply = await execute(shared(), body);
-    expect([reply.status, reply.body["error"]?.["code"]]).toEqual([
-      400,
-      "unsupported-content-type",
-    ]);
-  });
+  it.each(["BOOK /rooms/a", "mcp.tools.call"])(
+    "speaks no other protocol, under %s neither",
+    async (action) => {
+      const body = { action, payload: call, payload_type: "application/vnd.a2a+json" };
+      const reply = await execute(shared(), body);
+      expect([reply.status, reply.body["error"]?.["code"]]).toEqual([
+        400,
+        "unsupported-content-type",
+      ]);
+    },
+  );
 });
 
 // AGTP-API §10.1.5

@@ -30,6 +30,7 @@ describe("agtpd", () => {
     for (const flag of ["--config", "--host", "--port", "--check", "--log-level", "--version"]) {
       expect(stdout).toContain(flag);
     }
+    expect(stdout).toContain("Exit codes: 0");
   });
 
   it("exits 2 for usage it does not know", async () => {
@@ -55,6 +56,11 @@ describe("agtpd", () => {
       expect(code).toBe(2);
       expect(stderr).toContain("no.toml: does not exist");
     }
+    const args = ["--check", "--json", "--config", "."];
+    const { code, stdout, stderr } = await runProgram({ cwd, args });
+    const message = "must be a file, is a directory";
+    expect([code, stderr]).toEqual([2, `.: ${message}\n`]);
+    expect(JSON.parse(stdout)).toEqual({ ok: false, problems: [{ file: ".", key: "", message }] });
   });
 
   it("takes agtp-server.toml of the working directory by default", async () => {

@@ -137,14 +137,17 @@ const oauth = optional(
 
 /** The `[policies]` section. */
 export const policies: Schema = table("What the server accepts, from whom", {
-  wildcards_accepted: flag(false, "Whether agents may use methods outside the catalog"),
+  wildcards_accepted: flag(
+    false,
+    "Said in the manifest; methods outside the catalog are refused with 459 either way",
+  ),
   anonymous_discovery: flag(true, "Whether DISCOVER is answered without an Agent-ID"),
   scope_required_for_invocation: flag(
     true,
     "Whether an endpoint needs a scope that is claimed or held",
   ),
   synthesis_enabled: flag(true, "Whether PROPOSE and negotiation may make contracts"),
-  max_synthesis_depth: count(10, "Most compositions within compositions", 100),
+  max_synthesis_depth: count(10, "Most steps that one contract is composed of", 100),
   output_validation: choice(
     "open",
     ["open", "strict"],

@@ -25,7 +25,8 @@ function methodsBeyondCatalog(file: string): Observation {
     severity: "warning",
     file,
     key: "policies.wildcards_accepted",
-    message: "is true: agents may use methods that the catalog does not have",
+    message:
+      "is true: the manifest invites methods that the catalog does not have, which are refused with 459",
     remedy: "set it to false, and name methods of your own in policies.methods.custom",
   };
 }

@@ -1,0 +1,23 @@
+/**
+ * The methods of HTTP that the sidecar takes. GET, POST, PUT, PATCH and DELETE are other names of AGTP
+ * methods; a method that HTTP and the catalog have in common is that method.   AGTP-API §9.2
+ */
+
+/** The methods that an ordinary client may try. */
+export const METHODS: readonly string[] = [
+  "GET",
+  "HEAD",
+  "POST",
+  "PUT",
+  "PATCH",
+  "DELETE",
+  "OPTIONS",
+  "QUERY",
+];
+
+/** What Node reads and Fastify does not know by itself; some are methods of AGTP, too. */
+export const FURTHER_METHODS: readonly string[] = [
+  ...["ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "M-SEARCH", "MERGE", "MKACTIVITY"],
+  ...["MKCALENDAR", "MKCOL", "MOVE", "NOTIFY", "PROPFIND", "PROPPATCH", "PURGE", "REBIND"],
+  ...["REPORT", "SEARCH", "SOURCE", "SUBSCRIBE", "UNBIND", "UNLINK", "UNLOCK", "UNSUBSCRIBE"],
+];
