@@ -1,24 +1,19 @@
 /**
  * Where each hosted agent stands, over what its document says, and the stream of events that brought
  * it there. An event is a record of the agent's chain; the state follows it, also after a crash
- * between the two.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
+ * between the two. Of the others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
-import { decodeJws } from "../identity/jws.ts";
-import { isRecord } from "../json-value.ts";
 import type { Change, Store } from "../store/store.ts";
 import type { JournalRecord } from "./journal.ts";
 import { type LifecycleMethod, type Transition, transition } from "./lifecycle.ts";
-
-/** One event of an agent's stream. */
-export interface LifecycleEvent extends JournalRecord {
-  readonly agentId: string;
-  readonly eventType: string;
-  /** Undefined for an event that leaves the agent as it is, such as one of a contract's. */
-  readonly status: AgentStatus | undefined;
-  /** RFC 3339. */
-  readonly at: string;
-}
+import {
+  type AgentState,
+  type LifecycleEvent,
+  readEvent,
+  readRecord,
+  readState,
+} from "./lifecycle-event.ts";
 
 /** What a change was decided to be; an event is written by `record`. */
 export interface LifecycleChange {
@@ -43,20 +38,14 @@ export type LifecycleOutcome =
   | { readonly kind: "unrecorded" }
   | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
 
-interface AgentState {
-  /** Undefined while its document's holds. */
-  readonly status: AgentStatus | undefined;
-  readonly since: string | undefined;
-  /** Events so far; the number of the last one. */
-  readonly events: number;
-}
-
 const STATES = "lifecycle";
 const EVENTS = "lifecycle-events";
-const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecated"];
+/** Of an agent, beside those that changed where it stands: those are for good. */
+const EVENTS_KEPT = 10_000;
 
 export class LifecycleRegister {
   readonly #store: Store;
+  readonly #eventsKept: number;
   readonly #states = new Map<string, AgentState>();
   /** Events that are not in the store yet, in order, and the agents whose state is not. */
   #unsaved: Change[] = [];
@@ -66,23 +55,27 @@ export class LifecycleRegister {
 
   #revision = 0;
 
-  private constructor(store: Store) {
+  private constructor(store: Store, eventsKept: number) {
     this.#store = store;
+    this.#eventsKept = eventsKept;
   }
 
   /** Opens the register; `journaled` are records that the store may not have seen. */
   static async open(
     store: Store,
     journaled: readonly JournalRecord[] = [],
+    { eventsKept = EVENTS_KEPT }: { readonly eventsKept?: number } = {},
   ): Promise<LifecycleRegister> {
-    const register = new LifecycleRegister(store);
+    const register = new LifecycleRegister(store, eventsKept);
     for (const { key, value } of await store.list(STATES)) {
       const state = readState(value);
       if (state !== undefined) register.#states.set(key, state);
     }
     const events = journaled.flatMap((record) => readEvent(record) ?? []);
-    const kept = await register.#keptOf(new Set(events.map(({ agentId }) => agentId)));
-    for (const event of events) if (!kept.has(event.auditId)) register.#adopt(event);
+    for (const agentId of new Set(events.map((event) => event.agentId))) {
+      const own = events.filter((event) => event.agentId === agentId);
+      for (const event of await register.#missing(agentId, own)) await register.#take(event);
+    }
     await register.save();
     return register;
   }
@@ -122,7 +115,7 @@ export class LifecycleRegister {
   async append(record: JournalRecord): Promise<void> {
     const event = readEvent(record);
     if (event === undefined) throw new Error("an event of the stream cannot be read back");
-    this.#adopt(event);
+    await this.#take(event);
     await this.save();
   }
 
@@ -154,16 +147,31 @@ export class LifecycleRegister {
     return { kind: "changed", status, previousStatus, event };
   }
 
-  /** The Audit-IDs of all events of some agents. */
-  async #keptOf(agentIds: Iterable<string>): Promise<ReadonlySet<string>> {
-    const kept = new Set<string>();
-    for (const agentId of agentIds) {
-      for (const { value } of await this.#store.list(EVENTS, { prefix: `${agentId}/` })) {
-        const record = readRecord(value);
-        if (record !== undefined) kept.add(record.auditId);
-      }
-    }
-    return kept;
+  /** Which events of an agent are not in the store, and never were. */
+  async #missing(agentId: string, events: readonly LifecycleEvent[]) {
+    const entries = await this.#store.list(EVENTS, { prefix: `${agentId}/` });
+    const kept = new Set(entries.map(({ value }) => readRecord(value)?.auditId));
+    const isPassing = ({ status }: LifecycleEvent): boolean => status === undefined;
+    const hasForgotten = (this.#states.get(agentId)?.events ?? 0) > this.#eventsKept;
+    // What is older than one that is there was there as well, and had to go.
+    const oldest = hasForgotten
+      ? events.findIndex((event) => isPassing(event) && kept.has(event.auditId))
+      : 0;
+    return events.filter(
+      (event, index) => !kept.has(event.auditId) && (!isPassing(event) || index >= oldest),
+    );
+  }
+
+  /** For one more event that changes nothing an older such event of the agent goes. */
+  async #take(event: LifecycleEvent): Promise<void> {
+    this.#adopt(event);
+    const { agentId, status } = event;
+    const number = (this.#states.get(agentId)?.events ?? 0) - this.#eventsKept;
+    if (status !== undefined || number <= 0) return;
+    const key = eventKey(agentId, number);
+    const record = readRecord(await this.#store.get(EVENTS, key));
+    if (record === undefined || readEvent(record)?.status !== undefined) return;
+    this.#unsaved.push({ kind: "delete", collection: EVENTS, key });
   }
 
   /** The event is in the journal already, so it holds whatever becomes of the store. */
@@ -174,7 +182,7 @@ export class LifecycleRegister {
       status === undefined
         ? { status: before?.status, since: before?.since, events }
         : { status, since: at, events };
-    const key = `${agentId}/${String(events).padStart(12, "0")}`;
+    const key = eventKey(agentId, events);
     this.#states.set(agentId, state);
     if (status !== undefined) this.#revision += 1;
     this.#unsavedAgents.add(agentId);
@@ -203,32 +211,6 @@ export class LifecycleRegister {
   }
 }
 
-function readState(value: unknown): AgentState | undefined {
-  if (!isRecord(value)) return undefined;
-  const { status, since, events } = value;
-  if (typeof events !== "number") return undefined;
-  if (!isStatus(status) || typeof since !== "string") {
-    return { status: undefined, since: undefined, events };
-  }
-  return { status, since, events };
-}
-
-function readRecord(value: unknown): JournalRecord | undefined {
-  if (!isRecord(value)) return undefined;
-  const { audit_id: auditId, jws } = value;
-  return typeof auditId === "string" && typeof jws === "string" ? { auditId, jws } : undefined;
-}
-
-/** The event in a record; undefined for a record of anything else. */
-function readEvent({ auditId, jws }: JournalRecord): LifecycleEvent | undefined {
-  const payload = decodeJws(jws)?.payload;
-  if (payload === undefined) return undefined;
-  const { agent_id: agentId, event_type: eventType, new_status: status, issued_at: at } = payload;
-  if (typeof agentId !== "string" || typeof eventType !== "string") return undefined;
-  if (typeof at !== "string") return undefined;
-  return { auditId, jws, agentId, eventType, status: isStatus(status) ? status : undefined, at };
-}
-
-function isStatus(value: unknown): value is AgentStatus {
-  return typeof value === "string" && STATUSES.includes(value);
+function eventKey(agentId: string, number: number): string {
+  return `${agentId}/${String(number).padStart(12, "0")}`;
 }

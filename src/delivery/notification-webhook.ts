@@ -1,6 +1,6 @@
 /** A notification as a webhook is told of it: everything in the body, which is what is signed. */
 import type { Delivery, Notification, Recipient } from "./notification.ts";
-import type { OutgoingMessage } from "./webhook-outbox.ts";
+import type { OutgoingMessage } from "./webhook-queue.ts";
 
 /** One recipient of a notification. */
 export interface WebhookNotice {

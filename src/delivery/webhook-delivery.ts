@@ -4,6 +4,7 @@
  * most once is tried once, even if the process ends meanwhile.   AGTP "NOTIFY" delivery_guarantee
  */
 import { isRecord } from "../json-value.ts";
+import type { OutgoingMessage } from "./webhook-queue.ts";
 
 /** How a message stands. */
 export type DeliveryState = "queued" | "delivered" | "failed" | "expired";
@@ -15,6 +16,8 @@ export interface WebhookDelivery {
   readonly expiresAt: number;
   /** Tried once and never again. */
   readonly isOnce: boolean;
+  /** Nobody asks what became of it. */
+  readonly isNews?: true;
   readonly state: DeliveryState;
   /** Attempts that were begun. */
   readonly attempts: number;
@@ -37,6 +40,15 @@ export type AttemptOutcome =
 
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15 * 60_000;
+
+/** A message as it begins. */
+export function newDelivery(
+  { id, url, expiresAt, isOnce = false, isNews }: OutgoingMessage,
+  now: number,
+): WebhookDelivery {
+  const news = isNews === undefined ? {} : { isNews };
+  return { id, url, expiresAt, isOnce, ...news, state: "queued", attempts: 0, at: now };
+}
 
 /** How long to wait after so many attempts; `random` of 0 to 1 keeps the many apart. */
 export function pauseAfter(attempts: number, random: number): number {

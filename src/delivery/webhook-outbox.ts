@@ -1,13 +1,21 @@
 /**
  * The outbox of webhook messages: what was put here is in the store before anybody hears of it, and
  * stays until it was delivered, has failed or has expired, through reloads and crashes. What became
- * of it can be asked for two days beyond its expiry; its id is delivered no second time meanwhile.
+ * of it can be asked for two days beyond its expiry; its id is delivered no second time meanwhile. Of
+ * news that nobody asks about the latest are remembered.
  * AGTP "NOTIFY" delivery_guarantee
  */
 import type { Change, Store } from "../store/store.ts";
+import { SpentMessages } from "./spent-messages.ts";
 import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
-import { expire, isQueued, recover, type WebhookDelivery } from "./webhook-delivery.ts";
-import type { WebhookMessage, WebhookQueue } from "./webhook-queue.ts";
+import {
+  expire,
+  isQueued,
+  newDelivery,
+  recover,
+  type WebhookDelivery,
+} from "./webhook-delivery.ts";
+import type { OutgoingMessage, WebhookMessage, WebhookQueue } from "./webhook-queue.ts";
 import {
   deleteBody,
   deleteMessage,
@@ -16,11 +24,6 @@ import {
   readBody,
   readDeliveries,
 } from "./webhook-storage.ts";
-
-/** A message, and whether it may be tried again. */
-export interface OutgoingMessage extends WebhookMessage {
-  readonly isOnce?: boolean;
-}
 
 /** What the outbox needs of its surroundings. */
 export interface OutboxOptions {
@@ -45,6 +48,7 @@ export class WebhookOutbox implements WebhookQueue {
   /** Those that are on their way into the store. */
   readonly #keeping = new Map<string, Promise<void>>();
   readonly #waitingByUrl = new Map<string, number>();
+  readonly #spent = new SpentMessages();
   #waiting = 0;
   #courier: WebhookCourier | undefined;
   #sweptAt: number;
@@ -58,23 +62,25 @@ export class WebhookOutbox implements WebhookQueue {
   /** Opens the outbox of a store; nothing is sent before there is something that does. */
   static async open(options: OutboxOptions): Promise<WebhookOutbox> {
     const outbox = new WebhookOutbox(options);
+    const forgotten: Change[] = [];
     for (const delivery of await readDeliveries(options.store)) {
       const recovered = recover(delivery);
       outbox.#remember(recovered);
       if (isQueued(recovered)) outbox.#queued.add(recovered.id);
       else if (isQueued(delivery)) await outbox.update(recovered);
+      else forgotten.push(...outbox.#takeSpent(recovered));
     }
-    const forgotten = outbox.#takeForgotten();
+    forgotten.push(...outbox.#takeForgotten());
     if (forgotten.length > 0) await options.store.commit(forgotten);
     return outbox;
   }
 
-  /** Rejects where there is no room at all. */
+  /** News, of which nobody asks what became. Rejects where there is no room at all. */
   async enqueue(message: WebhookMessage): Promise<void> {
     const { id } = message;
     if (this.#deliveries.has(id)) return this.#keeping.get(id);
     if (this.#waiting >= MAX_QUEUED) throw new Error("the webhook outbox is full");
-    await this.keep([message], []);
+    await this.keep([{ ...message, isNews: true }], []);
   }
 
   /** Whether one more message for a URL is taken on. */
@@ -87,7 +93,7 @@ export class WebhookOutbox implements WebhookQueue {
   async keep(messages: readonly OutgoingMessage[], others: readonly Change[]): Promise<void> {
     const now = this.#now();
     const fresh = messages.filter(({ id }) => !this.#deliveries.has(id));
-    const deliveries = fresh.map((message) => toDelivery(message, now));
+    const deliveries = fresh.map((message) => newDelivery(message, now));
     const swept = now - this.#sweptAt >= SWEEP_EVERY_MS ? this.#takeForgotten() : [];
     const bodies = fresh.map(({ id, body }) => putBody(id, body));
     for (const delivery of deliveries) this.#remember(delivery);
@@ -142,7 +148,8 @@ export class WebhookOutbox implements WebhookQueue {
     if (isQueued(delivery)) return this.#store.commit([putDelivery(delivery)]);
     this.#queued.delete(delivery.id);
     if (isQueued(before)) this.#countWaiting(delivery.url, -1);
-    await this.#store.commit([putDelivery(delivery), deleteBody(delivery.id)]);
+    const over = [putDelivery(delivery), deleteBody(delivery.id), ...this.#takeSpent(delivery)];
+    await this.#store.commit(over);
   }
 
   /** Tries it no earlier; forgotten with the process. */
@@ -171,6 +178,11 @@ export class WebhookOutbox implements WebhookQueue {
     return this.forget(over.map(({ id }) => id));
   }
 
+  /** News that is over makes older such news go. */
+  #takeSpent({ id, isNews }: WebhookDelivery): readonly Change[] {
+    return isNews === undefined ? [] : this.forget(this.#spent.add(id));
+  }
+
   #remember(delivery: WebhookDelivery): void {
     this.#deliveries.set(delivery.id, delivery);
     if (isQueued(delivery)) this.#countWaiting(delivery.url, 1);
@@ -181,6 +193,7 @@ export class WebhookOutbox implements WebhookQueue {
     if (delivery === undefined) return;
     this.#deliveries.delete(id);
     this.#queued.delete(id);
+    this.#spent.delete(id);
     if (isQueued(delivery)) this.#countWaiting(delivery.url, -1);
   }
 
@@ -190,11 +203,4 @@ export class WebhookOutbox implements WebhookQueue {
     if (count > 0) this.#waitingByUrl.set(url, count);
     else this.#waitingByUrl.delete(url);
   }
-}
-
-function toDelivery(
-  { id, url, expiresAt, isOnce = false }: OutgoingMessage,
-  now: number,
-): WebhookDelivery {
-  return { id, url, expiresAt, isOnce, state: "queued", attempts: 0, at: now };
 }

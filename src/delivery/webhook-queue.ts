@@ -11,6 +11,12 @@ export interface WebhookMessage {
   readonly expiresAt: number;
 }
 
+/** A message, whether it is tried once only, and whether nobody asks what becomes of it. */
+export interface OutgoingMessage extends WebhookMessage {
+  readonly isOnce?: boolean;
+  readonly isNews?: true;
+}
+
 /** Keeps and delivers. */
 export interface WebhookQueue {
   /** Resolves when it is kept: it is tried until it was taken or has expired. */

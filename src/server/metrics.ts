@@ -1,12 +1,13 @@
 /**
  * The optional Prometheus endpoint. It only listens to the diagnostics channels, so the core does
- * not know it exists. Labels come from closed sets: a stranger cannot make a new time series.
+ * not know it exists. Labels come from closed sets: nobody who calls can make a new time series.
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { Route } from "../dispatch/route.ts";
 import { CHANNELS, type RequestEnd } from "./observer.ts";
 
 /** Where to serve metrics, and what only the server can count. */
@@ -23,6 +24,8 @@ export interface Metrics {
 }
 
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
+/** What all contracts are counted as; no path is called that. */
+const CONTRACTS = "contract";
 
 /** Serves `GET /metrics`. Throws when the port cannot be bound. */
 export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
@@ -81,10 +84,15 @@ function createRecorder(registry: Registry): (message: unknown) => void {
     const { exchange, status, durationMs } = message as RequestEnd;
     const { route } = exchange ?? {};
     const method = route?.method ?? (isKnownMethod(status) ? (exchange?.method ?? "") : "");
-    const endpoint = route?.path ?? "";
+    const endpoint = endpointOf(route);
     requests.inc({ method, status, endpoint });
     durations.observe({ method, endpoint }, durationMs / 1000);
   };
+}
+
+/** Agents choose the paths of their contracts, and may have any number of them one after the other. */
+function endpointOf(route: Route | undefined): string {
+  return route?.tier === "C" ? CONTRACTS : (route?.path ?? "");
 }
 
 /** Without a route, these statuses still come after gate 02: the method is one this server knows. */

@@ -288,3 +288,37 @@ describe("LifecycleRegister over a store that fails", () => {
     expect((await LifecycleRegister.open(store)).statusOf(ALICE)).toBe("retired");
   });
 });
+
+describe("the stream of an agent to which much happens", () => {
+  it("keeps every change of an agent's status, and of its other events the latest", async () => {
+    const store = makeLastingStore();
+    const options = { eventsKept: 3 };
+    const journal: JournalRecord[] = [];
+    const register = await LifecycleRegister.open(store, [], options);
+    const happen = async (count: number) => {
+      for (let index = 0; index < count; index += 1) {
+        const event = makeEvent(ALICE.agentId, { event_type: "rcns_release" });
+        journal.push(event);
+        await register.append(event);
+      }
+    };
+    const keptBy = async (one: LifecycleRegister) =>
+      (await one.events(ALICE.agentId, 100)).map(({ auditId }) => auditId);
+    await happen(2);
+    await change(register, ALICE, "DEACTIVATE", journal);
+    await happen(5);
+    const latest = journal.slice(-3).reverse();
+    const expected = [...latest, journal[2]].map((record) => record?.auditId);
+    expect(await keptBy(register)).toEqual(expected);
+    expect(await store.list("lifecycle-events")).toHaveLength(4);
+
+    // What had to go is not taken for what a crash kept from the store; what the crash did is taken.
+    const lost = makeEvent(ALICE.agentId, { event_type: "rcns_release" });
+    const next = await LifecycleRegister.open(store, [...journal, lost], options);
+    const after = [lost.auditId, ...expected.slice(0, 2), expected[3]];
+    expect(await keptBy(next)).toEqual(after);
+    const unseen = makeEvent(ALICE.agentId, { event_type: "rcns_release" });
+    const third = await LifecycleRegister.open(store, [unseen], options);
+    expect(await keptBy(third)).toEqual([unseen.auditId, ...after.slice(0, 2), after[3]]);
+  });
+});

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { WebhookAttempt } from "../../src/delivery/webhook-courier.ts";
 import type { AttemptOutcome } from "../../src/delivery/webhook-delivery.ts";
-import type { OutgoingMessage } from "../../src/delivery/webhook-outbox.ts";
+import type { OutgoingMessage } from "../../src/delivery/webhook-queue.ts";
 import {
   DAY_MS,
   HOUR_MS,
@@ -92,6 +92,29 @@ describe("WebhookOutbox", () => {
     await outbox.enqueue(message(clock));
     await clock.advance(1000);
     expect(webhook.attempts).toHaveLength(1);
+  });
+
+  it("remembers the latest of the news that was told, also in the next process", async () => {
+    const { clock, webhook, store, open } = setUp();
+    const { outbox, start } = await open();
+    start();
+    const asked = message(clock, { id: "asked" });
+    await outbox.keep([asked], []);
+    for (let index = 0; index < 1010; index += 1) {
+      await outbox.enqueue(message(clock, { id: `m-${index}` }));
+      await settle();
+    }
+    expect(webhook.attempts).toHaveLength(1011);
+    expect(outbox.find("m-9")).toBeUndefined();
+    expect(outbox.find("m-10")).toMatchObject({ state: "delivered" });
+    expect(outbox.find("asked")).toMatchObject({ state: "delivered" });
+    expect(await store.list("webhook-deliveries")).toHaveLength(1001);
+
+    const next = await open();
+    next.start();
+    await next.outbox.enqueue(message(clock, { id: "m-1010" }));
+    await settle();
+    expect(await store.list("webhook-deliveries")).toHaveLength(1001);
   });
 
   it("logs no more of a URL than its host", async () => {

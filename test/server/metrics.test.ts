@@ -4,6 +4,8 @@ import { startDaemon } from "../../src/server/daemon.ts";
 import { createLog } from "../../src/server/log.ts";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
+import { encodeRequest } from "../support/dispatch.ts";
+import { JUDGE, NORA, negotiationFiles, propose } from "../support/negotiation.ts";
 import { listen } from "../support/port.ts";
 import { call, echo, serverFiles } from "../support/server-deployment.ts";
 
@@ -56,6 +58,22 @@ describe("the Prometheus endpoint", () => {
     await other.replies(98);
     expect(names(await scrape(server))).toEqual(before);
     expect(before.join("\n")).not.toMatch(/X0|p0/);
+  });
+
+  it("counts all contracts as one endpoint, whatever paths agents choose for them", async () => {
+    const server = await openDaemon(negotiationFiles(ENABLED));
+    const client = await server.connect();
+    const headers = { "Agent-ID": NORA };
+    for (const path of ["/verdicts-a", "/verdicts-b"]) {
+      client.write(encodeRequest({ ...propose({ ...JUDGE, path }), headers }));
+      client.write(encodeRequest({ method: "EVALUATE", path, headers, body: { subject: "barn" } }));
+    }
+    const replies = await client.replies(4);
+    expect(replies.map(({ status }) => status)).toEqual([263, 200, 263, 200]);
+    const lines = await scrape(server);
+    const series = '{method="EVALUATE",status="200",endpoint="contract"}';
+    expect(lines).toContain(`agtp_requests_total${series} 2`);
+    expect(lines.join("\n")).not.toContain("verdicts-");
   });
 
   it("counts connections down again", async () => {

@@ -43,6 +43,7 @@ export async function executeNode(
     ...{ run: log.run, node, inputs, startedAt, now: options.now(), signal, emit },
     ...(await handedOn(log, node, options)),
   };
+  // The run may have been stopped since the node was begun.
   signal.throwIfAborted();
   try {
     const outcome = await raceAbort(Promise.resolve(type.execute(call)), signal);
