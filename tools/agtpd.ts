@@ -114,15 +114,12 @@ function handleSignals(running: () => Daemon | undefined, { log, env }: DaemonOp
   };
   process.on("SIGTERM", () => void stop());
   process.on("SIGINT", () => void stop());
-  let reloading: Promise<unknown> = Promise.resolve();
   process.on("SIGHUP", () => {
-    reloading = reloading.then(() =>
-      running()
-        ?.reload()
-        .catch((error: unknown) => {
-          log.logger.error({ event: "reload-refused", error }, "nothing changed");
-        }),
-    );
+    running()
+      ?.reload()
+      .catch((error: unknown) => {
+        log.logger.error({ event: "reload-refused", error }, "nothing changed");
+      });
   });
   // What escapes from an operator's function may quote what the function was given.
   const redactor = createRedactor(environmentSecrets(env));

@@ -66,7 +66,9 @@ function stopOnSignal(daemon: Daemon, desk: Server): void {
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
     process.on(signal, () => void stop());
   }
-  process.on("SIGHUP", () => void daemon.reload());
+  process.on("SIGHUP", () => {
+    daemon.reload().catch((error: unknown) => console.error("nothing changed:", error));
+  });
 }
 
 async function closeDesk(desk: Server): Promise<void> {

@@ -20,7 +20,10 @@ export interface Daemon {
   /** Undefined: HTTP clients are not served. */
   readonly gatewayPort: number | undefined;
   readonly fingerprint256: string;
-  /** Builds a whole new configuration and swaps it in; any problem, and nothing changes. */
+  /**
+   * Builds a whole new configuration and swaps it in; any problem, and nothing changes. Asked again
+   * meanwhile, it does so once more afterwards.
+   */
   reload(): Promise<readonly Problem[]>;
   /** Answers what was received, then ends everything. */
   drain(): Promise<void>;
@@ -58,6 +61,7 @@ class Running implements Daemon {
   readonly #http: HttpListener | undefined;
   gatewayPort: number | undefined;
   #drained: Promise<void> | undefined;
+  #reloading: Promise<unknown> = Promise.resolve();
   fingerprint256: string;
   address = "";
   port = 0;
@@ -146,7 +150,13 @@ class Running implements Daemon {
     void this.#options.log.flush();
   }
 
-  async reload(): Promise<readonly Problem[]> {
+  reload(): Promise<readonly Problem[]> {
+    const reloading = this.#reloading.then(() => this.#reload());
+    this.#reloading = reloading.catch(() => undefined);
+    return reloading;
+  }
+
+  async #reload(): Promise<readonly Problem[]> {
     const { log } = this.#options;
     const next = await build(this.#options, { isPersistent: true, kept: this.#kept });
     reportProblems(log, next.problems);
