@@ -16,8 +16,8 @@ import { type AgentDirectory, createAgentDirectory } from "../identity/agent-dir
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
-import { loadAgentcliTasks } from "./agentcli.ts";
-import { type AgntcyAgents, loadAgntcyAgents } from "./agntcy.ts";
+import type { AgentcliSources, AgentcliTasks } from "./agentcli.ts";
+import type { AgntcyAgents, AgntcySources } from "./agntcy.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
 import { checkDefaultAgent } from "./identity-parts.ts";
@@ -76,12 +76,12 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
       endpoints: own.routes.map(({ definition }) => definition),
     }),
   );
-  const agentcli = await loadAgentcliTasks({
+  const agentcli = await loadTasks({
     ...{ ...common, compiler, operatorRoutes: own.routes, operators },
   });
   const before = [...own.routes, ...openwop.routes, ...agentcli.routes];
   const agntcy = opened.add(
-    await loadAgntcyAgents({
+    await loadAgents({
       ...{ ...common, store, lifecycle: state.lifecycle },
       ...{ kept: floor.agntcy, stopping: floor.stopping.signal },
       operators: [...operators, ...openwop.documents, ...agentcli.documents],
@@ -102,4 +102,37 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
       openwop.join(entrance, registry);
     },
   };
+}
+
+/** A program that nobody uses is not loaded: a start would wait for it. */
+async function loadTasks(sources: AgentcliSources): Promise<AgentcliTasks> {
+  const { manifests, expose } = sources.config.agentcli;
+  if (isEmpty(manifests) && isEmpty(expose)) return NO_TASKS;
+  const { loadAgentcliTasks } = await import("./agentcli.ts");
+  return loadAgentcliTasks(sources);
+}
+
+const NO_TASKS: AgentcliTasks = {
+  ...{ routes: [], documents: [], problems: [] },
+  join: () => undefined,
+  keep: () => Promise.resolve(),
+};
+
+async function loadAgents(sources: AgntcySources): Promise<AgntcyAgents> {
+  const { config, operators } = sources;
+  if (config.agntcy.length === 0) return { ...NO_AGENTS, documents: operators };
+  const { loadAgntcyAgents } = await import("./agntcy.ts");
+  return loadAgntcyAgents(sources);
+}
+
+const NO_AGENTS: Omit<AgntcyAgents, "documents"> = {
+  ...{ routes: [], problems: [], sources: [] },
+  keep: () => Promise.resolve(),
+  start: () => undefined,
+  handOver: () => Promise.resolve(),
+  close: () => Promise.resolve(),
+};
+
+function isEmpty(list: unknown): boolean {
+  return !Array.isArray(list) || list.length === 0;
 }
