@@ -47,28 +47,44 @@ export class SearchIndex<E extends SearchEntry> {
   readonly methods: ReadonlySet<string>;
   readonly #engine: MiniSearch<IndexedTexts>;
   /** How many entries have a word. */
-  readonly #frequencies: ReadonlyMap<string, number>;
+  readonly #frequencies = new Map<string, number>();
+  /** The words of the entry that is being added. */
+  #words = new Set<string>();
+  #added = 0;
 
+  /** Nothing is in it before it is completed, at once or by and by. */
   constructor(Engine: SearchEngine, entries: readonly E[]) {
     this.entries = entries;
     this.methods = new Set(entries.flatMap(({ facets }) => wordsOf(facets.method ?? "")));
-    const frequencies = new Map<string, number>();
-    let known = new Set<string>();
     this.#engine = new Engine({
       fields: [...FIELDS],
       tokenize: (text) => {
         const words = wordsOf(text);
-        for (const word of words) known.add(word);
+        for (const word of words) this.#words.add(word);
         return words;
       },
       processTerm: (word) => word,
     });
-    for (const [id, { texts }] of entries.entries()) {
-      known = new Set();
-      this.#engine.add({ ...texts, id });
-      for (const word of known) frequencies.set(word, (frequencies.get(word) ?? 0) + 1);
-    }
-    this.#frequencies = frequencies;
+  }
+
+  /** Adds what is missing, so many entries at most; whether all are in it. */
+  add(most: number): boolean {
+    const end = Math.min(this.#added + most, this.entries.length);
+    for (const entry of this.entries.slice(this.#added, end)) this.#add(entry);
+    return this.#added === this.entries.length;
+  }
+
+  /** Adds all that is missing. */
+  complete(): this {
+    this.add(this.entries.length);
+    return this;
+  }
+
+  #add({ texts }: E): void {
+    this.#words = new Set();
+    this.#engine.add({ ...texts, id: this.#added });
+    this.#added += 1;
+    for (const word of this.#words) this.#frequencies.set(word, this.frequencyOf(word) + 1);
   }
 
   /** How many entries have this very word; 0 for one that is not known. */

@@ -1,8 +1,9 @@
 /**
  * Looks through everything that a caller may find: endpoints, agents, recipes and APIs in indexes
- * that were built at the start, and live sources, which are asked for this caller alone. What a
+ * that are built from the start on, and live sources, which are asked for this caller alone. What a
  * caller may not see leaves no trace in what it is shown.   AGTP "QUERY", "DISCOVER"
  */
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CallLog } from "../handlers/handler.ts";
 import { type QuestionWord, weighWords } from "./confidence.ts";
 import { type Asker, type SearchEntry, sourceOf } from "./entry.ts";
@@ -53,6 +54,9 @@ export interface Findings {
   readonly unavailable: readonly string[];
 }
 
+/** How many entries are indexed in one turn of the event loop: a few milliseconds. */
+const ADDED_AT_ONCE = 32;
+
 interface Indexes {
   readonly open: SearchIndex<SearchEntry>;
   readonly disclosed: SearchIndex<SearchEntry>;
@@ -66,8 +70,16 @@ export class Search {
     this.#options = options;
   }
 
-  /** Builds the indexes, unless they are there. */
-  build(): Indexes {
+  /**
+   * Gathers what there is to find, and indexes it by and by, so that others have their turn. Who asks
+   * before that is done waits for the rest.
+   */
+  async prepare(): Promise<void> {
+    const { open, disclosed } = this.#gather();
+    for (const index of [open, disclosed]) while (!index.add(ADDED_AT_ONCE)) await nextTurn();
+  }
+
+  #gather(): Indexes {
     if (this.#indexes !== undefined) return this.#indexes;
     const { Engine, surface } = this.#options;
     const { open, disclosed } = surface();
@@ -79,7 +91,7 @@ export class Search {
   }
 
   async find(request: SearchRequest, asker: Asker, log: Pick<CallLog, "warn">): Promise<Findings> {
-    const { open, disclosed } = this.build();
+    const { open, disclosed } = this.#gather();
     const { question, threshold, maxResults } = request;
     const sources = request.asksLiveSources ? this.#options.sources() : [];
     const scope = readScope(request.scope, sources, open.entries);
@@ -92,7 +104,8 @@ export class Search {
       filter(entry, asker) &&
       (request.condition?.(entry, asker) ?? true);
     const { Engine } = this.#options;
-    const indexes = [open, disclosed, ...live.map((entries) => new SearchIndex(Engine, entries))];
+    const passing = live.map((entries) => new SearchIndex(Engine, entries));
+    const indexes = [open, disclosed, ...passing].map((index) => index.complete());
     const words = question.words && this.#weigh(question.words, open);
     const found =
       words === undefined

@@ -24,7 +24,7 @@ import { Search, type Surface } from "../search/search.ts";
 import { canonicalPair } from "./pairs.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
-/** Makes the part. The indexes are built when the deployment is served. */
+/** Makes the part. The indexes are built once the deployment is served. */
 export async function createSearchPart(parts: FloorParts): Promise<FloorPart> {
   const { default: Engine } = await import("minisearch");
   const { compiler, config, inventory } = parts;
@@ -42,7 +42,7 @@ export async function createSearchPart(parts: FloorParts): Promise<FloorPart> {
       ["DISCOVER", discoverMethod({ search, filter, domain: config.server.domain })],
     ]),
     sources: [contractSource(inventory.contracts)],
-    start: () => void search.build(),
+    start: () => void search.prepare(),
   };
 }
 

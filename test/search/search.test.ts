@@ -2,7 +2,7 @@
 import MiniSearch from "minisearch";
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../src/dispatch/caller.ts";
-import type { Asker } from "../../src/search/entry.ts";
+import type { Asker, SearchEntry } from "../../src/search/entry.ts";
 import { Search, type SearchRequest } from "../../src/search/search.ts";
 import type { QueryEntry, QuerySource } from "../../src/search/source.ts";
 import { wordsOf } from "../../src/search/words.ts";
@@ -113,5 +113,49 @@ describe("a live source", () => {
     expect(found).toHaveLength(200);
     expect((await find(searchIn(flooded), request("needle"))).found).toEqual([]);
     expect(performance.now() - startedAt).toBeLessThan(5000);
+  });
+});
+
+describe("what a server has to be found", () => {
+  const COUNT = 500;
+
+  function endpoint(place: number): SearchEntry {
+    return {
+      ...{ kind: "endpoint", id: `e${place}`, prominence: 1, facets: {} },
+      texts: { name: `harbour ${place === COUNT - 1 ? "lighthouse" : "berth"}` },
+      isVisibleTo: () => true,
+      show: () => undefined,
+    };
+  }
+
+  function searchInMany(): Search {
+    const open = Array.from({ length: COUNT }, (_, place) => endpoint(place));
+    const surface = () => ({ open, disclosed: [] });
+    return new Search({ Engine: MiniSearch, surface, sources: () => [] });
+  }
+
+  it("is indexed by and by, so that others have their turn", async () => {
+    let turns = 0;
+    let isDone = false;
+    const others = (): void => {
+      turns += 1;
+      if (!isDone) setImmediate(others);
+    };
+    setImmediate(others);
+    const search = searchInMany();
+    await search.prepare();
+    isDone = true;
+    expect(turns).toBeGreaterThan(10);
+    expect((await find(search, request("lighthouse"))).found).toEqual([[`e${COUNT - 1}`, 1]]);
+  });
+
+  it("is found by whoever asks before all of it is indexed, and once only", async () => {
+    const search = searchInMany();
+    const preparing = search.prepare();
+    const whole = [[`e${COUNT - 1}`, 1]];
+    expect((await find(search, request("lighthouse"))).found).toEqual(whole);
+    await preparing;
+    expect((await find(search, request("lighthouse"))).found).toEqual(whole);
+    expect((await find(searchInMany(), request("lighthouse"))).found).toEqual(whole);
   });
 });
