@@ -157,15 +157,19 @@ describe("connections", () => {
   });
 
   it("may be several, to have several requests answered out of order", async () => {
-    const late: (() => void)[] = [];
-    const answer: Answer = (socket, request, index) => {
-      if (index === 0) late.push(() => echoPath(socket, request, index));
-      else echoPath(socket, request, index);
+    let release: () => void = () => undefined;
+    const released = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    // Which connection is there first is open.
+    const answer: Answer = async (socket, request, index) => {
+      if (request.path === "/slow") await released;
+      echoPath(socket, request, index);
     };
     const { client, peer } = await start(answer, { maxConnections: 2 });
     const first = client.request({ method: "QUERY", path: "/slow" });
     expect((await client.request({ method: "QUERY", path: "/fast" })).status).toBe(200);
-    late[0]?.();
+    release();
     expect((await first).body).toEqual({ path: "/slow" });
     expect(peer.connections).toBe(2);
   });

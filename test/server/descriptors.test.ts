@@ -5,10 +5,18 @@ import { closeOf } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
 import { echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
 
-/** Opens so many connections that some of them are closed by the other side. */
-async function exhaust(port: number, count: number): Promise<readonly Socket[]> {
-  const sockets = Array.from({ length: count }, () => connect({ host: "127.0.0.1", port }));
-  await Promise.any(sockets.map((socket) => closeOf(socket.resume())));
+/** Opens twice as many connections as there can be, and waits until the other side has closed half. */
+async function exhaust(port: number, most: number): Promise<readonly Socket[]> {
+  const sockets = Array.from({ length: 2 * most }, () => connect({ host: "127.0.0.1", port }));
+  let closed = 0;
+  await new Promise<void>((resolve) => {
+    for (const socket of sockets) {
+      void closeOf(socket.resume()).then(() => {
+        closed += 1;
+        if (closed > most) resolve();
+      });
+    }
+  });
   return sockets;
 }
 
@@ -31,7 +39,7 @@ describe("a daemon without file descriptors", () => {
     const { configPath } = makeDeployment(serverFiles({}, { "handlers.mjs": PLAIN_HANDLERS }));
     const daemon = await startProgram(configPath, { before: `ulimit -n ${DESCRIPTORS}` });
     const kept = await daemon.connect();
-    const sockets = await exhaust(daemon.port, 2 * DESCRIPTORS);
+    const sockets = await exhaust(daemon.port, DESCRIPTORS);
     kept.write(echo(1));
     expect((await kept.replies(1))[0]?.status).toBe(200);
     const open = sockets.filter((socket) => !socket.destroyed);
