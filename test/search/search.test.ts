@@ -6,6 +6,7 @@ import type { Asker, SearchEntry } from "../../src/search/entry.ts";
 import { Search, type SearchRequest } from "../../src/search/search.ts";
 import type { QueryEntry, QuerySource } from "../../src/search/source.ts";
 import { wordsOf } from "../../src/search/words.ts";
+import { countTurns } from "../support/event-loop.ts";
 
 const PEER = { address: "127.0.0.1", port: 4480 };
 
@@ -135,17 +136,11 @@ describe("what a server has to be found", () => {
   }
 
   it("is indexed by and by, so that others have their turn", async () => {
-    let turns = 0;
-    let isDone = false;
-    const others = (): void => {
-      turns += 1;
-      if (!isDone) setImmediate(others);
-    };
-    setImmediate(others);
+    const others = countTurns();
     const search = searchInMany();
     await search.prepare();
-    isDone = true;
-    expect(turns).toBeGreaterThan(10);
+    others.stop();
+    expect(others.turns).toBeGreaterThan(10);
     expect((await find(search, request("lighthouse"))).found).toEqual([[`e${COUNT - 1}`, 1]]);
   });
 

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { boundedBody } from "../../../src/agents/openwop/runtime/bounded-body.ts";
 import { MAX_ANSWER_BYTES } from "../../../src/agents/openwop/runtime/completion.ts";
+import { countTurns } from "../../support/event-loop.ts";
 
 interface Received {
   readonly text: string;
@@ -16,13 +17,7 @@ interface Received {
 
 async function receive(chunks: Iterable<Uint8Array>, isEventStream: boolean): Promise<Received> {
   let isDiscarded = false;
-  let turns = 0;
-  let isOver = false;
-  const others = (): void => {
-    turns += 1;
-    if (!isOver) setImmediate(others);
-  };
-  setImmediate(others);
+  const others = countTurns();
   const body = (async function* () {
     yield* chunks;
   })();
@@ -36,11 +31,11 @@ async function receive(chunks: Iterable<Uint8Array>, isEventStream: boolean): Pr
   } catch (error) {
     fault = error;
   }
-  isOver = true;
+  others.stop();
   return {
     text: Buffer.concat(slices).toString("latin1"),
     longest: Math.max(0, ...slices.map(({ length }) => length)),
-    ...{ fault, isDiscarded, turns },
+    ...{ fault, isDiscarded, turns: others.turns },
   };
 }
 
