@@ -9,6 +9,7 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
 import type { Peer } from "../dispatch/peer.ts";
 import { isWireFault, type Request, type Response, type WireFault } from "../wire/message.ts";
+import type { Departing, Departures } from "./departures.ts";
 import { Ending } from "./ending.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
@@ -19,13 +20,14 @@ export interface ConnectionContext {
   readonly limits: LimitsConfig;
   /** The dispatcher in force; a reload swaps it between two requests. */
   dispatcher(): Dispatcher;
+  readonly departures: Departures;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
   onFault(error: unknown): void;
 }
 
 /** Serves a socket whose handshake is done. */
-export class Connection {
+export class Connection implements Departing {
   readonly #socket: TLSSocket;
   readonly #context: ConnectionContext;
   readonly #inbox: Inbox;
@@ -34,8 +36,8 @@ export class Connection {
   readonly #peer: Peer;
   #running: Exchange | undefined;
   #isNew = true;
-  #isFlushScheduled = false;
-  #isSettling = false;
+  /** What was answered leaves at the end of the turn, or once its records are kept. */
+  #isDeparting = false;
   #isPaused = false;
 
   constructor(socket: TLSSocket, context: ConnectionContext, identity: PeerIdentity) {
@@ -62,10 +64,15 @@ export class Connection {
     }
   }
 
-  /** Answers what can be answered, and sends it. */
+  /** Answers what can be answered, and has it sent. */
   #proceed(): void {
     this.#work();
-    this.#flush();
+    this.#throttle();
+    if (this.#isDeparting) return;
+    if (this.#outbox.count > 0) {
+      this.#isDeparting = true;
+      this.#context.departures.add(this);
+    } else if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#ending.begin();
   }
 
   #work(): void {
@@ -92,7 +99,11 @@ export class Connection {
   #await(exchange: Exchange, response: Promise<Response>): void {
     this.#running = exchange;
     response.then(
-      (settled) => this.#settled(settled),
+      (settled) => {
+        this.#running = undefined;
+        this.#reply(settled);
+        this.#proceed();
+      },
       (error: unknown) => {
         this.#context.onFault(error);
         this.#socket.destroy();
@@ -105,40 +116,15 @@ export class Connection {
     this.#inbox.answered();
   }
 
-  #settled(response: Response): void {
-    this.#running = undefined;
-    this.#reply(response);
-    this.#work();
-    if (this.#isFlushScheduled) return;
-    // Ticks run after all settled promises: what was pipelined leaves in one write.
-    this.#isFlushScheduled = true;
-    process.nextTick(() => {
-      this.#isFlushScheduled = false;
-      this.#flush();
-    });
-  }
-
   /** No reply leaves before its record is kept; one whose record is lost does not leave at all. */
-  #flush(): void {
-    this.#throttle();
-    if (this.#isSettling) return;
+  depart(): void {
     const { count } = this.#outbox;
-    if (count === 0) {
-      this.#rest();
-      return;
-    }
-    this.#isSettling = true;
     this.#context.settle(() => {
-      this.#isSettling = false;
+      this.#isDeparting = false;
       // What was answered meanwhile has records of its own to wait for.
       if (this.#outbox.flush(count)) this.#proceed();
       else this.abort(new Error("the record of a reply could not be kept"));
     });
-  }
-
-  /** Everything that could be answered was, and was sent. */
-  #rest(): void {
-    if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#ending.begin();
   }
 
   /** Reads only what there is room for; a connection that will close is read to its end. */

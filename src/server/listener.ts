@@ -9,6 +9,7 @@ import type { LimitsConfig } from "../config/config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Admission } from "./admission.ts";
 import { Connection, type ConnectionContext } from "./connection.ts";
+import { Departures } from "./departures.ts";
 import {
   createPeerCheck,
   type PeerCheck,
@@ -49,6 +50,7 @@ export interface Listener {
 /** Builds a listener; nothing is bound yet. */
 export function createListener(options: ListenerOptions): Listener {
   const connections = new Set<Connection>();
+  const departures = new Departures();
   const admission = new Admission(options.limits);
   const onRefusedPeer = quietened(options.onRefusedPeer);
   const handshakerFor = (identity: TlsIdentity): tls.Server => {
@@ -56,7 +58,8 @@ export function createListener(options: ListenerOptions): Listener {
     return createHandshaker(identity, (socket) => {
       admission.established(socket);
       const peer = checkPeer(socket);
-      if (peer.kind === "admitted") serve(socket, peer.identity, { options, connections });
+      if (peer.kind === "admitted")
+        serve(socket, peer.identity, { options, connections, departures });
       else {
         onRefusedPeer(peer.reason, socket.remoteAddress ?? "");
         socket.destroy();
@@ -103,16 +106,21 @@ export function createListener(options: ListenerOptions): Listener {
 interface Service {
   readonly options: ListenerOptions;
   readonly connections: Set<Connection>;
+  readonly departures: Departures;
 }
 
 function serve(
   socket: tls.TLSSocket,
   identity: PeerIdentity,
-  { options, connections }: Service,
+  { options, connections, departures }: Service,
 ): void {
   // Only now: a peer that ends its side in the handshake is gone.
   socket.allowHalfOpen = true;
-  const connection = new Connection(socket, { ...options, limits: options.limits() }, identity);
+  const connection = new Connection(
+    socket,
+    { ...options, departures, limits: options.limits() },
+    identity,
+  );
   connections.add(connection);
   socket.on("close", () => connections.delete(connection));
 }

@@ -61,8 +61,16 @@ async function startListener() {
   const answered = async (count: number): Promise<void> => {
     while (records.length < count) await nextTurn();
   };
-  const settle = (): void => waiting.shift()?.();
-  return { client, records, waiting, answered, settle };
+  /** Waits until replies wait for their records, and says for how many connections they do. */
+  const held = async (): Promise<number> => {
+    while (waiting.length === 0) await nextTurn();
+    return waiting.length;
+  };
+  const settle = async (): Promise<void> => {
+    await held();
+    waiting.shift()?.();
+  };
+  return { client, records, held, answered, settle };
 }
 
 function ask(...paths: readonly string[]): Buffer {
@@ -76,31 +84,31 @@ function know(records: readonly Late[]): void {
 // AGTP-IDENTIFIERS "Attribution Chain"
 describe("a reply with a record", () => {
   it("leaves when its record is kept, with those that were answered with it", async () => {
-    const { client, records, waiting, answered, settle } = await startListener();
+    const { client, records, held, answered, settle } = await startListener();
     client.write(ask("/1", "/2", "/3"));
     await answered(3);
-    expect(waiting).toHaveLength(1);
+    expect(await held()).toBe(1);
     know(records);
-    settle();
+    await settle();
     const replies = await client.replies(3);
     expect(replies.map(({ headers }) => headers.get("audit-id"))).toEqual(["1", "2", "3"]);
   });
 
   it("waits for its own record when it is answered while others wait", async () => {
-    const { client, records, waiting, answered, settle } = await startListener();
+    const { client, records, held, answered, settle } = await startListener();
     client.write(ask("/1"));
     await answered(1);
     client.write(ask("/2", "/later"));
     await answered(3);
-    expect(waiting).toHaveLength(1);
+    expect(await held()).toBe(1);
     know(records.slice(0, 1));
-    settle();
+    await settle();
     const [first, ...others] = await client.replies(1);
     expect(first?.headers.get("audit-id")).toBe("1");
     expect(others).toEqual([]);
-    expect(waiting).toHaveLength(1);
+    expect(await held()).toBe(1);
     know(records);
-    settle();
+    await settle();
     const replies = await client.replies(3);
     expect(replies.map(({ headers }) => headers.get("audit-id"))).toEqual(["1", "2", "3"]);
   });
@@ -110,16 +118,16 @@ describe("a reply with a record", () => {
     client.write(ask("/1", "/2"));
     await answered(2);
     know(records.slice(0, 1));
-    settle();
+    await settle();
     expect(await client.closed()).toEqual([]);
   });
 
   it("is the last for which something was begun, when its record is lost", async () => {
-    const { client, records, answered, settle } = await startListener();
+    const { client, records, held, settle } = await startListener();
     client.write(ask("/later", ...Array.from({ length: 20 }, () => "/later")));
-    await answered(1);
+    await held();
     const begun = records.length;
-    settle();
+    await settle();
     await client.closed();
     for (let turn = 0; turn < 50; turn += 1) await nextTurn();
     // One may have been running.
@@ -131,7 +139,7 @@ describe("a reply with a record", () => {
     client.write(Buffer.concat([ask("/1"), Buffer.from("nonsense\r\n\r\n")]));
     await answered(2);
     know(records);
-    settle();
+    await settle();
     client.end();
     expect(await client.closed()).toHaveLength(2);
   });
