@@ -1,10 +1,11 @@
 /**
  * Signs records: JWS compact serialization with Ed25519, or `alg: none` where the operator named no
- * key. Every response waits for it, hence node:crypto and a header that is encoded once.
+ * key. Every response waits for it, hence a header that is encoded once.
  * AGTP-IDENTIFIERS "Attribution-Record", RFC 7515 §7.1, RFC 8037
  */
-import { type KeyObject, sign } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { type Ed25519PublicKey, publicKeyOf } from "../identity/ed25519.ts";
+import { createEd25519Signer } from "../identity/ed25519-signer.ts";
 import { keyId } from "../identity/jws.ts";
 
 /** Makes a compact JWS of a payload. */
@@ -25,11 +26,12 @@ export function createRecordSigner(key?: KeyObject): RecordSigner {
   if (publicKey === undefined) throw new TypeError("records are signed with Ed25519 keys only");
   const header = { alg: "EdDSA", kid: keyId(publicKey), typ: "JWT" };
   const opening = `${encode(JSON.stringify(header))}.`;
+  const sign = createEd25519Signer(key);
   return {
     publicKey,
     sign: (payload) => {
       const input = opening + encode(payload);
-      return `${input}.${sign(null, Buffer.from(input, "latin1"), key).toString("base64url")}`;
+      return `${input}.${sign(Buffer.from(input, "latin1")).toString("base64url")}`;
     },
   };
 }

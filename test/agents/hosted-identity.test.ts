@@ -56,9 +56,11 @@ describe("an identity", () => {
 
   it("is not kept before it is asked for", async () => {
     const store = createMemoryStore();
-    const first = await identifyHosted([CLERK], store, ISSUER, []);
-    const second = await identifyHosted([CLERK], store, ISSUER, []);
-    expect(second.issued[0]?.agentId).not.toBe(first.issued[0]?.agentId);
+    for (let time = 0; time < 2; time += 1) {
+      // Issued once more, since nothing is known of the one before.
+      const { issued } = await identifyHosted([CLERK], store, ISSUER, []);
+      expect(issued.map(({ name }) => name)).toEqual([CLERK.name]);
+    }
     expect(await store.list("hosted-identities")).toEqual([]);
   });
 
