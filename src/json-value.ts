@@ -8,6 +8,14 @@ export type JsonRecord = Readonly<Record<string, unknown>>;
 
 const MAX_QUOTED_LENGTH = 64;
 
+/** Anything but printable ASCII that means itself in a JSON string. */
+const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
+
+/** A text as JSON writes it. Most texts need no escape, and cost little then. */
+export function jsonText(text: string): string {
+  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
+}
+
 /** Whether a value is an object, as opposed to an array, null or a scalar. */
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -4,6 +4,7 @@
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
  */
 import { hash } from "node:crypto";
+import { jsonText } from "../json-value.ts";
 
 /** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
 export const NO_AUDIT_ID: string = "0".repeat(64);
@@ -48,28 +49,21 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
   const { actionId, requestedMethod, sessionId, taskId, principalId, extension } = facts;
   const before = `{"audit_record_version":"1","agent_id":"${facts.agentId}","owner_id":"${
     facts.ownerId
-  }","server_id":${quoted(serverId)},"request_id":${quoted(facts.requestId)},"response_id":"${
+  }","server_id":${jsonText(serverId)},"request_id":${jsonText(facts.requestId)},"response_id":"${
     facts.responseId
   }","previous_audit_id":"`;
-  let after = `","issued_at":"${timestamp(now)}","method":${quoted(facts.method)},"path":${quoted(facts.path)},"status":${facts.status},"identity_assurance":"${
+  let after = `","issued_at":"${timestamp(now)}","method":${jsonText(facts.method)},"path":${jsonText(facts.path)},"status":${facts.status},"identity_assurance":"${
     facts.assurance
   }","request_hash":"${bodyHash(facts.requestBody)}","result_hash":"${bodyHash(facts.responseBody)}"`;
-  if (requestedMethod !== undefined) after += `,"requested_method":${quoted(requestedMethod)}`;
+  if (requestedMethod !== undefined) after += `,"requested_method":${jsonText(requestedMethod)}`;
   if (actionId !== undefined) after += `,"action_id":"${actionId}"`;
-  if (sessionId !== undefined) after += `,"session_id":${quoted(sessionId)}`;
-  if (taskId !== undefined) after += `,"task_id":${quoted(taskId)}`;
-  if (principalId !== undefined) after += `,"principal_id":${quoted(principalId)}`;
+  if (sessionId !== undefined) after += `,"session_id":${jsonText(sessionId)}`;
+  if (taskId !== undefined) after += `,"task_id":${jsonText(taskId)}`;
+  if (principalId !== undefined) after += `,"principal_id":${jsonText(principalId)}`;
   if (extension !== undefined && Object.keys(extension).length > 0) {
     after += `,${JSON.stringify(extension).slice(1, -1)}`;
   }
   return { before, after: `${after}}` };
-}
-
-/** Anything but printable ASCII that means itself in a JSON string. */
-const NEEDS_ESCAPE = /[^ !#-[\]-~]/;
-
-function quoted(text: string): string {
-  return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
 const EMPTY_HASH = `sha256:${hash("sha256", "")}`;

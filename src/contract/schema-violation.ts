@@ -50,10 +50,19 @@ function memberOf({ keyword, params }: SchemaError): unknown {
   }
 }
 
+/** RFC 6901 §3 */
+function escaped(member: string): string {
+  return member.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+function isPlain(member: string): boolean {
+  return !member.includes("~") && !member.includes("/");
+}
+
 function pathOf(error: SchemaError): string {
   const member = memberOf(error) ?? error.propertyName;
   if (typeof member !== "string") return error.instancePath;
-  return `${error.instancePath}/${member.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `${error.instancePath}/${isPlain(member) ? member : escaped(member)}`;
 }
 
 function messageOf({ keyword, params, message }: SchemaError): string {

@@ -4,6 +4,7 @@
  * draft says "the body carries" stands at top level and again inside `error`.
  */
 import type { SchemaViolation } from "../contract/schema.ts";
+import { jsonText } from "../json-value.ts";
 import type { Status } from "../wire/status.ts";
 import type {
   NoContractReason,
@@ -43,6 +44,18 @@ export function refusalBody(from: Refusal): Record<string, unknown> {
   if (carried === undefined) return { error };
   // Spreading into a literal that has members already costs several times what assigning does.
   return { ...carried, error: Object.assign(error, carried) };
+}
+
+/**
+ * The text of that body: what it carries is encoded once, though it stands there twice. Throws for
+ * what has no JSON form.
+ */
+export function refusalText({ code, message, details, carried }: Refusal): string {
+  const detailed: string | undefined = JSON.stringify(details);
+  let error = `{"code":${jsonText(code)},"message":${jsonText(message)}`;
+  if (detailed !== undefined) error += `,"details":${detailed}`;
+  const members = carried === undefined ? "" : JSON.stringify(carried).slice(1, -1);
+  return members === "" ? `{"error":${error}}}` : `{${members},"error":${error},${members}}}`;
 }
 
 /** 400: the request cannot be understood.   AGTP "Malformed Requests" */

@@ -1,6 +1,6 @@
 /** What the pipeline produces before it is stamped and encoded: a status, headers and a value. */
 import type { Status } from "../wire/status.ts";
-import { type Refusal, refusalBody } from "./refusal.ts";
+import { type Refusal, refusalBody, refusalText } from "./refusal.ts";
 
 /** Content type of every body that no draft gives a type of its own. */
 export const AGTP_JSON = "application/vnd.agtp+json";
@@ -10,19 +10,37 @@ export interface Reply {
   readonly status: Status;
   /** A JSON value; bytes are sent as they are; undefined: no body. */
   readonly body: unknown;
+  /** The JSON text of the body, for whom that is all. */
+  readonly text?: string;
   readonly contentType: string;
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** The refusal this reply was made from. */
   readonly refusal: Refusal | undefined;
 }
 
+/** The wire takes the text of a refusal; whoever dispatched it looks at its body. */
+class RefusalReply implements Reply {
+  readonly status: Status;
+  readonly contentType: string = AGTP_JSON;
+  readonly headers: Reply["headers"];
+  readonly refusal: Refusal;
+
+  constructor(refusal: Refusal) {
+    this.status = refusal.status;
+    this.headers = refusal.headers;
+    this.refusal = refusal;
+  }
+
+  get body(): unknown {
+    return refusalBody(this.refusal);
+  }
+
+  get text(): string {
+    return refusalText(this.refusal);
+  }
+}
+
 /** The reply of a refusal. */
 export function replyToRefusal(refusal: Refusal): Reply {
-  return {
-    status: refusal.status,
-    body: refusalBody(refusal),
-    contentType: AGTP_JSON,
-    headers: refusal.headers,
-    refusal,
-  };
+  return new RefusalReply(refusal);
 }

@@ -66,7 +66,10 @@ function exchangeFields(exchange: Exchange): string {
 }
 
 /** The body as it is sent. Throws for a value that has no JSON form. */
-export function encodeBody({ status, body }: Reply): string | Uint8Array {
+export function encodeBody(reply: Reply): string | Uint8Array {
+  const { status, text: known } = reply;
+  if (known !== undefined) return known;
+  const { body } = reply;
   if (status === 204 || body === undefined) return "";
   if (body instanceof Uint8Array) return body;
   const text: string | undefined = JSON.stringify(body);

@@ -5,6 +5,7 @@
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Peer } from "../dispatch/peer.ts";
 import type { Reply } from "../dispatch/reply.ts";
+import { jsonText } from "../json-value.ts";
 import type { Response, WireFaultCode } from "../wire/message.ts";
 
 /** The line of one answered request, without its line feed. */
@@ -52,7 +53,7 @@ const MAX_LOGGED_LENGTH = 512;
 
 function quoted(text: string): string {
   const isLong = text.length > MAX_LOGGED_LENGTH;
-  return JSON.stringify(isLong ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text);
+  return jsonText(isLong ? `${text.slice(0, MAX_LOGGED_LENGTH)}…` : text);
 }
 
 function field(name: string, value: unknown): string {

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   agentUnauthenticated,
@@ -14,6 +15,7 @@ import {
   proposalRejected,
   type Refusal,
   refusalBody,
+  refusalText,
   schemaViolation,
   scopeViolation,
   serverError,
@@ -67,6 +69,36 @@ describe("refusalBody", () => {
     expect(refusalBody(namedError("gone", undefined, undefined))).toEqual({
       error: { code: "gone", message: "gone" },
     });
+  });
+});
+
+describe("refusalText", () => {
+  it.each(REFUSALS)("is the body of a %i", (_status, refusal) => {
+    expect(refusalText(refusal)).toBe(JSON.stringify(refusalBody(refusal)));
+  });
+
+  it("is the body of any refusal, whatever it says", () => {
+    const names = fc.string({ minLength: 1 }).filter((name) => !(name in {}) && name !== "error");
+    const refusals = fc.record(
+      {
+        ...{ kind: fc.constant("refusal" as const), status: fc.constant(422 as const) },
+        ...{ code: fc.string(), message: fc.string({ unit: "binary" }), details: fc.anything() },
+        carried: fc.dictionary(names, fc.jsonValue(), { maxKeys: 4, noNullPrototype: true }),
+      },
+      { requiredKeys: ["kind", "status", "code", "message"] },
+    );
+    fc.assert(
+      fc.property(refusals, (refusal) => {
+        let expected: unknown;
+        try {
+          expected = JSON.parse(JSON.stringify(refusalBody(refusal)));
+        } catch {
+          expect(() => refusalText(refusal)).toThrow();
+          return;
+        }
+        expect(JSON.parse(refusalText(refusal))).toEqual(expected);
+      }),
+    );
   });
 });
 
