@@ -4,6 +4,7 @@
  * leaves; so whatever becomes of the process, no request is executed twice.   AGTP-API §10.1.5
  */
 import type { Change, Store } from "../store/store.ts";
+import { flatText } from "../wire/flat-text.ts";
 import {
   deleteKey,
   deleteResponse,
@@ -87,7 +88,7 @@ export class IdempotencyRegister {
 
   /** Takes a free key for a request, or says what has become of it. */
   claim({ agentId, key, fingerprint }: KeyedRequest): Claim {
-    const id = ownCopy(`${agentId}/${key}`);
+    const id = flatText(`${agentId}/${key}`);
     const known = this.#index.get(id);
     if (known !== undefined && !this.#index.isExpired(known, this.#now())) {
       return known.fingerprint === fingerprint ? this.#recall(known) : { kind: "taken" };
@@ -192,9 +193,4 @@ export class IdempotencyRegister {
     this.#index.delete(key);
     return deleteKey(key);
   }
-}
-
-/** A string cut from a message keeps the whole message alive; a copy does not. */
-function ownCopy(text: string): string {
-  return Buffer.from(text, "latin1").toString("latin1");
 }

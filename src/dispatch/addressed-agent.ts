@@ -5,6 +5,7 @@
  */
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import { flatText } from "../wire/flat-text.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { Exchange } from "./exchange.ts";
 
@@ -29,5 +30,5 @@ function standingLines(agent: AgentDocument): string {
   if (ownerId !== undefined) fields.push(["Owner-ID", ownerId]);
   fields.push(["Trust-Tier", String(trustTier)], ["Verification-Path", verificationPath]);
   if (trustWarning !== undefined) fields.push(["Trust-Warning", trustWarning]);
-  return fieldLines(fields);
+  return flatText(fieldLines(fields));
 }

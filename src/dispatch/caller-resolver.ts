@@ -15,6 +15,7 @@ import {
 } from "../identity/authority-scope.ts";
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 import { isAgentId } from "../identity/identifiers.ts";
+import { flatText } from "../wire/flat-text.ts";
 import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 import {
@@ -68,8 +69,8 @@ export function createCallerResolver(
     ) {
       return known.resolution;
     }
-    const own = ownCopy(agentId);
-    const ownClaim = claim === undefined ? undefined : ownCopy(claim);
+    const own = flatText(agentId);
+    const ownClaim = claim === undefined ? undefined : flatText(claim);
     const proof = { certificate, isOwn };
     const resolution = resolveCaller({ directory, policy }, own, ownClaim, proof);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
@@ -88,11 +89,6 @@ function placeOf(agentId: string, claim = ""): number {
   for (let at = 0; at < 4; at += 1) place = place * 31 + agentId.charCodeAt(at);
   // Not a number, for a text that is too short, is place 0.
   return (place >>> 0) % REMEMBERED_CLAIMS;
-}
-
-/** A string cut from a message keeps the whole message alive; a copy does not. */
-function ownCopy(text: string): string {
-  return Buffer.from(text, "latin1").toString("latin1");
 }
 
 interface Registers {

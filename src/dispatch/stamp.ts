@@ -6,12 +6,13 @@
  */
 import type { Attributor } from "../attribution/attributor.ts";
 import { uuidv7 } from "../identity/uuid.ts";
+import { flatText } from "../wire/flat-text.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { StandingFields } from "./addressed-agent.ts";
 import { attribute } from "./attribution.ts";
 import type { Exchange } from "./exchange.ts";
-import type { Reply } from "./reply.ts";
+import { AGTP_JSON, type Reply } from "./reply.ts";
 
 /** The contract-layer version every response names. */
 export const AGTP_API_VERSION = "1.0";
@@ -35,7 +36,9 @@ export interface StampOptions {
  */
 export function createStamp(options: StampOptions): Stamp {
   const { serverId, attributor, standingFields, supportedMethods } = options;
-  const opening = `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `;
+  const opening = flatText(
+    `Server-ID: ${serverId}\r\nAGTP-API-Version: ${AGTP_API_VERSION}\r\nResponse-ID: `,
+  );
   return (reply, exchange) => {
     const responseId = exchange === undefined ? uuidv7() : exchange.responseId;
     const body = encodeBody(reply);
@@ -43,13 +46,19 @@ export function createStamp(options: StampOptions): Stamp {
     if (exchange !== undefined) fields += exchangeFields(exchange) + standingFields(exchange);
     if (exchange?.isFirst) fields += `Supported-Methods: ${supportedMethods}\r\n`;
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
-    if (body.length > 0) fields += `Content-Type: ${reply.contentType}\r\n`;
+    if (body.length > 0) fields += contentTypeLine(reply.contentType);
     const lateFields =
       attributor === undefined
         ? undefined
         : attribute(attributor, reply, exchange, { responseId, body });
     return { status: reply.status, responseId, fields, lateFields, body };
   };
+}
+
+const AGTP_JSON_LINE = flatText(`Content-Type: ${AGTP_JSON}\r\n`);
+
+function contentTypeLine(contentType: string): string {
+  return contentType === AGTP_JSON ? AGTP_JSON_LINE : `Content-Type: ${contentType}\r\n`;
 }
 
 function exchangeFields(exchange: Exchange): string {

@@ -4,6 +4,7 @@
  * this server only, a bounded number for each; whoever else names one is only compared with its
  * holder.   AGTP "Sessions"
  */
+import { flatText } from "../wire/flat-text.ts";
 
 /** Who uses a session. */
 export interface SessionUser {
@@ -77,7 +78,7 @@ export class SessionRegister {
   }
 
   #bind(sessionId: string, agentId: string, tlsIdentity: string | undefined): void {
-    const names = { id: ownCopy(sessionId), agentId: ownCopy(agentId) };
+    const names = { id: flatText(sessionId), agentId: flatText(agentId) };
     const session: Session = { ...names, tlsIdentity, lastActivityAt: this.#now() };
     this.#sessions.set(session.id, session);
     const bound = this.#bound.get(session.agentId) ?? new Set();
@@ -96,9 +97,4 @@ export class SessionRegister {
   #isIdle({ lastActivityAt }: Session): boolean {
     return this.#now() - lastActivityAt >= IDLE_MS;
   }
-}
-
-/** A string cut from a message keeps the whole message alive; a copy does not. */
-function ownCopy(text: string): string {
-  return Buffer.from(text, "latin1").toString("latin1");
 }

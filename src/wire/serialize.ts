@@ -5,6 +5,7 @@
  * AGTP "Wire Format"
  */
 
+import { flatText } from "./flat-text.ts";
 import type { HeaderField, Response } from "./message.ts";
 import { STATUS_TEXT } from "./status.ts";
 
@@ -30,7 +31,7 @@ const MAX_TEXT_LENGTH = 16 * 1024;
 const STATUS_LINES: ReadonlyMap<number, string> = new Map(
   Object.entries(STATUS_TEXT).map(([status, text]) => [
     Number(status),
-    `AGTP/1.0 ${status} ${text}\r\n`,
+    flatText(`AGTP/1.0 ${status} ${text}\r\n`),
   ]),
 );
 
