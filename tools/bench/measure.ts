@@ -12,6 +12,8 @@ export interface Contender {
 
 /** How long and how often to measure. */
 export interface Timing {
+  /** Rounds that are thrown away: servers that have just started run code that is not compiled. */
+  readonly unmeasuredRounds: number;
   readonly rounds: number;
   readonly warmUpMs: number;
   readonly windowMs: number;
@@ -25,17 +27,23 @@ export interface Sample {
   readonly p99Micros: number;
 }
 
-/** Per contender one sample a round; rounds are interleaved, so that drift hits all alike. */
+/**
+ * Per contender one sample a round; rounds are short and interleaved, so that drift hits all alike.
+ * `onRound` measures what else belongs to a round.
+ */
 export async function measureRounds<Name extends string>(
   contenders: Readonly<Record<Name, Contender>>,
   shape: Shape,
   timing: Timing,
+  onRound: () => void = () => {},
 ): Promise<Record<Name, Sample[]>> {
   const names = Object.keys(contenders) as Name[];
   const samples = Object.fromEntries(names.map((name) => [name, [] as Sample[]]));
-  for (let round = 0; round < timing.rounds; round += 1) {
+  for (let round = -timing.unmeasuredRounds; round < timing.rounds; round += 1) {
+    if (round >= 0) onRound();
     for (const name of names) {
-      samples[name]?.push(await measureLoad(contenders[name], shape, timing));
+      const sample = await measureLoad(contenders[name], shape, timing);
+      if (round >= 0) samples[name]?.push(sample);
     }
   }
   return samples as Record<Name, Sample[]>;
