@@ -10,18 +10,27 @@ export interface Departing {
   depart(): void;
 }
 
-/** So many leave at once, before the turn has ended: nobody waits for a thousand others. */
+/**
+ * Before the turn has ended leave so many, or those of whom one has waited for so long: nobody waits
+ * for a thousand others, nor for handlers that take their time.
+ */
 const MAX_WAITING = 64;
+const MAX_WAIT_MS = 1;
 
 /** One a listener. */
 export class Departures {
   #waiting: Departing[] = [];
+  /** Since when the first of them waits. */
+  #since = 0;
 
   /** Has `one` depart when the turn ends; it does not ask again before then. */
   add(one: Departing): void {
     const waiting = this.#waiting.push(one);
-    if (waiting === 1) setImmediate(() => this.#leave());
-    else if (waiting === MAX_WAITING) this.#leave();
+    const now = performance.now();
+    if (waiting === 1) {
+      this.#since = now;
+      setImmediate(() => this.#leave());
+    } else if (waiting === MAX_WAITING || now - this.#since > MAX_WAIT_MS) this.#leave();
   }
 
   #leave(): void {

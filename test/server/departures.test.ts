@@ -14,11 +14,11 @@ describe("departures", () => {
   it("are at the end of the turn, in the order of their asking", async () => {
     const departures = new Departures();
     const { left, traveller } = createTravellers();
-    for (const number of [1, 2, 3]) departures.add(traveller(number));
-    await Promise.resolve();
+    departures.add(traveller(1));
     expect(left).toEqual([]);
+    departures.add(traveller(2));
     await nextTurn();
-    expect(left).toEqual([1, 2, 3]);
+    expect(left).toEqual([1, 2]);
   });
 
   it("do not wait for the end of a turn in which many ask", async () => {
@@ -29,6 +29,18 @@ describe("departures", () => {
     expect(early).toBeGreaterThan(0);
     await nextTurn();
     expect(left).toEqual(Array.from({ length: 100 }, (_, index) => index + 1));
+  });
+
+  it("do not wait for what takes its time", async () => {
+    const departures = new Departures();
+    const { left, traveller } = createTravellers();
+    departures.add(traveller(1));
+    for (const until = performance.now() + 5; performance.now() < until; );
+    departures.add(traveller(2));
+    expect(left).toEqual([1, 2]);
+    departures.add(traveller(3));
+    await nextTurn();
+    expect(left).toEqual([1, 2, 3]);
   });
 
   it("that are asked for by who departs are in the next turn", async () => {
