@@ -1,4 +1,5 @@
 /** Dotted keys, as problems name places in a file: `agntcy[0].base`. */
+import { unescapeToken } from "./json-pointer.ts";
 import { quoteValue } from "./json-value.ts";
 
 /** A longer name is quoted, because quoting also shortens it: a hostile one may have megabytes. */
@@ -20,7 +21,7 @@ export function fromPointer(pointer: string, root: unknown): string {
   let key = "";
   let value = root;
   for (const token of pointer.split("/").slice(1)) {
-    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    const name = unescapeToken(token);
     key = Array.isArray(value) ? joinIndex(key, Number(name)) : joinKey(key, name);
     value = memberAt(value, name);
   }
@@ -29,11 +30,8 @@ export function fromPointer(pointer: string, root: unknown): string {
 
 /** The value that a JSON Pointer names, undefined when there is none. */
 export function atPointer(pointer: string, root: unknown): unknown {
-  const names = pointer.split("/").slice(1);
-  return names.reduce<unknown>(
-    (value, name) => memberAt(value, name.replaceAll("~1", "/").replaceAll("~0", "~")),
-    root,
-  );
+  const names = pointer.split("/").slice(1).map(unescapeToken);
+  return names.reduce<unknown>((value, name) => memberAt(value, name), root);
 }
 
 function memberAt(value: unknown, name: string): unknown {

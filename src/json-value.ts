@@ -16,6 +16,11 @@ export function jsonText(text: string): string {
   return NEEDS_ESCAPE.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 
+/** The members of an object as JSON, without its braces. */
+export function jsonMembers(value: JsonRecord): string {
+  return JSON.stringify(value).slice(1, -1);
+}
+
 /** Whether a value is an object, as opposed to an array, null or a scalar. */
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);

@@ -4,7 +4,7 @@
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
  */
 import { hash } from "node:crypto";
-import { jsonText } from "../json-value.ts";
+import { jsonMembers, jsonText } from "../json-value.ts";
 
 /** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
 export const NO_AUDIT_ID: string = "0".repeat(64);
@@ -61,7 +61,7 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
   if (taskId !== undefined) after += `,"task_id":${jsonText(taskId)}`;
   if (principalId !== undefined) after += `,"principal_id":${jsonText(principalId)}`;
   if (extension !== undefined && Object.keys(extension).length > 0) {
-    after += `,${JSON.stringify(extension).slice(1, -1)}`;
+    after += `,${jsonMembers(extension)}`;
   }
   return { before, after: `${after}}` };
 }

@@ -3,7 +3,9 @@
  * defaults stand there instead. Nothing is served with it; it is what the other files of a
  * deployment are checked against, so that one pass finds what is wrong with all of them.
  */
+
 import type { ErrorObject } from "ajv/dist/2020.js";
+import { unescapeToken } from "../json-pointer.ts";
 import { isRecord } from "../json-value.ts";
 
 /** Sections without which nothing can be said of the other files: where they are, in what words. */
@@ -30,7 +32,7 @@ export function draftTree(
 
 function parsePointer(pointer: string): readonly string[] {
   const tokens = pointer.split("/").slice(1);
-  return tokens.map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return tokens.map(unescapeToken);
 }
 
 /** Leaves a gap, so that the places of the items behind it stay the same. */

@@ -3,6 +3,7 @@
  * it has been looked at, and what the check may still cost. The last is what keeps a hostile schema
  * from judging one value for minutes.
  */
+import { escapeToken } from "../json-pointer.ts";
 import { EvaluatedMembers } from "./evaluated-members.ts";
 import type { SchemaError } from "./schema-violation.ts";
 import type { WorkMeter } from "./work-meter.ts";
@@ -126,7 +127,7 @@ export class Judgement {
     const tokens: string[] = [];
     for (let at: Judgement | undefined = this; at !== undefined; at = at.#parent) {
       if (at.#token === undefined) continue;
-      tokens.push(String(at.#token).replaceAll("~", "~0").replaceAll("/", "~1"));
+      tokens.push(escapeToken(String(at.#token)));
     }
     return tokens
       .reverse()

@@ -2,6 +2,7 @@
  * Where a local `$ref` leads, in a schema as it is written. For readers that look at a schema without
  * judging values by it; that every reference leads somewhere has been checked before.
  */
+import { unescapeToken } from "../json-pointer.ts";
 import { isRecord } from "../json-value.ts";
 import type { JsonSchema } from "./endpoint.ts";
 
@@ -13,7 +14,7 @@ export function resolveLocalReference(reference: string, root: JsonSchema): unkn
   let target: unknown = root;
   for (const token of fragment.split("/").slice(1)) {
     if (typeof target !== "object" || target === null) return undefined;
-    const name = token.replaceAll("~1", "/").replaceAll("~0", "~");
+    const name = unescapeToken(token);
     target = Object.hasOwn(target, name) ? Reflect.get(target, name) : undefined;
   }
   return target;

@@ -1,5 +1,7 @@
 /** Places in a schema, and what is wrong at one of them. */
+
 import { joinKey } from "../dotted-key.ts";
+import { escapeToken } from "../json-pointer.ts";
 
 /** A place in a schema; "" is the schema itself. */
 export interface SchemaPlace {
@@ -20,6 +22,5 @@ export type ReportFault = (at: SchemaPlace, message: string, hint?: string) => v
 
 /** The place of a member. */
 export function below({ key, pointer }: SchemaPlace, name: string): SchemaPlace {
-  const token = name.replaceAll("~", "~0").replaceAll("/", "~1");
-  return { key: joinKey(key, name), pointer: `${pointer}/${token}` };
+  return { key: joinKey(key, name), pointer: `${pointer}/${escapeToken(name)}` };
 }

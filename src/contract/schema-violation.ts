@@ -2,7 +2,9 @@
  * What a value did wrong, as callers read it in a 422: a JSON Pointer to the offending value, or to
  * where the missing one should be, the keyword and a message.   AGTP-API §13.2
  */
+
 import type { ErrorObject } from "ajv";
+import { escapeToken } from "../json-pointer.ts";
 
 /** What a validator says is wrong: the violation, before it is put into words. */
 export type SchemaError = Pick<
@@ -50,19 +52,10 @@ function memberOf({ keyword, params }: SchemaError): unknown {
   }
 }
 
-/** RFC 6901 §3 */
-function escaped(member: string): string {
-  return member.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
-function isPlain(member: string): boolean {
-  return !member.includes("~") && !member.includes("/");
-}
-
 function pathOf(error: SchemaError): string {
   const member = memberOf(error) ?? error.propertyName;
   if (typeof member !== "string") return error.instancePath;
-  return `${error.instancePath}/${isPlain(member) ? member : escaped(member)}`;
+  return `${error.instancePath}/${escapeToken(member)}`;
 }
 
 function messageOf({ keyword, params, message }: SchemaError): string {

@@ -4,7 +4,7 @@
  * draft says "the body carries" stands at top level and again inside `error`.
  */
 import type { SchemaViolation } from "../contract/schema.ts";
-import { jsonText } from "../json-value.ts";
+import { jsonMembers, jsonText } from "../json-value.ts";
 import type { Status } from "../wire/status.ts";
 import type {
   NoContractReason,
@@ -54,7 +54,7 @@ export function refusalText({ code, message, details, carried }: Refusal): strin
   const detailed: string | undefined = JSON.stringify(details);
   let error = `{"code":${jsonText(code)},"message":${jsonText(message)}`;
   if (detailed !== undefined) error += `,"details":${detailed}`;
-  const members = carried === undefined ? "" : JSON.stringify(carried).slice(1, -1);
+  const members = carried === undefined ? "" : jsonMembers(carried);
   return members === "" ? `{"error":${error}}}` : `{${members},"error":${error},${members}}}`;
 }
 

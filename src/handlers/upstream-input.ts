@@ -3,9 +3,11 @@
  * segments, values of headers stay on their line, content is the base64 it says it is. A violation
  * is answered with 422.   AGTP-API §12.3
  */
+
 import type { SchemaViolation } from "../contract/schema.ts";
 import { PLAIN_ENCODING, type UpstreamEncoding } from "../contract/upstream-format.ts";
 import { checkHeader } from "../contract/upstream-headers.ts";
+import { escapeToken } from "../json-pointer.ts";
 import { isRecord } from "../json-value.ts";
 import { headerText } from "./upstream-request.ts";
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
@@ -78,5 +80,5 @@ function notBase64(path: string): SchemaViolation {
 }
 
 function pointerTo(field: string): string {
-  return `/${field.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  return `/${escapeToken(field)}`;
 }

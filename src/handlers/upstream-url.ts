@@ -3,7 +3,9 @@
  * are filled from the input, percent-encoded. A value cannot add, leave or climb path segments;
  * one that would try is a violation, answered with 422.   AGTP-API §12.3
  */
+
 import type { SchemaViolation } from "../contract/schema.ts";
+import { escapeToken } from "../json-pointer.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 
@@ -90,7 +92,7 @@ function checkValue(name: string, input: Input): SchemaViolation[] {
 }
 
 function violation(name: string, keyword: string, message: string): SchemaViolation {
-  return { path: `/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`, keyword, message };
+  return { path: `/${escapeToken(name)}`, keyword, message };
 }
 
 function isScalar(value: unknown): value is string | number | boolean {

@@ -2,7 +2,9 @@
  * A place in a manifest: its value, its JSON Pointer, and the clause that it is judged by. Readers
  * answer with the value, or with nothing and a fault, so that one pass finds everything.
  */
+
 import { suggest } from "../catalog/close-matches.ts";
+import { escapeToken } from "../json-pointer.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
 import type { ReportFinding, Severity } from "./findings.ts";
 
@@ -34,7 +36,7 @@ export class Place {
   at(name: string): Place {
     const { value } = this;
     const member = isRecord(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-    const token = name.replaceAll("~", "~0").replaceAll("/", "~1");
+    const token = escapeToken(name);
     return this.#below(member, token);
   }
 

@@ -3,11 +3,13 @@
  * where to take it from. A plan whose steps this server would not answer as they say is none.
  * AGTP "PLAN"
  */
+
 import { checkPath, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../contract/endpoint-registry.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
 import type { Route } from "../dispatch/route.ts";
 import { prepareStep } from "../handlers/step-input.ts";
+import { unescapeToken } from "../json-pointer.ts";
 import { type JsonRecord, quoteValue } from "../json-value.ts";
 import type { StepReach } from "../synthesis/match-recipe.ts";
 import type { SynthesisPlan } from "../synthesis/plan.ts";
@@ -149,8 +151,4 @@ function isOfLater({ path, keyword }: SchemaViolation, later: ReadonlySet<string
   return (
     path === "" || (keyword === "required" && rest.length === 0 && later.has(unescapeToken(name)))
   );
-}
-
-function unescapeToken(token: string): string {
-  return token.replaceAll("~1", "/").replaceAll("~0", "~");
 }

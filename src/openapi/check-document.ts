@@ -3,8 +3,10 @@
  * whole in itself. Another version, and a reference out of the document, are refused in words:
  * nothing that a document names is ever opened.
  */
+
+import { escapeToken } from "../json-pointer.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
-import { escapeToken, recordAt, resolveReference } from "./reference.ts";
+import { recordAt, resolveReference } from "./reference.ts";
 
 const MAX_NAMED = 10;
 /** Values of these are data, in which `$ref` is a name like any other. */

@@ -3,8 +3,10 @@
  * document is somewhere else: what they lead to becomes a component, shared by all endpoints that
  * have the same definition under the same name.   AGTP-API §14.2
  */
+
 import type { JsonSchema } from "../contract/endpoint.ts";
 import { decodeFragment, resolveLocalReference } from "../contract/local-reference.ts";
+import { unescapeToken } from "../json-pointer.ts";
 import { isRecord } from "../json-value.ts";
 import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
 import { UniqueNames } from "./words.ts";
@@ -76,7 +78,7 @@ function splitPointer(
   const [, token, rest = ""] = /^\/\$defs\/([^/]*)(\/.*)?$/.exec(fragment) ?? [];
   if (token === undefined) return { rest: fragment };
   return {
-    key: (decodeFragment(token) ?? token).replaceAll("~1", "/").replaceAll("~0", "~"),
+    key: unescapeToken(decodeFragment(token) ?? token),
     rest,
   };
 }

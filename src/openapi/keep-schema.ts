@@ -3,9 +3,11 @@
  * under the name that it had, and nothing is written out, merged or left out. Whoever imports an
  * export gets the same endpoints, however long their schemas are.   AGTP-API §6.4, §14.2
  */
+
 import type { JsonSchema } from "../contract/endpoint.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../contract/schema-bounds.ts";
 import { checkSchema } from "../contract/schema-check.ts";
+import { unescapeToken } from "../json-pointer.ts";
 import { rewriteSchema } from "./export-schema.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import { UniqueNames } from "./words.ts";
@@ -42,13 +44,9 @@ export class DefinitionNames {
   of(reference: string): string {
     const known = this.#names.get(reference);
     if (known !== undefined) return known;
-    const last = decodeToken(reference.slice(reference.lastIndexOf("/") + 1));
+    const last = unescapeToken(reference.slice(reference.lastIndexOf("/") + 1));
     const name = this.#unique.take(last.replace(/[^A-Za-z0-9_-]+/g, "_").slice(0, 64) || "schema");
     this.#names.set(reference, name);
     return name;
   }
-}
-
-function decodeToken(token: string): string {
-  return token.replaceAll("~1", "/").replaceAll("~0", "~");
 }

@@ -2,6 +2,7 @@
  * References inside an OpenAPI document. Only what is in the document itself is ever looked at: a
  * reference to a file or a URL leads nowhere, and one that goes round in circles as well.
  */
+import { escapeToken, unescapeToken } from "../json-pointer.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 
 /** What a reference leads to, and where that is. */
@@ -48,11 +49,6 @@ export function recordAt(value: unknown, document: JsonRecord): JsonRecord {
   return isRecord(found) ? found : {};
 }
 
-/** One token of a JSON Pointer, escaped. */
-export function escapeToken(token: string): string {
-  return token.replaceAll("~", "~0").replaceAll("/", "~1");
-}
-
 function pointerTokens(reference: string): readonly string[] | undefined {
   if (!reference.startsWith("#")) return undefined;
   let fragment: string;
@@ -62,10 +58,7 @@ function pointerTokens(reference: string): readonly string[] | undefined {
     return undefined;
   }
   if (fragment !== "" && !fragment.startsWith("/")) return undefined;
-  return fragment
-    .split("/")
-    .slice(1)
-    .map((token) => token.replaceAll("~1", "/").replaceAll("~0", "~"));
+  return fragment.split("/").slice(1).map(unescapeToken);
 }
 
 function memberAt(document: JsonRecord, tokens: readonly string[]): unknown {

@@ -2,8 +2,10 @@
  * A schema as a part of another document: references to its own root lead to where it now is, and
  * anchors, which are the whole document's, become pointers. What it says of values stays the same.
  */
+
 import type { JsonSchema } from "../../../contract/endpoint.ts";
 import { KEYWORDS } from "../../../contract/schema-vocabulary.ts";
+import { escapeToken } from "../../../json-pointer.ts";
 import { isRecord } from "../../../json-value.ts";
 
 /** The schema at a JSON Pointer of another one, such as `/properties/input`. */
@@ -18,7 +20,7 @@ function anchorsOf({ $defs }: JsonSchema): ReadonlyMap<string, string> {
   return new Map(
     Object.entries($defs).flatMap(([name, one]): (readonly [string, string])[] => {
       const anchor = isRecord(one) ? one["$anchor"] : undefined;
-      const token = name.replaceAll("~", "~0").replaceAll("/", "~1");
+      const token = escapeToken(name);
       return typeof anchor === "string" ? [[anchor, `/$defs/${encodeURIComponent(token)}`]] : [];
     }),
   );

@@ -4,6 +4,7 @@
  * wrong. A member may be known under several names; null is the same as absent, as generated
  * documents have it; members that nobody knows are left alone.
  */
+import { escapeToken } from "../../../json-pointer.ts";
 import { describeValue, isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { Problem } from "../../../problem.ts";
 
@@ -38,7 +39,7 @@ export class MemberReader {
     const written = names.find(
       (one) => Object.hasOwn(this.#value, one) && this.#value[one] !== null,
     );
-    const pointer = `${this.pointer}/${escapeToken(written ?? names[0] ?? "")}`;
+    const pointer = `${this.pointer}/${tokenOf(written ?? names[0] ?? "")}`;
     return { pointer, value: written === undefined ? undefined : this.#value[written] };
   }
 
@@ -140,7 +141,7 @@ function isText(value: unknown): value is string {
 }
 
 /** A member's name as part of a JSON Pointer; a hostile one may have megabytes. */
-function escapeToken(name: string): string {
+function tokenOf(name: string): string {
   const short = name.length > 128 ? `${name.slice(0, 128)}…` : name;
-  return short.replaceAll("~", "~0").replaceAll("/", "~1");
+  return escapeToken(short);
 }

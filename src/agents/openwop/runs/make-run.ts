@@ -3,8 +3,10 @@
  * and options checked against what the workflow declares; what looks like a secret taken out.
  * OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
  */
+
 import type { CompiledSchema, SchemaCompiler, SchemaViolation } from "../../../contract/schema.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import { escapeToken } from "../../../json-pointer.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../json-value.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunOwner } from "../agent-executor.ts";
@@ -144,7 +146,7 @@ function checkVariables(
   inputs: JsonRecord,
 ): readonly SchemaViolation[] {
   return variables.flatMap(({ name, type, required, defaultValue }): SchemaViolation[] => {
-    const path = `/inputs/${name.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const path = `/inputs/${escapeToken(name)}`;
     if (!Object.hasOwn(inputs, name)) {
       const isMissing = required === true && defaultValue === undefined;
       return isMissing ? [{ path, keyword: "required", message: "is missing" }] : [];

@@ -1,0 +1,11 @@
+/** JSON Pointers: one token of them, as it is written and as it is meant.   RFC 6901 §3, §4 */
+
+/** A member's name as a token. */
+export function escapeToken(name: string): string {
+  return name.replaceAll("~", "~0").replaceAll("/", "~1");
+}
+
+/** The name that a token stands for. */
+export function unescapeToken(token: string): string {
+  return token.replaceAll("~1", "/").replaceAll("~0", "~");
+}
