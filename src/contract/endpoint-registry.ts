@@ -5,6 +5,7 @@
  * start-up. The cost of a lookup depends on how many forms templates have, not on how many
  * endpoints there are.   AGTP-API §5.4
  */
+import { createLiteralIndex, type LiteralIndex } from "./literal-index.ts";
 import { compileTemplate, segmentsOf, type Template } from "./path-template.ts";
 import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
 
@@ -45,32 +46,18 @@ export interface RegistryResult<E extends RouteEntry> {
 
 /** Builds the registry. Of two entries in conflict the earlier one is served. */
 export function createRegistry<E extends RouteEntry>(entries: readonly E[]): RegistryResult<E> {
-  const literals = new Map<string, Map<string, E>>();
+  const literals = createLiteralIndex<E>();
   const templates = createTemplateIndex<E>();
   const served: E[] = [];
   const conflicts: RouteConflict<E>[] = [];
   for (const entry of entries) {
     const template = compileTemplate(entry.path);
     const other =
-      template === undefined
-        ? addLiteral(literals, entry)
-        : templates.add(entry.method, template, entry);
+      template === undefined ? literals.add(entry) : templates.add(entry.method, template, entry);
     if (other === undefined) served.push(entry);
     else conflicts.push({ entry, other, message: describeConflict(entry, other) });
   }
   return { registry: new Registry(literals, templates, served), conflicts };
-}
-
-function addLiteral<E extends RouteEntry>(
-  literals: Map<string, Map<string, E>>,
-  entry: E,
-): E | undefined {
-  const methods = literals.get(entry.path) ?? new Map<string, E>();
-  const other = methods.get(entry.method);
-  if (other !== undefined) return other;
-  methods.set(entry.method, entry);
-  literals.set(entry.path, methods);
-  return undefined;
 }
 
 function describeConflict(entry: RouteEntry, other: RouteEntry): string {
@@ -81,21 +68,17 @@ function describeConflict(entry: RouteEntry, other: RouteEntry): string {
 
 class Registry<E extends RouteEntry> implements EndpointRegistry<E> {
   readonly entries: readonly E[];
-  readonly #literals: ReadonlyMap<string, ReadonlyMap<string, E>>;
+  readonly #literals: LiteralIndex<E>;
   readonly #templates: TemplateIndex<E>;
 
-  constructor(
-    literals: ReadonlyMap<string, ReadonlyMap<string, E>>,
-    templates: TemplateIndex<E>,
-    entries: readonly E[],
-  ) {
+  constructor(literals: LiteralIndex<E>, templates: TemplateIndex<E>, entries: readonly E[]) {
     this.#literals = literals;
     this.#templates = templates;
     this.entries = entries;
   }
 
   find(method: string, path: string): RouteMatch<E> | undefined {
-    const literal = this.#literals.get(path)?.get(method);
+    const literal = this.#literals.find(method, path);
     if (literal !== undefined) return { entry: literal, values: undefined };
     const segments = segmentsOf(path, this.#templates.maxSegments);
     const found = segments && this.#templates.find(method, segments);
@@ -103,7 +86,7 @@ class Registry<E extends RouteEntry> implements EndpointRegistry<E> {
   }
 
   methodsFor(path: string): readonly string[] {
-    const methods = new Set(this.#literals.get(path)?.keys());
+    const methods = new Set(this.#literals.methods(path));
     const segments = segmentsOf(path, this.#templates.maxSegments);
     if (segments !== undefined) {
       for (const method of this.#templates.methods(segments)) methods.add(method);

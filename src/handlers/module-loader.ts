@@ -59,6 +59,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
   const timeoutMs = options.importTimeoutMs ?? 30_000;
   const generation = randomBytes(6).toString("hex");
   const imports = new Map<string, Promise<Attempt<ModuleExports>>>();
+  const handlers = new Map<string, Promise<Attempt<Handler>>>();
   if (root.value !== undefined) forgetRequired(root.value);
 
   function importOnce(path: string, below: string): Promise<Attempt<ModuleExports>> {
@@ -70,7 +71,7 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     return imported;
   }
 
-  async function find(reference: string): Promise<Attempt<ExportedFunction>> {
+  async function find(reference: string): Promise<Attempt<Handler>> {
     const parsed = parseFunctionReference(reference);
     if (parsed === undefined) {
       return { fault: `"${reference}" must be identifiers joined by dots: module.function` };
@@ -80,15 +81,26 @@ export function createModuleLoader(options: ModuleLoaderOptions): ModuleLoader {
     if (file.path === undefined) return file;
     const imported = await importOnce(file.path, root.value);
     if (imported.value === undefined) return imported;
-    return selectExport(imported.value, parsed.exportName, relativePath(file.path, root.value));
+    const where = relativePath(file.path, root.value);
+    const exported = selectExport(imported.value, parsed.exportName, where);
+    if (exported.value === undefined) return exported;
+    return { value: createRegisteredFunction(exported.value) };
+  }
+
+  /** However many endpoints name a function, they share its handler. */
+  function findOnce(reference: string): Promise<Attempt<Handler>> {
+    let found = handlers.get(reference);
+    if (found === undefined) {
+      found = find(reference);
+      handlers.set(reference, found);
+    }
+    return found;
   }
 
   return {
     async load(reference, place) {
-      const found = await find(reference);
-      if (found.value !== undefined) {
-        return { handler: createRegisteredFunction(found.value), problems: [] };
-      }
+      const found = await findOnce(reference);
+      if (found.value !== undefined) return { handler: found.value, problems: [] };
       const hint = found.hint === undefined ? {} : { hint: found.hint };
       return { problems: [{ ...place, message: found.fault, ...hint }] };
     },

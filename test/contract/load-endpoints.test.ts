@@ -56,6 +56,20 @@ describe("loadEndpoints", () => {
     expect(endpoint?.shape.scalars.get("article_id")).toEqual(["integer"]);
   });
 
+  it("keeps scopes once that several endpoints ask for", () => {
+    const scoped = (path: string, scopes: string): string =>
+      at(path).replace(/^required_scopes = .*$/m, `required_scopes = ${scopes}`);
+    const directory = makeDirectory({
+      "endpoints/a.toml": scoped("/a", '["booking:room", "booking:pay"]'),
+      "endpoints/b.toml": scoped("/b", '["booking:room", "booking:pay"]'),
+      "endpoints/c.toml": scoped("/c", '["booking:room"]'),
+    });
+    const [a, b, c] = load(directory).endpoints.map(({ definition }) => definition.requiredScopes);
+    expect(a).toEqual(["booking:room", "booking:pay"]);
+    expect(b).toBe(a);
+    expect(c).toEqual(["booking:room"]);
+  });
+
   it("closes the output where that is the policy, whatever the schema says", () => {
     const directory = makeDirectory({ "endpoints/a.toml": FETCH_ARTICLE });
     const [endpoint] = load(directory, { outputValidation: "strict" }).endpoints;
