@@ -27,16 +27,30 @@ const MAX_PATH_LENGTH = 512;
 const MAX_LISTED_LENGTH = 200;
 
 /** At most twenty violations, in the order in which they were found. */
-export function toViolations(errors: readonly SchemaError[]): readonly SchemaViolation[] {
-  return errors.slice(0, MAX_VIOLATIONS).map((error) => ({
+export function toViolations(
+  errors: readonly SchemaError[],
+  word: (error: SchemaError) => SchemaViolation = toViolation,
+): readonly SchemaViolation[] {
+  const first = errors.length > MAX_VIOLATIONS ? errors.slice(0, MAX_VIOLATIONS) : errors;
+  return first.map(word);
+}
+
+/** The error in words. Equal errors make equal violations, whichever schema they are against. */
+export function toViolation(error: SchemaError): SchemaViolation {
+  return {
     path: shorten(pathOf(error), MAX_PATH_LENGTH),
     keyword: error.keyword,
     message: messageOf(error),
-  }));
+  };
 }
 
-/** The member that a violation is about, where the validator only names it in the parameters. */
-function memberOf({ keyword, params }: SchemaError): unknown {
+/** The member that an error is about, where the validator only names it in the parameters. */
+export function memberOf({ keyword, params, propertyName }: SchemaError): string | undefined {
+  const member: unknown = namedMember(keyword, params) ?? propertyName;
+  return typeof member === "string" ? member : undefined;
+}
+
+function namedMember(keyword: string, params: SchemaError["params"]): unknown {
   switch (keyword) {
     case "required":
     case "dependentRequired":
@@ -53,8 +67,8 @@ function memberOf({ keyword, params }: SchemaError): unknown {
 }
 
 function pathOf(error: SchemaError): string {
-  const member = memberOf(error) ?? error.propertyName;
-  if (typeof member !== "string") return error.instancePath;
+  const member = memberOf(error);
+  if (member === undefined) return error.instancePath;
   return `${error.instancePath}/${escapeToken(member)}`;
 }
 

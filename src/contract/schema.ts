@@ -8,9 +8,10 @@ import type { JsonSchema } from "./endpoint.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-place.ts";
-import { type SchemaViolation, toViolations } from "./schema-violation.ts";
+import { type SchemaError, type SchemaViolation, toViolations } from "./schema-violation.ts";
 import type { Place } from "./table-reader.ts";
 import { createValidatorFactory, type ValidatorFactory } from "./validator.ts";
+import { createWording } from "./violation-wording.ts";
 
 export type { SchemaViolation } from "./schema-violation.ts";
 
@@ -47,20 +48,25 @@ export function createSchemaCompiler(
   bounds: SchemaBounds = OPERATOR_SCHEMA_BOUNDS,
 ): SchemaCompiler {
   const createValidator = createValidatorFactory();
+  const word = createWording();
   const known = new Map<string, CompiledSchema>();
   return {
     compile(schema, where) {
       const faults = checkSchema(schema, bounds);
       if (faults.length > 0) return { problems: faults.map((fault) => toProblem(fault, where)) };
       const text = JSON.stringify(schema);
-      const compiled = known.get(text) ?? compileLazily(schema, createValidator);
+      const compiled = known.get(text) ?? compileLazily(schema, createValidator, word);
       known.set(text, compiled);
       return { compiled, problems: [] };
     },
   };
 }
 
-function compileLazily(schema: JsonSchema, createValidator: ValidatorFactory): CompiledSchema {
+function compileLazily(
+  schema: JsonSchema,
+  createValidator: ValidatorFactory,
+  word: (error: SchemaError) => SchemaViolation,
+): CompiledSchema {
   // The root's own name matters to other documents only, and two endpoints may use the same.
   const { $id: _id, $schema: _dialect, ...nameless } = schema;
   const validate = createValidator(nameless);
@@ -69,7 +75,7 @@ function compileLazily(schema: JsonSchema, createValidator: ValidatorFactory): C
     check(value, isSmall) {
       try {
         const errors = validate(value, isSmall);
-        return errors && toViolations(errors);
+        return errors && toViolations(errors, word);
       } catch (error) {
         // A recursive schema follows a deep value down; the end of the stack is the value's fault.
         if (error instanceof RangeError) return TOO_DEEP;

@@ -4,6 +4,7 @@
  * draft says "the body carries" stands at top level and again inside `error`.
  */
 import type { SchemaViolation } from "../contract/schema.ts";
+import { violationsText } from "../contract/violation-wording.ts";
 import { jsonMembers, jsonText } from "../json-value.ts";
 import type { Status } from "../wire/status.ts";
 import type {
@@ -23,6 +24,8 @@ export interface Refusal {
   /** Members that stand at top level and inside `error`. */
   readonly carried?: Readonly<Record<string, unknown>>;
   readonly details?: unknown;
+  /** The details as JSON, where that is known already. */
+  readonly detailsText?: string;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
@@ -31,9 +34,11 @@ export function refusal(
   status: Status,
   code: Refusal["code"],
   message: string,
-  more: Pick<Refusal, "carried" | "details" | "headers"> = {},
+  more: Pick<Refusal, "carried" | "details" | "detailsText" | "headers"> = {},
 ): Refusal {
-  return { kind: "refusal", status, code, message, ...more };
+  const refused: Refusal = { kind: "refusal", status, code, message };
+  // Spreading into a literal that has members already costs several times what assigning does.
+  return Object.assign(refused, more);
 }
 
 /** The JSON body of a refusal. */
@@ -42,7 +47,6 @@ export function refusalBody(from: Refusal): Record<string, unknown> {
   if (from.details !== undefined) error["details"] = from.details;
   const { carried } = from;
   if (carried === undefined) return { error };
-  // Spreading into a literal that has members already costs several times what assigning does.
   return { ...carried, error: Object.assign(error, carried) };
 }
 
@@ -50,8 +54,9 @@ export function refusalBody(from: Refusal): Record<string, unknown> {
  * The text of that body: what it carries is encoded once, though it stands there twice. Throws for
  * what has no JSON form.
  */
-export function refusalText({ code, message, details, carried }: Refusal): string {
-  const detailed: string | undefined = JSON.stringify(details);
+export function refusalText(from: Refusal): string {
+  const { code, message, details, carried } = from;
+  const detailed: string | undefined = from.detailsText ?? JSON.stringify(details);
   let error = `{"code":${jsonText(code)},"message":${jsonText(message)}`;
   if (detailed !== undefined) error += `,"details":${detailed}`;
   const members = carried === undefined ? "" : jsonMembers(carried);
@@ -199,8 +204,10 @@ export function schemaViolation(violations: readonly SchemaViolation[]): Refusal
   const first = violations[0];
   const message =
     first === undefined ? "the input is not valid" : `${first.path || "/"} ${first.message}`;
+  const errors = violations.length > 20 ? violations.slice(0, 20) : violations;
   return refusal(422, "schema-validation-failed", message, {
-    details: { errors: violations.slice(0, 20) },
+    details: { errors },
+    detailsText: `{"errors":${violationsText(errors)}}`,
   });
 }
 

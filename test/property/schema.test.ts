@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../../src/contract/endpoint.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
+import { violationsText } from "../../src/contract/violation-wording.ts";
 
 const name = fc.constantFrom("a", "b", "a/b", "x~y", "constructor", "é");
 const reference = fc.constantFrom("#", "#/$defs/a", "#/$defs/b", "#/properties/a", "#anchor");
@@ -91,6 +92,23 @@ describe("the schema compiler", () => {
       { numRuns: 600 },
     );
     expect(accepted).toBeGreaterThan(100);
+  });
+
+  it("says of a value what a compiler says that never said anything before", () => {
+    const seasoned = createSchemaCompiler();
+    let violated = 0;
+    fc.assert(
+      fc.property(root, fc.jsonValue(), (candidate, value) => {
+        const violations = seasoned.compile(candidate, WHERE).compiled?.check(value, true);
+        const fresh = createSchemaCompiler().compile(candidate, WHERE).compiled;
+        expect(violations).toEqual(fresh?.check(value, true));
+        if (violations === undefined) return;
+        violated += 1;
+        expect(violationsText(violations)).toBe(JSON.stringify(violations));
+      }),
+      { numRuns: 600 },
+    );
+    expect(violated).toBeGreaterThan(100);
   });
 
   it("answers any JSON that is no schema with problems", () => {
