@@ -32,6 +32,8 @@ export interface RouteConflict<E> {
 /** The router; it never changes. */
 export interface EndpointRegistry<E extends RouteEntry> {
   find(method: string, path: string): RouteMatch<E> | undefined;
+  /** The entry of a path without parameters. */
+  findLiteral(method: string, path: string): E | undefined;
   /** Sorted; empty for an unknown path. */
   methodsFor(path: string): readonly string[];
   /** The entries that are served, in their order. */
@@ -53,7 +55,9 @@ export function createRegistry<E extends RouteEntry>(entries: readonly E[]): Reg
   for (const entry of entries) {
     const template = compileTemplate(entry.path);
     const other =
-      template === undefined ? literals.add(entry) : templates.add(entry.method, template, entry);
+      template === undefined
+        ? literals.add(entry.method, entry.path, entry)
+        : templates.add(entry.method, template, entry);
     if (other === undefined) served.push(entry);
     else conflicts.push({ entry, other, message: describeConflict(entry, other) });
   }
@@ -78,11 +82,15 @@ class Registry<E extends RouteEntry> implements EndpointRegistry<E> {
   }
 
   find(method: string, path: string): RouteMatch<E> | undefined {
-    const literal = this.#literals.find(method, path);
+    const literal = this.findLiteral(method, path);
     if (literal !== undefined) return { entry: literal, values: undefined };
     const segments = segmentsOf(path, this.#templates.maxSegments);
     const found = segments && this.#templates.find(method, segments);
     return found && { entry: found.entry, values: valuesOf(found.template, segments) };
+  }
+
+  findLiteral(method: string, path: string): E | undefined {
+    return this.#literals.find(method, path);
   }
 
   methodsFor(path: string): readonly string[] {

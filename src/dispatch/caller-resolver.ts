@@ -5,6 +5,7 @@
  * claim beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
  */
 import type { IdentityConfig } from "../config/config.ts";
+import { flatText } from "../flat-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import {
@@ -15,7 +16,6 @@ import {
 } from "../identity/authority-scope.ts";
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 import { isAgentId } from "../identity/identifiers.ts";
-import { flatText } from "../wire/flat-text.ts";
 import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 import {

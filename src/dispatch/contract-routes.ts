@@ -61,6 +61,7 @@ export class ContractRoutes {
       tier: "C",
       isReading: false,
       definition: contractDefinition(endpoint),
+      requiredScopes: endpoint.required_scopes,
       input: compile(endpoint.input_schema),
       // Checked below: it is the caller's own, and what fails it is told.
       output: undefined,

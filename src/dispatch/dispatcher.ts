@@ -100,11 +100,10 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntr
 
 /** The gates that settle which method and path are answered. */
 function namingGates({ catalog, names, methodPolicy, registry }: DispatcherParts): readonly Gate[] {
-  const served = registry.entries.map(({ path }) => path);
   return [
     aliasGate(methodPolicy), //                                                   01
     methodGate(catalog, methodPolicy), //                                         02  459
-    pathGate(names, served), //                                                   03  460
+    pathGate(names, registry), //                                                 03  460
     policyGate(methodPolicy, registry, catalog), //                               04  405
   ];
 }

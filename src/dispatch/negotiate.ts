@@ -66,6 +66,7 @@ export function negotiationRoute(options: NegotiationOptions): Route {
       requiredScopes: [],
       handler: { type: "registered_function", function: "" },
     },
+    requiredScopes: [],
     input: options.anyInput,
     output: undefined,
     shape: inputShape({ type: "object" }),

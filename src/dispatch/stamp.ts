@@ -5,8 +5,8 @@
  * alike.   AGTP "Response Headers", AGTP-API §4.4, §6.5, §17.4
  */
 import type { Attributor } from "../attribution/attributor.ts";
+import { flatText } from "../flat-text.ts";
 import { uuidv7 } from "../identity/uuid.ts";
-import { flatText } from "../wire/flat-text.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { StandingFields } from "./addressed-agent.ts";

@@ -71,6 +71,7 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
     startsWork: from.startsWork ?? false,
     takesCertificate: from.takesCertificate ?? false,
     definition,
+    requiredScopes: definition.requiredScopes,
     input: compiled,
     output: undefined,
     shape: inputShape(from.inputSchema),

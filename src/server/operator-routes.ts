@@ -61,6 +61,7 @@ function operatorRoute(
     tier: "B",
     isReading: false,
     definition,
+    requiredScopes: definition.requiredScopes,
     input,
     output,
     shape,

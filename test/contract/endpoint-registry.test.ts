@@ -36,6 +36,22 @@ describe("find", () => {
     expect(found(method, path)).toBe(template);
   });
 
+  it("resolves a path of any script, as a manifest from elsewhere may have", () => {
+    const { registry } = registryOf("BOOK /zimmer/größe", "BOOK /部屋", "AUDIT /部屋");
+    for (const path of ["/zimmer/größe", "/部屋"]) {
+      expect(registry.find("BOOK", path)?.entry.path).toBe(path);
+      expect(registry.findLiteral("BOOK", path)?.path).toBe(path);
+    }
+    expect(registry.methodsFor("/部屋")).toEqual(["AUDIT", "BOOK"]);
+  });
+
+  it("tells a literal path from one that a template matches", () => {
+    expect(registry.findLiteral("BOOK", "/rooms/suite")?.path).toBe("/rooms/suite");
+    expect(registry.findLiteral("BOOK", "/rooms/12")).toBeUndefined();
+    expect(registry.findLiteral("BOOK", "/rooms/{room_id}")).toBeUndefined();
+    expect(registry.findLiteral("AUDIT", "/rooms/suite")).toBeUndefined();
+  });
+
   it("does not let a method hide a less specific template of another one", () => {
     expect(found("FETCH", "/rooms/suite")).toBe("/{kind}/suite");
     expect(found("QUERY", "/rooms/suite")).toBe("/rooms/{id}");

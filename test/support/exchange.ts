@@ -59,6 +59,7 @@ export function makeRoute(options: RouteOptions = {}): Route {
     tier: "B",
     isReading: false,
     definition,
+    requiredScopes,
     input,
     output,
     shape: inputShape(inputSchema),

@@ -12,7 +12,7 @@ import type { Tally } from "./tally.ts";
 export interface Target extends ExpectedResponses {
   readonly port: number;
   readonly ca: string;
-  /** Connection i sends requests[i % length], again and again. */
+  /** One in flight after the other, connection i of n sends the i-th, then each n-th, around. */
   readonly requests: readonly Buffer[];
 }
 
@@ -41,7 +41,6 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
   failed.catch(() => {});
   const sockets = new Set<TLSSocket>();
   const open = (index: number): void => {
-    const request = target.requests[index % target.requests.length] ?? Buffer.alloc(0);
     const depth = shape.fresh === true ? 1 : shape.inFlight;
     const goOn = (): boolean => {
       if (shape.fresh !== true) return true;
@@ -50,7 +49,13 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
       if (!stopped) open(index);
       return false;
     };
-    const socket = openConnection(target, { request, depth, tally, fail, goOn });
+    let turn = index;
+    const next = (): Buffer => {
+      const request = target.requests[turn % target.requests.length];
+      turn += shape.connections;
+      return request ?? Buffer.alloc(0);
+    };
+    const socket = openConnection(target, { next, depth, tally, fail, goOn });
     sockets.add(socket);
   };
   for (let index = 0; index < shape.connections; index += 1) open(index);
@@ -63,7 +68,7 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
 
 /** What one connection does. */
 interface Duty {
-  readonly request: Buffer;
+  next(): Buffer;
   /** Requests in flight. */
   readonly depth: number;
   readonly tally: Tally;
@@ -73,9 +78,11 @@ interface Duty {
 }
 
 function openConnection(target: Target, duty: Duty): TLSSocket {
-  const { request, depth, tally, fail, goOn } = duty;
+  const { next, depth, tally, fail, goOn } = duty;
+  // What is in flight together is put together beforehand, of one request.
+  const repeated = next();
   const batches = Array.from({ length: depth + 1 }, (_, count) =>
-    Buffer.concat(Array.from({ length: count }, () => request)),
+    Buffer.concat(Array.from({ length: count }, () => repeated)),
   );
   const startedAt = new Float64Array(depth);
   const countResponses = createResponseCounter(target);
@@ -84,7 +91,7 @@ function openConnection(target: Target, duty: Duty): TLSSocket {
   const send = (count: number, now: number): void => {
     for (let i = 0; i < count; i += 1) startedAt[(sent + i) % depth] = now;
     sent += count;
-    socket.write(batches[count] ?? request);
+    socket.write(count === 1 ? next() : (batches[count] ?? repeated));
   };
   const onBytes = (length: number, buffer: Uint8Array): boolean => {
     const done = countResponses(buffer, length);

@@ -20,14 +20,14 @@ export async function startPeers(
   };
 }
 
-/** Ten requests, spread over all endpoints of a deployment. */
+/** A request to each endpoint of a deployment. */
 export function served(
   pool: ServerPool,
   server: ServerProcess,
   endpoints: number,
 ): Promise<Contender> {
-  const requests = Array.from({ length: 10 }, (_, index) =>
-    agtpRequest("CREATE", orderPath(index * (endpoints / 10))),
+  const requests = Array.from({ length: endpoints }, (_, index) =>
+    agtpRequest("CREATE", orderPath(index)),
   );
   return aimAt(server, pool.ca, "AGTP/1.0 200", requests);
 }

@@ -94,6 +94,7 @@ function taskRoute(
   return {
     ...{ method: definition.method, path: definition.path, tier: "B", isReading: false },
     startsWork: true,
+    requiredScopes: definition.requiredScopes,
     ...{ definition, shape: inputShape(inputSchema), errors: new Set(definition.errors) },
     input: compile(compiler, definition, "input_schema"),
     output: compile(compiler, definition, "output_schema"),

@@ -33,6 +33,7 @@ export function agentRoutes(
       ...{ method: definition.method, path: definition.path, tier: "B", isReading: false },
       startsWork: true,
       ...{ definition, input, output },
+      requiredScopes: definition.requiredScopes,
       shape: inputShape(definition.inputSchema),
       errors: new Set(definition.errors),
       warning: undefined,

@@ -17,14 +17,14 @@ export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
       return delegationForbidden("not-delegable", message);
     }
     if (route.tier === "A") return undefined;
+    const { requiredScopes } = route;
     const { authority } = caller;
     if (scopeRequiredForInvocation && authority.source === "none") {
       const message = "this endpoint needs an Authority-Scope header";
       return authorizationRequired("scope-required", message, {
-        details: { required_scopes: route.definition.requiredScopes },
+        details: { required_scopes: requiredScopes },
       });
     }
-    const { requiredScopes } = route.definition;
     if (requiredScopes.length === 0) return undefined;
     const missing = requiredScopes.filter((scope) => !authority.covers(scope));
     return missing.length === 0 ? undefined : scopeViolation(missing);

@@ -1,11 +1,15 @@
 import { describe, expect, it } from "vitest";
+import { createRegistry } from "../../../src/contract/endpoint-registry.ts";
 import { pathGate } from "../../../src/dispatch/gates/03-path.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { smallVocabulary } from "../../support/vocabulary.ts";
 
+const registryOf = (...paths: readonly string[]) =>
+  createRegistry(paths.map((path) => ({ method: "QUERY", path }))).registry;
+
 // AGTP-API §5.1, §5.2
 describe("pathGate", () => {
-  const gate = pathGate(smallVocabulary().names);
+  const gate = pathGate(smallVocabulary().names, registryOf());
 
   it.each(["/", "/room", "/a//b", "/room;v=1", "/%20", "/booking", "/a/b/c/d/e/f", "/.", "/.."])(
     "passes %s",
@@ -34,9 +38,12 @@ describe("pathGate", () => {
   });
 
   it("judges the paths that are served like any other", () => {
-    const serving = pathGate(smallVocabulary().names, ["/room", "/book"]);
-    expect(serving(makeExchange({ path: "/room" }))).toBeUndefined();
-    expect(serving(makeExchange({ path: "/other" }))).toBeUndefined();
-    expect(serving(makeExchange({ path: "/book" }))).toMatchObject({ status: 460 });
+    const registry = registryOf("/room", "/book", "/{id}");
+    const serving = pathGate(smallVocabulary().names, registry);
+    const judge = (path: string) => serving(makeExchange({ method: "QUERY", path }));
+    expect(judge("/room")).toBeUndefined();
+    expect(judge("/other")).toBeUndefined();
+    expect(judge("/book")).toMatchObject({ status: 460 });
+    expect(judge("/{id}")).toMatchObject({ status: 460 });
   });
 });

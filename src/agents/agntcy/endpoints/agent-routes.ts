@@ -195,6 +195,7 @@ function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint):
   return {
     ...{ method, path, tier: "B", isReading: false, definition, warning: undefined },
     startsWork: !LOOKING.has(method),
+    requiredScopes: definition.requiredScopes,
     input: compileSchema(inputSchema),
     // What the agent's server answers was judged when it came.
     output: compileSchema(ANYTHING),
