@@ -10,7 +10,7 @@ import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts"
 import { createRegistry } from "./endpoint-registry.ts";
 import { type InputShape, inputShape } from "./input-shape.ts";
 import type { CompiledSchema, SchemaCompiler } from "./schema.ts";
-import { createScopePool } from "./scope-list.ts";
+import { createPartPool, shareParts } from "./shared-parts.ts";
 
 /** What to load, and against what. */
 export interface EndpointsSource extends EndpointFileContext {
@@ -50,13 +50,12 @@ export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
   });
   const problems: Problem[] = [...unreadable];
   const loaded: LoadedEndpoint[] = [];
-  const shareScopes = createScopePool();
+  const share = createPartPool();
   for (const { file, text } of files) {
     const { definition, problems: found } = parseEndpointFile(text, file, source);
     problems.push(...found);
     if (definition === undefined) continue;
-    const requiredScopes = shareScopes(definition.requiredScopes);
-    const endpoint = compileEndpoint({ ...definition, requiredScopes }, source, problems);
+    const endpoint = compileEndpoint(shareParts(definition, share), source, problems);
     if (endpoint !== undefined) loaded.push(endpoint);
   }
   return { endpoints: dropConflicts(loaded, problems), problems };

@@ -13,14 +13,3 @@ export function readRequiredScopes(table: TableReader): readonly string[] {
   }
   return scopes;
 }
-
-/** Makes equal lists the same one, so that endpoints which ask for the same scopes share it. */
-export function createScopePool(): (scopes: readonly string[]) => readonly string[] {
-  const known = new Map<string, readonly string[]>();
-  return (scopes) => {
-    const key = scopes.join(" ");
-    const shared = known.get(key) ?? scopes;
-    known.set(key, shared);
-    return shared;
-  };
-}
