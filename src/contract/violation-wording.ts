@@ -68,7 +68,30 @@ export function createWording(): (error: SchemaError) => SchemaViolation {
   };
 }
 
-/** Violations as a JSON array. */
-export function violationsText(violations: readonly SchemaViolation[]): string {
-  return `[${violations.map(WordedViolation.jsonOf).join()}]`;
+/** Violations as a refusal tells of them. */
+export interface ViolationReport {
+  readonly violations: readonly SchemaViolation[];
+  /** The first of them, as a sentence. */
+  readonly message: string;
+  /** All of them, as a JSON array. */
+  readonly text: string;
+}
+
+let last = report([]);
+
+/** Reports violations; a report like the last one is not put together again. */
+export function reportViolations(violations: readonly SchemaViolation[]): ViolationReport {
+  const known = last.violations;
+  const isKnown =
+    violations.length === known.length &&
+    violations.every((violation, index) => violation === known[index]);
+  if (!isKnown) last = report(violations);
+  return last;
+}
+
+function report(violations: readonly SchemaViolation[]): ViolationReport {
+  const [first] = violations;
+  const message =
+    first === undefined ? "the input is not valid" : `${first.path || "/"} ${first.message}`;
+  return { violations, message, text: `[${violations.map(WordedViolation.jsonOf).join()}]` };
 }

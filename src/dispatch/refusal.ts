@@ -4,7 +4,7 @@
  * draft says "the body carries" stands at top level and again inside `error`.
  */
 import type { SchemaViolation } from "../contract/schema.ts";
-import { violationsText } from "../contract/violation-wording.ts";
+import { reportViolations } from "../contract/violation-wording.ts";
 import { jsonMembers, jsonText } from "../json-value.ts";
 import type { Status } from "../wire/status.ts";
 import type {
@@ -201,13 +201,11 @@ export function methodNotAllowed(
 
 /** 422: the merged input does not satisfy the input schema.   AGTP-API §13.2 */
 export function schemaViolation(violations: readonly SchemaViolation[]): Refusal {
-  const first = violations[0];
-  const message =
-    first === undefined ? "the input is not valid" : `${first.path || "/"} ${first.message}`;
-  const errors = violations.length > 20 ? violations.slice(0, 20) : violations;
+  const listed = violations.length > 20 ? violations.slice(0, 20) : violations;
+  const { message, text } = reportViolations(listed);
   return refusal(422, "schema-validation-failed", message, {
-    details: { errors },
-    detailsText: `{"errors":${violationsText(errors)}}`,
+    details: { errors: listed },
+    detailsText: `{"errors":${text}}`,
   });
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { SchemaError } from "../../src/contract/schema-violation.ts";
-import { createWording, violationsText } from "../../src/contract/violation-wording.ts";
+import { createWording, reportViolations } from "../../src/contract/violation-wording.ts";
 
 const missing = (member: string, instancePath = ""): SchemaError => ({
   keyword: "required",
@@ -50,15 +50,24 @@ describe("createWording", () => {
   });
 });
 
-describe("violationsText", () => {
-  it("is the JSON of the violations, wherever they come from", () => {
-    const word = createWording();
-    const violations = [
-      word(missing('"\u2028"')),
-      { path: "", keyword: "depth", message: "is nested too deeply" },
-      word(missing("room")),
-    ];
-    expect(violationsText(violations)).toBe(JSON.stringify(violations));
-    expect(violationsText([])).toBe("[]");
+describe("reportViolations", () => {
+  const word = createWording();
+  const TOO_DEEP = { path: "", keyword: "depth", message: "is nested too deeply" };
+  const room = word(missing('"\u2028"'));
+  const guest = word(missing("guest"));
+
+  it.each([
+    ["none", [], "the input is not valid"],
+    ["of a value that is wrong as a whole", [TOO_DEEP, room], "/ is nested too deeply"],
+    ["several", [room, TOO_DEEP, guest], '/"\u2028" is required'],
+    ["the same in another order", [guest, TOO_DEEP, room], "/guest is required"],
+    ["fewer", [guest, TOO_DEEP], "/guest is required"],
+    ["equal ones", [{ ...guest }, TOO_DEEP], "/guest is required"],
+  ])("has a sentence and the JSON of violations: %s", (_, violations, message) => {
+    for (const time of [1, 2]) {
+      const report = reportViolations([...violations]);
+      expect([time, report.message]).toEqual([time, message]);
+      expect([time, report.text]).toEqual([time, JSON.stringify(violations)]);
+    }
   });
 });

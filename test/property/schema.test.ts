@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../../src/contract/endpoint.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
-import { violationsText } from "../../src/contract/violation-wording.ts";
+import { reportViolations } from "../../src/contract/violation-wording.ts";
 
 const name = fc.constantFrom("a", "b", "a/b", "x~y", "constructor", "é");
 const reference = fc.constantFrom("#", "#/$defs/a", "#/$defs/b", "#/properties/a", "#anchor");
@@ -104,7 +104,7 @@ describe("the schema compiler", () => {
         expect(violations).toEqual(fresh?.check(value, true));
         if (violations === undefined) return;
         violated += 1;
-        expect(violationsText(violations)).toBe(JSON.stringify(violations));
+        expect(reportViolations(violations).text).toBe(JSON.stringify(violations));
       }),
       { numRuns: 600 },
     );
