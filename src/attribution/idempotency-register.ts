@@ -3,7 +3,6 @@
  * a request is begun is in the store before its handler is called, its response before the reply
  * leaves; so whatever becomes of the process, no request is executed twice.   AGTP-API §10.1.5
  */
-
 import { flatText } from "../flat-text.ts";
 import type { Change, Store } from "../store/store.ts";
 import {

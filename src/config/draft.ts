@@ -3,7 +3,6 @@
  * defaults stand there instead. Nothing is served with it; it is what the other files of a
  * deployment are checked against, so that one pass finds what is wrong with all of them.
  */
-
 import type { ErrorObject } from "ajv/dist/2020.js";
 import { unescapeToken } from "../json-pointer.ts";
 import { isRecord } from "../json-value.ts";

@@ -1,5 +1,4 @@
 /** Places in a schema, and what is wrong at one of them. */
-
 import { joinKey } from "../dotted-key.ts";
 import { escapeToken } from "../json-pointer.ts";
 

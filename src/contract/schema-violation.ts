@@ -2,7 +2,6 @@
  * What a value did wrong, as callers read it in a 422: a JSON Pointer to the offending value, or to
  * where the missing one should be, the keyword and a message.   AGTP-API §13.2
  */
-
 import type { ErrorObject } from "ajv";
 import { escapeToken } from "../json-pointer.ts";
 

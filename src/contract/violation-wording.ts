@@ -1,7 +1,7 @@
 /**
- * Violations in words, each worded once. Callers make the same mistakes over and over, and wording one
- * and writing it as JSON cost more than finding it: what was said of a member last is kept with its
- * text, so that a 422 costs no more than an answer.   AGTP-API §13.2
+ * Violations in words. Callers make the same mistakes over and over, and wording them and writing them
+ * as JSON cost more than finding them: what was said last is kept, within bounds, so that a 422 costs
+ * no more than an answer.   AGTP-API §13.2
  */
 import {
   memberOf,
@@ -13,59 +13,42 @@ import {
 /** Members are named by callers too, who shall not fill the memory with them. */
 const MAX_KEPT = 1024;
 const MAX_KEPT_LENGTH = 128;
+const MAX_KEPT_TEXT_LENGTH = 2048;
 
-/** A violation that knows the error it words and its own JSON. */
-class WordedViolation implements SchemaViolation {
-  readonly path: string;
-  readonly keyword: string;
-  readonly message: string;
-  readonly #error: SchemaError;
-  readonly #json: string;
+interface Worded {
+  readonly error: SchemaError;
+  readonly violation: SchemaViolation;
+}
 
-  constructor(error: SchemaError) {
+/** Words errors, of whichever schemas; an error like the one before at its place is not worded anew. */
+export function createWording(): (error: SchemaError) => SchemaViolation {
+  const said = new Map<string, Worded>();
+  return (error) => {
+    const place = memberOf(error) ?? error.instancePath;
+    const known = said.get(place);
+    if (known !== undefined && isSameError(known.error, error)) return known.violation;
     const violation = toViolation(error);
-    this.path = violation.path;
-    this.keyword = violation.keyword;
-    this.message = violation.message;
-    this.#error = error;
-    this.#json = JSON.stringify(violation);
-  }
+    if (place.length + error.instancePath.length > MAX_KEPT_LENGTH) return violation;
+    if (said.size >= MAX_KEPT) said.clear();
+    said.set(place, { error, violation });
+    return violation;
+  };
+}
 
-  static jsonOf(violation: SchemaViolation): string {
-    return #json in violation ? violation.#json : JSON.stringify(violation);
-  }
-
-  words(error: SchemaError): boolean {
-    const known = this.#error;
-    return (
-      known.instancePath === error.instancePath &&
-      known.keyword === error.keyword &&
-      known.message === error.message &&
-      known.propertyName === error.propertyName &&
-      haveSameMembers(known.params, error.params)
-    );
-  }
+function isSameError(one: SchemaError, other: SchemaError): boolean {
+  return (
+    one.instancePath === other.instancePath &&
+    one.keyword === other.keyword &&
+    one.message === other.message &&
+    one.propertyName === other.propertyName &&
+    haveSameMembers(one.params, other.params)
+  );
 }
 
 /** Lists of a schema, as in `enum`, are the same array in every error about it. */
 function haveSameMembers(one: SchemaError["params"], other: SchemaError["params"]): boolean {
   for (const name in one) if (one[name] !== other[name]) return false;
   return true;
-}
-
-/** Words errors, of whichever schemas. */
-export function createWording(): (error: SchemaError) => SchemaViolation {
-  const said = new Map<string, WordedViolation>();
-  return (error) => {
-    const place = memberOf(error) ?? error.instancePath;
-    const known = said.get(place);
-    if (known?.words(error)) return known;
-    if (place.length + error.instancePath.length > MAX_KEPT_LENGTH) return toViolation(error);
-    const violation = new WordedViolation(error);
-    if (said.size >= MAX_KEPT) said.clear();
-    said.set(place, violation);
-    return violation;
-  };
 }
 
 /** Violations as a refusal tells of them. */
@@ -77,21 +60,21 @@ export interface ViolationReport {
   readonly text: string;
 }
 
-let last = report([]);
+/** By the violation they begin with; a report is forgotten with it. */
+const reports = new WeakMap<SchemaViolation, ViolationReport>();
 
-/** Reports violations; a report like the last one is not put together again. */
+/** Reports violations; a report like the one before that began so is not put together anew. */
 export function reportViolations(violations: readonly SchemaViolation[]): ViolationReport {
-  const known = last.violations;
-  const isKnown =
-    violations.length === known.length &&
-    violations.every((violation, index) => violation === known[index]);
-  if (!isKnown) last = report(violations);
-  return last;
+  const [first] = violations;
+  if (first === undefined) return { violations, message: "the input is not valid", text: "[]" };
+  const known = reports.get(first);
+  if (known !== undefined && areSame(known.violations, violations)) return known;
+  const message = `${first.path || "/"} ${first.message}`;
+  const report = { violations, message, text: JSON.stringify(violations) };
+  if (report.text.length <= MAX_KEPT_TEXT_LENGTH) reports.set(first, report);
+  return report;
 }
 
-function report(violations: readonly SchemaViolation[]): ViolationReport {
-  const [first] = violations;
-  const message =
-    first === undefined ? "the input is not valid" : `${first.path || "/"} ${first.message}`;
-  return { violations, message, text: `[${violations.map(WordedViolation.jsonOf).join()}]` };
+function areSame(one: readonly SchemaViolation[], other: readonly SchemaViolation[]): boolean {
+  return one.length === other.length && one.every((violation, at) => violation === other[at]);
 }

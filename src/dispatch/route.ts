@@ -63,6 +63,7 @@ export interface Route {
   /** A verified client certificate stands for an Agent-ID here. */
   readonly takesCertificate?: boolean;
   readonly definition: EndpointDefinition;
+  /** Those of the definition, at hand for every request. */
   readonly requiredScopes: readonly string[];
   readonly input: CompiledSchema;
   /** Undefined: what the handler returns is not checked (tier A builds its own bodies). */

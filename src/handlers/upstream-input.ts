@@ -3,7 +3,6 @@
  * segments, values of headers stay on their line, content is the base64 it says it is. A violation
  * is answered with 422.   AGTP-API §12.3
  */
-
 import type { SchemaViolation } from "../contract/schema.ts";
 import { PLAIN_ENCODING, type UpstreamEncoding } from "../contract/upstream-format.ts";
 import { checkHeader } from "../contract/upstream-headers.ts";

@@ -2,7 +2,6 @@
  * A place in a manifest: its value, its JSON Pointer, and the clause that it is judged by. Readers
  * answer with the value, or with nothing and a fault, so that one pass finds everything.
  */
-
 import { suggest } from "../catalog/close-matches.ts";
 import { escapeToken } from "../json-pointer.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../json-value.ts";

@@ -3,7 +3,6 @@
  * where to take it from. A plan whose steps this server would not answer as they say is none.
  * AGTP "PLAN"
  */
-
 import { checkPath, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../contract/endpoint-registry.ts";
 import type { SchemaViolation } from "../contract/schema.ts";

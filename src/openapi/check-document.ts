@@ -3,7 +3,6 @@
  * whole in itself. Another version, and a reference out of the document, are refused in words:
  * nothing that a document names is ever opened.
  */
-
 import { escapeToken } from "../json-pointer.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
 import { recordAt, resolveReference } from "./reference.ts";

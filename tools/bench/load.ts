@@ -80,10 +80,7 @@ interface Duty {
 function openConnection(target: Target, duty: Duty): TLSSocket {
   const { next, depth, tally, fail, goOn } = duty;
   // What is in flight together is put together beforehand, of one request.
-  const repeated = next();
-  const batches = Array.from({ length: depth + 1 }, (_, count) =>
-    Buffer.concat(Array.from({ length: count }, () => repeated)),
-  );
+  const batches = depth === 1 ? [] : repeatedUpTo(depth, next());
   const startedAt = new Float64Array(depth);
   const countResponses = createResponseCounter(target);
   let sent = 0;
@@ -91,7 +88,7 @@ function openConnection(target: Target, duty: Duty): TLSSocket {
   const send = (count: number, now: number): void => {
     for (let i = 0; i < count; i += 1) startedAt[(sent + i) % depth] = now;
     sent += count;
-    socket.write(count === 1 ? next() : (batches[count] ?? repeated));
+    socket.write(batches[count] ?? next());
   };
   const onBytes = (length: number, buffer: Uint8Array): boolean => {
     const done = countResponses(buffer, length);
@@ -113,6 +110,13 @@ function openConnection(target: Target, duty: Duty): TLSSocket {
   socket.on("error", fail);
   socket.on("close", () => answered < sent && fail(new Error("the server closed a connection")));
   return socket;
+}
+
+/** The request once, twice and so on, by how often. */
+function repeatedUpTo(depth: number, request: Buffer): readonly Buffer[] {
+  return Array.from({ length: depth + 1 }, (_, count) =>
+    Buffer.concat(Array.from({ length: count }, () => request)),
+  );
 }
 
 /** `onread` spares the stream machinery: bytes arrive in one buffer that is used again and again. */

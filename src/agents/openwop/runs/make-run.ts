@@ -3,7 +3,6 @@
  * and options checked against what the workflow declares; what looks like a secret taken out.
  * OpenWOP "rest-endpoints" POST /v1/runs, RFC 0072 §B
  */
-
 import type { CompiledSchema, SchemaCompiler, SchemaViolation } from "../../../contract/schema.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { escapeToken } from "../../../json-pointer.ts";
