@@ -90,9 +90,9 @@ function markBranches(branches: readonly Branch[]): MarkedBranches {
   if (isMarked) return { branches: branches.map(write(chosen)), areApart: true };
   const fitting = branches.map(({ declared }, index) => nonEmpty(chosen[index]) ?? declared);
   if (!overlap(fitting)) return { branches: branches.map(write(chosen)), areApart: true };
-  const spelt = branches.map(
+  const spelt: readonly (readonly unknown[])[] = branches.map(
     (branch, index) =>
-      nonEmpty(chosen[index]) ?? branch.declared?.filter(isSpeltLike(branch)) ?? [],
+      nonEmpty<unknown>(chosen[index]) ?? branch.declared?.filter(isSpeltLike(branch)) ?? [],
   );
   const told = branches.map(({ declared }, index) => nonEmpty(spelt[index]) ?? declared);
   return { branches: branches.map(write(spelt)), areApart: !overlap(told) };
