@@ -14,7 +14,11 @@ export interface ThreadSealerOptions {
   readonly script: URL;
   readonly signer: RecordSigner;
   readonly key: KeyObject;
+  /** How long none is started after one failed; 10 seconds unless given. */
+  readonly restMs?: number;
 }
+
+const REST_MS = 10_000;
 
 /** Up to so many records are sealed sooner on the spot. */
 const FEW = 2;
@@ -33,7 +37,8 @@ interface Waiting {
 export class ThreadSealer implements Sealer {
   readonly #options: ThreadSealerOptions;
   #thread: Worker | undefined;
-  #hasFailed = false;
+  /** None is started before; a thread that could not be started once may well be later. */
+  #restUntil = Number.NEGATIVE_INFINITY;
   readonly #waiting: Waiting[] = [];
 
   constructor(options: ThreadSealerOptions) {
@@ -54,13 +59,13 @@ export class ThreadSealer implements Sealer {
 
   async close(): Promise<void> {
     const thread = this.#thread;
-    this.#fail();
+    this.#giveUp(Number.POSITIVE_INFINITY);
     await thread?.terminate();
   }
 
-  /** Started when there is much to seal for the first time; undefined once it failed. */
+  /** Started when there is much to seal for the first time; undefined for a while after it failed. */
   #start(): Worker | undefined {
-    if (this.#hasFailed) return undefined;
+    if (performance.now() < this.#restUntil) return undefined;
     this.#thread ??= this.#startThread();
     return this.#thread;
   }
@@ -73,8 +78,12 @@ export class ThreadSealer implements Sealer {
     // Requests keep the process alive, not their records.
     thread.unref();
     thread.on("message", (records: readonly JournalRecord[]) => this.#receive(records));
-    thread.on("error", () => this.#fail());
-    thread.on("exit", () => this.#fail());
+    const fail = (): void => {
+      const { restMs = REST_MS } = this.#options;
+      if (this.#thread === thread) this.#giveUp(performance.now() + restMs);
+    };
+    thread.on("error", fail);
+    thread.on("exit", fail);
     return thread;
   }
 
@@ -95,8 +104,8 @@ export class ThreadSealer implements Sealer {
   }
 
   /** Without the thread, what it has not sent back is done here. */
-  #fail(): void {
-    this.#hasFailed = true;
+  #giveUp(restUntil: number): void {
+    this.#restUntil = restUntil;
     this.#thread = undefined;
     for (const { job, heads, delivered, resolve } of this.#waiting.splice(0)) {
       const payloads = job.payloads.slice(delivered);

@@ -7,6 +7,7 @@ import { type Ed25519PublicKey, publicKeyOf } from "../identity/ed25519.ts";
 import { isAgentId } from "../identity/identifiers.ts";
 import { keyId } from "../identity/jws.ts";
 import { isRecord } from "../json-value.ts";
+import { type LateLoad, loadLate } from "../late-load.ts";
 import { readScopes } from "./scopes.ts";
 
 /** What a token says; times are milliseconds since the epoch. */
@@ -35,6 +36,9 @@ export interface TokenFault {
   readonly issuer?: string;
 }
 
+/** Loaded between the start and the first task, where there are peers. */
+export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("jose"));
+
 /** No token of an attribution record, or of anybody else, can stand for one. */
 const TYPE = "agtp-delegation+jwt";
 const MAX_TOKEN_LENGTH = 16_384;
@@ -45,7 +49,7 @@ const MAX_LIFETIME_S = 86_400;
 
 /** Signs a token. */
 export async function signToken(claims: TokenClaims, key: KeyObject, now: number): Promise<string> {
-  const { SignJWT } = await import("jose");
+  const { SignJWT } = await loadJose();
   const publicKey = publicKeyOf(key);
   if (publicKey === undefined) throw new TypeError("tokens are signed with Ed25519 keys only");
   return new SignJWT({
@@ -72,7 +76,7 @@ export async function verifyToken(
   now: number,
 ): Promise<TokenClaims | TokenFault> {
   if (token.length > MAX_TOKEN_LENGTH) return { fault: "malformed", message: "it is too long" };
-  const { decodeJwt, errors, jwtVerify } = await import("jose");
+  const { decodeJwt, errors, jwtVerify } = await loadJose();
   let issuer: unknown;
   try {
     issuer = decodeJwt(token).iss;

@@ -1,5 +1,6 @@
 /** The TypeScript transpiler, loaded when something needs it: a deployment in JavaScript never does. */
 import { createRequire } from "node:module";
+import { findDescriptorFault } from "../late-load.ts";
 
 type Transpiler = typeof import("@swc/wasm-typescript");
 
@@ -12,7 +13,16 @@ export interface TranspilerFault {
   readonly startColumn?: number;
 }
 
-/** Loads megabytes of WebAssembly the first time. */
+let loaded: Transpiler | undefined;
+
+/**
+ * Loads megabytes of WebAssembly the first time.
+ * @throws where it cannot be loaded now; the next call tries again
+ */
 export function loadTranspiler(): Transpiler {
-  return createRequire(import.meta.url)("@swc/wasm-typescript") as Transpiler;
+  if (loaded !== undefined) return loaded;
+  const fault = findDescriptorFault();
+  if (fault !== undefined) throw fault;
+  loaded = createRequire(import.meta.url)("@swc/wasm-typescript") as Transpiler;
+  return loaded;
 }

@@ -5,8 +5,12 @@
  */
 import type { HandlerSuccess } from "../handlers/handler.ts";
 import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
+import { type LateLoad, loadLate } from "../late-load.ts";
 import { IDENTITY_JSON, IDENTITY_YAML } from "./describe-format.ts";
 import { identityPage } from "./describe-page.ts";
+
+/** Loaded between the start and the first request. */
+export const loadYaml: LateLoad<typeof import("yaml")> = loadLate(() => import("yaml"));
 
 /** The forms that an identity document has. */
 export type IdentityForm = "json" | "yaml" | "html";
@@ -28,6 +32,10 @@ export function createIdentityReplies(): (
     const key = form === "html" ? `${form} ${status}` : form;
     const reply = replies.get(key) ?? makeReply(agent, form, status);
     replies.set(key, reply);
+    if (reply instanceof Promise) {
+      // What could not be made is made again for whoever asks next.
+      reply.catch(() => replies.get(key) === reply && replies.delete(key));
+    }
     return reply;
   };
 }
@@ -49,8 +57,7 @@ function reply(text: string, contentType: string): HandlerSuccess {
 
 /** Texts are quoted, so that no reader of any version of YAML takes `no` or a date for one. */
 async function toYaml(document: AgentDocument["document"]): Promise<string> {
-  // Loaded by those who want it only.
-  const { stringify } = await import("yaml");
+  const { stringify } = await loadYaml();
   return stringify(document, {
     aliasDuplicateObjects: false,
     defaultKeyType: "PLAIN",

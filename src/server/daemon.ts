@@ -2,6 +2,7 @@
 import { relative } from "node:path";
 import type { Config, LimitsConfig } from "../config/config.ts";
 import type { Gateway } from "../gateway/gateway.ts";
+import { findDescriptorFault } from "../late-load.ts";
 import { isError, type Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
@@ -158,6 +159,14 @@ class Running implements Daemon {
 
   async #reload(): Promise<readonly Problem[]> {
     const { log } = this.#options;
+    const starved = findDescriptorFault();
+    if (starved !== undefined) {
+      // Begun without, it would leave modules that Node calls failed until the process ends.
+      const problem = { file: this.#deployment.config.file, key: "", message: starved.message };
+      reportProblems(log, [problem]);
+      log.logger.error({ event: "reload-refused" }, "nothing changed");
+      return [problem];
+    }
     const next = await build(this.#options, { isPersistent: true, kept: this.#kept });
     reportProblems(log, next.problems);
     const errors = next.problems.filter(isError);

@@ -10,6 +10,7 @@ import { forward } from "../delegation/forward.ts";
 import { PeerDirectory } from "../delegation/peers.ts";
 import { DELEGATE_SCHEMA } from "../delegation/request.ts";
 import type { AgentUri, TargetSources } from "../delegation/targets.ts";
+import { loadJose } from "../delegation/token.ts";
 import { createVouching } from "../delegation/vouching.ts";
 import { work } from "../delegation/work.ts";
 import { type ActAs, createActAs } from "../dispatch/acting.ts";
@@ -77,7 +78,10 @@ export function delegationPart(parts: FloorParts): FloorPart {
     join: (entrance) => {
       acting.use(createActAs(entrance, () => state.ledger.settled()));
     },
-    start: () => background.start(),
+    start: () => {
+      if (settings.facts.length > 0) loadJose.prepare();
+      background.start();
+    },
     close: async () => {
       await Promise.all([background.close(), caller.close(), manifests.close()]);
     },

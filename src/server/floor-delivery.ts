@@ -37,6 +37,7 @@ export function deliveryPart(parts: FloorParts): FloorPart {
     confirmables: [notificationConfirmable(register)],
     problems: [...problem, ...findMissingMembers(config, book)],
     start: () => {
+      sender.prepare();
       stop = outbox.deliverBy({ send: sender.send, log });
     },
     close: async () => {

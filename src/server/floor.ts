@@ -2,6 +2,7 @@
  * The floor methods beyond negotiation and the lifecycle, put together from their parts: what each
  * answers, what it shows to QUERY, and what runs beside the requests.   AGTP "Method Floor"
  */
+import { loadYaml } from "../methods/describe-identity.ts";
 import { firstHand } from "../search/first-hand.ts";
 import { agntcyPart } from "./floor-agntcy.ts";
 import { delegationPart } from "./floor-delegation.ts";
@@ -40,6 +41,7 @@ export async function createFloor(
     },
     start: () => {
       for (const part of parts) part.start?.();
+      loadYaml.prepare();
     },
     close: async () => {
       await Promise.all(parts.map((part) => part.close?.()));

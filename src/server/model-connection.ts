@@ -6,6 +6,7 @@
 import type { Agent } from "undici";
 import type { ModelResponse, ModelServer } from "../agents/openwop/runtime/model-server.ts";
 import { connectionOptions } from "../handlers/connection-options.ts";
+import { loadLate } from "../late-load.ts";
 
 /** Where the models are. */
 export interface ModelConnectionOptions {
@@ -24,19 +25,17 @@ const MAX_RETRY_AFTER_MS = 3_600_000;
 
 /** Connects to nothing before it is asked. */
 export function createModelConnection(options: ModelConnectionOptions): ModelServer {
-  let agent: Promise<Agent> | undefined;
+  const agent = loadLate(() => openAgent(options));
   return {
-    async ask(body, signal) {
-      agent ??= openAgent(options);
-      return post(await agent, options, body, signal);
-    },
+    prepare: () => agent.prepare(),
+    ask: async (body, signal) => post(await agent(), options, body, signal),
     async close() {
-      await (await agent)?.destroy();
+      await (await agent.begun?.catch(() => undefined))?.destroy();
     },
   };
 }
 
-/** The HTTP client takes long to load: only an agent's turn waits for it. */
+/** The HTTP client takes long to load: a start does not wait for it. */
 async function openAgent({ timeoutMs, ca }: ModelConnectionOptions): Promise<Agent> {
   const undici = await import("undici");
   return new undici.Agent({

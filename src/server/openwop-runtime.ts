@@ -3,6 +3,7 @@ import { relative } from "node:path";
 import type { ManifestClass } from "../agents/openwop/installed-agent.ts";
 import type { Redactor } from "../agents/openwop/redaction.ts";
 import type { AgentRuntime } from "../agents/openwop/runtime/agent-runtime.ts";
+import { loadSdk } from "../agents/openwop/runtime/chat-model.ts";
 import { createChatRuntime, modelOf } from "../agents/openwop/runtime/chat-runtime.ts";
 import { createDeterministicRuntime } from "../agents/openwop/runtime/deterministic.ts";
 import {
@@ -39,6 +40,8 @@ export async function loadAgentRuntime(
       const { baseUrl, apiKey, models, retries, requestTimeoutMs: timeoutMs } = runtime;
       const { ca, problems } = readCa(runtime.ca, parts.config);
       const server = createModelConnection({ baseUrl, apiKey, ca, timeoutMs });
+      server.prepare?.();
+      loadSdk.prepare();
       const { isStreaming } = reasoning;
       // One answer more than calls, and one for words beside them.
       const maxRounds = maxToolCalls + 1;

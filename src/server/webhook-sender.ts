@@ -8,6 +8,7 @@ import type { SendWebhook, WebhookAttempt } from "../delivery/webhook-courier.ts
 import type { AttemptOutcome } from "../delivery/webhook-delivery.ts";
 import { webhookSignature } from "../delivery/webhook-signature.ts";
 import { connectionOptions } from "../handlers/connection-options.ts";
+import { loadLate } from "../late-load.ts";
 import { codeOf, reasonOf } from "../thrown.ts";
 
 /** Where messages may go, and what vouches for both sides. */
@@ -23,6 +24,8 @@ export interface WebhookSenderOptions {
 /** Owns the connections. */
 export interface WebhookSender {
   readonly send: SendWebhook;
+  /** Loads what sending takes, while nobody waits for it. */
+  prepare(): void;
   close(): Promise<void>;
 }
 
@@ -34,13 +37,15 @@ const MAX_CONNECTIONS = 4;
 /** Connects to nothing before there is something to send. */
 export function createWebhookSender(options: WebhookSenderOptions): WebhookSender {
   const { urls, ca } = options;
-  let agent: Promise<Agent> | undefined;
+  const agent = loadLate(() => openAgent(ca));
   return {
+    prepare() {
+      if (urls.size > 0) agent.prepare();
+    },
     async send(attempt) {
       if (!urls.has(attempt.url)) return failed("this server has no such webhook any more");
-      agent ??= openAgent(ca);
       try {
-        return await post(attempt, await agent, options);
+        return await post(attempt, await agent(), options);
       } catch (error) {
         const isLate = error instanceof Error && error.name === "TimeoutError";
         const reason = isLate ? "did not answer in time" : "could not be reached";
@@ -48,12 +53,12 @@ export function createWebhookSender(options: WebhookSenderOptions): WebhookSende
       }
     },
     async close() {
-      await (await agent)?.destroy();
+      await (await agent.begun?.catch(() => undefined))?.destroy();
     },
   };
 }
 
-/** The HTTP client takes long to load: only a message to be sent waits for it. */
+/** The HTTP client takes long to load: a start does not wait for it. */
 async function openAgent(ca: string | undefined): Promise<Agent> {
   const undici = await import("undici");
   const needs = { connections: MAX_CONNECTIONS, connectTimeoutMs: CONNECT_TIMEOUT_MS, ca };

@@ -1,4 +1,5 @@
 import { generateKeyPairSync } from "node:crypto";
+import { writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -100,6 +101,21 @@ describe("ThreadSealer", () => {
     const sealer = openThread(join(directory, "thread.cjs"));
     expectChain(await seal(sealer, makeJob(20)), 20);
     expectChain(await seal(sealer, makeJob(20)), 20);
+  });
+
+  it("starts a thread again a while after one could not be started", async () => {
+    const directory = makeDirectory({});
+    const script = join(directory, "thread.mjs");
+    const options = { script: pathToFileURL(script), signer: SIGNER, key: KEY, restMs: 0 };
+    const sealer = new ThreadSealer(options);
+    onTestFinished(() => sealer.close());
+    expectChain(await seal(sealer, makeJob(20)), 20);
+    writeFileSync(script, `export * from ${JSON.stringify(pathToFileURL(BUILT).href)};`);
+    const delivered: JournalRecord[] = [];
+    // Only a thread sends back what it has before all of it is done.
+    const rest = await sealer.seal(makeJob(2_000), (records) => delivered.push(...records));
+    expect(delivered.length).toBeGreaterThan(0);
+    expectChain([...delivered, ...rest], 2_000);
   });
 
   it("goes on where a thread that ended has come to", async () => {

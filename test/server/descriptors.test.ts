@@ -1,8 +1,10 @@
+import { appendFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { startProgram } from "../support/agtpd.ts";
-import { closeOf } from "../support/daemon.ts";
-import { makeDeployment } from "../support/deployment.ts";
+import { closeOf, type RawClient } from "../support/daemon.ts";
+import { agentFile, makeDeployment } from "../support/deployment.ts";
+import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { echo, PLAIN_HANDLERS, serverFiles } from "../support/server-deployment.ts";
 
 /** Opens twice as many connections as there can be, and waits until the other side has closed half. */
@@ -31,17 +33,36 @@ async function retry<T>(attempt: () => Promise<T>): Promise<T> {
   }
 }
 
+const GUIDE = "d".repeat(64);
+
+async function describeIn(client: RawClient, accept: string): Promise<TestReply> {
+  const headers = { "Agent-ID": GUIDE, Accept: accept };
+  client.write(encodeRequest({ method: "DESCRIBE", headers }));
+  const [reply] = await client.replies(1);
+  if (reply === undefined) throw new Error("no reply");
+  return reply;
+}
+
 /** Fewer would not do for loading the program. */
 const DESCRIPTORS = 256;
 
 describe("a daemon without file descriptors", () => {
   it("serves who is in, and everybody when there are some again", async () => {
-    const { configPath } = makeDeployment(serverFiles({}, { "handlers.mjs": PLAIN_HANDLERS }));
+    const guide = agentFile({ agent_id: GUIDE, name: "guide" });
+    const { configPath } = makeDeployment(
+      serverFiles({}, { "handlers.mjs": PLAIN_HANDLERS, "agents/guide.agent.json": guide }),
+    );
     const daemon = await startProgram(configPath, { before: `ulimit -n ${DESCRIPTORS}` });
     const kept = await daemon.connect();
     const sockets = await exhaust(daemon.port, DESCRIPTORS);
     kept.write(echo(1));
     expect((await kept.replies(1))[0]?.status).toBe(200);
+    // Loaded before there was need of it.
+    expect((await describeIn(kept, "application/yaml")).status).toBe(200);
+    // A reload that begins what it cannot load would leave the parts that it needs broken for good.
+    appendFileSync(configPath, "\n[gateway]\nenabled = true\nport = 0\n");
+    daemon.child.kill("SIGHUP");
+    await daemon.line("reload-refused");
     const open = sockets.filter((socket) => !socket.destroyed);
     expect(open.length).toBeLessThan(DESCRIPTORS);
     const closed = open.map(closeOf);
@@ -51,6 +72,8 @@ describe("a daemon without file descriptors", () => {
     client.write(echo(2));
     expect((await client.replies(1))[0]?.status).toBe(200);
     expect(daemon.log.filter(({ event }) => event === "fault").length).toBeLessThan(5);
+    daemon.child.kill("SIGHUP");
+    await daemon.line("reloaded");
     daemon.child.kill("SIGTERM");
     expect((await daemon.outcome).code).toBe(0);
   });

@@ -6,6 +6,7 @@ import type { Agent } from "undici";
 import { readBoundedBody } from "../../handlers/bounded-body.ts";
 import { connectionOptions } from "../../handlers/connection-options.ts";
 import type { JsonRecord } from "../../json-value.ts";
+import { loadLate } from "../../late-load.ts";
 import { reasonOf } from "../../thrown.ts";
 import type { AskJson, JsonAnswer } from "./world.ts";
 
@@ -15,11 +16,10 @@ const MAX_CONNECTIONS = 16;
 
 /** A way to ask. Loads the HTTP client on first use; connections that nobody uses close by themselves. */
 export function createAskJson(): AskJson {
-  let agent: Promise<Agent> | undefined;
+  const agent = loadLate(openAgent);
   return async (url, body) => {
-    agent ??= openAgent();
     try {
-      return await ask(await agent, url, body);
+      return await ask(await agent(), url, body);
     } catch (error) {
       return fault(error instanceof SyntaxError ? "answered no JSON" : reasonOf(error));
     }

@@ -7,6 +7,7 @@ import { createPublicKey } from "node:crypto";
 import type { JWTPayload, JWTVerifyOptions } from "jose";
 import { reasonOf } from "../../../thrown.ts";
 import type { EffectiveProof } from "../compile/merge-governance.ts";
+import { loadJose } from "./load-jose.ts";
 import type { ProofContext } from "./proof-context.ts";
 
 const ALGORITHMS = ["RS256", "ES256"];
@@ -24,7 +25,7 @@ export async function verifyJwt(
   proof: EffectiveProof,
   { world, manifestDigest }: ProofContext,
 ): Promise<string | undefined> {
-  const { jwtVerify } = await import("jose");
+  const { jwtVerify } = await loadJose();
   const options: JWTVerifyOptions = {
     algorithms: ALGORITHMS,
     ...(proof.issuer === null ? {} : { issuer: proof.issuer }),

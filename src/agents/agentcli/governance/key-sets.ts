@@ -6,6 +6,7 @@
 import type { JWTVerifyGetKey } from "jose";
 import { isRecord } from "../../../json-value.ts";
 import type { AskJson, KeySet } from "../world.ts";
+import { loadJose } from "./load-jose.ts";
 
 interface KeptKeys {
   readonly keys: JWTVerifyGetKey;
@@ -37,7 +38,7 @@ export class KeySets {
   async find(url: string): Promise<KeySet> {
     const kept = this.#kept.get(url);
     if (kept === undefined || kept.goodUntil <= this.#now()) return this.#load(url);
-    const { errors } = await import("jose");
+    const { errors } = await loadJose();
     const keys: JWTVerifyGetKey = async (header, token) => {
       try {
         return await kept.keys(header, token);
@@ -69,7 +70,7 @@ export class KeySets {
     if (!isRecord(value) || !Array.isArray(value["keys"])) {
       return { kind: "fault", message: "the key set is none" };
     }
-    const { createLocalJWKSet } = await import("jose");
+    const { createLocalJWKSet } = await loadJose();
     const keys: JWTVerifyGetKey = createLocalJWKSet({ keys: value["keys"] });
     const askedAt = this.#now();
     const usableMs = maxAgeSeconds === undefined ? USUAL_MS : maxAgeSeconds * 1000;

@@ -4,6 +4,7 @@
  * there is `ModelServer`'s.
  */
 import type { LanguageModelV3 } from "@ai-sdk/provider";
+import { type LateLoad, loadLate } from "../../../late-load.ts";
 import { boundedBody } from "./bounded-body.ts";
 import type { ChatQuestion } from "./chat-prompt.ts";
 import { type Completion, CompletionFault, type CompletionListener } from "./completion.ts";
@@ -85,20 +86,16 @@ const NEVER = new AbortController().signal;
 class OtherForm extends Error {}
 
 /** What is used of the SDK. */
-interface Sdk {
+export interface Sdk {
   openModel(name: string, fetch: typeof globalThis.fetch): LanguageModelV3;
   /** What is behind an error of the SDK's. */
   causeOf(error: unknown): unknown;
 }
 
 const MAX_CAUSES = 8;
-let loaded: Promise<Sdk> | undefined;
 
-/** It takes long to load: only an agent's turn waits for it. */
-function loadSdk(): Promise<Sdk> {
-  loaded ??= importSdk();
-  return loaded;
-}
+/** It takes long to load: a start does not wait for it. */
+export const loadSdk: LateLoad<Sdk> = loadLate(importSdk);
 
 async function importSdk(): Promise<Sdk> {
   const { createOpenAICompatible } = await import("@ai-sdk/openai-compatible");
