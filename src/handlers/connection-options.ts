@@ -2,7 +2,9 @@
  * How connections to somebody else's HTTP server are opened, whoever opens them: kept alive, HTTP/1.1
  * without pipelining, and verified.   AGTP-API §12.3
  */
+import type { LookupFunction } from "node:net";
 import type { Pool } from "undici";
+import { createUpstreamLookup } from "./upstream-lookup.ts";
 
 /** What differs between those who connect. */
 export interface ConnectionNeeds {
@@ -11,6 +13,8 @@ export interface ConnectionNeeds {
   readonly connectTimeoutMs: number;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca?: string | undefined;
+  /** How names become addresses; by the system, within bounds, unless given. */
+  readonly lookup?: LookupFunction;
 }
 
 /** The options, for a pool or an agent. */
@@ -18,6 +22,7 @@ export function connectionOptions({
   connections,
   connectTimeoutMs,
   ca,
+  lookup = createUpstreamLookup(),
 }: ConnectionNeeds): Pick<Pool.Options, "connections" | "pipelining" | "allowH2" | "connect"> {
   return {
     connections,
@@ -27,6 +32,7 @@ export function connectionOptions({
       timeout: connectTimeoutMs,
       // Said aloud, so that no environment variable can switch verification off.
       rejectUnauthorized: true,
+      lookup,
       ...(ca === undefined ? {} : { ca }),
     },
   };

@@ -37,6 +37,8 @@ export class JwksKeys implements KeySource {
   #running: Promise<void> | undefined;
   #waiting = 0;
   #vainAttempts = 0;
+  /** Whether the last attempt had no answer. */
+  #isSilent = false;
   #quietUntil = 0;
   #isClosed = false;
 
@@ -58,7 +60,13 @@ export class JwksKeys implements KeySource {
   async keysFor(kid: string | undefined): Promise<KeySet | undefined> {
     const held = this.#heldSet();
     const isFresh = this.#held !== undefined && this.#now() < this.#held.freshUntil;
-    if (held !== undefined && isFresh && (kid === undefined || held.has(kid))) return held;
+    const isKnown = held !== undefined && (kid === undefined || held.has(kid));
+    if (isKnown && isFresh) return held;
+    if (isKnown && this.#isSilent) {
+      // An issuer that did not answer last time keeps nobody waiting whose key is known.
+      void this.#refresh(kid);
+      return held;
+    }
     await this.#refresh(kid);
     return this.#heldSet();
   }
@@ -94,6 +102,7 @@ export class JwksKeys implements KeySource {
     const fetched = await this.#source.fetch();
     if (fetched.fault === undefined) this.#adopt(fetched);
     else if (!this.#isClosed) this.#reportFault(fetched.fault);
+    this.#isSilent = fetched.fault !== undefined;
     const isVain = fetched.fault !== undefined || (kid !== undefined && !fetched.set.has(kid));
     this.#vainAttempts = isVain ? this.#vainAttempts + 1 : 0;
     const last = COOL_DOWN_MS.length - 1;

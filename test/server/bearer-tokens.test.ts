@@ -132,3 +132,27 @@ describe("an issuer behind a URL", () => {
     expect((await ask(key))?.status).toBe(401);
   });
 });
+
+describe("a daemon whose token issuer hangs", () => {
+  it("serves everybody else meanwhile, and answers who waits when it gives up", async () => {
+    const issuer = await openJwksServer();
+    const asked = new Promise<void>((resolve) => issuer.respond(() => resolve()));
+    const daemon = await openDaemon(files({ jwks_uri: issuer.uri }));
+    const ask = async (authorization?: string) => {
+      const client = await daemon.connect();
+      client.write(encodeRequest(booking(authorization)));
+      const [reply] = await client.replies(1);
+      client.destroy();
+      return reply?.status;
+    };
+    await asked;
+    const order: unknown[] = [];
+    const waiting = ask(`Bearer ${await signToken(key, freshClaims())}`).then((status) => {
+      order.push(status);
+    });
+    for (let count = 0; count < 3; count += 1) order.push(await ask());
+    await issuer.close();
+    await waiting;
+    expect(order).toEqual([200, 200, 200, 401]);
+  });
+});

@@ -210,6 +210,35 @@ describe("an issuer that is down", () => {
   });
 });
 
+describe("an issuer that hangs", () => {
+  it("keeps nobody waiting whose key is known, once it has not answered", async () => {
+    const { clock, issuer, kids } = open();
+    await kids();
+    issuer.isDown = true;
+    clock.now += issuer.lifetimeMs;
+    expect(await kids("old")).toEqual(["old"]);
+    clock.now += MINUTE;
+    issuer.release = new Promise(() => undefined);
+    expect(await kids("old")).toEqual(["old"]);
+    // One question is under way for all of them.
+    expect(await Promise.all([kids("old"), kids("old")])).toEqual([["old"], ["old"]]);
+    expect(issuer.fetches).toBe(3);
+  });
+
+  it("is believed at once when it answers again", async () => {
+    const { clock, issuer, keys, kids } = open();
+    await kids();
+    issuer.isDown = true;
+    clock.now += issuer.lifetimeMs;
+    await kids("old");
+    clock.now += MINUTE;
+    Object.assign(issuer, { isDown: false, keys: [next] });
+    await keys.keysFor("old");
+    expect(await kids("next")).toEqual(["next"]);
+    expect(await kids("old")).toEqual(["next"]);
+  });
+});
+
 describe("close", () => {
   it("asks for nothing any more, and warns of nothing", async () => {
     const { issuer, keys, log } = open();
