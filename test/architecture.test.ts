@@ -137,6 +137,15 @@ describe("the folders of src", () => {
     expect(offenders).toEqual([]);
   });
 
+  it("connect to others' HTTP servers by the options that look at addresses", () => {
+    const offenders = sources.flatMap(({ file, text }) =>
+      [...text.matchAll(/new (?:undici\.)?(?:Agent|Pool)\(([^;]*);/g)]
+        .filter(([, given = ""]) => !given.includes("connectionOptions("))
+        .map(([call]) => `${file}: ${call}`),
+    );
+    expect(offenders).toEqual([]);
+  });
+
   it("construct a deployment in one place", () => {
     const builders = sources
       .filter(({ text }) => /\bcreateDispatcher\(/.test(text))

@@ -3,9 +3,9 @@
  * this machine. A manifest comes from strangers, so addresses that mean the machine's own network
  * surroundings are refused whatever the scheme.
  */
-import { BlockList, isIP } from "node:net";
 import { isLoopbackHost } from "../../config/loopback.ts";
 import { quoteValue } from "../../json-value.ts";
+import { isNobodysAddress } from "../../special-addresses.ts";
 
 /** An address that may be called. */
 export interface UpstreamAddress {
@@ -33,24 +33,10 @@ function findFault(url: URL, allowsHttp: boolean): string | undefined {
     return "must hold no user and no password, credentials are taken from the environment";
   }
   if (url.search !== "" || url.hash !== "") return "must have neither query nor fragment";
-  if (isForbidden(host)) return "is an address that no service has";
+  if (isNobodysAddress(host)) return "is an address that no service has";
   if (url.protocol === "https:") return undefined;
   if (url.protocol !== "http:" || !isLoopbackHost(host)) return "must use https";
   return allowsHttp ? undefined : "must use https; plain http on loopback takes allow_http = true";
-}
-
-/** Link-local addresses are where clouds keep their secrets; the others reach nobody in particular. */
-function isForbidden(host: string): boolean {
-  const family = isIP(host);
-  if (family === 0) return false;
-  const forbidden = new BlockList();
-  forbidden.addSubnet("0.0.0.0", 8, "ipv4");
-  forbidden.addSubnet("169.254.0.0", 16, "ipv4");
-  forbidden.addSubnet("224.0.0.0", 3, "ipv4");
-  forbidden.addAddress("::", "ipv6");
-  forbidden.addSubnet("fe80::", 10, "ipv6");
-  forbidden.addSubnet("ff00::", 8, "ipv6");
-  return forbidden.check(host, family === 6 ? "ipv6" : "ipv4");
 }
 
 /** A URL may hold a password. */
