@@ -3,11 +3,10 @@
  * it, and a copy of it can be checked anywhere. The journal has every record, so that a fork is seen
  * here, where a walk from the head sees only one branch.   AGTP-IDENTIFIERS "Audit Log"
  */
-import { readdirSync } from "node:fs";
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
 import { decodeJws } from "../identity/jws.ts";
 import { NO_AUDIT_ID } from "./record.ts";
-import { type Extent, readSegment, segmentName, segmentNumber } from "./segment.ts";
+import { type Extent, listSegments, readSegment, segmentName } from "./segment.ts";
 import { readExtent } from "./segment-index.ts";
 import { type ChainBreak, type ChainReport, verifyChain } from "./verify-chain.ts";
 
@@ -46,7 +45,7 @@ async function readEntries(
   agentId: string,
 ): Promise<ReadonlyMap<string, JournalEntry>> {
   const entries = new Map<string, JournalEntry>();
-  for (const segment of segmentsOf(directory)) {
+  for (const segment of listSegments(directory)) {
     for await (const { auditId, jws, offset, length } of readSegment(directory, segment)) {
       const payload = decodeJws(jws)?.payload;
       if (payload?.["agent_id"] !== agentId) continue;
@@ -60,12 +59,6 @@ async function readEntries(
     }
   }
   return entries;
-}
-
-function segmentsOf(directory: string): readonly number[] {
-  return readdirSync(directory)
-    .flatMap((name) => segmentNumber(name) ?? [])
-    .sort((left, right) => left - right);
 }
 
 /** Records are one chain when each names another of them, and no two the same. */

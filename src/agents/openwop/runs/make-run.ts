@@ -49,7 +49,7 @@ export function makeRun(maker: RunMaker, body: JsonRecord, owner: RunOwner): Run
   const { redact } = maker;
   const now = maker.now();
   return {
-    ...{ runId: uuidv7(now), workflow: definition, owner, createdAt: now },
+    ...{ runId: uuidv7(), workflow: definition, owner, createdAt: now },
     ...redact({
       inputs: inputs as JsonRecord,
       configurable: configurable as JsonRecord,
