@@ -7,7 +7,6 @@
 import { hash } from "node:crypto";
 import { closeSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import { codeOf } from "../thrown.ts";
 import type { RecordPlace } from "./journal.ts";
 import type { JournalDamage } from "./journal-damage.ts";
@@ -22,25 +21,30 @@ export interface JournalComparison {
   readonly placed: ReadonlyMap<string, RecordPlace>;
 }
 
-/** Heads looked at before the loop gets a turn. */
-const STRIDE = 200;
-
 /** Compares the journal of a directory; one that is not there has no records. */
 export async function compareJournal(
   directory: string,
-  { checkpoint, heads }: KnownChains,
+  known: KnownChains,
 ): Promise<JournalComparison> {
+  const placed = await findPlaces(directory, segmentsIn(directory), known.heads);
+  const heads = [...known.heads].map(
+    ([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }] as const,
+  );
+  const { checkpoint } = known;
+  return { damages: findLosses(directory, { checkpoint, heads: new Map(heads) }), placed };
+}
+
+/** What a journal lacks; the heads of an earlier build, which have no place, are lost or found before. */
+export function findLosses(
+  directory: string,
+  { checkpoint, heads }: KnownChains,
+): readonly JournalDamage[] {
   const segments = segmentsIn(directory);
-  const placed = await findPlaces(directory, segments, heads);
   const damages: JournalDamage[] = [];
   using reader = new RecordReader(directory);
-  let looked = 0;
-  for (const [agentId, head] of bySegment(heads, placed)) {
-    looked += 1;
-    if (looked % STRIDE === 0) await nextTurn();
-    const { auditId, place } = head;
-    if (wasTakenAway(place, segments) || (place !== undefined && reader.has(auditId, place)))
-      continue;
+  for (const [agentId, { auditId, place }] of bySegment(heads)) {
+    if (wasTakenAway(place, segments)) continue;
+    if (place !== undefined && reader.has(auditId, place)) continue;
     const file = segmentName(place?.segment ?? checkpoint?.segment ?? 1);
     damages.push({ kind: "lost-record", agentId, auditId, file });
   }
@@ -49,7 +53,7 @@ export async function compareJournal(
     const isLost = sizeOf(directory, segment) < offset;
     if (isLost) damages.push({ kind: "lost-tail", file: segmentName(segment), octets: offset });
   }
-  return { damages, placed };
+  return damages;
 }
 
 function segmentsIn(directory: string): readonly number[] {
@@ -85,11 +89,9 @@ async function findPlaces(
 /** Those of one segment together, so that each is opened once. */
 function bySegment(
   heads: ReadonlyMap<string, ChainHead>,
-  placed: ReadonlyMap<string, RecordPlace>,
 ): readonly (readonly [string, ChainHead])[] {
-  return [...heads]
-    .map(([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }] as const)
-    .toSorted(([, left], [, right]) => (left.place?.segment ?? 0) - (right.place?.segment ?? 0));
+  const segmentOf = ({ place }: ChainHead): number => place?.segment ?? 0;
+  return [...heads].toSorted(([, left], [, right]) => segmentOf(left) - segmentOf(right));
 }
 
 /** A head without a place that is nowhere may have gone with the oldest segments as well. */

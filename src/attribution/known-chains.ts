@@ -4,7 +4,7 @@
  */
 import { isRecord } from "../json-value.ts";
 import { readAll } from "../store/read-all.ts";
-import type { Change, Store } from "../store/store.ts";
+import type { Change, Store, StoredEntry } from "../store/store.ts";
 import type { JournalPosition } from "./file-journal.ts";
 import type { RecordPlace } from "./journal.ts";
 import type { ChainHead } from "./ledger.ts";
@@ -23,12 +23,26 @@ const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /** Reads what a store knows. */
 export async function readKnownChains(store: Store): Promise<KnownChains> {
+  const heads: StoredEntry[] = [];
+  for await (const entry of readAll(store, HEADS)) heads.push(entry);
+  return knownChainsOf(heads, await store.list(CHECKPOINTS));
+}
+
+/** The collections that hold what is known, as `knownChainsOf` takes them. */
+export const KNOWN_CHAINS: readonly string[] = [HEADS, CHECKPOINTS];
+
+/** What entries of these collections say. */
+export function knownChainsOf(
+  entries: readonly StoredEntry[] = [],
+  checkpoints: readonly StoredEntry[] = [],
+): KnownChains {
   const heads = new Map<string, ChainHead>();
-  for await (const { key, value } of readAll(store, HEADS)) {
+  for (const { key, value } of entries) {
     const head = readHead(value);
     if (head !== undefined) heads.set(key, head);
   }
-  return { checkpoint: readPosition(await store.get(CHECKPOINTS, JOURNAL)), heads };
+  const checkpoint = readPosition(checkpoints.find(({ key }) => key === JOURNAL)?.value);
+  return { checkpoint, heads };
 }
 
 /** The changes by which a store knows these heads, and this position. */
@@ -42,6 +56,11 @@ export function knownChainChanges(
   });
   const value = { segment, offset };
   return [...changes, { kind: "put", collection: CHECKPOINTS, key: JOURNAL, value }];
+}
+
+/** The changes by which a store knows nothing of these chains any more. */
+export function forgottenHeads(agentIds: readonly string[]): readonly Change[] {
+  return agentIds.map((key): Change => ({ kind: "delete", collection: HEADS, key }));
 }
 
 function readHead(value: unknown): ChainHead | undefined {

@@ -47,6 +47,13 @@ export async function describeSegments(
   await replaceDerivedFile(path, `${JSON.stringify({ segments }, undefined, 1)}\n`);
 }
 
+/** Forgets what was said of segments that were altered on purpose: the next start says it anew. */
+export async function forgetSegments(directory: string, files: readonly string[]): Promise<void> {
+  const path = join(directory, MANIFEST);
+  const segments = (await readDescriptions(path)).filter(({ file }) => !files.includes(file));
+  await replaceDerivedFile(path, `${JSON.stringify({ segments }, undefined, 1)}\n`);
+}
+
 function describe(number: number, records: RecordPlaces): SegmentDescription {
   const last = records.at(-1);
   return {

@@ -15,12 +15,12 @@ import type { Config } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
 import { createMemoryStore } from "../store/memory-store.ts";
 import { openStore } from "../store/open-store.ts";
+import { journalDirectory, takeStateDirectory } from "../store/state-directory.ts";
 import type { StateLock } from "../store/state-lock.ts";
 import type { Store } from "../store/store.ts";
 import { type NegotiationState, openNegotiation } from "../synthesis/state.ts";
 import { reasonOf } from "../thrown.ts";
 import { type FloorState, openFloorState } from "./floor-state.ts";
-import { stateDirectory, takeStateDirectory } from "./state-directory.ts";
 
 /** The state, or what keeps it from being opened. */
 export type StateOpening =
@@ -38,11 +38,6 @@ export interface OpenedState {
 export interface StateWatch {
   onFault(error: unknown): void;
   onNotice(notice: StateNotice): void;
-}
-
-/** Where a deployment's journal is. */
-export function journalDirectory(directory: string): string {
-  return join(stateDirectory(directory), "journal");
 }
 
 /** Opens the state; with `isPersistent` false one that nobody else sees. */

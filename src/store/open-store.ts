@@ -37,7 +37,7 @@ export async function openStore(location: StoreLocation, file: string): Promise<
 }
 
 async function openSqliteStore(path: string, file: string): Promise<StoreOpening> {
-  const driver = await loadSqliteDriver();
+  const driver = loadSqliteDriver();
   if (driver.fault !== undefined) return refuseDriver(file, driver.fault);
   // An absolute path cannot be taken for a URL, nor for `:memory:`.
   const { database, fault } = await openSqliteFile(resolve(path), driver.Database);

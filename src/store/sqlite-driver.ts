@@ -1,4 +1,5 @@
 /** The SQLite driver, loaded by who asks for it: its native part exists for the common platforms only. */
+import { createRequire } from "node:module";
 import type { Database } from "libsql";
 import { reasonOf } from "../thrown.ts";
 
@@ -10,11 +11,12 @@ export type SqliteDriver =
   | { readonly Database: DatabaseClass; readonly fault?: undefined }
   | { readonly Database?: undefined; readonly fault: string };
 
+const require = createRequire(import.meta.url);
+
 /** Loads the driver. */
-export async function loadSqliteDriver(): Promise<SqliteDriver> {
+export function loadSqliteDriver(): SqliteDriver {
   try {
-    const { default: Database } = await import("libsql");
-    return { Database };
+    return { Database: require("libsql") as DatabaseClass };
   } catch (error) {
     const [reason] = reasonOf(error).split("\n");
     return { fault: `the driver "sqlite" cannot be loaded on this platform: ${reason}` };

@@ -43,7 +43,7 @@ export async function lockStateDirectory(
   directory: string,
   program: string,
 ): Promise<StateLocking> {
-  const { Database, fault } = await loadSqliteDriver();
+  const { Database, fault } = loadSqliteDriver();
   if (Database === undefined) return { kind: "impossible", message: fault, code: NO_DRIVER };
   const path = join(directory, LOCK);
   const prepared = prepareSqliteFile(path);

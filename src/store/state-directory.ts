@@ -3,10 +3,9 @@
  * there, and nothing is written through a link that leads out of it.
  */
 import { join, relative } from "node:path";
-import type { Config } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
 import { findLinkFaults } from "../state-links.ts";
-import { lockStateDirectory, NO_DRIVER, type StateLock } from "../store/state-lock.ts";
+import { lockStateDirectory, NO_DRIVER, type StateLock } from "./state-lock.ts";
 
 /** The lock, or every reason why the directory cannot be had. */
 export type StateDirectory =
@@ -29,9 +28,21 @@ export function stateDirectory(directory: string): string {
   return join(directory, ".agtp");
 }
 
+/** Where the records of a deployment are. */
+export function journalDirectory(directory: string): string {
+  return join(stateDirectory(directory), "journal");
+}
+
+/** The deployment whose state is taken. */
+export interface StateOwner {
+  /** Absolute. */
+  readonly directory: string;
+  readonly store: { readonly driver: string };
+}
+
 /** Takes the directory for this process; `program` is what others are told has it. */
 export async function takeStateDirectory(
-  { directory, store }: Pick<Config, "directory" | "store">,
+  { directory, store }: StateOwner,
   program: string,
 ): Promise<StateDirectory> {
   const path = stateDirectory(directory);
