@@ -33,8 +33,8 @@ export const KNOWN_CHAINS: readonly string[] = [HEADS, CHECKPOINTS];
 
 /** What entries of these collections say. */
 export function knownChainsOf(
-  entries: readonly StoredEntry[] = [],
-  checkpoints: readonly StoredEntry[] = [],
+  entries: readonly Pick<StoredEntry, "key" | "value">[] = [],
+  checkpoints: readonly Pick<StoredEntry, "key" | "value">[] = [],
 ): KnownChains {
   const heads = new Map<string, ChainHead>();
   for (const { key, value } of entries) {

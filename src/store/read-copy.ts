@@ -6,19 +6,23 @@ import { constants, copyFileSync, mkdtempSync, rmSync, statSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadSqliteDriver } from "./sqlite-driver.ts";
-import { SQL } from "./sqlite-store.ts";
-import type { StoredEntry } from "./store.ts";
 
 /** Whoever has more is not made to copy it. */
 const MAX_BYTES = 1024 * 1024 * 1024;
-const BEYOND_EVERY_KEY: Buffer = Buffer.of(0);
-const UNLIMITED = -1;
+/** Every build's table has these columns. */
+const LIST = "SELECT key, value FROM entries WHERE collection = ? ORDER BY key";
+
+/** An entry, as far as a reader cares. */
+export interface CopiedEntry {
+  readonly key: string;
+  readonly value: unknown;
+}
 
 /** The entries of some collections, in their order; throws where they cannot be read. */
 export function readStoreCopy(
   path: string,
   collections: readonly string[],
-): readonly (readonly StoredEntry[])[] {
+): readonly (readonly CopiedEntry[])[] {
   const { Database, fault } = loadSqliteDriver();
   if (Database === undefined) throw new Error(fault);
   const directory = mkdtempSync(join(tmpdir(), "agtpd-store-"));
@@ -27,9 +31,9 @@ export function readStoreCopy(
     for (const suffix of ["", "-wal"]) copyFile(path + suffix, copy + suffix);
     const database = new Database(copy, { timeout: 0 });
     try {
-      const list = database.prepare(SQL.list).raw();
+      const list = database.prepare(LIST).raw();
       return collections.map((collection) => {
-        const rows = list.all(collection, "", BEYOND_EVERY_KEY, UNLIMITED) as [string, string][];
+        const rows = list.all(collection) as [string, string][];
         return rows.map(([key, json]) => ({ key, value: JSON.parse(json) as unknown }));
       });
     } finally {
