@@ -30,7 +30,13 @@ export function runsPart(parts: FloorParts): FloorPart {
   const { workflowsDir, apiKeys, limits } = readRunSettings(config);
   const catalog = createCatalog(openwop);
   const redact = redactWith(openwop);
-  const types = nodeTypes({ executor, compiler, isConformance });
+  const types = nodeTypes({
+    ...{ executor, compiler, isConformance },
+    mockAgent: {
+      reasoning,
+      thresholdOf: (agentId, owner) => registry.find(agentId, owner)?.confidenceThreshold,
+    },
+  });
   const { directory } = config;
   const { workflows, problems } = loadWorkflows({
     ...{ directory, dir: workflowsDir, types, compiler },

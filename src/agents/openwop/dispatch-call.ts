@@ -10,6 +10,7 @@ import type { RunError, RunStart, RunStarter } from "./run-starter.ts";
 /** The errors that an agent's endpoint declares. */
 export const DISPATCH_ERRORS = [
   "agent_unavailable",
+  "agent_pin_mismatch",
   "agent_timeout",
   "agent_failed",
   "agent_not_found",

@@ -25,9 +25,9 @@ export function readTimeout(value: unknown): number | FaceAnswer {
 /** How long events are gathered, in milliseconds. */
 export function readBuffer(value: unknown): number | FaceAnswer {
   if (value === undefined) return 0;
-  const isNumber = typeof value === "string" && /^\d{1,9}$/.test(value);
-  if (!isNumber) return malformed("bufferMs", value, "a number of milliseconds");
-  return Math.min(Number(value), MAX_BUFFER_MS);
+  const ms = typeof value === "string" && /^\d{1,9}$/.test(value) ? Number(value) : undefined;
+  if (ms !== undefined && ms <= MAX_BUFFER_MS) return ms;
+  return malformed("bufferMs", value, `milliseconds from 0 to ${MAX_BUFFER_MS}`);
 }
 
 function malformed(name: string, value: unknown, expected: string): FaceAnswer {
