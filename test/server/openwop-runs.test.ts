@@ -24,6 +24,7 @@ const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
 const OPERATOR = "0".repeat(64);
 const KEY = "hk_of_the_desk";
+const RUN_SCOPES = ["runs:create", "runs:read", "runs:cancel", "approvals:respond"];
 const SECRET = "sk-canary-rfc0064-do-not-leak-xyz789";
 
 function files(
@@ -34,7 +35,7 @@ function files(
   const scopes = ["manifest:read", "runs:create", "runs:read", "runs:cancel", "approvals:respond"];
   const sha256 = createHash("sha256").update(KEY).digest("hex");
   const api_keys = [{ sha256, tenant: "default", scopes, agtp_scopes: [] }];
-  const agent = (agent_id: string, name: string, scopes_accepted: string[] = ["a:b"]): string =>
+  const agent = (agent_id: string, name: string, scopes_accepted = RUN_SCOPES): string =>
     agentFile({ agent_id, name, scopes_accepted });
   return {
     "agtp-server.toml": configFile({
@@ -44,7 +45,7 @@ function files(
     }),
     "agents/alice.agent.json": agent(ALICE, "alice"),
     "agents/bob.agent.json": agent(BOB, "bob"),
-    "agents/operator.agent.json": agent(OPERATOR, "operator", ["inspect:all"]),
+    "agents/operator.agent.json": agent(OPERATOR, "operator", ["inspect:all", ...RUN_SCOPES]),
     ...packFiles({}),
     ...Object.fromEntries(
       FIXTURES.map((one) => [`agents/openwop/workflows/${one.id}.json`, JSON.stringify(one)]),

@@ -58,5 +58,5 @@ function readAgent({ parts, key, params }: FaceCall): FaceAnswer {
 
 function readWorkflow({ parts, key, params }: FaceCall): FaceAnswer {
   const workflow = parts.host.workflow(params["workflowId"] ?? "", key.tenant);
-  return workflow === undefined ? notFound() : answer(workflow.definition);
+  return workflow === undefined ? notFound() : answer(parts.redact(workflow.definition));
 }

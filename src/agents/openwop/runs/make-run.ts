@@ -104,7 +104,7 @@ function checkBody(
 }
 
 function findWorkflow(
-  { workflows, catalog }: RunMaker,
+  { workflows, catalog, redact }: RunMaker,
   { workflowId, agentId }: JsonRecord,
   tenant: string,
 ): Workflow | RunRefusal {
@@ -114,13 +114,15 @@ function findWorkflow(
   if (typeof agentId === "string") {
     const definition = agentWorkflow(catalog, agentId, tenant);
     if (definition !== undefined) return { definition, configurable: undefined };
-    const message = `there is no agent ${quoteValue(agentId)}`;
-    return refuseRun("agent_not_found", message, { agentId });
+    const named = redact(agentId);
+    const message = `there is no agent ${quoteValue(named)}`;
+    return refuseRun("agent_not_found", message, { agentId: named });
   }
   const workflow = findDefinition(workflows, catalog, String(workflowId), tenant);
   if (workflow !== undefined) return isActive(workflow) ? workflow : inactive(String(workflowId));
-  const message = `/workflowId names no workflow of this host: ${quoteValue(workflowId)}`;
-  return refuseRun("validation_error", message, { workflowId });
+  const named = redact(workflowId);
+  const message = `/workflowId names no workflow of this host: ${quoteValue(named)}`;
+  return refuseRun("validation_error", message, { workflowId: named });
 }
 
 function isActive({ definition }: Workflow): boolean {
