@@ -76,6 +76,8 @@ export interface Route {
   readonly handler: RouteHandler;
   /** An input member that says the same as the Idempotency-Key header. */
   readonly idempotencyMember?: string | undefined;
+  /** Input members whose depth is the handler's to refuse. */
+  readonly deepMembers?: ReadonlySet<string> | undefined;
   /** The handler ends by itself within the handler deadline, and says so in its own words. */
   readonly endsInTime: boolean;
   /** Takes secrets out of what is refused, and out of the path where it is written down. */
