@@ -21,6 +21,15 @@ export interface Unwrapped {
 
 /** Deeper bodies would exhaust the stack of whoever walks them. */
 const MAX_DEPTH = 64;
+/** Of all objects together: what is made of each costs some microseconds. */
+const MAX_MEMBERS = 10_000;
+/** Members and items together; most items are numbers or short texts, and cost less. */
+const MAX_VALUES = 50_000;
+/** The shortest body with more of either: a member takes five octets, `"":1,`, and an item two. */
+const MIN_CROWDED_LENGTH = 5 * MAX_MEMBERS;
+const TOO_DEEP = `the body is nested deeper than ${MAX_DEPTH} levels`;
+const TOO_MANY_MEMBERS = `the body has more than ${MAX_MEMBERS} members`;
+const TOO_MANY_VALUES = `the body has more than ${MAX_VALUES} values`;
 
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
@@ -28,6 +37,8 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 
 const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
   "method",
@@ -37,12 +48,16 @@ const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
   "context",
 ]);
 
-/** Reads a body: UTF-8, a JSON object, nested at most 64 levels deep. An empty body is `{}`. */
+/**
+ * Reads a body: UTF-8, a JSON object, nested at most 64 levels deep, with at most 10,000 members and
+ * 50,000 values in all. An empty body is `{}`.
+ */
 export function parseBody(bytes: Uint8Array): ParsedBody {
   if (bytes.length === 0) return { kind: "ok", value: {} };
+  const excess = excessOf(bytes);
+  if (excess !== undefined) return invalid(excess);
   const text = decodeText(bytes);
   if (text === undefined) return invalid("the body is not UTF-8");
-  if (isTooDeep(bytes)) return invalid(`the body is nested deeper than ${MAX_DEPTH} levels`);
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -67,23 +82,57 @@ function invalid(message: string): ParsedBody {
   return { kind: "invalid", message };
 }
 
-/** One pass over the bytes; what is no JSON may be misjudged, and the parser refuses it anyway. */
-function isTooDeep(bytes: Uint8Array): boolean {
-  if (bytes.length <= 2 * MAX_DEPTH) return false;
+/**
+ * Which bound a body is beyond, found before anything is made of it. One pass over the bytes; what
+ * is no JSON may be misjudged, and the parser refuses it anyway.
+ */
+function excessOf(bytes: Uint8Array): string | undefined {
+  if (bytes.length <= 2 * MAX_DEPTH) return undefined;
+  if (bytes.length >= MIN_CROWDED_LENGTH) return excessOfLong(bytes);
+  return isDeep(bytes) ? TOO_DEEP : undefined;
+}
+
+/** Most bodies are too short for anything else. */
+function isDeep(bytes: Uint8Array): boolean {
   let depth = 0;
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index];
-    if (byte === QUOTE) {
-      index += 1;
-      while (index < bytes.length && bytes[index] !== QUOTE) {
-        index += bytes[index] === BACKSLASH ? 2 : 1;
-      }
-    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+    if (byte === QUOTE) index = endOfText(bytes, index);
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       depth += 1;
       if (depth > MAX_DEPTH) return true;
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
   }
   return false;
+}
+
+function excessOfLong(bytes: Uint8Array): string | undefined {
+  let depth = 0;
+  let members = 0;
+  let values = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (byte === QUOTE) index = endOfText(bytes, index);
+    else if (byte === COLON) members += 1;
+    else if (byte === COMMA) values += 1;
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      values += 1;
+      depth += 1;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+    else continue;
+    if (depth > MAX_DEPTH) return TOO_DEEP;
+    if (members > MAX_MEMBERS) return TOO_MANY_MEMBERS;
+    if (values > MAX_VALUES) return TOO_MANY_VALUES;
+  }
+  return undefined;
+}
+
+/** Where the text that begins at a quote ends. */
+function endOfText(bytes: Uint8Array, start: number): number {
+  let index = start + 1;
+  while (index < bytes.length && bytes[index] !== QUOTE)
+    index += bytes[index] === BACKSLASH ? 2 : 1;
+  return index;
 }
 
 /**

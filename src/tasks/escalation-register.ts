@@ -6,10 +6,10 @@
 import { uuidv7 } from "../identity/uuid.ts";
 import { isRecord } from "../json-value.ts";
 import type { Change, Store } from "../store/store.ts";
+import { TaskQueue } from "../task-queue.ts";
 import { closedAt, type Decision, type Escalation, isOpen, statusAt } from "./escalation.ts";
 import { EscalationIndex } from "./escalation-index.ts";
 import type { HoldingLimits } from "./holdings.ts";
-import { Serial } from "./serial.ts";
 
 /** An escalation that somebody wants. */
 export type EscalationRequest = Omit<
@@ -55,7 +55,7 @@ export class EscalationRegister {
   readonly #store: Store;
   readonly #now: () => number;
   readonly #index: EscalationIndex;
-  readonly #changes = new Serial();
+  readonly #changes = new TaskQueue();
   #teller: EscalationTeller | undefined;
 
   private constructor(store: Store, { limits, now = Date.now }: EscalationOptions) {

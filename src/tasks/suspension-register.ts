@@ -7,8 +7,8 @@
 import { uuidv7 } from "../identity/uuid.ts";
 import { isRecord } from "../json-value.ts";
 import type { Change, Store } from "../store/store.ts";
+import { TaskQueue } from "../task-queue.ts";
 import type { HoldingLimits } from "./holdings.ts";
-import { Serial } from "./serial.ts";
 import { hashNonce, mintNonce, type Suspension, suspensionStateAt } from "./suspension.ts";
 import { SuspensionIndex } from "./suspension-index.ts";
 
@@ -55,7 +55,7 @@ export class SuspensionRegister {
   readonly #store: Store;
   readonly #now: () => number;
   readonly #index: SuspensionIndex;
-  readonly #changes = new Serial();
+  readonly #changes = new TaskQueue();
 
   private constructor(store: Store, { limits, now = Date.now }: SuspensionOptions) {
     this.#store = store;

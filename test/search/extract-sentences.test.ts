@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createSentenceSplitter } from "../../src/search/extract-sentences.ts";
 
 const split = createSentenceSplitter();
-const sentencesOf = (text: string): readonly string[] => [...split(text)];
+const sentencesOf = (text: string): readonly string[] =>
+  [...split(text)].filter((sentence) => sentence !== undefined);
 
 // Unicode UAX #29
 describe("createSentenceSplitter", () => {

@@ -5,7 +5,7 @@
  */
 import { isRecord } from "../../../json-value.ts";
 import type { Change, Store } from "../../../store/store.ts";
-import { Serial } from "../../../tasks/serial.ts";
+import { TaskQueue } from "../../../task-queue.ts";
 
 /** One thread. */
 export interface AgentThread {
@@ -30,7 +30,7 @@ export class ThreadRegister {
   readonly #store: Store;
   readonly #limits: ThreadLimits;
   readonly #threads = new Map<string, AgentThread>();
-  readonly #changes = new Serial();
+  readonly #changes = new TaskQueue();
 
   private constructor(store: Store, limits: ThreadLimits) {
     this.#store = store;
