@@ -1,4 +1,5 @@
 /** The `agtp-server.toml` and the `.env.example` of an imported API. */
+import { isIP } from "node:net";
 import type { HttpRedirect } from "./http-redirects.ts";
 import type { ImportedDocument } from "./import-document.ts";
 import type { Variable } from "./security.ts";
@@ -36,10 +37,11 @@ export function configText(imported: ImportedDocument, redirects: readonly HttpR
   return `${parts.join("\n").trimEnd()}\n`;
 }
 
-/** `agents.` and the host of the API; its operator may well have a better name. */
+/** `agents.` and the host's name; an address has none, and its operator may have a better one. */
 function serverId(baseUrl: string): string {
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
-  return `agents.${/^[a-z0-9.-]+$/i.test(host) ? host : "example"}`.slice(0, 253);
+  const isName = /^[a-z0-9.-]+$/i.test(host) && isIP(host) === 0;
+  return `agents.${isName ? host : "example"}`.slice(0, 253);
 }
 
 /** Variables with words in place of secrets, as shells read them. */

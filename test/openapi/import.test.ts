@@ -135,7 +135,7 @@ describe("the endpoint of an operation", () => {
       styles: { created: "deep", expand: "deep" },
     });
     const code = await endpointsOf("code.yaml");
-    expect(code.endpoints["RENDER /markdown/raw"]?.["handler"]).toMatchObject({
+    expect(code.endpoints["CREATE /markdown/raw"]?.["handler"]).toMatchObject({
       ...{ body_format: "text", body_field: "content", response_format: "text" },
     });
     const pets = await endpointsOf("pets.json");
@@ -238,21 +238,41 @@ describe("the program", () => {
     expect(again.err).toContain("there before, and still served: endpoints/pet/add-pet.toml");
   });
 
-  it("fails under --strict where there is something to review, and only there", async () => {
+  it("fails under --strict where there is more to review than impact and outcome", async () => {
     const program = makeOpenApiProgram(DOCUMENTS);
-    expect((await program.run("import", "pets.json", "--output", "a", "--strict")).exitCode).toBe(
-      1,
-    );
+    const strict = (name: string, output: string) =>
+      program.run("import", name, "--output", output, "--strict");
+    expect((await strict("pets.json", "a")).exitCode).toBe(1);
     expect(program.has("a/REVIEW.md")).toBe(true);
+    // The draft says what the operation is for; what it leaves behind is never said.
+    const told = { ...OK, operationId: "listThings", summary: "List things." };
+    writeSpec(program, "told.json", spec({ paths: { "/things": { get: told } } }));
+    const { exitCode, err } = await strict("told.json", "c");
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: expect.stringContaining("1 to review") });
+    expect(program.read("c/REVIEW.md")).toContain("`semantic.impact`");
+    writeSpec(program, "mute.json", spec({ paths: { "/things": { get: OK } } }));
+    expect((await strict("mute.json", "d")).exitCode).toBe(1);
     const semantic = {
       ...{ intent: "List things.", actor: "agent", outcome: "The things are returned." },
       ...{ capability: "discovery", confidence: 1, impact: "informational", is_idempotent: true },
     };
     const paths = { "/things": { get: { ...OK, "x-agtp-semantic": semantic } } };
     writeSpec(program, "judged.json", spec({ paths }));
-    const judged = await program.run("import", "judged.json", "--output", "b", "--strict");
+    const judged = await strict("judged.json", "b");
     expect({ ...judged, err: "" }).toEqual({ exitCode: 0, out: "", err: "" });
     expect(program.endpoints("b")["FETCH /things"]?.["semantic"]).toEqual(semantic);
+  });
+
+  it.each([
+    ["https://127.0.0.1:8443/v1", "agents.example"],
+    ["https://[::1]/v1", "agents.example"],
+    ["https://0x7f.1", "agents.example"],
+    ["https://api1.example", "agents.api1.example"],
+  ])("makes of the host of %s the name %s", async (url, name) => {
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(spec({ servers: [{ url }] })) });
+    await program.run("import", "x.json", "--output", "out");
+    const { table = {} } = parseToml(program.read("out/agtp-server.toml"));
+    expect(table["server"]).toEqual({ server_id: name });
   });
 
   it("reports what it made as JSON", async () => {

@@ -96,7 +96,7 @@ describe("the pet shop", () => {
 
     const image = Buffer.from("a picture");
     upstream.respondJson(200, { code: 1 });
-    await ask("SUBMIT", "/pet/7/uploadImage", { content: image.toString("base64") });
+    await ask("CREATE", "/pet/7/uploadImage", { content: image.toString("base64") });
     expect(lastSeen()).toMatchObject({ url: "/api/pet/7/uploadImage", body: "a picture" });
 
     upstream.respondJson(200, { id: 1, petId: 7 });
@@ -183,13 +183,13 @@ describe("the code host", () => {
     upstream.respond((response) => response.writeHead(204).end());
     expect((await ask("MERGE", "/repos/o/r/pulls/4", { sha: "f00" })).status).toBe(200);
     expect(lastSeen()).toMatchObject({ method: "PUT", url: "/api/repos/o/r/pulls/4/merge" });
-    expect((await ask("COMPARE", "/repos/o/r/a/b")).status).toBe(200);
+    expect((await ask("FETCH", "/repos/o/r/compares/a/b")).status).toBe(200);
     expect(lastSeen().url).toBe("/api/repos/o/r/compare/a...b");
 
     upstream.respond((response) =>
       response.writeHead(200, { "content-type": "text/html" }).end("<p>"),
     );
-    expect((await ask("RENDER", "/markdown/raw", { content: "# x" })).body).toEqual({
+    expect((await ask("CREATE", "/markdown/raw", { content: "# x" })).body).toEqual({
       ...{ text: "<p>", media_type: "text/html" },
     });
     expect(lastSeen().body).toBe("# x");
@@ -198,8 +198,8 @@ describe("the code host", () => {
       { type: "star", at: "now" },
       { type: "push", size: 1 },
     ]);
-    expect((await ask("LIST", "/events")).status).toBe(200);
+    expect((await ask("FETCH", "/events")).status).toBe(200);
     upstream.respondJson(200, [{ type: "fork" }]);
-    expect((await ask("LIST", "/events")).status).toBe(500);
+    expect((await ask("FETCH", "/events")).status).toBe(500);
   });
 });
