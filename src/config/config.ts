@@ -76,6 +76,8 @@ export interface LimitsConfig {
   readonly requestsPerSecond: number;
   /** 0: no limit. */
   readonly workMsPerSecond: number;
+  readonly sendBufferBytes: number;
+  readonly sendBufferTotalBytes: number;
 }
 
 /** `[agents]` */

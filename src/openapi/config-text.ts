@@ -1,5 +1,6 @@
 /** The `agtp-server.toml` and the `.env.example` of an imported API. */
 import { isIP } from "node:net";
+import { literalValue } from "../environment.ts";
 import type { HttpRedirect } from "./http-redirects.ts";
 import type { ImportedDocument } from "./import-document.ts";
 import type { Variable } from "./security.ts";
@@ -22,7 +23,7 @@ export function configText(imported: ImportedDocument, redirects: readonly HttpR
     writeToml({ server: { server_id: serverId(baseUrls[0] ?? "") } }).trimEnd(),
     "",
     "# Listed by DISCOVER /apis and in the manifest.",
-    writeToml({ apis }).trimEnd(),
+    writeToml(literalValue({ apis })).trimEnd(),
   ];
   if (redirects.length > 0) {
     parts.push(
@@ -30,7 +31,7 @@ export function configText(imported: ImportedDocument, redirects: readonly HttpR
       "# What HTTP clients of the sidecar ask for leads to the endpoint that does it.",
       ...redirects.flatMap((redirect) => [
         "[[policies.methods.redirects]]",
-        writeToml({ ...redirect }),
+        writeToml(literalValue({ ...redirect })),
       ]),
     );
   }
@@ -46,8 +47,8 @@ function serverId(baseUrl: string): string {
 
 /** Variables with words in place of secrets, as shells read them. */
 export function envText(variables: readonly Variable[]): string {
-  const lines = variables.flatMap(({ name, purpose }) => [
-    `# ${onOneLine(purpose)}`,
+  const lines = variables.flatMap(({ name, purpose, sentTo }) => [
+    `# ${onOneLine(`${purpose}; sent to ${sentTo.join(", ")}`)}`,
     `${name}=change-me`,
   ]);
   const head =

@@ -67,7 +67,7 @@ function lastSeen(): SeenRequest {
   return seen;
 }
 
-const PET_ENV = { PET_SHOP_SHOP_AUTH: "token-1", PET_SHOP_API_KEY: "key-1" };
+const PET_ENV = { IMPORT_PET_SHOP_SHOP_AUTH: "token-1", IMPORT_PET_SHOP_API_KEY: "key-1" };
 const REX = { id: 7, name: "Rex", nickname: null, mood: "good", category: { name: "dogs" } };
 
 describe("the pet shop", () => {
@@ -137,7 +137,7 @@ describe("the pet shop", () => {
 
 describe("the payment provider", () => {
   it("gets its forms, its deep objects and its files", async () => {
-    const ask = await serve(PAYMENTS, { PAYMENTS_BASIC_AUTH: "dTpw" });
+    const ask = await serve(PAYMENTS, { IMPORT_PAYMENTS_BASIC_AUTH: "dTpw" });
     const customer = { id: "c1", object: "customer", owner: null, default_source: "s1" };
     upstream.respondJson(200, customer);
     const input = { email: "a+b@x.example", metadata: { plan: "gold & more" } };
@@ -172,7 +172,7 @@ describe("the payment provider", () => {
 
 describe("the code host", () => {
   it("is asked through its own paths, whatever they have become", async () => {
-    const ask = await serve(CODE_HOST, { CODE_HOST_TOKEN: "t" });
+    const ask = await serve(CODE_HOST, { IMPORT_CODE_HOST_TOKEN: "t" });
     upstream.respondJson(201, { number: 3, assignee: { login: "a" }, parent: { number: 2 } });
     const issue = { title: "Broken", body: null, body_owner: "me", labels: ["bug", { name: "x" }] };
     expect((await ask("CREATE", "/repos/o/r/issues", issue)).status).toBe(200);
