@@ -115,13 +115,15 @@ function excessOfLong(bytes: Uint8Array): Excess | undefined {
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index];
     if (byte === QUOTE) index = endOfText(bytes, index);
-    else if (byte === COLON) members += 1;
-    else if (byte === COMMA) values += 1;
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-      values += 1;
       depth += 1;
       isDeep ||= depth > MAX_DEPTH;
+      // What is still deeper is refused or cut off, and nothing is made of it.
+      if (depth <= CUT_DEPTH) values += 1;
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+    else if (depth > CUT_DEPTH) continue;
+    else if (byte === COLON) members += 1;
+    else if (byte === COMMA) values += 1;
     else continue;
     if (members > MAX_MEMBERS) return "members";
     if (values > MAX_VALUES) return "values";
