@@ -15,6 +15,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { TokenVerifier } from "../identity/bearer-tokens.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import { createStandingFields } from "./addressed-agent.ts";
+import { concealRefusal } from "./concealment.ts";
 import { readCredentials } from "./credentials.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { DelegationReader } from "./delegation.ts";
@@ -234,7 +235,9 @@ class Pipeline implements Dispatcher, InnerEntrance {
   #admit<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
     for (const gate of this.#admission) {
       const refusal = gate(exchange);
-      if (refusal !== undefined) return finish(replyToRefusal(refusal));
+      if (refusal !== undefined) {
+        return finish(replyToRefusal(concealRefusal(refusal, exchange.route)));
+      }
     }
     const { route } = exchange;
     if (route === undefined) throw new Error("the endpoint gate resolved nothing");
