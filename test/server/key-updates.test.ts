@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { RecordOverhead } from "../../src/server/record-overhead.ts";
+import { connectKeyUpdater } from "../../tools/torture/key-updates.ts";
 import { closeOf, openDaemon } from "../support/daemon.ts";
-import { connectKeyUpdater } from "../support/key-updates.ts";
 import { echo, serverFiles } from "../support/server-deployment.ts";
 
 describe("a peer that goes on updating its keys", () => {
