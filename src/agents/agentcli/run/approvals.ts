@@ -6,8 +6,8 @@
  */
 import { isRecord } from "../../../json-value.ts";
 import type { Store } from "../../../store/store.ts";
+import type { TaskQueue } from "../../../task-queue.ts";
 import type { Escalation, Escalations } from "../../../tasks/escalation.ts";
-import type { Serial } from "../../../tasks/serial.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 
@@ -22,7 +22,7 @@ export type ApprovalAnswer =
 export interface ApprovalOptions {
   readonly store: Store;
   readonly escalations: Escalations;
-  readonly changes: Serial;
+  readonly changes: TaskQueue;
 }
 
 /** What an approval is for. */
@@ -40,7 +40,7 @@ const LAST_MOMENT = Date.UTC(9999, 11, 31);
 /** The approvals of all tasks. */
 export class Approvals {
   readonly #options: ApprovalOptions;
-  readonly #changes: Serial;
+  readonly #changes: TaskQueue;
 
   constructor(options: ApprovalOptions) {
     this.#options = options;
