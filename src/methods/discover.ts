@@ -9,11 +9,12 @@ import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { JsonRecord } from "../json-value.ts";
+import type { Pacer } from "../paced.ts";
+import type { Hit } from "../search/best-hits.ts";
 import { type Asker, type SearchEntry, sourceOf } from "../search/entry.ts";
 import { FILTER_SCHEMA } from "../search/filter.ts";
 import { readQuestion } from "../search/question.ts";
 import type { Search } from "../search/search.ts";
-import type { Hit } from "../search/search-index.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import {
@@ -28,6 +29,7 @@ import {
 /** What DISCOVER searches with. */
 export interface DiscoverOptions {
   readonly search: Search;
+  readonly pacer: Pick<Pacer, "run">;
   /** `FILTER_SCHEMA`, compiled. */
   readonly filter: CompiledSchema;
   /** For `manifest_uri`; without one there is none. */
@@ -98,14 +100,14 @@ async function answerCriteria(
       asksLiveSources: false,
     },
     asker,
-    call.log,
+    call,
   );
-  const all = hits.map((hit, index) => candidate(options, hit, index, asker));
-  const candidates = fitResults(all);
+  const showing = fitResults(hits, (hit, index) => candidate(options, hit, index, asker));
+  const candidates = await options.pacer.run(showing, call.signal);
   return floorResult(call, {
     candidates,
     candidate_count: candidates.length,
-    has_more: hasMore || candidates.length < all.length,
+    has_more: hasMore || candidates.length < hits.length,
   });
 }
 
@@ -125,7 +127,7 @@ function mayAct({ facets: { status } }: SearchEntry): boolean {
 
 function candidate(
   { domain }: DiscoverOptions,
-  { entry, confidence }: Hit<SearchEntry>,
+  { entry, confidence }: Hit,
   index: number,
   asker: Asker,
 ): JsonRecord {

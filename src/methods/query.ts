@@ -8,11 +8,12 @@ import type { CompiledSchema } from "../contract/schema.ts";
 import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
+import type { Pacer } from "../paced.ts";
+import type { Hit } from "../search/best-hits.ts";
 import { type Asker, FORMATS, type Format, type SearchEntry, sourceOf } from "../search/entry.ts";
 import { FILTER_SCHEMA } from "../search/filter.ts";
 import { MAX_QUESTION_LENGTH, readQuestion } from "../search/question.ts";
 import type { Findings, Search } from "../search/search.ts";
-import type { Hit } from "../search/search-index.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import {
@@ -27,6 +28,7 @@ import {
 /** What QUERY searches with. */
 export interface QueryOptions {
   readonly search: Search;
+  readonly pacer: Pick<Pacer, "run">;
   /** `FILTER_SCHEMA`, compiled. */
   readonly filter: CompiledSchema;
 }
@@ -64,7 +66,7 @@ export function queryMethod(options: QueryOptions): FloorMethod {
 }
 
 async function answerQuery(
-  { search, filter }: QueryOptions,
+  { search, pacer, filter }: QueryOptions,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
@@ -84,16 +86,17 @@ async function answerQuery(
     maxResults: readMaxResults(input["max_results"] ?? input["limit"]),
     asksLiveSources: true,
   };
-  const findings = await search.find(request, asker, call.log);
-  const rows = findings.hits.map((hit, index) => queryResult(hit, index, format, asker));
-  const results = fitResults(rows);
+  const findings = await search.find(request, asker, call);
+  const { hits } = findings;
+  const showing = fitResults(hits, (hit, index) => queryResult(hit, index, format, asker));
+  const results = await pacer.run(showing, call.signal);
   return floorResult(call, {
     intent: value,
     format,
     confidence_threshold: threshold,
     results,
     result_count: results.length,
-    has_more: findings.hasMore || results.length < rows.length,
+    has_more: findings.hasMore || results.length < hits.length,
     ...(format === "natural" ? { answer: inWords(results, findings) } : {}),
     ...searchedPlaces(findings),
   });
@@ -111,7 +114,7 @@ interface QueryResult {
 }
 
 function queryResult(
-  { entry, confidence }: Hit<SearchEntry>,
+  { entry, confidence }: Hit,
   index: number,
   format: Format,
   asker: Asker,

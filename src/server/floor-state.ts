@@ -6,6 +6,7 @@ import { SeenTokens } from "../delegation/seen-tokens.ts";
 import { NotificationRegister } from "../delivery/notification-register.ts";
 import { WebhookOutbox } from "../delivery/webhook-outbox.ts";
 import { Runs } from "../execution/runs.ts";
+import { Pacer } from "../paced.ts";
 import type { Store } from "../store/store.ts";
 import { RateWindow } from "../synthesis/rate-window.ts";
 import { openTasks, type TaskState } from "../tasks/state.ts";
@@ -14,6 +15,8 @@ import { type OpenwopState, openOpenwop } from "./openwop-state.ts";
 /** One member a part, opened once. */
 export interface FloorState {
   readonly store: Store;
+  /** The one queue of all work that takes long. */
+  readonly pacer: Pacer;
   readonly runs: Runs;
   readonly delegations: DelegationRegister;
   readonly seenTokens: SeenTokens;
@@ -36,6 +39,7 @@ export async function openFloorState(store: Store): Promise<FloorState> {
   const webhooks = await WebhookOutbox.open({ store });
   return {
     store,
+    pacer: new Pacer(),
     runs: new Runs(),
     delegations: await DelegationRegister.open(store),
     seenTokens: await SeenTokens.open(store),

@@ -1,9 +1,9 @@
 /** Live sources: asked for one caller, named in the scope, bounded, and allowed to fail. */
-import MiniSearch from "minisearch";
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../src/dispatch/caller.ts";
+import { type Paced, Pacer } from "../../src/paced.ts";
 import type { Asker, SearchEntry } from "../../src/search/entry.ts";
-import { Search, type SearchRequest } from "../../src/search/search.ts";
+import { Search, type SearchRequest, type Surface } from "../../src/search/search.ts";
 import type { QueryEntry, QuerySource } from "../../src/search/source.ts";
 import { wordsOf } from "../../src/search/words.ts";
 import { countTurns } from "../support/event-loop.ts";
@@ -39,16 +39,20 @@ const inbox: QuerySource = {
   ],
 };
 
+// biome-ignore lint/correctness/useYield: nothing of it takes long.
+function* surfaceOf(open: readonly SearchEntry[]): Paced<Surface> {
+  return { open, disclosed: [] };
+}
+
 function searchIn(...sources: readonly QuerySource[]): Search {
-  const surface = () => ({ open: [], disclosed: [] });
-  return new Search({ Engine: MiniSearch, surface, sources: () => sources });
+  return new Search({ surface: () => surfaceOf([]), sources: () => sources, pacer: new Pacer() });
 }
 
 const warnings: object[] = [];
 const log = { warn: (fields: object) => void warnings.push(fields) };
 
 async function find(search: Search, what: SearchRequest, agentId = "alice") {
-  const findings = await search.find(what, asker(agentId), log);
+  const findings = await search.find(what, asker(agentId), { log });
   return {
     ...findings,
     found: findings.hits.map(({ entry, confidence }) => [entry.id, confidence] as const),
@@ -129,15 +133,15 @@ describe("what a server has to be found", () => {
     };
   }
 
-  function searchInMany(): Search {
+  function searchInMany(pacer = new Pacer()): Search {
     const open = Array.from({ length: COUNT }, (_, place) => endpoint(place));
-    const surface = () => ({ open, disclosed: [] });
-    return new Search({ Engine: MiniSearch, surface, sources: () => [] });
+    return new Search({ surface: () => surfaceOf(open), sources: () => [], pacer });
   }
 
   it("is indexed by and by, so that others have their turn", async () => {
     const others = countTurns();
-    const search = searchInMany();
+    let steps = 0;
+    const search = searchInMany(new Pacer({ sliceMs: 16, now: () => steps++ }));
     await search.prepare();
     others.stop();
     expect(others.turns).toBeGreaterThan(10);

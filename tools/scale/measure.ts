@@ -1,0 +1,165 @@
+/** Runs the daemon in a process of its own, asks it everything, and reloads it. */
+
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { type AgtpClient, createClient } from "../../src/client/client.ts";
+import { type Extent, writeScaleDeployment } from "./deployment.ts";
+import type { LoopUse } from "./loop-probe.ts";
+import { SCALE_REQUESTS, type ScaleRequest } from "./requests.ts";
+
+/** What to measure. */
+export interface ScaleRun extends Extent {
+  readonly rounds: number;
+  readonly only: string | undefined;
+}
+
+interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+/** Answers with a table: one row a kind of request, one for a reload, one for the start. */
+export async function measureScale(directory: string, tls: Tls, run: ScaleRun): Promise<string> {
+  const config = writeScaleDeployment(directory, tls, run);
+  cpSync(new URL("../../../catalog", import.meta.url), join(directory, "catalog"), {
+    recursive: true,
+  });
+  const daemon = await startDaemon(config);
+  const client = createClient({
+    ...{ host: "127.0.0.1", port: daemon.port, ca: readFileSync(tls.cert, "utf8") },
+    ...{ rejectUnauthorized: false, timeoutMs: 120_000 },
+    limits: { headBytes: 65_536, bodyBytes: 256 * 1024 * 1024 },
+  });
+  try {
+    const lines = [row("", "status", "median ms", "worst ms", "slice ms", "held")];
+    const start = await settle(daemon);
+    lines.push(row("start", "", "", ms(start.cpuMs), ms(start.longestMs), start.heldTurns));
+    for (const request of SCALE_REQUESTS) {
+      if (run.only !== undefined && !request.label.includes(run.only)) continue;
+      const line = await measure(request, client, daemon, run.rounds);
+      process.stderr.write(`${line}\n`);
+      lines.push(line);
+    }
+    lines.push(await measureReload(daemon));
+    return `${lines.join("\n")}\n`;
+  } finally {
+    await client.close();
+    daemon.child.kill("SIGKILL");
+  }
+}
+
+interface Daemon {
+  readonly child: ChildProcess;
+  readonly port: number;
+  use(): Promise<LoopUse>;
+  said(event: string): Promise<void>;
+}
+
+async function startDaemon(config: string): Promise<Daemon> {
+  const probe = new URL("./loop-probe.js", import.meta.url).href;
+  const program = fileURLToPath(new URL("../agtpd.js", import.meta.url));
+  const child = spawn(
+    process.execPath,
+    [
+      ...(process.env["SCALE_ARGS"]?.split(" ") ?? []),
+      "--import",
+      probe,
+      program,
+      "--config",
+      config,
+      "--port",
+      "0",
+      "--log-level",
+      "info",
+    ],
+    { stdio: ["ignore", "pipe", "inherit", "ipc"] },
+  );
+  const waiting = new Map<string, (line: { readonly port?: number }) => void>();
+  const next = (event: string): Promise<{ readonly port?: number }> =>
+    new Promise((resolve) => waiting.set(event, resolve));
+  const listening = next("listening");
+  if (child.stdout === null) throw new Error("the daemon has no output");
+  createInterface({ input: child.stdout }).on("line", (line) => {
+    const said = JSON.parse(line) as { readonly event: string; readonly port?: number };
+    waiting.get(said.event)?.(said);
+  });
+  const { port } = await Promise.race([
+    listening,
+    once(child, "exit").then(() => {
+      throw new Error("the daemon ended instead of listening");
+    }),
+  ]);
+  return {
+    child,
+    port: port ?? 0,
+    use: async () => {
+      const answer = once(child, "message") as Promise<[LoopUse]>;
+      child.send("use");
+      return (await answer)[0];
+    },
+    said: async (event) => void (await next(event)),
+  };
+}
+
+/** Waits until the daemon has nothing to do. */
+async function settle(daemon: Daemon): Promise<LoopUse> {
+  let use = await daemon.use();
+  let longestMs = 0;
+  let heldTurns = 0;
+  for (;;) {
+    await delay(400);
+    const later = await daemon.use();
+    longestMs = Math.max(longestMs, later.longestMs);
+    heldTurns += later.heldTurns;
+    if (later.cpuMs - use.cpuMs < 20) return { cpuMs: later.cpuMs, longestMs, heldTurns };
+    use = later;
+  }
+}
+
+async function measure(
+  request: ScaleRequest,
+  client: AgtpClient,
+  daemon: Daemon,
+  rounds: number,
+): Promise<string> {
+  const costs: number[] = [];
+  let longestMs = 0;
+  let heldTurns = 0;
+  let status = 0;
+  for (let round = 0; round < rounds; round += 1) {
+    const before = await daemon.use();
+    status = (await client.request(request.make(round))).status;
+    const after = await daemon.use();
+    costs.push(after.cpuMs - before.cpuMs);
+    longestMs = Math.max(longestMs, after.longestMs);
+    heldTurns += after.heldTurns;
+  }
+  costs.sort((a, b) => a - b);
+  const middle = costs[Math.floor(costs.length / 2)] ?? 0;
+  return row(request.label, status, ms(middle), ms(costs.at(-1) ?? 0), ms(longestMs), heldTurns);
+}
+
+async function measureReload(daemon: Daemon): Promise<string> {
+  const before = await daemon.use();
+  const reloaded = Promise.race([daemon.said("reloaded"), daemon.said("reload-refused")]);
+  daemon.child.kill("SIGHUP");
+  await reloaded;
+  const now = await daemon.use();
+  const after = await settle(daemon);
+  const longestMs = Math.max(now.longestMs, after.longestMs);
+  const held = now.heldTurns + after.heldTurns;
+  return row("reload", "", "", ms(after.cpuMs - before.cpuMs), ms(longestMs), held);
+}
+
+function ms(value: number): string {
+  return value.toFixed(1);
+}
+
+function row(label: string, ...cells: readonly (string | number)[]): string {
+  return label.padEnd(36) + cells.map((cell) => String(cell).padStart(11)).join("");
+}
