@@ -65,18 +65,7 @@ async function startDaemon(config: string): Promise<Daemon> {
   const program = fileURLToPath(new URL("../agtpd.js", import.meta.url));
   const child = spawn(
     process.execPath,
-    [
-      ...(process.env["SCALE_ARGS"]?.split(" ") ?? []),
-      "--import",
-      probe,
-      program,
-      "--config",
-      config,
-      "--port",
-      "0",
-      "--log-level",
-      "info",
-    ],
+    ["--import", probe, program, "--config", config, "--port", "0", "--log-level", "info"],
     { stdio: ["ignore", "pipe", "inherit", "ipc"] },
   );
   const waiting = new Map<string, (line: { readonly port?: number }) => void>();
