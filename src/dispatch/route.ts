@@ -75,6 +75,8 @@ export interface Route {
   readonly handler: RouteHandler;
   /** An input member that says the same as the Idempotency-Key header. */
   readonly idempotencyMember?: string | undefined;
+  /** Input members whose depth is the handler's to refuse. */
+  readonly deepMembers?: ReadonlySet<string> | undefined;
   /** The handler ends by itself within the handler deadline, and says so in its own words. */
   readonly endsInTime: boolean;
   /** Rules on the input that a schema cannot express; a violation is a 422. */

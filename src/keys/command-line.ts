@@ -107,7 +107,7 @@ function addAgentCert(program: Command, take: Take): void {
 function addVerify(program: Command, take: Take): void {
   reported(program.command("verify"))
     .description("Verifies files, recognised by their content, or an attribution chain.")
-    .argument("[files...]", "Genesis, identity document, certificate, record or manifest")
+    .argument("[files...]", "Genesis, identity document, certificate, key, record or manifest")
     .option(
       "--key <key>",
       "what records and manifests are signed with: file or base64url",

@@ -19,6 +19,8 @@ export interface ProtocolEndpoint {
   /** A verified client certificate stands for an Agent-ID. */
   readonly takesCertificate?: boolean;
   readonly idempotencyMember?: string;
+  /** Input members whose depth is the handler's to refuse. */
+  readonly deepMembers?: ReadonlySet<string>;
   /** Has an agent of this server work. */
   readonly startsWork?: boolean;
   /** It says in its own words that its time is over. */
@@ -79,6 +81,7 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
     warning: undefined,
     handler: from.handler,
     idempotencyMember: from.idempotencyMember,
+    deepMembers: from.deepMembers,
     endsInTime: from.endsInTime ?? false,
   };
 }

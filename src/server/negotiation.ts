@@ -24,7 +24,12 @@ import type { ContractMethodsOptions } from "../methods/contracts.ts";
 import { type FloorMethod, impactOf } from "../methods/floor.ts";
 import { answerLater } from "../methods/later-answer.ts";
 import { proposalEndpoints } from "../methods/proposal-endpoints.ts";
-import { PROPOSE_SCHEMA, type ProposeOptions, proposeHandler } from "../methods/propose.ts";
+import {
+  PROPOSE_SCHEMA,
+  PROPOSED_SCHEMAS,
+  type ProposeOptions,
+  proposeHandler,
+} from "../methods/propose.ts";
 import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
 import type { Contract } from "../synthesis/contract.ts";
 import { createContractSchemas } from "../synthesis/contract-schemas.ts";
@@ -114,6 +119,7 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
     reaches,
     proposeMethod: {
       inputSchema: PROPOSE_SCHEMA,
+      deepMembers: PROPOSED_SCHEMAS,
       handler: proposeHandler({ ...evaluation, proposals }),
     },
     contractMethods: {

@@ -450,6 +450,19 @@ describe("loadConfig, beyond loopback", () => {
     expect(problemsOf(`${MINIMAL}[policies.identity]\nlifecycle_auth = "open"`)).toEqual([]);
   });
 
+  it.each(["gateway", "metrics"])("refuses an open lifecycle beside an open %s", (section) => {
+    const identity = '[policies.identity]\nlifecycle_auth = "open"\n';
+    const listener = (more: string): string =>
+      `${MINIMAL}${identity}[${section}]\nport = 0\n${section === "gateway" ? "allow_plain_http = true\n" : ""}${more}`;
+    expect(problemsOf(listener('enabled = true\nhost = "0.0.0.0"'))).toEqual([
+      expect.stringMatching(
+        `^policies\\.identity\\.lifecycle_auth: must not be "open" on ${section}\\.host "0\\.0\\.0\\.0"`,
+      ),
+    ]);
+    expect(problemsOf(listener('host = "0.0.0.0"'))).toEqual([]);
+    expect(problemsOf(listener('enabled = true\nhost = "::1"'))).toEqual([]);
+  });
+
   it("judges the host of the command line, not the one it replaces", () => {
     const directory = makeDirectory({
       "catalog/methods.json": "{}",

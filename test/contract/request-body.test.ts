@@ -49,6 +49,27 @@ describe("parseBody", () => {
     });
   });
 
+  it("leaves members whose reader bounds them deep enough to be refused, and no deeper", () => {
+    const members = new Set(["schema"]);
+    const deep = (name: string, levels: number): string =>
+      `{"a":1,"${name}":${'{"]":['.repeat(levels)}"[["${"]}".repeat(levels)},"z":2}`;
+    const parsed = parseBody(bytes(deep("schema", 100_000)), members);
+    expect(parsed).toMatchObject({ kind: "ok", value: { a: 1, z: 2 } });
+    const text = JSON.stringify(parsed.kind === "ok" ? parsed.value["schema"] : "");
+    expect(text.split(/[[{]/).length - 1).toBeGreaterThan(64);
+    expect(text.length).toBeLessThan(1_000);
+    expect(parseBody(bytes(deep("other", 33)), members)).toEqual({
+      kind: "invalid",
+      message: "the body is nested deeper than 64 levels",
+    });
+    for (const broken of [
+      `{"schema":${"[".repeat(99)}`,
+      `{"schema":${"[".repeat(99)}${"}".repeat(100)}`,
+    ]) {
+      expect(parseBody(bytes(broken), members).kind).toBe("invalid");
+    }
+  });
+
   it("refuses a megabyte of brackets at once", () => {
     expect(parseBody(bytes("[".repeat(1_000_000))).kind).toBe("invalid");
     expect(parseBody(bytes('{"a":'.repeat(200_000))).kind).toBe("invalid");

@@ -31,6 +31,7 @@ import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FIXTURES } from "./openwop-workflows.ts";
 import { makeLastingStore } from "./state.ts";
+import { alterStore } from "./store.ts";
 
 export const KEY = "hk_test_key_of_acme";
 export const OTHER_KEY = "hk_test_key_of_other";
@@ -280,16 +281,17 @@ export function killableStore(store: Store): KillableStore {
     resolve = done;
   });
   let left = Number.POSITIVE_INFINITY;
-  return {
-    get: (collection, key) => store.get(collection, key),
-    list: (collection, range) => store.list(collection, range),
-    async commit(changes) {
+  const cutOff = alterStore(store, {
+    async commit(...args) {
       left -= 1;
-      if (left >= 0) return store.commit(changes);
+      if (left >= 0) return store.commit(...args);
       resolve();
       throw new Error("the process was killed");
     },
     close: () => Promise.resolve(),
+  });
+  return {
+    ...cutOff,
     kill: () => {
       left = 0;
     },

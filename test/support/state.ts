@@ -9,6 +9,7 @@ import { createRecordSigner } from "../../src/attribution/signer.ts";
 import { openState, type ServerState } from "../../src/attribution/state.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { alterStore } from "./store.ts";
 
 /** A store that outlives whoever opened it, and that a test can break. */
 export interface LastingStore extends Store {
@@ -18,16 +19,17 @@ export interface LastingStore extends Store {
 /** A memory store that is not closed; while it has a fault, it commits nothing. */
 export function makeLastingStore(): LastingStore {
   const store = createMemoryStore();
-  return {
+  const lasting: LastingStore = {
     fault: undefined,
-    get: (collection, key) => store.get(collection, key),
-    list: (collection, range) => store.list(collection, range),
-    async commit(changes) {
-      if (this.fault !== undefined) throw this.fault;
-      await store.commit(changes);
-    },
-    close: () => Promise.resolve(),
+    ...alterStore(store, {
+      async commit(...args) {
+        if (lasting.fault !== undefined) throw lasting.fault;
+        return store.commit(...args);
+      },
+      close: () => Promise.resolve(),
+    }),
   };
+  return lasting;
 }
 
 /** State, and what it reported as faults. */

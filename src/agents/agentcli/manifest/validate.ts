@@ -3,6 +3,7 @@
  * Nothing is read, nothing is run.   agentcli spec "Validation"
  */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import { isTooDeep, MAX_DEPTH } from "../../../nesting.ts";
 import { checkAutonomy } from "./check-autonomy.ts";
 import { checkFields } from "./check-field.ts";
 import { checkProviders } from "./check-providers.ts";
@@ -10,7 +11,6 @@ import { checkReferences } from "./check-references.ts";
 import { checkUnknownKeys } from "./check-unknown-keys.ts";
 import type { Fields } from "./field.ts";
 import { Findings, type Validation } from "./finding.ts";
-import { isTooDeep, MAX_DEPTH } from "./nesting.ts";
 import { PROFILE_LISTS } from "./profile-lists.ts";
 import { WORKFLOW } from "./task-fields.ts";
 import { failureTaskId, validateTask } from "./validate-task.ts";

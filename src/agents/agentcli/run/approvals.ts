@@ -122,8 +122,8 @@ export class Approvals {
   }
 
   /** Committed before anything is run. */
-  #forget(key: string): Promise<void> {
-    return this.#options.store.commit([{ kind: "delete", collection: COLLECTION, key }]);
+  async #forget(key: string): Promise<void> {
+    await this.#options.store.commit([{ kind: "delete", collection: COLLECTION, key }]);
   }
 }
 
