@@ -1,13 +1,10 @@
 /** Runs the daemon in a process of its own, asks it everything, and reloads it. */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { setTimeout as delay } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
 import { type AgtpClient, createClient } from "../../src/client/client.ts";
+import { type ScaleDaemon, startScaleDaemon } from "./daemon-process.ts";
 import { type Extent, writeScaleDeployment } from "./deployment.ts";
 import type { LoopUse } from "./loop-probe.ts";
 import { SCALE_REQUESTS, type ScaleRequest } from "./requests.ts";
@@ -29,7 +26,7 @@ export async function measureScale(directory: string, tls: Tls, run: ScaleRun): 
   cpSync(new URL("../../../catalog", import.meta.url), join(directory, "catalog"), {
     recursive: true,
   });
-  const daemon = await startDaemon(config);
+  const daemon = await startScaleDaemon(config);
   const client = createClient({
     ...{ host: "127.0.0.1", port: daemon.port, ca: readFileSync(tls.cert, "utf8") },
     ...{ rejectUnauthorized: false, timeoutMs: 120_000 },
@@ -53,50 +50,8 @@ export async function measureScale(directory: string, tls: Tls, run: ScaleRun): 
   }
 }
 
-interface Daemon {
-  readonly child: ChildProcess;
-  readonly port: number;
-  use(): Promise<LoopUse>;
-  said(event: string): Promise<void>;
-}
-
-async function startDaemon(config: string): Promise<Daemon> {
-  const probe = new URL("./loop-probe.js", import.meta.url).href;
-  const program = fileURLToPath(new URL("../agtpd.js", import.meta.url));
-  const child = spawn(
-    process.execPath,
-    ["--import", probe, program, "--config", config, "--port", "0", "--log-level", "info"],
-    { stdio: ["ignore", "pipe", "inherit", "ipc"] },
-  );
-  const waiting = new Map<string, (line: { readonly port?: number }) => void>();
-  const next = (event: string): Promise<{ readonly port?: number }> =>
-    new Promise((resolve) => waiting.set(event, resolve));
-  const listening = next("listening");
-  if (child.stdout === null) throw new Error("the daemon has no output");
-  createInterface({ input: child.stdout }).on("line", (line) => {
-    const said = JSON.parse(line) as { readonly event: string; readonly port?: number };
-    waiting.get(said.event)?.(said);
-  });
-  const { port } = await Promise.race([
-    listening,
-    once(child, "exit").then(() => {
-      throw new Error("the daemon ended instead of listening");
-    }),
-  ]);
-  return {
-    child,
-    port: port ?? 0,
-    use: async () => {
-      const answer = once(child, "message") as Promise<[LoopUse]>;
-      child.send("use");
-      return (await answer)[0];
-    },
-    said: async (event) => void (await next(event)),
-  };
-}
-
 /** Waits until the daemon has nothing to do. */
-async function settle(daemon: Daemon): Promise<LoopUse> {
+async function settle(daemon: ScaleDaemon): Promise<LoopUse> {
   let use = await daemon.use();
   let longestMs = 0;
   let heldTurns = 0;
@@ -113,7 +68,7 @@ async function settle(daemon: Daemon): Promise<LoopUse> {
 async function measure(
   request: ScaleRequest,
   client: AgtpClient,
-  daemon: Daemon,
+  daemon: ScaleDaemon,
   rounds: number,
 ): Promise<string> {
   const costs: number[] = [];
@@ -133,7 +88,7 @@ async function measure(
   return row(request.label, status, ms(middle), ms(costs.at(-1) ?? 0), ms(longestMs), heldTurns);
 }
 
-async function measureReload(daemon: Daemon): Promise<string> {
+async function measureReload(daemon: ScaleDaemon): Promise<string> {
   const before = await daemon.use();
   const reloaded = Promise.race([daemon.said("reloaded"), daemon.said("reload-refused")]);
   daemon.child.kill("SIGHUP");

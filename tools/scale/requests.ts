@@ -35,6 +35,10 @@ function discover(label: string, input: (index: number) => object): ScaleRequest
   };
 }
 
+function at(label: string, path: string, caller: string | undefined): ScaleRequest {
+  return { label, make: () => ({ method: "DISCOVER", path, agentId: caller }) };
+}
+
 /** In the order in which they are sent. */
 export const SCALE_REQUESTS: readonly ScaleRequest[] = [
   query("QUERY one word", (n) => ({ intent: wordOf(n * 31) })),
@@ -55,11 +59,6 @@ export const SCALE_REQUESTS: readonly ScaleRequest[] = [
   })),
   query("QUERY everything, 100 results", () => ({ intent: "*", limit: 1_000_000 })),
   query("QUERY common, 100 results", () => ({ intent: "order price", limit: 1_000_000 })),
-  query("QUERY natural, 100 results", () => ({
-    intent: "customer",
-    limit: 100,
-    format: "natural",
-  })),
   query("QUERY callable", (n) => ({ intent: `order ${wordOf(n)}`, filter: { callable: true } })),
   query("QUERY a filter that nothing meets", () => ({
     intent: "*",
@@ -85,23 +84,8 @@ export const SCALE_REQUESTS: readonly ScaleRequest[] = [
     criteria: "agent",
     filter: { capability: Array.from({ length: 64 }, (_, at) => wordOf(at)), trust_tier_min: 3 },
   })),
-  discover("DISCOVER criteria of scopes", () => ({
-    criteria: "order agent",
-    filter: { scopes: SCOPES },
-  })),
-  { label: "DISCOVER / (manifest)", make: () => ({ method: "DISCOVER" }) },
-  {
-    label: "DISCOVER /methods",
-    make: () => ({ method: "DISCOVER", path: "/methods", agentId: CALLER }),
-  },
-  {
-    label: "DISCOVER /agents",
-    make: () => ({ method: "DISCOVER", path: "/agents", agentId: CALLER }),
-  },
-  {
-    label: "DISCOVER /tools",
-    make: () => ({ method: "DISCOVER", path: "/tools", agentId: CALLER }),
-  },
+  at("DISCOVER / (manifest)", "/", undefined),
+  ...["/methods", "/agents", "/tools"].map((path) => at(`DISCOVER ${path}`, path, CALLER)),
   {
     label: "PLAN by words",
     make: (n) => ({
@@ -145,10 +129,6 @@ export const SCALE_REQUESTS: readonly ScaleRequest[] = [
         },
       },
     }),
-  },
-  {
-    label: "459, an unknown method",
-    make: (n) => ({ method: `BOK${n}`, path: `/${wordOf(n)}`, agentId: CALLER, parameters: {} }),
   },
   {
     label: "EXECUTE of something unknown",
