@@ -72,6 +72,8 @@ export interface LimitsConfig {
   readonly maxConnectionsPerAddress: number;
   readonly maxPipelined: number;
   readonly drainTimeoutMs: number;
+  readonly sendBufferBytes: number;
+  readonly sendBufferTotalBytes: number;
 }
 
 /** `[agents]` */

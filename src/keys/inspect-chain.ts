@@ -3,9 +3,9 @@
  * hash alone.   AGTP "INSPECT"
  */
 import { type ChainReport, verifyChain } from "../attribution/verify-chain.ts";
-import type { AgtpClient } from "../client/client.ts";
+import type { AgtpClient, ClientResponse } from "../client/agtp-client.ts";
 import { AgtpClientError } from "../client/client-error.ts";
-import { type ClientResponse, isAccepted } from "../client/response.ts";
+import { isAccepted } from "../client/response.ts";
 import { defuseLine } from "../client/terminal.ts";
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
 import { isRecord } from "../json-value.ts";

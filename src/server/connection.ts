@@ -14,6 +14,7 @@ import { Ending } from "./ending.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
+import type { SendBudget } from "./send-budget.ts";
 
 /** What every connection of a listener shares. */
 export interface ConnectionContext {
@@ -21,6 +22,7 @@ export interface ConnectionContext {
   /** The dispatcher in force; a reload swaps it between two requests. */
   dispatcher(): Dispatcher;
   readonly departures: Departures;
+  readonly sendBudget: SendBudget;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
   onFault(error: unknown): void;
@@ -44,7 +46,11 @@ export class Connection implements Departing {
     this.#socket = socket;
     this.#context = context;
     this.#inbox = new Inbox(context.limits);
-    this.#outbox = new Outbox(socket);
+    const { sendBufferBytes } = context.limits;
+    const account = context.sendBudget.open(() =>
+      this.abort(new Error("the caller does not read")),
+    );
+    this.#outbox = new Outbox(socket, { account, sendBufferBytes });
     this.#ending = new Ending(socket, context.limits.idleTimeoutMs);
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     this.#peer = { address, port, ...identity };
@@ -72,7 +78,11 @@ export class Connection implements Departing {
     if (this.#outbox.count > 0) {
       this.#isDeparting = true;
       this.#context.departures.add(this);
-    } else if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#ending.begin();
+    } else if (this.#isAllAnswered && this.#outbox.isWritten) this.#ending.begin();
+  }
+
+  get #isAllAnswered(): boolean {
+    return this.#inbox.isClosed && this.#inbox.isQuiet;
   }
 
   #work(): void {
@@ -157,8 +167,7 @@ export class Connection implements Departing {
 
   /** Called from time to time: closes what has waited too long.   `[limits]` */
   sweep(now: number): void {
-    const isStuck = this.#outbox.blockedFor(now) > this.#context.limits.idleTimeoutMs;
-    if (isStuck || this.#ending.isOver(now)) this.#socket.destroy();
+    if (this.#ending.isOver(now)) this.#socket.destroy();
     // Whoever is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);
   }

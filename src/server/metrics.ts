@@ -9,12 +9,15 @@ import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Route } from "../dispatch/route.ts";
 import { CHANNELS, type RequestEnd } from "./observer.ts";
+import { pacedResponses } from "./paced-response.ts";
+import type { SendBudget } from "./send-budget.ts";
 
 /** Where to serve metrics, and what only the server can count. */
 export interface MetricsOptions {
   readonly host: string;
   readonly port: number;
   connectionCount(): number;
+  readonly sendBudget: SendBudget;
 }
 
 /** The endpoint while it is served. */
@@ -23,6 +26,9 @@ export interface Metrics {
   close(): Promise<void>;
 }
 
+/** Scrapers are few, and none takes its time. */
+const MAX_SCRAPERS = 64;
+const SCRAPE_TIMEOUT_MS = 10_000;
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 /** What all contracts are counted as; no path is called that. */
 const CONTRACTS = "contract";
@@ -34,7 +40,9 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const onEnd = createRecorder(registry);
   createGauges(registry, options, delay);
 
-  const server = http.createServer((request, response) => {
+  const ServerResponse = pacedResponses(options.sendBudget);
+  const timeouts = { headersTimeout: SCRAPE_TIMEOUT_MS, requestTimeout: SCRAPE_TIMEOUT_MS };
+  const server = http.createServer({ ServerResponse, ...timeouts }, (request, response) => {
     if (request.method !== "GET" || request.url?.split("?")[0] !== "/metrics") {
       response.writeHead(404).end();
       return;
@@ -44,6 +52,7 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
       () => response.writeHead(500).end(),
     );
   });
+  server.maxConnections = MAX_SCRAPERS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.host, resolve);
@@ -102,7 +111,7 @@ function isKnownMethod(status: number): boolean {
 
 function createGauges(
   registry: Registry,
-  { connectionCount }: MetricsOptions,
+  { connectionCount, sendBudget }: MetricsOptions,
   delay: ReturnType<typeof monitorEventLoopDelay>,
 ): void {
   const registers = [registry];
@@ -112,6 +121,14 @@ function createGauges(
     registers,
     collect() {
       this.set(connectionCount());
+    },
+  });
+  new Gauge({
+    name: "agtp_send_buffer_bytes",
+    help: "Octets that wait for peers to read them.",
+    registers,
+    collect() {
+      this.set(sendBudget.bytes);
     },
   });
   new Gauge({

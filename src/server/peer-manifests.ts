@@ -3,7 +3,8 @@
  * agent that nobody has listed, signed by the peer's key, and kept for a minute.
  * AGTP-API §8.8, AGTP "DELEGATE"
  */
-import { type AgtpClient, createClient } from "../client/client.ts";
+import type { AgtpClient } from "../client/agtp-client.ts";
+import { createClient } from "../client/client.ts";
 import { AgtpClientError } from "../client/client-error.ts";
 import type { PeerServer } from "../delegation/peers.ts";
 import { isAgentId } from "../identity/identifiers.ts";
