@@ -66,6 +66,10 @@ export function* eachPaced<T>(list: Iterable<T>, visit: (item: T) => void): Pace
   }
 }
 
+/** A turn for everybody else, where somebody is served. */
+// biome-ignore lint/correctness/useYield: whoever drives it gives way before it begins.
+export function* turn(): Paced<void> {}
+
 /** As `list.map`. */
 export function* mapPaced<T, R>(list: Iterable<T>, change: (item: T) => R): Paced<R[]> {
   const changed: R[] = [];

@@ -4,6 +4,7 @@
  */
 import { loadConfig } from "../config/load.ts";
 import type { Environment } from "../environment.ts";
+import { atOnce, type Drive } from "../paced.ts";
 import { isError, type Problem } from "../problem.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { loadHttpTls } from "./gateway-parts.ts";
@@ -79,7 +80,10 @@ export async function build(
   const observer = createObserver(log);
   const reportFault = (errorId: string, error: unknown): void =>
     log.logger.error({ event: "fault", error_id: errorId, error }, "an HTTP face failed");
-  const sources = { observer, env, log: log.logger, reportFault };
+  // A start need not give way: nobody is served before it is over.
+  const { pacer } = kept.floor;
+  const drive: Drive = before === undefined ? atOnce : (work) => pacer.run(work);
+  const sources = { observer, env, log: log.logger, reportFault, drive };
   const loaded = await loadDeployment(config, { ...kept, ...sources });
   const found = [...problems, ...tls.problems, ...http.problems, ...loaded.problems];
   const { deployment } = loaded;

@@ -3,7 +3,8 @@
 import { cpSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { type AgtpClient, createClient } from "../../src/client/client.ts";
+import type { AgtpClient } from "../../src/client/agtp-client.ts";
+import { createClient } from "../../src/client/client.ts";
 import { type ScaleDaemon, startScaleDaemon } from "./daemon-process.ts";
 import { type Extent, writeScaleDeployment } from "./deployment.ts";
 import type { LoopUse } from "./loop-probe.ts";

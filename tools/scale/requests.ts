@@ -1,5 +1,5 @@
 /** The requests that depend on how much there is to look through, each as dear as it can be made. */
-import type { ClientRequest } from "../../src/client/request.ts";
+import type { ClientRequest } from "../../src/client/agtp-client.ts";
 import { agentId, wordOf } from "./deployment.ts";
 
 /** A request under the name that a report shows. */
