@@ -5,16 +5,18 @@
  */
 import type { JsonSchema } from "../contract/endpoint.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
-import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
+import { payerOf } from "../dispatch/payer.ts";
+import { type Refusal, rateLimited, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { JsonRecord } from "../json-value.ts";
-import type { Pacer } from "../paced.ts";
+import type { Drive } from "../paced.ts";
 import type { Hit } from "../search/best-hits.ts";
 import { type Asker, type SearchEntry, sourceOf } from "../search/entry.ts";
 import { FILTER_SCHEMA } from "../search/filter.ts";
 import { readQuestion } from "../search/question.ts";
 import type { Search } from "../search/search.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import {
@@ -29,7 +31,7 @@ import {
 /** What DISCOVER searches with. */
 export interface DiscoverOptions {
   readonly search: Search;
-  readonly pacer: Pick<Pacer, "run">;
+  readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */
   readonly filter: CompiledSchema;
   /** For `manifest_uri`; without one there is none. */
@@ -87,6 +89,9 @@ async function answerCriteria(
   }
   const question = readQuestion({ name, value, filter: conditionsOf(input) }, options.filter);
   if (question.kind === "fault") return schemaViolation(question.violations);
+  const owner = payerOf(exchange);
+  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
+  const drive: Drive = (steps) => options.work.pace(steps, owner, call.signal);
   const asker = readAsker(exchange);
   const maxResults = readMaxResults(input["max_results"] ?? input["limit"]);
   const showsLapsed = question.filter["status"] !== undefined;
@@ -100,10 +105,10 @@ async function answerCriteria(
       asksLiveSources: false,
     },
     asker,
-    call,
+    { log: call.log, drive },
   );
   const showing = fitResults(hits, (hit, index) => candidate(options, hit, index, asker));
-  const candidates = await options.pacer.run(showing, call.signal);
+  const candidates = await drive(showing);
   return floorResult(call, {
     candidates,
     candidate_count: candidates.length,

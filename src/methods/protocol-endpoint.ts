@@ -6,6 +6,7 @@
 import type { Capability, EndpointDefinition, Impact, JsonSchema } from "../contract/endpoint.ts";
 import { inputShape } from "../contract/input-shape.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
+import type { Concealment } from "../dispatch/concealment.ts";
 import type { Route, RouteHandler } from "../dispatch/route.ts";
 
 /** An endpoint of the protocol, in short. */
@@ -25,6 +26,11 @@ export interface ProtocolEndpoint {
   readonly startsWork?: boolean;
   /** It says in its own words that its time is over. */
   readonly endsInTime?: boolean;
+  /** The names of what it answers 422 with, in words of its own. */
+  readonly errors?: readonly string[];
+  /** What a caller needs; the protocol's other endpoints decide for themselves. */
+  readonly requiredScopes?: readonly string[];
+  readonly concealment?: Concealment;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   /** Whether DISCOVER /methods and the manifest's endpoints list it. */
@@ -53,8 +59,8 @@ function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
     },
     inputSchema: from.inputSchema,
     outputSchema: from.outputSchema ?? {},
-    errors: [],
-    requiredScopes: [],
+    errors: from.errors ?? [],
+    requiredScopes: from.requiredScopes ?? [],
     handler: { type: "registered_function", function: "" },
   };
 }
@@ -77,7 +83,8 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
     input: compiled,
     output: undefined,
     shape: inputShape(from.inputSchema),
-    errors: new Set(),
+    errors: new Set(definition.errors),
+    concealment: from.concealment,
     warning: undefined,
     handler: from.handler,
     idempotencyMember: from.idempotencyMember,

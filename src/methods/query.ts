@@ -5,15 +5,17 @@
  */
 import type { JsonSchema } from "../contract/endpoint.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
-import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
+import { payerOf } from "../dispatch/payer.ts";
+import { type Refusal, rateLimited, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
-import type { Pacer } from "../paced.ts";
+import type { Drive } from "../paced.ts";
 import type { Hit } from "../search/best-hits.ts";
 import { type Asker, FORMATS, type Format, type SearchEntry, sourceOf } from "../search/entry.ts";
 import { FILTER_SCHEMA } from "../search/filter.ts";
 import { MAX_QUESTION_LENGTH, readQuestion } from "../search/question.ts";
 import type { Findings, Search } from "../search/search.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import {
@@ -28,7 +30,7 @@ import {
 /** What QUERY searches with. */
 export interface QueryOptions {
   readonly search: Search;
-  readonly pacer: Pick<Pacer, "run">;
+  readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */
   readonly filter: CompiledSchema;
 }
@@ -66,7 +68,7 @@ export function queryMethod(options: QueryOptions): FloorMethod {
 }
 
 async function answerQuery(
-  { search, pacer, filter }: QueryOptions,
+  { search, work, filter }: QueryOptions,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
@@ -76,6 +78,9 @@ async function answerQuery(
   const conditions = (input["filter"] ?? {}) as Readonly<Record<string, unknown>>;
   const question = readQuestion({ name, value, filter: conditions }, filter);
   if (question.kind === "fault") return schemaViolation(question.violations);
+  const owner = payerOf(exchange);
+  if (!work.hasRoom(owner)) return rateLimited("work", 1);
+  const drive: Drive = (steps) => work.pace(steps, owner, call.signal);
   const asker = readAsker(exchange);
   const format = (input["format"] ?? "structured") as Format;
   const threshold = Number(input["confidence_threshold"] ?? 0);
@@ -86,10 +91,10 @@ async function answerQuery(
     maxResults: readMaxResults(input["max_results"] ?? input["limit"]),
     asksLiveSources: true,
   };
-  const findings = await search.find(request, asker, call);
+  const findings = await search.find(request, asker, { log: call.log, drive });
   const { hits } = findings;
   const showing = fitResults(hits, (hit, index) => queryResult(hit, index, format, asker));
-  const results = await pacer.run(showing, call.signal);
+  const results = await drive(showing);
   return floorResult(call, {
     intent: value,
     format,

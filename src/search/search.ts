@@ -4,7 +4,7 @@
  * caller may not see leaves no trace in what it is shown.   AGTP "QUERY", "DISCOVER"
  */
 import type { CallLog } from "../handlers/handler.ts";
-import type { Paced, Pacer } from "../paced.ts";
+import type { Drive, Paced } from "../paced.ts";
 import { bestHits, type Candidates, type Hit, mostProminent } from "./best-hits.ts";
 import { type QuestionWord, weighWords } from "./confidence.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
@@ -28,8 +28,8 @@ export interface Surface {
 export interface SearchOptions {
   surface(): Paced<Surface>;
   sources(): readonly QuerySource[];
-  /** Who searches shares the time with everybody else. */
-  readonly pacer: Pick<Pacer, "run">;
+  /** What nobody in particular waits for. */
+  readonly drive: Drive;
 }
 
 /** A search. */
@@ -75,8 +75,8 @@ export class Search {
    * Gathers what there is to find, and indexes it by and by, so that others have their turn. Who asks
    * before that is done waits for it.
    */
-  prepare(): Promise<unknown> {
-    this.#indexes ??= this.#options.pacer.run(this.#build());
+  prepare(): Promise<Indexes> {
+    this.#indexes ??= Promise.resolve(this.#options.drive(this.#build()));
     return this.#indexes;
   }
 
@@ -88,16 +88,14 @@ export class Search {
   async find(
     request: SearchRequest,
     asker: Asker,
-    { log, signal }: { readonly log: Pick<CallLog, "warn">; readonly signal?: AbortSignal },
+    { log, drive }: { readonly log: Pick<CallLog, "warn">; readonly drive: Drive },
   ): Promise<Findings> {
-    const { pacer } = this.#options;
-    this.#indexes ??= pacer.run(this.#build());
-    const indexes = await this.#indexes;
+    const indexes = await this.prepare();
     const sources = request.asksLiveSources ? this.#options.sources() : [];
     const scope = readScope(request.scope, sources, indexes.open.namespaces);
     const asked = sources.filter(({ name }) => scope.includes(name));
     const { live, unavailable } = await askSources(asked, asker, log);
-    const found = await pacer.run(answer(indexes, live, { request, asker, scope }), signal);
+    const found = await drive(answer(indexes, live, { request, asker, scope }));
     return {
       hits: found.slice(0, request.maxResults),
       hasMore: found.length > request.maxResults,

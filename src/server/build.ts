@@ -6,6 +6,7 @@ import { loadConfig } from "../config/load.ts";
 import type { Environment } from "../environment.ts";
 import { atOnce, type Drive } from "../paced.ts";
 import { isError, type Problem } from "../problem.ts";
+import { THE_SERVER } from "../task-queue.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { loadHttpTls } from "./gateway-parts.ts";
 import type { HttpTls } from "./http-listener.ts";
@@ -81,8 +82,9 @@ export async function build(
   const reportFault = (errorId: string, error: unknown): void =>
     log.logger.error({ event: "fault", error_id: errorId, error }, "an HTTP face failed");
   // A start need not give way: nobody is served before it is over.
-  const { pacer } = kept.floor;
-  const drive: Drive = before === undefined ? atOnce : (work) => pacer.run(work);
+  const { work, stopping } = kept.floor;
+  const paced: Drive = (steps) => work.pace(steps, THE_SERVER, stopping.signal);
+  const drive = before === undefined ? atOnce : paced;
   const sources = { observer, env, log: log.logger, reportFault, drive };
   const loaded = await loadDeployment(config, { ...kept, ...sources });
   const found = [...problems, ...tls.problems, ...http.problems, ...loaded.problems];

@@ -84,7 +84,8 @@ export async function loadParts(
   problems.push(...found);
   const apis = new ApiListing(config);
   const joined = { config, ...vocabulary, ...operator, state, attributor, signingKey, apis };
-  const negotiation = await drive(creatingNegotiation({ ...joined, negotiation: kept, log }));
+  const { work } = floor;
+  const negotiation = await drive(creatingNegotiation({ ...joined, negotiation: kept, work, log }));
   const protocol = ending.add(
     await loadProtocolRoutes({ ...joined, negotiation, floor, log, drive }),
   );

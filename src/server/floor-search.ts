@@ -22,6 +22,7 @@ import {
 import { FILTER_SCHEMA } from "../search/filter.ts";
 import { recipeEntry } from "../search/recipe-entry.ts";
 import { Search, type Surface } from "../search/search.ts";
+import { THE_SERVER } from "../task-queue.ts";
 import { canonicalPair } from "./pairs.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
@@ -31,19 +32,20 @@ export function createSearchPart(parts: FloorParts): FloorPart {
   const place = { file: "QUERY /", key: "input_schema.properties.filter" };
   const { compiled: filter } = compiler.compile(FILTER_SCHEMA, place);
   if (filter === undefined) throw new Error("the schema of filters does not compile");
-  const { pacer } = parts.floor;
+  const { work } = parts.floor;
   const search = new Search({
     surface: () => surfaceOf(parts),
     sources: () => parts.sources(),
-    pacer,
+    drive: (steps) => work.pace(steps, THE_SERVER, parts.floor.stopping.signal),
   });
   return {
     methods: new Map<string, FloorMethod>([
-      ["QUERY", queryMethod({ search, pacer, filter })],
-      ["DISCOVER", discoverMethod({ search, pacer, filter, domain: config.server.domain })],
+      ["QUERY", queryMethod({ search, work, filter })],
+      ["DISCOVER", discoverMethod({ search, work, filter, domain: config.server.domain })],
     ]),
     sources: [contractSource(inventory.contracts)],
-    start: () => void search.prepare(),
+    // A server that stops indexes nothing more; whoever searches hears of anything else.
+    start: () => void search.prepare().catch(() => undefined),
   };
 }
 

@@ -39,6 +39,7 @@ import type { Synthesizer } from "../synthesis/plan.ts";
 import { creatingSynthesizer } from "../synthesis/plan-synthesizer.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import { canonicalPair, isProtocolPair } from "./pairs.ts";
 import { endContractsWithoutMethod } from "./removed-methods.ts";
 
@@ -53,6 +54,8 @@ export interface NegotiationParts {
   readonly compiler: SchemaCompiler;
   readonly state: ServerState;
   readonly negotiation: NegotiationState;
+  /** Where plans wait their turn. */
+  readonly work: TaskQueue;
   readonly attributor: Attributor;
   readonly log: Pick<CallLog, "warn">;
 }
@@ -72,8 +75,8 @@ export interface Negotiation {
 
 /** Joins the parts. */
 export function* creatingNegotiation(parts: NegotiationParts): Paced<Negotiation> {
-  const { config, recipes, operatorRoutes, methodPolicy, negotiation, log } = parts;
-  const { contracts: register, attempts, negotiations, proposals, rate, turns } = negotiation;
+  const { config, recipes, operatorRoutes, methodPolicy, negotiation, work, log } = parts;
+  const { contracts: register, attempts, negotiations, proposals, rate } = negotiation;
   const { policies, synthesis } = config;
   const onFault = (error: unknown): void => log.warn({ error }, "a synthesis failed");
   let registry: EndpointRegistry<Route> | undefined;
@@ -113,7 +116,7 @@ export function* creatingNegotiation(parts: NegotiationParts): Paced<Negotiation
     register,
     negotiations,
     record,
-    turns,
+    work,
   };
   return {
     synthesizer,
@@ -140,7 +143,7 @@ export function* creatingNegotiation(parts: NegotiationParts): Paced<Negotiation
         routes,
         attempts,
         rate,
-        turns,
+        work,
         rcns: policies.rcns,
         reservation,
         accepted,
