@@ -6,10 +6,11 @@
 import { readingFiles } from "../deployment-files.ts";
 import { atOnce, type Paced } from "../paced.ts";
 import { isError, type Problem } from "../problem.ts";
-import type { EndpointDefinition, JsonSchema } from "./endpoint.ts";
+import type { EndpointDefinition } from "./endpoint.ts";
 import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
 import { buildRegistry } from "./endpoint-registry.ts";
 import { type InputShape, inputShape } from "./input-shape.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "./schema.ts";
 import { createPartPool, shareParts } from "./shared-parts.ts";
 

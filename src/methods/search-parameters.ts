@@ -1,5 +1,5 @@
 /** Parameters that QUERY and DISCOVER have in common, read after their schemas admitted them. */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Paced } from "../paced.ts";
 import type { Asker } from "../search/entry.ts";
