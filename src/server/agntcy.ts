@@ -12,6 +12,7 @@ import { PATIENCE } from "../agents/agntcy/runs/await-verdict.ts";
 import { RunFollower } from "../agents/agntcy/runs/run-follower.ts";
 import { agentRunSource } from "../agents/agntcy/runs/run-source.ts";
 import type { AgntcyState } from "../agents/agntcy/state.ts";
+import { lookAgain, type SearchOptions } from "../agents/agntcy/verification/look-again.ts";
 import { type HostedAgent, identifyHosted } from "../agents/hosted-identity.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
@@ -112,10 +113,22 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
     problems,
     sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
     keep: () => identities.keep(),
-    start: () => follower.start(served.flatMap(({ agent }) => agent.remote ?? [])),
+    start: () => {
+      follower.start(served.flatMap(({ agent }) => agent.remote ?? []));
+      for (const { agent } of served) lookFor(agent, { log, signal: closing.signal });
+    },
     handOver: () => follower.close(),
     close,
   };
+}
+
+/** An agent whose verification is put off is looked for by its callers. */
+function lookFor(
+  { declared: { settings }, readiness }: ConnectedAgent,
+  rest: Pick<SearchOptions, "log" | "signal">,
+): void {
+  if (readiness === undefined || readiness.isReady || settings.isDeferred) return;
+  void lookAgain({ readiness, base: settings.base, ...rest });
 }
 
 /** The HTTP client takes long to load: only a deployment that calls somebody waits for it. */
@@ -135,7 +148,7 @@ async function openPools() {
 }
 
 function routesOf(
-  { declared, remote, dependencies, isVerified }: ConnectedAgent,
+  { declared, remote, dependencies, readiness }: ConnectedAgent,
   document: AgentDocument,
   runs: Omit<HostedRuns, "agent">,
   { methodPolicy }: AgntcySources,
@@ -149,7 +162,7 @@ function routesOf(
           methodPolicy.isKnown(method),
         );
   const describe = describeRoute(context, {
-    ...{ manifest, dependencies, isVerified },
+    ...{ manifest, dependencies, readiness },
     base: settings.base,
     agentId: document.agentId,
     option: choice.option,

@@ -2,7 +2,7 @@
  * CANCEL on a run, where the agent's server calls runs off. 200 with the run · 404 · 409 it is over
  */
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
-import { isOver } from "../runs/run.ts";
+import { addressOf, isOver } from "../runs/run.ts";
 import { askServer, type HostedRuns } from "./hosted-runs.ts";
 import { answerRun, findRun, runConflict, runNotFound, upstreamError } from "./run-answers.ts";
 
@@ -14,7 +14,7 @@ export async function cancelRun(hosted: HostedRuns, call: Call): Promise<Handler
   if (run.status === "cancelled") return answerRun(register, agent, run);
   if (isOver(run)) return runConflict("run_over", `the run is over: ${run.status}`, run);
   const answer = await askServer(hosted, (signal) =>
-    agent.client.cancelRun(run.upstreamRunId, signal),
+    agent.client.cancelRun(addressOf(run), signal),
   );
   if (answer.kind === "failed") return upstreamError(call, answer, run.runId);
   const change = { status: "cancelled", interrupt: undefined } as const;

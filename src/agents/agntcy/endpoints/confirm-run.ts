@@ -9,7 +9,7 @@ import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { isRecord } from "../../../json-value.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AgentUnavailable } from "../remote-agent.ts";
-import { type AgentRun, isSettled, type RunResult } from "../runs/run.ts";
+import { type AgentRun, addressOf, isSettled, type RunResult } from "../runs/run.ts";
 import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
 import {
   answerRun,
@@ -104,7 +104,7 @@ function checkValue({ agent }: HostedRuns, run: AgentRun, call: Call): HandlerRe
  */
 async function resume(
   hosted: HostedRuns,
-  { runId, upstreamRunId }: AgentRun,
+  { runId }: AgentRun,
   call: Call,
 ): Promise<AgentRun | HandlerResult> {
   const { agent, register, follower, closing } = hosted;
@@ -112,7 +112,7 @@ async function resume(
   const sent = await register.change(runId, ["interrupted"], { isAnswerSent: true });
   if (sent === undefined) return runNotFound();
   const receipt = await askServer(hosted, (signal) =>
-    agent.client.resumeRun(upstreamRunId, call.input["resume_value"], signal),
+    agent.client.resumeRun(addressOf(sent), call.input["resume_value"], signal),
   );
   const isLost = receipt.kind === "failed" && isUncertain(receipt);
   if (receipt.kind === "failed") {

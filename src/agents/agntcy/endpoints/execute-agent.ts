@@ -66,6 +66,7 @@ async function begin(
       }),
     ),
   );
+  if (begun.kind === "failed" && begun.status === 409 && thread !== undefined) return threadBusy();
   if (begun.kind !== "ok") return upstreamError(call, begun);
   const run = await register.create({
     ...{ runId, base, owner, upstreamAgentId: begun.agentId, upstreamRunId: begun.value },

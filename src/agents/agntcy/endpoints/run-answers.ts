@@ -63,8 +63,8 @@ export function upstreamError(
   if (failure.kind === "unavailable") {
     return { error: "agent_unavailable", message: failure.message, details: run };
   }
-  const { error, message, status, detail } = failure;
-  call.log.warn({ error, status, detail, ...run }, "an agent's server did not do as asked");
+  const { error, message, status, detail, hint } = failure;
+  call.log.warn({ error, status, detail, hint, ...run }, "an agent's server did not do as asked");
   const details = { ...(status === undefined ? {} : { status }), ...run };
   return { error, message, details };
 }

@@ -8,7 +8,7 @@ import { raceAbort } from "../../../race-abort.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import { awaitVerdict, type Patience } from "./await-verdict.ts";
 import { openRunStream, type RunStream } from "./record-stream.ts";
-import type { AgentRun } from "./run.ts";
+import { type AgentRun, addressOf } from "./run.ts";
 import type { RunRegister } from "./run-register.ts";
 import { type RunOutcome, takeFailure, takeVerdict } from "./take-verdict.ts";
 
@@ -33,7 +33,7 @@ export async function obtainOutcome(
   { register, log, patience, signal }: OutcomeContext,
 ): Promise<RunOutcome> {
   const { client, manifest } = agent;
-  const { runId, base, upstreamRunId, upstreamThreadId: threadId } = run;
+  const { runId, base, upstreamRunId } = run;
   const { values, custom } = manifest.specs.capabilities.streaming;
   const listening = new Deadline({ signals: [signal] });
   let stream: RunStream | undefined;
@@ -46,12 +46,11 @@ export async function obtainOutcome(
     await atMost(STREAM_OPENING_MS, stream.opened, signal);
   }
   try {
-    const address = { runId: upstreamRunId, threadId };
-    const verdict = await awaitVerdict(client, address, patience, signal);
+    const verdict = await awaitVerdict(client, addressOf(run), patience, signal);
     if (stream !== undefined) await atMost(STREAM_GRACE_MS, stream.ended, signal);
     if (verdict.kind !== "failed") return takeVerdict(verdict, manifest.specs);
-    const { error, detail } = verdict;
-    log.warn({ run_id: runId, base, error, detail }, "a run's server does not answer");
+    const { error, detail, hint } = verdict;
+    log.warn({ run_id: runId, base, error, detail, hint }, "a run's server does not answer");
     return takeFailure(verdict);
   } finally {
     listening.abort();

@@ -10,7 +10,7 @@ import type { AcpRun } from "../acp/acp-answers.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import { FORGOTTEN, PATIENCE, type Patience } from "./await-verdict.ts";
 import { obtainOutcome } from "./obtain-outcome.ts";
-import { type AgentRun, isSettled } from "./run.ts";
+import { type AgentRun, addressOf, isSettled } from "./run.ts";
 import type { RunRegister } from "./run-register.ts";
 
 /** What runs are followed with. */
@@ -101,7 +101,7 @@ export class RunFollower {
     caller: AbortSignal,
     signal: AbortSignal,
   ): Promise<AgentRun> {
-    const seen = await agent.client.run(run.upstreamRunId, signal);
+    const seen = await agent.client.run(addressOf(run), signal);
     if (seen.kind === "failed") {
       return seen.status === 404 ? await this.#giveUpForgotten(run, agent, signal) : run;
     }
@@ -164,10 +164,9 @@ export class RunFollower {
     { client }: RemoteAgent,
     signal: AbortSignal,
   ): Promise<AgentRun> {
-    const { runId, upstreamRunId, upstreamThreadId: threadId } = run;
+    const { runId } = run;
     if (run.status !== "interrupted") return run;
-    const address = { runId: upstreamRunId, threadId };
-    const waited = await client.waitForRun(address, LOOK_TIMEOUT_MS, signal);
+    const waited = await client.waitForRun(addressOf(run), LOOK_TIMEOUT_MS, signal);
     if (waited.kind !== "failed" || waited.status !== 404) return run;
     const error = { code: "upstream_error", message: FORGOTTEN } as const;
     const change = {
@@ -185,7 +184,7 @@ export class RunFollower {
     const error = { code: "upstream_timeout", message } as const;
     await this.#register.change(run.runId, ["pending"], { status: "timeout", error });
     if (!canCancel) return;
-    await client.cancelRun(run.upstreamRunId, AbortSignal.timeout(CANCEL_TIMEOUT_MS));
+    await client.cancelRun(addressOf(run), AbortSignal.timeout(CANCEL_TIMEOUT_MS));
   }
 }
 

@@ -5,6 +5,7 @@
  */
 import type { JsonRecord } from "../../../json-value.ts";
 import type { UpstreamError } from "../acp/acp-call.ts";
+import type { RunAddress } from "../acp/acp-client.ts";
 
 /** How a run stands. `timeout`: it took longer than the operator allows. */
 export const RUN_STATES = [
@@ -73,6 +74,11 @@ export interface RunResult {
 export interface RunEvent {
   readonly type: string;
   readonly [member: string]: unknown;
+}
+
+/** The run as its server knows it. */
+export function addressOf({ upstreamRunId, upstreamThreadId }: AgentRun): RunAddress {
+  return { runId: upstreamRunId, threadId: upstreamThreadId };
 }
 
 /** Whether nothing is under way. */
