@@ -7,6 +7,7 @@ import { type ConnectedAgent, connectAgents } from "../agents/agntcy/connect-age
 import { type DeclaredAgent, declareAgents } from "../agents/agntcy/declare-agents.ts";
 import { agentRoutes, describeRoute } from "../agents/agntcy/endpoints/agent-routes.ts";
 import type { HostedRuns } from "../agents/agntcy/endpoints/hosted-runs.ts";
+import { InterruptDesk } from "../agents/agntcy/interrupts/interrupt-desk.ts";
 import type { AgentUnavailable } from "../agents/agntcy/remote-agent.ts";
 import { PATIENCE } from "../agents/agntcy/runs/await-verdict.ts";
 import { RunFollower } from "../agents/agntcy/runs/run-follower.ts";
@@ -23,9 +24,11 @@ import type { Route } from "../dispatch/route.ts";
 import type { Environment } from "../environment.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { RecordStreamEvents } from "../methods/stream-events.ts";
 import type { Problem } from "../problem.ts";
 import type { QuerySource } from "../search/source.ts";
 import type { Store } from "../store/store.ts";
+import type { EscalationRegister } from "../tasks/escalation-register.ts";
 import { markDocuments } from "./agntcy-documents.ts";
 
 /** What the agents are loaded from. */
@@ -36,6 +39,7 @@ export interface AgntcySources {
   readonly env: Environment;
   readonly store: Store;
   readonly kept: AgntcyState;
+  readonly escalations: EscalationRegister;
   /** Aborted when the daemon begins to stop. */
   readonly stopping: AbortSignal;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
@@ -54,10 +58,12 @@ export interface AgntcyAgents {
   readonly documents: readonly AgentDocument[];
   readonly problems: readonly Problem[];
   readonly sources: readonly QuerySource[];
+  /** Those that can be called, with their runs. */
+  readonly hosted: readonly HostedRuns[];
   /** Keeps the identities that are new; to be awaited before anything is served. */
   keep(): Promise<void>;
   /** Takes up the runs that an earlier process, or an earlier configuration, left under way. */
-  start(): void;
+  start(record: RecordStreamEvents): void;
   /** Leaves what is under way to whoever is started next. */
   handOver(): Promise<void>;
   /** Ends every connection. */
@@ -87,17 +93,23 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
   const maxWaitMs = Math.max(0, config.limits.handlerTimeoutMs - HANDLER_MARGIN_MS);
   const problems = [...declared.problems, ...connected.problems, ...identities.problems];
   const taken = new Map(sources.endpoints.map((one) => [`${one.method} ${one.path}`, one.file]));
+  const desk = new InterruptDesk({
+    ...{ register: kept.runs, words: kept.words, escalations: sources.escalations },
+    policy: config.policies.identity,
+    onFault: (error) => log.warn({ error }, "a run that asks could not be told to people"),
+  });
   const served = connected.agents.flatMap((agent) => {
     const document = identities.documents.get(keyOf(agent.declared));
     if (document === undefined) return [];
     const runs: Omit<HostedRuns, "agent"> = {
-      ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE },
+      ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE, desk },
       ...{ maxWaitMs, closing: closing.signal, stopping: sources.stopping },
       findLapse: () => findLapse(sources, document),
     };
-    const routes = routesOf(agent, document, runs, sources);
+    const hosted = agent.remote && { ...runs, agent: agent.remote };
+    const routes = routesOf(agent, document, hosted, sources);
     const conflict = routes.find(({ method, path }) => taken.has(`${method} ${path}`));
-    if (conflict === undefined) return [{ agent, routes }];
+    if (conflict === undefined) return [{ agent, routes, hosted }];
     problems.push(pairTaken(conflict, taken.get(`${conflict.method} ${conflict.path}`)));
     return [];
   });
@@ -113,11 +125,17 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
     problems,
     sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
     keep: () => identities.keep(),
-    start: () => {
-      follower.start(served.flatMap(({ agent }) => agent.remote ?? []));
+    hosted: served.flatMap(({ hosted }) => hosted ?? []),
+    start: (record) => {
+      const agents = served.flatMap(({ agent }) => agent.remote ?? []);
+      desk.start({ agents, record });
+      follower.start(agents);
       for (const { agent } of served) lookFor(agent, { log, signal: closing.signal });
     },
-    handOver: () => follower.close(),
+    handOver: async () => {
+      await follower.close();
+      await desk.close();
+    },
     close,
   };
 }
@@ -150,17 +168,15 @@ async function openPools() {
 function routesOf(
   { declared, remote, dependencies, readiness }: ConnectedAgent,
   document: AgentDocument,
-  runs: Omit<HostedRuns, "agent">,
+  hosted: HostedRuns | undefined,
   { methodPolicy }: AgntcySources,
 ): readonly Route[] {
   const { manifest, settings, choice, access } = declared;
   const context = { manifest, settings };
   const own =
-    remote === undefined
+    hosted === undefined
       ? []
-      : agentRoutes(context, { ...runs, agent: remote }).filter(({ method }) =>
-          methodPolicy.isKnown(method),
-        );
+      : agentRoutes(context, hosted).filter(({ method }) => methodPolicy.isKnown(method));
   const describe = describeRoute(context, {
     ...{ manifest, dependencies, readiness },
     base: settings.base,

@@ -91,6 +91,7 @@ async function connectAgent(
   const readiness = new LazyReadiness(verify, found);
   const remote: RemoteAgent = {
     ...{ base: settings.base, manifest, client, timeoutMs: settings.timeoutMs, canCancel },
+    ...{ agentAnswers: settings.agentAnswers, approverScope: settings.approverScope },
     ready: (signal) => readiness.ready(signal),
     forget: (id) => readiness.forget(id),
   };

@@ -7,6 +7,7 @@ import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import {
   type AcpAgent,
   type AcpRun,
+  type AcpRunStatus,
   type AcpThread,
   readAgent,
   readRun,
@@ -63,6 +64,8 @@ export class AcpClient {
   readonly #long: AcpConnection;
   /** For what is read of a stream; answers have been through it. */
   readonly shield: CredentialShield;
+  /** Whether its server streams runs as it creates them, and finds them; undefined: not known yet. */
+  beginsByStreaming: boolean | undefined;
   #takesNoLimit = false;
 
   constructor({ short, long }: AcpConnections) {
@@ -146,14 +149,41 @@ export class AcpClient {
     });
   }
 
-  /** The run's stream as it begins; anything but one is a failure. */
-  async streamRun(
+  /** The agent's runs that stand in a way; what is no run is passed over. */
+  async searchRuns(
+    agentId: string,
+    status: AcpRunStatus,
+    signal: AbortSignal,
+  ): Promise<AcpOutcome<readonly AcpRun[]>> {
+    const wanted = { agent_id: agentId, status, limit: MAX_RUNS_LISTED };
+    return toOutcome(await this.#post("/runs/search", wanted, signal), (body) =>
+      Array.isArray(body) ? body.flatMap((one) => readRun(one) ?? []) : undefined,
+    );
+  }
+
+  /** Creates a run and listens to it from its first moment on. */
+  streamNewRun(
+    creation: RunCreation,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<AcpResponse | AcpFailure> {
+    const body = creationBody(creation);
+    return this.#stream({ method: "POST", path: "/runs/stream", body, timeoutMs, signal });
+  }
+
+  /** The run's stream from now on. */
+  streamRun(
     runId: string,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<AcpResponse | AcpFailure> {
     const path = `/runs/${encodeURIComponent(runId)}/stream`;
-    const response = await openAcp(this.#long, { method: "GET", path, timeoutMs, signal });
+    return this.#stream({ method: "GET", path, timeoutMs, signal });
+  }
+
+  /** A stream as it begins; anything but one is a failure. */
+  async #stream(call: AcpRequest): Promise<AcpResponse | AcpFailure> {
+    const response = await openAcp(this.#long, call);
     if (isFailure(response)) return response;
     const isStream = /^text\/event-stream\b/i.test(String(response.headers["content-type"] ?? ""));
     if (response.statusCode === 200 && isStream) return response;

@@ -11,7 +11,7 @@ export async function cancelRun(hosted: HostedRuns, call: Call): Promise<Handler
   const { agent, register } = hosted;
   const run = findRun(register, agent.base, call, undefined);
   if (run === undefined) return runNotFound();
-  if (run.status === "cancelled") return answerRun(register, agent, run);
+  if (run.status === "cancelled") return answerRun(hosted, run);
   if (isOver(run)) return runConflict("run_over", `the run is over: ${run.status}`, run);
   const answer = await askServer(hosted, (signal) =>
     agent.client.cancelRun(addressOf(run), signal),
@@ -20,5 +20,5 @@ export async function cancelRun(hosted: HostedRuns, call: Call): Promise<Handler
   const change = { status: "cancelled", interrupt: undefined } as const;
   const cancelled = await register.change(run.runId, ["pending", "interrupted"], change, {});
   // It may have come to its end a moment before.
-  return answerRun(register, agent, cancelled ?? register.find(run.runId) ?? run);
+  return answerRun(hosted, cancelled ?? register.find(run.runId) ?? run);
 }

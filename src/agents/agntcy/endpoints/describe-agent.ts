@@ -63,8 +63,9 @@ function schemasOf(specs: AcpSpecs): JsonRecord {
     ...(customStreamingUpdate === undefined
       ? {}
       : { custom_streaming_update: customStreamingUpdate.schema }),
-    interrupts: interrupts.map(({ type, payload, resume }) => ({
+    interrupts: interrupts.map(({ type, payload, resume, asksAgent }) => ({
       interrupt_type: type,
+      asks: asksAgent ? "agent" : "people",
       interrupt_payload: payload.schema,
       resume_payload: resume.schema,
     })),

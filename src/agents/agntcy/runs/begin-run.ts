@@ -9,6 +9,7 @@ import { type AcpFailure, malformed } from "../acp/acp-call.ts";
 import type { AcpClient, RunCreation } from "../acp/acp-client.ts";
 import type { AcpOutcome } from "../acp/acp-outcome.ts";
 import type { Patience } from "./await-verdict.ts";
+import { type BegunRun, beginByStreaming } from "./begin-by-streaming.ts";
 
 /** The member of a run's metadata that holds this server's id of it. */
 export const RUN_ID_MEMBER = "agtp_run_id";
@@ -20,6 +21,8 @@ const LAST_LOOKS_MS = [0, 250, 500];
 export interface Beginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;
+  /** Whether the agent tells what happens in its runs. */
+  readonly isStreaming: boolean;
   /** This server's id of the run. */
   readonly runId: string;
   readonly patience: Patience;
@@ -30,11 +33,25 @@ export interface Beginning {
   readonly closing: AbortSignal;
 }
 
-/** Begins it; answers the server's id of it. */
-export async function beginRun(beginning: Beginning): Promise<AcpOutcome<string>> {
-  const { client, signal, runId } = beginning;
+/** Begins it. */
+export async function beginRun(beginning: Beginning): Promise<AcpOutcome<BegunRun>> {
+  const { runId, isStreaming } = beginning;
   const metadata = { ...beginning.creation.metadata, [RUN_ID_MEMBER]: runId };
   const creation = { ...beginning.creation, metadata };
+  if (isStreaming && creation.threadId === undefined) {
+    const streamed = await beginByStreaming({
+      ...beginning,
+      creation,
+      marker: [RUN_ID_MEMBER, runId],
+    });
+    if (streamed !== undefined) return streamed;
+  }
+  const begun = await begin({ ...beginning, creation });
+  return begun.kind === "ok" ? { kind: "ok", value: { upstreamRunId: begun.value } } : begun;
+}
+
+async function begin(beginning: Beginning): Promise<AcpOutcome<string>> {
+  const { client, signal, creation } = beginning;
   const created = await client.createRun(creation, signal);
   if (created.kind === "ok") return idOf(created.value.runId);
   const { threadId } = creation;

@@ -58,6 +58,8 @@ export interface AgentRun {
   readonly isAnswerSent?: boolean;
   readonly eventCount: number;
   readonly eventBytes: number;
+  /** Something may have happened in it before anybody listened. */
+  readonly mayLackEvents?: boolean;
   /** Whether more came than is kept. */
   readonly isTruncated: boolean;
   /** What its result takes in the store. */
