@@ -82,8 +82,11 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
   const isCalling = declared.agents.some(({ upstream }) => upstream !== undefined);
   const pools = isCalling ? await openPools() : undefined;
   const closing = new AbortController();
+  // Who is served next looks for agents by himself.
+  const looking = new AbortController();
   const close = async (): Promise<void> => {
     closing.abort(new Error("the server is closing"));
+    looking.abort();
     await Promise.all([follower.close(), pools?.close()]);
   };
   const follower = new RunFollower({ register: kept.runs, log });
@@ -130,9 +133,10 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
       const agents = served.flatMap(({ agent }) => agent.remote ?? []);
       desk.start({ agents, record });
       follower.start(agents);
-      for (const { agent } of served) lookFor(agent, { log, signal: closing.signal });
+      for (const { agent } of served) lookFor(agent, { log, signal: looking.signal });
     },
     handOver: async () => {
+      looking.abort();
       await follower.close();
       await desk.close();
     },
