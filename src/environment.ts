@@ -1,9 +1,10 @@
 /**
- * Replaces `${VAR}` in a text that an operator wrote, once, at load. What is put in is not looked
- * at again, so a variable may itself hold `${`. Messages never hold a value: values are secrets.
- * AGTP-API §12.3
+ * Replaces `${VAR}` in a text that an operator wrote, once, at load; `$${` is a literal `${`. What
+ * is put in is not looked at again, so a variable may itself hold `${`. Messages never hold a value:
+ * values are secrets. A program that writes configuration from somebody else's text escapes it
+ * here, so that a document cannot ask for the operator's environment.   AGTP-API §12.3
  */
-import { quoteValue } from "./json-value.ts";
+import { isRecord, quoteValue } from "./json-value.ts";
 
 /** Variables by name, as `process.env` has them. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -13,8 +14,9 @@ export type Substitution =
   | { readonly text: string; readonly faults?: undefined }
   | { readonly text?: undefined; readonly faults: readonly string[] };
 
-/** One that is never closed is found as well; neither form can make the search backtrack. */
-const PLACEHOLDER = /\$\{([^{}]*)\}?/g;
+/** An escape, or a placeholder; one that is never closed is found as well. Neither can backtrack. */
+const PLACEHOLDER = /\$\$\{|\$\{([^{}]*)\}?/g;
+const ESCAPE = "$${";
 const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** No meaningful setting is longer; without a bound, one large variable could be put in often. */
 const MAX_LENGTH = 65_536;
@@ -26,7 +28,8 @@ export function substituteVariables(text: string, environment: Environment): Sub
   if (!text.includes("${")) return { text };
   const faults: string[] = [];
   let length = text.length;
-  const replaced = text.replace(PLACEHOLDER, (placeholder, name: string) => {
+  const replaced = text.replace(PLACEHOLDER, (placeholder: string, name = "") => {
+    if (placeholder === ESCAPE) return "${";
     const value = Object.hasOwn(environment, name) ? environment[name] : undefined;
     if (!placeholder.endsWith("}")) {
       // Not quoted: what follows may be part of a secret.
@@ -41,4 +44,43 @@ export function substituteVariables(text: string, environment: Environment): Sub
   });
   if (length > MAX_LENGTH) faults.push(`must be at most ${MAX_LENGTH} characters long`);
   return faults.length === 0 ? { text: replaced } : { faults: faults.slice(0, MAX_FAULTS) };
+}
+
+/** The names of the variables that a text asks for, as often as it does. */
+export function variablesIn(text: string): readonly string[] {
+  return Array.from(text.matchAll(PLACEHOLDER), ([, name]) => name).filter(
+    (name): name is string => name !== undefined && NAME.test(name),
+  );
+}
+
+/** A placeholder: the one way for a program to have a variable put in. */
+export function variableReference(name: string): string {
+  return `\${${name}}`;
+}
+
+/**
+ * The name of a variable that an import invents, out of words of what is imported. Nothing else in
+ * an environment begins like it, so that no document can name a variable that is there already.
+ */
+export function importedVariable(words: string): string {
+  return `IMPORT_${words.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}`;
+}
+
+/** Somebody else's text as configuration has to hold it to mean that text, and nothing more. */
+export function literalText(text: string): string {
+  return text.replaceAll("${", () => ESCAPE);
+}
+
+/** The same for every text of a value; names of members are literal as they are. */
+export function literalValue<T>(value: T): T {
+  return escapeTexts(value) as T;
+}
+
+function escapeTexts(value: unknown): unknown {
+  if (typeof value === "string") return literalText(value);
+  if (Array.isArray(value)) return value.map(escapeTexts);
+  if (!isRecord(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, escapeTexts(member)]),
+  );
 }

@@ -1,9 +1,13 @@
 /** The public surface: what handler modules and programs that embed the client import. */
 
-export { type AgtpClient, type ClientOptions, createClient } from "./client/client.ts";
+export type {
+  AgtpClient,
+  ClientOptions,
+  ClientRequest,
+  ClientResponse,
+} from "./client/agtp-client.ts";
+export { createClient } from "./client/client.ts";
 export { AgtpClientError, type AgtpClientErrorCode } from "./client/client-error.ts";
-export type { ClientRequest } from "./client/request.ts";
-export type { ClientResponse } from "./client/response.ts";
 export { type AgtpUri, parseUri } from "./client/uri.ts";
 export type {
   Call,

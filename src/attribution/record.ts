@@ -5,6 +5,7 @@
  */
 import { hash } from "node:crypto";
 import { jsonMembers, jsonText } from "../json-value.ts";
+import { isShared } from "../shared-body.ts";
 
 /** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
 export const NO_AUDIT_ID: string = "0".repeat(64);
@@ -68,9 +69,16 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
 
 const EMPTY_HASH = `sha256:${hash("sha256", "")}`;
 
+/** Of long bodies that are the same for everybody: hashing one takes milliseconds. */
+const sharedHashes = new WeakMap<Uint8Array, string>();
+
 /** `sha256:` and the hash of a body's octets, in hex. */
 function bodyHash(body: Uint8Array | string): string {
-  return body.length === 0 ? EMPTY_HASH : `sha256:${hash("sha256", body)}`;
+  if (body.length === 0) return EMPTY_HASH;
+  if (typeof body === "string" || !isShared(body)) return `sha256:${hash("sha256", body)}`;
+  const known = sharedHashes.get(body) ?? `sha256:${hash("sha256", body)}`;
+  sharedHashes.set(body, known);
+  return known;
 }
 
 let timestampAt = -1;

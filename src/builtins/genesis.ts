@@ -6,6 +6,7 @@
 import { notFound } from "../dispatch/refusal.ts";
 import type { Call } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import { shareBody } from "../shared-body.ts";
 import type { Builtin } from "./builtin.ts";
 import { type Inventory, isDisclosedTo } from "./inventory.ts";
 
@@ -24,7 +25,7 @@ export function genesisBuiltin(source: GenesisSource): Builtin {
     handler: (call, exchange) => {
       const agent = addressedAgent(source, call);
       exchange.addressed = agent;
-      if (agent?.genesis !== undefined) return { body: agent.genesis.canonical };
+      if (agent?.genesis !== undefined) return { body: shareBody(agent.genesis.canonical) };
       return notFound("genesis-not-found", "no Agent Genesis is loaded for this agent");
     },
   };

@@ -3,6 +3,7 @@
  * calling agent negotiated to stay.   AGTP-API §5.8, §10.8
  */
 import type { EndpointDefinition } from "../contract/endpoint.ts";
+import { shareBody } from "../shared-body.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
 import type { Inventory, ListedEndpoint } from "./inventory.ts";
 import { persistentEndpoints } from "./persistent-endpoints.ts";
@@ -15,7 +16,7 @@ export function methodsBuiltin(inventory: Inventory): Builtin {
     description: "Lists all registered endpoints on this server.",
     outputSchema: arrayOf(["method", "path", "description", "tier"]),
     handler: ({ agentId }) => {
-      body ??= inventory.endpoints().map(methodEntry);
+      body ??= shareBody(inventory.endpoints().map(methodEntry));
       const own = persistentEndpoints(inventory, agentId);
       if (own.length === 0) return { body };
       return { body: [...body, ...own.map((one) => entryOf(one, "C"))] };

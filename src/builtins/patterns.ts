@@ -1,4 +1,5 @@
 /** DISCOVER /patterns: the recipes this server would negotiate against.   AGTP-API §5.8.6 */
+import { shareBody } from "../shared-body.ts";
 import { patternEntry } from "../synthesis/pattern-entry.ts";
 import type { Builtin } from "./builtin.ts";
 import type { Inventory } from "./inventory.ts";
@@ -6,7 +7,7 @@ import type { Inventory } from "./inventory.ts";
 /** `{rcns_enabled, patterns}`; recipes without a pattern match nothing and are not listed. */
 export function patternsBuiltin({ recipes, isNegotiating }: Inventory): Builtin {
   const patterns = recipes.flatMap((recipe) => patternEntry(recipe) ?? []);
-  const body = { rcns_enabled: isNegotiating, patterns };
+  const body = shareBody({ rcns_enabled: isNegotiating, patterns });
   return {
     name: "patterns",
     description: "Lists the synthesis patterns this server negotiates against.",

@@ -7,6 +7,7 @@ import type { RouteHandler } from "../dispatch/route.ts";
 import type { Call } from "../handlers/handler.ts";
 import { MANIFEST_TYPE, type ManifestDocument } from "../manifest/document.ts";
 import { asksForCandidates } from "../methods/discover.ts";
+import { shareBody } from "../shared-body.ts";
 import { legacyTargetHandler } from "./legacy-target.ts";
 
 /** What DISCOVER "/" answers with. */
@@ -31,7 +32,7 @@ export function rootHandler({ handlers, manifestFor, byCriteria }: RootOptions):
     if (!wantsManifest(call)) return { body: { directory } };
     const { bytes, etag } = manifestFor(call.agentId);
     return {
-      body: bytes,
+      body: shareBody(bytes),
       headers: {
         "Content-Type": MANIFEST_TYPE,
         ETag: etag,

@@ -2,7 +2,9 @@
  * DISCOVER /tools: the tools this server makes available, in MCP's shape. EXECUTE takes each by its
  * name or by its action, also as a carried tool call.   AGTP-API §5.8.4
  */
+
 import { listTools, toolEntry } from "../execution/tool.ts";
+import { shareBody } from "../shared-body.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
 import type { Inventory } from "./inventory.ts";
 
@@ -14,7 +16,7 @@ export function toolsBuiltin(inventory: Pick<Inventory, "endpoints">): Builtin {
     description: "Lists the tools that this server makes available to EXECUTE.",
     outputSchema: arrayOf(["name"]),
     handler: () => {
-      body ??= listTools(inventory.endpoints()).map(toolEntry);
+      body ??= shareBody(listTools(inventory.endpoints()).map(toolEntry));
       return { body };
     },
   };

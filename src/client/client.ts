@@ -3,35 +3,14 @@
  * reconnects to peers that close after each response. A request whose connection closed before any
  * answer is sent once more if that is safe.   AGTP "Connection Lifetime"
  */
-import { DEFAULT_RESPONSE_LIMITS, type ResponseLimits } from "../wire/response-parser.ts";
+import { DEFAULT_RESPONSE_LIMITS } from "../wire/response-parser.ts";
 import { serializeRequest } from "../wire/serialize.ts";
+import type { AgtpClient, ClientOptions, ClientRequest, ClientResponse } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
-import type { Peer } from "./connect.ts";
 import { ClientConnection, type ConnectionOptions } from "./connection.ts";
 import { Exchange } from "./exchange.ts";
-import { buildRequest, type ClientRequest, isRepeatable } from "./request.ts";
-import { type ClientResponse, readResponse } from "./response.ts";
-
-/** Whom to talk to, and how patiently. */
-export interface ClientOptions extends Peer {
-  /** From a call to its whole response; default 30 s. */
-  readonly timeoutMs?: number;
-  /** For TCP and TLS together; default 10 s. */
-  readonly connectTimeoutMs?: number;
-  /** How long an unused connection is kept; default 30 s, half of what servers wait at least. */
-  readonly idleTimeoutMs?: number;
-  /** Default 1: everything is answered in the order in which it was asked. */
-  readonly maxConnections?: number;
-  readonly limits?: ResponseLimits;
-}
-
-/** Requests to one server. */
-export interface AgtpClient {
-  /** The response, whatever its status; rejects with AgtpClientError when there is none. */
-  request(request: ClientRequest): Promise<ClientResponse>;
-  /** Takes no more requests, and resolves when those under way are settled. */
-  close(): Promise<void>;
-}
+import { buildRequest, isRepeatable } from "./request.ts";
+import { readResponse } from "./response.ts";
 
 /** No connection is made before the first request. */
 export function createClient(options: ClientOptions): AgtpClient {

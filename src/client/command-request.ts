@@ -4,9 +4,9 @@
  */
 import { reasonOf } from "../thrown.ts";
 import type { HeaderField } from "../wire/message.ts";
+import type { ClientRequest } from "./agtp-client.ts";
 import { readText, usage } from "./command-file.ts";
 import type { CommandLine } from "./command-line.ts";
-import type { ClientRequest } from "./request.ts";
 import type { Terminal } from "./terminal.ts";
 import type { AgtpUri } from "./uri.ts";
 

@@ -5,7 +5,8 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isLoopbackHost } from "../config/loopback.ts";
-import { type ClientOptions, createClient } from "./client.ts";
+import type { ClientOptions, ClientRequest, ClientResponse } from "./agtp-client.ts";
+import { createClient } from "./client.ts";
 import { AgtpClientError } from "./client-error.ts";
 import { readText, usage } from "./command-file.ts";
 import { type CommandLine, parseCommandLine } from "./command-line.ts";
@@ -13,8 +14,7 @@ import { agentPath, readRequest } from "./command-request.ts";
 import { printEscalations } from "./escalation-report.ts";
 import { parseOperatorLine } from "./operator-line.ts";
 import { printResponse } from "./report.ts";
-import type { ClientRequest } from "./request.ts";
-import { type ClientResponse, isAccepted } from "./response.ts";
+import { isAccepted } from "./response.ts";
 import { defuseLine, type Terminal } from "./terminal.ts";
 import { type AgtpUri, parseUri } from "./uri.ts";
 

@@ -6,22 +6,8 @@ import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
 import { codeOf } from "../thrown.ts";
+import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
-
-/** Where a client connects to, and whom it trusts there. */
-export interface Peer {
-  readonly host: string;
-  readonly port: number;
-  /** PEM; instead of the authorities that Node trusts. */
-  readonly ca?: string | Buffer | undefined;
-  /** PEM; the client's own certificate and key, both or neither. */
-  readonly cert?: string | Buffer | undefined;
-  readonly key?: string | Buffer | undefined;
-  /** False trusts anybody; default true. */
-  readonly rejectUnauthorized?: boolean | undefined;
-  /** SHA-256 of the one certificate that is trusted, lower-case hex; its issuer is not asked about. */
-  readonly fingerprint?: string | undefined;
-}
 
 /** Starts connecting; "secureConnect" or "close" follows. Throws for unusable PEM texts. */
 export function openSocket(peer: Peer): TLSSocket {
@@ -30,9 +16,7 @@ export function openSocket(peer: Peer): TLSSocket {
     const socket = connect({
       host,
       port,
-      ca,
-      cert,
-      key,
+      ...{ ca: pem(ca), cert: pem(cert), key: pem(key) },
       // A certificate that is pinned is compared once the handshake is done.
       rejectUnauthorized: rejectUnauthorized && fingerprint === undefined,
       // An address is no server name; the certificate is then checked against the host.
@@ -48,6 +32,10 @@ export function openSocket(peer: Peer): TLSSocket {
       error,
     );
   }
+}
+
+function pem(text: string | Uint8Array | undefined): string | undefined {
+  return text instanceof Uint8Array ? Buffer.from(text).toString("latin1") : text;
 }
 
 /** Whether the peer's certificate is the pinned one, where one is. */

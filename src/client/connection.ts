@@ -4,14 +4,12 @@
  * knows whether it may be sent again.   AGTP "Connection Lifetime"
  */
 import type { TLSSocket } from "node:tls";
+import type { ResponseLimits } from "../wire/message.ts";
 import { isWireFault } from "../wire/message.ts";
-import {
-  type ReceivedResponse,
-  type ResponseLimits,
-  ResponseParser,
-} from "../wire/response-parser.ts";
+import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
+import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
-import { connectionError, isPinned, isTlsFault, openSocket, type Peer } from "./connect.ts";
+import { connectionError, isPinned, isTlsFault, openSocket } from "./connect.ts";
 import type { Exchange } from "./exchange.ts";
 
 /** How a connection is made and watched. */

@@ -6,7 +6,7 @@
 import { createHash } from "node:crypto";
 import { verifyManifest } from "../identity/manifest-signature.ts";
 import { isRecord } from "../json-value.ts";
-import type { ClientResponse } from "./response.ts";
+import type { ClientResponse } from "./agtp-client.ts";
 
 const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 

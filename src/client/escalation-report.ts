@@ -4,8 +4,8 @@
  */
 import pc from "picocolors";
 import { isRecord, type JsonRecord } from "../json-value.ts";
+import type { ClientResponse } from "./agtp-client.ts";
 import type { CommandLine } from "./command-line.ts";
-import type { ClientResponse } from "./response.ts";
 import { defuseLine, type Output, type Terminal } from "./terminal.ts";
 
 /** Prints escalations; false: there are none in it to be printed so. */

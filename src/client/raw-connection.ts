@@ -4,13 +4,11 @@
  * what is no response, and each wait ends by its deadline.   AGTP "Wire Format"
  */
 import type { TLSSocket } from "node:tls";
+import type { ResponseLimits } from "../wire/message.ts";
 import { isWireFault } from "../wire/message.ts";
-import {
-  type ReceivedResponse,
-  type ResponseLimits,
-  ResponseParser,
-} from "../wire/response-parser.ts";
-import { connectionError, openSocket, type Peer } from "./connect.ts";
+import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.ts";
+import type { Peer } from "./agtp-client.ts";
+import { connectionError, openSocket } from "./connect.ts";
 
 /** Whom to talk to. */
 export interface RawPeer extends Peer {

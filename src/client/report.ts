@@ -3,8 +3,8 @@
  * warnings and the reason of a refusal on standard error.
  */
 import pc from "picocolors";
+import type { ClientResponse } from "./agtp-client.ts";
 import { doubtsAbout } from "./doubts.ts";
-import type { ClientResponse } from "./response.ts";
 import { isAccepted } from "./response.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "./terminal.ts";
 

@@ -6,36 +6,8 @@ import { uuidv7 } from "../identity/uuid.ts";
 import { isFieldName, isFieldValue, isToken } from "../wire/header-fields.ts";
 import type { HeaderField } from "../wire/message.ts";
 import type { OutgoingRequest } from "../wire/serialize.ts";
+import type { ClientRequest, Envelope } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
-
-/** A request as a caller writes it; `parameters` or `body`, not both. */
-export interface ClientRequest {
-  readonly method: string;
-  /** Sent as it is, percent-encoded by the caller; default "/". */
-  readonly path?: string | undefined;
-  /** Without the "?", percent-encoded by the caller. */
-  readonly query?: string | undefined;
-  readonly headers?: readonly HeaderField[] | undefined;
-  /** Sent as JSON, plain or in the envelope. */
-  readonly parameters?: unknown;
-  /** Sent as it is. */
-  readonly body?: string | Uint8Array | undefined;
-  /** Sends `{method, task_id, session_id, parameters, context}` instead of the plain parameters. */
-  readonly envelope?: Envelope | boolean | undefined;
-  readonly agentId?: string | undefined;
-  readonly ownerId?: string | undefined;
-  readonly scopes?: readonly string[] | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** From the call to the whole response; default as the client's. */
-  readonly timeoutMs?: number | undefined;
-}
-
-/** What an envelope says beside the parameters. */
-export interface Envelope {
-  readonly taskId?: string;
-  readonly sessionId?: string;
-  readonly context?: Readonly<Record<string, unknown>>;
-}
 
 const CONTENT_TYPE = "application/vnd.agtp+json";
 /** Visible ASCII; "#" would be a fragment. */

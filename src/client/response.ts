@@ -1,18 +1,6 @@
 /** A response as the client hands it to a caller: the message, and its body read as JSON. */
-import type { HeaderFields } from "../wire/message.ts";
 import type { ReceivedResponse } from "../wire/response-parser.ts";
-
-/** Any status is a result: 262 is a refusal and 261 is pending, so ranges mean nothing. */
-export interface ClientResponse {
-  readonly status: number;
-  /** Informational: nothing may be decided by it. */
-  readonly statusText: string;
-  readonly headers: HeaderFields;
-  /** The body when it is JSON; undefined when it is not, or empty. */
-  readonly body: unknown;
-  /** The body as UTF-8. */
-  readonly text: string;
-}
+import type { ClientResponse } from "./agtp-client.ts";
 
 /** Reads the body once, for a caller that would do it anyway. */
 export function readResponse(received: ReceivedResponse): ClientResponse {

@@ -3,13 +3,20 @@
  * not slip onto a network.   AGTP "Security Considerations"
  */
 import type { CrossCheck } from "./cross-check.ts";
-import { isLoopbackHost } from "./loopback.ts";
+import {
+  describeListener,
+  exposedListener,
+  exposedListeners,
+  LISTENER_SECTIONS,
+} from "./listeners.ts";
 
 const serverCertificate: CrossCheck = {
-  sections: ["server", "tls"],
-  check: ({ server, tls }, report) => {
-    if (tls.cert !== undefined || tls.key !== undefined || isLoopbackHost(server.host)) return;
-    report("tls.cert", `is required on host "${server.host}"`, {
+  sections: [...LISTENER_SECTIONS, "tls"],
+  check: (config, report) => {
+    const { tls } = config;
+    const exposed = exposedListeners(config, "claims").find(({ key }) => key === "server");
+    if (tls.cert !== undefined || tls.key !== undefined || exposed === undefined) return;
+    report("tls.cert", `is required on ${describeListener(exposed)}`, {
       hint: "a self-made certificate is for loopback hosts only",
     });
   },
@@ -24,13 +31,15 @@ const clientCa: CrossCheck = {
 };
 
 const headerAssurance: CrossCheck = {
-  sections: ["server", "policies"],
-  check: ({ server, policies: { identity } }, report) => {
+  sections: [...LISTENER_SECTIONS, "policies"],
+  check: (config, report) => {
+    const { identity } = config.policies;
     if (identity.assurance !== "header" || identity.allowUnverifiedIdentity) return;
-    if (isLoopbackHost(server.host)) return;
+    const exposed = exposedListener(config, "claims");
+    if (exposed === undefined) return;
     report(
       "policies.identity.assurance",
-      `must not be "header" on host "${server.host}", where anybody may claim any Agent-ID`,
+      `must not be "header" on ${describeListener(exposed)}, where anybody may claim any Agent-ID`,
       { hint: 'use assurance = "certificate", or set allow_unverified_identity = true' },
     );
   },
@@ -47,21 +56,24 @@ const certificateAssurance: CrossCheck = {
 };
 
 const openLifecycle: CrossCheck = {
-  sections: ["server", "policies"],
-  check: ({ server, policies }, report) => {
-    if (policies.identity.lifecycleAuth !== "open" || isLoopbackHost(server.host)) return;
+  sections: [...LISTENER_SECTIONS, "policies"],
+  check: (config, report) => {
+    if (config.policies.identity.lifecycleAuth !== "open") return;
+    const exposed = exposedListener(config, "anything");
+    if (exposed === undefined) return;
     report(
       "policies.identity.lifecycle_auth",
-      `must not be "open" on host "${server.host}", where anybody could revoke agents`,
+      `must not be "open" on ${describeListener(exposed)}, where anybody could revoke agents`,
     );
   },
 };
 
 const plainGateway: CrossCheck = {
-  sections: ["gateway"],
-  check: ({ gateway }, report) => {
-    if (!gateway.enabled || gateway.cert !== undefined || isLoopbackHost(gateway.host)) return;
-    if (gateway.allowPlainHttp) return;
+  sections: [...LISTENER_SECTIONS],
+  check: (config, report) => {
+    const { gateway } = config;
+    if (gateway.cert !== undefined || gateway.allowPlainHttp) return;
+    if (!exposedListeners(config, "calls").some(({ key }) => key === "gateway")) return;
     report("gateway.cert", `is required on host "${gateway.host}", which is not loopback`, {
       hint: "behind a proxy with TLS, set gateway.allow_plain_http = true",
     });

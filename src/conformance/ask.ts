@@ -8,7 +8,8 @@ import {
   type RawConnection,
   type RawPeer,
 } from "../client/raw-connection.ts";
-import type { ReceivedResponse, ResponseLimits } from "../wire/response-parser.ts";
+import type { ResponseLimits } from "../wire/message.ts";
+import type { ReceivedResponse } from "../wire/response-parser.ts";
 
 /** Whom to ask. */
 export interface Target {

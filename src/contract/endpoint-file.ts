@@ -17,6 +17,8 @@ import { declaredTypes, propertiesOf } from "./input-shape.ts";
 import { readMethod, type Vocabulary } from "./method-rule.ts";
 import { readOlderHandlerKeys } from "./older-handler-keys.ts";
 import { checkReservation } from "./reserved-endpoints.ts";
+import { OPERATOR_SCHEMA_BOUNDS } from "./schema-bounds.ts";
+import { checkSchema } from "./schema-check.ts";
 import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
 import { TableReader } from "./table-reader.ts";
@@ -141,6 +143,8 @@ function checkParameters(endpoint: TableReader, path: string, inputSchema: JsonS
     }
     const types = declaredTypes(properties[name], inputSchema);
     if (TEXT_TYPES.some((type) => types.has(type))) continue;
+    // A type that is none is the schema's fault, and told when it is compiled.
+    if (checkSchema(inputSchema, OPERATOR_SCHEMA_BOUNDS).length > 0) continue;
     endpoint.fail("path", `parameter ${quoteValue(name)} has a type that text cannot become`);
   }
 }

@@ -65,7 +65,7 @@ async function arrive(
     return delegationFailed("deadline", "the deadline of the task has passed", "not-begun");
   }
   const { issuer, id, deadline } = last;
-  switch (await rules.seen.take(issuer, id, deadline + REMEMBERED_MS, now)) {
+  switch (await rules.seen.take(issuer, id, deadline + REMEMBERED_MS)) {
     case "fresh":
       return { links, deadline, isArriving: true };
     case "seen":

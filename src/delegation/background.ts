@@ -83,7 +83,7 @@ export class Background {
     const code = isSuccess(status) ? undefined : String(body["reason"]);
     runs.end(delegation.id, { state, status, code });
     const ended: KeptDelegation = { ...delegation, outcome };
-    await register.put(ended);
+    await register.settle(ended);
     if (!this.#ending.signal.aborted) await this.#deliver(ended, outcome, 0);
   }
 

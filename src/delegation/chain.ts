@@ -1,6 +1,6 @@
 /**
- * The chain of tokens that a task arrives with: each link signed by a server that is known here, each
- * by whom the one before handed on to, each narrower, none twice. The first link that does not hold
+ * The chain of tokens that a task arrives with: each link signed by a server that is known here and
+ * speaks for the agent in it, each by whom the one before handed on to, each narrower, none twice. The first link that does not hold
  * is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
  */
 import type { DelegationLink } from "../dispatch/delegation.ts";
@@ -15,6 +15,7 @@ import { sha256Hex } from "../identity/canonical-form.ts";
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
 import { beyond, isNarrower } from "./scopes.ts";
 import { isTokenFault, type TokenClaims, verifyToken } from "./token.ts";
+import type { Vouching } from "./vouching.ts";
 
 /** What a chain is held against. */
 export interface ChainRules {
@@ -23,6 +24,7 @@ export interface ChainRules {
   readonly maxDepth: number;
   /** Of this server and of its peers. */
   keyFor(serverId: string): Ed25519PublicKey | undefined;
+  readonly vouching: Pick<Vouching, "findFault">;
   now(): number;
 }
 
@@ -59,8 +61,8 @@ export async function verifyTokens(
   if (last.audience !== rules.serverId) {
     return broken("audience", "the delegation token is for another server", linkOf(index, last));
   }
-  const loop = findLoop(claims);
-  if (loop !== undefined) return loop;
+  const fault = findLoop(claims) ?? (await findForeign(claims, rules));
+  if (fault !== undefined) return fault;
   return { kind: "verified", links: claims.map((one, at) => asLink(one, tokens[at])), last };
 }
 
@@ -90,6 +92,18 @@ function checkLink(
   }
   if (claims.deadline > before.deadline) {
     return broken("expired", "the link lasts longer than the one before", link);
+  }
+  return undefined;
+}
+
+/** A link in which a server speaks for an agent that is not its own. */
+async function findForeign(
+  claims: readonly TokenClaims[],
+  { vouching }: ChainRules,
+): Promise<Refusal | undefined> {
+  for (const [index, one] of claims.entries()) {
+    const fault = await vouching.findFault(one.issuer, one.subject);
+    if (fault !== undefined) return broken("subject", fault, linkOf(index, one));
   }
   return undefined;
 }

@@ -23,6 +23,7 @@ import { type Answered, priorActionsOf, verifyPeerRecord } from "./peer-record.t
 import type { PeerServer } from "./peers.ts";
 import { taskHash } from "./task.ts";
 import { signToken } from "./token.ts";
+import type { Vouching } from "./vouching.ts";
 
 /** What is sent where. */
 export interface Forwarding {
@@ -40,6 +41,7 @@ export interface ForwardOptions {
   /** Undefined: nothing can be handed on to others. */
   readonly key: KeyObject | undefined;
   readonly caller: PeerCaller;
+  readonly vouching: Pick<Vouching, "isCredible">;
 }
 
 const GRACE_MS = 1_000;
@@ -64,7 +66,7 @@ export async function forward(options: ForwardOptions, task: Forwarding): Promis
     signal: time.signal,
   };
   const answer = await options.caller.call(peer, message);
-  if (answer.kind === "answered") return judge(answer, message, task);
+  if (answer.kind === "answered") return judge(answer, message, task, options);
   if (time.isOver) return failed(time.refusal(answer.outcome));
   const { reason, message: explanation, outcome } = answer;
   return failed(delegationFailed(reason, explanation, outcome, named(peer)));
@@ -113,7 +115,12 @@ function bodyOf(
 }
 
 /** Nothing is believed that the peer did not sign. */
-function judge(answer: Answered, message: PeerMessage, { peer, delegation }: Forwarding): Outcome {
+async function judge(
+  answer: Answered,
+  message: PeerMessage,
+  { peer, delegation }: Forwarding,
+  { vouching }: ForwardOptions,
+): Promise<Outcome> {
   const { status, body } = answer;
   const record = verifyPeerRecord(answer, message, peer);
   const link = linkOf(delegation, peer);
@@ -122,6 +129,12 @@ function judge(answer: Answered, message: PeerMessage, { peer, delegation }: For
     return failed(chainBroken("record-unverified", explanation, link, { outcome: "unknown" }));
   }
   const priorActions = priorActionsOf(record.payload, peer);
+  const credible = await Promise.all(priorActions.map((one) => vouching.isCredible(peer, one)));
+  if (credible.includes(false)) {
+    const explanation =
+      "the peer's record names an action of this server's agent that there is not";
+    return failed(chainBroken("record-unverified", explanation, link, { outcome: "unknown" }));
+  }
   if (!isStatus(status) || !isRecord(body)) {
     const explanation = `the peer answered ${status} with a body that is none of AGTP`;
     const refusal = delegationFailed("peer-malformed", explanation, "unknown", named(peer));

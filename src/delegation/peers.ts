@@ -18,7 +18,7 @@ export interface PeerFacts {
   readonly serverId: string;
   /** Undefined: tasks only come from it. */
   readonly address: PeerAddress | undefined;
-  /** Agent-IDs and names that tasks may go to; none: whichever a URI names. */
+  /** Agent-IDs and names: tasks may go to these, and come from these. None: see `vouching.ts`. */
   readonly agents: readonly string[];
   /** What may be handed on to it, at most. */
   readonly scopes: readonly string[];
@@ -60,6 +60,11 @@ export class PeerDirectory {
     return this.#peers.find(
       ({ address }) => address?.port === port && address.host.toLowerCase() === wanted,
     );
+  }
+
+  /** Whether another peer's entry lists an agent, and this one's does not. */
+  listsElsewhere(agent: string, peer: PeerServer): boolean {
+    return this.#peers.some((other) => other !== peer && other.agents.includes(agent));
   }
 
   /** The peer that is asked for an agent, where nothing but the agent is named. */

@@ -4,8 +4,10 @@
  * again: whether it was done is not known, and that is its outcome.   AGTP "DELEGATE"
  */
 import type { PriorAction } from "../dispatch/delegation.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import type { JsonRecord } from "../json-value.ts";
+import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
+import { recordReader } from "../store/stored-record.ts";
 import type { Callback } from "./callback.ts";
 
 /** One of them. */
@@ -29,57 +31,47 @@ export interface KeptOutcome {
   readonly priorActions: readonly PriorAction[];
 }
 
-const COLLECTION = "delegations";
 const MAX_KEPT = 1024;
 const MAX_PER_AGENT = 32;
 
 export class DelegationRegister {
-  readonly #store: Store;
-  readonly #kept = new Map<string, KeptDelegation>();
+  readonly #kept: Collection<KeptDelegation>;
 
-  private constructor(store: Store) {
-    this.#store = store;
+  private constructor(kept: Collection<KeptDelegation>) {
+    this.#kept = kept;
   }
 
   /** Opens the register of a store. */
   static async open(store: Store): Promise<DelegationRegister> {
-    const register = new DelegationRegister(store);
-    for (const { key, value } of await store.list(COLLECTION)) {
-      // What this register stored itself.
-      if (isRecord(value)) register.#kept.set(key, value as unknown as KeptDelegation);
-    }
-    return register;
+    const kept = await Collection.open(store, {
+      name: "delegations",
+      read: recordReader<KeptDelegation>({ id: "string", agentId: "string" }),
+      ownerOf: ({ agentId }) => agentId,
+      quota: { perOwner: MAX_PER_AGENT, all: MAX_KEPT },
+      // Each waits to be delivered.
+      rankOf: () => undefined,
+    });
+    return new DelegationRegister(kept);
   }
 
   /** Those that are not delivered, the oldest first. */
   list(): readonly KeptDelegation[] {
-    return [...this.#kept.values()];
+    return this.#kept.values();
   }
 
-  /** Whether an agent may have another one. */
-  hasRoomFor(agentId: string): boolean {
-    const own = this.list().filter((one) => one.agentId === agentId).length;
-    return own < MAX_PER_AGENT && this.#kept.size < MAX_KEPT;
+  /** Takes one on; false: its agent, or all of them, have too many. */
+  async add(delegation: KeptDelegation): Promise<boolean> {
+    const { kind } = await this.#kept.add(delegation.id, delegation);
+    return kind === "added";
   }
 
-  /** Resolves once it is kept. */
-  async put(delegation: KeptDelegation): Promise<void> {
-    const { id } = delegation;
-    const before = this.#kept.get(id);
-    this.#kept.set(id, delegation);
-    try {
-      await this.#store.commit([
-        { kind: "put", collection: COLLECTION, key: id, value: delegation },
-      ]);
-    } catch (error) {
-      if (before === undefined) this.#kept.delete(id);
-      throw error;
-    }
+  /** Keeps what one has come to. */
+  async settle(delegation: KeptDelegation): Promise<void> {
+    await this.#kept.put(delegation.id, delegation);
   }
 
   /** It is delivered, or cannot be. */
   async delete(id: string): Promise<void> {
-    this.#kept.delete(id);
-    await this.#store.commit([{ kind: "delete", collection: COLLECTION, key: id }]);
+    await this.#kept.delete([id]);
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { KeyObject } from "node:crypto";
 import { type Ed25519PublicKey, publicKeyOf } from "../identity/ed25519.ts";
+import { isAgentId } from "../identity/identifiers.ts";
 import { keyId } from "../identity/jws.ts";
 import { isRecord } from "../json-value.ts";
 import { readScopes } from "./scopes.ts";
@@ -115,6 +116,8 @@ function readClaims(
   const scopes = readScopes(payload["scopes"]);
   const texts = [iss, sub, aud, jti, target, deadline, taskHash];
   if (!texts.every((text) => typeof text === "string" && text.length <= 512)) return undefined;
+  // A name is anybody's: who hands on is said by its Agent-ID alone.
+  if (!isAgentId(String(sub))) return undefined;
   if (typeof scopes === "string" || !isHashList(chain)) return undefined;
   if (typeof iat !== "number" || typeof exp !== "number") return undefined;
   const at = Date.parse(String(deadline));

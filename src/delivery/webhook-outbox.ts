@@ -97,10 +97,8 @@ export class WebhookOutbox implements WebhookQueue {
     const swept = now - this.#sweptAt >= SWEEP_EVERY_MS ? this.#takeForgotten() : [];
     const bodies = fresh.map(({ id, body }) => putBody(id, body));
     for (const delivery of deliveries) this.#remember(delivery);
-    const kept = this.#store.commit([
-      ...[...swept, ...others],
-      ...[...deliveries.map(putDelivery), ...bodies],
-    ]);
+    const changes = [...swept, ...others, ...deliveries.map(putDelivery), ...bodies];
+    const kept = this.#store.commit(changes).then(() => undefined);
     for (const { id } of deliveries) this.#keeping.set(id, kept);
     try {
       await kept;
@@ -145,7 +143,10 @@ export class WebhookOutbox implements WebhookQueue {
     const before = this.#deliveries.get(delivery.id);
     if (before === undefined) return;
     this.#deliveries.set(delivery.id, delivery);
-    if (isQueued(delivery)) return this.#store.commit([putDelivery(delivery)]);
+    if (isQueued(delivery)) {
+      await this.#store.commit([putDelivery(delivery)]);
+      return;
+    }
     this.#queued.delete(delivery.id);
     if (isQueued(before)) this.#countWaiting(delivery.url, -1);
     const over = [putDelivery(delivery), deleteBody(delivery.id), ...this.#takeSpent(delivery)];

@@ -7,6 +7,7 @@ import type { Attributor } from "../attribution/attributor.ts";
 import type { RecordDraft } from "../attribution/draft.ts";
 import type { RecordFacts } from "../attribution/record.ts";
 import { uuidv7 } from "../identity/uuid.ts";
+import { concealPath } from "./concealment.ts";
 import { linkEntry } from "./delegation.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reply } from "./reply.ts";
@@ -44,7 +45,7 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
     actionId: isAction ? uuidv7() : undefined,
     method: exchange.method,
     requestedMethod: exchange.requestedMethod,
-    path: exchange.path,
+    path: concealPath(exchange.path, route),
     status: reply.status,
     sessionId: exchange.sessionId,
     taskId: exchange.taskId,

@@ -2,7 +2,7 @@
  * Calls the handler, in time, and makes a reply of what comes back. A fault is logged with an id,
  * and the caller learns only the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
  */
-import { randomBytes } from "node:crypto";
+import { uuidv7 } from "../identity/uuid.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
 import type { Deadlines, Expiring } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
@@ -79,7 +79,7 @@ class Invocation<T> implements Expiring {
   }
 
   expire(): void {
-    const errorId = mintErrorId();
+    const errorId = uuidv7();
     const message = "the handler did not answer in time";
     this.#exchange.abort(new Error(message));
     this.#services.reportFault({ errorId, exchange: this.#exchange, message });
@@ -127,11 +127,7 @@ export function faultReply(
   message: string,
   cause?: unknown,
 ): Reply {
-  const errorId = mintErrorId();
+  const errorId = uuidv7();
   services.reportFault({ errorId, exchange, message, cause });
   return replyToRefusal(serverError(errorId));
-}
-
-function mintErrorId(): string {
-  return randomBytes(6).toString("hex");
 }

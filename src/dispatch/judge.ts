@@ -6,6 +6,7 @@
 import { type HandlerResult, isHandlerError } from "../handlers/handler.ts";
 import { isFieldName, isFieldValue } from "../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../wire/status.ts";
+import { concealRefusal } from "./concealment.ts";
 import { namedError, type Refusal } from "./refusal.ts";
 import { AGTP_JSON, type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
@@ -14,18 +15,19 @@ import type { Route } from "./route.ts";
 export type Outcome = HandlerResult | Refusal;
 
 /** What an outcome is held to. */
-export type Contract = Pick<Route, "tier" | "errors" | "output">;
+export type Contract = Pick<Route, "tier" | "errors" | "output" | "concealment">;
 
 /** The reply an outcome stands for, or what is wrong with it. */
 export function judge(route: Contract, outcome: Outcome): Reply | string {
   if (typeof outcome !== "object" || outcome === null) return "the handler returned nothing";
   if (route.tier !== "B" && "kind" in outcome && outcome.kind === "refusal") {
-    return replyToRefusal(outcome);
+    return replyToRefusal(concealRefusal(outcome, route));
   }
   const result = outcome as HandlerResult;
   if (isHandlerError(result)) {
     if (!route.errors.has(result.error)) return `undeclared error "${result.error}"`;
-    return replyToRefusal(namedError(result.error, result.message, result.details));
+    const named = namedError(result.error, result.message, result.details);
+    return replyToRefusal(concealRefusal(named, route));
   }
   const { status = 200, body, headers } = result;
   if (typeof status !== "number" || !isStatus(status)) return `unknown status ${String(status)}`;

@@ -9,6 +9,7 @@ import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Request } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
+import type { Concealment } from "./concealment.ts";
 import type { PriorAction } from "./delegation.ts";
 import type { Peer } from "./peer.ts";
 import type { Refusal } from "./refusal.ts";
@@ -75,8 +76,12 @@ export interface Route {
   readonly handler: RouteHandler;
   /** An input member that says the same as the Idempotency-Key header. */
   readonly idempotencyMember?: string | undefined;
+  /** Input members whose depth is the handler's to refuse. */
+  readonly deepMembers?: ReadonlySet<string> | undefined;
   /** The handler ends by itself within the handler deadline, and says so in its own words. */
   readonly endsInTime: boolean;
+  /** Takes secrets out of what is refused, and out of the path where it is written down. */
+  readonly concealment?: Concealment | undefined;
   /** Rules on the input that a schema cannot express; a violation is a 422. */
   readonly precheck?: (
     input: Readonly<Record<string, unknown>>,

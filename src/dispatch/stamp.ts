@@ -7,6 +7,7 @@
 import type { Attributor } from "../attribution/attributor.ts";
 import { flatText } from "../flat-text.ts";
 import { uuidv7 } from "../identity/uuid.ts";
+import { sharedEncoding } from "../shared-body.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { StandingFields } from "./addressed-agent.ts";
@@ -80,7 +81,10 @@ export function encodeBody(reply: Reply): string | Uint8Array {
   if (known !== undefined) return known;
   const { body } = reply;
   if (status === 204 || body === undefined) return "";
-  if (body instanceof Uint8Array) return body;
+  const shared = typeof body === "object" && body !== null ? sharedEncoding(body) : undefined;
+  if (shared !== undefined) return shared;
+  // It may take long to leave, and its handler may have other plans with it.
+  if (body instanceof Uint8Array) return body.slice();
   const text: string | undefined = JSON.stringify(body);
   if (text === undefined) throw new TypeError("the body has no JSON form");
   return text;

@@ -5,10 +5,10 @@
  * that nobody serves · 421 another server's name · 431 too many fields · 500 a fault, with an id that
  * the log has too.   AGTP "HTTP Gateway"
  */
-import { randomBytes } from "node:crypto";
 import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from "fastify";
 import type { Config, LimitsConfig } from "../config/config.ts";
 import { refusalBody, serverError } from "../dispatch/refusal.ts";
+import { uuidv7 } from "../identity/uuid.ts";
 import type { ExportSource } from "../openapi/export-openapi.ts";
 import type { WireFault } from "../wire/message.ts";
 import { AGTP_ROUTE, createAgtpFace } from "./agtp-face.ts";
@@ -171,7 +171,7 @@ function answerError(
     const code = status === 413 ? "body-too-large" : "invalid-body";
     return sendRefusal(reply, status, errorBody(code, error.message.toLowerCase()));
   }
-  const errorId = randomBytes(6).toString("hex");
+  const errorId = uuidv7();
   reportFault(errorId, error);
   return sendRefusal(reply, 500, refusalBody(serverError(errorId)));
 }

@@ -12,10 +12,10 @@ const TYPE = "application/json; charset=utf-8";
 
 /** The face, as a plugin for the root of the path space. */
 export function createOpenapiFace(source: () => ExportSource): GatewayPlugin {
-  let made: { readonly text: string; readonly tag: string } | undefined;
+  let made: { readonly bytes: Buffer; readonly tag: string } | undefined;
   const make = () => {
-    const text = JSON.stringify(exportOpenapi(source()));
-    return { text, tag: entityTag(text, TYPE) };
+    const bytes = Buffer.from(JSON.stringify(exportOpenapi(source())));
+    return { bytes, tag: entityTag(bytes, TYPE) };
   };
   return (app) => {
     app.route({
@@ -25,7 +25,7 @@ export function createOpenapiFace(source: () => ExportSource): GatewayPlugin {
         made ??= make();
         reply.header("etag", made.tag).header("cache-control", "no-cache");
         if (isNoneMatch(request.headers["if-none-match"], made.tag)) return reply.code(304).send();
-        return reply.header("content-type", TYPE).send(made.text);
+        return reply.header("content-type", TYPE).send(made.bytes);
       },
     });
     app.route({

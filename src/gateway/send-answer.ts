@@ -17,9 +17,12 @@ export function sendAnswer(reply: FastifyReply, answer: HttpAnswer | undefined):
     else reply.header(name, values.length === 1 ? values[0] : [...values]);
   }
   const isBodiless = status === 204 || status === 304;
-  return isBodiless
-    ? reply.send()
-    : reply.send(typeof body === "string" ? body : Buffer.from(body));
+  return isBodiless ? reply.send() : reply.send(typeof body === "string" ? body : viewOf(body));
+}
+
+/** A body may be the same for many, and is not copied for each. */
+function viewOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /** Sends a refusal of the sidecar's own, in the form of those of the protocol. */

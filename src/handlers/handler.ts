@@ -2,6 +2,7 @@
  * The one interface every handler implements, whatever realises it: a function, a composition, an
  * external service, a floor method, a built-in.   AGTP-API §12
  */
+import type { CallSignal } from "../abort-signal.ts";
 
 /** The slice of a logger that handlers get. */
 export interface CallLog {
@@ -44,7 +45,7 @@ export interface Call {
   readonly taskId: string | undefined;
   readonly requestId: string | undefined;
   /** Aborted on timeout, on disconnect, and when a drain runs out of time. */
-  readonly signal: AbortSignal;
+  readonly signal: CallSignal;
   readonly log: CallLog;
   /** Another endpoint, with the same identity and no more authority. Throws only for faults. */
   dispatch(

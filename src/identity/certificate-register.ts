@@ -3,8 +3,9 @@
  * speaks for. Kept in the store; looked at before every request.
  * AGTP-CERT "Revocation"
  */
-import { isRecord } from "../json-value.ts";
+import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
+import { recordReader } from "../store/stored-record.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 
 /** A revocation, as it was announced. */
@@ -17,7 +18,11 @@ export interface Revocation {
   readonly revokedAt: string;
 }
 
-const COLLECTION = "revoked-certificates";
+interface StoredRevocation {
+  readonly reason: string;
+  readonly revoked_at: string;
+}
+
 const SERIAL = /^[0-9a-f]{1,40}$/;
 
 /** Lower-case hex without colons and leading zeros; undefined for what is no serial number. */
@@ -28,39 +33,34 @@ export function normalizeSerial(text: string): string | undefined {
 }
 
 export class CertificateRegister {
-  readonly #store: Store;
-  readonly #revoked: Set<string>;
-  /** Those that survive the process. */
-  readonly #stored: Set<string>;
+  readonly #revoked: Collection<StoredRevocation>;
+  /** Those that nobody gets in with, though they could not be stored yet. */
+  readonly #announced = new Set<string>();
 
-  private constructor(store: Store, stored: Iterable<string>) {
-    this.#store = store;
-    this.#revoked = new Set(stored);
-    this.#stored = new Set(stored);
+  private constructor(revoked: Collection<StoredRevocation>) {
+    this.#revoked = revoked;
   }
 
   /** Opens the register of a store. */
   static async open(store: Store): Promise<CertificateRegister> {
-    const entries = await store.list(COLLECTION);
-    const stored = entries.filter(({ value }) => isRecord(value)).map(({ key }) => key);
-    return new CertificateRegister(store, stored);
+    const name = "revoked-certificates";
+    const read = recordReader<StoredRevocation>({});
+    return new CertificateRegister(await Collection.open(store, { name, read }));
   }
 
   /** Whether a certificate is revoked for the agent that it speaks for. */
   isRevoked({ serialNumber }: ClientCertificate, agentId: string): boolean {
-    return this.#revoked.size > 0 && this.#revoked.has(keyOf(agentId, serialNumber));
+    if (this.#revoked.size + this.#announced.size === 0) return false;
+    const key = keyOf(agentId, serialNumber);
+    return this.#announced.has(key) || this.#revoked.get(key) !== undefined;
   }
 
   /** Revokes, from the next request on; resolves once it survives the process. */
-  async revoke(revocation: Revocation): Promise<void> {
-    const { serial, agentId, reason, revokedAt } = revocation;
+  async revoke({ serial, agentId, reason, revokedAt }: Revocation): Promise<void> {
     const key = keyOf(agentId, serial);
-    if (this.#stored.has(key)) return;
-    // Before it is stored: nobody is to get in while the disk is slow.
-    this.#revoked.add(key);
-    const value = { reason, revoked_at: revokedAt };
-    await this.#store.commit([{ kind: "put", collection: COLLECTION, key, value }]);
-    this.#stored.add(key);
+    this.#announced.add(key);
+    await this.#revoked.add(key, { reason, revoked_at: revokedAt });
+    this.#announced.delete(key);
   }
 }
 

@@ -42,11 +42,9 @@ export function findServerIdFault(text: string): string | undefined {
 export function findTextFault(text: string): string | undefined {
   if (text.trim() === "") return "must not be empty";
   if (text.length > MAX_TEXT) return `must be at most ${MAX_TEXT} characters long`;
-  if (UNPRINTABLE.test(text) || HALF_CHARACTER.test(text)) {
-    return "must be one line of printable text";
-  }
-  // In a configuration this is a variable of the environment, and there is no other way to write it.
-  return text.includes("${") ? 'must not have "${" in it' : undefined;
+  return UNPRINTABLE.test(text) || HALF_CHARACTER.test(text)
+    ? "must be one line of printable text"
+    : undefined;
 }
 
 /** What is wrong with the name of an agent, which names its files as well. */

@@ -1,4 +1,5 @@
 /** The configuration of a new deployment: what was answered, and what an operator looks for first. */
+import { literalText } from "../environment.ts";
 import type { Answers } from "./answers.ts";
 
 /** Its name in the deployment. */
@@ -17,7 +18,8 @@ export function serverFile({ serverId, operator, contact, port }: Answers): stri
 # meaning, is in the agtp-server.toml that comes with agtpd.
 #
 # Relative paths start at the directory of this file. \${VAR} in a string is replaced from the
-# environment when the file is read, which is where secrets belong. After a change:
+# environment when the file is read, which is where secrets belong; $\${ is a literal \${. After a
+# change:
 #   agtpd --check --config ${SERVER_FILE}     what is wrong with it
 #   kill -HUP PID                               have a running daemon read it again
 #   agtpd doctor --config ${SERVER_FILE}      what a careful operator would look at
@@ -60,7 +62,7 @@ path = ".agtp/state.db"         # contracts, sessions and where each chain of re
 `;
 }
 
-/** A basic string of TOML; the text has no control characters. */
+/** A basic string of TOML that means the text; it has no control characters. */
 function quoted(text: string): string {
-  return JSON.stringify(text);
+  return JSON.stringify(literalText(text));
 }

@@ -21,6 +21,8 @@ export interface FileReport {
     | "identity-document"
     | "agent-certificate"
     | "certificate-authority"
+    | "private-key"
+    | "public-key"
     | "attribution-records"
     | "manifest"
     | "unknown";

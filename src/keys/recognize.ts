@@ -1,10 +1,11 @@
 /** What a file is, told from its content: names can be anything, and so can contents. */
 import { parseBoundedJson } from "../identity/json-document.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isKeyText } from "./check-key.ts";
 
 /** A file by what it holds. */
 export type RecognizedFile =
-  | { readonly kind: "certificate" | "records" | "genesis" | "document" }
+  | { readonly kind: "certificate" | "key" | "records" | "genesis" | "document" }
   | { readonly kind: "manifest"; readonly manifest: JsonRecord }
   | { readonly kind: "unknown"; readonly fault: string };
 
@@ -13,11 +14,12 @@ const RECORD = /^(?:jws:)?[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*\s*(?:\n
 /** Looks at a text. What is no JSON may be a secret, so nothing of it is repeated. */
 export function recognize(text: string): RecognizedFile {
   if (text.includes("-----BEGIN CERTIFICATE-----")) return { kind: "certificate" };
+  if (isKeyText(text)) return { kind: "key" };
   if (RECORD.test(text)) return { kind: "records" };
   if (!/^\s*[[{]/.test(text)) {
     return {
       kind: "unknown",
-      fault: "is neither a certificate in PEM, nor a compact JWS, nor JSON",
+      fault: "is neither a certificate or a key in PEM, nor a compact JWS, nor JSON",
     };
   }
   const parsed = parseBoundedJson(text);

@@ -1,5 +1,5 @@
 /** `agtp-keys verify FILE...`: recognises each file and verifies it, together with the others. */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { resolve } from "node:path";
 import { readText, usage } from "../client/command-file.ts";
 import type { Terminal } from "../client/terminal.ts";
@@ -9,6 +9,7 @@ import { isRecord } from "../json-value.ts";
 import { type CertificateContext, checkCertificates } from "./check-certificate.ts";
 import { checkDocument } from "./check-document.ts";
 import { checkGenesis, type GenesisReport } from "./check-genesis.ts";
+import { checkKey } from "./check-key.ts";
 import { checkManifest } from "./check-manifest.ts";
 import { checkRecords } from "./check-records.ts";
 import { type FileReport, hasPassed, printReports } from "./checks.ts";
@@ -58,6 +59,8 @@ function verifyFile({ file, text, recognized }: NamedFile, context: Context): Fi
   switch (recognized.kind) {
     case "certificate":
       return checkCertificates(text, file, context);
+    case "key":
+      return checkKey(text, file, statSync(resolve(context.directory, file)).mode);
     case "records":
       return checkRecords(text, file, context.keys);
     case "genesis": {

@@ -1,5 +1,5 @@
 /** How a manifest was served: the type that it must have, and how it may be kept.   AGTP-API §8.10, §8.11 */
-import type { ClientResponse } from "../client/response.ts";
+import type { ClientResponse } from "../client/agtp-client.ts";
 import { quoteValue } from "../json-value.ts";
 import type { ReportFinding } from "./findings.ts";
 

@@ -3,10 +3,11 @@
  * What cannot be read is an error of the client; what a server answers instead is a finding.
  * AGTP-API §8.10
  */
+
+import type { ClientResponse } from "../client/agtp-client.ts";
 import { createClient } from "../client/client.ts";
 import { readOptions, type TrustFlags } from "../client/command.ts";
 import { readText, usage } from "../client/command-file.ts";
-import type { ClientResponse } from "../client/response.ts";
 import type { Terminal } from "../client/terminal.ts";
 import { parseUri } from "../client/uri.ts";
 import { findRepeatedMember } from "../identity/repeated-member.ts";

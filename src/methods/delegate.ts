@@ -75,10 +75,6 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
   const { agentId } = document;
   const callback = readCallback(request.callback, agentId, options.callbacks);
   if (isRefusal(callback)) return callback;
-  if (!register.hasRoomFor(agentId)) {
-    const explanation = "too many delegations of this agent are under way";
-    return delegationFailed("too-many-running", explanation, "not-begun");
-  }
   const kept: KeptDelegation = {
     id: uuidv7(),
     agentId,
@@ -88,7 +84,10 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
     ...(call.taskId === undefined ? {} : { taskId: call.taskId }),
     callback,
   };
-  await register.put(kept);
+  if (!(await register.add(kept))) {
+    const explanation = "too many delegations of this agent are under way";
+    return delegationFailed("too-many-running", explanation, "not-begun");
+  }
   runs.begin(agentId, { ...runStart(asked), runId: kept.id });
   background.run(kept, async () => {
     const time = new TaskTime(hop.delegation.deadline, background.signal);

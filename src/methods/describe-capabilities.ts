@@ -18,6 +18,8 @@ export interface CapabilitySubject {
   readonly document: JsonRecord;
   /** The zone it belongs to, by its document or its Genesis. */
   readonly governanceZone: string | undefined;
+  /** What this server lets it call, besides what its document says. */
+  readonly tools?: readonly string[];
   /** What this server lets it be called with. */
   readonly methods: readonly string[];
 }
@@ -26,9 +28,10 @@ export interface CapabilitySubject {
 export function agentSubject(
   { agentId, name, document, governanceZone }: AgentDocument,
   status: AgentStatus,
-  methods: readonly string[],
+  { methods, tools }: Required<Pick<CapabilitySubject, "methods" | "tools">>,
 ): CapabilitySubject {
-  return { identity: { agent_id: agentId, name }, status, document, governanceZone, methods };
+  const identity = { agent_id: agentId, name };
+  return { identity, status, document, governanceZone, methods, tools };
 }
 
 const DOMAINS = ["methods", "modalities", "tools", "version", "budget", "zones"] as const;
@@ -68,7 +71,7 @@ function readDomains(value: unknown): readonly Domain[] | string {
 
 function describeDomain(
   domain: Domain,
-  { document, governanceZone, methods }: CapabilitySubject,
+  { document, governanceZone, methods, tools = [] }: CapabilitySubject,
   minimum: string | undefined,
 ): JsonRecord {
   switch (domain) {
@@ -77,7 +80,7 @@ function describeDomain(
     case "modalities":
       return { modalities: readNames(document["modalities"]) };
     case "tools":
-      return { tools: readNames(document["tools"]) };
+      return { tools: [...new Set([...readNames(document["tools"]), ...tools])] };
     case "version":
       return describeVersion(document, minimum);
     case "budget":

@@ -34,6 +34,10 @@ export interface DescribeOptions extends DescribedAgents {
    * a name that is none.
    */
   findEntry(name: string, callerId: string | undefined): object | Refusal | undefined;
+  /** Whether there are such agents, so that the endpoint which answers for them is listed. */
+  readonly listsEntries: boolean;
+  /** What an agent of another system may call here. */
+  toolsOf(agent: AgentDocument): readonly string[];
 }
 
 /** DESCRIBE on "/", and every method that describes an agent on its own path. */
@@ -58,29 +62,30 @@ export function createDescription(
   const answer = createAnswers(options);
   const onPath = (method: string): ProtocolEndpoint => {
     const usual = method === "DESCRIBE" ? "capabilities" : "json";
+    const isListed = method === "QUERY" && options.listsEntries;
     return {
-      ...reading(method, describe),
-      path: "/agents/{agent}",
+      ...{ ...reading(method, describe), isListed },
+      path: "/agents/{agent_id}",
       inputSchema: schemaOf({
-        agent: AGENT,
+        agent_id: AGENT,
         ...FORMAT,
         ...CONTEXT,
         ...(method === "DESCRIBE" ? CAPABILITY_PARAMETERS : {}),
       }),
       handler: (call, exchange) => {
-        const { agent } = call.input;
+        const { agent_id: name } = call.input;
         const entry =
-          method === "QUERY" ? options.findEntry(String(agent), call.agentId) : undefined;
-        if (entry === undefined) return answer(agent, usual, call, exchange);
+          method === "QUERY" ? options.findEntry(String(name), call.agentId) : undefined;
+        if (entry === undefined) return answer(name, usual, call, exchange);
         return isRefusal(entry) ? entry : { body: entry };
       },
     };
   };
   const statusOnPath = (method: string): ProtocolEndpoint => ({
     ...reading(method, describe),
-    path: "/agents/{agent}/status",
-    inputSchema: schemaOf({ agent: AGENT, ...CONTEXT }),
-    handler: (call, exchange) => answerStatus(options, call.input["agent"], call, exchange),
+    path: "/agents/{agent_id}/status",
+    inputSchema: schemaOf({ agent_id: AGENT, ...CONTEXT }),
+    handler: (call, exchange) => answerStatus(options, call.input["agent_id"], call, exchange),
   });
   return {
     method: {
@@ -125,7 +130,10 @@ function createAnswers(options: DescribeOptions): AnswerDescription {
     const status = standing.statusOf(agent);
     switch (form) {
       case "capabilities":
-        return answerCapabilities(agentSubject(agent, status, methods), call);
+        return answerCapabilities(
+          agentSubject(agent, status, { methods, tools: options.toolsOf(agent) }),
+          call,
+        );
       case "status":
         return { body: statusDocument(agent, standing, Date.now()) };
       case "certificate":

@@ -25,6 +25,7 @@ export interface FloorMethod {
   readonly handler: RouteHandler;
   readonly takesCertificate?: boolean;
   readonly idempotencyMember?: string;
+  readonly deepMembers?: ReadonlySet<string>;
   readonly endsInTime?: boolean;
 }
 

@@ -6,6 +6,7 @@
 import type { Capability, EndpointDefinition, Impact, JsonSchema } from "../contract/endpoint.ts";
 import { inputShape } from "../contract/input-shape.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
+import type { Concealment } from "../dispatch/concealment.ts";
 import type { Route, RouteHandler } from "../dispatch/route.ts";
 
 /** An endpoint of the protocol, in short. */
@@ -19,10 +20,17 @@ export interface ProtocolEndpoint {
   /** A verified client certificate stands for an Agent-ID. */
   readonly takesCertificate?: boolean;
   readonly idempotencyMember?: string;
+  /** Input members whose depth is the handler's to refuse. */
+  readonly deepMembers?: ReadonlySet<string>;
   /** Has an agent of this server work. */
   readonly startsWork?: boolean;
   /** It says in its own words that its time is over. */
   readonly endsInTime?: boolean;
+  /** The names of what it answers 422 with, in words of its own. */
+  readonly errors?: readonly string[];
+  /** What a caller needs; the protocol's other endpoints decide for themselves. */
+  readonly requiredScopes?: readonly string[];
+  readonly concealment?: Concealment;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
   /** Whether DISCOVER /methods and the manifest's endpoints list it. */
@@ -51,8 +59,8 @@ function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
     },
     inputSchema: from.inputSchema,
     outputSchema: from.outputSchema ?? {},
-    errors: [],
-    requiredScopes: [],
+    errors: from.errors ?? [],
+    requiredScopes: from.requiredScopes ?? [],
     handler: { type: "registered_function", function: "" },
   };
 }
@@ -75,10 +83,12 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
     input: compiled,
     output: undefined,
     shape: inputShape(from.inputSchema),
-    errors: new Set(),
+    errors: new Set(definition.errors),
+    concealment: from.concealment,
     warning: undefined,
     handler: from.handler,
     idempotencyMember: from.idempotencyMember,
+    deepMembers: from.deepMembers,
     endsInTime: from.endsInTime ?? false,
   };
 }

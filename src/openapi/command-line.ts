@@ -41,7 +41,7 @@ Examples:
   agtp-openapi export --config petstore/agtp-server.toml -o petstore.openapi.json
   agtp-openapi export agtp://localhost
 
-Exit codes: 0 done, 1 refused, or --strict and there is something to review, 2 it could not be asked.`;
+Exit codes: 0 done, 1 refused, or --strict and there is more to review than usual, 2 it could not be asked.`;
 
 /** Reads the arguments behind the program's name. */
 export function parseCommandLine(
@@ -70,7 +70,7 @@ function addImport(program: Command, take: (line: ImportLine) => void): void {
     .argument("<spec>", "the document: a file, or - for standard input")
     .requiredOption("-o, --output <dir>", "the deployment directory to write")
     .option("--base-url <url>", "where the API is; default: the document's servers")
-    .option("--strict", "exit 1 where something has to be reviewed")
+    .option("--strict", "exit 1 where more than impact and outcome has to be reviewed")
     .option("--force", "replace files that are there")
     .option("--json", "print what was made as JSON")
     .allowExcessArguments(false)

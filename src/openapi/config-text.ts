@@ -1,4 +1,6 @@
 /** The `agtp-server.toml` and the `.env.example` of an imported API. */
+import { isIP } from "node:net";
+import { literalValue } from "../environment.ts";
 import type { HttpRedirect } from "./http-redirects.ts";
 import type { ImportedDocument } from "./import-document.ts";
 import type { Variable } from "./security.ts";
@@ -21,7 +23,7 @@ export function configText(imported: ImportedDocument, redirects: readonly HttpR
     writeToml({ server: { server_id: serverId(baseUrls[0] ?? "") } }).trimEnd(),
     "",
     "# Listed by DISCOVER /apis and in the manifest.",
-    writeToml({ apis }).trimEnd(),
+    writeToml(literalValue({ apis })).trimEnd(),
   ];
   if (redirects.length > 0) {
     parts.push(
@@ -29,23 +31,24 @@ export function configText(imported: ImportedDocument, redirects: readonly HttpR
       "# What HTTP clients of the sidecar ask for leads to the endpoint that does it.",
       ...redirects.flatMap((redirect) => [
         "[[policies.methods.redirects]]",
-        writeToml({ ...redirect }),
+        writeToml(literalValue({ ...redirect })),
       ]),
     );
   }
   return `${parts.join("\n").trimEnd()}\n`;
 }
 
-/** `agents.` and the host of the API; its operator may well have a better name. */
+/** `agents.` and the host's name; an address has none, and its operator may have a better one. */
 function serverId(baseUrl: string): string {
   const host = URL.canParse(baseUrl) ? new URL(baseUrl).hostname : "";
-  return `agents.${/^[a-z0-9.-]+$/i.test(host) ? host : "example"}`.slice(0, 253);
+  const isName = /^[a-z0-9.-]+$/i.test(host) && isIP(host) === 0;
+  return `agents.${isName ? host : "example"}`.slice(0, 253);
 }
 
 /** Variables with words in place of secrets, as shells read them. */
 export function envText(variables: readonly Variable[]): string {
-  const lines = variables.flatMap(({ name, purpose }) => [
-    `# ${onOneLine(purpose)}`,
+  const lines = variables.flatMap(({ name, purpose, sentTo }) => [
+    `# ${onOneLine(`${purpose}; sent to ${sentTo.join(", ")}`)}`,
     `${name}=change-me`,
   ]);
   const head =

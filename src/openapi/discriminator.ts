@@ -1,10 +1,12 @@
 /**
  * Discriminators: what OpenAPI says beside `oneOf` and `anyOf`, JSON Schema says inside each branch,
- * as the value that one property must have.
+ * as the value that one property must have. A value that the property may not have says nothing.
  */
 import type { JsonSchema } from "../contract/endpoint.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
+import { declaredValues } from "./declared-values.ts";
 import { resolveReference } from "./reference.ts";
+import { kebab } from "./words.ts";
 
 /** A converted schema with the discriminator of its source in its branches. */
 export function discriminate(
@@ -17,13 +19,16 @@ export function discriminate(
   const { propertyName, mapping } = discriminator;
   if (typeof propertyName !== "string" || propertyName === "__proto__") return schema;
   const values = valuesByTarget(isRecord(mapping) ? mapping : {}, document);
-  const mark = (branch: unknown): unknown => markBranch(branch, propertyName, values);
-  const { oneOf, anyOf } = schema;
-  return {
-    ...schema,
-    ...(Array.isArray(oneOf) ? { oneOf: oneOf.map(mark) } : {}),
-    ...(Array.isArray(anyOf) ? { anyOf: anyOf.map(mark) } : {}),
-  };
+  const own = declaredValues(source, propertyName, document);
+  const mark = (list: readonly unknown[]): MarkedBranches =>
+    markBranches(list.map((branch) => readBranch(branch, propertyName, values, own, document)));
+  const { oneOf, anyOf, ...rest } = schema;
+  const one = Array.isArray(oneOf) ? mark(oneOf) : undefined;
+  const any = Array.isArray(anyOf) ? mark(anyOf).branches : undefined;
+  if (one === undefined) return any === undefined ? schema : { ...rest, anyOf: any };
+  // Branches that nothing tells apart may all fit, which a value must not be refused for.
+  if (!one.areApart && any === undefined) return { ...rest, anyOf: one.branches };
+  return { ...rest, oneOf: one.branches, ...(any === undefined ? {} : { anyOf: any }) };
 }
 
 /** The names that a mapping gives to schemas, by where these are. */
@@ -43,15 +48,81 @@ function valuesByTarget(
   return values;
 }
 
-function markBranch(
-  branch: unknown,
+/** A branch that refers to a schema, with what its property may be; others stay as they are. */
+interface Branch {
+  readonly schema: unknown;
+  readonly property: string;
+  /** What stands for the schema. */
+  readonly named: readonly string[];
+  /** What the property is declared to be; undefined: any text. */
+  readonly declared: readonly unknown[] | undefined;
+}
+
+interface MarkedBranches {
+  readonly branches: readonly unknown[];
+  /** Whether no value of the property belongs to two of them. */
+  readonly areApart: boolean;
+}
+
+function readBranch(
+  schema: unknown,
   property: string,
   values: ReadonlyMap<string, readonly string[]>,
-): unknown {
-  if (!isRecord(branch) || typeof branch["$ref"] !== "string") return branch;
-  const reference = branch["$ref"];
+  own: readonly unknown[] | undefined,
+  document: JsonRecord,
+): Branch {
+  const reference = isRecord(schema) ? schema["$ref"] : undefined;
+  if (typeof reference !== "string") return { schema, property, named: [], declared: undefined };
   // Without a mapping, the name of a schema is the value that stands for it.
   const named = values.get(reference) ?? [reference.slice(reference.lastIndexOf("/") + 1)];
-  const value = named.length === 1 ? { const: named[0] } : { enum: named };
-  return { ...branch, properties: { [property]: value }, required: [property] };
+  const inner = declaredValues({ $ref: reference }, property, document);
+  const declared = own === undefined ? inner : (inner?.filter((one) => own.includes(one)) ?? own);
+  return { schema, property, named, declared };
+}
+
+/** Each branch by its name, else by what it declares, else by the value that is spelt like its name. */
+function markBranches(branches: readonly Branch[]): MarkedBranches {
+  const chosen = branches.map(({ named, declared }) =>
+    declared === undefined ? named : named.filter((name) => declared.includes(name)),
+  );
+  const referring = branches.map(({ named }) => named.length > 0);
+  const isMarked = chosen.every((names, index) => names.length > 0 || !referring[index]);
+  if (isMarked) return { branches: branches.map(write(chosen)), areApart: true };
+  const fitting = branches.map(({ declared }, index) => nonEmpty(chosen[index]) ?? declared);
+  if (!overlap(fitting)) return { branches: branches.map(write(chosen)), areApart: true };
+  const spelt: readonly (readonly unknown[])[] = branches.map(
+    (branch, index) =>
+      nonEmpty<unknown>(chosen[index]) ?? branch.declared?.filter(isSpeltLike(branch)) ?? [],
+  );
+  const told = branches.map(({ declared }, index) => nonEmpty(spelt[index]) ?? declared);
+  return { branches: branches.map(write(spelt)), areApart: !overlap(told) };
+}
+
+function isSpeltLike({ named }: Branch): (value: unknown) => boolean {
+  const names = new Set(named.map(kebab));
+  return (value) => typeof value === "string" && names.has(kebab(value));
+}
+
+function overlap(lists: readonly (readonly unknown[] | undefined)[]): boolean {
+  const seen = new Set<unknown>();
+  return lists.some((list) => {
+    if (nonEmpty(list) === undefined || list?.some((value) => seen.has(value))) return true;
+    for (const value of list ?? []) seen.add(value);
+    return false;
+  });
+}
+
+function nonEmpty<T>(list: readonly T[] | undefined): readonly T[] | undefined {
+  return list === undefined || list.length === 0 ? undefined : list;
+}
+
+function write(values: readonly (readonly unknown[])[]): (branch: Branch, at: number) => unknown {
+  return ({ schema, property, named }, at) => {
+    if (!isRecord(schema) || named.length === 0) return schema;
+    const [value, ...others] = values[at] ?? [];
+    const required = { required: [property] };
+    if (value === undefined) return { ...schema, ...required };
+    const mark = others.length === 0 ? { const: value } : { enum: values[at] };
+    return { ...schema, properties: { [property]: mark }, ...required };
+  };
 }

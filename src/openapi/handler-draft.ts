@@ -1,4 +1,5 @@
 /** The handler table of an imported endpoint: the external service that an operation is. AGTP-API §12.3 */
+import { literalValue } from "../environment.ts";
 import type { JsonRecord } from "../json-value.ts";
 import type { BodyTarget } from "./input-body.ts";
 import type { ParameterTargets } from "./input-parameters.ts";
@@ -20,7 +21,10 @@ export interface HandlerSource {
 
 const TIMEOUT_SECONDS = 30;
 
-/** The table, with the keys that have something to say. */
+/**
+ * The table, with the keys that have something to say. Where the daemon puts variables in, only the
+ * credentials have any: the document's own text is literal.
+ */
 export function makeHandler(source: HandlerSource): JsonRecord {
   const { operation, baseUrl, credentials, parameters, body, output } = source;
   return {
@@ -33,11 +37,13 @@ export function makeHandler(source: HandlerSource): JsonRecord {
     ...(output.format === "json" ? {} : { response_format: output.format }),
     ...tableOf("headers", {
       ...credentials.headers,
-      ...(body.contentType === undefined ? {} : { "Content-Type": body.contentType }),
-      ...(output.accept === undefined ? {} : { Accept: output.accept }),
+      ...literalValue({
+        ...(body.contentType === undefined ? {} : { "Content-Type": body.contentType }),
+        ...(output.accept === undefined ? {} : { Accept: output.accept }),
+      }),
     }),
     ...tableOf("header_fields", parameters.headers),
-    ...tableOf("query", parameters.query),
+    ...tableOf("query", literalValue(parameters.query)),
     ...tableOf("styles", { ...parameters.styles, ...body.styles }),
     ...tableOf("input_transform", body.transform),
     ...tableOf("error_map", source.errorMap),

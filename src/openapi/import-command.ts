@@ -103,6 +103,6 @@ function tell(
   for (const { operation, reason } of leftOut) say(`left out: ${operation}: ${reason}`);
   if (warnings.length > 0)
     say(`the document breaks its specification in ${warnings.length} places`);
-  if (variables.length > 0) say(`set ${variables.map(({ name }) => name).join(", ")}`);
+  for (const { name, sentTo } of variables) say(`set ${name}, sent to ${sentTo.join(", ")}`);
   if (earlier.length > 0) say(`there before, and still served: ${earlier.join(", ")}`);
 }

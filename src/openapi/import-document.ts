@@ -129,7 +129,7 @@ function makeContext(
   };
 }
 
-/** `PETSTORE_…`: what a title says beside that it is one of an OpenAPI document. */
+/** `petstore`: what a title says beside that it is one of an OpenAPI document. */
 function variablePrefix(title: string): string {
   const name = snake(title.replace(/\b(?:open\s?api|swagger|api|rest|v?\d+(?:\.\d+)*)\b/gi, " "));
   return (name || snake(title) || "api").slice(0, 40);
@@ -174,8 +174,14 @@ function fileName({ namespace, operation, method, path }: DraftedEndpoint): stri
   return folder === "" ? name : `${folder}/${name}`;
 }
 
+/** Each variable once, with every address that it is sent to. */
 function distinct(variables: readonly Variable[]): readonly Variable[] {
-  return [...new Map(variables.map((variable) => [variable.name, variable])).values()];
+  const byName = new Map<string, Variable>();
+  for (const variable of variables) {
+    const sentTo = [...(byName.get(variable.name)?.sentTo ?? []), ...variable.sentTo];
+    byName.set(variable.name, { ...variable, sentTo: [...new Set(sentTo)] });
+  }
+  return [...byName.values()];
 }
 
 /** What is no endpoint of HTTP's, and so none here. */

@@ -4,6 +4,7 @@ import type { JsonRecord } from "../json-value.ts";
 import { configText, envText } from "./config-text.ts";
 import { httpRedirects } from "./http-redirects.ts";
 import type { ImportedDocument } from "./import-document.ts";
+import type { Review } from "./import-operation.ts";
 import { reviewText } from "./review-text.ts";
 import type { CatalogText } from "./shipped-catalog-text.ts";
 
@@ -52,7 +53,14 @@ export function importReport(imported: ImportedDocument, warnings: readonly stri
   };
 }
 
-/** Whether somebody has to judge something. */
+/** Marked in every draft, since no document can say them. */
+const STANDING_MARKS: ReadonlySet<string> = new Set([
+  "endpoint.semantic.impact",
+  "endpoint.semantic.outcome",
+]);
+
+/** Whether somebody has to judge more than what always has to be. */
 export function needsReview({ endpoints, leftOut }: ImportedDocument): boolean {
-  return leftOut.length > 0 || endpoints.some(({ reviews }) => reviews.length > 0);
+  const isOpen = ({ key }: Review): boolean => !STANDING_MARKS.has(key);
+  return leftOut.length > 0 || endpoints.some(({ reviews }) => reviews.some(isOpen));
 }

@@ -94,7 +94,7 @@ export function importOperation(
       ...doubts.map(([member, message]) => ({ key: `endpoint.semantic.${member}`, message })),
       ...notes.messages.map((message) => ({ key: "", message })),
     ],
-    variables: ways.credentials.variables,
+    variables: ways.credentials.variables.map((one) => ({ ...one, sentTo: [baseUrl] })),
   };
 }
 

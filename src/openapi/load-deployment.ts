@@ -12,7 +12,7 @@ import { loadConfig } from "../config/load.ts";
 import { loadEndpoints } from "../contract/load-endpoints.ts";
 import { createSchemaCompiler } from "../contract/schema.ts";
 import { readDeploymentFiles } from "../deployment-files.ts";
-import type { Environment } from "../environment.ts";
+import { type Environment, variablesIn } from "../environment.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { ExportSource } from "./export-openapi.ts";
 
@@ -22,7 +22,6 @@ export interface LoadedSource {
   readonly problems: readonly Problem[];
 }
 
-const VARIABLE = /\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 /** Fits wherever an endpoint file may have a variable that matters for its being valid. */
 const STAND_IN = "https://unset.invalid/";
 
@@ -74,10 +73,8 @@ function withStandIns(config: Config, environment: Environment): Environment {
     suffix: ".toml",
     recursive: true,
   });
-  const names = files.flatMap(({ text }) =>
-    Array.from(text.matchAll(VARIABLE), ([, name]) => name),
-  );
-  const unset = names.filter((name) => name !== undefined && environment[name] === undefined);
+  const names = files.flatMap(({ text }) => variablesIn(text));
+  const unset = names.filter((name) => environment[name] === undefined);
   return { ...Object.fromEntries(unset.map((name) => [name, STAND_IN])), ...environment };
 }
 

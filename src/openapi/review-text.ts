@@ -1,5 +1,6 @@
 /** The `REVIEW.md` of an import: everything that a person has to judge, file by file. */
 import type { ImportedDocument, ImportedEndpoint } from "./import-document.ts";
+import type { Variable } from "./security.ts";
 import { onOneLine } from "./words.ts";
 
 /** The list; `warnings` are what the document breaks of its specification. */
@@ -15,10 +16,7 @@ export function reviewText(imported: ImportedDocument, warnings: readonly string
       "its impact: nothing in an OpenAPI document says whether a call can be undone.",
       "The same remarks stand as `# REVIEW:` in the files; take each away when it is right.",
     ],
-    section(
-      "Variables",
-      variables.map(({ name, purpose }) => `\`${name}\`: ${literal(purpose)}`),
-    ),
+    section("Variables", variables.map(variableLine)),
     section(
       "Left out",
       leftOut.map(({ operation, reason }) => `${literal(operation)}: ${literal(reason)}`),
@@ -33,6 +31,11 @@ export function reviewText(imported: ImportedDocument, warnings: readonly string
 
 function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : [`## ${title}`, "", ...lines.map((line) => `- ${line}`)];
+}
+
+/** An import chose the name; a person judges who gets the secret. */
+function variableLine({ name, purpose, sentTo }: Variable): string {
+  return `[ ] \`${name}\`: ${literal(purpose)}; sent to ${literal(sentTo.join(", "))}`;
 }
 
 function pairLine({ operation, method, path, file }: ImportedEndpoint): string {

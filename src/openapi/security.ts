@@ -3,15 +3,22 @@
  * parameter with a `${VAR}` in it. No secret is ever in a file.   AGTP-API §12.3
  */
 import { checkHeader } from "../contract/upstream-headers.ts";
+import { importedVariable, variableReference } from "../environment.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import { recordAt } from "./reference.ts";
 import { snake } from "./words.ts";
 
-/** A variable of the environment that a deployment needs. */
-export interface Variable {
+/** What a credential is put in by. */
+export interface CredentialVariable {
   readonly name: string;
   /** What to put there. */
   readonly purpose: string;
+}
+
+/** A variable of the environment that a deployment needs. */
+export interface Variable extends CredentialVariable {
+  /** The addresses that its value goes to. */
+  readonly sentTo: readonly string[];
 }
 
 /** What is sent with every request of an operation. */
@@ -19,7 +26,7 @@ export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   /** For the URL, percent-encoded but for the variables in it. */
   readonly query: readonly string[];
-  readonly variables: readonly Variable[];
+  readonly variables: readonly CredentialVariable[];
   /** Scopes that the document asks for. */
   readonly scopes: readonly string[];
   /** Schemes that an external service cannot follow. */
@@ -67,7 +74,7 @@ interface NamedScheme {
 function readScheme({ name, scheme, prefix }: NamedScheme, scopes: unknown): Credentials {
   const { type, scheme: kind, in: place, name: parameter } = scheme;
   const variable = variableName(prefix, name);
-  const reference = `\${${variable}}`;
+  const reference = variableReference(variable);
   const asked = Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
   const make = (part: Partial<Credentials>, purpose: string): Credentials => ({
     ...NOTHING,
@@ -134,8 +141,7 @@ function join(first: Credentials, second: Credentials): Credentials {
   };
 }
 
-/** `PETSTORE_API_KEY` */
+/** `IMPORT_PETSTORE_API_KEY` */
 function variableName(prefix: string, scheme: string): string {
-  const name = snake(`${prefix} ${scheme}`).toUpperCase() || "API_KEY";
-  return /^[0-9]/.test(name) ? `API_${name}` : name;
+  return importedVariable(snake(`${prefix} ${scheme}`) || "api_key");
 }

@@ -1,9 +1,13 @@
 /** The URL of an operation as a handler table has it: the document's path behind a base URL. */
+import { literalText } from "../environment.ts";
 
 const PARAMETER = /\{([^{}/]+)\}/g;
 const UNSAFE = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?{}]/gu;
 
-/** The template; `fields` are the names of the path's parameters here, in their order. */
+/**
+ * The template; `fields` are the names of the path's parameters here, in their order, and `query` is
+ * what the program itself adds, which alone may hold variables.
+ */
 export function upstreamUrl(
   baseUrl: string,
   path: string,
@@ -20,9 +24,10 @@ export function upstreamUrl(
     })
     .replace(/\{(?!\w+\})|(?<!\{\w+)\}/g, "");
   // A parameter in a query that is part of the path is none of the operation's.
-  const parts = [...(/[{}]/.test(written) ? [] : [encode(written)]), ...query];
+  const own = /[{}]/.test(written) ? "" : encode(written);
+  const parts = [literalText(own), ...query];
   const search = parts.filter((part) => part !== "").join("&");
-  return `${baseUrl}${filled}${search === "" ? "" : `?${search}`}`;
+  return `${literalText(baseUrl + filled)}${search === "" ? "" : `?${search}`}`;
 }
 
 function encode(text: string): string {

@@ -13,6 +13,7 @@ import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Refusal } from "../dispatch/refusal.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
 import { createDescription, type Description } from "../methods/describe.ts";
 import type { FloorOptions } from "../methods/floor.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
@@ -24,7 +25,7 @@ export interface DescriptionParts {
   readonly state: Pick<ServerState, "ledger" | "lifecycle">;
   readonly methodPolicy: Pick<MethodPolicy, "isAllowed">;
   readonly operatorRoutes: readonly Route[];
-  readonly openwop: Pick<OpenwopAgents, "inventory" | "settings">;
+  readonly openwop: Pick<OpenwopAgents, "inventory" | "settings" | "registry" | "documentOf">;
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 
@@ -50,12 +51,30 @@ export function describeAgents(
       methods: [...new Set(served)].filter((name) => methodPolicy.isAllowed(name)),
       server,
       findEntry: (name, callerId) => findEntry(parts, name, callerId),
+      listsEntries: parts.openwop.inventory.list(parts.openwop.settings.tenant).total > 0,
+      toolsOf: toolsOf(parts.openwop),
     },
     describe,
   );
   const { registry } = createRegistry([...operatorRoutes, ...endpoints]);
   const kept = new Set<object>(registry.entries);
   return { method, endpoints: endpoints.filter((endpoint) => kept.has(endpoint)) };
+}
+
+/** The tools of an agent that came in a pack, by who it is here. */
+function toolsOf({
+  registry,
+  inventory,
+  settings: { tenant },
+  documentOf,
+}: DescriptionParts["openwop"]): (agent: AgentDocument) => readonly string[] {
+  const tools = new Map(
+    registry.list(tenant).map((agent) => {
+      const entry = inventory.find(agent.agentId, tenant);
+      return [documentOf(agent)?.agentId, entry?.toolAllowlist ?? []];
+    }),
+  );
+  return ({ agentId }) => tools.get(agentId) ?? [];
 }
 
 /** A name of the form that OpenWOP's are of, which nobody else's is meant to be. */

@@ -14,6 +14,7 @@ import { Ending } from "./ending.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
+import type { SendBudget } from "./send-budget.ts";
 
 /** What every connection of a listener shares. */
 export interface ConnectionContext {
@@ -21,10 +22,14 @@ export interface ConnectionContext {
   /** The dispatcher in force; a reload swaps it between two requests. */
   dispatcher(): Dispatcher;
   readonly departures: Departures;
+  readonly sendBudget: SendBudget;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
   onFault(error: unknown): void;
 }
+
+/** How long one connection answers what it has received before others have their turn. */
+const TURN_MS = 5;
 
 /** Serves a socket whose handshake is done. */
 export class Connection implements Departing {
@@ -39,12 +44,18 @@ export class Connection implements Departing {
   /** What was answered leaves at the end of the turn, or once its records are kept. */
   #isDeparting = false;
   #isPaused = false;
+  /** It has had its share of this round of the event loop. */
+  #isWaitingItsTurn = false;
 
   constructor(socket: TLSSocket, context: ConnectionContext, identity: PeerIdentity) {
     this.#socket = socket;
     this.#context = context;
     this.#inbox = new Inbox(context.limits);
-    this.#outbox = new Outbox(socket);
+    const { sendBufferBytes } = context.limits;
+    const account = context.sendBudget.open(() =>
+      this.abort(new Error("the caller does not read")),
+    );
+    this.#outbox = new Outbox(socket, { account, sendBufferBytes });
     this.#ending = new Ending(socket, context.limits.idleTimeoutMs);
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     this.#peer = { address, port, ...identity };
@@ -72,22 +83,45 @@ export class Connection implements Departing {
     if (this.#outbox.count > 0) {
       this.#isDeparting = true;
       this.#context.departures.add(this);
-    } else if (this.#inbox.isClosed && this.#inbox.isQuiet) this.#ending.begin();
+    } else if (this.#isAllAnswered && this.#outbox.isWritten) this.#ending.begin();
+  }
+
+  get #isAllAnswered(): boolean {
+    return this.#inbox.isClosed && this.#inbox.isQuiet;
   }
 
   #work(): void {
-    while (this.#running === undefined && !this.#outbox.isBlocked && !this.#outbox.isFull) {
+    if (this.#isWaitingItsTurn) return;
+    const began = performance.now();
+    for (let now = began; this.#mayAnswer; now = performance.now()) {
+      if (now - began > TURN_MS && !this.#inbox.isEmpty) {
+        this.#yield();
+        break;
+      }
       const message = this.#inbox.take();
       if (message === undefined) break;
-      this.#answer(message);
+      this.#answer(message, now);
     }
   }
 
-  #answer(message: Request | WireFault): void {
+  get #mayAnswer(): boolean {
+    return this.#running === undefined && !this.#outbox.isBlocked && !this.#outbox.isFull;
+  }
+
+  /** What was pipelined is no reason to hold up everybody else. */
+  #yield(): void {
+    this.#isWaitingItsTurn = true;
+    setImmediate(() => {
+      this.#isWaitingItsTurn = false;
+      if (!this.#socket.destroyed) this.#proceed();
+    });
+  }
+
+  #answer(message: Request | WireFault, now: number): void {
     const dispatcher = this.#context.dispatcher();
     if (isWireFault(message)) this.#reply(dispatcher.answerFault(message, this.#peer));
     else {
-      const exchange = new Exchange(message, this.#peer, performance.now());
+      const exchange = new Exchange(message, this.#peer, now);
       exchange.isFirst = this.#isNew;
       this.#isNew = false;
       const response = dispatcher.answer(exchange);
@@ -157,8 +191,7 @@ export class Connection implements Departing {
 
   /** Called from time to time: closes what has waited too long.   `[limits]` */
   sweep(now: number): void {
-    const isStuck = this.#outbox.blockedFor(now) > this.#context.limits.idleTimeoutMs;
-    if (isStuck || this.#ending.isOver(now)) this.#socket.destroy();
+    if (this.#ending.isOver(now)) this.#socket.destroy();
     // Whoever is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);
   }

@@ -10,6 +10,7 @@ import { HttpListener } from "./http-listener.ts";
 import { createListener, type Listener } from "./listener.ts";
 import type { Metrics } from "./metrics.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
+import { SendBudget } from "./send-budget.ts";
 import type { OpenedState } from "./server-state.ts";
 import { reportProblems, reportTrust } from "./start-report.ts";
 
@@ -59,6 +60,7 @@ class Running implements Daemon {
   #deployment: Deployment;
   #metrics: Metrics | undefined;
   readonly #http: HttpListener | undefined;
+  readonly #sendBudget: SendBudget;
   gatewayPort: number | undefined;
   #drained: Promise<void> | undefined;
   #reloading: Promise<unknown> = Promise.resolve();
@@ -76,9 +78,12 @@ class Running implements Daemon {
     const onFault = (error: unknown): void =>
       options.log.logger.error({ event: "fault", error }, "a connection failed");
     const gateway = (): Gateway | undefined => this.#deployment.gateway;
-    this.#http = gateway() && new HttpListener({ tls: httpTls, limits, gateway, onFault });
+    const sendBudget = new SendBudget(limits);
+    this.#sendBudget = sendBudget;
+    this.#http =
+      gateway() && new HttpListener({ tls: httpTls, limits, sendBudget, gateway, onFault });
     this.#listener = createListener({
-      ...{ identity, limits, onFault },
+      ...{ identity, limits, sendBudget, onFault },
       dispatcher: () => this.#deployment.dispatcher,
       settle: (done) => kept.state.ledger.settle(done),
       onRefusedPeer: (reason, remote) =>
@@ -99,7 +104,9 @@ class Running implements Daemon {
           this.#listener.connectionCount + (this.#http?.connectionCount ?? 0);
         // Loaded by those who want it only.
         const { createMetrics } = await import("./metrics.ts");
-        this.#metrics = await createMetrics({ ...metrics, connectionCount });
+        this.#metrics = await createMetrics({
+          ...{ ...metrics, connectionCount, sendBudget: this.#sendBudget },
+        });
       }
     } catch (error) {
       return this.#refuse("metrics.port", metrics.host, metrics.port, error);

@@ -10,14 +10,17 @@ import { forward } from "../delegation/forward.ts";
 import { PeerDirectory } from "../delegation/peers.ts";
 import { DELEGATE_SCHEMA } from "../delegation/request.ts";
 import type { AgentUri, TargetSources } from "../delegation/targets.ts";
+import { createVouching } from "../delegation/vouching.ts";
 import { work } from "../delegation/work.ts";
 import { type ActAs, createActAs } from "../dispatch/acting.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../identity/ed25519.ts";
+import { decodeJws } from "../identity/jws.ts";
 import { delegateHandler } from "../methods/delegate.ts";
 import type { Performance } from "../methods/delegate-options.ts";
 import { actionResolver, isFloorPair } from "./floor-execution.ts";
 import { canonicalPair } from "./pairs.ts";
 import { createPeerClients } from "./peer-clients.ts";
+import { createPeerManifests } from "./peer-manifests.ts";
 import { readPeers } from "./peer-settings.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
@@ -28,6 +31,13 @@ export function delegationPart(parts: FloorParts): FloorPart {
   const settings = readPeers(config);
   const peers = new PeerDirectory(settings.facts);
   const caller = createPeerClients(settings.connections);
+  const manifests = createPeerManifests(settings.connections);
+  const vouching = createVouching({
+    ...{ serverId, peers },
+    isOwn: ownAgents(parts),
+    shownBy: (peer) => manifests.agentsOf(peer),
+    hasRecord: async (agentId, auditId) => agentOf(await state.ledger.find(auditId)) === agentId,
+  });
   const acting = lateActing();
   const { actAs } = acting;
   const resolver = actionResolver(parts);
@@ -39,7 +49,7 @@ export function delegationPart(parts: FloorParts): FloorPart {
     const { target, delegation } = hop;
     if (target.kind === "remote") {
       const sent = { peer: target.peer, delegation, written: request.written, taskId, time };
-      return forward({ serverId, key: signingKey, caller }, sent);
+      return forward({ serverId, key: signingKey, caller, vouching }, sent);
     }
     const task = { agent: target.agent, task: request.task, delegation, taskId, time };
     return work({ actAs, resolver, isFloor: isFloorPair }, task);
@@ -54,7 +64,13 @@ export function delegationPart(parts: FloorParts): FloorPart {
     methods: new Map([["DELEGATE", method]]),
     problems: settings.problems,
     delegations: createArrivals({
-      ...{ serverId, maxDepth: config.delegation.maxDepth, peers, seen: floor.seenTokens },
+      ...{
+        serverId,
+        maxDepth: config.delegation.maxDepth,
+        peers,
+        vouching,
+        seen: floor.seenTokens,
+      },
       keyFor: keysOf(serverId, signingKey && publicKeyOf(signingKey), peers),
       now: () => Date.now(),
     }),
@@ -63,9 +79,20 @@ export function delegationPart(parts: FloorParts): FloorPart {
     },
     start: () => background.start(),
     close: async () => {
-      await Promise.all([background.close(), caller.close()]);
+      await Promise.all([background.close(), caller.close(), manifests.close()]);
     },
   };
+}
+
+/** An agent whose document is gone has its chain all the same. */
+function ownAgents({ directory, state }: FloorParts): (agentId: string) => boolean {
+  return (agentId) =>
+    directory.find(agentId) !== undefined || state.ledger.headOf(agentId) !== undefined;
+}
+
+/** Whom a record of this server is about. */
+function agentOf(record: string | undefined): unknown {
+  return record === undefined ? undefined : decodeJws(record)?.payload["agent_id"];
 }
 
 /** What acts is known only once the pipeline is there that it is a part of. */

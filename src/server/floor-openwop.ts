@@ -5,7 +5,7 @@ import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** The part. */
 export function openwopPart({ openwop, inventory: disclosure, directory }: FloorParts): FloorPart {
-  const { registry, inventory, starter, maxWaitMs, documentOf, settings } = openwop;
+  const { registry, inventory, starter, maxWaitMs, documentOf, settings, redactor } = openwop;
   const { tenant } = settings;
   const byAgtpId = new Map(
     registry.list(tenant).flatMap((agent) => {
@@ -15,7 +15,7 @@ export function openwopPart({ openwop, inventory: disclosure, directory }: Floor
   );
   return {
     endpoints: inventoryEndpoints({
-      ...{ inventory, starter, tenant, maxWaitMs },
+      ...{ inventory, starter, tenant, maxWaitMs, redactor },
       isListed: registry.list(tenant).length > 0,
       resolve: (name) =>
         registry.find(name, tenant) ?? byAgtpId.get(directory.resolve(name)?.agentId ?? ""),

@@ -17,6 +17,7 @@ import type { Redact } from "../agents/openwop/runs/run-log.ts";
 import { loadWorkflows } from "../agents/openwop/workflows/load-workflows.ts";
 import type { GatewayFace } from "../gateway/face.ts";
 import { recordStreamEvents } from "../methods/stream-events.ts";
+import { traceOf } from "../thrown.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
 import { RunEscalations } from "./openwop-escalations.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
@@ -25,12 +26,18 @@ import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 export function runsPart(parts: FloorParts): FloorPart {
   const { config, compiler, floor, openwop, log } = parts;
   const { register, face: kept } = floor.openwop;
-  const { executor, starter, maxWaitMs, registry } = openwop;
+  const { executor, starter, maxWaitMs, registry, redactor } = openwop;
   const { tenant, isConformance, installScope, reasoning } = openwop.settings;
   const { workflowsDir, apiKeys, limits } = readRunSettings(config);
   const catalog = createCatalog(openwop);
   const redact = redactWith(openwop);
-  const types = nodeTypes({ executor, compiler, isConformance });
+  const types = nodeTypes({
+    ...{ executor, compiler, isConformance },
+    mockAgent: {
+      reasoning,
+      thresholdOf: (agentId, owner) => registry.find(agentId, owner)?.confidenceThreshold,
+    },
+  });
   const { directory } = config;
   const { workflows, problems } = loadWorkflows({
     ...{ directory, dir: workflowsDir, types, compiler },
@@ -40,7 +47,10 @@ export function runsPart(parts: FloorParts): FloorPart {
     agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
     record: recordStreamEvents(parts),
     confirmables: parts.confirmables,
-    onFault: (error) => log.warn({ error }, "a run that waits could not be told to operators"),
+    onFault: (error) => {
+      const trace = redact(traceOf(error));
+      log.warn({ trace }, "a run that waits could not be told to operators");
+    },
   });
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
@@ -60,7 +70,10 @@ export function runsPart(parts: FloorParts): FloorPart {
     keys: new ApiKeys(apiKeys),
   });
   return {
-    endpoints: runEndpoints({ host, tenant, maxWaitMs, isListed: isServing }),
+    endpoints: runEndpoints({
+      ...{ host, tenant, maxWaitMs, isListed: isServing, redactor },
+      agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
+    }),
     sources: [runSource(host, tenant)],
     confirmables: [watcher],
     faces: isServing ? [face] : [],

@@ -2,6 +2,7 @@
  * The HTTP listener of the sidecar: binds, admits, times out and drains connections, and hands each
  * request to the sidecar of the deployment in force. Plain, or TLS 1.2 and 1.3.   `[gateway]`
  */
+import { constants } from "node:crypto";
 import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
@@ -11,7 +12,9 @@ import type { Gateway } from "../gateway/gateway.ts";
 import { Admission } from "./admission.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
+import { pacedResponses } from "./paced-response.ts";
 import { quietened } from "./quietened.ts";
+import type { SendBudget } from "./send-budget.ts";
 
 /** Certificate and key, as PEM text. */
 export interface HttpTls {
@@ -23,6 +26,8 @@ export interface HttpListenerOptions {
   /** Undefined: plain HTTP. */
   readonly tls: HttpTls | undefined;
   limits(): LimitsConfig;
+  /** Of all that the daemon sends; swept by the AGTP listener. */
+  readonly sendBudget: SendBudget;
   /** Undefined while the deployment in force has none. */
   gateway(): Gateway | undefined;
   onFault(error: unknown): void;
@@ -169,19 +174,26 @@ export class HttpListener {
 }
 
 /** The limits that cannot change while it is bound; the target counts as part of the head. */
-function createServer({ tls, limits }: HttpListenerOptions): http.Server | https.Server {
+function createServer({
+  tls,
+  limits,
+  sendBudget,
+}: HttpListenerOptions): http.Server | https.Server {
   const { requestLineBytes, headerBytes, headerTimeoutMs, bodyTimeoutMs } = limits();
   const shortest = Math.min(headerTimeoutMs, bodyTimeoutMs);
   const options = {
     maxHeaderSize: requestLineBytes + headerBytes,
     connectionsCheckingInterval: Math.min(1_000, Math.max(20, Math.floor(shortest / 4))),
     noDelay: true,
+    ServerResponse: pacedResponses(sendBudget),
   };
   if (tls === undefined) return http.createServer(options);
   return https.createServer({
     ...options,
     ...tls,
     minVersion: "TLSv1.2",
+    // A peer that asks for another handshake asks for work that it does not have to do.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     handshakeTimeout: headerTimeoutMs,
   });
 }

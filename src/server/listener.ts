@@ -17,6 +17,7 @@ import {
   type PeerRules,
 } from "./peer-certificate.ts";
 import { quietened } from "./quietened.ts";
+import type { SendBudget } from "./send-budget.ts";
 
 /** Key and certificate, as PEM text, and what is asked of clients. */
 export interface TlsIdentity extends PeerRules {
@@ -29,6 +30,8 @@ export interface ListenerOptions {
   /** The limits in force; new connections take them as they are then. */
   limits(): LimitsConfig;
   dispatcher(): Dispatcher;
+  /** Of all that the daemon sends. */
+  readonly sendBudget: SendBudget;
   settle: ConnectionContext["settle"];
   onFault(error: unknown): void;
   /** A peer was turned away for its certificate; told at most once a second. */
@@ -75,6 +78,7 @@ export function createListener(options: ListenerOptions): Listener {
   });
   const sweeper = startSweeper(options, (now) => {
     admission.sweep(now);
+    options.sendBudget.sweep(now);
     for (const connection of connections) connection.sweep(now);
   });
 

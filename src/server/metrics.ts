@@ -8,13 +8,16 @@ import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Route } from "../dispatch/route.ts";
-import { CHANNELS, type RequestEnd } from "./observer.ts";
+import { CHANNELS, type RequestEnd, type RequestRefusal } from "./observer.ts";
+import { pacedResponses } from "./paced-response.ts";
+import type { SendBudget } from "./send-budget.ts";
 
 /** Where to serve metrics, and what only the server can count. */
 export interface MetricsOptions {
   readonly host: string;
   readonly port: number;
   connectionCount(): number;
+  readonly sendBudget: SendBudget;
 }
 
 /** The endpoint while it is served. */
@@ -23,6 +26,9 @@ export interface Metrics {
   close(): Promise<void>;
 }
 
+/** Scrapers are few, and none takes its time. */
+const MAX_SCRAPERS = 64;
+const SCRAPE_TIMEOUT_MS = 10_000;
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
 /** What all contracts are counted as; no path is called that. */
 const CONTRACTS = "contract";
@@ -32,9 +38,12 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const registry = new Registry();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   const onEnd = createRecorder(registry);
+  const onRefusal = createRateCounter(registry);
   createGauges(registry, options, delay);
 
-  const server = http.createServer((request, response) => {
+  const ServerResponse = pacedResponses(options.sendBudget);
+  const timeouts = { headersTimeout: SCRAPE_TIMEOUT_MS, requestTimeout: SCRAPE_TIMEOUT_MS };
+  const server = http.createServer({ ServerResponse, ...timeouts }, (request, response) => {
     if (request.method !== "GET" || request.url?.split("?")[0] !== "/metrics") {
       response.writeHead(404).end();
       return;
@@ -44,6 +53,7 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
       () => response.writeHead(500).end(),
     );
   });
+  server.maxConnections = MAX_SCRAPERS;
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(options.port, options.host, resolve);
@@ -52,10 +62,12 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   server.on("error", () => undefined);
   delay.enable();
   subscribe(CHANNELS.end, onEnd);
+  subscribe(CHANNELS.refusal, onRefusal);
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
       unsubscribe(CHANNELS.end, onEnd);
+      unsubscribe(CHANNELS.refusal, onRefusal);
       delay.disable();
       server.closeAllConnections();
       return new Promise((resolve) => {
@@ -90,6 +102,21 @@ function createRecorder(registry: Registry): (message: unknown) => void {
   };
 }
 
+/** Counts who was told to come later, by what there was too much of. */
+function createRateCounter(registry: Registry): (message: unknown) => void {
+  const limited = new Counter({
+    name: "agtp_rate_limited_total",
+    help: "Requests that were refused because there were too many of a kind.",
+    labelNames: ["scope"],
+    registers: [registry],
+  });
+  return (message) => {
+    const { code, carried } = (message as RequestRefusal).refusal;
+    const scope = carried?.["scope"];
+    if (code === "rate-limited") limited.inc({ scope: typeof scope === "string" ? scope : "" });
+  };
+}
+
 /** Agents choose the paths of their contracts, and may have any number of them one after the other. */
 function endpointOf(route: Route | undefined): string {
   return route?.tier === "C" ? CONTRACTS : (route?.path ?? "");
@@ -102,7 +129,7 @@ function isKnownMethod(status: number): boolean {
 
 function createGauges(
   registry: Registry,
-  { connectionCount }: MetricsOptions,
+  { connectionCount, sendBudget }: MetricsOptions,
   delay: ReturnType<typeof monitorEventLoopDelay>,
 ): void {
   const registers = [registry];
@@ -112,6 +139,14 @@ function createGauges(
     registers,
     collect() {
       this.set(connectionCount());
+    },
+  });
+  new Gauge({
+    name: "agtp_send_buffer_bytes",
+    help: "Octets that wait for peers to read them.",
+    registers,
+    collect() {
+      this.set(sendBudget.bytes);
     },
   });
   new Gauge({

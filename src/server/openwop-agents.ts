@@ -99,6 +99,10 @@ export async function loadOpenwopAgents(sources: OpenwopSources): Promise<Openwo
     grantsOf: (agentId) => grants.get(agentId) ?? [],
     documentOf,
     findLapse: (document) => findLapse(state, document),
+    onOddConfidence: (agentId, stated) => {
+      const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
+      sources.log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");
+    },
   });
   const agents = registry.list(tenant);
   const maxWaitMs = Math.max(0, config.limits.handlerTimeoutMs - HANDLER_MARGIN_MS);

@@ -1,34 +1,71 @@
 /**
- * Replies on their way to the peer: those to pipelined requests leave in one write, and a peer that
- * does not read is noticed before they pile up.   AGTP "Connection Lifetime"
+ * Replies on their way to the peer. Those to pipelined requests leave in one write; a long one leaves
+ * in pieces, each when the peer has taken the one before, so that its body is never copied and may be
+ * the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
  */
 import type { TLSSocket } from "node:tls";
 import type { Response } from "../wire/message.ts";
-import { serializeResponses } from "../wire/serialize.ts";
+import { serializeHead, serializeResponses } from "../wire/serialize.ts";
+import type { SendAccount } from "./send-budget.ts";
 
-/** With about so much collected it should be written; one reply may be longer. */
+/** With about so much collected it should be written; also what is written at once of a long body. */
 const BATCH_BYTES = 64 * 1024;
+
+/** So much of the buffer is for being ahead of a reader; the rest is room for one long reply. */
+const AHEAD = 1 / 16;
 
 /** What a head takes, roughly. */
 const HEAD_BYTES = 256;
 
+/** A batch of replies, or the body of one, from where it was not written yet. */
+interface Piece {
+  readonly octets: string | Uint8Array;
+  /** Held in the account. */
+  readonly body: Uint8Array | undefined;
+  at: number;
+}
+
+/** How an outbox is made. */
+export interface OutboxOptions {
+  readonly account: SendAccount;
+  /** What may wait before nothing more is begun. */
+  readonly sendBufferBytes: number;
+}
+
 /** One a connection. */
 export class Outbox {
   readonly #socket: TLSSocket;
+  readonly #account: SendAccount;
+  readonly #most: number;
+  /** Answered, and not to be sent yet. */
   #replies: Response[] = [];
   #bytes = 0;
-  #blockedSince: number | undefined;
+  /** To be sent, and more than the peer has taken. */
+  readonly #pieces: Piece[] = [];
+  #pieceBytes = 0;
+  /** Of the pieces, those that are no body of the account's. */
+  #ownBytes = 0;
+  #isWriting = false;
 
-  constructor(socket: TLSSocket) {
+  constructor(socket: TLSSocket, { account, sendBufferBytes }: OutboxOptions) {
     this.#socket = socket;
+    this.#account = account;
+    this.#most = sendBufferBytes;
     socket.on("drain", () => {
-      this.#blockedSince = undefined;
+      this.#isWriting = false;
+      account.take();
+      this.#writePieces();
+    });
+    socket.on("close", () => {
+      this.#pieces.length = 0;
+      account.close();
     });
   }
 
-  /** The peer has not taken what was written: nothing more should be begun for it. */
+  /** The peer leaves too much unread: nothing more should be begun for it. */
   get isBlocked(): boolean {
-    return this.#blockedSince !== undefined;
+    if (!this.#isWriting) return false;
+    return this.#bytes + this.#pieceBytes + this.#socket.writableLength >= this.#most * AHEAD;
   }
 
   /** Nothing more should be begun before this is flushed. */
@@ -41,14 +78,16 @@ export class Outbox {
     return this.#replies.length;
   }
 
-  /** How long the peer has taken nothing, in milliseconds. */
-  blockedFor(now: number): number {
-    return this.#blockedSince === undefined ? 0 : now - this.#blockedSince;
+  /** What was flushed is written, if not taken. */
+  get isWritten(): boolean {
+    return this.#pieces.length === 0;
   }
 
   add(reply: Response): void {
-    this.#replies.push(reply);
-    this.#bytes += weigh(reply);
+    const kept = keptReply(reply);
+    if (isLong(kept) && !this.#socket.destroyed) this.#account.hold(kept.body);
+    this.#replies.push(kept);
+    this.#bytes += weigh(kept);
   }
 
   /** Sends the first `count` replies; false, and nothing is sent, when one of them cannot leave. */
@@ -58,11 +97,82 @@ export class Outbox {
     this.#replies = count === this.count ? [] : this.#replies.slice(count);
     this.#bytes = this.#replies.reduce((sum, reply) => sum + weigh(reply), 0);
     if (this.#socket.destroyed || replies.length === 0) return true;
-    if (!this.#socket.write(serializeResponses(replies), "latin1")) {
-      this.#blockedSince ??= performance.now();
-    }
+    if (this.#isWriting || replies.some(isLong)) {
+      this.#enqueue(replies);
+      this.#writePieces();
+    } else this.#write(serializeResponses(replies));
     return true;
   }
+
+  /** Short replies that follow each other are one piece. */
+  #enqueue(replies: readonly Response[]): void {
+    let short: Response[] = [];
+    const pushShort = (): void => {
+      if (short.length > 0) this.#push(serializeResponses(short), undefined);
+      short = [];
+    };
+    for (const reply of replies) {
+      if (!isLong(reply)) short.push(reply);
+      else {
+        pushShort();
+        this.#push(serializeHead(reply), undefined);
+        this.#push(reply.body, reply.body);
+      }
+    }
+    pushShort();
+  }
+
+  #push(octets: string | Uint8Array, body: Uint8Array | undefined): void {
+    this.#pieces.push({ octets, body, at: 0 });
+    this.#count(octets.length, body);
+  }
+
+  #count(bytes: number, body: Uint8Array | undefined): void {
+    this.#pieceBytes += bytes;
+    if (body === undefined) this.#ownBytes += bytes;
+  }
+
+  #writePieces(): void {
+    for (let piece = this.#pieces[0]; piece !== undefined; piece = this.#pieces[0]) {
+      if (this.#isWriting || this.#socket.destroyed) break;
+      const { octets, body } = piece;
+      const next = nextOf(piece);
+      piece.at += next.length;
+      this.#count(-next.length, body);
+      if (piece.at === octets.length) {
+        this.#pieces.shift();
+        if (body !== undefined) this.#account.release(body);
+      }
+      this.#write(next);
+    }
+    if (this.#isWriting) this.#account.wait(this.#ownBytes + this.#socket.writableLength);
+    else this.#account.rest();
+  }
+
+  #write(octets: string | Uint8Array): void {
+    if (this.#socket.write(octets, "latin1")) return;
+    this.#isWriting = true;
+    this.#account.wait(this.#ownBytes + this.#socket.writableLength);
+  }
+}
+
+/** What is written at once. */
+function nextOf({ octets, at }: Piece): string | Uint8Array {
+  if (typeof octets === "string" || octets.length <= BATCH_BYTES) return octets;
+  return octets.subarray(at, at + BATCH_BYTES);
+}
+
+type LongResponse = Response & { readonly body: Uint8Array };
+
+function isLong(reply: Response): reply is LongResponse {
+  return typeof reply.body !== "string" && reply.body.length > BATCH_BYTES;
+}
+
+/** A long text would be encoded anew for each of its pieces. */
+function keptReply(reply: Response): Response {
+  const { body, status, fields, responseId, lateFields } = reply;
+  if (typeof body !== "string" || body.length <= BATCH_BYTES) return reply;
+  return { status, fields, responseId, lateFields, body: Buffer.from(body) };
 }
 
 function weigh({ body }: Response): number {

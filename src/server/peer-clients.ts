@@ -2,9 +2,10 @@
  * The connections to peers: made when they are needed, kept while they are used, and so many of each.
  * Every way in which an answer does not come is put into AGTP's words.   AGTP "DELEGATE"
  */
-import { type AgtpClient, createClient } from "../client/client.ts";
+
+import type { AgtpClient, Peer } from "../client/agtp-client.ts";
+import { createClient } from "../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../client/client-error.ts";
-import type { Peer } from "../client/connect.ts";
 import { within } from "../deadline.ts";
 import type { PeerAnswer, PeerCaller, PeerMessage } from "../delegation/peer-caller.ts";
 

@@ -2,6 +2,7 @@
  * One JSON line a request: ids, method, path, status, duration. Never a header, body or query, so
  * no secret can get in. Statuses of AGTP's own are written whatever the level.   AGTP "Status Codes"
  */
+import { concealPath } from "../dispatch/concealment.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Peer } from "../dispatch/peer.ts";
 import type { Reply } from "../dispatch/reply.ts";
@@ -18,7 +19,7 @@ export function requestLine(
   const { request } = exchange;
   let line = `{"level":"info","time":"${isoNow()}","event":"request","method":${quoted(
     exchange.translatedFrom ?? request.method,
-  )},"path":${quoted(request.path)},"status":${response.status},"duration_ms":${
+  )},"path":${quoted(concealPath(request.path, exchange.route))},"status":${response.status},"duration_ms":${
     Math.round(durationMs * 1000) / 1000
   }`;
   line += field("code", reply.refusal?.code);

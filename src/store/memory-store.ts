@@ -2,14 +2,27 @@
  * The store that forgets at the end: `driver = "memory"`, and tests. Values are kept as JSON, so
  * that a caller never shares one with the store, nor finds in it what JSON cannot say.
  */
+import { ChangeLog } from "./change-log.ts";
 import { type EncodedChange, encodeChange } from "./encoded-change.ts";
 import { checkName } from "./entry-limits.ts";
 import { compareKeys, compileRange } from "./key-range.ts";
-import type { Change, ListRange, Store, StoredEntry } from "./store.ts";
+import type {
+  Change,
+  CommitOutcome,
+  Expectation,
+  Feed,
+  ListRange,
+  Store,
+  StoredEntry,
+} from "./store.ts";
+
+interface KeptValue {
+  readonly json: string;
+  readonly revision: number;
+}
 
 interface Collection {
-  /** Key -> JSON. */
-  readonly values: Map<string, string>;
+  readonly values: Map<string, KeptValue>;
   /** The same keys, in order. */
   readonly keys: string[];
 }
@@ -21,33 +34,52 @@ export function createMemoryStore(): Store {
 
 class MemoryStore implements Store {
   readonly #collections = new Map<string, Collection>();
+  readonly #log = new ChangeLog(1);
   #isClosed = false;
 
   async get(collection: string, key: string): Promise<unknown> {
     this.#checkOpen();
     checkName("collection", collection);
     checkName("key", key);
-    const json = this.#collections.get(collection)?.values.get(key);
-    return json === undefined ? undefined : JSON.parse(json);
+    return this.#read(collection, key)?.value;
   }
 
   async list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]> {
     this.#checkOpen();
     checkName("collection", collection);
     const { from, below, limit, isReversed } = compileRange(range);
-    const { keys, values } = this.#collections.get(collection) ?? emptyCollection();
+    const { keys } = this.#collections.get(collection) ?? emptyCollection();
     const start = positionOf(keys, from);
     const end = below === undefined ? keys.length : positionOf(keys, below);
     const covered = isReversed
       ? keys.slice(Math.max(start, end - limit), Math.max(start, end)).reverse()
       : keys.slice(start, Math.min(end, start + limit));
-    return covered.map((key) => ({ key, value: JSON.parse(values.get(key) ?? "null") }));
+    return covered.flatMap((key) => this.#read(collection, key) ?? []);
   }
 
-  async commit(changes: readonly Change[]): Promise<void> {
+  async commit(
+    changes: readonly Change[],
+    expectations: readonly Expectation[] = [],
+  ): Promise<CommitOutcome> {
     this.#checkOpen();
     const encoded = changes.map(encodeChange);
-    for (const change of encoded) this.#apply(change);
+    const failed = expectations.filter(({ collection, key, revision }) => {
+      return revision !== (this.#collections.get(collection)?.values.get(key)?.revision ?? 0);
+    });
+    if (failed.length > 0) return { kind: "conflict", failed };
+    if (encoded.length === 0) return { kind: "committed", revision: this.#log.revision };
+    const revision = this.#log.revision + 1;
+    for (const change of encoded) this.#apply(change, revision);
+    this.#log.add(revision, encoded);
+    return { kind: "committed", revision };
+  }
+
+  async changes(after: number): Promise<Feed> {
+    this.#checkOpen();
+    const changed = this.#log.after(after)?.map(({ collection, key }) => {
+      return { collection, key, entry: this.#read(collection, key) };
+    });
+    return { upTo: this.#log.revision, changed };
   }
 
   async close(): Promise<void> {
@@ -55,7 +87,12 @@ class MemoryStore implements Store {
     this.#collections.clear();
   }
 
-  #apply({ collection: name, key, json }: EncodedChange): void {
+  #read(collection: string, key: string): StoredEntry | undefined {
+    const kept = this.#collections.get(collection)?.values.get(key);
+    return kept && { key, value: JSON.parse(kept.json), revision: kept.revision };
+  }
+
+  #apply({ collection: name, key, json }: EncodedChange, revision: number): void {
     const collection = this.#collections.get(name) ?? emptyCollection();
     this.#collections.set(name, collection);
     const { values, keys } = collection;
@@ -64,7 +101,7 @@ class MemoryStore implements Store {
       return;
     }
     if (!values.has(key)) keys.splice(positionOf(keys, key), 0, key);
-    values.set(key, json);
+    values.set(key, { json, revision });
   }
 
   #checkOpen(): void {

@@ -17,6 +17,9 @@ const MIGRATIONS: readonly string[] = [
      value TEXT NOT NULL,
      PRIMARY KEY (collection, key)
    ) STRICT;`,
+  // What was there before revisions were counted has the first one.
+  `ALTER TABLE entries ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
+   INSERT INTO meta VALUES ('revision', '1');`,
 ];
 
 /** The version that this build writes. */

@@ -4,10 +4,19 @@
  * sync is what costs; each of them stays all or nothing on its own.
  */
 import type { Database, Statement } from "libsql";
+import { ChangeLog } from "./change-log.ts";
 import { type EncodedChange, encodeChange } from "./encoded-change.ts";
 import { checkName } from "./entry-limits.ts";
 import { compileRange } from "./key-range.ts";
-import type { Change, ListRange, Store, StoredEntry } from "./store.ts";
+import type {
+  Change,
+  CommitOutcome,
+  Expectation,
+  Feed,
+  ListRange,
+  Store,
+  StoredEntry,
+} from "./store.ts";
 
 /** In SQLite's order, every BLOB follows every TEXT. */
 const BEYOND_EVERY_KEY: Buffer = Buffer.of(0);
@@ -16,14 +25,17 @@ const UNLIMITED = -1;
 
 /** The statements of this store; all of them are answered by the primary key's index. */
 export const SQL = {
-  get: "SELECT value FROM entries WHERE collection = ? AND key = ?",
-  list: `SELECT key, value FROM entries WHERE collection = ? AND key >= ? AND key < ?
+  get: "SELECT key, value, revision FROM entries WHERE collection = ? AND key = ?",
+  revisionOf: "SELECT revision FROM entries WHERE collection = ? AND key = ?",
+  list: `SELECT key, value, revision FROM entries WHERE collection = ? AND key >= ? AND key < ?
     ORDER BY key LIMIT ?`,
-  listReversed: `SELECT key, value FROM entries WHERE collection = ? AND key >= ? AND key < ?
+  listReversed: `SELECT key, value, revision FROM entries WHERE collection = ? AND key >= ? AND key < ?
     ORDER BY key DESC LIMIT ?`,
-  put: `INSERT INTO entries VALUES (?, ?, ?)
-    ON CONFLICT DO UPDATE SET value = excluded.value`,
+  put: `INSERT INTO entries VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET value = excluded.value, revision = excluded.revision`,
   delete: "DELETE FROM entries WHERE collection = ? AND key = ?",
+  revision: "SELECT value FROM meta WHERE name = 'revision'",
+  setRevision: "UPDATE meta SET value = ? WHERE name = 'revision'",
   begin: "BEGIN IMMEDIATE",
   commit: "COMMIT",
   rollback: "ROLLBACK",
@@ -31,9 +43,13 @@ export const SQL = {
 
 type Statements = Readonly<Record<keyof typeof SQL, Statement>>;
 
+/** As the statements answer an entry. */
+type Row = [key: string, json: string, revision: number];
+
 interface PendingCommit {
   readonly changes: readonly EncodedChange[];
-  readonly resolve: () => void;
+  readonly expectations: readonly Expectation[];
+  readonly resolve: (outcome: CommitOutcome) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -45,6 +61,7 @@ export function createSqliteStore(database: Database): Store {
 class SqliteStore implements Store {
   readonly #database: Database;
   readonly #statements: Statements;
+  readonly #log: ChangeLog;
   #pending: PendingCommit[] = [];
   #isClosed = false;
 
@@ -52,14 +69,19 @@ class SqliteStore implements Store {
     this.#database = database;
     this.#statements = {
       get: database.prepare(SQL.get).raw(),
+      revisionOf: database.prepare(SQL.revisionOf).raw(),
       list: database.prepare(SQL.list).raw(),
       listReversed: database.prepare(SQL.listReversed).raw(),
       put: database.prepare(SQL.put),
       delete: database.prepare(SQL.delete),
+      revision: database.prepare(SQL.revision).raw(),
+      setRevision: database.prepare(SQL.setRevision),
       begin: database.prepare(SQL.begin),
       commit: database.prepare(SQL.commit),
       rollback: database.prepare(SQL.rollback),
     };
+    const [revision] = this.#statements.revision.get() as [string];
+    this.#log = new ChangeLog(Number(revision));
   }
 
   async get(collection: string, key: string): Promise<unknown> {
@@ -67,8 +89,7 @@ class SqliteStore implements Store {
     checkName("collection", collection);
     checkName("key", key);
     this.#flush();
-    const row = this.#statements.get.get(collection, key) as [string] | undefined;
-    return row === undefined ? undefined : JSON.parse(row[0]);
+    return this.#read(collection, key)?.value;
   }
 
   async list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]> {
@@ -78,18 +99,28 @@ class SqliteStore implements Store {
     this.#flush();
     const statement = isReversed ? this.#statements.listReversed : this.#statements.list;
     const count = Number.isFinite(limit) ? limit : UNLIMITED;
-    const rows = statement.all(collection, from, below, count) as [string, string][];
-    return rows.map(([key, json]) => ({ key, value: JSON.parse(json) }));
+    return (statement.all(collection, from, below, count) as Row[]).map(entryOf);
   }
 
-  async commit(changes: readonly Change[]): Promise<void> {
+  async commit(
+    changes: readonly Change[],
+    expectations: readonly Expectation[] = [],
+  ): Promise<CommitOutcome> {
     this.#checkOpen();
     const encoded = changes.map(encodeChange);
-    if (encoded.length === 0) return;
     if (this.#pending.length === 0) setImmediate(() => this.#flush());
-    await new Promise<void>((resolve, reject) => {
-      this.#pending.push({ changes: encoded, resolve, reject });
+    return new Promise((resolve, reject) => {
+      this.#pending.push({ changes: encoded, expectations, resolve, reject });
     });
+  }
+
+  async changes(after: number): Promise<Feed> {
+    this.#checkOpen();
+    this.#flush();
+    const changed = this.#log.after(after)?.map(({ collection, key }) => {
+      return { collection, key, entry: this.#read(collection, key) };
+    });
+    return { upTo: this.#log.revision, changed };
   }
 
   async close(): Promise<void> {
@@ -99,46 +130,82 @@ class SqliteStore implements Store {
     releaseDatabase(this.#database);
   }
 
+  #read(collection: string, key: string): StoredEntry | undefined {
+    const row = this.#statements.get.get(collection, key) as Row | undefined;
+    return row && entryOf(row);
+  }
+
   /** Writes what has been committed so far; later reads see it, whether awaited or not. */
   #flush(): void {
     const group = this.#pending;
     if (group.length === 0) return;
     this.#pending = [];
-    const fault = this.#write(group.flatMap(({ changes }) => changes));
-    if (fault === undefined) for (const { resolve } of group) resolve();
-    else if (group.length === 1) group[0]?.reject(fault.thrown);
+    const fault = this.#write(group);
+    if (fault === undefined) return;
+    if (group.length === 1) group[0]?.reject(fault.thrown);
     else this.#writeOneByOne(group);
   }
 
   /** One that does not fit on the disk any more takes no other with it. */
   #writeOneByOne(group: readonly PendingCommit[]): void {
-    for (const { changes, resolve, reject } of group) {
-      const fault = this.#write(changes);
-      if (fault === undefined) resolve();
-      else reject(fault.thrown);
+    for (const one of group) {
+      const fault = this.#write([one]);
+      if (fault !== undefined) one.reject(fault.thrown);
     }
   }
 
-  #write(changes: readonly EncodedChange[]): { readonly thrown: unknown } | undefined {
-    const { begin, put, delete: remove, commit, rollback } = this.#statements;
+  /** Makes a group of commits, and settles them; what was thrown, if none of them was made. */
+  #write(group: readonly PendingCommit[]): { readonly thrown: unknown } | undefined {
+    const { begin, setRevision, commit, rollback } = this.#statements;
+    const outcomes: CommitOutcome[] = [];
+    let { revision } = this.#log;
     try {
       begin.run();
-      for (const { collection, key, json } of changes) {
-        if (json === undefined) remove.run(collection, key);
-        else put.run(collection, key, json);
+      for (const { changes, expectations } of group) {
+        const failed = expectations.filter((one) => !this.#holds(one));
+        if (failed.length > 0) {
+          outcomes.push({ kind: "conflict", failed });
+          continue;
+        }
+        if (changes.length > 0) revision += 1;
+        this.#apply(changes, revision);
+        outcomes.push({ kind: "committed", revision });
       }
+      if (revision > this.#log.revision) setRevision.run(`${revision}`);
       commit.run();
-      return undefined;
     } catch (thrown) {
       // Some faults, such as a full disk, have ended the transaction already.
       if (this.#database.inTransaction) rollback.run();
       return { thrown };
+    }
+    group.forEach(({ changes, resolve }, at) => {
+      const outcome = outcomes[at]!;
+      if (outcome.kind === "committed") this.#log.add(outcome.revision, changes);
+      resolve(outcome);
+    });
+    return undefined;
+  }
+
+  #holds({ collection, key, revision }: Expectation): boolean {
+    const row = this.#statements.revisionOf.get(collection, key) as [number] | undefined;
+    return revision === (row?.[0] ?? 0);
+  }
+
+  #apply(changes: readonly EncodedChange[], revision: number): void {
+    const { put, delete: remove } = this.#statements;
+    for (const { collection, key, json } of changes) {
+      if (json === undefined) remove.run(collection, key);
+      else put.run(collection, key, json, revision);
     }
   }
 
   #checkOpen(): void {
     if (this.#isClosed) throw new Error("the store is closed");
   }
+}
+
+function entryOf([key, json, revision]: Row): StoredEntry {
+  return { key, value: JSON.parse(json), revision };
 }
 
 /**

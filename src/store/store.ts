@@ -1,6 +1,7 @@
 /**
- * The storage seam: JSON values under ordered keys, in named collections, changed in atomic groups.
- * What `commit` resolved for survives the process. One daemon has a store to itself.
+ * The storage seam: JSON values under ordered keys, in named collections, changed in atomic groups
+ * that may depend on what they were decided from. What `commit` resolved for survives the process.
+ * A revision numbers each commit of a store and never comes twice; an empty store has revision 1.
  */
 
 /** A JSON value; implementations keep a copy. */
@@ -10,6 +11,8 @@ export type StoredValue = unknown;
 export interface StoredEntry {
   readonly key: string;
   readonly value: StoredValue;
+  /** Of the commit that put it. */
+  readonly revision: number;
 }
 
 /** Which entries to list; keys are compared by their UTF-8 octets. */
@@ -33,10 +36,41 @@ export type Change =
     }
   | { readonly kind: "delete"; readonly collection: string; readonly key: string };
 
+/** A precondition of a commit: the entry that it was decided from. */
+export interface Expectation {
+  readonly collection: string;
+  readonly key: string;
+  /** 0: there is no entry. */
+  readonly revision: number;
+}
+
+/** A commit that was made, or the preconditions that do not hold: then nothing has changed. */
+export type CommitOutcome =
+  | { readonly kind: "committed"; readonly revision: number }
+  | { readonly kind: "conflict"; readonly failed: readonly Expectation[] };
+
+/** A key that has changed: its entry as it is now. */
+export interface ChangedEntry {
+  readonly collection: string;
+  readonly key: string;
+  /** Undefined: it is gone. */
+  readonly entry: StoredEntry | undefined;
+}
+
+/** How a store has come on since a revision. */
+export interface Feed {
+  /** The revision that this is complete up to. */
+  readonly upTo: number;
+  /** Undefined: too much has changed to say what. */
+  readonly changed: readonly ChangedEntry[] | undefined;
+}
+
 export interface Store {
   get(collection: string, key: string): Promise<StoredValue | undefined>;
   list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]>;
-  /** All changes or none. */
-  commit(changes: readonly Change[]): Promise<void>;
+  /** All changes or none; none where an expectation does not hold. */
+  commit(changes: readonly Change[], expectations?: readonly Expectation[]): Promise<CommitOutcome>;
+  /** The keys that commits beyond a revision have changed, each once. */
+  changes(after: number): Promise<Feed>;
   close(): Promise<void>;
 }

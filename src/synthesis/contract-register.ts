@@ -3,10 +3,11 @@
  * `contract_ttl_seconds` after it would have expired anyway, so that its owner learns why it does not
  * answer. Every change is in the store before anybody hears of it.   AGTP-API §10.1.1, §10.1.4
  */
-import { isRecord } from "../json-value.ts";
-import type { Change, Store } from "../store/store.ts";
+import { Collection } from "../store/collection.ts";
+import type { Quota } from "../store/quota.ts";
+import type { Store } from "../store/store.ts";
+import { recordReader } from "../store/stored-record.ts";
 import type { Contract, ContractState } from "./contract.ts";
-import { ContractHoldings } from "./contract-holdings.ts";
 
 /** What the register needs of its surroundings. */
 export interface ContractRegisterOptions {
@@ -22,38 +23,36 @@ export type Presented =
   | { readonly kind: "usable" | "over"; readonly contract: Contract }
   | { readonly kind: "unknown" | "foreign" };
 
-const COLLECTION = "contracts";
-/** How long after one sweep the next contract that is added brings on another. */
-const SWEEP_EVERY_MS = 60_000;
+/** An agent that negotiates without end makes room with its own contracts, never with another's. */
+const QUOTA: Quota = { perOwner: 1_000, charactersPerOwner: 16 * 1024 * 1024 };
 
 export class ContractRegister {
-  readonly #options: ContractRegisterOptions;
-  readonly #contracts = new Map<string, Contract>();
-  readonly #holdings = new ContractHoldings();
-  #sweptAt = Number.NEGATIVE_INFINITY;
+  readonly #contracts: Collection<Contract>;
 
-  private constructor(options: ContractRegisterOptions) {
-    this.#options = options;
+  private constructor(contracts: Collection<Contract>) {
+    this.#contracts = contracts;
   }
 
   /** Opens the register of a store. */
   static async open(options: ContractRegisterOptions): Promise<ContractRegister> {
-    const register = new ContractRegister(options);
-    const stored = await options.store.list(COLLECTION);
-    const contracts = stored.flatMap(({ value }) => readContract(value) ?? []);
-    for (const contract of contracts.sort((left, right) => left.issuedAt - right.issuedAt)) {
-      register.#remember(contract, sizeOf(contract));
-    }
-    await register.sweep();
-    return register;
+    const { store, tombstoneMs, now = Date.now } = options;
+    const contracts = await Collection.open(store, {
+      name: "contracts",
+      read: readContract,
+      ownerOf: ({ agentId }) => agentId,
+      orderOf: ({ issuedAt }) => issuedAt,
+      forgottenAt: ({ expiresAt }) => expiresAt + tombstoneMs(),
+      quota: QUOTA,
+      rankOf: (contract, at) => rankOf(asItIs(contract, at)),
+      now,
+    });
+    return new ContractRegister(contracts);
   }
 
   /** Any contract, whatever its state; one whose time is over is `expired`, and then forgotten. */
   find(synthesisId: string): Contract | undefined {
     const contract = this.#contracts.get(synthesisId);
-    if (contract === undefined || this.#isForgotten(contract)) return undefined;
-    if (!this.#isOutOfTime(contract)) return contract;
-    return { ...contract, state: "expired", reason: "its time is over" };
+    return contract && asItIs(contract, this.#contracts.now());
   }
 
   /** What presenting a contract comes to for an agent. */
@@ -66,14 +65,14 @@ export class ContractRegister {
 
   /** Every contract that can be called or accepted; the oldest first. */
   open(): readonly Contract[] {
-    return [...this.#contracts.keys()].flatMap((id) => this.find(id) ?? []).filter(isOpen);
+    return this.#asTheyAre(this.#contracts.values()).filter(isOpen);
   }
 
   /** The active contracts of an agent, or of all of them; the newest first. */
   active(agentId?: string): readonly Contract[] {
-    const ids = agentId === undefined ? this.#contracts.keys() : this.#holdings.idsOf(agentId);
-    return [...ids]
-      .flatMap((id) => this.find(id) ?? [])
+    const contracts =
+      agentId === undefined ? this.#contracts.values() : this.#contracts.ofOwner(agentId);
+    return this.#asTheyAre(contracts)
       .filter(({ state }) => state === "active")
       .reverse();
   }
@@ -84,22 +83,7 @@ export class ContractRegister {
 
   /** Keeps a new contract. */
   async add(contract: Contract): Promise<void> {
-    const overdue = this.#now() - this.#sweptAt >= SWEEP_EVERY_MS ? this.#takeForgotten() : [];
-    const size = sizeOf(contract);
-    const { agentId } = contract;
-    const evicted = this.#holdings.surplus(agentId, size, (id) => rankOf(this.find(id)));
-    this.#remember(contract, size);
-    try {
-      await this.#options.store.commit([
-        ...[...overdue, ...evicted].map(deletion),
-        { kind: "put", collection: COLLECTION, key: contract.synthesisId, value: contract },
-      ]);
-    } catch (error) {
-      this.#forget(contract.synthesisId);
-      throw error;
-    }
-    // Not before: what made room for a contract that could not be kept would be lost with it.
-    for (const id of evicted) this.#forget(id);
+    await this.#contracts.add(contract.synthesisId, contract);
   }
 
   /** Moves a contract on; undefined when it is not there any more. */
@@ -108,65 +92,33 @@ export class ContractRegister {
     state: ContractState,
     reason?: string,
   ): Promise<Contract | undefined> {
-    const contract = this.#contracts.get(synthesisId);
-    if (contract === undefined) return undefined;
-    const changed: Contract = { ...contract, state, ...(reason === undefined ? {} : { reason }) };
-    // At once: a contract that is revoked must not be called while the disk is slow.
-    this.#contracts.set(synthesisId, changed);
-    const change = {
-      kind: "put",
-      collection: COLLECTION,
-      key: synthesisId,
-      value: changed,
-    } as const;
-    await this.#options.store.commit([change]);
-    return changed;
+    const { item } = await this.#contracts.change(
+      synthesisId,
+      (contract) => ({ ...contract, state, ...(reason === undefined ? {} : { reason }) }),
+      // A contract that is revoked must not be called while the disk is slow.
+      { isEarly: state !== "active" },
+    );
+    return item;
   }
 
   /** Forgets contracts altogether: presenting one is answered as if it had never been. */
   async evict(synthesisIds: readonly string[]): Promise<void> {
-    const known = synthesisIds.filter((id) => this.#contracts.has(id));
-    if (known.length === 0) return;
-    for (const id of known) this.#forget(id);
-    await this.#options.store.commit(known.map(deletion));
+    await this.#contracts.delete(synthesisIds, { isEarly: true });
   }
 
   /** Forgets the tombstones whose time is over. */
   async sweep(): Promise<void> {
-    const gone = this.#takeForgotten();
-    if (gone.length > 0) await this.#options.store.commit(gone.map(deletion));
+    await this.#contracts.sweep();
   }
 
-  #takeForgotten(): readonly string[] {
-    this.#sweptAt = this.#now();
-    const gone = [...this.#contracts.values()].filter((contract) => this.#isForgotten(contract));
-    for (const { synthesisId } of gone) this.#forget(synthesisId);
-    return gone.map(({ synthesisId }) => synthesisId);
+  #asTheyAre(contracts: readonly Contract[]): Contract[] {
+    return contracts.map((contract) => asItIs(contract, this.#contracts.now()));
   }
+}
 
-  #now(): number {
-    return this.#options.now?.() ?? Date.now();
-  }
-
-  #isOutOfTime(contract: Contract): boolean {
-    return isOpen(contract) && contract.expiresAt <= this.#now();
-  }
-
-  #isForgotten({ expiresAt }: Contract): boolean {
-    return expiresAt + this.#options.tombstoneMs() < this.#now();
-  }
-
-  #remember(contract: Contract, size: number): void {
-    this.#contracts.set(contract.synthesisId, contract);
-    this.#holdings.add(contract.agentId, contract.synthesisId, size);
-  }
-
-  #forget(synthesisId: string): void {
-    const contract = this.#contracts.get(synthesisId);
-    if (contract === undefined) return;
-    this.#contracts.delete(synthesisId);
-    this.#holdings.delete(contract.agentId, synthesisId);
-  }
+function asItIs(contract: Contract, now: number): Contract {
+  if (!isOpen(contract) || contract.expiresAt > now) return contract;
+  return { ...contract, state: "expired", reason: "its time is over" };
 }
 
 /** Whether a contract can be called or accepted, as far as its state says. */
@@ -174,32 +126,19 @@ export function isOpen({ state }: Contract): boolean {
   return state === "active" || state === "offered";
 }
 
-function deletion(key: string): Change {
-  return { kind: "delete", collection: COLLECTION, key };
-}
-
-function sizeOf(contract: Contract): number {
-  return JSON.stringify(contract).length;
-}
-
 /** What makes room first: what is over, then offers, then what a session may do without. */
-function rankOf(contract: Contract | undefined): number {
-  if (contract === undefined || !isOpen(contract)) return 0;
+function rankOf(contract: Contract): number {
+  if (!isOpen(contract)) return 0;
   if (contract.state === "offered") return 1;
   return contract.isPersistent ? 3 : 2;
 }
 
-/** What this register stored itself; anything else is not a contract. */
-function readContract(value: unknown): Contract | undefined {
-  if (!isRecord(value)) return undefined;
-  const { synthesisId, agentId, endpoint, plan, expiresAt, issuedAt, state } = value;
-  const isWhole =
-    typeof synthesisId === "string" &&
-    typeof agentId === "string" &&
-    isRecord(endpoint) &&
-    isRecord(plan) &&
-    typeof issuedAt === "number" &&
-    typeof expiresAt === "number" &&
-    typeof state === "string";
-  return isWhole ? (value as unknown as Contract) : undefined;
-}
+const readContract = recordReader<Contract>({
+  synthesisId: "string",
+  agentId: "string",
+  endpoint: "object",
+  plan: "object",
+  issuedAt: "number",
+  expiresAt: "number",
+  state: "string",
+});

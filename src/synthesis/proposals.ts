@@ -4,8 +4,9 @@
  * AGTP-API §10.6, §11
  */
 import { uuidv7 } from "../identity/uuid.ts";
-import { isRecord } from "../json-value.ts";
+import { Collection } from "../store/collection.ts";
 import type { Store } from "../store/store.ts";
+import { recordReader } from "../store/stored-record.ts";
 import { timestamp } from "./contract.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 
@@ -32,7 +33,6 @@ export interface ProposalEvaluator {
   onFault(error: unknown): void;
 }
 
-const COLLECTION = "proposals";
 /** Of one agent; beyond it the oldest is forgotten. */
 const PER_AGENT = 100;
 /** What an agent is told to expect. */
@@ -41,26 +41,27 @@ const ESTIMATED_SECONDS = 1;
 const MOST_SECONDS = 60;
 
 export class Proposals {
-  readonly #store: Store;
-  readonly #proposals = new Map<string, KeptProposal>();
-  readonly #byAgent = new Map<string, string[]>();
-  readonly #waiting = new Set<string>();
+  readonly #proposals: Collection<KeptProposal>;
+  readonly #waiting: Set<string>;
   #evaluator: ProposalEvaluator | undefined;
   /** One after another: a flood of proposals takes turns with everything else. */
   #running: Promise<void> | undefined;
 
-  private constructor(store: Store) {
-    this.#store = store;
+  private constructor(proposals: Collection<KeptProposal>) {
+    this.#proposals = proposals;
+    const unanswered = proposals.values().filter(({ request }) => request !== undefined);
+    this.#waiting = new Set(unanswered.map(({ proposalId }) => proposalId));
   }
 
   /** Opens those of a store; nothing is evaluated before there is something that does. */
   static async open(store: Store): Promise<Proposals> {
-    const proposals = new Proposals(store);
-    for (const { value } of await store.list(COLLECTION)) {
-      const proposal = readProposal(value);
-      if (proposal !== undefined) proposals.#remember(proposal);
-    }
-    return proposals;
+    const proposals = await Collection.open(store, {
+      name: "proposals",
+      read: readProposal,
+      ownerOf: ({ agentId }) => agentId,
+      quota: { perOwner: PER_AGENT },
+    });
+    return new Proposals(proposals);
   }
 
   get size(): number {
@@ -78,17 +79,9 @@ export class Proposals {
     const { agentId, negotiationId } = request;
     const proposalId = `prop-${uuidv7()}`;
     const proposal = { proposalId, agentId, negotiationId, submittedAt: Date.now(), request };
-    const forgotten = this.#remember(proposal);
-    try {
-      await this.#store.commit([
-        ...forgotten.map((key) => ({ kind: "delete", collection: COLLECTION, key }) as const),
-        { kind: "put", collection: COLLECTION, key: proposalId, value: proposal },
-      ]);
-    } catch (error) {
-      // Its agent is told that it was not taken on, and may propose the same again.
-      this.#forget(proposal);
-      throw error;
-    }
+    const adding = await this.#proposals.add(proposalId, proposal);
+    if (adding.kind === "added") for (const id of adding.gone) this.#waiting.delete(id);
+    this.#waiting.add(proposalId);
     this.#run();
     return pendingAnswer(proposal);
   }
@@ -124,35 +117,9 @@ export class Proposals {
     if (proposal?.request === undefined) return;
     const { agentId, negotiationId, request } = proposal;
     const answer = await evaluator.evaluate(request);
-    if (!this.#proposals.has(proposalId)) return;
-    const answered: KeptProposal = { proposalId, agentId, negotiationId, answer };
-    const change = { kind: "put", collection: COLLECTION, key: proposalId } as const;
-    await this.#store.commit([{ ...change, value: answered }]);
-    if (this.#proposals.has(proposalId)) this.#proposals.set(proposalId, answered);
-  }
-
-  #forget({ proposalId, agentId }: KeptProposal): void {
-    this.#proposals.delete(proposalId);
-    this.#waiting.delete(proposalId);
-    const own = this.#byAgent.get(agentId)?.filter((id) => id !== proposalId) ?? [];
-    if (own.length === 0) this.#byAgent.delete(agentId);
-    else this.#byAgent.set(agentId, own);
-  }
-
-  /** Answers the ids that had to make room. */
-  #remember(proposal: KeptProposal): readonly string[] {
-    const { proposalId, agentId } = proposal;
-    this.#proposals.set(proposalId, proposal);
-    if (proposal.request !== undefined) this.#waiting.add(proposalId);
-    const own = this.#byAgent.get(agentId) ?? [];
-    own.push(proposalId);
-    this.#byAgent.set(agentId, own);
-    const forgotten = own.splice(0, Math.max(0, own.length - PER_AGENT));
-    for (const id of forgotten) {
-      this.#proposals.delete(id);
-      this.#waiting.delete(id);
-    }
-    return forgotten;
+    await this.#proposals.change(proposalId, () => {
+      return { proposalId, agentId, negotiationId, answer };
+    });
   }
 }
 
@@ -177,14 +144,13 @@ function pendingAnswer({ proposalId, negotiationId, submittedAt }: KeptProposal)
   };
 }
 
-/** What was stored here; anything else is no proposal. */
+const readWhole = recordReader<KeptProposal>({
+  proposalId: "string",
+  agentId: "string",
+  negotiationId: "string",
+});
+
 function readProposal(value: unknown): KeptProposal | undefined {
-  if (!isRecord(value)) return undefined;
-  const { proposalId, agentId, negotiationId, request, answer } = value;
-  const isWhole =
-    typeof proposalId === "string" &&
-    typeof agentId === "string" &&
-    typeof negotiationId === "string" &&
-    (isRecord(request) || isRecord(answer));
-  return isWhole ? (value as unknown as KeptProposal) : undefined;
+  const proposal = readWhole(value);
+  return proposal?.request === undefined && proposal?.answer === undefined ? undefined : proposal;
 }

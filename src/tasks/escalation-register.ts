@@ -4,12 +4,18 @@
  * change is in the store before anybody hears of it.   AGTP "ESCALATE", "CONFIRM"
  */
 import { uuidv7 } from "../identity/uuid.ts";
-import { isRecord } from "../json-value.ts";
-import type { Change, Store } from "../store/store.ts";
-import { closedAt, type Decision, type Escalation, isOpen, statusAt } from "./escalation.ts";
-import { EscalationIndex } from "./escalation-index.ts";
-import type { HoldingLimits } from "./holdings.ts";
-import { Serial } from "./serial.ts";
+import { Collection } from "../store/collection.ts";
+import type { Quota } from "../store/quota.ts";
+import type { Store } from "../store/store.ts";
+import { recordReader } from "../store/stored-record.ts";
+import {
+  closedAt,
+  type Decision,
+  type Escalation,
+  type EscalationStatus,
+  isOpen,
+  statusAt,
+} from "./escalation.ts";
 
 /** An escalation that somebody wants. */
 export type EscalationRequest = Omit<
@@ -36,7 +42,7 @@ export type Deciding =
 
 /** What tests choose. */
 export interface EscalationOptions {
-  readonly limits?: Partial<HoldingLimits>;
+  readonly limits?: Quota;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
@@ -46,50 +52,60 @@ export interface EscalationTeller {
   tell(escalation: Escalation): Promise<void>;
 }
 
-const COLLECTION = "escalations";
-const LIMITS: HoldingLimits = { openPerAgent: 64, perAgent: 256, open: 4_096, all: 8_192 };
+const LIMITS: Quota = { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 };
 /** How long what is over can be looked at, and keeps its task waiting. */
 const KEPT_MS = 30 * 24 * 3_600_000;
+/** What goes first when room is needed: what no task waits for. What is open never goes. */
+const RANKS: Readonly<Record<EscalationStatus, number | undefined>> = {
+  pending_review: undefined,
+  deferred: undefined,
+  accepted: 0,
+  expired: 1,
+  rejected: 1,
+};
 
 export class EscalationRegister {
-  readonly #store: Store;
-  readonly #now: () => number;
-  readonly #index: EscalationIndex;
-  readonly #changes = new Serial();
+  readonly #escalations: Collection<Escalation>;
   #teller: EscalationTeller | undefined;
 
-  private constructor(store: Store, { limits, now = Date.now }: EscalationOptions) {
-    this.#store = store;
-    this.#now = now;
-    this.#index = new EscalationIndex({ ...LIMITS, ...limits });
+  private constructor(escalations: Collection<Escalation>) {
+    this.#escalations = escalations;
   }
 
   /** Opens the register of a store. */
   static async open(store: Store, options: EscalationOptions = {}): Promise<EscalationRegister> {
-    const register = new EscalationRegister(store, options);
-    const entries = await store.list(COLLECTION);
-    const escalations = entries.flatMap(({ value }) => readEscalation(value) ?? []);
-    escalations.sort((left, right) => left.openedAt - right.openedAt);
-    for (const escalation of escalations) register.#index.set(escalation);
-    return register;
+    const { limits, now = Date.now } = options;
+    const escalations = await Collection.open<Escalation>(store, {
+      name: "escalations",
+      read: readEscalation,
+      ownerOf: ({ agentId }) => agentId,
+      orderOf: ({ openedAt }) => openedAt,
+      indexes: { pause: pauseNameOf },
+      forgottenAt: (one) => (isOpen(one, now()) ? Infinity : closedAt(one) + KEPT_MS),
+      quota: { ...LIMITS, ...limits },
+      rankOf: (one, at) => RANKS[statusAt(one, at)],
+      now,
+    });
+    return new EscalationRegister(escalations);
   }
 
   /** One as it is now. */
   find(escalationId: string): Escalation | undefined {
-    const escalation = this.#index.get(escalationId);
-    return escalation && this.#asItIs(escalation);
+    return this.#asItIs(this.#escalations.get(escalationId));
   }
 
   /** All of them, the newest first. */
   list(): readonly Escalation[] {
-    const all = this.#index.all().map((one) => this.#asItIs(one));
-    return all.reverse();
+    return this.#escalations
+      .values()
+      .map((one) => this.#asItIs(one))
+      .reverse();
   }
 
   /** What a task of an agent waits for, decided or not. */
   pauseOf(agentId: string, taskId: string): Escalation | undefined {
-    const escalation = this.#index.pauseOf(agentId, taskId);
-    return escalation && this.#asItIs(escalation);
+    if (this.#escalations.size === 0) return undefined;
+    return this.#asItIs(this.#escalations.find("pause", pauseName(agentId, taskId)));
   }
 
   /** From now on people are told by this, until the function that is answered was called. */
@@ -102,114 +118,93 @@ export class EscalationRegister {
 
   /** Takes one on, and has its task wait. */
   async open(request: EscalationRequest): Promise<Opening> {
-    const opening = await this.#changes.run(() => this.#open(request));
-    if (opening.kind === "opened") await this.#teller?.tell(opening.escalation);
-    return opening;
-  }
-
-  async #open(request: EscalationRequest): Promise<Opening> {
-    const { agentId, taskId } = request;
-    const now = this.#now();
-    const earlier = taskId === undefined ? undefined : this.pauseOf(agentId, taskId);
-    if (earlier !== undefined && isOpen(earlier, now)) {
-      const isSame = earlier.fingerprint === request.fingerprint;
-      return { kind: isSame ? "repeated" : "waiting", escalation: earlier };
-    }
-    const evicted = this.#index.surplus(agentId, now);
-    if (evicted === undefined) return { kind: "full" };
+    const { agentId, taskId, fingerprint } = request;
     const escalationId = `esc-${uuidv7()}`;
-    const opened = { openedAt: now, status: "pending_review" } as const;
-    const escalation = copyOf({ escalationId, ...request, ...opened });
-    await this.#store.commit([...evicted.map(deletion), put(escalation)]);
-    for (const id of evicted) this.#index.delete(id);
-    this.#index.set(escalation);
-    return { kind: "opened", escalation };
+    const openedAt = this.#escalations.now();
+    const escalation = { escalationId, ...request, openedAt, status: "pending_review" } as const;
+    const exclusion = taskId !== undefined && {
+      turn: pauseName(agentId, taskId),
+      unless: () => this.#openPauseOf(agentId, taskId),
+    };
+    const adding = await this.#escalations.add(escalationId, escalation, exclusion || {});
+    switch (adding.kind) {
+      case "full":
+        return adding;
+      case "taken": {
+        const isSame = adding.item.fingerprint === fingerprint;
+        return { kind: isSame ? "repeated" : "waiting", escalation: adding.item };
+      }
+      case "added":
+        await this.#teller?.tell(adding.item);
+        return { kind: "opened", escalation: adding.item };
+    }
   }
 
   /** Says the word that an escalation waits for. Who may is for the caller to know. */
   async decide(escalationId: string, decision: Decision): Promise<Deciding> {
-    const deciding = await this.#decide(escalationId, decision);
-    if (deciding.kind === "decided") await this.#teller?.tell(deciding.escalation);
-    return deciding;
-  }
-
-  #decide(escalationId: string, decision: Decision): Promise<Deciding> {
-    return this.#changes.run(async () => {
-      const escalation = this.find(escalationId);
-      if (escalation === undefined) return { kind: "unknown" };
-      if (escalation.status === decision.status) return { kind: "repeated", escalation };
-      if (!isOpen(escalation, this.#now())) return { kind: "conflict", escalation };
-      const decided = copyOf({ ...escalation, status: decision.status, decision });
-      await this.#keep(decided);
-      return { kind: "decided", escalation: decided };
+    const { item, isChanged } = await this.#escalations.change(escalationId, (one) => {
+      const isDecidable = one.status !== decision.status && isOpen(one, this.#escalations.now());
+      return isDecidable ? { ...one, status: decision.status, decision } : undefined;
     });
+    if (item === undefined) return { kind: "unknown" };
+    const escalation = this.#asItIs(item);
+    if (!isChanged) {
+      const isRepeated = escalation.status === decision.status;
+      return { kind: isRepeated ? "repeated" : "conflict", escalation };
+    }
+    await this.#teller?.tell(escalation);
+    return { kind: "decided", escalation };
   }
 
   /** People have been told this news of it. */
-  told(escalationId: string, toldId: string): Promise<void> {
-    return this.#changes.run(async () => {
-      const escalation = this.#index.get(escalationId);
-      if (escalation !== undefined) await this.#keep({ ...escalation, toldId });
-    });
+  async told(escalationId: string, toldId: string): Promise<void> {
+    await this.#escalations.change(escalationId, (one) => ({ ...one, toldId }));
   }
 
   /** Stores what has expired, and answers it; forgets what has been over for long. */
   sweep(): Promise<readonly Escalation[]> {
-    return this.#changes.run(async () => {
-      const now = this.#now();
-      const all = this.#index.all();
-      const forgotten = all
-        .filter((one) => !isOpen(one, now) && closedAt(one) + KEPT_MS <= now)
-        .map(({ escalationId }) => escalationId);
-      const expired = all
-        .filter((one) => statusAt(one, now) !== one.status)
-        .map((one) => ({ ...one, status: "expired" }) as const);
-      if (forgotten.length + expired.length === 0) return [];
-      await this.#store.commit([...expired.map(put), ...forgotten.map(deletion)]);
-      for (const escalation of expired) this.#index.set(escalation);
-      for (const id of forgotten) this.#index.delete(id);
-      return expired;
+    return this.#escalations.sweep((one) => {
+      const status = statusAt(one, this.#escalations.now());
+      return status === one.status ? undefined : { ...one, status };
     });
   }
 
-  async #keep(escalation: Escalation): Promise<void> {
-    await this.#store.commit([put(escalation)]);
-    this.#index.set(escalation);
+  #openPauseOf(agentId: string, taskId: string): Escalation | undefined {
+    const pause = this.pauseOf(agentId, taskId);
+    return pause !== undefined && isOpen(pause, this.#escalations.now()) ? pause : undefined;
   }
 
-  #asItIs(escalation: Escalation): Escalation {
-    const status = statusAt(escalation, this.#now());
+  #asItIs<Known extends Escalation | undefined>(escalation: Known): Known {
+    if (escalation === undefined) return escalation;
+    const status = statusAt(escalation, this.#escalations.now());
     return status === escalation.status ? escalation : { ...escalation, status };
   }
 }
 
-/** A string cut from a message keeps the whole message alive; one that was read from JSON does not. */
-function copyOf(escalation: Escalation): Escalation {
-  return JSON.parse(JSON.stringify(escalation));
+/** The task that waits for an escalation; undefined for one that holds up nothing. */
+function pauseNameOf({ agentId, taskId, status }: Escalation): string | undefined {
+  const isWaiting = taskId !== undefined && status !== "accepted";
+  return isWaiting ? pauseName(agentId, taskId) : undefined;
 }
 
-function put(escalation: Escalation): Change {
-  const { escalationId: key } = escalation;
-  return { kind: "put", collection: COLLECTION, key, value: escalation };
+/** No Agent-ID has a space. */
+function pauseName(agentId: string, taskId: string): string {
+  return `${agentId} ${taskId}`;
 }
 
-function deletion(key: string): Change {
-  return { kind: "delete", collection: COLLECTION, key };
-}
+const readWhole = recordReader<Escalation & { readonly isAnnounced?: boolean }>({
+  escalationId: "string",
+  agentId: "string",
+  openedAt: "number",
+  deadlineAt: "number",
+  status: "string",
+});
 
-/** What this register stored itself; anything else is no escalation. */
 function readEscalation(value: unknown): Escalation | undefined {
-  if (!isRecord(value)) return undefined;
-  const { escalationId, agentId, openedAt, deadlineAt, status } = value;
-  const isWhole =
-    typeof escalationId === "string" &&
-    typeof agentId === "string" &&
-    typeof openedAt === "number" &&
-    typeof deadlineAt === "number" &&
-    typeof status === "string";
-  if (!isWhole) return undefined;
+  const whole = readWhole(value);
+  if (whole === undefined) return undefined;
   // What an earlier version kept: that people were told of the opening, and nothing of the rest.
-  const { isAnnounced, ...kept } = value;
-  const told = isAnnounced === true ? { toldId: `${escalationId}.escalation.opened` } : {};
-  return { ...told, ...kept } as unknown as Escalation;
+  const { isAnnounced, ...kept } = whole;
+  const told = isAnnounced === true ? { toldId: `${kept.escalationId}.escalation.opened` } : {};
+  return { ...told, ...kept };
 }

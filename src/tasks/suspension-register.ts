@@ -5,12 +5,17 @@
  * AGTP "SUSPEND", "RESUME"
  */
 import { uuidv7 } from "../identity/uuid.ts";
-import { isRecord } from "../json-value.ts";
+import { Collection } from "../store/collection.ts";
+import type { Quota } from "../store/quota.ts";
 import type { Change, Store } from "../store/store.ts";
-import type { HoldingLimits } from "./holdings.ts";
-import { Serial } from "./serial.ts";
-import { hashNonce, mintNonce, type Suspension, suspensionStateAt } from "./suspension.ts";
-import { SuspensionIndex } from "./suspension-index.ts";
+import { recordReader } from "../store/stored-record.ts";
+import {
+  hashNonce,
+  mintNonce,
+  type Suspension,
+  type SuspensionState,
+  suspensionStateAt,
+} from "./suspension.ts";
 
 /** Whose session is halted, and why. */
 export type HaltedSession = Pick<Suspension, "sessionId" | "agentId" | "tlsIdentity" | "reason">;
@@ -40,44 +45,57 @@ export type Resuming =
 
 /** What tests choose. */
 export interface SuspensionOptions {
-  readonly limits?: Partial<HoldingLimits>;
+  readonly limits?: Quota;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
 
-const COLLECTION = "suspended-sessions";
 const CHECKPOINTS = "session-checkpoints";
-const LIMITS: HoldingLimits = { openPerAgent: 64, perAgent: 256, open: 4_096, all: 8_192 };
+const LIMITS: Quota = { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 };
 /** How long a spent nonce is known as one, and a session that is over as over. */
 const KEPT_MS = 7 * 24 * 3_600_000;
+/** What goes first when room is needed: spent nonces. What waits to be resumed never goes. */
+const RANKS: Readonly<Record<SuspensionState, number | undefined>> = {
+  suspended: undefined,
+  resumed: 0,
+  expired: 1,
+  ended: 1,
+};
 
 export class SuspensionRegister {
   readonly #store: Store;
-  readonly #now: () => number;
-  readonly #index: SuspensionIndex;
-  readonly #changes = new Serial();
+  readonly #suspensions: Collection<Suspension>;
 
-  private constructor(store: Store, { limits, now = Date.now }: SuspensionOptions) {
+  private constructor(store: Store, suspensions: Collection<Suspension>) {
     this.#store = store;
-    this.#now = now;
-    this.#index = new SuspensionIndex({ ...LIMITS, ...limits });
+    this.#suspensions = suspensions;
   }
 
   /** Opens the register of a store. */
   static async open(store: Store, options: SuspensionOptions = {}): Promise<SuspensionRegister> {
-    const register = new SuspensionRegister(store, options);
-    const entries = await store.list(COLLECTION);
-    const suspensions = entries.flatMap(({ value }) => readSuspension(value) ?? []);
-    suspensions.sort((left, right) => left.suspendedAt - right.suspendedAt);
-    for (const suspension of suspensions) register.#index.set(suspension);
-    return register;
+    const { limits, now = Date.now } = options;
+    const suspensions = await Collection.open(store, {
+      name: "suspended-sessions",
+      read: readSuspension,
+      ownerOf: ({ agentId }) => agentId,
+      orderOf: ({ suspendedAt }) => suspendedAt,
+      indexes: {
+        hold: ({ sessionId, state }) => (state === "resumed" ? undefined : sessionId),
+        nonce: ({ nonceHash }) => nonceHash,
+      },
+      quota: { ...LIMITS, ...limits },
+      rankOf: (one, at) => RANKS[suspensionStateAt(one, at)],
+      now,
+    });
+    return new SuspensionRegister(store, suspensions);
   }
 
   /** What keeps a session from being used, as it is now. */
   holdOf(sessionId: string): Suspension | undefined {
-    const suspension = this.#index.holdOf(sessionId);
+    if (this.#suspensions.size === 0) return undefined;
+    const suspension = this.#suspensions.find("hold", sessionId);
     if (suspension === undefined) return undefined;
-    const state = suspensionStateAt(suspension, this.#now());
+    const state = this.#stateOf(suspension);
     return state === suspension.state ? suspension : { ...suspension, state };
   }
 
@@ -88,61 +106,57 @@ export class SuspensionRegister {
   ): Promise<Halting & { readonly nonce: string }> {
     const nonce = mintNonce();
     const nonceHash = hashNonce(nonce);
-    const suspended = { ...session, nonceHash, state: "suspended" } as const;
-    const halting = await this.#changes.run(() => this.#begin(suspended, checkpoint));
+    const halting = await this.#begin({ ...session, nonceHash, state: "suspended" }, checkpoint);
     return { ...halting, nonce };
   }
 
   /** Ends a session, suspended or not; nothing brings it back. */
-  end(session: HaltedSession): Promise<Halting> {
-    return this.#changes.run(() => {
-      const held = this.holdOf(session.sessionId);
-      if (held?.state === "suspended") return this.#endSuspended(held, session.reason);
-      return this.#begin({ ...session, resumeBy: this.#now(), state: "ended" }, undefined);
-    });
-  }
-
-  async #endSuspended(held: Suspension, reason: string | undefined): Promise<Halting> {
-    const ended = { ...held, ...(reason === undefined ? {} : { reason }), state: "ended" } as const;
-    await this.#keep(ended, [deletion(CHECKPOINTS, held.suspensionId)]);
-    return { kind: "halted", suspension: ended };
+  async end(session: HaltedSession): Promise<Halting> {
+    const ended = { ...session, resumeBy: this.#suspensions.now(), state: "ended" } as const;
+    const halting = await this.#begin(ended, undefined);
+    if (halting.kind !== "held" || halting.suspension.state !== "suspended") return halting;
+    const { suspensionId } = halting.suspension;
+    const reason = session.reason === undefined ? {} : { reason: session.reason };
+    const suspension = await this.#move(suspensionId, { state: "ended", ...reason });
+    // It was resumed, or its time was over, a moment ago.
+    return suspension === undefined ? this.end(session) : { kind: "halted", suspension };
   }
 
   async #begin(
     session: Omit<Suspension, "suspensionId" | "suspendedAt">,
     checkpoint: unknown,
   ): Promise<Halting> {
-    const now = this.#now();
-    const held = this.holdOf(session.sessionId);
-    if (held !== undefined) return { kind: "held", suspension: held };
-    const evicted = this.#index.surplus(session.agentId, now, session.state === "suspended");
-    if (evicted === undefined) return { kind: "full" };
     const suspensionId = `sus-${uuidv7()}`;
-    const suspension = copyOf({ suspensionId, ...session, suspendedAt: now });
-    const more = evicted.flatMap(deletions);
-    if (checkpoint !== undefined) {
-      const place = { collection: CHECKPOINTS, key: suspensionId };
-      more.push({ kind: "put", ...place, value: checkpoint });
+    const suspension = { suspensionId, ...session, suspendedAt: this.#suspensions.now() };
+    const place = { collection: CHECKPOINTS, key: suspensionId };
+    const adding = await this.#suspensions.add(suspensionId, suspension, {
+      turn: session.sessionId,
+      unless: () => this.holdOf(session.sessionId),
+      also: checkpoint === undefined ? [] : [{ kind: "put", ...place, value: checkpoint }],
+    });
+    switch (adding.kind) {
+      case "full":
+        return adding;
+      case "taken":
+        return { kind: "held", suspension: adding.item };
+      case "added":
+        return { kind: "halted", suspension: adding.item };
     }
-    await this.#keep(suspension, more);
-    for (const id of evicted) this.#index.delete(id);
-    return { kind: "halted", suspension };
   }
 
   /** Goes on with a session: the first to present the nonce does, and nobody after it. */
-  resume({ agentId, nonce, isAdmitted }: Resumption): Promise<Resuming> {
-    return this.#changes.run(async () => {
-      const suspension = this.#index.ofNonce(hashNonce(nonce));
-      if (suspension?.agentId !== agentId || !isAdmitted(suspension)) return { kind: "unknown" };
-      const state = suspensionStateAt(suspension, this.#now());
-      if (state === "resumed") return { kind: "reused", suspension };
-      if (state !== "suspended") return { kind: state, suspension };
-      const { suspensionId } = suspension;
-      const checkpoint = await this.#store.get(CHECKPOINTS, suspensionId);
-      const resumed = { ...suspension, state: "resumed" } as const;
-      await this.#keep(resumed, [deletion(CHECKPOINTS, suspensionId)]);
-      return { kind: "resumed", suspension: resumed, checkpoint };
-    });
+  async resume({ agentId, nonce, isAdmitted }: Resumption): Promise<Resuming> {
+    const suspension = this.#suspensions.find("nonce", hashNonce(nonce));
+    if (suspension?.agentId !== agentId || !isAdmitted(suspension)) return { kind: "unknown" };
+    const { suspensionId } = suspension;
+    const checkpoint = await this.#store.get(CHECKPOINTS, suspensionId);
+    const resumed = await this.#move(suspensionId, { state: "resumed" });
+    if (resumed !== undefined) return { kind: "resumed", suspension: resumed, checkpoint };
+    const known = this.#suspensions.get(suspensionId);
+    if (known === undefined) return { kind: "unknown" };
+    const state = this.#stateOf(known);
+    const isSpent = state === "resumed" || state === "suspended";
+    return { kind: isSpent ? "reused" : state, suspension: known };
   }
 
   /**
@@ -150,61 +164,52 @@ export class SuspensionRegister {
    * forgets what has been over for long.
    */
   async sweep(onExpired: (suspension: Suspension) => Promise<void>): Promise<void> {
-    const now = this.#now();
-    for (const suspension of this.#index.all()) {
-      const state = suspensionStateAt(suspension, now);
+    for (const suspension of this.#suspensions.values()) {
+      const state = this.#stateOf(suspension);
       if (state === suspension.state) continue;
       await onExpired(suspension);
-      await this.#changes.run(() => this.#close({ ...suspension, state }));
+      const { suspensionId } = suspension;
+      await this.#suspensions.change(
+        suspensionId,
+        (one) => (one.state === "suspended" ? { ...one, state } : undefined),
+        { also: [withoutCheckpoint(suspensionId)] },
+      );
     }
-    await this.#changes.run(async () => {
-      const forgotten = this.#index
-        .all()
-        .filter(({ state, resumeBy }) => state !== "suspended" && resumeBy + KEPT_MS <= now)
-        .map(({ suspensionId }) => suspensionId);
-      if (forgotten.length === 0) return;
-      await this.#store.commit(forgotten.flatMap(deletions));
-      for (const id of forgotten) this.#index.delete(id);
-    });
+    const now = this.#suspensions.now();
+    const forgotten = this.#suspensions
+      .values()
+      .filter(({ state, resumeBy }) => state !== "suspended" && resumeBy + KEPT_MS <= now)
+      .map(({ suspensionId }) => suspensionId);
+    await this.#suspensions.delete(forgotten);
   }
 
-  async #close(suspension: Suspension): Promise<void> {
-    const { suspensionId } = suspension;
-    // It may have made room for another meanwhile.
-    if (!this.#index.has(suspensionId)) return;
-    await this.#keep(suspension, [deletion(CHECKPOINTS, suspensionId)]);
+  /** Moves on a session that is suspended; undefined where it is not. Its checkpoint is not needed. */
+  async #move(
+    suspensionId: string,
+    change: Pick<Suspension, "state" | "reason">,
+  ): Promise<Suspension | undefined> {
+    const { item, isChanged } = await this.#suspensions.change(
+      suspensionId,
+      (one) => (this.#stateOf(one) === "suspended" ? { ...one, ...change } : undefined),
+      { also: [withoutCheckpoint(suspensionId)] },
+    );
+    return isChanged ? item : undefined;
   }
 
-  async #keep(suspension: Suspension, more: readonly Change[]): Promise<void> {
-    const place = { collection: COLLECTION, key: suspension.suspensionId };
-    await this.#store.commit([{ kind: "put", ...place, value: suspension }, ...more]);
-    this.#index.set(suspension);
+  #stateOf(suspension: Suspension): SuspensionState {
+    return suspensionStateAt(suspension, this.#suspensions.now());
   }
 }
 
-/** A string cut from a message keeps the whole message alive; one that was read from JSON does not. */
-function copyOf(suspension: Suspension): Suspension {
-  return JSON.parse(JSON.stringify(suspension));
+function withoutCheckpoint(key: string): Change {
+  return { kind: "delete", collection: CHECKPOINTS, key };
 }
 
-function deletion(collection: string, key: string): Change {
-  return { kind: "delete", collection, key };
-}
-
-function deletions(suspensionId: string): Change[] {
-  return [COLLECTION, CHECKPOINTS].map((collection) => deletion(collection, suspensionId));
-}
-
-/** What this register stored itself; anything else is no suspension. */
-function readSuspension(value: unknown): Suspension | undefined {
-  if (!isRecord(value)) return undefined;
-  const { suspensionId, sessionId, agentId, suspendedAt, resumeBy, state } = value;
-  const isWhole =
-    typeof suspensionId === "string" &&
-    typeof sessionId === "string" &&
-    typeof agentId === "string" &&
-    typeof suspendedAt === "number" &&
-    typeof resumeBy === "number" &&
-    typeof state === "string";
-  return isWhole ? (value as unknown as Suspension) : undefined;
-}
+const readSuspension = recordReader<Suspension>({
+  suspensionId: "string",
+  sessionId: "string",
+  agentId: "string",
+  suspendedAt: "number",
+  resumeBy: "number",
+  state: "string",
+});

@@ -80,3 +80,10 @@ export interface WireLimits {
   readonly headerCount: number;
   readonly bodyBytes: number;
 }
+
+/** What a client is willing to hold of one response. */
+export interface ResponseLimits {
+  /** The status line, and again the header block. */
+  readonly headBytes: number;
+  readonly bodyBytes: number;
+}

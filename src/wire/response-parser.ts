@@ -3,7 +3,7 @@
  * are taken as they come; what cannot be framed is a fault.   AGTP "Wire Format"
  */
 
-import type { HeaderFields, WireFault } from "./message.ts";
+import type { HeaderFields, ResponseLimits, WireFault } from "./message.ts";
 import { MessageParser, type MessageRules, type ParserPhase } from "./message-parser.ts";
 import { parseStatusLine, type StatusLine } from "./status-line.ts";
 
@@ -14,13 +14,6 @@ export interface ReceivedResponse {
   readonly statusText: string;
   readonly headers: HeaderFields;
   readonly body: Uint8Array;
-}
-
-/** What a client is willing to hold of one response. */
-export interface ResponseLimits {
-  /** The status line, and again the header block. */
-  readonly headBytes: number;
-  readonly bodyBytes: number;
 }
 
 /** Generous, since an Attribution-Record alone may take kilobytes; but not without end. */

@@ -52,6 +52,11 @@ export function serializeResponses(responses: readonly Response[]): string | Buf
   return text.length <= MAX_TEXT_LENGTH ? text : Buffer.from(text, "latin1");
 }
 
+/** The head of a response, as latin1; its body is sent apart. */
+export function serializeHead(response: Response): string {
+  return responseHead(response, Buffer.byteLength(response.body));
+}
+
 /** One request in one buffer. */
 export function serializeRequest(request: OutgoingRequest): Buffer {
   const { method, path, query, headers, body } = request;

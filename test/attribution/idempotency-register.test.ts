@@ -8,6 +8,7 @@ import type { IdempotentExecution } from "../../src/attribution/idempotent-execu
 import type { KeptResponse } from "../../src/attribution/kept-response.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
+import { alterStore } from "../support/store.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -51,15 +52,12 @@ function claimed(claim: Claim): IdempotentExecution {
 /** A store whose next commits fail. */
 function breakable(): { readonly store: Store; isBroken: boolean } {
   const memory = createMemoryStore();
-  const state = {
+  const state: ReturnType<typeof breakable> = {
     isBroken: false,
-    store: {
-      get: (collection: string, key: string) => memory.get(collection, key),
-      list: (...args: Parameters<Store["list"]>) => memory.list(...args),
-      commit: (...args: Parameters<Store["commit"]>) =>
+    store: alterStore(memory, {
+      commit: (...args) =>
         state.isBroken ? Promise.reject(new Error("disk full")) : memory.commit(...args),
-      close: () => memory.close(),
-    },
+    }),
   };
   return state;
 }

@@ -10,6 +10,7 @@ import { readAgentFile } from "../../src/identity/agent-file.ts";
 import { agentFile } from "../support/deployment.ts";
 import { readJws, sha256 } from "../support/records.ts";
 import { makeLastingStore } from "../support/state.ts";
+import { alterStore } from "../support/store.ts";
 
 const ALICE = makeAgent("alice", "a".repeat(64));
 const BOB = makeAgent("bob", "b".repeat(64));
@@ -259,12 +260,9 @@ describe("LifecycleRegister over a store that fails", () => {
       fail = () => reject(new Error("the disk is full"));
     });
     const commits = [() => failing];
-    const register = await LifecycleRegister.open({
-      get: (...asked) => store.get(...asked),
-      list: (...asked) => store.list(...asked),
-      commit: (changes) => commits.shift()?.() ?? store.commit(changes),
-      close: () => store.close(),
-    });
+    const register = await LifecycleRegister.open(
+      alterStore(store, { commit: (changes) => commits.shift()?.() ?? store.commit(changes) }),
+    );
     const changed = change(register, ALICE, "DEACTIVATE");
     await new Promise((resolve) => setImmediate(resolve));
     await register.append(makeEvent(ALICE.agentId, { event_type: "rcns_propose_accepted" }));

@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { afterEach, describe, expect, it } from "vitest";
-import { type AgtpClient, type ClientOptions, createClient } from "../../src/client/client.ts";
+import type { AgtpClient, ClientOptions } from "../../src/client/agtp-client.ts";
+import { createClient } from "../../src/client/client.ts";
 import { type AgtpPeer, type Answer, reply, startPeer } from "../support/agtp-peer.ts";
 import { makeCertificate } from "../support/certificate.ts";
 

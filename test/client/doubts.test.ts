@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import type { ClientResponse } from "../../src/client/agtp-client.ts";
 import { doubtsAbout } from "../../src/client/doubts.ts";
-import type { ClientResponse } from "../../src/client/response.ts";
 import { signManifest } from "../../src/identity/manifest-signature.ts";
 import { sha256 } from "../support/records.ts";
 

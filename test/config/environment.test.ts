@@ -1,6 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { expandEnvironment } from "../../src/config/environment.ts";
+import {
+  literalText,
+  literalValue,
+  substituteVariables,
+  variablesIn,
+} from "../../src/environment.ts";
 
 describe("expandEnvironment", () => {
   it("replaces every variable of a string, wherever the string stands", () => {
@@ -18,6 +24,17 @@ describe("expandEnvironment", () => {
   it("leaves alone what is no placeholder", () => {
     const tree = ["$A", "{A}", "$$"];
     expect(expandEnvironment(tree, { A: "a" })).toEqual({ value: tree, faults: [] });
+  });
+
+  it.each([
+    [`$\${A}`, `\${A}`],
+    [`$$\${A}`, `$\${A}`],
+    ["a$${", "a${"],
+    [`$\${A}\${A}`, `\${A}a`],
+    [`\${A}$\${A}`, `a\${A}`],
+    [`$\${$\${A}}`, `\${\${A}}`],
+  ])("takes %j for the literal text %j", (written, text) => {
+    expect(expandEnvironment([written], { A: "a" })).toEqual({ value: [text], faults: [] });
   });
 
   it("refuses a placeholder that is never closed, which would be taken for a secret", () => {
@@ -64,5 +81,23 @@ describe("expandEnvironment", () => {
         expect(expandEnvironment(tree, {})).toEqual({ value: tree, faults: [] });
       }),
     );
+  });
+});
+
+describe("literalText", () => {
+  const text = fc.array(fc.constantFrom("$", "{", "}", "A", " ")).map((parts) => parts.join(""));
+
+  it("is read back as the text that it was, whatever the environment holds", () => {
+    fc.assert(
+      fc.property(text, (written) => {
+        expect(substituteVariables(literalText(written), { A: "a" })).toEqual({ text: written });
+        expect(variablesIn(literalText(written))).toEqual([]);
+      }),
+    );
+  });
+
+  it("holds for every text of a value", () => {
+    const value = { name: `\${A}`, list: [`\${A}`, 1, { more: `$\${A}` }] };
+    expect(expandEnvironment(literalValue(value), { A: "a" })).toEqual({ value, faults: [] });
   });
 });

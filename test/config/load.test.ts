@@ -54,6 +54,10 @@ describe("loadConfig", () => {
       maxConnectionsPerAddress: 1000,
       maxPipelined: 64,
       drainTimeoutMs: 10_000,
+      requestsPerSecond: 0,
+      workMsPerSecond: 200,
+      sendBufferBytes: 16_777_216,
+      sendBufferTotalBytes: 268_435_456,
     });
     expect(config?.policies.methods).toEqual({
       allow: "*",
@@ -448,6 +452,19 @@ describe("loadConfig, beyond loopback", () => {
       expect.stringMatching(/^policies\.identity\.lifecycle_auth: must not be "open"/),
     ]);
     expect(problemsOf(`${MINIMAL}[policies.identity]\nlifecycle_auth = "open"`)).toEqual([]);
+  });
+
+  it.each(["gateway", "metrics"])("refuses an open lifecycle beside an open %s", (section) => {
+    const identity = '[policies.identity]\nlifecycle_auth = "open"\n';
+    const listener = (more: string): string =>
+      `${MINIMAL}${identity}[${section}]\nport = 0\n${section === "gateway" ? "allow_plain_http = true\n" : ""}${more}`;
+    expect(problemsOf(listener('enabled = true\nhost = "0.0.0.0"'))).toEqual([
+      expect.stringMatching(
+        `^policies\\.identity\\.lifecycle_auth: must not be "open" on ${section}\\.host "0\\.0\\.0\\.0"`,
+      ),
+    ]);
+    expect(problemsOf(listener('host = "0.0.0.0"'))).toEqual([]);
+    expect(problemsOf(listener('enabled = true\nhost = "::1"'))).toEqual([]);
   });
 
   it("judges the host of the command line, not the one it replaces", () => {

@@ -92,6 +92,15 @@ describe("loadEndpoints", () => {
     ]);
   });
 
+  it("says of a path parameter with a type that is none what is wrong with the schema", () => {
+    const file = BOOK_ROOM.replace('property_id]\ntype = "string"', 'property_id]\ntype = "text"');
+    expect(linesOf(load(makeDirectory({ "endpoints/a.toml": file })))).toEqual([
+      expect.stringMatching(
+        /^endpoints\/a.toml: endpoint.input_schema.properties.property_id.type: is "text", expected/,
+      ),
+    ]);
+  });
+
   it("refuses the later of two endpoints that match the same paths", () => {
     const directory = makeDirectory({
       "endpoints/a.toml": BOOK_ROOM,

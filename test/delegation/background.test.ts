@@ -55,7 +55,7 @@ async function rig(
 }
 
 async function run({ background, register }: Rig, one: KeptDelegation, outcome = DONE) {
-  await register.put(one);
+  await register.add(one);
   background.run(one, () => Promise.resolve(outcome));
 }
 
@@ -124,7 +124,7 @@ describe("Background", () => {
 
   it("does not run again what ran when the process ended: nobody knows what became of it", async () => {
     const store = createMemoryStore();
-    await (await DelegationRegister.open(store)).put(kept());
+    await (await DelegationRegister.open(store)).add(kept());
     const one = await rig([200], { store });
     one.background.start();
     await vi.advanceTimersByTimeAsync(0);
@@ -152,7 +152,7 @@ describe("Background", () => {
 
   it("makes an outcome of a fault", async () => {
     const one = await rig();
-    await one.register.put(kept());
+    await one.register.add(kept());
     one.background.run(kept(), () => Promise.reject(new Error("broken")));
     await vi.advanceTimersByTimeAsync(0);
     expect(one.acted[0]?.input).toMatchObject({ content: { status: 550, outcome: "unknown" } });

@@ -23,6 +23,12 @@ function nested(depth: number): object {
   return schema;
 }
 
+function lists(depth: number): unknown {
+  let value: unknown = [];
+  for (let level = 1; level < depth; level += 1) value = [value];
+  return value;
+}
+
 function many(count: number, schema: object = TEXT): object {
   return Object.fromEntries(Array.from({ length: count }, (_, index) => [`p${index}`, schema]));
 }
@@ -48,6 +54,10 @@ describe("a hostile schema", () => {
   it.each([
     ["hundreds of properties", withInputs(many(300))],
     ["depth", withInputs({ deep: nested(20) })],
+    ["depth beyond that of any body", withInputs({ deep: nested(70) })],
+    ["the depth of a value in it", withInputs({ deep: { default: lists(80) } })],
+    ["depth without end", withInputs({ deep: { default: lists(3_000) } })],
+    ["the depth of an output", { ...JUDGE, output_schema: { default: lists(70) } }],
     ["a huge enum", withInputs({ choice: values(5_000) })],
     ["many patterns", withInputs(many(40, { ...TEXT, pattern: "^a+$" }))],
     ["a long pattern", withInputs({ a: { ...TEXT, pattern: "a?".repeat(200) } })],
@@ -76,6 +86,16 @@ describe("a hostile schema", () => {
     });
     expect(performance.now() - startedAt).toBeLessThan(1_000);
     expect(reply.text.length).toBeLessThan(4_096);
+  });
+
+  it("does not hide what comes before it, nor depth elsewhere", async () => {
+    const server = await openServer(negotiationFiles());
+    const deep = withInputs({ deep: nested(70) });
+    const unknown = await ask(server, NORA, propose({ ...deep, method: "GRUMBLE" }));
+    expect(unknown.status).toBe(459);
+    const elsewhere = { ...JUDGE, semantic: { intent: lists(70) } };
+    const reply = await ask(server, NORA, propose(elsewhere));
+    expect(reply).toMatchObject({ status: 400, body: { error: { code: "invalid-body" } } });
   });
 
   it("cannot reach the prototype of anything", async () => {

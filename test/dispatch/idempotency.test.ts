@@ -13,6 +13,7 @@ import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { makeExchange, makeRoute, type RouteOptions } from "../support/exchange.ts";
+import { alterStore } from "../support/store.ts";
 
 const AGENT = "a".repeat(64);
 const DOCUMENT = { agentId: AGENT } as AgentDocument;
@@ -257,14 +258,10 @@ describe("a store that fails", () => {
   function breakable() {
     const memory = createMemoryStore();
     const state = { isBroken: false };
-    const commit: Store["commit"] = (changes) =>
-      state.isBroken ? Promise.reject(new Error("disk full")) : memory.commit(changes);
-    const store: Store = {
-      get: (collection, key) => memory.get(collection, key),
-      list: (collection, range) => memory.list(collection, range),
-      close: () => memory.close(),
-      commit,
-    };
+    const store = alterStore(memory, {
+      commit: (...args) =>
+        state.isBroken ? Promise.reject(new Error("disk full")) : memory.commit(...args),
+    });
     return { state, store };
   }
 

@@ -128,6 +128,7 @@ describe("a face of the sidecar", () => {
       const body = await response.text();
       expect(body).not.toContain("secret");
       const { error_id: errorId } = JSON.parse(body);
+      expect(errorId).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-/);
       expect(faults.at(-1)).toEqual([errorId, expect.objectContaining({ message: "a secret" })]);
     }
   });

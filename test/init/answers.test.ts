@@ -46,7 +46,7 @@ describe("an answer", () => {
     },
   );
 
-  it.each(["", "  ", "a\nb", "a\u001b[2Jb", "\u202eabc", "\ud800", `\${HOME}`, "a".repeat(201)])(
+  it.each(["", "  ", "a\nb", "a\u001b[2Jb", "\u202eabc", "\ud800", "a".repeat(201)])(
     "is no operator: %j",
     (text) => {
       expect(findTextFault(text)).toBeDefined();

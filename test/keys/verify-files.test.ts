@@ -1,9 +1,11 @@
-import { createPrivateKey } from "node:crypto";
-import { appendFileSync, mkdirSync, renameSync } from "node:fs";
+import { createPrivateKey, generateKeyPairSync } from "node:crypto";
+import { appendFileSync, chmodSync, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createRecordSigner } from "../../src/attribution/signer.ts";
+import { publicKeyOf } from "../../src/identity/ed25519.ts";
+import { keyId } from "../../src/identity/jws.ts";
 import { signManifest } from "../../src/identity/manifest-signature.ts";
 import { type KeysProgram, LAUREN, makeKeysProgram, makeLauren } from "../support/keys-program.ts";
 
@@ -314,13 +316,67 @@ describe("agtp-keys verify, of records and manifests", () => {
   });
 });
 
+describe("agtp-keys verify, of a key", () => {
+  it("says whose it is, and shows the public half alone", async () => {
+    const program = await prepare();
+    const key = publicKeyOf(createPrivateKey(program.read(KEY)));
+    const { exitCode, out } = await program.run("verify", KEY);
+    expect(exitCode).toBe(0);
+    expect(out.split("\n")).toEqual([
+      `${KEY}: private key`,
+      `  ok       form         Ed25519, public key ${key?.text}, kid ${key && keyId(key)}`,
+      "  ok       permissions  its owner alone can read it",
+      "",
+    ]);
+    program.write("signing.pub", String(key?.text));
+    program.write("signing.pub.pem", String(key?.key.export({ type: "spki", format: "pem" })));
+    for (const file of ["signing.pub", "signing.pub.pem"]) {
+      const verdict = await outcomes(program, file);
+      expect(verdict).toEqual({ exitCode: 0, checks: [["public-key", { form: "ok" }]] });
+      expect((await program.run("verify", file)).out).toContain(`kid ${key && keyId(key)}`);
+    }
+  });
+
+  it("knows the keys of certificates and of their authorities", async () => {
+    const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });
+    const rsa = generateKeyPairSync("rsa", { modulusLength: 2048 }).privateKey;
+    const program = makeKeysProgram({
+      "p256.pem": privateKey.export({ type: "sec1", format: "pem" }).toString(),
+      "rsa.pem": rsa.export({ type: "pkcs1", format: "pem" }).toString(),
+    });
+    expect((await program.run("verify", "p256.pem")).out).toContain("ECDSA of prime256v1");
+    expect((await program.run("verify", "rsa.pem")).out).toContain("RSA of 2048 bits");
+  });
+
+  it("warns of one that others can read, and fails one that is encrypted or damaged", async () => {
+    const program = await prepare();
+    chmodSync(join(program.directory, KEY), 0o644);
+    expect(await outcomes(program, KEY)).toEqual({
+      exitCode: 0,
+      checks: [["private-key", { form: "ok", permissions: "warning" }]],
+    });
+    const key = createPrivateKey(program.read(KEY));
+    const cipher = { cipher: "aes-256-cbc", passphrase: "x" };
+    program.write("e.pem", key.export({ type: "pkcs8", format: "pem", ...cipher }).toString());
+    program.write("d.pem", program.read(KEY).replace("\nMC4", "\nMC9"));
+    for (const [file, message] of [
+      ["e.pem", "is encrypted"],
+      ["d.pem", "is damaged"],
+    ] as const) {
+      const { exitCode, out } = await program.run("verify", file);
+      expect([file, exitCode]).toEqual([file, 1]);
+      expect(out).toContain(message);
+    }
+  });
+});
+
 describe("agtp-keys verify, of anything else", () => {
   it.each([
-    ["", "is neither a certificate in PEM, nor a compact JWS, nor JSON"],
+    ["", "is neither a certificate or a key in PEM, nor a compact JWS, nor JSON"],
     ["{", "must be JSON"],
     ["[]", "is JSON, but no object"],
     ["{}", "is no Genesis, identity document or manifest"],
-    ["a.b", "is neither a certificate in PEM, nor a compact JWS, nor JSON"],
+    ["a.b", "is neither a certificate or a key in PEM, nor a compact JWS, nor JSON"],
   ])("fails for the content %j", async (content, message) => {
     const program = makeKeysProgram({ file: content });
     const { exitCode, out } = await program.run("verify", "file");
@@ -341,9 +397,10 @@ describe("agtp-keys verify, of anything else", () => {
     const program = await prepare();
     const secret = program.read(KEY).split("\n")[1] ?? "";
     program.write("raw.txt", secret);
-    for (const file of [KEY, "raw.txt"]) {
-      const { exitCode, out, err } = await program.run("verify", file);
-      expect(exitCode).toBe(1);
+    program.write("seed.txt", Buffer.from(secret, "base64").subarray(-32).toString("base64url"));
+    program.write("cut.pem", program.read(KEY).replace("-----END", "--"));
+    for (const file of [KEY, "raw.txt", "seed.txt", "cut.pem"]) {
+      const { out, err } = await program.run("verify", file);
       for (let at = 0; at + 6 <= secret.length; at += 1) {
         expect(out + err).not.toContain(secret.slice(at, at + 6));
       }

@@ -42,18 +42,25 @@ describe("the method of an operation", () => {
     // The path's own verb comes first.
     ["POST /orders/{id}/cancel", "stopOrder", "CANCEL /orders/{id}"],
     ["POST /orders/{id}:approve", "x", "APPROVE /orders/{id}"],
-    // Then the operationId, in whatever style it is written.
+    // Then the first word of the operationId, in whatever style it is written.
     ["GET /pets", "listPets", "LIST /pets"],
-    ["GET /pets", "pets-list", "LIST /pets"],
-    ["GET /pets", "pets.list", "LIST /pets"],
-    ["GET /pets", "pets/list-for-owner", "LIST /pets"],
-    ["POST /machines/{id}/on", "Machines_Start", "START /machines/{id}/on"],
-    ["POST /pets", "add_pet", "CREATE /pets"],
-    ["GET /pets/{id}", "getPet", "FETCH /pets/{id}"],
-    ["GET /rate_limit", "rate-limit/get", "FETCH /rate_limit"],
-    ["DELETE /pets/{id}", "destroyPet", "REMOVE /pets/{id}"],
+    ["GET /pets", "list-pets", "LIST /pets"],
+    ["GET /pets", "list_pets_for_owner", "LIST /pets"],
+    ["POST /machines/{id}/on", "Start_Machines", "START /machines/{id}/on"],
     ["PUT /pets/{id}", "updatePet", "UPDATE /pets/{id}"],
     ["POST /searches", "searchPets", "SEARCH /searches"],
+    // No later word, whatever it is: it may as well name what is done to.
+    ["GET /pets", "pets-list", "FETCH /pets"],
+    ["GET /pets", "pets/list", "FETCH /pets"],
+    ["GET /pets", "pets.search", "FETCH /pets"],
+    ["POST /machines/{id}/on", "Machines_Start", "CREATE /machines/{id}/on"],
+    ["POST /desk", "paymentsRefund", "CREATE /desk"],
+    // Nor a word that only means the same as a method.
+    ["POST /files", "uploadFile", "CREATE /files"],
+    ["GET /session", "loginUser", "FETCH /session"],
+    ["POST /pets", "add_pet", "CREATE /pets"],
+    ["GET /pets/{id}", "getPet", "FETCH /pets/{id}"],
+    ["DELETE /pets/{id}", "destroyPet", "REMOVE /pets/{id}"],
     // What only reads is not called by a word that changes something, nor the other way round.
     ["GET /pets/{id}/state", "cancelStatus", "FETCH /pets/{id}/state"],
     ["DELETE /pets/{id}", "listPets", "REMOVE /pets/{id}"],
@@ -66,11 +73,13 @@ describe("the method of an operation", () => {
     expect(pair(name, id)).toBe(expected);
   });
 
-  it("comes from the summary when the operationId repeats the HTTP method, and is a guess", () => {
-    const operation = { operationId: "PostCustomersCustomer", summary: "Updates a customer." };
+  it("never comes from the summary or the description", () => {
+    const prose = { summary: "Updates a customer.", description: "Merge two customers." };
+    const operation = { operationId: "PostCustomersCustomer", ...prose };
     const [assigned] = assign({ "POST /customers/{id}": operation });
-    expect(assigned).toMatchObject({ method: "UPDATE" });
-    expect(assigned?.methodDoubt).toContain("a guess, taken from the summary");
+    expect(assigned).toMatchObject({ method: "CREATE" });
+    expect(assigned?.methodDoubt).toContain("a guess, POST says no more");
+    expect(pair("GET /customers", prose)).toBe("FETCH /customers");
   });
 
   it("is a guess when POST is all there is", () => {

@@ -3,7 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { formatProblem } from "../../src/problem.ts";
+import { loadConfig } from "../../src/config/load.ts";
+import { variablesIn } from "../../src/environment.ts";
+import { formatProblem, isError } from "../../src/problem.ts";
 import { checkDeployment } from "../../src/server/daemon.ts";
 import { createLog } from "../../src/server/log.ts";
 import { parseToml } from "../../src/toml-document.ts";
@@ -111,7 +113,7 @@ describe("the endpoint of an operation", () => {
     );
     expect(handler).toMatchObject({
       error_map: { "404": "pet_not_found", "500": "internal_error" },
-      headers: { api_key: expect.stringMatching(/^\$\{PET_SHOP_API_KEY\}$/) },
+      headers: { api_key: expect.stringMatching(/^\$\{IMPORT_PET_SHOP_API_KEY\}$/) },
     });
   });
 
@@ -128,14 +130,14 @@ describe("the endpoint of an operation", () => {
     const { endpoints } = await endpointsOf("pay.json");
     expect(endpoints["CREATE /v1/customers"]?.["handler"]).toMatchObject({
       ...{ body_format: "form", styles: { metadata: "deep" } },
-      headers: { Authorization: expect.stringMatching(/^Basic \$\{PAYMENTS_BASIC_AUTH\}$/) },
+      headers: { Authorization: expect.stringMatching(/^Basic \$\{IMPORT_PAYMENTS_BASIC_AUTH\}$/) },
     });
     expect(endpoints["CREATE /v1/files"]?.["handler"]).toMatchObject({ body_format: "multipart" });
     expect(endpoints["FETCH /v1/customers"]?.["handler"]).toMatchObject({
       styles: { created: "deep", expand: "deep" },
     });
     const code = await endpointsOf("code.yaml");
-    expect(code.endpoints["RENDER /markdown/raw"]?.["handler"]).toMatchObject({
+    expect(code.endpoints["CREATE /markdown/raw"]?.["handler"]).toMatchObject({
       ...{ body_format: "text", body_field: "content", response_format: "text" },
     });
     const pets = await endpointsOf("pets.json");
@@ -199,8 +201,81 @@ describe("the files beside the endpoints", () => {
     const program = makeOpenApiProgram(DOCUMENTS);
     await program.run("import", "pets.json", "--output", "out");
     expect(program.read("out/.env.example").match(/^\w+=.*$/gm)).toEqual([
-      ...["PET_SHOP_SHOP_AUTH=change-me", "PET_SHOP_API_KEY=change-me"],
+      ...["IMPORT_PET_SHOP_SHOP_AUTH=change-me", "IMPORT_PET_SHOP_API_KEY=change-me"],
     ]);
+  });
+
+  it("hold no variable but those that the import invents, wherever a document asks for one", async () => {
+    const mine = `\${DB_PASSWORD}`;
+    const parameter = (name: string, where: string): object => ({
+      ...{ name, in: where, required: where === "path", schema: { type: "string" } },
+    });
+    const operation = {
+      ...{ operationId: `list${mine}`, summary: mine, description: mine, tags: [mine] },
+      parameters: [parameter("DB_PASSWORD", "path"), parameter(mine, "query")],
+      requestBody: {
+        content: { [`application/json; a="${mine}"`]: { schema: { type: "object" } } },
+      },
+      responses: { "200": { description: mine, content: { [mine]: { schema: {} } } } },
+    };
+    const document = spec({
+      info: { title: `Orders ${mine}`, version: mine, description: `All of ${mine}.` },
+      externalDocs: { url: `https://docs.example/${mine}` },
+      components: {
+        securitySchemes: {
+          [mine]: { type: "apiKey", in: "query", name: mine },
+          password: { type: "apiKey", in: "cookie", name: "c$" },
+        },
+      },
+      security: [{ [mine]: [], password: [] }],
+      paths: { [`/a/${mine}/b`]: { post: operation, get: { ...operation, requestBody: {} } } },
+    });
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(document) });
+    const { exitCode, err } = await program.run("import", "x.json", "--output", "out");
+    expect(exitCode, err).toBe(0);
+    const set = Object.fromEntries(
+      program
+        .read("out/.env.example")
+        .split("\n")
+        .flatMap((line) => (/^\w+=/.test(line) ? [line.split("=", 2)] : [])),
+    );
+    expect(Object.keys(set).every((name) => name.startsWith("IMPORT_ORDERS_DB_PASSWORD_"))).toBe(
+      true,
+    );
+    // Not one of them is there to be had: every use of the operator's own would be a problem.
+    const endpoints = Object.values(program.endpoints("out"));
+    expect(endpoints).toHaveLength(2);
+    const configPath = join(program.directory, "out/agtp-server.toml");
+    const { config, problems } = loadConfig(configPath, { DB_PASSWORD: "hunter2" });
+    expect(problems.filter(isError)).toEqual([]);
+    expect(config?.apis).toMatchObject([
+      {
+        ...{ name: `Orders ${mine}`, description: `All of ${mine}.` },
+        http_documentation: `https://docs.example/${mine}`,
+      },
+    ]);
+    const used = Object.keys(set);
+    expect((await check(program, "out")).filter((problem) => /endpoint/.test(problem))).toEqual([]);
+    for (const { handler } of endpoints as { handler: { url: string; headers?: object } }[]) {
+      const texts = [handler.url, ...Object.values(handler.headers ?? {})];
+      for (const name of texts.flatMap(variablesIn)) expect(used).toContain(name);
+    }
+  });
+
+  it("name every variable with where its value goes, for somebody to judge", async () => {
+    const info = { title: "DB", version: "1" };
+    const schemes = { password: { type: "http", scheme: "bearer" } };
+    const document = spec({
+      ...{ info, components: { securitySchemes: schemes }, security: [{ password: [] }] },
+    });
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(document) });
+    const { err } = await program.run("import", "x.json", "--output", "out");
+    const said = "sent to https://x.example";
+    expect(program.read("out/REVIEW.md")).toContain(
+      `- [ ] \`IMPORT_DB_PASSWORD\`: a token; ${said}`,
+    );
+    expect(program.read("out/.env.example")).toContain(`# a token; ${said}\nIMPORT_DB_PASSWORD=`);
+    expect(err).toContain(`set IMPORT_DB_PASSWORD, ${said}`);
   });
 
   it("show what a document holds as text, whatever it is", async () => {
@@ -238,21 +313,41 @@ describe("the program", () => {
     expect(again.err).toContain("there before, and still served: endpoints/pet/add-pet.toml");
   });
 
-  it("fails under --strict where there is something to review, and only there", async () => {
+  it("fails under --strict where there is more to review than impact and outcome", async () => {
     const program = makeOpenApiProgram(DOCUMENTS);
-    expect((await program.run("import", "pets.json", "--output", "a", "--strict")).exitCode).toBe(
-      1,
-    );
+    const strict = (name: string, output: string) =>
+      program.run("import", name, "--output", output, "--strict");
+    expect((await strict("pets.json", "a")).exitCode).toBe(1);
     expect(program.has("a/REVIEW.md")).toBe(true);
+    // The draft says what the operation is for; what it leaves behind is never said.
+    const told = { ...OK, operationId: "listThings", summary: "List things." };
+    writeSpec(program, "told.json", spec({ paths: { "/things": { get: told } } }));
+    const { exitCode, err } = await strict("told.json", "c");
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: expect.stringContaining("1 to review") });
+    expect(program.read("c/REVIEW.md")).toContain("`semantic.impact`");
+    writeSpec(program, "mute.json", spec({ paths: { "/things": { get: OK } } }));
+    expect((await strict("mute.json", "d")).exitCode).toBe(1);
     const semantic = {
       ...{ intent: "List things.", actor: "agent", outcome: "The things are returned." },
       ...{ capability: "discovery", confidence: 1, impact: "informational", is_idempotent: true },
     };
     const paths = { "/things": { get: { ...OK, "x-agtp-semantic": semantic } } };
     writeSpec(program, "judged.json", spec({ paths }));
-    const judged = await program.run("import", "judged.json", "--output", "b", "--strict");
+    const judged = await strict("judged.json", "b");
     expect({ ...judged, err: "" }).toEqual({ exitCode: 0, out: "", err: "" });
     expect(program.endpoints("b")["FETCH /things"]?.["semantic"]).toEqual(semantic);
+  });
+
+  it.each([
+    ["https://127.0.0.1:8443/v1", "agents.example"],
+    ["https://[::1]/v1", "agents.example"],
+    ["https://0x7f.1", "agents.example"],
+    ["https://api1.example", "agents.api1.example"],
+  ])("makes of the host of %s the name %s", async (url, name) => {
+    const program = makeOpenApiProgram({ "x.json": JSON.stringify(spec({ servers: [{ url }] })) });
+    await program.run("import", "x.json", "--output", "out");
+    const { table = {} } = parseToml(program.read("out/agtp-server.toml"));
+    expect(table["server"]).toEqual({ server_id: name });
   });
 
   it("reports what it made as JSON", async () => {

@@ -227,7 +227,7 @@ describe("credentials", () => {
     importOne({ security, parameters: [{ name: "x-key", in: "header", schema: {} }] }, {
       components: { securitySchemes },
     } as object);
-  const variable = (name: string): string => `\${SHOP_${name}}`;
+  const variable = (name: string): string => `\${IMPORT_SHOP_${name}}`;
 
   it("are those of the first alternative that can be met", () => {
     const { table, notes } = secured(

@@ -201,6 +201,68 @@ describe("a discriminator", () => {
   });
 });
 
+describe("a discriminator beside an enum of the property", () => {
+  const kind = (...values: readonly unknown[]) => ({ kind: { type: "string", enum: values } });
+  const branch = (properties: object, rest: object = {}) => ({
+    ...{ type: "object", properties, ...rest },
+  });
+  const either = (rest: object = {}) => ({
+    oneOf: [ref("Cat"), ref("Dog")],
+    discriminator: { propertyName: "kind" },
+    ...rest,
+  });
+  const taken = (schemas: Schemas, schema: object = either()) => {
+    const { schema: converted } = convert(schema, { openapi: "3.1.0", schemas });
+    return ["cat", "kitten", "dog", "Cat", "DOG"].filter((value) =>
+      isValid(converted, { kind: value }),
+    );
+  };
+
+  it("leaves each branch the values that it declares", () => {
+    const Cat = branch(kind("cat", "kitten"));
+    expect(taken({ Cat, Dog: branch(kind("dog")) })).toEqual(["cat", "kitten", "dog"]);
+    expect(taken({ Cat, Dog: branch({ kind: { const: "DOG" } }) })).toEqual([
+      ...["cat", "kitten", "DOG"],
+    ]);
+  });
+
+  it("tells branches that inherit the enum apart by the value that is spelt like their name", () => {
+    const allOf = [ref("Pet")];
+    const schemas = { Pet: branch(kind("cat", "dog")), Cat: { allOf }, Dog: { allOf } };
+    expect(taken(schemas)).toEqual(["cat", "dog"]);
+    const { schema } = convert(either(), { schemas });
+    expect(schema["oneOf"]).toMatchObject([
+      { properties: { kind: { const: "cat" } } },
+      { properties: { kind: { const: "dog" } } },
+    ]);
+  });
+
+  it("counts the enum that stands beside it", () => {
+    const schemas = { Cat: branch({}), Dog: branch({}) };
+    expect(taken(schemas, either(branch(kind("cat", "dog"))))).toEqual(["cat", "dog"]);
+  });
+
+  it("takes a value of branches that nothing tells apart", () => {
+    const schemas = { Cat: branch(kind("kitten", "dog")), Dog: branch(kind("kitten", "dog")) };
+    expect(taken(schemas)).toEqual(["kitten", "dog"]);
+    const number = branch({ kind: { type: "integer" } });
+    const { schema } = convert(either(), { schemas: { Cat: number, Dog: number } });
+    expect(isValid(schema, { kind: 1 })).toBe(true);
+  });
+
+  it("keeps the values of a mapping that the property can have", () => {
+    const mapping = { cat: "Cat", feline: "Cat", hound: "Dog" };
+    const discriminator = { propertyName: "kind", mapping };
+    const schemas = { Cat: branch(kind("cat")), Dog: branch(kind("dog")) };
+    expect(taken(schemas, either({ discriminator }))).toEqual(["cat", "dog"]);
+  });
+
+  it("reads schemas that are made of each other without end", () => {
+    const loop = { allOf: [ref("Cat"), ref("Dog")], properties: { kind: ref("Dog") } };
+    expect(() => convert(either(), { schemas: { Cat: loop, Dog: loop } })).not.toThrow();
+  });
+});
+
 describe("references", () => {
   it("are written out, however deep", () => {
     const schemas = {

@@ -67,7 +67,7 @@ function lastSeen(): SeenRequest {
   return seen;
 }
 
-const PET_ENV = { PET_SHOP_SHOP_AUTH: "token-1", PET_SHOP_API_KEY: "key-1" };
+const PET_ENV = { IMPORT_PET_SHOP_SHOP_AUTH: "token-1", IMPORT_PET_SHOP_API_KEY: "key-1" };
 const REX = { id: 7, name: "Rex", nickname: null, mood: "good", category: { name: "dogs" } };
 
 describe("the pet shop", () => {
@@ -96,7 +96,7 @@ describe("the pet shop", () => {
 
     const image = Buffer.from("a picture");
     upstream.respondJson(200, { code: 1 });
-    await ask("SUBMIT", "/pet/7/uploadImage", { content: image.toString("base64") });
+    await ask("CREATE", "/pet/7/uploadImage", { content: image.toString("base64") });
     expect(lastSeen()).toMatchObject({ url: "/api/pet/7/uploadImage", body: "a picture" });
 
     upstream.respondJson(200, { id: 1, petId: 7 });
@@ -137,7 +137,7 @@ describe("the pet shop", () => {
 
 describe("the payment provider", () => {
   it("gets its forms, its deep objects and its files", async () => {
-    const ask = await serve(PAYMENTS, { PAYMENTS_BASIC_AUTH: "dTpw" });
+    const ask = await serve(PAYMENTS, { IMPORT_PAYMENTS_BASIC_AUTH: "dTpw" });
     const customer = { id: "c1", object: "customer", owner: null, default_source: "s1" };
     upstream.respondJson(200, customer);
     const input = { email: "a+b@x.example", metadata: { plan: "gold & more" } };
@@ -172,7 +172,7 @@ describe("the payment provider", () => {
 
 describe("the code host", () => {
   it("is asked through its own paths, whatever they have become", async () => {
-    const ask = await serve(CODE_HOST, { CODE_HOST_TOKEN: "t" });
+    const ask = await serve(CODE_HOST, { IMPORT_CODE_HOST_TOKEN: "t" });
     upstream.respondJson(201, { number: 3, assignee: { login: "a" }, parent: { number: 2 } });
     const issue = { title: "Broken", body: null, body_owner: "me", labels: ["bug", { name: "x" }] };
     expect((await ask("CREATE", "/repos/o/r/issues", issue)).status).toBe(200);
@@ -183,13 +183,13 @@ describe("the code host", () => {
     upstream.respond((response) => response.writeHead(204).end());
     expect((await ask("MERGE", "/repos/o/r/pulls/4", { sha: "f00" })).status).toBe(200);
     expect(lastSeen()).toMatchObject({ method: "PUT", url: "/api/repos/o/r/pulls/4/merge" });
-    expect((await ask("COMPARE", "/repos/o/r/a/b")).status).toBe(200);
+    expect((await ask("FETCH", "/repos/o/r/compares/a/b")).status).toBe(200);
     expect(lastSeen().url).toBe("/api/repos/o/r/compare/a...b");
 
     upstream.respond((response) =>
       response.writeHead(200, { "content-type": "text/html" }).end("<p>"),
     );
-    expect((await ask("RENDER", "/markdown/raw", { content: "# x" })).body).toEqual({
+    expect((await ask("CREATE", "/markdown/raw", { content: "# x" })).body).toEqual({
       ...{ text: "<p>", media_type: "text/html" },
     });
     expect(lastSeen().body).toBe("# x");
@@ -198,8 +198,8 @@ describe("the code host", () => {
       { type: "star", at: "now" },
       { type: "push", size: 1 },
     ]);
-    expect((await ask("LIST", "/events")).status).toBe(200);
+    expect((await ask("FETCH", "/events")).status).toBe(200);
     upstream.respondJson(200, [{ type: "fork" }]);
-    expect((await ask("LIST", "/events")).status).toBe(500);
+    expect((await ask("FETCH", "/events")).status).toBe(500);
   });
 });

@@ -1,7 +1,7 @@
 /** The drivers are one store to whoever uses them, whatever is done in whatever order. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Change, ListRange, Store } from "../../src/store/store.ts";
+import type { Change, Expectation, ListRange, Store } from "../../src/store/store.ts";
 import { openTestStore } from "../support/store.ts";
 
 const name = fc.string({
@@ -26,8 +26,28 @@ const range: fc.Arbitrary<ListRange> = fc.record(
 
 type Operation = (store: Store) => Promise<unknown>;
 
+/** Most of them hold: a store that nothing is committed to shows nothing. */
+const expectation: fc.Arbitrary<Expectation> = fc.record({
+  ...{ collection, key: name },
+  revision: fc.oneof({ weight: 9, arbitrary: fc.constant(0) }, fc.nat({ max: 400 })),
+});
+
 const operation: fc.Arbitrary<Operation> = fc.oneof(
-  { weight: 3, arbitrary: fc.array(change, { maxLength: 6 }).map(commit) },
+  {
+    weight: 3,
+    arbitrary: fc
+      .tuple(fc.array(change, { maxLength: 6 }), fc.array(expectation, { maxLength: 1 }))
+      .map(
+        ([changes, expectations]): Operation =>
+          (store) =>
+            store.commit(changes, expectations),
+      ),
+  },
+  fc.nat({ max: 400 }).map(
+    (after): Operation =>
+      (store) =>
+        store.changes(after),
+  ),
   fc.tuple(collection, name).map(
     ([of, key]): Operation =>
       (store) =>
@@ -39,10 +59,6 @@ const operation: fc.Arbitrary<Operation> = fc.oneof(
         store.list(of, where),
   ),
 );
-
-function commit(changes: readonly Change[]): Operation {
-  return (store) => store.commit(changes);
-}
 
 describe("the drivers of the store", () => {
   it("answer the same", async () => {

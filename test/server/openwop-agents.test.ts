@@ -41,9 +41,11 @@ function filesOf(
 ): DeploymentFiles {
   return {
     "agtp-server.toml": configFile({ openwop, ...tables }),
-    "agents/alice.agent.json": agentFile({ agent_id: ALICE, name: "alice", trust_tier: 1 }),
+    "agents/alice.agent.json": agentFile({
+      ...{ agent_id: ALICE, name: "alice", trust_tier: 1, scopes_accepted: ["runs:create"] },
+    }),
     "agents/bob.agent.json": agentFile({
-      ...{ agent_id: BOB, name: "bob", scopes_accepted: ["booking:*"] },
+      ...{ agent_id: BOB, name: "bob", scopes_accepted: ["booking:*", "runs:create"] },
     }),
     "handlers.mjs": ECHO_MODULE,
     "turns.mjs": TURN_MODULE,
@@ -245,7 +247,12 @@ describe("EXECUTE of an agent", () => {
     expect(requests).toMatchObject([
       {
         ...{ agentId: AGENT, task: { a: 1 }, tags: ["x"], metadata: { m: 1 }, waitSeconds: 0 },
-        owner: { tenant: "default", principal: `agtp:${BOB}`, agentId: BOB, scopes: ["booking:*"] },
+        owner: {
+          tenant: "default",
+          principal: `agtp:${BOB}`,
+          agentId: BOB,
+          scopes: ["booking:*", "runs:create"],
+        },
       },
     ]);
   });

@@ -20,8 +20,8 @@ function waitingRun(name: string): { readonly run: Run; readonly interrupt: Inte
   return { run, interrupt };
 }
 
-async function open(openPerAgent: number, waiting: ReturnType<typeof waitingRun>[]) {
-  const limits = { openPerAgent };
+async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>[]) {
+  const limits = { openPerOwner };
   const escalations = await EscalationRegister.open(createMemoryStore(), { limits });
   const told: string[] = [];
   const heard = new EventEmitter();

@@ -1,6 +1,6 @@
 /** Runs of a whole daemon: over AGTP, over the sidecar, through reloads and kills, and nowhere a secret. */
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -24,6 +24,7 @@ const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
 const OPERATOR = "0".repeat(64);
 const KEY = "hk_of_the_desk";
+const RUN_SCOPES = ["runs:create", "runs:read", "runs:cancel", "approvals:respond"];
 const SECRET = "sk-canary-rfc0064-do-not-leak-xyz789";
 
 function files(
@@ -34,7 +35,7 @@ function files(
   const scopes = ["manifest:read", "runs:create", "runs:read", "runs:cancel", "approvals:respond"];
   const sha256 = createHash("sha256").update(KEY).digest("hex");
   const api_keys = [{ sha256, tenant: "default", scopes, agtp_scopes: [] }];
-  const agent = (agent_id: string, name: string, scopes_accepted: string[] = ["a:b"]): string =>
+  const agent = (agent_id: string, name: string, scopes_accepted = RUN_SCOPES): string =>
     agentFile({ agent_id, name, scopes_accepted });
   return {
     "agtp-server.toml": configFile({
@@ -44,7 +45,7 @@ function files(
     }),
     "agents/alice.agent.json": agent(ALICE, "alice"),
     "agents/bob.agent.json": agent(BOB, "bob"),
-    "agents/operator.agent.json": agent(OPERATOR, "operator", ["inspect:all"]),
+    "agents/operator.agent.json": agent(OPERATOR, "operator", ["inspect:all", ...RUN_SCOPES]),
     ...packFiles({}),
     ...Object.fromEntries(
       FIXTURES.map((one) => [`agents/openwop/workflows/${one.id}.json`, JSON.stringify(one)]),
@@ -462,7 +463,124 @@ async function receiveWebhooks() {
   };
 }
 
+describe("an agent that is not sure, and asks itself", () => {
+  it("does not answer its own doubt, whatever it holds; an operator does", async () => {
+    const name = "vendor.test.pack.agent";
+    const self = "e".repeat(64);
+    const turn = "export const turn = () => ({ confidence: 2, result: 1 });";
+    const scopes_accepted = [...RUN_SCOPES, "inspect:all"];
+    const server = await openDaemon(
+      files(
+        { runtime: { kind: "function", function: "agents.turn.turn" } },
+        {
+          "agents/turn.mjs": turn,
+          "agents/self.agent.json": agentFile({ agent_id: self, name, scopes_accepted }),
+        },
+      ),
+    );
+    const ask = await callerOf(server, self);
+    const started = await ask("EXECUTE", `/agents/${name}`, { task: "a room" });
+    const runId = String(started.body["runId"]);
+    await until(ask, runId, "waiting-approval");
+    // 2 is no confidence: it counted as none, and was reported.
+    expect(server.log).toContainEqual(
+      expect.objectContaining({ event: "agent-confidence-out-of-range", stated: "2" }),
+    );
+    const path = `/runs/${runId}/interrupts/agent`;
+    for (const status of ["accepted", "rejected", "deferred"]) {
+      const refused = await ask("CONFIRM", path, { status });
+      expect(refused.status, refused.text).toBe(403);
+      expect(refused.body["error"]?.["code"]).toBe("confirmation-forbidden");
+    }
+    const operator = await callerOf(server, OPERATOR);
+    const answered = await operator("CONFIRM", path, { status: "accepted" });
+    expect(answered.status, answered.text).toBe(200);
+    await until(ask, runId, "completed");
+  });
+});
+
+describe("the endpoints of runs", () => {
+  it("declare the scopes that they need, and the errors that they answer", async () => {
+    const ask = await callerOf(await openDaemon(files()));
+    const accept = { Accept: "application/vnd.agtp.manifest+json" };
+    const all = [...eachEndpoint(JSON.parse((await ask("DISCOVER", "/", {}, accept)).text))];
+    const find = (method: string, path: string) =>
+      all.find((one) => one["method"] === method && one["path"] === path);
+    for (const [method, path, scopes, error] of [
+      ["EXECUTE", "/runs", ["runs:create"], "validation_error"],
+      ["EXECUTE", "/agents/vendor.test.pack.agent", ["runs:create"], "agent_pin_mismatch"],
+      ["EXECUTE", "/agents/{agent_id}", ["runs:create"], "agent_not_found"],
+      ["QUERY", "/runs/{run_id}", ["runs:read"], "run_not_found"],
+      ["QUERY", "/runs/{run_id}/events", ["runs:read"], "validation_error"],
+      ["CANCEL", "/runs/{run_id}", ["runs:cancel"], "run_not_found"],
+      ["FORK", "/runs/{run_id}", ["runs:create", "runs:read"], "fork_invalid_seq"],
+      [
+        "CONFIRM",
+        "/runs/{run_id}/interrupts/{node_id}",
+        ["approvals:respond"],
+        "interrupt_already_resolved",
+      ],
+    ] as const) {
+      const endpoint = find(method, path);
+      expect([method, path, endpoint?.["required_scopes"]]).toEqual([method, path, scopes]);
+      expect(endpoint?.["errors"], path).toContain(error);
+    }
+    const cancel = find("CANCEL", "/runs/{run_id}");
+    expect(cancel?.["semantic"]).toMatchObject({ impact: "irreversible" });
+    expect(find("QUERY", "/agents/{agent_id}")).toBeDefined();
+  });
+
+  it("describe an agent of a pack with its tools", async () => {
+    const toolAllowlist = ["agtp:QUERY /agents", "mcp:weather"];
+    const pack = packFiles({ agents: [{ toolAllowlist }] });
+    const ask = await callerOf(await openDaemon(files({}, pack)));
+    const described = await ask("DESCRIBE", "/agents/vendor.test.pack.agent");
+    expect(described.body["result"]?.["tools"]).toEqual(toolAllowlist);
+    const plain = await ask("DESCRIBE", `/agents/${BOB}`);
+    expect(plain.body["result"]?.["tools"]).toEqual([]);
+  });
+});
+
+/** Every endpoint anywhere in a document. */
+function* eachEndpoint(value: unknown): Generator<Record<string, unknown>> {
+  if (typeof value !== "object" || value === null) return;
+  const record = value as Record<string, unknown>;
+  if (typeof record["method"] === "string" && typeof record["path"] === "string") yield record;
+  for (const one of Object.values(record)) yield* eachEndpoint(one);
+}
+
 describe("secrets", () => {
+  it("that stand where names belong are neither sent back nor written down", async () => {
+    const server = await openDaemon(files());
+    const ask = await callerOf(server);
+    const jwt = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJjYW5hcnkifQ.c2lnbmF0dXJl";
+    const replies = [];
+    for (const canary of [SECRET, jwt]) {
+      replies.push(
+        await ask("EXECUTE", "/runs", { workflowId: canary }),
+        await ask("EXECUTE", "/runs", { agentId: canary, idempotency_key: "once" }),
+        await ask("EXECUTE", "/runs", { [canary]: 1 }),
+        await ask("EXECUTE", "/runs", { workflowId: "conformance-noop", tags: { [canary]: 1 } }),
+        await ask("EXECUTE", "/agents/vendor.test.pack.agent", { task: 1, [canary]: 1 }),
+        await ask("EXECUTE", `/agents/${canary}`, { task: 1, [canary]: 1 }),
+        await ask("QUERY", `/runs/${canary}`),
+        await ask("CANCEL", `/runs/${canary}`, { [canary]: 1 }),
+      );
+    }
+    for (const { status, text } of replies) {
+      expect(status, text).toBeGreaterThanOrEqual(400);
+      for (const canary of [SECRET, jwt]) expect(text).not.toContain(canary);
+    }
+    expect(replies[2]?.text).toContain("[REDACTED:api-key]");
+    await server.close();
+    for (const canary of [SECRET, jwt]) {
+      expect(JSON.stringify(server.log)).not.toContain(canary);
+      for (const path of everyFile(join(server.directory, ".agtp"))) {
+        expect(readFileSync(path).includes(canary), path).toBe(false);
+      }
+    }
+  });
+
   it("that are planted in inputs and options are found nowhere", async () => {
     const server = await openDaemon(files());
     const ask = await callerOf(server);
@@ -535,4 +653,10 @@ async function listed(server: TestDaemon): Promise<number> {
   const found = await ask("QUERY", "/", { intent: "runs", scope: "openwop-run" });
   const { result } = JSON.parse(found.text);
   return result.results.length;
+}
+
+function everyFile(directory: string): readonly string[] {
+  return readdirSync(directory, { recursive: true })
+    .map((name) => join(directory, String(name)))
+    .filter((path) => statSync(path).isFile());
 }

@@ -8,6 +8,7 @@ import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { issueAgentCertificate, makeAgentCa } from "../../src/identity/certificate-authority.ts";
 import { createListener, type Listener, type TlsIdentity } from "../../src/server/listener.ts";
 import { createPeerCheck, type PeerRules } from "../../src/server/peer-certificate.ts";
+import { SendBudget } from "../../src/server/send-budget.ts";
 import { makeCertificate, type TestCertificate } from "../support/certificate.ts";
 import { connectRaw, type RawClient } from "../support/daemon.ts";
 import { makeDirectory } from "../support/directory.ts";
@@ -24,7 +25,9 @@ const LIMITS: LimitsConfig = {
   ...{ requestLineBytes: 8192, headerBytes: 65_536, headerCount: 128, bodyBytes: 65_536 },
   ...{ headerTimeoutMs: 10_000, bodyTimeoutMs: 10_000, idleTimeoutMs: 10_000 },
   ...{ handlerTimeoutMs: 10_000, drainTimeoutMs: 1_000, maxPipelined: 16 },
+  ...{ requestsPerSecond: 0, workMsPerSecond: 0 },
   ...{ maxConnections: 100, maxConnectionsPerAddress: 100 },
+  ...{ sendBufferBytes: 1_048_576, sendBufferTotalBytes: 4_194_304 },
 };
 
 /** Certificate and key as a client shows them; the chain follows in `cert`. */
@@ -83,6 +86,7 @@ async function open(rules: Partial<PeerRules>): Promise<TestListener> {
   const listener = createListener({
     identity: identityOf(rules),
     limits: () => LIMITS,
+    sendBudget: new SendBudget(() => LIMITS),
     dispatcher: () => dispatcher,
     settle: (done) => done(),
     onFault: (error) => {

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { createRecordSigner } from "../../src/attribution/signer.ts";
 import { taskHash } from "../../src/delegation/task.ts";
 import { signToken, type TokenClaims } from "../../src/delegation/token.ts";
 import { sha256Hex } from "../../src/identity/canonical-form.ts";
@@ -18,6 +19,7 @@ import {
   delegationFiles,
   refusalOf,
   serverKey,
+  ZOE,
 } from "../support/delegation.ts";
 import {
   agentFile,
@@ -33,6 +35,8 @@ const HOME_KEY = serverKey(21);
 const AWAY_KEY = serverKey(22);
 /** Hosted away alone. */
 const ERIN = "1".repeat(64);
+/** Hosted nowhere here. */
+const FRANK = "2".repeat(64);
 
 type Tables = Readonly<Record<string, object>>;
 
@@ -73,6 +77,13 @@ function awayFiles(more: Tables = {}): DeploymentFiles {
   );
   const erin = agentFile({ agent_id: ERIN, name: "erin" });
   return { ...files, "agents/erin.agent.json": erin };
+}
+
+/** The configuration alone, with other peers. */
+function configOf(id: string, peers: readonly object[]): DeploymentFiles {
+  const key = id === "home.example" ? HOME_KEY : AWAY_KEY;
+  const { "agtp-server.toml": text = "" } = filesOf(id, key, peers);
+  return { "agtp-server.toml": text };
 }
 
 async function openHome(peers: readonly object[], more: Tables = {}): Promise<TestDaemon> {
@@ -353,6 +364,32 @@ describe("a peer that misbehaves", () => {
     expect(reply.body).not.toHaveProperty("result");
   });
 
+  it("is not believed where its record names what an agent of this server has never done", async () => {
+    const signed = (body: string, request: string) => {
+      const payload = {
+        ...{ agent_id: ALICE, server_id: "away.example", method: "DELEGATE", status: 200 },
+        ...{
+          request_hash: `sha256:${sha256Hex(request)}`,
+          result_hash: `sha256:${sha256Hex(body)}`,
+        },
+        prior_actions: [ERIN, BOB].map((agent_id) => ({ agent_id, audit_id: "0".repeat(64) })),
+      };
+      const record = createRecordSigner(AWAY_KEY.privateKey).sign(JSON.stringify(payload));
+      return peerReply(
+        body,
+        "200 OK",
+        `Attribution-Record: ${record}\r\nAudit-ID: ${sha256Hex(record)}\r\n`,
+      );
+    };
+    const claimed = JSON.stringify({ status: 200, result: { result: { booked: 2 } } });
+    const reply = await against(() => (socket, { body }) => {
+      socket.write(signed(claimed, Buffer.from(body).toString()));
+    });
+    expect(refusalOf(reply)).toEqual([551, "authority-chain-broken", "record-unverified"]);
+    expect(reply.body["explanation"]).toContain("of this server's agent");
+    expect(recordOf(reply).payload).not.toHaveProperty("prior_actions");
+  });
+
   it("is not believed with the record of another server, or of another answer", async () => {
     const strangers = await openAway({ server: { server_id: "other.example" } });
     const wrongId = await openHome([awayAsPeer(strangers.daemon)]);
@@ -440,6 +477,82 @@ describe("the token of a task that arrives", () => {
     expect(away.log.some(({ code, status }) => status === 551 || code === 551)).toBe(true);
   });
 
+  it.each([BOB, ERIN])(
+    "is not believed of an agent of the server that it comes to, %s",
+    async (subject) => {
+      const before = await bookings(away);
+      const target = subject === ERIN ? CAROL : ERIN;
+      const body = { target_agent_id: target };
+      const reply = await arrive({ subject, target }, { agentId: subject, body });
+      expect(refusalOf(reply)).toEqual([551, "authority-chain-broken", "subject"]);
+      expect(reply.body["link"]).toMatchObject({ index: 0, agent_id: subject });
+      expect(await bookings(away)).toBe(before);
+      const journal = readJournal(join(deployment.directory, ".agtp/journal"));
+      const links = journal.flatMap(({ payload }) => payload["delegation_chain"] ?? []);
+      expect(links).not.toContainEqual(expect.objectContaining({ agent_id: subject }));
+    },
+  );
+
+  it("is believed of the agents alone that the peer's entry lists", async () => {
+    const gus = "5".repeat(64);
+    const other = { ...HOME_AS_PEER, name: "other", server_id: "other.example", agents: [gus] };
+    const peers = [{ ...HOME_AS_PEER, agents: [ALICE, "hal"] }, other];
+    const listing = await openDaemon({ ...awayFiles(), ...configOf("away.example", peers) });
+    const open = await openDaemon({
+      ...awayFiles(),
+      ...configOf("away.example", [HOME_AS_PEER, other]),
+    });
+    const ask = async (subject: string, to: TestDaemon) =>
+      (await arrive({ subject }, { agentId: subject, to })).status;
+    expect([await ask(ALICE, listing), await ask(FRANK, listing)]).toEqual([200, 551]);
+    expect([await ask(FRANK, open), await ask(gus, open)]).toEqual([200, 551]);
+  });
+
+  it("is believed of the agents alone that the peer's manifest shows, where none are listed", async () => {
+    const home = await openHome([]);
+    const { port, fingerprint256 } = home.daemon;
+    const reachable = { uri: `agtp://127.0.0.1:${port}`, fingerprint: fingerprint256 };
+    const asking = async (more: object) =>
+      openDaemon({
+        ...awayFiles(),
+        ...configOf("away.example", [{ ...HOME_AS_PEER, ...reachable, ...more }]),
+      });
+    const ask = async (subject: string, to: TestDaemon) =>
+      (await arrive({ subject }, { agentId: subject, to })).status;
+    const to = await asking({});
+    expect([await ask(ALICE, to), await ask(FRANK, to)]).toEqual([200, 551]);
+    // A name in the list is the agent of that name in the manifest.
+    const named = await asking({ agents: ["alice"] });
+    expect([await ask(ALICE, named), await ask(ZOE, named)]).toEqual([200, 551]);
+    const mistaken = await asking({ server_id: "somebody.example" });
+    const issuer = "somebody.example";
+    expect((await arrive({ issuer }, { to: mistaken })).status).toBe(551);
+    const gone = await asking({});
+    await home.close();
+    const reply = await arrive({}, { to: gone });
+    expect(refusalOf(reply)).toEqual([551, "authority-chain-broken", "subject"]);
+  });
+
+  it("makes nobody of the sidecar's agent, and of no action inside another", async () => {
+    const gateway = { enabled: true, port: 0, agent: "bob" };
+    const open = await openAway({ gateway });
+    const token = await signToken(claims({ subject: BOB }), HOME_KEY.privateKey, now());
+    const body = { ...delegation({ target: ERIN, task: TASK }), delegation_token: token };
+    const answer = await fetch(`http://127.0.0.1:${open.daemon.gatewayPort}/delegate`, {
+      ...{ method: "POST", body: JSON.stringify(body) },
+      headers: { "content-type": "application/json" },
+    });
+    const said = (await answer.json()) as { readonly reason?: string };
+    expect([answer.headers.get("x-agtp-status"), said.reason]).toEqual(["551", "subject"]);
+    const client = await open.connect();
+    const inner = { action: "DELEGATE /", parameters: body };
+    client.write(encodeRequest({ method: "EXECUTE", headers: { "Agent-ID": BOB }, body: inner }));
+    const [reply] = await client.replies(1);
+    client.destroy();
+    expect(reply?.status).not.toBe(200);
+    expect(await bookings(open)).toBe(0);
+  });
+
   it("has expired", async () => {
     const past = now() - 60_000;
     const reply = await arrive({ deadline: past }, { at: past - 1000 });
@@ -472,7 +585,7 @@ describe("the token of a task that arrives", () => {
   });
 
   it("comes with every link before it, each of a known server", async () => {
-    const first = claims({ subject: BOB, target: ALICE, audience: "home.example" });
+    const first = claims({ subject: FRANK, target: ALICE, audience: "home.example" });
     const earlier = (changes: Partial<TokenClaims>, key = HOME_KEY) =>
       signToken({ ...first, scopes: ["booking:*"], ...changes }, key.privateKey, now());
     const behind = async (token: string, changes: Partial<TokenClaims> = {}) => {
@@ -489,6 +602,9 @@ describe("the token of a task that arrives", () => {
       [earlier({ scopes: ["booking:room"] }), "scope", 1],
       [earlier({ deadline: now() + 5_000 }), "expired", 1],
       [earlier({ subject: ERIN }), "loop", 1],
+      // An agent of the very server that the task comes to, further up in the chain.
+      [earlier({ subject: BOB }), "subject", 0],
+      [earlier({ subject: "frank" }), "malformed", 0],
     ];
     for (const [token, reason, index] of cases) {
       const reply = await behind(await token);

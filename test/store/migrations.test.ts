@@ -1,6 +1,6 @@
 import Database from "libsql";
 import { describe, expect, it } from "vitest";
-import { migrate, SCHEMA_VERSION } from "../../src/store/migrations.ts";
+import { APPLICATION_ID, migrate, SCHEMA_VERSION } from "../../src/store/migrations.ts";
 
 const rows = (database: Database.Database, sql: string): unknown =>
   database.prepare(sql).raw().all();
@@ -13,10 +13,31 @@ describe("migrate", () => {
   it("makes the schema in an empty database, once", () => {
     const database = new Database(":memory:");
     expect(migrate(database)).toBeUndefined();
-    expect(rows(database, "SELECT * FROM meta")).toEqual([["schema_version", `${SCHEMA_VERSION}`]]);
+    expect(rows(database, "SELECT * FROM meta")).toEqual([
+      ["revision", "1"],
+      ["schema_version", `${SCHEMA_VERSION}`],
+    ]);
     const schema = rows(database, "SELECT sql FROM sqlite_schema");
     expect(migrate(database)).toBeUndefined();
     expect(rows(database, "SELECT sql FROM sqlite_schema")).toEqual(schema);
+  });
+
+  it("brings on a database of the first version, with all that is in it", () => {
+    const database = new Database(":memory:");
+    database.exec(
+      `PRAGMA application_id = ${APPLICATION_ID};
+       CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
+       CREATE TABLE entries (
+         collection TEXT NOT NULL,
+         key TEXT NOT NULL,
+         value TEXT NOT NULL,
+         PRIMARY KEY (collection, key)
+       ) STRICT;
+       INSERT INTO meta VALUES ('schema_version', '1');
+       INSERT INTO entries VALUES ('c', 'k', '{"a":1}');`,
+    );
+    expect(migrate(database)).toBeUndefined();
+    expect(rows(database, "SELECT * FROM entries")).toEqual([["c", "k", '{"a":1}', 1]]);
   });
 
   it("leaves a database alone that a newer build wrote", () => {

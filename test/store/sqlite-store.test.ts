@@ -35,7 +35,7 @@ describe("createSqliteStore", () => {
     const database = openDatabase();
     database.exec("PRAGMA max_page_count = 50");
     const store = createSqliteStore(database);
-    const put = (key: string, value: string): Promise<void> =>
+    const put = (key: string, value: string): Promise<unknown> =>
       store.commit([
         { kind: "put", collection: "c", key: `${key}.0`, value: 0 },
         { kind: "put", collection: "c", key, value },
@@ -59,6 +59,16 @@ describe("createSqliteStore", () => {
     await Promise.all([store.close(), committed]);
     const reopened = await openTestStore("sqlite", path);
     expect(await reopened.get("c", "k")).toBe(1);
+  });
+
+  it("counts its revisions on through restarts", async () => {
+    const path = join(makeDirectory(), "state.db");
+    for (let round = 1; round <= 3; round += 1) {
+      const store = await openTestStore("sqlite", path);
+      const change = { kind: "put", collection: "c", key: "k", value: round } as const;
+      expect(await store.commit([change])).toEqual({ kind: "committed", revision: round + 1 });
+      await store.close();
+    }
   });
 
   it("leaves one file behind, and no lock on it", async () => {

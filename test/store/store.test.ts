@@ -32,7 +32,7 @@ describe.each(["memory", "sqlite"] as const)("a store of driver %s", (driver) =>
   it("overwrites and deletes, in the order of the changes", async () => {
     const store = await open();
     await store.commit([put("k", 1), put("k", 2), put("gone"), remove("gone"), remove("never")]);
-    expect(await store.list("c")).toEqual([{ key: "k", value: 2 }]);
+    expect(await store.list("c")).toEqual([{ key: "k", value: 2, revision: 2 }]);
     await store.commit([remove("k"), put("k", 3)]);
     expect(await store.get("c", "k")).toBe(3);
     await store.commit([remove("k")]);
@@ -138,7 +138,7 @@ describe.each(["memory", "sqlite"] as const)("a store of driver %s", (driver) =>
     for (const change of bad) {
       await expect(store.commit([put("k", 2), put("new"), change])).rejects.toThrow();
     }
-    expect(await store.list("c")).toEqual([{ key: "k", value: 1 }]);
+    expect(await store.list("c")).toEqual([{ key: "k", value: 1, revision: 2 }]);
   });
 
   it("throws for names that no driver could keep apart, or that have no bound", async () => {
@@ -191,6 +191,80 @@ describe.each(["memory", "sqlite"] as const)("a store of driver %s", (driver) =>
     const store = await open();
     await store.commit([]);
     expect(await store.list("c")).toEqual([]);
+  });
+
+  it("numbers its commits, and every entry with the one that put it", async () => {
+    const store = await open();
+    expect(await store.commit([put("a"), put("b")])).toEqual({ kind: "committed", revision: 2 });
+    const both = await Promise.all([store.commit([put("c")]), store.commit([put("a", 2)])]);
+    expect(both.map((outcome) => "revision" in outcome && outcome.revision)).toEqual([3, 4]);
+    const entries = await store.list("c");
+    expect(entries.map(({ key, revision }) => [key, revision])).toEqual([
+      ["a", 4],
+      ["b", 2],
+      ["c", 3],
+    ]);
+    expect(await store.commit([])).toEqual({ kind: "committed", revision: 4 });
+  });
+
+  it("makes a commit where all that is expected holds, and none of it otherwise", async () => {
+    const store = await open();
+    await store.commit([put("a"), put("b")]);
+    const absent = { collection: "c", key: "new", revision: 0 };
+    const held = { collection: "c", key: "a", revision: 2 };
+    const changes = [put("new"), put("a", 2)];
+    expect(await store.commit(changes, [absent, held])).toEqual({ kind: "committed", revision: 3 });
+    expect(await store.commit([put("b", 2), put("new", 2)], [absent, held])).toEqual({
+      kind: "conflict",
+      failed: [absent, held],
+    });
+    expect(await store.get("c", "b")).toBe("b");
+    await store.commit([remove("a")]);
+    expect(await store.commit([put("a", 3)], [{ ...held, revision: 3 }])).toMatchObject({
+      kind: "conflict",
+    });
+    expect(await store.commit([], [{ ...held, revision: 0 }])).toMatchObject({
+      kind: "committed",
+    });
+  });
+
+  it("lets one of those win that expect the same at the same moment", async () => {
+    const store = await open();
+    const expectation = { collection: "c", key: "k", revision: 0 };
+    const outcomes = await Promise.all(
+      [1, 2, 3].map((value) => store.commit([put("k", value)], [expectation])),
+    );
+    expect(outcomes.map(({ kind }) => kind)).toEqual(["committed", "conflict", "conflict"]);
+    expect(await store.get("c", "k")).toBe(1);
+  });
+
+  it("tells which keys have changed since a revision, each once and as it is now", async () => {
+    const store = await open();
+    await store.commit([put("a"), put("b"), put("x", 1, "other")]);
+    await store.commit([put("a", 2)]);
+    await store.commit([remove("b"), put("a", 3)]);
+    const a = { key: "a", value: 3, revision: 4 };
+    expect(await store.changes(2)).toEqual({
+      upTo: 4,
+      changed: [
+        { collection: "c", key: "a", entry: a },
+        { collection: "c", key: "b", entry: undefined },
+      ],
+    });
+    expect((await store.changes(1)).changed).toContainEqual({
+      ...{ collection: "other", key: "x" },
+      entry: { key: "x", value: 1, revision: 2 },
+    });
+    expect(await store.changes(4)).toEqual({ upTo: 4, changed: [] });
+  });
+
+  it("does not say what has changed once that is too much", async () => {
+    const store = await open();
+    for (let round = 0; round < 100; round += 1) {
+      await store.commit(Array.from({ length: 100 }, (_, at) => put(`${round}.${at}`)));
+    }
+    expect(await store.changes(1)).toEqual({ upTo: 101, changed: undefined });
+    expect((await store.changes(100)).changed).toHaveLength(100);
   });
 
   it("answers nothing once it is closed, and can be closed twice", async () => {

@@ -18,6 +18,10 @@ function entry(agentId: string, persona: string): InventoryEntry {
   };
 }
 
+function manifestOf({ agentId, persona, modelClass }: InventoryEntry) {
+  return { agentId, persona, modelClass, systemPrompt: `You are ${persona}.` };
+}
+
 const ENTRIES = [entry(BOOKER, "Booker"), entry(CONCIERGE, "Concierge")];
 
 /** Both agents; a task of either must have a text, a result a reply. */
@@ -30,11 +34,10 @@ export const CATALOG: AgentCatalog = {
     return { agentId, name, modelClass: "code", version, sourceManifestId: agentId };
   },
   packs: (tenant) =>
-    tenant === "other" ? [] : [{ name: "core.openwop.desk", version: "1.2.0", agents: ENTRIES }],
-  manifests: () =>
-    ENTRIES.map(({ agentId, persona, modelClass }) => {
-      return { agentId, persona, modelClass };
-    }),
+    tenant === "other"
+      ? []
+      : [{ name: "core.openwop.desk", version: "1.2.0", agents: ENTRIES.map(manifestOf) }],
+  exports: () => ({ manifests: ENTRIES.map(manifestOf), packs: [] }),
   checkHandoff: (_, __, side, value) => {
     const member = side === "task" ? "text" : "reply";
     const isValid = typeof value === "object" && value !== null && Object.hasOwn(value, member);

@@ -23,6 +23,7 @@ import type { RunLimits } from "../../src/agents/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/agents/openwop/runs/run-log.ts";
 import { RunRegister } from "../../src/agents/openwop/runs/run-register.ts";
 import type { RunWatcher } from "../../src/agents/openwop/runs/run-worker.ts";
+import type { Verbosity } from "../../src/agents/openwop/settings.ts";
 import type { Workflow } from "../../src/agents/openwop/workflows/load-workflows.ts";
 import type { WorkflowDefinition } from "../../src/agents/openwop/workflows/workflow.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
@@ -31,6 +32,7 @@ import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { FIXTURES } from "./openwop-workflows.ts";
 import { makeLastingStore } from "./state.ts";
+import { alterStore } from "./store.ts";
 
 export const KEY = "hk_test_key_of_acme";
 export const OTHER_KEY = "hk_test_key_of_other";
@@ -65,7 +67,7 @@ const NO_AGENTS: AgentCatalog = {
   inventory: () => [],
   reference: () => undefined,
   packs: () => [],
-  manifests: () => [],
+  exports: () => ({ manifests: [], packs: [] }),
   checkHandoff: () => undefined,
 };
 
@@ -85,6 +87,7 @@ export interface RunServerOptions {
   readonly limits?: Partial<RunLimits>;
   readonly audience?: AudienceLimits;
   readonly redact?: Redact;
+  readonly reasoning?: { readonly verbosity?: Verbosity; readonly tokenLimit?: number };
   readonly watcher?: RunWatcher;
   readonly bodyBytes?: number;
   /** False: runs are kept and not executed. */
@@ -171,7 +174,15 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
       { definition, configurable: undefined },
     ]),
   );
-  const types = nodeTypes({ executor, compiler, isConformance });
+  const reasoning = { verbosity: "summary", tokenLimit: 512 } as const;
+  const types = nodeTypes({
+    ...{ executor, compiler, isConformance },
+    mockAgent: {
+      reasoning: { ...reasoning, ...options.reasoning },
+      thresholdOf: (agentId, tenant) =>
+        catalog.inventory(tenant).find((one) => one.agentId === agentId)?.confidenceThreshold,
+    },
+  });
   const { watcher } = options;
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
@@ -280,16 +291,17 @@ export function killableStore(store: Store): KillableStore {
     resolve = done;
   });
   let left = Number.POSITIVE_INFINITY;
-  return {
-    get: (collection, key) => store.get(collection, key),
-    list: (collection, range) => store.list(collection, range),
-    async commit(changes) {
+  const cutOff = alterStore(store, {
+    async commit(...args) {
       left -= 1;
-      if (left >= 0) return store.commit(changes);
+      if (left >= 0) return store.commit(...args);
       resolve();
       throw new Error("the process was killed");
     },
     close: () => Promise.resolve(),
+  });
+  return {
+    ...cutOff,
     kill: () => {
       left = 0;
     },
@@ -314,7 +326,7 @@ export function expectValid(value: unknown, schema: string, definition?: string)
 function published(): Ajv2020 {
   if (validators !== undefined) return validators;
   // The discovery document's schema names others that nothing here uses.
-  const unused = ["prompt-kind", "prompt-ref"];
+  const unused = ["prompt-kind"];
   const directory = join(import.meta.dirname, "../agents/openwop/schemas");
   validators = new Ajv2020({ strict: false, allErrors: true });
   formats.default(validators);

@@ -42,12 +42,19 @@ export interface TurnOptions {
 /** An event, as it was kept. */
 export type KeptEvent = AgentEvent & { readonly eventId: string };
 
+interface Oddity {
+  readonly agentId: string;
+  readonly stated: string;
+}
+
 /** What came of the turn. */
 export interface TakenTurn {
   readonly outcome: AgentOutcome;
   readonly events: readonly KeptEvent[];
   readonly types: readonly string[];
   readonly calls: readonly HostedCall[];
+  /** Confidences that are none, as the operator hears of them. */
+  readonly oddities: readonly Oddity[];
   /** Of the first event of a type. */
   payload(type: AgentEvent["type"]): Readonly<Record<string, unknown>>;
 }
@@ -59,6 +66,7 @@ export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
   const registry = createAgentRegistry(installedPacks(options));
   const events: KeptEvent[] = [];
   const calls: HostedCall[] = [];
+  const oddities: Oddity[] = [];
   const executor = createExecutor({
     registry,
     runtime: { takeTurn: options.runtime, close: () => Promise.resolve() },
@@ -73,6 +81,7 @@ export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
     },
     turnTimeoutMs: options.turnTimeoutMs ?? 10_000,
     maxToolCalls: options.maxToolCalls ?? 16,
+    onOddConfidence: (agentId, stated) => oddities.push({ agentId, stated }),
     grantsOf: () => options.grants ?? ["booking:room"],
     documentOf: ({ agentId }) => documentOf(agentId, options.grants ?? ["booking:room"]),
     findLapse: () => options.lapse,
@@ -89,7 +98,7 @@ export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
     },
   });
   return {
-    ...{ outcome, events, calls, types: events.map(({ type }) => type) },
+    ...{ outcome, events, calls, oddities, types: events.map(({ type }) => type) },
     payload: (type) => events.find((event) => event.type === type)?.payload ?? {},
   };
 }

@@ -15,3 +15,15 @@ export async function openTestStore(
   onTestFinished(() => store.close());
   return store;
 }
+
+/** A store that does some things in another way, for tests of what goes wrong. */
+export function alterStore(store: Store, altered: Partial<Store>): Store {
+  return {
+    get: (collection, key) => store.get(collection, key),
+    list: (collection, range) => store.list(collection, range),
+    commit: (changes, expectations) => store.commit(changes, expectations),
+    changes: (after) => store.changes(after),
+    close: () => store.close(),
+    ...altered,
+  };
+}

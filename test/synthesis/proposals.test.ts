@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { ProposalRequest } from "../../src/synthesis/proposal-request.ts";
 import { type ProposalAnswer, Proposals } from "../../src/synthesis/proposals.ts";
+import { alterStore } from "../support/store.ts";
 
 const PROPOSAL = {} as ProposalRequest["proposal"];
 
@@ -77,12 +78,8 @@ describe("Proposals", () => {
 
   it("are not evaluated when they could not be kept", async () => {
     const store = createMemoryStore();
-    const commit = (): Promise<void> => Promise.reject(new Error("the disk is full"));
-    const proposals = await Proposals.open({
-      ...store,
-      list: () => store.list("proposals"),
-      commit,
-    });
+    const commit = (): Promise<never> => Promise.reject(new Error("the disk is full"));
+    const proposals = await Proposals.open(alterStore(store, { commit }));
     await expect(proposals.submit(request("alice"))).rejects.toThrow("the disk is full");
     const by = evaluator();
     proposals.evaluateBy(by);

@@ -107,7 +107,7 @@ describe("EscalationRegister", () => {
   });
 
   it("takes no more than an agent may wait for, and has room again when one is decided", async () => {
-    const { escalations, idOf } = await openFresh({ openPerAgent: 2 });
+    const { escalations, idOf } = await openFresh({ openPerOwner: 2 });
     const id = await idOf(ALICE, "t-1");
     await idOf(ALICE, "t-2");
     expect((await escalations.open(wish(ALICE, "t-3"))).kind).toBe("full");
@@ -120,10 +120,10 @@ describe("EscalationRegister", () => {
     const { escalations, idOf, clock } = await openFresh();
     const id = await idOf(ALICE, "t-1");
     await escalations.decide(id, word("rejected", { at: 500 }));
-    clock.at = 30 * DAY + 499;
+    clock.at = 30 * DAY + 500;
     await escalations.sweep();
     expect(escalations.find(id)).toBeDefined();
-    clock.at = 30 * DAY + 500;
+    clock.at = 30 * DAY + 501;
     await escalations.sweep();
     expect(escalations.find(id)).toBeUndefined();
     expect(escalations.pauseOf(ALICE, "t-1")).toBeUndefined();

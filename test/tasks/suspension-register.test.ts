@@ -136,7 +136,7 @@ describe("SuspensionRegister", () => {
   });
 
   it("takes no more than an agent may have, and forgets spent nonces first", async () => {
-    const { suspensions } = await openFresh({ openPerAgent: 2, perAgent: 3 });
+    const { suspensions } = await openFresh({ openPerOwner: 2, perOwner: 3 });
     const { nonce } = await suspend(suspensions, "s-1");
     await suspend(suspensions, "s-2");
     expect((await suspend(suspensions, "s-3")).kind).toBe("full");

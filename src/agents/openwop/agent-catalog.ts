@@ -5,8 +5,13 @@
 import type { JsonRecord } from "../../json-value.ts";
 import { type AgentRef, agentRef } from "./agent-ref.ts";
 import type { AgentRegistry } from "./agent-registry.ts";
-import type { InstalledAgent } from "./installed-agent.ts";
 import type { AgentInventory, InventoryEntry } from "./inventory.ts";
+import {
+  type ExportedPack,
+  exportedManifest,
+  exportPack,
+  listedManifest,
+} from "./packs/export-pack.ts";
 import type { Redactor } from "./redaction.ts";
 import type { RunError } from "./run-starter.ts";
 import { schemaFailure } from "./turn/outcome.ts";
@@ -15,7 +20,14 @@ import { schemaFailure } from "./turn/outcome.ts";
 export interface ListedPack {
   readonly name: string;
   readonly version: string;
-  readonly agents: readonly InventoryEntry[];
+  /** Manifests, as they stand in the pack. */
+  readonly agents: readonly JsonRecord[];
+}
+
+/** What GET /v1/packs/export answers. */
+export interface PackExport {
+  readonly manifests: readonly JsonRecord[];
+  readonly packs: readonly ExportedPack[];
 }
 
 /** Which side of an agent a value is for. */
@@ -28,8 +40,8 @@ export interface AgentCatalog {
   /** As a workflow node names an agent; undefined: there is none, for this tenant. */
   reference(agentId: string, tenant: string): AgentRef | undefined;
   packs(tenant: string): readonly ListedPack[];
-  /** Manifests without prompts, schemas and credentials. */
-  manifests(tenant: string): readonly JsonRecord[];
+  /** Manifests that can be installed elsewhere, by themselves and in packs with their files. */
+  exports(tenant: string): PackExport;
   /** Undefined: the value is valid, or the agent declares no schema for it. */
   checkHandoff(
     agentId: string,
@@ -57,9 +69,15 @@ export function createCatalog({ registry, inventory, redactor }: CatalogSources)
     packs: (tenant) =>
       registry.packs(tenant).map(({ name, version, agents }) => ({
         ...{ name, version },
-        agents: agents.flatMap(({ agentId }) => inventory.find(agentId, tenant) ?? []),
+        agents: agents.map((agent) => listedManifest(agent, redactor)),
       })),
-    manifests: (tenant) => registry.list(tenant).map((agent) => exported(agent, redactor)),
+    exports: (tenant) => ({
+      manifests: registry.list(tenant).map((agent) => exportedManifest(agent, redactor)),
+      packs: registry
+        .packs(tenant)
+        .filter(({ agents }) => agents.length > 0)
+        .map((pack) => exportPack(pack, redactor)),
+    }),
     checkHandoff: (agentId, tenant, side, value) => {
       const agent = registry.find(agentId, tenant);
       const schema = side === "task" ? agent?.taskSchema : agent?.returnSchema;
@@ -68,13 +86,4 @@ export function createCatalog({ registry, inventory, redactor }: CatalogSources)
       return schemaFailure(`handoff_${side}_schema_violation`, violations, redactor).error;
     },
   };
-}
-
-/** What stands in a manifest and is nobody's business. */
-const WITHHELD = ["systemPrompt", "systemPromptRef", "promptOverrides", "handoff"];
-
-function exported({ agentId, manifest }: InstalledAgent, redactor: Redactor): JsonRecord {
-  const shown = Object.entries(manifest).filter(([name]) => !WITHHELD.includes(name));
-  const members = redactor.value(Object.fromEntries(shown)) as JsonRecord;
-  return { ...members, sourceManifestId: agentId };
 }

@@ -6,7 +6,12 @@
 import type { EndpointDefinition } from "../../contract/endpoint.ts";
 import { inputShape } from "../../contract/input-shape.ts";
 import type { Route } from "../../dispatch/route.ts";
-import { DISPATCH_ERRORS, type DispatchOptions, dispatchAgent } from "./dispatch-call.ts";
+import {
+  DISPATCH_ERRORS,
+  type DispatchOptions,
+  dispatchAgent,
+  START_SCOPES,
+} from "./dispatch-call.ts";
 import { endpointSchemas } from "./endpoint-schemas.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import type { Redactor } from "./redaction.ts";
@@ -38,6 +43,7 @@ export function agentRoutes(
       errors: new Set(definition.errors),
       warning: undefined,
       idempotencyMember: "idempotency_key",
+      concealment: options.redactor,
       handler: (call) => dispatchAgent(options, agent.agentId, call),
       // It waits no longer than that.
       endsInTime: true,
@@ -67,7 +73,7 @@ function describeEndpoint(
       is_idempotent: false,
     },
     errors: DISPATCH_ERRORS,
-    requiredScopes: [],
+    requiredScopes: START_SCOPES,
     handler: { type: "registered_function", function: "openwop.agents.dispatch" },
   };
 }

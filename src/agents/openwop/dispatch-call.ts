@@ -5,11 +5,13 @@
 import type { Call, HandlerError, HandlerResult } from "../../handlers/handler.ts";
 import { isRecord, type JsonRecord } from "../../json-value.ts";
 import type { RunOwner } from "./agent-executor.ts";
+import type { FaceScope } from "./face/api-keys.ts";
 import type { RunError, RunStart, RunStarter } from "./run-starter.ts";
 
 /** The errors that an agent's endpoint declares. */
 export const DISPATCH_ERRORS = [
   "agent_unavailable",
+  "agent_pin_mismatch",
   "agent_timeout",
   "agent_failed",
   "agent_not_found",
@@ -29,6 +31,9 @@ export const DISPATCH_ERRORS = [
   "run_cancelled",
   "run_failed",
 ] as const;
+
+/** Dispatching an agent starts a run, and takes what starting one takes. */
+export const START_SCOPES: readonly FaceScope[] = ["runs:create"];
 
 const DECLARED: ReadonlySet<string> = new Set(DISPATCH_ERRORS);
 

@@ -41,6 +41,8 @@ export interface InstalledAgent {
   readonly taskSchema: CompiledSchema | undefined;
   /** Undefined: any value is a result. */
   readonly returnSchema: CompiledSchema | undefined;
+  /** The suite that `evalSuiteRef` names; it is not run here. */
+  readonly evalSuite: string | undefined;
   /** Capabilities that it does without here. */
   readonly degraded: readonly string[];
   readonly pack: PackIdentity;
@@ -60,5 +62,9 @@ export interface PackIdentity {
 
 /** A pack, and the agents of it that could be installed. */
 export interface InstalledPack extends PackIdentity {
+  /** Its pack.json. */
+  readonly manifest: JsonRecord;
+  /** Ranges of versions by the names of other packs. */
+  readonly dependencies: Readonly<Record<string, string>>;
   readonly agents: readonly InstalledAgent[];
 }

@@ -4,11 +4,17 @@
  * Who may not learn of agents finds none. 404 `agent_not_found` · 422 for a task that the agent does
  * not take.   OpenWOP RFC 0072 §A
  */
+import type { Concealment } from "../../dispatch/concealment.ts";
 import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
 import { namedError, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import { type HandlerResult, isHandlerError } from "../../handlers/handler.ts";
 import type { ProtocolEndpoint } from "../../methods/protocol-endpoint.ts";
-import { type DispatchOptions, dispatchAgent } from "./dispatch-call.ts";
+import {
+  DISPATCH_ERRORS,
+  type DispatchOptions,
+  dispatchAgent,
+  START_SCOPES,
+} from "./dispatch-call.ts";
 import { DISPATCH_MEMBERS } from "./endpoint-schemas.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import type { AgentInventory } from "./inventory.ts";
@@ -20,6 +26,7 @@ export interface InventoryEndpointsOptions extends DispatchOptions {
   resolve(name: string): InstalledAgent | undefined;
   /** Whether DISCOVER lists the endpoints: there is somebody to be found by them. */
   readonly isListed: boolean;
+  readonly redactor: Concealment;
   /** Whether a caller may learn which agents there are. */
   isDisclosedTo(agentId: string | undefined): boolean;
 }
@@ -66,6 +73,7 @@ function executeEndpoint(options: InventoryEndpointsOptions): ProtocolEndpoint {
     isFindable: options.isListed,
     idempotencyMember: "idempotency_key",
     endsInTime: true,
+    ...{ errors: DISPATCH_ERRORS, requiredScopes: START_SCOPES, concealment: options.redactor },
     inputSchema: {
       type: "object",
       required: ["agent_id", "task"],

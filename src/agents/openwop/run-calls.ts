@@ -5,6 +5,7 @@
 import { within } from "../../deadline.ts";
 import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
 import { runNotFound, tooManyRuns } from "../../dispatch/floor-refusals-runs.ts";
+import { confirmationForbidden } from "../../dispatch/floor-refusals-tasks.ts";
 import { namedError, type Refusal } from "../../dispatch/refusal.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { JsonRecord } from "../../json-value.ts";
@@ -17,12 +18,15 @@ import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
 import { isRefused, type RunRefusal } from "./runs/run-refusal.ts";
 import { runResult, runSnapshot } from "./runs/run-snapshot.ts";
+import { interruptOf } from "./runs/verdict.ts";
 
 /** What they work with. */
 export interface RunCallOptions {
   readonly host: RunHost;
   /** A handler has to be done by then. */
   readonly maxWaitMs: number;
+  /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
+  agtpIdOf(agentId: string, tenant: string): string | undefined;
 }
 
 type Answer = Promise<HandlerResult | Refusal>;
@@ -107,11 +111,15 @@ export async function forkRun(
 
 /** CONFIRM /runs/{run_id}/interrupts/{node_id} */
 export async function confirmInterrupt(
-  { host }: RunCallOptions,
-  { input }: Call,
+  options: RunCallOptions,
+  call: Call,
   caller: RunCaller,
 ): Answer {
-  const { run_id: runId, node_id: nodeId, status, reason, resume_value: given } = input;
+  const { host } = options;
+  const { run_id: runId, node_id: nodeId, status, reason, resume_value: given } = call.input;
+  if (await isOwnDoubt(options, call, caller)) {
+    return confirmationForbidden("the agent that was not sure may not answer its own doubt");
+  }
   if (status === "deferred") return defer(host, String(runId), String(nodeId), caller);
   const why = reason === undefined ? {} : { reason };
   const said = status === "rejected" ? { rejected: true, ...why } : { ratified: true, ...why };
@@ -124,13 +132,23 @@ export async function confirmInterrupt(
   return { body: { ...receipt, nodeId, confirmed: status, ...standing(log) } };
 }
 
+/** Whether the agent that calls is the one whose decision waits for a word: nobody approves of itself. */
+async function isOwnDoubt(
+  { host, agtpIdOf }: RunCallOptions,
+  { input, agentId }: Call,
+  caller: RunCaller,
+): Promise<boolean> {
+  const log = await host.find(String(input["run_id"]), caller);
+  const interrupt = isRefused(log) ? undefined : interruptOf(log.state, String(input["node_id"]));
+  if (isRefused(log) || interrupt === undefined || agentId === undefined) return false;
+  return agtpIdOf(String(interrupt.data["agentId"]), log.run.owner.tenant) === agentId;
+}
+
 /** Somebody has seen it, and nothing changes. */
 async function defer(host: RunHost, runId: string, nodeId: string, caller: RunCaller): Answer {
   const log = await host.find(runId, caller);
   if (isRefused(log)) return refuse(log);
-  const interrupt = Object.hasOwn(log.state.interrupts, nodeId)
-    ? log.state.interrupts[nodeId]
-    : undefined;
+  const interrupt = interruptOf(log.state, nodeId);
   if (interrupt === undefined || interrupt.isResolved) {
     return namedError("interrupt_not_found", "the node of this run waits for nothing", undefined);
   }

@@ -3,13 +3,17 @@
  * `run_not_found` for a run that is not there, and for another's · 422 by the name of what is wrong.
  * OpenWOP RFC 0072 §B
  */
+
+import type { Impact } from "../../contract/endpoint.ts";
 import { seesAll } from "../../dispatch/caller.ts";
+import type { Concealment } from "../../dispatch/concealment.ts";
 import { authorizationRequired, type Refusal } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { JsonRecord } from "../../json-value.ts";
 import type { ProtocolEndpoint } from "../../methods/protocol-endpoint.ts";
 import { agtpOwner } from "./dispatch-call.ts";
+import type { FaceScope } from "./face/api-keys.ts";
 import {
   cancelRun,
   confirmInterrupt,
@@ -21,6 +25,7 @@ import {
 } from "./run-calls.ts";
 import { RUN_PARAMETERS } from "./runs/run-body-schema.ts";
 import type { RunCaller } from "./runs/run-caller.ts";
+import type { RunRefusalCode } from "./runs/run-refusal.ts";
 
 /** What the endpoints work with. */
 export interface RunEndpointsOptions extends RunCallOptions {
@@ -28,7 +33,23 @@ export interface RunEndpointsOptions extends RunCallOptions {
   readonly tenant: string;
   /** Whether DISCOVER lists them: there is something to run. */
   readonly isListed: boolean;
+  readonly redactor: Concealment;
 }
+
+/** What each may be refused with, by name; what the protocol refuses everybody with goes without saying. */
+const NO_RUN = ["run_not_found"] as const;
+const NO_START = ["validation_error", "rate_limited"] as const;
+const ERRORS = {
+  start: [...NO_START, "agent_not_found", "mock_provider_forbidden"],
+  read: NO_RUN,
+  readEvents: [...NO_RUN, "validation_error"],
+  cancel: NO_RUN,
+  fork: [...NO_RUN, ...NO_START, "fork_invalid_seq"],
+  confirm: [
+    ...NO_RUN,
+    ...(["interrupt_not_found", "interrupt_already_resolved", "interrupt_cancelled"] as const),
+  ],
+} satisfies Readonly<Record<string, readonly RunRefusalCode[]>>;
 
 const RUN_ID = { type: "string", minLength: 1, maxLength: 128 };
 const TEXT = { type: "string", minLength: 1, maxLength: 1024 };
@@ -45,16 +66,21 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     from: Pick<ProtocolEndpoint, "method" | "path" | "description"> & {
       readonly properties: JsonRecord;
       readonly required?: readonly string[];
-      readonly reads?: boolean;
+      /** As the HTTP twin's key does. */
+      readonly scopes: readonly FaceScope[];
+      readonly errors: readonly RunRefusalCode[];
+      readonly impact?: Impact;
       handle: RunHandler;
     },
   ): ProtocolEndpoint => {
-    const { method, path, description, properties, required = [], reads = false, handle } = from;
+    const { method, path, description, properties, required = [], scopes, errors } = from;
+    const { impact = "reversible", handle } = from;
+    const reads = impact === "informational";
     return {
       ...{ method, path, description, isListed, isFindable: isListed },
       ...{ isReading: reads, endsInTime: true, startsWork: !reads },
+      ...{ requiredScopes: scopes, errors, impact, concealment: options.redactor },
       capability: reads ? "retrieval" : "domain_spanning",
-      impact: reads ? "informational" : "reversible",
       ...(reads ? {} : { idempotencyMember: "idempotency_key" }),
       inputSchema: {
         type: "object",
@@ -69,17 +95,20 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     endpoint({
       ...{ method: "EXECUTE", path: "/runs" },
       description: "Starts a run of a workflow, or of one agent.",
+      ...{ scopes: ["runs:create"], errors: ERRORS.start },
       properties: { ...RUN_PARAMETERS, wait_seconds: WAIT },
       handle: (call, caller) => startRun(options, call, caller),
     }),
     endpoint({
-      ...{ method: "QUERY", path: "/runs/{run_id}", reads: true, required: ["run_id"] },
+      ...{ method: "QUERY", path: "/runs/{run_id}", required: ["run_id"] },
+      ...{ scopes: ["runs:read"], errors: ERRORS.read, impact: "informational" },
       description: "Returns a run of the calling agent as it stands.",
       properties: { run_id: RUN_ID },
       handle: (call, caller) => readRun(options, call, caller),
     }),
     endpoint({
-      ...{ method: "QUERY", path: "/runs/{run_id}/events", reads: true, required: ["run_id"] },
+      ...{ method: "QUERY", path: "/runs/{run_id}/events", required: ["run_id"] },
+      ...{ scopes: ["runs:read"], errors: ERRORS.readEvents, impact: "informational" },
       description: "Returns the events of a run, page by page.",
       properties: { run_id: RUN_ID, lastSequence: SEQUENCE, timeout: WAIT },
       handle: (call, caller) => readRunEvents(options, call, caller),
@@ -87,12 +116,15 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     endpoint({
       ...{ method: "CANCEL", path: "/runs/{run_id}", required: ["run_id"] },
       description: "Ends a run that is not over.",
+      // What it would have come to is gone.
+      ...{ scopes: ["runs:cancel"], errors: ERRORS.cancel, impact: "irreversible" },
       properties: { run_id: RUN_ID, reason: TEXT },
       handle: (call, caller) => cancelRun(options, call, caller),
     }),
     endpoint({
       ...{ method: "FORK", path: "/runs/{run_id}", required: ["run_id", "mode"] },
       description: "Starts a run from another's log: a replay of it, or a branch off it.",
+      ...{ scopes: ["runs:create", "runs:read"], errors: ERRORS.fork },
       properties: {
         ...{ run_id: RUN_ID, mode: { enum: ["replay", "branch"] } },
         ...{ fromSeq: { type: "integer", minimum: 0 }, runOptionsOverlay: { type: "object" } },
@@ -102,6 +134,8 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     endpoint({
       ...{ method: "CONFIRM", path: "/runs/{run_id}/interrupts/{node_id}" },
       description: "Answers what a node of a run waits for.",
+      // The first word counts, and there is no second one.
+      ...{ scopes: ["approvals:respond"], errors: ERRORS.confirm, impact: "irreversible" },
       required: ["run_id", "node_id", "status"],
       properties: {
         ...{ run_id: RUN_ID, node_id: RUN_ID, reason: TEXT, resume_value: {} },

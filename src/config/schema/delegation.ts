@@ -25,7 +25,10 @@ const peer = table(
         "Where it is asked; without it, tasks only come from it",
       ),
     ),
-    agents: list(text("", ""), "Its agents that tasks may go to; none: whichever a URI names"),
+    agents: list(
+      text("", ""),
+      "Its agents, that tasks may go to and come from; none: those that its manifest shows",
+    ),
     scopes: list(scopeToken(""), "What may be handed on to it, at most"),
     accept_scopes: list(scopeToken(""), "What tasks from it may use, at most"),
     zone: optional(text("", "Its governance zone")),

@@ -37,7 +37,7 @@ const identity = table("Whose word counts", {
   lifecycle_auth: choice(
     "genesis_issuer",
     ["genesis_issuer", "open"],
-    "Who may change an agent's lifecycle: the issuer of its Genesis, or anybody (loopback only)",
+    "Who may change an agent's lifecycle: the issuer of its Genesis, or anybody (every listener on loopback)",
   ),
   trusted_issuers: list(
     word(

@@ -35,7 +35,7 @@ function checkSession(exchange: Exchange, standing: SessionStanding): Refusal | 
 }
 
 function readInput(exchange: Exchange, route: Route): Refusal | undefined {
-  const body = readParameters(exchange);
+  const body = readParameters(exchange, route);
   if ("kind" in body) return body;
   const { query: rawQuery } = exchange.request;
   if (rawQuery !== undefined && rawQuery !== "") {
@@ -59,7 +59,7 @@ interface Parameters {
 
 const NO_PARAMETERS: Parameters = { parameters: {} };
 
-function readParameters(exchange: Exchange): Parameters | Refusal {
+function readParameters(exchange: Exchange, route: Route): Parameters | Refusal {
   if (exchange.inner !== undefined) return { parameters: exchange.inner.input };
   const { body } = exchange.request;
   if (body.length === 0) return NO_PARAMETERS;
@@ -68,7 +68,7 @@ function readParameters(exchange: Exchange): Parameters | Refusal {
     const message = `the body must be JSON, got content type "${contentType.slice(0, 100)}"`;
     return badRequest("unsupported-content-type", message);
   }
-  const parsed = parseBody(body);
+  const parsed = parseBody(body, route.deepMembers);
   if (parsed.kind === "invalid") return badRequest("invalid-body", parsed.message);
   const envelope = unwrapEnvelope(parsed.value, exchange.request.method);
   return adoptIdentifiers(exchange, envelope.taskId, envelope.sessionId) ?? envelope;

@@ -8,7 +8,7 @@ import { authorizationRequired, scopeViolation } from "../refusal.ts";
 import type { Route } from "../route.ts";
 import type { Gate } from "./gate.ts";
 
-/** Gate 07 for the operator's endpoints; the protocol's own decide for themselves. */
+/** Gate 07 for whatever requires scopes; most of the protocol's own decide for themselves. */
 export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
   return ({ route, caller }) => {
     if (route === undefined) return undefined;
@@ -16,8 +16,8 @@ export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
       const message = `${route.method} ${route.path} is the agent's own affair, and is not delegated`;
       return delegationForbidden("not-delegable", message);
     }
-    if (route.tier === "A") return undefined;
     const { requiredScopes } = route;
+    if (route.tier === "A" && requiredScopes.length === 0) return undefined;
     const { authority } = caller;
     if (scopeRequiredForInvocation && authority.source === "none") {
       const message = "this endpoint needs an Authority-Scope header";

@@ -1,4 +1,5 @@
 /** What is said or served in plain HTTP, where others could read it, or change it on its way. */
+import { exposedListeners } from "../../config/listeners.ts";
 import { isLoopbackHost } from "../../config/loopback.ts";
 import { isTable } from "../../toml-document.ts";
 import type { Check, Observation } from "../finding.ts";
@@ -49,16 +50,18 @@ function judgeUrl(file: string, key: string, url: unknown): readonly Observation
   return [{ severity: "warning", file, key, message, remedy: "use https" }];
 }
 
-function judgeServed({ config: { gateway, metrics }, configFile: file }: Subject) {
+function judgeServed({ config, configFile: file }: Subject) {
+  const { gateway, metrics } = config;
   const observations: Observation[] = [];
-  if (gateway.enabled && gateway.cert === undefined && !isLoopbackHost(gateway.host)) {
+  const exposed = new Set(exposedListeners(config, "anything").map(({ key }) => key));
+  if (exposed.has("gateway") && gateway.cert === undefined) {
     const message = `is true: "${gateway.host}" is served in plain HTTP, bearer tokens and all`;
     const remedy =
       "make sure that nobody but a proxy with TLS reaches it, or give it a certificate";
     const key = "gateway.allow_plain_http";
     observations.push({ severity: "warning", file, key, message, remedy });
   }
-  if (metrics.enabled && !isLoopbackHost(metrics.host)) {
+  if (exposed.has("metrics")) {
     const message = `is "${metrics.host}": metrics are served to everybody there, in plain HTTP`;
     const remedy = "keep it on loopback, and fetch it through a proxy that asks who is there";
     observations.push({ severity: "warning", file, key: "metrics.host", message, remedy });

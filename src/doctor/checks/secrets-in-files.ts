@@ -3,6 +3,7 @@ import { resolve } from "node:path";
 import { readBoundedFile } from "../../bounded-file.ts";
 import { configSchema } from "../../config/schema.ts";
 import { joinIndex, joinKey } from "../../dotted-key.ts";
+import { variablesIn } from "../../environment.ts";
 import { isTable, parseToml } from "../../toml-document.ts";
 import type { Check, Observation } from "../finding.ts";
 import type { Subject } from "../subject.ts";
@@ -60,7 +61,7 @@ function headersOf(file: string, { config }: Subject): readonly Observation[] {
 }
 
 function isWrittenOut(value: string): boolean {
-  return !value.includes("${") && !URL_WITHOUT_PASSWORD.test(value);
+  return variablesIn(value).length === 0 && !URL_WITHOUT_PASSWORD.test(value);
 }
 
 function at(file: string, key: string): Observation {

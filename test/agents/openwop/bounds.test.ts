@@ -200,6 +200,11 @@ describe("one run", () => {
     expectValidLog(events);
     const done = events.filter(({ type }) => type === "node.completed");
     expect(done).toHaveLength(2);
+    const breach = events.find(({ type }) => type === "cap.breached");
+    expect(breach).toMatchObject({
+      nodeId: "c",
+      payload: { kind: "node-executions", nodeId: "c" },
+    });
   });
 
   it("is not held up by an agent that does not hear the signal", async () => {

@@ -431,6 +431,25 @@ describe("a server that does not answer well", () => {
       1,
     ],
     ["declines", says("", { refusal: "I would rather not." }), "model_refused", 1],
+    [
+      "declines in a part of its content",
+      says("", { content: [{ type: "refusal", refusal: "I would rather not." }] }),
+      "model_refused",
+      1,
+    ],
+    [
+      "declines by how it ended",
+      json({ choices: [{ message: { content: "" }, finish_reason: "refusal" }] }),
+      "model_refused",
+      1,
+    ],
+    ["declines as its result", says({ refusal: "I would rather not." }), "model_refused", 1],
+    [
+      "declines beside a result that is none",
+      says({ refusal: "No.", result: null, confidence: 0.9 }),
+      "model_refused",
+      1,
+    ],
     ["says half of a character", says("\ud83d"), "model_malformed_response", 1],
     [
       "has numbers for words",

@@ -17,7 +17,13 @@ function load(files: Readonly<Record<string, object | string>>, isConformance = 
   ]);
   writeFiles(directory, Object.fromEntries(texts));
   const compiler = createSchemaCompiler();
-  const types = nodeTypes({ executor: NOBODY, compiler, isConformance });
+  const types = nodeTypes({
+    ...{ executor: NOBODY, compiler, isConformance },
+    mockAgent: {
+      reasoning: { verbosity: "summary", tokenLimit: 512 },
+      thresholdOf: () => undefined,
+    },
+  });
   const { workflows, problems } = loadWorkflows({
     ...{ directory, dir: "agents/openwop/workflows", types, compiler },
   });
@@ -122,7 +128,16 @@ describe("loadWorkflows", () => {
     [
       "an agent on a channel",
       change({ nodes: [{ ...node("a", "core.noop"), agent: { agentId: "a.b", channel: "x" } }] }),
-      "nodes[0].agent.channel",
+      "nodes[0].agent.channel: names a deployment channel, and this server has none",
+    ],
+    [
+      "an agent on a channel and of a version",
+      change({
+        nodes: [
+          { ...node("a", "core.noop"), agent: { agentId: "a.b", channel: "x", version: "1" } },
+        ],
+      }),
+      "nodes[0].agent: ",
     ],
     [
       "an agent node without an agent",

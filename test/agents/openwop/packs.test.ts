@@ -88,6 +88,125 @@ describe("the packs of the fixture", () => {
   });
 });
 
+// RFC 0003 §E, RFC 0072 §C
+describe("a peer dependency", () => {
+  const judge = (range: string, satisfied: readonly string[] = [], more: object = {}) => {
+    const pack = { peerDependencies: { "openwop.agents.memoryBackends": range }, ...more };
+    const loaded = load(makeDirectory(packFiles(pack)), { satisfied });
+    return { said: messages(loaded).join("\n"), agent: loaded.packs[0]?.agents[0] };
+  };
+
+  it.each<readonly [range: string, satisfied: string]>([
+    ["supported", "agents.memoryBackends"],
+    ["*", "openwop.agents.memoryBackends"],
+    ["optional", "agents.memoryBackends"],
+    [">=longTerm", "agents.memoryBackends"],
+    [">=conversation", "agents.memoryBackends@longTerm"],
+    ["conversation", "agents.memoryBackends@conversation"],
+    ["^1.2.0", "agents.memoryBackends@1.4.0"],
+    [">=1 <3", "openwop.agents.memoryBackends@2.0.0-rc.1"],
+  ])("in %s is met by %s", (range, satisfied) => {
+    expect(judge(range, [satisfied]).said).toBe("");
+  });
+
+  it.each<readonly [range: string, satisfied: readonly string[], why: string]>([
+    ["supported", [], "which this server does not have"],
+    [">=longTerm", ["agents.memoryBackends@conversation"], 'this server has "conversation"'],
+    ["longTerm", ["agents.memoryBackends@1.0.0"], 'this server has "1.0.0"'],
+    ["^2.0.0", ["agents.memoryBackends@1.4.0"], 'in "^2.0.0", and this server has 1.4.0'],
+    ["^2.0.0", ["agents.memoryBackends"], '"agents.memoryBackends@VERSION" in openwop.satisfied'],
+    ["newest, please", ["agents.memoryBackends"], '"newest, please", which is no range'],
+  ])("in %s is refused by name with %j", (range, satisfied, why) => {
+    const { said, agent } = judge(range, satisfied);
+    expect(said).toContain('pack_peer_dependency_missing: the pack requires "openwop.agents.');
+    expect(said).toContain(why);
+    expect(agent).toBeUndefined();
+  });
+
+  it("that is optional degrades the agents, whether it is absent or too old", () => {
+    const meta = {
+      peerDependenciesMeta: { "openwop.agents.memoryBackends": { optional: true } },
+    };
+    for (const satisfied of [[], ["agents.memoryBackends@1.0.0"]]) {
+      const { said, agent } = judge("^2.0.0", satisfied, meta);
+      expect(said).toBe("");
+      expect(agent?.degraded).toEqual(["openwop.agents.memoryBackends"]);
+    }
+    expect(judge("optional").agent?.degraded).toEqual(["openwop.agents.memoryBackends"]);
+  });
+
+  it("on what this host has of itself is one on the version of the protocol", () => {
+    const needs = (range: string) =>
+      load(makeDirectory(packFiles({ peerDependencies: { "agents.manifestRuntime": range } })));
+    expect(messages(needs("^1.0.0"))).toEqual([]);
+    expect(messages(needs("^2.0.0"))).toEqual([expect.stringContaining("this server has 1.0.0")]);
+  });
+});
+
+describe("a dependency on another pack", () => {
+  const name = (letter: string): string => `vendor.test.${letter}`;
+  const install = (
+    packs: Readonly<Record<string, Readonly<Record<string, string>>>>,
+    version = "1.4.0",
+  ) => {
+    const files = Object.entries(packs).map(([letter, dependencies]) => {
+      const agents = [{ agentId: `${name(letter)}.agent` }];
+      const fields = { name: name(letter), version, dependencies, agents };
+      return [`agents/openwop/${letter}/pack.json`, JSON.stringify(packFile(fields))] as const;
+    });
+    const loaded = load(makeDirectory(Object.fromEntries(files)));
+    return { names: loaded.packs.map((pack) => pack.name), said: messages(loaded) };
+  };
+
+  it("is met by an installed pack whose version it takes", () => {
+    const { names, said } = install({ a: { [name("b")]: "^1.2.0" }, b: {} });
+    expect(said).toEqual([]);
+    expect(names).toEqual([name("a"), name("b")]);
+  });
+
+  it.each([
+    ["is not installed", { a: { [name("z")]: "*" } }, /pack_version_not_found: .*vendor\.test\.z/],
+    ["is another version", { a: { [name("b")]: "^2.0.0" }, b: {} }, /conflict: .*1\.4\.0 is inst/],
+    ["is no range", { a: { [name("b")]: "latest!" }, b: {} }, /"latest!", which is no range/],
+  ])("that %s refuses the pack by name", (_, packs, problem) => {
+    const { names, said } = install(packs);
+    expect(names).not.toContain(name("a"));
+    expect(said).toEqual([expect.stringMatching(problem)]);
+    expect(said[0]).toMatch(/^agents\/openwop\/a\/pack\.json: dependencies\./);
+  });
+
+  it("takes those with it that depend on what is refused", () => {
+    const { names, said } = install({
+      ...{ a: { [name("b")]: "*" }, b: { [name("c")]: "*" }, c: { [name("z")]: "*" }, d: {} },
+    });
+    expect(names).toEqual([name("d")]);
+    expect(said).toHaveLength(3);
+  });
+
+  it("that leads back refuses the circle, and shows it", () => {
+    const { names, said } = install({
+      ...{ a: { [name("b")]: "*" }, b: { [name("a")]: "*" }, c: { [name("a")]: "*" } },
+    });
+    expect(names).toEqual([]);
+    expect(said[0]).toContain("pack_dependency_cycle");
+    expect(said[0]).toContain("vendor.test.a → vendor.test.b → vendor.test.a");
+  });
+
+  it("is another tenant's only where it is everybody's", () => {
+    const pack = (fields: PackFields): string => JSON.stringify(packFile(fields));
+    const depending = { name: name("a"), dependencies: { [name("b")]: "*" }, agents: [] };
+    const node = { typeId: "vendor.x", version: "1.0.0", category: "data", role: "reader" };
+    const directory = makeDirectory({
+      "agents/openwop/acme/a/pack.json": pack({ ...depending, nodes: [node] }),
+      "agents/openwop/zeta/b/pack.json": pack({
+        ...{ name: name("b"), agents: [{ agentId: `${name("b")}.x` }] },
+      }),
+    });
+    const loaded = load(directory, { installScope: "tenant" });
+    expect(loaded.packs.map((one) => one.name)).toEqual([name("b")]);
+  });
+});
+
 describe("a pack.json", () => {
   it.each<readonly [what: string, pack: PackFields, problem: RegExp]>([
     ["an unknown member", { surprise: true }, /surprise: is not a member that the schema declares/],

@@ -11,6 +11,7 @@ import type { Store } from "../../../src/store/store.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import { LIMITS, openRuns } from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
+import { alterStore } from "../../support/store.ts";
 
 const RUN: Run = {
   ...{ runId: "run-1", workflow: workflow("w", [node("one", "core.noop")]) },
@@ -37,18 +38,15 @@ function haltingStore(isHalted: (value: unknown) => boolean): HaltingStore {
   const passed = new Promise<void>((resolve) => {
     letThrough = resolve;
   });
-  const store: Store = {
-    get: (...asked) => memory.get(...asked),
-    list: (...asked) => memory.list(...asked),
-    commit: async (changes) => {
+  const store = alterStore(memory, {
+    commit: async (changes, expectations) => {
       if (changes.some((change) => change.kind === "put" && isHalted(change.value))) {
         reach();
         await passed;
       }
-      await memory.commit(changes);
+      return memory.commit(changes, expectations);
     },
-    close: () => memory.close(),
-  };
+  });
   return { store, reached, letThrough };
 }
 

@@ -370,7 +370,6 @@ describe("what a turn comes to", () => {
     ["equal is enough", 0.7, {}, undefined, "completed"],
     ["none is no doubt", undefined, {}, undefined, "completed"],
     ["not a number is no doubt", Number.NaN, {}, undefined, "completed"],
-    ["beyond every scale is no doubt", Number.NEGATIVE_INFINITY, {}, undefined, "completed"],
     [
       "a threshold that means nothing is passed over",
       0.69,
@@ -398,6 +397,32 @@ describe("what a turn comes to", () => {
         result: 1,
       });
     }
+  });
+
+  // What is no number from 0 to 1 cannot be relied on, whichever way it is wrong.
+  it.each<readonly [stated: unknown, told: string]>([
+    [1.7, "1.7"],
+    [85, "85"],
+    [-0.2, "-0.2"],
+    [Number.POSITIVE_INFINITY, "Infinity"],
+    [Number.NEGATIVE_INFINITY, "-Infinity"],
+    ["high", '"high"'],
+    [true, "true"],
+  ])("counts a confidence of %s as the lowest, and reports it", async (confidence, stated) => {
+    const { outcome, payload, oddities } = await takeTurn({
+      runtime: answering({ result: 1, confidence }),
+    });
+    expect(outcome).toMatchObject({ kind: "low-confidence", observed: 0, threshold: 0.7 });
+    expect(payload("agent.decided")).toMatchObject({ confidence: 0, statedConfidence: stated });
+    expect(oddities).toEqual([{ agentId: "vendor.test.pack.agent", stated }]);
+  });
+
+  it("reports no confidence that is one", async () => {
+    const { payload, oddities } = await takeTurn({
+      runtime: answering({ result: 1, confidence: 1 }),
+    });
+    expect(payload("agent.decided")).not.toHaveProperty("statedConfidence");
+    expect(oddities).toEqual([]);
   });
 
   it("hands nothing on before a word is said, where the agent is not sure", async () => {

@@ -3,14 +3,15 @@
  * Nothing is read, nothing is run.   agentcli spec "Validation"
  */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import { isTooDeep, MAX_DEPTH } from "../../../nesting.ts";
 import { checkAutonomy } from "./check-autonomy.ts";
 import { checkFields } from "./check-field.ts";
+import { checkProviderUse } from "./check-provider-use.ts";
 import { checkProviders } from "./check-providers.ts";
 import { checkReferences } from "./check-references.ts";
 import { checkUnknownKeys } from "./check-unknown-keys.ts";
 import type { Fields } from "./field.ts";
 import { Findings, type Validation } from "./finding.ts";
-import { isTooDeep, MAX_DEPTH } from "./nesting.ts";
 import { PROFILE_LISTS } from "./profile-lists.ts";
 import { WORKFLOW } from "./task-fields.ts";
 import { failureTaskId, validateTask } from "./validate-task.ts";
@@ -42,7 +43,10 @@ function validate(findings: Findings, manifest: JsonRecord): void {
     findings.error("$.workflows", "must be a non-empty array");
   } else validateWorkflows(findings, workflows);
   checkUnknownKeys(findings, manifest);
-  if (version === MANIFEST_VERSION) checkProviders(findings, manifest);
+  if (version === MANIFEST_VERSION) {
+    checkProviders(findings, manifest);
+    checkProviderUse(findings, manifest);
+  }
   checkReferences(findings, manifest);
   checkAutonomy(findings, manifest);
 }

@@ -2,9 +2,10 @@
  * From one line to its answer. Whatever the line is, and whatever goes wrong with it, the next line is
  * answered as if this one had not been.   agentcli protocol "Transport"
  */
+
+import { isTooDeep, MAX_DEPTH } from "../../../nesting.ts";
 import { reasonOf } from "../../../thrown.ts";
 import { failure, invalidArgument, isFailure } from "../failure.ts";
-import { isTooDeep, MAX_DEPTH } from "../manifest/nesting.ts";
 import type { MethodContext } from "../methods/method.ts";
 import { findMethod } from "../methods/method-table.ts";
 import type { Line } from "./line-reader.ts";

@@ -1,5 +1,5 @@
 /** The output of a program that says that it speaks JSON, parsed; what is none is a warning. */
-import { isTooDeep } from "../manifest/nesting.ts";
+import { isTooDeep } from "../../../nesting.ts";
 
 /** A value, or a warning. */
 export interface StructuredOutput {

@@ -3,16 +3,20 @@
  * anything else in the request is a mistake.   OpenWOP "idempotency" Layer 1
  */
 import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
-import { type FaceAnswer, refuse } from "./answer.ts";
+import { concealed, type FaceAnswer, refuse } from "./answer.ts";
 import type { FaceCall, FaceRoute } from "./face-route.ts";
 
 const KEY = /^[\x20-\x7e]{1,255}$/;
 
 /** Answers a call, perhaps as it was answered before. */
 export async function answerOnce(route: FaceRoute, call: FaceCall): Promise<FaceAnswer> {
+  const { redact } = call.parts;
+  // What is kept of an answer is what is sent of it.
+  const handle = async (asked: FaceCall): Promise<FaceAnswer> =>
+    concealed(await route.handle(asked), redact);
   const key = call.header("idempotency-key");
   // Reading changes nothing, whatever header comes with it.
-  if (key === undefined || route.method === "GET") return route.handle(call);
+  if (key === undefined || route.method === "GET") return handle(call);
   if (!KEY.test(key)) {
     const message = "the Idempotency-Key must be 1 to 255 printable ASCII characters";
     return refuse(400, "validation_error", message);
@@ -25,7 +29,7 @@ export async function answerOnce(route: FaceRoute, call: FaceCall): Promise<Face
   const { tenant } = call.key;
   const operation = `${route.method} ${route.path}`;
   return parts.state.idempotency.run({ tenant, operation, key, digest }, async (keep) =>
-    route.handle({ ...call, keep }),
+    handle({ ...call, keep }),
   );
 }
 

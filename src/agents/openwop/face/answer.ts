@@ -1,5 +1,6 @@
 /** What the face answers: a status, a body, and for every no the one closed envelope.   OpenWOP "error-envelope" */
 import type { JsonRecord } from "../../../json-value.ts";
+import type { Redact } from "../runs/run-log.ts";
 import type { RunRefusal, RunRefusalCode } from "../runs/run-refusal.ts";
 
 /** An answer as JSON. */
@@ -53,6 +54,11 @@ export function otherMethods(allowed: readonly string[]): FaceAnswer {
 interface Wire {
   readonly status: number;
   readonly error: string;
+}
+
+/** A no without the secrets that its client wrote where names belong; a yes as it is.   SR-1 */
+export function concealed(said: FaceAnswer, redact: Redact): FaceAnswer {
+  return said.status < 400 ? said : { ...said, body: redact(said.body) };
 }
 
 const ON_THE_WIRE: Readonly<Record<RunRefusalCode, Wire>> = {

@@ -26,14 +26,20 @@ export const CATALOG_ROUTES: readonly FaceRoute[] = [
     path: "/v1/packs",
     summary: "List the installed packs",
     scopes: ["manifest:read"],
-    handle: ({ parts, key }) => answer({ packs: parts.catalog.packs(key.tenant) }),
+    handle: ({ parts, key }) => {
+      const packs = parts.catalog.packs(key.tenant);
+      return answer({ packs, total: packs.length });
+    },
   },
   {
     method: "GET",
     path: "/v1/packs/export",
-    summary: "Read the manifests of the installed agents",
+    summary: "Read the manifests of the installed agents, so that they can be installed elsewhere",
     scopes: ["manifest:read"],
-    handle: ({ parts, key }) => answer({ manifests: parts.catalog.manifests(key.tenant) }),
+    handle: ({ parts, key }) => {
+      const { manifests, packs } = parts.catalog.exports(key.tenant);
+      return answer({ manifests, total: manifests.length, packs });
+    },
   },
   {
     method: "GET",
@@ -52,5 +58,5 @@ function readAgent({ parts, key, params }: FaceCall): FaceAnswer {
 
 function readWorkflow({ parts, key, params }: FaceCall): FaceAnswer {
   const workflow = parts.host.workflow(params["workflowId"] ?? "", key.tenant);
-  return workflow === undefined ? notFound() : answer(workflow.definition);
+  return workflow === undefined ? notFound() : answer(parts.redact(workflow.definition));
 }

@@ -64,9 +64,9 @@ export const STREAM_ROUTE: FaceRoute = {
 
 async function poll(call: FaceCall): Promise<FaceAnswer> {
   const { parts, key, params, query, signal } = call;
-  const after = readSequence(query["lastSequence"], "lastSequence");
+  const after = readSequence(query["lastSequence"], "lastSequence", parts.redact);
   if (typeof after !== "number") return after;
-  const waitMs = readTimeout(query["timeout"]);
+  const waitMs = readTimeout(query["timeout"], parts.redact);
   if (typeof waitMs !== "number") return waitMs;
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);
@@ -93,10 +93,10 @@ export async function openStream(
   const { parts, key, params, query } = call;
   const modes = readModes(query["streamMode"]);
   if ("status" in modes) return modes;
-  const bufferMs = readBuffer(query["bufferMs"]);
+  const bufferMs = readBuffer(query["bufferMs"], parts.redact);
   if (typeof bufferMs !== "number") return bufferMs;
   const lastEventId = call.header("last-event-id");
-  const after = readSequence(lastEventId ?? query["lastSequence"], "Last-Event-ID");
+  const after = readSequence(lastEventId ?? query["lastSequence"], "Last-Event-ID", parts.redact);
   if (typeof after !== "number") return after;
   const log = await parts.host.find(params["runId"] ?? "", call.caller);
   if (isRefused(log)) return refuseAs(log);

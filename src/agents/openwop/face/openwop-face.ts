@@ -8,8 +8,9 @@ import { parseBody } from "../../../contract/request-body.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import { traceOf } from "../../../thrown.ts";
 import { type Admission, admit } from "./admission.ts";
-import { answer, type FaceAnswer, notFound, otherMethods, refuse } from "./answer.ts";
+import { answer, concealed, type FaceAnswer, notFound, otherMethods, refuse } from "./answer.ts";
 import { answerOnce } from "./answer-once.ts";
 import { openStream, STREAM_ROUTE } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
@@ -135,7 +136,7 @@ async function serve(
   }
   const opened = await openStream(call, request.method === "HEAD");
   if ("status" in opened) {
-    await send(reply, opened);
+    await send(reply, concealed(opened, call.parts.redact));
     return;
   }
   reply.hijack();
@@ -152,7 +153,8 @@ async function serve(
   try {
     await sendEvents({ ...opened, response, signal: call.signal });
   } catch (error) {
-    call.parts.log.warn({ error }, "a stream of events was broken off");
+    const { log, redact } = call.parts;
+    log.warn({ trace: redact(traceOf(error)) }, "a stream of events was broken off");
   } finally {
     opened.leave();
   }
@@ -183,7 +185,11 @@ function send(reply: FastifyReply, { status, body, headers = {} }: FaceAnswer): 
 }
 
 /** What fastify refuses by itself, and what went wrong; of the latter the client learns an id. */
-function sendError(reply: FastifyReply, error: FastifyError, { log }: FaceParts): FastifyReply {
+function sendError(
+  reply: FastifyReply,
+  error: FastifyError,
+  { log, redact }: FaceParts,
+): FastifyReply {
   const { statusCode = 500, message } = error;
   if (statusCode === 413) {
     return send(reply, refuse(413, "payload_too_large", "the body is too large"));
@@ -191,9 +197,13 @@ function sendError(reply: FastifyReply, error: FastifyError, { log }: FaceParts)
   if (statusCode === 415) {
     return send(reply, refuse(415, "unsupported_media_type", "the body must be application/json"));
   }
-  if (statusCode < 500) return send(reply, refuse(statusCode, "validation_error", message));
+  if (statusCode < 500) {
+    return send(reply, concealed(refuse(statusCode, "validation_error", message), redact));
+  }
   const correlationId = uuidv7();
-  log.warn({ error, error_id: correlationId }, "a request could not be answered");
+  // It may quote what the client wrote.
+  const fields = { error_id: correlationId, trace: redact(traceOf(error)) };
+  log.warn(fields, "a request could not be answered");
   return send(
     reply,
     refuse(500, "internal_error", "the server failed to answer", { correlationId }),

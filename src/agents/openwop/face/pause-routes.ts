@@ -36,7 +36,7 @@ async function pauseRun({ parts, caller, params, body }: FaceCall): Promise<Face
   if (reason === null) return badReason();
   const drainPolicy = DRAIN_POLICIES.find((one) => one === named);
   if (drainPolicy === undefined) {
-    const message = `drainPolicy is ${quoteValue(named)}, expected one of ${DRAIN_POLICIES.join(", ")}`;
+    const message = `drainPolicy is ${quoteValue(parts.redact(named))}, expected one of ${DRAIN_POLICIES.join(", ")}`;
     return refuse(400, "validation_error", message, { supported: DRAIN_POLICIES });
   }
   const request = { drainPolicy, ...(reason === undefined ? {} : { reason }) };

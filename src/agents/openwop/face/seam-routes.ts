@@ -6,6 +6,7 @@ import { canonicalOctets, sha256Hex } from "../../../identity/canonical-form.ts"
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
+import { readConfidence } from "../turn/confidence.ts";
 import { answer, type FaceAnswer, refuse } from "./answer.ts";
 import type { FaceCall, FaceRoute } from "./face-route.ts";
 
@@ -45,8 +46,7 @@ async function dispatch(call: FaceCall): Promise<FaceAnswer> {
     validatesHandoff: body["validateHandoff"] !== false,
     emit: async (event) => record(events, event),
   });
-  const observed =
-    typeof simulateConfidence === "number" ? simulateConfidence : confidenceOf(events);
+  const observed = readConfidence(simulateConfidence)?.observed ?? confidenceOf(events);
   const { persona, modelClass, toolAllowlist } = entry;
   const toolSurface = surfaceOf(toolAllowlist, availableTools);
   return answer({

@@ -3,7 +3,7 @@ import type { SchemaCompiler } from "../../../contract/schema.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
 import { agentNode } from "./agent-node.ts";
 import { CORE_NODES } from "./core-nodes.ts";
-import { mockAgentNode } from "./mock-agent.ts";
+import { type MockAgentOptions, mockAgentNode } from "./mock-agent.ts";
 import type { NodeTypes } from "./node-type.ts";
 import { REQUIRES_MISSING } from "./requires-missing.ts";
 
@@ -15,15 +15,16 @@ export function nodeTypes(options: {
   readonly executor: AgentExecutor;
   readonly compiler: SchemaCompiler;
   readonly isConformance: boolean;
+  readonly mockAgent: MockAgentOptions;
 }): NodeTypes {
-  const { executor, compiler, isConformance } = options;
+  const { executor, compiler, isConformance, mockAgent } = options;
   return new Map([
     ...CORE_NODES,
     [AGENT_TYPE, agentNode(executor)],
     ...(isConformance
       ? ([
           ["conformance.requiresMissing", REQUIRES_MISSING],
-          ["core.conformance.mock-agent", mockAgentNode(compiler)],
+          ["core.conformance.mock-agent", mockAgentNode(compiler, mockAgent)],
         ] as const)
       : []),
   ]);

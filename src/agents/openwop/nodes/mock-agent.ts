@@ -5,18 +5,27 @@
 import type { SchemaCompiler } from "../../../contract/schema.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
+import type { Verbosity } from "../settings.ts";
+import { resolveThreshold } from "../turn/confidence.ts";
+import { cutReasoning } from "../turn/reasoning.ts";
+import { readVerbosity } from "../turn/run-options.ts";
 import { MOCK_AGENT_SCHEMA } from "./mock-agent-schema.ts";
 import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
-const DEFAULT_THRESHOLD = 0.7;
+/** What it has in common with the agents of this host. */
+export interface MockAgentOptions {
+  readonly reasoning: { readonly verbosity: Verbosity; readonly tokenLimit: number };
+  /** What the manifest of an agent says; undefined: nothing, or there is no such agent. */
+  thresholdOf(agentId: string, tenant: string): number | undefined;
+}
 
 /** The node type of the suite's agent. */
-export function mockAgentNode(compiler: SchemaCompiler): NodeType {
+export function mockAgentNode(compiler: SchemaCompiler, options: MockAgentOptions): NodeType {
   const place = { file: "core.conformance.mock-agent", key: "config" };
   const { compiled } = compiler.compile(MOCK_AGENT_SCHEMA, place);
   return {
     isEffectful: true,
-    execute,
+    execute: (call) => execute(call, options),
     checkNode: ({ config }) =>
       (compiled?.check(config) ?? []).map(({ path, message }) => ({
         key: `config${path.replaceAll("/", ".")}`,
@@ -25,10 +34,10 @@ export function mockAgentNode(compiler: SchemaCompiler): NodeType {
   };
 }
 
-async function execute(call: NodeCall): Promise<NodeOutcome> {
+async function execute(call: NodeCall, options: MockAgentOptions): Promise<NodeOutcome> {
   const { config } = call.node;
   const agentId = agentOf(call);
-  if (call.run.configurable["reasoningVerbosity"] !== "off") await reason(call, agentId);
+  await reason(call, agentId, options.reasoning);
   const { mockToolCalls, mockHandoff } = config;
   if (Array.isArray(mockToolCalls)) {
     for (const one of mockToolCalls) await callTool(call, agentId, one);
@@ -40,7 +49,9 @@ async function execute(call: NodeCall): Promise<NodeOutcome> {
       payload: { fromAgentId: agentId, toAgentId, ...why },
     });
   }
-  return decide(call, agentId);
+  const { escalationThreshold } = call.run.configurable;
+  const ofManifest = options.thresholdOf(agentId, call.run.owner.tenant);
+  return decide(call, agentId, resolveThreshold(escalationThreshold, ofManifest));
 }
 
 function agentOf({ node: { id, config, agent } }: NodeCall): string {
@@ -48,20 +59,31 @@ function agentOf({ node: { id, config, agent } }: NodeCall): string {
   return typeof agentId === "string" ? agentId : (agent?.agentId ?? `host:mock-agent:${id}`);
 }
 
-async function reason({ node, emit }: NodeCall, agentId: string): Promise<void> {
+async function reason(
+  { run, node, emit }: NodeCall,
+  agentId: string,
+  { verbosity: usual, tokenLimit }: MockAgentOptions["reasoning"],
+): Promise<void> {
   const { mockReasoning } = node.config;
-  if (mockReasoning === undefined || mockReasoning === false) return;
+  const verbosity = readVerbosity(run.configurable) ?? usual;
+  if (mockReasoning === undefined || mockReasoning === false || verbosity === "off") return;
   const said = isRecord(mockReasoning) ? mockReasoning : { summary: "a made-up line of thought" };
-  const { summary, streamChunks } = said;
+  const { summary, trace, streamChunks } = said;
   const chunks = Array.isArray(streamChunks) ? streamChunks.map(String) : [];
-  for (const [sequence, delta] of chunks.entries()) {
+  const show = (text: string): string => cutReasoning(text, { verbosity, tokenLimit });
+  let whole = "";
+  for (const [sequence, chunk] of chunks.entries()) {
+    const delta = show(whole + chunk).slice(show(whole).length);
+    whole += chunk;
+    if (delta === "") break;
     await emit({
       type: "agent.reasoning.delta",
-      payload: { agentId, delta, sequence, verbosity: "summary" },
+      payload: { agentId, delta, sequence, verbosity },
     });
   }
-  const reasoning = chunks.length > 0 ? chunks.join("") : String(summary);
-  await emit({ type: "agent.reasoned", payload: { agentId, reasoning, verbosity: "summary" } });
+  const text = verbosity === "full" ? (trace ?? summary) : summary;
+  const reasoning = show(chunks.length > 0 ? whole : String(text));
+  await emit({ type: "agent.reasoned", payload: { agentId, reasoning, verbosity } });
 }
 
 async function callTool({ emit }: NodeCall, agentId: string, one: JsonRecord): Promise<void> {
@@ -84,7 +106,7 @@ async function callTool({ emit }: NodeCall, agentId: string, one: JsonRecord): P
   });
 }
 
-async function decide(call: NodeCall, agentId: string): Promise<NodeOutcome> {
+async function decide(call: NodeCall, agentId: string, threshold: number): Promise<NodeOutcome> {
   const { mockDecision, mockConfidence } = call.node.config;
   const completed: NodeOutcome = { kind: "completed", outputs: {} };
   const said = isRecord(mockDecision)
@@ -95,11 +117,6 @@ async function decide(call: NodeCall, agentId: string): Promise<NodeOutcome> {
   if (said === undefined) return completed;
   await call.emit({ type: "agent.decided", payload: { agentId, ...said } });
   const { confidence: observed, decision } = said;
-  const threshold = thresholdOf(call.run.configurable);
   if (typeof observed !== "number" || observed >= threshold) return completed;
   return { kind: "low-confidence", agentId, threshold, observed, decision, result: {} };
-}
-
-function thresholdOf({ escalationThreshold }: JsonRecord): number {
-  return typeof escalationThreshold === "number" ? escalationThreshold : DEFAULT_THRESHOLD;
 }

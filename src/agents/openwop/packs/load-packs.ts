@@ -11,6 +11,7 @@ import { quoteValue } from "../../../json-value.ts";
 import type { Problem } from "../../../problem.ts";
 import { codeOf } from "../../../thrown.ts";
 import type { InstalledAgent, InstalledPack } from "../installed-agent.ts";
+import { resolveDependencies } from "./pack-dependencies.ts";
 import { PackFiles } from "./pack-files.ts";
 import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
 
@@ -49,7 +50,8 @@ export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPack
     problems.push(...doubled);
     if (taken !== undefined) packs.push(taken);
   }
-  return { packs, problems };
+  const resolved = resolveDependencies(packs);
+  return { packs: resolved.packs, problems: [...problems, ...resolved.problems] };
 }
 
 /** Where packs lie; whatever a link leads to must lie in the deployment, or in the packs directory. */

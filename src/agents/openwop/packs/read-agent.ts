@@ -52,7 +52,6 @@ export function readAgent(
   const modelFault = around.modelFault(modelClass);
   if (modelFault !== undefined) fail("modelClass", `unsupported_model_class: ${modelFault}`);
   const prompt = readPrompt(manifest, around.files, fail);
-  checkSuite(manifest, around.files, fail);
   const handoff = isRecord(manifest["handoff"]) ? manifest["handoff"] : {};
   const confidence = isRecord(manifest["confidence"]) ? manifest["confidence"] : {};
   const agent: InstalledAgent = {
@@ -69,6 +68,7 @@ export function readAgent(
     confidenceThreshold: numberOf(confidence["defaultThreshold"]),
     taskSchema: readSchema("taskSchemaRef", handoff, around.files, fail),
     returnSchema: readSchema("returnSchemaRef", handoff, around.files, fail),
+    evalSuite: readSuite(manifest, around.files, fail),
     degraded: degradedOf(manifest, around),
     pack: around.pack,
     manifest,
@@ -96,11 +96,12 @@ function readPrompt(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): 
 }
 
 /** It is not run here, but a manifest that refers to nothing is malformed. */
-function checkSuite(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): void {
+function readSuite(manifest: JsonRecord, files: PackFiles, fail: ReportAgent): string | undefined {
   const reference = textOf(manifest["evalSuiteRef"]);
-  if (reference === undefined) return;
-  const { fault } = files.readText(reference, MAX_SUITE_BYTES);
+  if (reference === undefined) return undefined;
+  const { value, fault } = files.readText(reference, MAX_SUITE_BYTES);
   if (fault !== undefined) fail("evalSuiteRef", fault);
+  return value;
 }
 
 function readSchema(

@@ -10,12 +10,17 @@ import { fromPointer, joinIndex } from "../../../dotted-key.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../../json-value.ts";
 import type { Problem } from "../../../problem.ts";
-import type { InstalledAgent, InstalledPack, ManifestClass } from "../installed-agent.ts";
+import type {
+  InstalledAgent,
+  InstalledPack,
+  ManifestClass,
+  PackIdentity,
+} from "../installed-agent.ts";
 import { AGENT_SCHEMA } from "./agent-schema.ts";
 import type { PackFiles } from "./pack-files.ts";
 import { PACK_SCHEMA } from "./pack-schema.ts";
 import { checkSignature, type SignaturePolicy } from "./pack-signature.ts";
-import { type Capabilities, judgePeers } from "./peer-capabilities.ts";
+import { type Capabilities, judgePeers, type UnmetPeer } from "./peer-capabilities.ts";
 import { readAgent } from "./read-agent.ts";
 
 /** What packs are judged by. */
@@ -76,7 +81,7 @@ export class PackReader {
     if (signature !== undefined) report(signature.key, signature.message, signature.severity);
     checkContent(manifest, report);
     const { refused, degraded } = judgePeers(manifest, this.#rules.capabilities);
-    for (const key of refused) report("peerDependencies", missingPeer(key));
+    for (const peer of refused) report("peerDependencies", missingPeer(peer));
     if (problems.some(({ severity }) => severity === undefined)) {
       return { pack: undefined, problems };
     }
@@ -86,7 +91,8 @@ export class PackReader {
       ...{ tenant: place.tenant, file: place.file },
     };
     const agents = this.#readAgents(manifest, { ...place, identity, degraded }, report);
-    return { pack: { ...identity, agents }, problems };
+    const dependencies = dependenciesOf(manifest);
+    return { pack: { ...identity, manifest, dependencies, agents }, problems };
   }
 
   #readAgents(
@@ -114,7 +120,7 @@ export class PackReader {
 type Report = (key: string, message: string, severity?: "warning") => void;
 
 interface AgentsOf {
-  readonly identity: Omit<InstalledPack, "agents">;
+  readonly identity: PackIdentity;
   readonly degraded: readonly string[];
 }
 
@@ -145,7 +151,11 @@ function checkContent(manifest: JsonRecord, report: Report): void {
   }
 }
 
-function missingPeer(key: string): string {
-  const required = `the pack requires ${quoteValue(key)}, which this server does not have`;
-  return `pack_peer_dependency_missing: ${required}`;
+/** That they are ranges, and of what, is looked at once all packs are read. */
+function dependenciesOf({ dependencies }: JsonRecord): Readonly<Record<string, string>> {
+  return isRecord(dependencies) ? (dependencies as Readonly<Record<string, string>>) : {};
+}
+
+function missingPeer({ key, lack }: UnmetPeer): string {
+  return `pack_peer_dependency_missing: the pack requires ${quoteValue(key)}, ${lack}`;
 }

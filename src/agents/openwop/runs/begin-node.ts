@@ -66,7 +66,7 @@ function checkLimit({ id }: WorkflowNode, run: Run, { nodes }: RunState): Beginn
     MAX_NODE_EXECUTIONS,
   );
   if (executed.length < limit) return undefined;
-  const payload = { kind: "node-executions", limit, observed: executed.length + 1 };
+  const payload = { kind: "node-executions", nodeId: id, limit, observed: executed.length + 1 };
   const message = `the run may execute ${limit} nodes at most`;
   return {
     events: [{ type: "cap.breached", nodeId: id, payload }],

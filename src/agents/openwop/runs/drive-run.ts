@@ -7,6 +7,7 @@ import type { Change } from "../../../store/store.ts";
 import type { RunError } from "../run-starter.ts";
 import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
+import { findPinFault, pinMismatch } from "./agent-pins.ts";
 import { beginNode } from "./begin-node.ts";
 import { type CopyOptions, copyHistory } from "./copy-history.ts";
 import { begun, nodeFailed, runCompleted, runFailed, stopped } from "./endings.ts";
@@ -114,7 +115,7 @@ class Drive {
       return;
     }
     this.#signal.throwIfAborted();
-    const error = (await this.#begin(node, pinned)) ?? gate;
+    const error = (await this.#begin(node, pinned)) ?? gate ?? this.#checkPin(node);
     if (error !== undefined) return this.#fail(node.id, error);
     await this.#execute(node);
   }
@@ -125,6 +126,14 @@ class Drive {
     const { events, error } = beginNode(node, pinned, { run, state, types: this.#options.types });
     if (events.length > 0) await this.#append(events);
     return error;
+  }
+
+  /** Packs may have been changed since the run was created. */
+  #checkPin({ agent }: WorkflowNode): RunError | undefined {
+    const { catalog } = this.#options;
+    const { tenant } = this.#log.run.owner;
+    const fault = agent && findPinFault(agent, { catalog, tenant });
+    return fault && pinMismatch(fault);
   }
 
   async #execute(node: WorkflowNode): Promise<void> {

@@ -56,7 +56,7 @@ export function makeFork(
   const copied = mode === "replay" ? length : fromSeq;
   return {
     ...run,
-    ...{ runId: uuidv7(now), createdAt: now },
+    ...{ runId: uuidv7(), createdAt: now },
     owner: { ...owner, tenant: run.owner.tenant },
     source: { runId: run.runId, mode, fromSeq, copied },
     ...maker.redact(withOverlay(run, overlay)),
@@ -69,22 +69,22 @@ interface AskedFork {
   readonly overlay: JsonRecord;
 }
 
-function readFork({ overlay: shape }: ForkMaker, body: JsonRecord): AskedFork | RunRefusal {
+function readFork({ overlay: shape, redact }: ForkMaker, body: JsonRecord): AskedFork | RunRefusal {
   const { mode: named, fromSeq = 0, runOptionsOverlay: overlay = {}, ...others } = body;
   const [unknown] = Object.keys(others);
   if (unknown !== undefined) {
-    return refuseRun("validation_error", `${quoteValue(unknown)} is no member of a fork`);
+    return refuseRun("validation_error", `${quoteValue(redact(unknown))} is no member of a fork`);
   }
   const mode = MODES.find((one) => one === named);
   if (mode === undefined) {
-    const message = `mode is ${quoteValue(named)}, expected "replay" or "branch"`;
+    const message = `mode is ${quoteValue(redact(named))}, expected "replay" or "branch"`;
     return refuseRun("validation_error", message, { supported: MODES });
   }
   if (mode === "branch" && body["fromSeq"] === undefined) {
     return refuseRun("validation_error", "fromSeq is missing, a branch begins somewhere");
   }
   if (typeof fromSeq !== "number" || !Number.isSafeInteger(fromSeq) || fromSeq < 0) {
-    const message = `fromSeq is ${quoteValue(fromSeq)}, expected a whole number from 0 on`;
+    const message = `fromSeq is ${quoteValue(redact(fromSeq))}, expected a whole number from 0 on`;
     return refuseRun("validation_error", message);
   }
   if (!isRecord(overlay)) {

@@ -12,6 +12,7 @@ import type { RunOwner } from "../agent-executor.ts";
 import { agentWorkflow, findAgentWorkflow } from "../workflows/agent-workflow.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
 import type { WorkflowVariable } from "../workflows/workflow.ts";
+import { findWrongPin, resolvePins } from "./agent-pins.ts";
 import type { Run } from "./run.ts";
 import { RUN_BODY_SCHEMA } from "./run-body-schema.ts";
 import type { Redact } from "./run-log.ts";
@@ -40,6 +41,9 @@ export function makeRun(maker: RunMaker, body: JsonRecord, owner: RunOwner): Run
   const workflow = findWorkflow(maker, body, owner.tenant);
   if (isRefused(workflow)) return workflow;
   const { definition } = workflow;
+  const scope = { catalog: maker.catalog, tenant: owner.tenant };
+  const wrong = findWrongPin(definition, scope);
+  if (wrong !== undefined) return refusePin(wrong);
   const { inputs = {}, configurable = {}, tags = [], metadata = {}, scopeId } = body;
   const violations = [
     ...checkVariables(definition.variables, inputs as JsonRecord),
@@ -49,7 +53,7 @@ export function makeRun(maker: RunMaker, body: JsonRecord, owner: RunOwner): Run
   const { redact } = maker;
   const now = maker.now();
   return {
-    ...{ runId: uuidv7(now), workflow: definition, owner, createdAt: now },
+    ...{ runId: uuidv7(), workflow: resolvePins(definition, scope), owner, createdAt: now },
     ...redact({
       inputs: inputs as JsonRecord,
       configurable: configurable as JsonRecord,
@@ -65,6 +69,12 @@ export function invalid(violations: readonly SchemaViolation[]): RunRefusal {
   const [first] = violations;
   const message = `${first?.path || "/"} ${first?.message}`;
   return refuseRun("validation_error", message, { errors: violations.slice(0, 20) });
+}
+
+function refusePin({ nodeId, fault }: NonNullable<ReturnType<typeof findWrongPin>>): RunRefusal {
+  const { member, message, details } = fault;
+  const place = `/nodes/${nodeId}/agent/${member}`;
+  return refuseRun("validation_error", `${place} ${message}`, { nodeId, ...details });
 }
 
 function checkBody(
@@ -94,7 +104,7 @@ function checkBody(
 }
 
 function findWorkflow(
-  { workflows, catalog }: RunMaker,
+  { workflows, catalog, redact }: RunMaker,
   { workflowId, agentId }: JsonRecord,
   tenant: string,
 ): Workflow | RunRefusal {
@@ -104,13 +114,15 @@ function findWorkflow(
   if (typeof agentId === "string") {
     const definition = agentWorkflow(catalog, agentId, tenant);
     if (definition !== undefined) return { definition, configurable: undefined };
-    const message = `there is no agent ${quoteValue(agentId)}`;
-    return refuseRun("agent_not_found", message, { agentId });
+    const named = redact(agentId);
+    const message = `there is no agent ${quoteValue(named)}`;
+    return refuseRun("agent_not_found", message, { agentId: named });
   }
   const workflow = findDefinition(workflows, catalog, String(workflowId), tenant);
   if (workflow !== undefined) return isActive(workflow) ? workflow : inactive(String(workflowId));
-  const message = `/workflowId names no workflow of this host: ${quoteValue(workflowId)}`;
-  return refuseRun("validation_error", message, { workflowId });
+  const named = redact(workflowId);
+  const message = `/workflowId names no workflow of this host: ${quoteValue(named)}`;
+  return refuseRun("validation_error", message, { workflowId: named });
 }
 
 function isActive({ definition }: Workflow): boolean {

@@ -7,6 +7,7 @@ import type { CompiledSchema, SchemaCompiler } from "../../../contract/schema.ts
 import type { Ends } from "../../../deadline.ts";
 import type { JsonRecord } from "../../../json-value.ts";
 import type { Change } from "../../../store/store.ts";
+import { traceOf } from "../../../thrown.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
@@ -68,12 +69,12 @@ export class RunHost {
 
   /** Takes up everything that is not over, whoever left it. */
   start(): void {
-    const { register, limits, log } = this.#options;
+    const { register, limits, log, redact } = this.#options;
     register.schedule.use(this.#worker);
     const look = (): void => {
       this.#takeUp();
       register.sweep(limits).catch((error: unknown) => {
-        log.warn({ error }, "old runs could not be deleted");
+        log.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
       });
     };
     look();
@@ -107,7 +108,8 @@ export class RunHost {
     const { workflows, catalog, redact, register } = this.#options;
     const maker = { workflows, catalog, redact, body: this.#body, now: register.now };
     const run = makeRun(maker, body, owner);
-    if (isRefused(run)) return run;
+    // Members have names that clients choose, too.
+    if (isRefused(run)) return redact(run);
     // Nothing is awaited from here to where the run is counted: of two at once, one is the first.
     const other = isOnly && run.scopeId && register.activeIn(owner.tenant, run.scopeId);
     if (!other) return this.#keep(run, alongside);
@@ -128,7 +130,7 @@ export class RunHost {
     const { redact, register } = this.#options;
     const maker = { overlay: this.#overlay, redact, now: register.now };
     const fork = makeFork(maker, source, body, caller.owner);
-    return isRefused(fork) ? fork : this.#keep(fork, alongside);
+    return isRefused(fork) ? redact(fork) : this.#keep(fork, alongside);
   }
 
   /** A run that the caller sees, as it stands. */

@@ -48,7 +48,7 @@ export class RunWorker implements RunExecutor {
   }
 
   async execute(runId: string, stop: AbortController): Promise<void> {
-    const { register, log: lines } = this.#options;
+    const { register, log: lines, redact } = this.#options;
     let timer: NodeJS.Timeout | undefined;
     try {
       const log = await register.log(runId, this.#options);
@@ -58,7 +58,7 @@ export class RunWorker implements RunExecutor {
       await this.#drive(log, stop.signal);
     } catch (error) {
       // What could not be written down is taken up by the next process.
-      lines.warn({ error, run_id: runId }, "a run could not go on");
+      lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
     } finally {
       clearTimeout(timer);
     }

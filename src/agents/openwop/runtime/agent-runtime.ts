@@ -98,7 +98,8 @@ export type RuntimeAnswer =
       /** Reasoning that did not go to the sink. */
       readonly reasoning?: string;
       readonly decision?: unknown;
-      readonly confidence?: number;
+      /** As it was stated; whether it is one is for the turn to say. */
+      readonly confidence?: unknown;
       readonly handoff?: { readonly toAgentId: string; readonly reason?: string };
       readonly usage?: TokenUsage;
     }

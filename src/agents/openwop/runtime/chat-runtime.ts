@@ -77,9 +77,7 @@ class ChatTurn {
       const { completion, error } = await this.#ask(model, spoken);
       if (completion === undefined) return this.#end({ kind: "failed", error });
       this.#count(completion);
-      if (completion.isRefused) {
-        return this.#end(failed("model_refused", "the model refused to answer"));
-      }
+      if (completion.isRefused) return this.#end(refused());
       if (completion.isCut) return this.#end(failed("model_malformed_response", CUT));
       await this.#turn.reasoning.close();
       if (completion.calls.length === 0) return this.#answer(completion, spoken);
@@ -141,6 +139,7 @@ class ChatTurn {
   #answer({ content }: Completion, spoken: SpokenReasoning): RuntimeAnswer {
     const read = readModelAnswer(content, this.#turn.returnSchema);
     if (read.kind === "malformed") return this.#end(read);
+    if (read.kind === "refused") return this.#end(refused());
     const { reasoning, ...answer } = read;
     const isUnspoken = reasoning !== undefined && !spoken.hasSpoken;
     return this.#end({ ...answer, ...(isUnspoken ? { reasoning } : {}) });
@@ -150,6 +149,10 @@ class ChatTurn {
   #end(answer: RuntimeAnswer): RuntimeAnswer {
     return this.#usage === undefined ? answer : { ...answer, usage: this.#usage };
   }
+}
+
+function refused() {
+  return failed("model_refused", "the model refused to answer");
 }
 
 function failed(code: string, message: string) {

@@ -43,7 +43,14 @@ function told(isRefused: boolean): SharedV3ProviderMetadata {
 }
 
 function hasRefusal(document: unknown, member: "message" | "delta"): boolean {
-  const refusal = wordsOf(document, member)?.["refusal"];
+  const words = wordsOf(document, member);
+  const content = words?.["content"];
+  // Newer servers write what a model says in parts, of which a refusal is one.
+  return [words, ...(Array.isArray(content) ? content : [])].some(hasWordsOfRefusal);
+}
+
+function hasWordsOfRefusal(part: unknown): boolean {
+  const refusal = isRecord(part) ? part["refusal"] : undefined;
   return typeof refusal === "string" && refusal !== "";
 }
 

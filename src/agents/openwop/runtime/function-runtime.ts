@@ -118,7 +118,7 @@ function readMembers(answer: JsonRecord): RuntimeAnswer {
     result,
     ...(typeof reasoning === "string" ? { reasoning } : {}),
     ...(decision === undefined ? {} : { decision }),
-    ...(typeof confidence === "number" ? { confidence } : {}),
+    ...(confidence === undefined || confidence === null ? {} : { confidence }),
     ...(typeof toAgentId === "string"
       ? { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } }
       : {}),

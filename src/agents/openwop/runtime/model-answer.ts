@@ -10,6 +10,11 @@ import type { RuntimeAnswer } from "./agent-runtime.ts";
 type Answered = Extract<RuntimeAnswer, { kind: "answered" }>;
 type Malformed = Extract<RuntimeAnswer, { kind: "malformed" }>;
 
+/** The model says in the form of its answer that it gives none. */
+interface Refused {
+  readonly kind: "refused";
+}
+
 const MEMBERS: ReadonlySet<string> = new Set([
   "reasoning",
   "decision",
@@ -25,7 +30,7 @@ const MEANT_AS_JSON = /^\s*(?:```[a-z]{0,16}\s*)?\{|"(?:result|confidence)"\s*:/
 export function readModelAnswer(
   content: string,
   schema: CompiledSchema | undefined,
-): Answered | Malformed {
+): Answered | Malformed | Refused {
   if (content.trim() === "") return malformed(content, "the model's answer is empty");
   const value = findJson(content);
   if (value === undefined) {
@@ -35,13 +40,22 @@ export function readModelAnswer(
       : { kind: "answered", result: content };
   }
   const plain: Answered = { kind: "answered", result: value };
-  if (!isRecord(value) || !isEnveloped(value)) return plain;
+  if (!isRecord(value)) return plain;
+  const isResult = schema !== undefined && schema.check(value) === undefined;
+  if (isRefusal(value) && !isResult) return { kind: "refused" };
+  if (!isEnveloped(value)) return plain;
   const isTaken = schema === undefined || schema.check(value["result"]) === undefined;
   return isTaken || schema.check(value) !== undefined ? readEnvelope(value) : plain;
 }
 
 function malformed(content: string, message: string): Malformed {
   return { kind: "malformed", content, message };
+}
+
+/** Words of refusal where the result would stand. */
+function isRefusal({ refusal, result = null, ...others }: JsonRecord): boolean {
+  const isSaid = typeof refusal === "string" && refusal !== "" && result === null;
+  return isSaid && Object.keys(others).every((name) => MEMBERS.has(name));
 }
 
 function isEnveloped(value: JsonRecord): boolean {
@@ -64,10 +78,11 @@ function readEnvelope({ result, reasoning, decision, confidence, handoff }: Json
 }
 
 /** Models put numbers into quotation marks. */
-function readNumber(written: unknown): { readonly confidence?: number } {
-  const isText = typeof written === "string" && /^\s*[01]?\.?\d+\s*$/.test(written);
-  const confidence = isText ? Number(written) : written;
-  return typeof confidence === "number" ? { confidence } : {};
+function readNumber(written: unknown): { readonly confidence?: unknown } {
+  if (written === undefined || written === null) return {};
+  const isText = typeof written === "string" && written.trim() !== "";
+  const number = isText ? Number(written) : Number.NaN;
+  return { confidence: Number.isNaN(number) ? written : number };
 }
 
 /** Models put JSON into fences, and words around it. */

@@ -121,11 +121,12 @@ class CompletionReader {
     if (this.#length > MAX_ANSWER_BYTES) throw tooLong();
   }
 
-  end({ finishReason: { unified }, usage, providerMetadata }: CompletionEnd): Completion {
+  end({ finishReason, usage, providerMetadata }: CompletionEnd): Completion {
+    const { unified, raw } = finishReason;
     return {
       content: this.#content,
       calls: this.#calls,
-      isRefused: unified === "content-filter" || isRefused(providerMetadata),
+      isRefused: unified === "content-filter" || raw === "refusal" || isRefused(providerMetadata),
       isCut: unified === "length",
       usage: readUsage(usage),
     };

@@ -1,17 +1,34 @@
 /**
  * When an agent is too unsure to go on without a word: the run's threshold before the manifest's,
- * the manifest's before 0.7. Equal is sure enough; what is no number between 0 and 1 says nothing.
+ * the manifest's before 0.7. Equal is sure enough. A confidence that was stated and is no number from
+ * 0 to 1 says nothing that can be relied on: it counts as the lowest, and is told as it was stated.
  * OpenWOP RFC 0002 §F
  */
 
 const USUAL_THRESHOLD = 0.7;
+const LOWEST = 0;
+const MAX_TOLD_LENGTH = 64;
+
+/** How sure an agent is. */
+export interface Confidence {
+  readonly observed: number;
+  /** What was stated, where that is no confidence. */
+  readonly stated?: string;
+}
 
 /** The threshold of a turn. */
 export function resolveThreshold(ofRun: unknown, ofManifest: number | undefined): number {
-  return readConfidence(ofRun) ?? ofManifest ?? USUAL_THRESHOLD;
+  return isConfidence(ofRun) ? ofRun : (ofManifest ?? USUAL_THRESHOLD);
 }
 
-/** A confidence, or nothing. */
-export function readConfidence(value: unknown): number | undefined {
-  return typeof value === "number" && value >= 0 && value <= 1 ? value : undefined;
+/** Undefined: nothing was stated. */
+export function readConfidence(value: unknown): Confidence | undefined {
+  if (value === undefined || value === null || Number.isNaN(value)) return undefined;
+  if (isConfidence(value)) return { observed: value };
+  const text = typeof value === "number" ? String(value) : (JSON.stringify(value) ?? "");
+  return { observed: LOWEST, stated: text.slice(0, MAX_TOLD_LENGTH) };
+}
+
+function isConfidence(value: unknown): value is number {
+  return typeof value === "number" && value >= 0 && value <= 1;
 }

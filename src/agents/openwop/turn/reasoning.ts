@@ -116,17 +116,13 @@ export class ReasoningWriter implements ReasoningSink {
   }
 
   #maxLength(): number {
-    const { verbosity, tokenLimit } = this.#rules;
-    return verbosity === "summary" ? tokenLimit * TOKEN_LENGTH : MAX_FULL_LENGTH;
+    return maxLength(this.#rules);
   }
 
   /** Adds what still fits. */
   #take(shown: string): void {
     if (this.#isFull()) return;
-    const { verbosity, tokenLimit } = this.#rules;
-    const whole = this.#text + shown;
-    const cut = verbosity === "summary" ? firstWords(whole, tokenLimit) : whole;
-    const text = wellFormed(cut.slice(0, this.#maxLength()));
+    const text = cutReasoning(this.#text + shown, this.#rules);
     this.#pending += text.slice(this.#text.length);
     this.#text = text;
   }
@@ -147,6 +143,23 @@ export class ReasoningWriter implements ReasoningSink {
     const payload = { agentId: this.#agentId, reasoning: this.#text, verbosity };
     await this.#emit({ type: "agent.reasoned", payload });
   }
+}
+
+/** As much of a text as is shown: a summary is the words that it begins with. */
+export function cutReasoning(
+  text: string,
+  rules: Pick<ReasoningRules, "verbosity" | "tokenLimit">,
+): string {
+  const { verbosity, tokenLimit } = rules;
+  const words = verbosity === "summary" ? firstWords(text, tokenLimit) : text;
+  return wellFormed(words.slice(0, maxLength(rules)));
+}
+
+function maxLength({
+  verbosity,
+  tokenLimit,
+}: Pick<ReasoningRules, "verbosity" | "tokenLimit">): number {
+  return verbosity === "summary" ? tokenLimit * TOKEN_LENGTH : MAX_FULL_LENGTH;
 }
 
 /** The words at the beginning of a text, with the white space between them. */

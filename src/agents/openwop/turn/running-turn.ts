@@ -32,6 +32,8 @@ export interface TurnSurroundings {
   readonly host: ToolHost;
   readonly turnTimeoutMs: number;
   readonly maxToolCalls: number;
+  /** Hears of a confidence that is none. */
+  onOddConfidence(agentId: string, stated: string): void;
   /** Whether the run's tenant has an agent. */
   isInstalled(agentId: string): boolean;
 }
@@ -152,9 +154,10 @@ export class RunningTurn {
     if (wish !== undefined && !isInstalled(wish.toAgentId)) {
       return failedTurn("agent_not_found", "the agent hands off to an agent that is not there");
     }
-    const observed = readConfidence(answer.confidence);
+    const { observed, stated } = readConfidence(redactor.value(answer.confidence)) ?? {};
     const { escalationThreshold } = this.#turn.configurable;
     const threshold = resolveThreshold(escalationThreshold, this.#agent.confidenceThreshold);
+    if (stated !== undefined) this.#around.onOddConfidence(agentId, stated);
     const isUnsure = observed !== undefined && observed < threshold;
     const handoff = wish && redactedHandoff(wish, redactor);
     // Who is not sure hands nothing on before somebody has said so.
@@ -169,6 +172,7 @@ export class RunningTurn {
     await this.#emit("agent.decided", {
       ...{ agentId, decision },
       ...(observed === undefined ? {} : { confidence: observed }),
+      ...(stated === undefined ? {} : { statedConfidence: stated }),
       ...(this.#usage === undefined ? {} : { usage: this.#usage }),
     });
     if (isUnsure) {

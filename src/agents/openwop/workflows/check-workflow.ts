@@ -13,6 +13,10 @@ export interface WorkflowFault {
   readonly message: string;
 }
 
+/** RFC 0082 §A: who deploys nothing on channels refuses whoever names one. */
+export const NO_CHANNELS =
+  "names a deployment channel, and this server has none: pin a version, or nothing";
+
 /** Everything that is wrong with a definition of the right shape. */
 export function checkWorkflow(
   definition: WorkflowDefinition,
@@ -59,6 +63,9 @@ function checkNode(
     ...(type === undefined
       ? [{ key: `${key}.typeId`, message: `"${node.typeId}" is no node type of this server` }]
       : faults.map((fault) => ({ ...fault, key: `${key}.${fault.key}` }))),
+    ...(node.agent?.channel === undefined
+      ? []
+      : [{ key: `${key}.agent.channel`, message: NO_CHANNELS }]),
     ...Object.entries(node.inputs).flatMap(([name, port]) =>
       checkPort(definition, port, before, `${key}.inputs.${name}`),
     ),

@@ -30,10 +30,13 @@ const AGENT_REF = {
       },
       memoryRef: { type: "string", minLength: 1, maxLength: 256 },
       version: { type: "string", maxLength: 64 },
+      channel: { type: "string", minLength: 1, maxLength: 64 },
       sourceManifestId: { type: "string", maxLength: 256 },
     },
     ["agentId"],
   ),
+  // RFC 0082 §A: an exact version, or the channel that one is resolved from.
+  not: { required: ["version", "channel"] },
 };
 
 const PORT_VALUE = {

@@ -11,6 +11,8 @@ export interface PinnedAgent {
   readonly modelClass?: string;
   readonly memoryRef?: string;
   readonly version?: string;
+  /** A deployment channel, which this server has none of: whoever names one is refused. */
+  readonly channel?: string;
   readonly sourceManifestId?: string;
 }
 

@@ -1,0 +1,38 @@
+/**
+ * What is said of a request without the secrets in it: some endpoints are called by those who write a
+ * credential where a name belongs, and it is neither sent back nor kept.   OpenWOP SR-1
+ */
+import type { Refusal } from "./refusal.ts";
+
+/** Takes secrets out of texts and values. */
+export interface Concealment {
+  text(text: string): string;
+  /** A copy of a JSON value. */
+  value(value: unknown): unknown;
+}
+
+/** What says how an endpoint conceals. */
+interface Concealing {
+  readonly concealment?: Concealment | undefined;
+}
+
+/** The refusal as it may be sent; most endpoints conceal nothing. */
+export function concealRefusal(refusal: Refusal, route: Concealing | undefined): Refusal {
+  const concealment = route?.concealment;
+  if (concealment === undefined) return refusal;
+  // The text of the details was put together with what is concealed in them.
+  const { details, detailsText: _, carried, ...kept } = refusal;
+  return {
+    ...kept,
+    message: concealment.text(refusal.message),
+    ...(details === undefined ? {} : { details: concealment.value(details) }),
+    ...(carried === undefined
+      ? {}
+      : { carried: concealment.value(carried) as NonNullable<Refusal["carried"]> }),
+  };
+}
+
+/** A path as it may be written down. */
+export function concealPath(path: string, route: Concealing | undefined): string {
+  return route?.concealment === undefined ? path : route.concealment.text(path);
+}

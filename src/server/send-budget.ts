@@ -1,0 +1,165 @@
+/**
+ * What waits to be sent to all peers of a daemon, whatever they speak. Bodies that many wait for are
+ * counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is, at any
+ * time, whoever takes nothing for `idle_timeout_ms`.   `[limits]`
+ */
+import type { LimitsConfig } from "../config/config.ts";
+
+/** A body as it is held; whether two wait for the same one is a question of identity. */
+type Body = Uint8Array;
+
+/** What one peer has not taken yet. */
+export class SendAccount {
+  readonly #budget: SendBudget;
+  readonly #drop: () => void;
+  readonly bodies: Map<Body, number> = new Map();
+  /** Beside the bodies. */
+  bytes = 0;
+  /** When the peer last took something, while it leaves something waiting. */
+  takenAt: number | undefined;
+
+  constructor(budget: SendBudget, drop: () => void) {
+    this.#budget = budget;
+    this.#drop = drop;
+  }
+
+  get isEmpty(): boolean {
+    return this.bytes === 0 && this.bodies.size === 0 && this.takenAt === undefined;
+  }
+
+  hold(body: Body): void {
+    this.#budget.hold(this, body);
+  }
+
+  release(body: Body): void {
+    this.#budget.release(this, body);
+  }
+
+  /** The peer takes no more for now; so much waits beside bodies. */
+  wait(bytes: number): void {
+    this.takenAt ??= performance.now();
+    this.#budget.weigh(this, bytes);
+  }
+
+  /** The peer has taken what was written last. */
+  take(): void {
+    this.takenAt = performance.now();
+  }
+
+  /** Nothing waits but what is held. */
+  rest(): void {
+    this.takenAt = undefined;
+    this.#budget.weigh(this, 0);
+  }
+
+  /** Nothing waits any more. */
+  close(): void {
+    for (const [body, times] of this.bodies) {
+      for (let time = 0; time < times; time += 1) this.release(body);
+    }
+    this.rest();
+  }
+
+  drop(): void {
+    this.close();
+    this.#drop();
+  }
+}
+
+interface Held {
+  holders: number;
+}
+
+/** One a daemon. */
+export class SendBudget {
+  readonly #limits: () => Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">;
+  /** Those for whom something waits. */
+  readonly #accounts = new Set<SendAccount>();
+  readonly #bodies = new Map<Body, Held>();
+  #bytes = 0;
+
+  constructor(limits: () => Pick<LimitsConfig, "sendBufferTotalBytes" | "idleTimeoutMs">) {
+    this.#limits = limits;
+  }
+
+  /** How many octets wait. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** An account for a peer; `drop` ends its connection. */
+  open(drop: () => void): SendAccount {
+    return new SendAccount(this, drop);
+  }
+
+  weigh(account: SendAccount, bytes: number): void {
+    this.#bytes += bytes - account.bytes;
+    const isMore = bytes > account.bytes;
+    account.bytes = bytes;
+    this.#keep(account);
+    if (isMore) this.#enforce();
+  }
+
+  hold(account: SendAccount, body: Body): void {
+    const held = this.#bodies.get(body);
+    if (held === undefined) {
+      this.#bodies.set(body, { holders: 1 });
+      this.#bytes += body.byteLength;
+    } else held.holders += 1;
+    account.bodies.set(body, (account.bodies.get(body) ?? 0) + 1);
+    this.#keep(account);
+    this.#enforce();
+  }
+
+  release(account: SendAccount, body: Body): void {
+    const times = account.bodies.get(body);
+    const held = this.#bodies.get(body);
+    if (times === undefined || held === undefined) return;
+    if (times > 1) account.bodies.set(body, times - 1);
+    else account.bodies.delete(body);
+    held.holders -= 1;
+    if (held.holders === 0) {
+      this.#bodies.delete(body);
+      this.#bytes -= body.byteLength;
+    }
+    this.#keep(account);
+  }
+
+  #keep(account: SendAccount): void {
+    if (account.isEmpty) this.#accounts.delete(account);
+    else this.#accounts.add(account);
+  }
+
+  /** Drops who has taken nothing for too long. */
+  sweep(now: number): void {
+    const { idleTimeoutMs } = this.#limits();
+    for (const account of this.#accounts) {
+      if (account.takenAt !== undefined && now - account.takenAt > idleTimeoutMs) account.drop();
+    }
+  }
+
+  #enforce(): void {
+    const { sendBufferTotalBytes: most } = this.#limits();
+    if (this.#bytes <= most) return;
+    // Who has not begun to wait is the last to be blamed.
+    const slowness = ({ takenAt }: SendAccount): number => takenAt ?? Number.POSITIVE_INFINITY;
+    const slowestFirst = [...this.#accounts].sort((a, b) => slowness(a) - slowness(b));
+    const spared = this.#largest(slowestFirst, most);
+    const room = most + (spared?.byteLength ?? 0);
+    for (const account of slowestFirst) {
+      if (this.#bytes <= room) return;
+      if (spared === undefined || !account.bodies.has(spared)) account.drop();
+    }
+  }
+
+  /**
+   * A body that is larger than all that may wait: whoever reads it gets it, and nobody else is
+   * dropped for it. Of several, the one that was read last is spared.
+   */
+  #largest(slowestFirst: readonly SendAccount[], most: number): Body | undefined {
+    for (const { bodies } of slowestFirst.toReversed()) {
+      for (const body of bodies.keys()) if (body.byteLength > most) return body;
+    }
+    return undefined;
+  }
+}

@@ -1,0 +1,237 @@
+/**
+ * The entries of a collection that are in memory: found without waiting, in their order, by their
+ * owners. A view takes in what its own writes have stored and what the store's feed tells of others,
+ * in whatever order the two arrive.
+ */
+import { Holdings, type Quota, type Rank } from "./quota.ts";
+import type { Change, Expectation, StoredEntry } from "./store.ts";
+
+/** What a collection is made of. */
+export interface CollectionOptions<Item> {
+  readonly name: string;
+  /** The item of a stored value; undefined for a value that is none. */
+  read(value: unknown, key: string): Item | undefined;
+  /** Whose it is; without this, all are of one owner. */
+  ownerOf?(item: Item): string;
+  /** The order in which items are found, smallest first; by key without this. */
+  orderOf?(item: Item): number;
+  /** When nobody needs it any more, in milliseconds since the epoch. */
+  forgottenAt?(item: Item): number;
+  /** Other names of items: of those that share one, the newest is found by it. */
+  readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
+  readonly quota?: Quota;
+  /** What goes first where there is no room; without this, the oldest. */
+  rankOf?(item: Item, now: number): Rank;
+  /** Milliseconds since the epoch. */
+  now?(): number;
+}
+
+/** One key that is written. */
+export interface Write<Item> {
+  readonly key: string;
+  /** Undefined: it is deleted. */
+  readonly item: Item | undefined;
+}
+
+interface Held<Item> {
+  readonly item: Item;
+  readonly revision: number;
+  readonly characters: number;
+}
+
+export class CollectionView<Item> {
+  readonly #options: CollectionOptions<Item>;
+  readonly #held = new Map<string, Held<Item>>();
+  readonly #holdings: Holdings;
+  /** By index and name: which key. */
+  readonly #names = new Map<string, Map<string, string>>();
+  /** What own writes settled while the feed is being asked: by key, with which revision. */
+  readonly #settled = new Map<string, number>();
+  #isAsking = false;
+
+  constructor(options: CollectionOptions<Item>) {
+    this.#options = options;
+    this.#holdings = new Holdings(options.quota);
+    for (const index of Object.keys(options.indexes ?? {})) this.#names.set(index, new Map());
+  }
+
+  get size(): number {
+    return this.#held.size;
+  }
+
+  /** Undefined as well for what nobody needs any more. */
+  get(key: string): Item | undefined {
+    const held = this.#held.get(key);
+    return held === undefined || this.isForgotten(held.item) ? undefined : held.item;
+  }
+
+  /** The item that has a name in an index. */
+  find(index: string, name: string): Item | undefined {
+    const key = this.#names.get(index)?.get(name);
+    return key === undefined ? undefined : this.get(key);
+  }
+
+  /** Every key that is not forgotten, the oldest first. */
+  entries(): readonly (readonly [key: string, item: Item])[] {
+    return [...this.#held].flatMap(([key, { item }]) => {
+      return this.isForgotten(item) ? [] : [[key, item] as const];
+    });
+  }
+
+  ofOwner(owner: string): readonly Item[] {
+    return [...this.#holdings.keysOf(owner)].flatMap((key) => this.get(key) ?? []);
+  }
+
+  /** The keys that nobody needs any more. */
+  overdue(): readonly string[] {
+    return [...this.#held].flatMap(([key, { item }]) => (this.isForgotten(item) ? [key] : []));
+  }
+
+  isForgotten(item: Item): boolean {
+    const { forgottenAt } = this.#options;
+    return forgottenAt !== undefined && forgottenAt(item) < this.#now();
+  }
+
+  /** The keys that go for one more item; undefined: there is no room for it. */
+  surplus(item: Item): readonly string[] | undefined {
+    const wanted = {
+      owner: this.#ownerOf(item),
+      characters: lengthOf(item),
+      rank: this.#rankOf(item),
+    };
+    return this.#holdings.surplus(wanted, (key) => {
+      const held = this.#held.get(key);
+      return held && this.#rankOf(held.item);
+    });
+  }
+
+  /**
+   * Counts writes before they are stored, so that no room is given twice. Answers what takes the
+   * count back.
+   */
+  reserve(writes: readonly Write<Item>[]): () => void {
+    for (const { key, item } of writes) {
+      if (item === undefined) this.#holdings.delete(key);
+      else this.#holdings.set(key, this.#ownerOf(item), lengthOf(item));
+    }
+    return () => {
+      for (const { key } of writes) this.#count(key);
+    };
+  }
+
+  /** Has writes seen before they are stored. Answers what undoes it. */
+  show(writes: readonly Write<Item>[]): () => void {
+    const undone = writes.map(({ key, item }) => {
+      const before = this.#held.get(key);
+      const shown = item && { ...(before ?? { revision: 0, characters: 0 }), item };
+      this.#hold(key, shown);
+      return () => {
+        if (this.#held.get(key) === shown) this.#hold(key, before);
+      };
+    });
+    return () => {
+      for (const undo of undone) undo();
+    };
+  }
+
+  /** What a write of these keys is decided from. */
+  expectationOf(key: string): Expectation {
+    const revision = this.#held.get(key)?.revision ?? 0;
+    return { collection: this.#options.name, key, revision };
+  }
+
+  changeOf({ key, item }: Write<Item>): Change {
+    const { name: collection } = this.#options;
+    if (item === undefined) return { kind: "delete", collection, key };
+    return { kind: "put", collection, key, value: item };
+  }
+
+  /** A write of this view is stored. */
+  settle({ key, item }: Write<Item>, revision: number): void {
+    if (this.#isAsking) this.#settled.set(key, revision);
+    if ((this.#held.get(key)?.revision ?? 0) > revision) return;
+    // Read anew: a text cut from a message would keep the whole message alive.
+    const value = item === undefined ? undefined : JSON.parse(JSON.stringify(item));
+    this.#keep(key, value, revision);
+  }
+
+  /** From now on until `caughtUp`, what the feed says may be older than what was settled. */
+  ask(): void {
+    this.#isAsking = true;
+  }
+
+  caughtUp(): void {
+    this.#isAsking = false;
+    this.#settled.clear();
+  }
+
+  /** Takes in how a key stood at a revision of the store. */
+  adopt(key: string, entry: StoredEntry | undefined, upTo: number): void {
+    const known = Math.max(this.#held.get(key)?.revision ?? 0, this.#settled.get(key) ?? 0);
+    const revision = entry?.revision ?? upTo;
+    if (known <= revision) this.#keep(key, entry?.value, revision);
+  }
+
+  /** Takes in all entries as they stood at a revision; what is not among them is gone. */
+  adoptAll(entries: readonly StoredEntry[], upTo: number): void {
+    const { orderOf, read } = this.#options;
+    const stored = new Set(entries.map(({ key }) => key));
+    for (const key of [...this.#held.keys()]) {
+      if (!stored.has(key)) this.adopt(key, undefined, upTo);
+    }
+    const orders = new Map<StoredEntry, number>();
+    for (const entry of entries) {
+      const item = orderOf && read(entry.value, entry.key);
+      orders.set(entry, (item && orderOf?.(item)) ?? 0);
+    }
+    const sorted = entries.toSorted((left, right) => orders.get(left)! - orders.get(right)!);
+    for (const entry of sorted) this.adopt(entry.key, entry, upTo);
+  }
+
+  #keep(key: string, value: unknown, revision: number): void {
+    const item = value === undefined ? undefined : this.#options.read(value, key);
+    this.#hold(key, item && { item, revision, characters: lengthOf(value) });
+    this.#count(key);
+  }
+
+  #hold(key: string, held: Held<Item> | undefined): void {
+    this.#name(key, this.#held.get(key)?.item, held?.item);
+    if (held === undefined) this.#held.delete(key);
+    else this.#held.set(key, held);
+  }
+
+  /** A name that an item keeps stays with whoever has it: an older one does not take it back. */
+  #name(key: string, before: Item | undefined, item: Item | undefined): void {
+    for (const [index, nameOf] of Object.entries(this.#options.indexes ?? {})) {
+      const names = this.#names.get(index);
+      const earlier = before && nameOf(before);
+      const name = item && nameOf(item);
+      if (earlier === name) continue;
+      if (earlier !== undefined && names?.get(earlier) === key) names.delete(earlier);
+      if (name !== undefined) names?.set(name, key);
+    }
+  }
+
+  #count(key: string): void {
+    const held = this.#held.get(key);
+    if (held === undefined) this.#holdings.delete(key);
+    else this.#holdings.set(key, this.#ownerOf(held.item), held.characters);
+  }
+
+  #now(): number {
+    return this.#options.now?.() ?? Date.now();
+  }
+
+  #ownerOf(item: Item): string {
+    return this.#options.ownerOf?.(item) ?? "";
+  }
+
+  #rankOf(item: Item): Rank {
+    const { rankOf } = this.#options;
+    return rankOf === undefined ? 0 : rankOf(item, this.#now());
+  }
+}
+
+function lengthOf(value: unknown): number {
+  return JSON.stringify(value).length;
+}

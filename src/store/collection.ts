@@ -1,0 +1,243 @@
+/**
+ * A collection of the store that gates look things up in: reads are synchronous and local, writes go
+ * to the store first, under the condition that nothing they were decided from has changed. What
+ * another writer did is taken in from the store's feed, and the write is decided anew. The owner
+ * index, quota, expiry, sweep and the undoing of a failed write stand here, once for all.
+ */
+import { type CollectionOptions, CollectionView, type Write } from "./collection-view.ts";
+import { readAll } from "./read-all.ts";
+import type { Change, Store, StoredEntry } from "./store.ts";
+
+/** How a write is made. */
+export interface WriteOptions {
+  /** Changes of other collections that belong to it: all are made or none. */
+  readonly also?: readonly Change[];
+  /** Seen at once, and undone where it cannot be stored: for what takes something away. */
+  readonly isEarly?: boolean;
+}
+
+/** How an item is added. */
+export interface AddOptions<Item> extends WriteOptions {
+  /** The queue that it waits in, where it excludes others than those of its own key. */
+  readonly turn?: string;
+  /** Another item that keeps it out, once its turn has come. */
+  unless?(): Item | undefined;
+}
+
+/** What became of a change; `item` is undefined where there is none. */
+export interface Changing<Item> {
+  readonly item: Item | undefined;
+  readonly isChanged: boolean;
+}
+
+/** What became of a new item. */
+export type Adding<Item> =
+  /** `gone`: the keys that made room. */
+  | { readonly kind: "added"; readonly item: Item; readonly gone: readonly string[] }
+  /** Another has the key, or keeps it out. */
+  | { readonly kind: "taken"; readonly item: Item }
+  | { readonly kind: "full" };
+
+/** A writer that loses against others so often has met a fault, not a race. */
+const ATTEMPTS = 100;
+/** How long after one sweep the next item that is added brings on another. */
+const SWEEP_EVERY_MS = 60_000;
+
+export class Collection<Item> {
+  readonly #store: Store;
+  readonly #options: CollectionOptions<Item>;
+  readonly #view: CollectionView<Item>;
+  /** The end of each key's queue of writes: those of one process do not race each other. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+  #refreshing: Promise<void> | undefined;
+  /** The revision that the view is complete up to, but for its own writes. */
+  #seen = 0;
+  #sweptAt = Number.NEGATIVE_INFINITY;
+
+  private constructor(store: Store, options: CollectionOptions<Item>) {
+    this.#store = store;
+    this.#options = options;
+    this.#view = new CollectionView(options);
+  }
+
+  /** Opens a collection, and deletes what nobody needs any more. */
+  static async open<Item>(
+    store: Store,
+    options: CollectionOptions<Item>,
+  ): Promise<Collection<Item>> {
+    const collection = new Collection(store, options);
+    await collection.refresh();
+    await collection.sweep();
+    return collection;
+  }
+
+  /** Milliseconds since the epoch. */
+  now(): number {
+    return this.#options.now?.() ?? Date.now();
+  }
+
+  get size(): number {
+    return this.#view.size;
+  }
+
+  get(key: string): Item | undefined {
+    return this.#view.get(key);
+  }
+
+  /** The newest item that has a name in an index. */
+  find(index: string, name: string): Item | undefined {
+    return this.#view.find(index, name);
+  }
+
+  /** All of them, the oldest first. */
+  values(): readonly Item[] {
+    return this.#view.entries().map(([, item]) => item);
+  }
+
+  /** An owner's, the oldest first. */
+  ofOwner(owner: string): readonly Item[] {
+    return this.#view.ofOwner(owner);
+  }
+
+  /** Keeps a new item, where its key is free and there is room. */
+  add(key: string, item: Item, options: AddOptions<Item> = {}): Promise<Adding<Item>> {
+    return this.#inTurn(options.turn ?? key, async () => {
+      const taken = this.get(key) ?? options.unless?.();
+      if (taken !== undefined) return { kind: "taken", item: taken };
+      const surplus = this.#view.surplus(item);
+      if (surplus === undefined) return { kind: "full" };
+      const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
+      const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
+      const writes = [...gone, { key, item }];
+      const release = this.#view.reserve(writes);
+      try {
+        const isDone = await this.#write(writes, options);
+        return isDone ? { kind: "added", item: this.get(key) ?? item, gone: surplus } : undefined;
+      } finally {
+        release();
+      }
+    });
+  }
+
+  /** Moves an item on; `decide` says how from what it is now, and undefined where it need not. */
+  change(
+    key: string,
+    decide: (item: Item) => Item | undefined,
+    options: WriteOptions = {},
+  ): Promise<Changing<Item>> {
+    return this.#inTurn(key, async () => {
+      const before = this.get(key);
+      const next = before === undefined ? undefined : decide(before);
+      if (next === undefined) return { item: before, isChanged: false };
+      const isDone = await this.#write([{ key, item: next }], options);
+      return isDone ? { item: this.get(key) ?? next, isChanged: true } : undefined;
+    });
+  }
+
+  /** Keeps an item under a key, whatever was there. */
+  async put(key: string, item: Item, options: WriteOptions = {}): Promise<void> {
+    await this.#inTurn(key, () => this.#write([{ key, item }], options));
+  }
+
+  /** Deletes items; those that are not there are no fault. */
+  async delete(keys: readonly string[], options: WriteOptions = {}): Promise<void> {
+    const writes = keys.map((key) => ({ key, item: undefined }));
+    await this.#attempt(() => this.#write(writes, options));
+  }
+
+  /** Deletes what nobody needs any more, and moves on what `mature` says; answers the latter. */
+  sweep(mature?: (item: Item) => Item | undefined): Promise<readonly Item[]> {
+    return this.#attempt(async () => {
+      const overdue = this.#takeOverdue().map((key) => ({ key, item: undefined }));
+      const entries = mature === undefined ? [] : this.#view.entries();
+      const matured = entries.flatMap(([key, before]) => {
+        const item = mature?.(before);
+        return item === undefined ? [] : [{ key, item }];
+      });
+      const isDone = await this.#write([...overdue, ...matured], {});
+      return isDone ? matured.map(({ item }) => item) : undefined;
+    });
+  }
+
+  /** Takes in what others have changed. */
+  refresh(): Promise<void> {
+    this.#refreshing ??= this.#refresh().finally(() => {
+      this.#view.caughtUp();
+      this.#refreshing = undefined;
+    });
+    return this.#refreshing;
+  }
+
+  async #refresh(): Promise<void> {
+    this.#view.ask();
+    const { upTo, changed } = await this.#store.changes(this.#seen);
+    // A view that has seen nothing yet wants more than the latest changes.
+    if (changed === undefined || this.#seen === 0) {
+      const entries: StoredEntry[] = [];
+      for await (const entry of readAll(this.#store, this.#options.name)) entries.push(entry);
+      this.#view.adoptAll(entries, upTo);
+    } else {
+      for (const { collection, key, entry } of changed) {
+        if (collection === this.#options.name) this.#view.adopt(key, entry, upTo);
+      }
+    }
+    this.#seen = upTo;
+  }
+
+  /** Attempts a write of a key after those of it that came before. */
+  #inTurn<Done>(key: string, attempt: () => Promise<Done | false | undefined>): Promise<Done> {
+    const before = this.#queues.get(key) ?? Promise.resolve();
+    const done = before.then(() => this.#attempt(attempt));
+    const settled = done.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#queues.set(key, settled);
+    void settled.then(() => {
+      if (this.#queues.get(key) === settled) this.#queues.delete(key);
+    });
+    return done;
+  }
+
+  /** Tries until it is done; undefined and false say that it was decided from what is over. */
+  async #attempt<Done>(attempt: () => Promise<Done | false | undefined>): Promise<Done> {
+    for (let count = 0; count < ATTEMPTS; count += 1) {
+      const done = await attempt();
+      if (done !== undefined && done !== false) return done;
+      await this.refresh();
+    }
+    throw new Error(`the collection "${this.#options.name}" changes faster than it can be written`);
+  }
+
+  /** False: what it was decided from has changed. */
+  async #write(
+    writes: readonly Write<Item>[],
+    { also = [], isEarly = false }: WriteOptions,
+  ): Promise<boolean> {
+    if (writes.length + also.length === 0) return true;
+    const expectations = writes.map(({ key }) => this.#view.expectationOf(key));
+    const changes = writes.map((write) => this.#view.changeOf(write));
+    const undo = isEarly ? this.#view.show(writes) : undefined;
+    try {
+      const outcome = await this.#store.commit([...changes, ...also], expectations);
+      if (outcome.kind === "committed") {
+        for (const write of writes) this.#view.settle(write, outcome.revision);
+        return true;
+      }
+    } catch (error) {
+      undo?.();
+      throw error;
+    }
+    undo?.();
+    return false;
+  }
+
+  #isSweepDue(): boolean {
+    return this.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+  }
+
+  #takeOverdue(): readonly string[] {
+    this.#sweptAt = this.now();
+    return this.#view.overdue();
+  }
+}

@@ -1,0 +1,154 @@
+/** The packed release: what is in it, what it drags in, and what others compile against. */
+import { execFileSync } from "node:child_process";
+import { cpSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { satisfies } from "semver";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import { shrinkLock } from "../tools/package/shrink-lock.ts";
+import { createDirectory } from "./support/directory.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+/** The oldest Node that the package says it runs on. */
+const OLDEST = "20.19.0";
+
+const lockText = readFileSync(join(ROOT, "package-lock.json"), "utf8");
+
+interface Entry {
+  readonly version?: string;
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly engines?: { readonly node?: string };
+  readonly hasInstallScript?: boolean;
+}
+
+const released = JSON.parse(shrinkLock(lockText)).packages as Readonly<Record<string, Entry>>;
+
+/** Names of the files that `npm pack` takes. */
+function packedFiles(): readonly string[] {
+  const args = ["pack", "--dry-run", "--json", "--ignore-scripts"];
+  const report = execFileSync("npm", args, {
+    cwd: ROOT,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "ignore"],
+  });
+  const listed: unknown = JSON.parse(report);
+  // Newer versions of npm report by name.
+  const [pack] = Object.values(listed as object) as {
+    readonly files: { readonly path: string }[];
+  }[];
+  return pack?.files.map(({ path }) => path) ?? [];
+}
+
+/** Where Node finds a dependency of the package at `path`. */
+function findDependency(path: string, name: string): Entry | undefined {
+  for (
+    let at = path;
+    ;
+    at = at.includes("/node_modules/")
+      ? at.replace(/\/node_modules\/(?!.*\/node_modules\/).*$/, "")
+      : ""
+  ) {
+    const entry = released[at === "" ? `node_modules/${name}` : `${at}/node_modules/${name}`];
+    if (entry !== undefined || at === "") return entry;
+  }
+}
+
+describe("the dependencies of the release", () => {
+  it("run on the oldest Node that it is for", () => {
+    const unfit = Object.entries(released).filter(
+      ([, { engines }]) => engines?.node !== undefined && !satisfies(OLDEST, engines.node),
+    );
+    expect(unfit.map(([path]) => path)).toEqual([]);
+  });
+
+  it("satisfy each other without overrides, which hold for nobody who installs it", () => {
+    const manifest = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    expect(manifest.overrides).toBeUndefined();
+    const unmet = Object.entries(released).flatMap(([path, { dependencies = {} }]) =>
+      Object.entries(dependencies)
+        .filter(([name, range]) => !satisfies(findDependency(path, name)?.version ?? "", range))
+        .map(([name, range]) => `${path}: ${name}@${range}`),
+    );
+    expect(unmet).toEqual([]);
+  });
+
+  it("need neither developers' packages nor scripts", () => {
+    expect(Object.keys(released)).not.toContain("node_modules/vitest");
+    expect(Object.values(released).some(({ hasInstallScript }) => hasInstallScript)).toBe(false);
+    expect(shrinkLock(lockText)).not.toContain("devDependencies");
+  });
+});
+
+describe("the packed release", () => {
+  const files = packedFiles();
+  const declarations = files.filter((file) => file.endsWith(".d.ts"));
+
+  it("has every program that it promises, and what they import", () => {
+    const { bin } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+    expect(files).toEqual(expect.arrayContaining([...Object.values(bin)]));
+    const known = new Set(files);
+    const missing = files
+      .filter((file) => file.endsWith(".js"))
+      .flatMap((file) =>
+        [...readFileSync(join(ROOT, file), "utf8").matchAll(/(?:from|import\()\s*"(\.[^"]+)"/g)]
+          .map(([, target = ""]) => join(dirname(file), target))
+          .filter((target) => !known.has(target)),
+      );
+    expect(missing).toEqual([]);
+  });
+
+  it("compiles against its public types alone, with no types of Node", () => {
+    const directory = createDirectory();
+    for (const file of [...declarations, "package.json"]) {
+      const target = join(directory, "node_modules/agtpd", file);
+      mkdirSync(dirname(target), { recursive: true });
+      cpSync(join(ROOT, file), target);
+    }
+    const source = join(directory, "handlers.ts");
+    writeFileSync(source, PROGRAM);
+    writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
+    const options: ts.CompilerOptions = {
+      ...{ strict: true, exactOptionalPropertyTypes: true, skipLibCheck: false, noEmit: true },
+      ...{ target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.NodeNext, types: [] },
+    };
+    for (const lib of [["lib.es2023.d.ts"], ["lib.es2023.d.ts", "lib.dom.d.ts"]]) {
+      const program = ts.createProgram([source], { ...options, lib });
+      const found = ts.getPreEmitDiagnostics(program);
+      expect(found.map((one) => ts.flattenDiagnosticMessageText(one.messageText, "\n"))).toEqual(
+        [],
+      );
+      const used = program
+        .getSourceFiles()
+        .map(({ fileName }) => fileName)
+        .filter((name) => name.includes("/agtpd/"))
+        .map((name) => name.slice(name.indexOf("/agtpd/") + "/agtpd/".length));
+      // Whatever is published is needed, and nothing else is.
+      expect(used.toSorted()).toEqual(declarations.toSorted());
+    }
+  }, 60_000);
+});
+
+const PROGRAM = `
+import { AgtpClientError, createClient, parseUri } from "agtpd";
+import type { AgtpClient, Call, ClientRequest, ClientResponse, Handler } from "agtpd";
+
+export const greet: Handler = async (call: Call) => {
+  if (call.signal.aborted) return { error: "gone" };
+  call.signal.addEventListener("abort", () => call.log.info({ event: "gone" }));
+  const { body } = await call.dispatch("QUERY", "/greetings", { name: call.input["name"] });
+  return { body: { greeting: body } };
+};
+
+export async function ask(uri: string): Promise<ClientResponse> {
+  const { host, port } = parseUri(uri);
+  const client: AgtpClient = createClient({ host, port, ca: "-----BEGIN CERTIFICATE-----" });
+  const request: ClientRequest = { method: "DISCOVER", path: "/" };
+  try {
+    return await client.request(request);
+  } catch (error) {
+    throw error instanceof AgtpClientError ? new Error(error.code) : error;
+  } finally {
+    await client.close();
+  }
+}
+`;

@@ -1,0 +1,163 @@
+/**
+ * Two writers over one store, random operations, commits that fail before or after they are made, and
+ * processes that end between the store and their view: what was acknowledged is there, nobody saw
+ * what is not, and every view that has caught up shows what the store has.
+ */
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { Collection } from "../../src/store/collection.ts";
+import type { Store } from "../../src/store/store.ts";
+import { alterStore, openTestStore } from "../support/store.ts";
+
+interface Counter {
+  readonly owner: string;
+  readonly count: number;
+}
+
+type Fault = "none" | "before" | "after";
+
+interface Operation {
+  readonly kind: "add" | "change" | "put" | "delete" | "reopen" | "refresh";
+  readonly writer: 0 | 1;
+  readonly key: string;
+  readonly isEarly: boolean;
+  readonly fault: Fault;
+  /** Begun together with the one after it. */
+  readonly isConcurrent: boolean;
+}
+
+const OPERATION: fc.Arbitrary<Operation> = fc.record({
+  kind: fc.constantFrom("add", "change", "change", "put", "delete", "reopen", "refresh"),
+  writer: fc.constantFrom(0, 1),
+  key: fc.constantFrom("a", "b", "c", "d", "e", "f"),
+  isEarly: fc.boolean(),
+  fault: fc.constantFrom("none", "none", "none", "before", "after"),
+  isConcurrent: fc.boolean(),
+});
+
+const PER_OWNER = 3;
+
+class Writer {
+  readonly #store: Store;
+  collection!: Collection<Counter>;
+  /** Of the next commit. */
+  fault: Fault = "none";
+
+  constructor(store: Store) {
+    this.#store = alterStore(store, {
+      commit: async (changes, expectations) => {
+        const { fault } = this;
+        this.fault = "none";
+        if (fault === "before") throw new Error("not written");
+        const outcome = await store.commit(changes, expectations);
+        if (fault === "after") throw new Error("the answer was lost");
+        return outcome;
+      },
+    });
+  }
+
+  async open(): Promise<void> {
+    this.collection = await Collection.open(this.#store, {
+      name: "counters",
+      read: (value) => value as Counter,
+      ownerOf: ({ owner }) => owner,
+      quota: { perOwner: PER_OWNER },
+    });
+  }
+
+  /** How much was added to a counter's count, and acknowledged. */
+  async run({ kind, key, isEarly, fault }: Operation): Promise<number> {
+    const { collection } = this;
+    const owner = key < "d" ? "left" : "right";
+    this.fault = kind === "reopen" || kind === "refresh" ? "none" : fault;
+    switch (kind) {
+      case "add":
+        await collection.add(key, { owner, count: 0 });
+        return 0;
+      case "change": {
+        const grow = (one: Counter): Counter => ({ ...one, count: one.count + 1 });
+        const { isChanged } = await collection.change(key, grow, { isEarly });
+        return isChanged ? 1 : 0;
+      }
+      case "put":
+        await collection.put(key, { owner, count: 0 });
+        return 0;
+      case "delete":
+        await collection.delete([key], { isEarly });
+        return 0;
+      case "reopen":
+        await this.open();
+        return 0;
+      case "refresh":
+        await collection.refresh();
+        return 0;
+    }
+  }
+}
+
+async function contentOf(store: Store): Promise<Readonly<Record<string, unknown>>> {
+  const entries = await store.list("counters");
+  return Object.fromEntries(entries.map(({ key, value }) => [key, value]));
+}
+
+function viewOf({ collection }: Writer): Readonly<Record<string, unknown>> {
+  const keys = ["a", "b", "c", "d", "e", "f"].filter((key) => collection.get(key) !== undefined);
+  return Object.fromEntries(keys.map((key) => [key, collection.get(key)]));
+}
+
+describe.each([
+  ["memory", 300],
+  ["sqlite", 25],
+] as const)("two writers of a collection in a store of driver %s", (driver, numRuns) => {
+  it("agree with the store on everything once they have caught up", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(OPERATION, { maxLength: 40 }), async (operations) => {
+        const store = await openTestStore(driver);
+        const writers = [new Writer(store), new Writer(store)] as const;
+        for (const writer of writers) await writer.open();
+        let running: Promise<unknown>[] = [];
+        for (const operation of operations) {
+          running.push(writers[operation.writer].run(operation).catch(() => undefined));
+          if (operation.isConcurrent && operation.kind !== "reopen") continue;
+          await Promise.all(running);
+          running = [];
+        }
+        await Promise.all(running);
+        for (const writer of writers) await writer.collection.refresh();
+        const content = await contentOf(store);
+        for (const writer of writers) {
+          expect(viewOf(writer)).toEqual(content);
+          expect(writer.collection.size).toBe(Object.keys(content).length);
+          for (const owner of ["left", "right"]) {
+            expect(writer.collection.ofOwner(owner)).toHaveLength(
+              Object.keys(content).filter((key) => key < "d" === (owner === "left")).length,
+            );
+          }
+        }
+      }),
+      { numRuns },
+    );
+  });
+
+  it("lose no change that was acknowledged, and make none twice", async () => {
+    const changes = OPERATION.filter(({ kind, fault }) => kind !== "put" && fault !== "after");
+    await fc.assert(
+      fc.asyncProperty(fc.array(changes, { maxLength: 40 }), async (operations) => {
+        const store = await openTestStore(driver);
+        const writers = [new Writer(store), new Writer(store)] as const;
+        for (const writer of writers) await writer.open();
+        await writers[0].collection.add("a", { owner: "left", count: 0 });
+        await writers[1].collection.refresh();
+        const onOne = operations.filter(({ kind }) => kind !== "delete" && kind !== "add");
+        const grown = await Promise.all(
+          onOne
+            .filter(({ kind }) => kind === "change")
+            .map((one) => writers[one.writer].run({ ...one, key: "a" }).catch(() => 0)),
+        );
+        const total = grown.reduce((sum, one) => sum + one, 0);
+        expect(await store.get("counters", "a")).toEqual({ owner: "left", count: total });
+      }),
+      { numRuns },
+    );
+  });
+});
