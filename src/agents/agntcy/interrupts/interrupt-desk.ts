@@ -10,9 +10,9 @@ import { authorityOver, type OperatorPolicy } from "../../../methods/escalation-
 import { escalationEvent } from "../../../methods/escalation-events.ts";
 import type { EventSource, RecordStreamEvents } from "../../../methods/stream-events.ts";
 import type { QueryCaller } from "../../../search/source.ts";
+import { TaskQueue } from "../../../task-queue.ts";
 import { type Decision, type Escalation, isOpen } from "../../../tasks/escalation.ts";
 import type { EscalationRegister } from "../../../tasks/escalation-register.ts";
-import { Serial } from "../../../tasks/serial.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRun } from "../runs/run.ts";
 import type { RunRegister } from "../runs/run-register.ts";
@@ -45,7 +45,7 @@ export interface DeskService {
 
 export class InterruptDesk {
   readonly #options: DeskOptions;
-  readonly #steps = new Serial();
+  readonly #steps = new TaskQueue();
   #agents: ReadonlyMap<string, RemoteAgent> = new Map();
   #record: RecordStreamEvents = () => Promise.resolve([]);
   #unwatch = (): void => undefined;
