@@ -5,8 +5,7 @@
  */
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { isRecord } from "../../../json-value.ts";
-import type { Escalation } from "../../../tasks/escalation.ts";
-import type { EscalationRequest } from "../../../tasks/escalation-register.ts";
+import type { Escalation, EscalationRequest } from "../../../tasks/escalation.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRun, RunResult } from "../runs/run.ts";
 
