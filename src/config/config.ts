@@ -72,6 +72,10 @@ export interface LimitsConfig {
   readonly maxConnectionsPerAddress: number;
   readonly maxPipelined: number;
   readonly drainTimeoutMs: number;
+  /** 0: no limit. */
+  readonly requestsPerSecond: number;
+  /** 0: no limit. */
+  readonly workMsPerSecond: number;
   readonly sendBufferBytes: number;
   readonly sendBufferTotalBytes: number;
 }

@@ -20,6 +20,16 @@ export interface Unwrapped {
   readonly context?: JsonRecord;
 }
 
+/** Of all objects together: what is made of each costs some microseconds. */
+const MAX_MEMBERS = 10_000;
+/** Members and items together; most items are numbers or short texts, and cost less. */
+const MAX_VALUES = 50_000;
+/** The shortest body with more of either: a member takes five octets, `"":1,`, and an item two. */
+const MIN_CROWDED_LENGTH = 5 * MAX_MEMBERS;
+
+/** What a body is too much of. */
+type Excess = "depth" | "members" | "values";
+
 /** What is cut off a body here is nested too deeply wherever it stands in it. */
 const CUT_DEPTH = MAX_DEPTH + 16;
 
@@ -29,6 +39,8 @@ const OPEN_BRACKET = 0x5b;
 const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
 
 const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
   "method",
@@ -39,12 +51,15 @@ const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Reads a body: UTF-8, a JSON object, nested at most 64 levels deep. An empty body is `{}`. Members
- * of the given names, whose reader refuses them by itself, keep as much as shows that they are deeper.
+ * Reads a body: UTF-8, a JSON object, nested at most 64 levels deep, with at most 10,000 members and
+ * 50,000 values in all. An empty body is `{}`. Members of the given names, whose reader refuses them
+ * by itself, keep as much as shows that they are deeper.
  */
 export function parseBody(bytes: Uint8Array, deepMembers?: ReadonlySet<string>): ParsedBody {
   if (bytes.length === 0) return { kind: "ok", value: {} };
-  const isDeep = isNestedTooDeep(bytes);
+  const excess = excessOf(bytes);
+  const isDeep = excess === "depth";
+  if (excess !== undefined && !isDeep) return tooMany(excess);
   if (isDeep && deepMembers === undefined) return tooDeep();
   const text = decodeText(isDeep ? cutDeep(bytes) : bytes);
   if (text === undefined) return invalid("the body is not UTF-8");
@@ -77,9 +92,47 @@ function tooDeep(): ParsedBody {
   return invalid(`the body is nested deeper than ${MAX_DEPTH} levels`);
 }
 
-/** One pass over the bytes; what is no JSON may be misjudged, and the parser refuses it anyway. */
+function tooMany(excess: "members" | "values"): ParsedBody {
+  const most = excess === "members" ? MAX_MEMBERS : MAX_VALUES;
+  return invalid(`the body has more than ${most} ${excess}`);
+}
+
+/**
+ * Which bound a body is beyond, found before anything is made of it. One pass over the bytes; what
+ * is no JSON may be misjudged, and the parser refuses it anyway.
+ */
+function excessOf(bytes: Uint8Array): Excess | undefined {
+  if (bytes.length <= 2 * MAX_DEPTH) return undefined;
+  if (bytes.length >= MIN_CROWDED_LENGTH) return excessOfLong(bytes);
+  return isNestedTooDeep(bytes) ? "depth" : undefined;
+}
+
+function excessOfLong(bytes: Uint8Array): Excess | undefined {
+  let depth = 0;
+  let isDeep = false;
+  let members = 0;
+  let values = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (byte === QUOTE) index = endOfText(bytes, index);
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      isDeep ||= depth > MAX_DEPTH;
+      // What is still deeper is refused or cut off, and nothing is made of it.
+      if (depth <= CUT_DEPTH) values += 1;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+    else if (depth > CUT_DEPTH) continue;
+    else if (byte === COLON) members += 1;
+    else if (byte === COMMA) values += 1;
+    else continue;
+    if (members > MAX_MEMBERS) return "members";
+    if (values > MAX_VALUES) return "values";
+  }
+  return isDeep ? "depth" : undefined;
+}
+
+/** Most bodies are too short for anything else. */
 function isNestedTooDeep(bytes: Uint8Array): boolean {
-  if (bytes.length <= 2 * MAX_DEPTH) return false;
   let depth = 0;
   for (let index = 0; index < bytes.length; index += 1) {
     const byte = bytes[index];

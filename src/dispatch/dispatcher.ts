@@ -38,8 +38,12 @@ import { type AnswerOnce, createAnswerOnce } from "./idempotency.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { innerRequest, resultOf } from "./inner.ts";
 import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
+import type { LoopTime } from "./loop-time.ts";
 import type { MethodPolicy } from "./method-policy.ts";
+import { payerOf } from "./payer.ts";
 import type { Peer } from "./peer.ts";
+import { rateGate } from "./rate-gate.ts";
+import type { Rates } from "./rates.ts";
 import { attributionUnavailable, badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
@@ -68,6 +72,9 @@ export interface DispatcherParts {
   readonly delegations: DelegationReader | undefined;
   readonly negotiation: NegotiationGateOptions;
   readonly deadlines: Deadlines;
+  /** What everybody has taken, and who pays for what is taken here. */
+  readonly rates: Rates;
+  readonly time: LoopTime;
   readonly idempotency: IdempotencyRegister;
   readonly observer: Observer;
 }
@@ -99,6 +106,14 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntr
   return new Pipeline(parts);
 }
 
+/** Who is asking, and how much it has had: known first, said last. */
+function arrivalGate(standing: Gate, rate: Gate): Gate {
+  return (exchange) => {
+    const lapse = standing(exchange);
+    return rate(exchange) ?? lapse;
+  };
+}
+
 /** The gates that settle which method and path are answered. */
 function namingGates({ catalog, names, methodPolicy, registry }: DispatcherParts): readonly Gate[] {
   return [
@@ -128,7 +143,8 @@ function admissionGates(naming: readonly Gate[], parts: DispatcherParts): readon
 
 class Pipeline implements Dispatcher, InnerEntrance {
   readonly #parts: DispatcherParts;
-  readonly #standing: Gate;
+  readonly #arrival: Gate;
+  readonly #time: LoopTime;
   readonly #naming: readonly Gate[];
   readonly #admission: readonly Gate[];
   readonly #stamp: Stamp;
@@ -139,7 +155,11 @@ class Pipeline implements Dispatcher, InnerEntrance {
     const { directory, policies, methodPolicy, registry, observer } = parts;
     const { standing, attributor, idempotency, deadlines, serverId } = parts;
     this.#parts = parts;
-    this.#standing = standingGate({ directory, policy: policies.identity, methodPolicy, standing });
+    this.#arrival = arrivalGate(
+      standingGate({ directory, policy: policies.identity, methodPolicy, standing }),
+      rateGate(parts.rates),
+    );
+    this.#time = parts.time;
     this.#naming = namingGates(parts);
     this.#admission = admissionGates(this.#naming, parts);
     this.#stamp = createStamp({
@@ -162,9 +182,9 @@ class Pipeline implements Dispatcher, InnerEntrance {
     const { observer, tokens, delegations } = this.#parts;
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
-    if (reading === undefined) return this.#answerFrom(this.#standing, exchange);
+    if (reading === undefined) return this.#ask(this.#arrival, exchange, exchange.startedAt);
     return reading.then(
-      () => this.#answerFrom(this.#standing, exchange),
+      () => this.#ask(this.#arrival, exchange, performance.now()),
       (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
     );
   }
@@ -172,7 +192,8 @@ class Pipeline implements Dispatcher, InnerEntrance {
   act(exchange: Exchange): Response | Promise<Response> {
     const { observer, standing } = this.#parts;
     observer.start(exchange);
-    return this.#answerFrom(({ caller }) => lapseOf(caller.document, standing), exchange);
+    const identify: Gate = ({ caller }) => lapseOf(caller.document, standing);
+    return this.#ask(identify, exchange, exchange.startedAt);
   }
 
   answerFault(fault: WireFault, peer?: Peer): Response {
@@ -181,14 +202,30 @@ class Pipeline implements Dispatcher, InnerEntrance {
     return response;
   }
 
+  /** What is done at once is one slice of the loop. */
+  #ask(identify: Gate, exchange: Exchange, startedAt: number): Response | Promise<Response> {
+    this.#time.begin(startedAt);
+    try {
+      return this.#answerFrom(identify, exchange);
+    } finally {
+      this.#settle(exchange, startedAt);
+    }
+  }
+
+  #settle(exchange: Exchange, startedAt: number): void {
+    const spent = this.#time.end(startedAt);
+    if (spent > 0) this.#time.charge(payerOf(exchange), spent);
+  }
+
   /** From the first gate on, which says who is asking. */
   #answerFrom(identify: Gate, exchange: Exchange): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
-      const lapse = identify(exchange); //                                        00  401 410 503
+      const lapse = identify(exchange); //                                        00  401 410 503 429
       const refusal = this.#checkLedger(exchange) ?? lapse;
       if (refusal === undefined) return this.#admit(exchange, finish);
-      this.#resolveWarnings(exchange);
+      // Who has had enough is not told about deprecations.
+      if (refusal.status !== 429) this.#resolveWarnings(exchange);
       return finish(replyToRefusal(refusal));
     } catch (error) {
       return finish(this.#fault(exchange, "a gate threw", error));
@@ -223,7 +260,19 @@ class Pipeline implements Dispatcher, InnerEntrance {
     resolveRoute(exchange, this.#parts.registry);
   }
 
+  /** An answer that comes later is a slice of its own. */
   #finish(exchange: Exchange, reply: Reply): Response {
+    if (this.#time.isMeasuring) return this.#respond(exchange, reply);
+    const startedAt = performance.now();
+    this.#time.begin(startedAt);
+    try {
+      return this.#respond(exchange, reply);
+    } finally {
+      this.#settle(exchange, startedAt);
+    }
+  }
+
+  #respond(exchange: Exchange, reply: Reply): Response {
     let sent = reply;
     let response: Response;
     try {
@@ -252,6 +301,11 @@ class Pipeline implements Dispatcher, InnerEntrance {
     if (inner.depth > MAX_DISPATCH_DEPTH) {
       throw new Error(`dispatched more than ${MAX_DISPATCH_DEPTH} deep at ${method} ${path}`);
     }
-    return this.#admit(inner, resultOf);
+    this.#time.begin(inner.startedAt);
+    try {
+      return this.#admit(inner, resultOf);
+    } finally {
+      this.#settle(inner, inner.startedAt);
+    }
   }
 }

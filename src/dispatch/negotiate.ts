@@ -16,10 +16,11 @@ import { makeContract } from "../synthesis/make-contract.ts";
 import type { SynthesisPlan, Synthesizer } from "../synthesis/plan.ts";
 import { readProposedSchema } from "../synthesis/proposed-schema.ts";
 import type { RateWindow } from "../synthesis/rate-window.ts";
-import type { Turns } from "../synthesis/turns.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import { previewContract } from "./contract-preview.ts";
 import type { ContractRoutes } from "./contract-routes.ts";
 import { refuse } from "./gates/08-negotiation.ts";
+import { payerOf } from "./payer.ts";
 import { authorizationRequired, type Refusal, rateLimited, schemaViolation } from "./refusal.ts";
 import { inputSchemaOf, proposalOf, readQuery, semanticOf } from "./request-proposal.ts";
 import type { ExchangeView, Route } from "./route.ts";
@@ -30,7 +31,8 @@ export interface NegotiationOptions {
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly attempts: Attempts;
   readonly rate: RateWindow;
-  readonly turns: Turns;
+  /** What takes longer than others want to wait. */
+  readonly work: TaskQueue;
   readonly rcns: RcnsConfig;
   /** Why a pair may never be an endpoint: it is the protocol's own. */
   reservation(method: string, path: string): string | undefined;
@@ -88,8 +90,9 @@ async function negotiate(
   // Here and not at the gate: what is replayed under an Idempotency-Key is not evaluated.
   const wait = rate.take(agentId, rcns.rateLimitPerMinute);
   if (wait !== undefined) return rateLimited("rcns", wait);
-  await options.turns.take();
-  const planned = planFor(options, call, exchange);
+  const owner = payerOf(exchange);
+  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
+  const planned = await options.work.run(() => planFor(options, call, exchange), owner);
   if (planned.kind === "refusal") return planned;
   const { plan, inputSchema, input } = planned;
   const isAtOnce = rcns.mode === "optimistic" && mayRunUnseen(plan);

@@ -259,11 +259,17 @@ export function noContract(
   });
 }
 
-/** 429: too many negotiations; `scope` tells them from other limits.   AGTP-API §10.1.5 */
-export function rateLimited(scope: "rcns", retryAfterSeconds: number): Refusal {
-  const message = `too many negotiations, try again in ${retryAfterSeconds} seconds`;
+/** What there can be too much of. */
+const RATED = { rcns: "negotiations", requests: "requests", work: "work" } as const;
+
+/** 429: too much of one kind; `scope` tells which.   AGTP-API §10.1.5, `[limits]` */
+export function rateLimited(scope: keyof typeof RATED, retryAfterSeconds: number): Refusal {
+  const seconds = retryAfterSeconds === 1 ? "1 second" : `${retryAfterSeconds} seconds`;
+  const many = scope === "work" ? "much" : "many";
+  const message = `too ${many} ${RATED[scope]}, try again in ${seconds}`;
   const carried = { scope, retry_after_seconds: retryAfterSeconds };
-  return refusal(429, "rate-limited", message, { carried });
+  const headers = { "Retry-After": String(retryAfterSeconds) };
+  return refusal(429, "rate-limited", message, { carried, headers });
 }
 
 /** 500: a fault; the caller learns its id and nothing else. */

@@ -14,7 +14,12 @@ export function canonicalForm(document: JsonRecord, without: readonly string[] =
 
 /** The canonical octets of any JSON value; throws for what JCS rejects. */
 export function canonicalOctets(value: unknown): Buffer {
-  return Buffer.from(canonicalize(value) ?? "", "utf8");
+  return Buffer.from(canonicalText(value), "utf8");
+}
+
+/** The canonical text of any JSON value; throws for what JCS rejects. */
+export function canonicalText(value: unknown): string {
+  return canonicalize(value) ?? "";
 }
 
 /** SHA-256 in lower-case hex. */

@@ -6,13 +6,14 @@
 import type { JsonSchema } from "../contract/endpoint.ts";
 import { canonicalText } from "../contract/equality-keywords.ts";
 import { noPlan } from "../dispatch/floor-refusals-thinking.ts";
-import { schemaViolation } from "../dispatch/refusal.ts";
+import { payerOf } from "../dispatch/payer.ts";
+import { rateLimited, schemaViolation } from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import { sha256Hex } from "../identity/canonical-form.ts";
 import type { JsonRecord } from "../json-value.ts";
 import { strongestImpact } from "../synthesis/planner-impact.ts";
 import { membersOf } from "../synthesis/planner-members.ts";
-import type { Turns } from "../synthesis/turns.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import { PLAN_SCHEMA, type PlanRequest, readPlanRequest } from "./plan-request.ts";
@@ -23,7 +24,7 @@ import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
 export interface PlanOptions {
   /** Made when the first plan is asked for: a server that is asked for none need not wait. */
   readonly createPlaces: () => PlanPlaces;
-  readonly turns: Turns;
+  readonly work: TaskQueue;
 }
 
 /** PLAN on "/". */
@@ -31,17 +32,20 @@ export function planMethod(options: PlanOptions): FloorMethod {
   return { inputSchema: PLAN_SCHEMA, handler: planHandler(options) };
 }
 
-function planHandler({ createPlaces, turns }: PlanOptions): RouteHandler {
+function planHandler({ createPlaces, work }: PlanOptions): RouteHandler {
   let places: PlanPlaces | undefined;
-  return async (call, exchange) => {
+  return (call, exchange) => {
     const reading = readPlanRequest(call.input);
     if (reading.kind === "fault") return schemaViolation([reading.violation]);
-    await turns.take();
+    const owner = payerOf(exchange);
+    if (!work.hasRoom(owner)) return rateLimited("work", 1);
     const { request } = reading;
-    places ??= createPlaces();
-    const found = findPlan(request, exchange.caller, places);
-    if (found.kind === "none") return noPlan(found.explanation, { missing: found.missing });
-    return floorResult(call, { goal: call.input["goal"], ...resultOf(request, found) });
+    return work.run(() => {
+      places ??= createPlaces();
+      const found = findPlan(request, exchange.caller, places);
+      if (found.kind === "none") return noPlan(found.explanation, { missing: found.missing });
+      return floorResult(call, { goal: call.input["goal"], ...resultOf(request, found) });
+    }, owner);
   };
 }
 

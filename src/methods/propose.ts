@@ -4,11 +4,13 @@
  * synthesis off, and 463 once more when a negotiation has had its three turns.   AGTP-API §8.7, §10
  */
 import type { SynthesisConfig } from "../config/config.ts";
+import { payerOf } from "../dispatch/payer.ts";
 import {
   authorizationRequired,
   badRequest,
   proposalRejected,
   type Refusal,
+  rateLimited,
 } from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { HandlerSuccess } from "../handlers/handler.ts";
@@ -17,7 +19,7 @@ import type { Negotiations } from "../synthesis/negotiations.ts";
 import { readProposal } from "../synthesis/proposal.ts";
 import type { ProposalRequest } from "../synthesis/proposal-request.ts";
 import type { Proposals } from "../synthesis/proposals.ts";
-import type { Turns } from "../synthesis/turns.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import { approve } from "./approval.ts";
 import type { RecordEvents } from "./contract-events.ts";
 import {
@@ -34,12 +36,13 @@ export interface SettleOptions extends EvaluationParts {
   readonly register: Pick<ContractRegister, "add">;
   readonly negotiations: Negotiations;
   readonly record: RecordEvents;
+  /** Plans, in turns with all else that takes long. */
+  readonly work: TaskQueue;
 }
 
 /** What PROPOSE works with. */
 export interface ProposeOptions extends SettleOptions {
   readonly synthesisEnabled: boolean;
-  readonly turns: Turns;
   /** Evaluates later, and answers with 261 meanwhile. */
   readonly proposals: Proposals;
 }
@@ -111,8 +114,9 @@ async function evaluate(
   const { agentId = "", authority, document } = exchange.caller;
   const reading = readProposal(call.input);
   if (reading.kind === "fault") return refuseForm(reading);
-  await options.turns.take();
-  const checked = checkProposal(reading.proposal, options);
+  const owner = payerOf(source.exchange);
+  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
+  const checked = await options.work.run(() => checkProposal(reading.proposal, options), owner);
   if (checked.kind === "refusal") return checked;
   // Contracts are kept, and nobody whom this server does not know makes it write.
   if (document === undefined) return unknownAgent();
@@ -136,7 +140,13 @@ export async function settle(
   authority: Parameters<typeof planProposal>[1],
   source?: EventSource,
 ): Promise<Answer> {
-  const planned = planProposal(request.proposal, authority, options);
+  const { agentId } = request;
+  // What is evaluated later is done for an agent that this server knows.
+  const owner = source === undefined ? { key: agentId, isKnown: true } : payerOf(source.exchange);
+  const planned = await options.work.run(
+    () => planProposal(request.proposal, authority, options),
+    owner,
+  );
   if (planned.kind === "refusal") return planned;
   return approve(options, request, planned.plan, source);
 }

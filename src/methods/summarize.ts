@@ -4,11 +4,12 @@
  * AGTP "SUMMARIZE"
  */
 import { sourceUnreadable } from "../dispatch/floor-refusals-thinking.ts";
-import type { Refusal } from "../dispatch/refusal.ts";
+import { payerOf } from "../dispatch/payer.ts";
+import { type Refusal, rateLimited } from "../dispatch/refusal.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import { type Amount, type Extract, extractSummary } from "../search/extract-summary.ts";
-import type { PacedWork } from "../search/paced-work.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import {
@@ -17,12 +18,17 @@ import {
   SUMMARIZE_SCHEMA,
   type SummaryRequest,
 } from "./summary-request.ts";
-import { type ReadSources, readSources, type SourcePlaces } from "./summary-sources.ts";
+import {
+  type InTurns,
+  type ReadSources,
+  readSources,
+  type SourcePlaces,
+} from "./summary-sources.ts";
 
 /** What SUMMARIZE works with. */
 export interface SummarizeOptions {
   readonly places: SourcePlaces;
-  readonly work: PacedWork;
+  readonly work: TaskQueue;
 }
 
 /** SUMMARIZE on "/". */
@@ -31,13 +37,16 @@ export function summarizeMethod(options: SummarizeOptions): FloorMethod {
 }
 
 function summarizeHandler({ places, work }: SummarizeOptions): RouteHandler {
-  return async (call) => {
+  return async (call, exchange) => {
+    const owner = payerOf(exchange);
+    if (!work.hasRoom(owner)) return rateLimited("work", 1);
     const request = readSummaryRequest(call.input);
-    const read = await readSources(call, call.input["source"], places);
+    const inTurns: InTurns = (steps) => work.pace(steps, owner, call.signal);
+    const read = await readSources(call.input["source"], { call, places, inTurns });
     if (read.kind === "refusal") return read;
     const contents = read.sources.map(({ content }) => content);
     const options = { ...request.limits, focus: request.focus.join(" ") };
-    const extract = await work.run(extractSummary(contents, options), call.signal);
+    const extract = await inTurns(extractSummary(contents, options));
     return answer(call, request, read, extract);
   };
 }

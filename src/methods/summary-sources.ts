@@ -7,10 +7,15 @@ import type { Impact } from "../contract/endpoint.ts";
 import { sourceRefused, sourceUnreadable } from "../dispatch/floor-refusals-thinking.ts";
 import { type Refusal, refusal } from "../dispatch/refusal.ts";
 import type { Call, DispatchResult } from "../handlers/handler.ts";
-import { canonicalOctets, sha256Hex } from "../identity/canonical-form.ts";
+import { canonicalText, sha256Hex } from "../identity/canonical-form.ts";
 import { isRecord, quoteValue } from "../json-value.ts";
 import { isStatus, isSuccess } from "../wire/status.ts";
-import { type IsHere, readSourceName, type SourceReference } from "./source-reference.ts";
+import {
+  type IsHere,
+  type NamedSource,
+  readSourceName,
+  type SourceReference,
+} from "./source-reference.ts";
 
 /** What is registered under a pair. */
 export interface RegisteredPair {
@@ -55,68 +60,132 @@ const PREFERRED_METHODS = ["QUERY", "FETCH", "DESCRIBE", "DISCOVER"];
 /** A source that may not be read is refused for the reason that it gives itself. */
 const AUTHORITY_STATUSES: readonly number[] = [262, 401, 403, 455];
 
+/** Does steps in turns with others, and answers what they come to. */
+export type InTurns = <T>(steps: Generator<undefined, T>) => Promise<T>;
+
+/** What sources are read with. */
+export interface ReadingOptions {
+  readonly call: Pick<Call, "dispatch" | "signal" | "log">;
+  readonly places: SourcePlaces;
+  readonly inTurns: InTurns;
+}
+
 /** Reads the source, or each source of a list; one after the other. */
 export async function readSources(
-  call: Pick<Call, "dispatch" | "signal" | "log">,
   given: unknown,
-  places: SourcePlaces,
+  { call, places, inTurns }: ReadingOptions,
 ): Promise<ReadSources | Refusal> {
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
-  const named = list.map((source) => readSourceName(source, places.isHere));
+  const named = await inTurns(nameSources(list, places.isHere));
   const references = named.filter(({ kind }) => kind === "reference").length;
   if (references > MAX_REFERENCES) {
     return sourceRefused(`${references} sources are named, expected at most ${MAX_REFERENCES}`);
   }
-  const sources: ReadSource[] = [];
-  let room = MAX_SOURCE_CHARACTERS;
+  const found: FoundSource[] = [];
   for (const source of named) {
     if (source.kind === "refused") return sourceRefused(source.message);
     call.signal.throwIfAborted();
     const read = source.kind === "inline" ? source : await readReference(call, source, places);
     if (read.kind === "refusal") return read;
-    const taken = takeContent(read.content, room);
-    if (taken.kind === "refusal") return taken;
-    room -= taken.length;
-    sources.push({ ...taken, reference: "reference" in read ? read.reference : undefined });
+    found.push({
+      content: read.content,
+      reference: "reference" in read ? read.reference : undefined,
+    });
   }
-  if (!Array.isArray(given)) return { kind: "sources", sources, hash: sources[0]?.hash ?? "" };
-  const hash = hashOf(sources.map(({ content }) => content));
-  return hash === undefined ? notCanonical() : { kind: "sources", sources, hash };
+  return inTurns(takeSources(found, Array.isArray(given)));
 }
 
-type Taken = {
-  readonly kind: "content";
+/** Sources between two pauses. */
+const PAUSE_SOURCES = 32;
+
+function* nameSources(
+  list: readonly unknown[],
+  isHere: IsHere,
+): Generator<undefined, readonly NamedSource[]> {
+  const named: NamedSource[] = [];
+  for (const source of list) {
+    if (named.length % PAUSE_SOURCES === 0) yield;
+    named.push(readSourceName(source, isHere));
+  }
+  return named;
+}
+
+interface FoundSource {
   readonly content: unknown;
-  readonly length: number;
-  readonly hash: string;
-};
+  readonly reference: string | undefined;
+}
+
+/** Measures and hashes what was found, as far as there is room for it. */
+function* takeSources(
+  found: readonly FoundSource[],
+  isList: boolean,
+): Generator<undefined, ReadSources | Refusal> {
+  const sources: ReadSource[] = [];
+  const texts: string[] = [];
+  let room = MAX_SOURCE_CHARACTERS;
+  for (const { content, reference } of found) {
+    const taken = yield* takeContent(content, room);
+    if (taken.kind === "refusal") return taken;
+    const { canonical, ...source } = taken;
+    if (isList && canonical === undefined) return notCanonical();
+    room -= source.length;
+    texts.push(canonical ?? "");
+    sources.push({ ...source, reference });
+  }
+  // Item by item, as the canonical form of the list has them.
+  const hash = isList ? sha256Hex(`[${texts.join(",")}]`) : (sources[0]?.hash ?? "");
+  return { kind: "sources", sources, hash };
+}
+
+interface Taken extends Omit<ReadSource, "reference"> {
+  readonly kind: "content";
+  /** As an item of a list; a text alone needs no canonical form. */
+  readonly canonical: string | undefined;
+}
 
 /** What handlers hand on need not be JSON yet: it may have no end, and may change meanwhile. */
-function takeContent(content: unknown, room: number): Taken | Refusal {
-  let copy: unknown = content;
-  let length = 0;
-  try {
-    const text = typeof content === "string" ? content : (JSON.stringify(content) ?? "");
-    length = text.length;
-    if (length <= room && typeof content !== "string") copy = JSON.parse(text);
-  } catch {
-    return sourceUnreadable("the source is no JSON value");
-  }
-  if (length > room) {
-    const allowed = `${MAX_SOURCE_CHARACTERS} characters in all`;
-    return sourceRefused(`the source is longer than this server reads: ${allowed}`);
-  }
-  const hash = hashOf(copy);
-  return hash === undefined ? notCanonical() : { kind: "content", content: copy, length, hash };
+function* takeContent(content: unknown, room: number): Generator<undefined, Taken | Refusal> {
+  yield;
+  if (typeof content === "string") return takeText(content, room);
+  const text = textOf(content);
+  if (text === undefined) return sourceUnreadable("the source is no JSON value");
+  if (text.length > room) return tooLong();
+  yield;
+  const copy: unknown = JSON.parse(text);
+  yield;
+  const canonical = canonicalOf(copy);
+  if (canonical === undefined) return notCanonical();
+  yield;
+  const hash = sha256Hex(canonical);
+  return { kind: "content", content: copy, length: text.length, hash, canonical };
 }
 
-function hashOf(content: unknown): string | undefined {
-  if (typeof content === "string") return sha256Hex(content);
+function takeText(text: string, room: number): Taken | Refusal {
+  if (text.length > room) return tooLong();
+  const canonical = canonicalOf(text);
+  return { kind: "content", content: text, length: text.length, hash: sha256Hex(text), canonical };
+}
+
+/** Undefined for what JSON cannot say. */
+function textOf(content: unknown): string | undefined {
   try {
-    return sha256Hex(canonicalOctets(content));
+    return JSON.stringify(content) ?? undefined;
   } catch {
     return undefined;
   }
+}
+
+function canonicalOf(content: unknown): string | undefined {
+  try {
+    return canonicalText(content);
+  } catch {
+    return undefined;
+  }
+}
+
+function tooLong(): Refusal {
+  const allowed = `${MAX_SOURCE_CHARACTERS} characters in all`;
+  return sourceRefused(`the source is longer than this server reads: ${allowed}`);
 }
 
 function notCanonical(): Refusal {

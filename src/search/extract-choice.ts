@@ -30,8 +30,11 @@ export function longestSentence({ characters, before }: SummaryLimits): number {
   return Math.max(0, characters - before);
 }
 
-/** Chooses within the limits. */
-export function chooseSentences({ fitting, best }: RankedSentences, limits: SummaryLimits): Choice {
+/** Chooses within the limits; others may have their turn before each sentence. */
+export function* chooseSentences(
+  { fitting, best }: RankedSentences,
+  limits: SummaryLimits,
+): Generator<undefined, Choice> {
   if (fitting.length === 0) {
     const sentences = cut(best, longestSentence(limits));
     return { sentences, isCut: sentences.length > 0 };
@@ -42,6 +45,7 @@ export function chooseSentences({ fitting, best }: RankedSentences, limits: Summ
   let room = limits.characters;
   while (chosen.length < limits.sentences) {
     const between = chosen.length === 0 ? 0 : limits.between;
+    yield;
     const next = mostTelling(left, known, room - limits.before - between);
     if (next === undefined) break;
     left.delete(next);

@@ -32,7 +32,8 @@ export interface RankedSentences {
 
 /** So many are looked at closely; a summary takes fewer. */
 const MAX_CANDIDATES = 256;
-const SLICE = 1024;
+/** Sentences between two pauses. */
+const SLICE = 128;
 const CENTRAL_SHARE = 0.8;
 const FOCUS_WEIGHT = 2;
 /** In a source of this many sentences, a word that most of them have says nothing about one. */

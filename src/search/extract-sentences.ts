@@ -4,14 +4,21 @@
  * the text, whatever is in it.   Unicode UAX #29, AGTP "SUMMARIZE"
  */
 
-/** Finds sentences; one for all texts, because making one costs more than most texts do. */
-export type SentenceSplitter = (text: string) => Generator<string>;
+/**
+ * Finds sentences; one for all texts, because making one costs more than most texts do. Yields
+ * undefined where others may have their turn: a text may go on for long before a sentence ends.
+ */
+export type SentenceSplitter = (text: string) => Generator<string | undefined>;
 
 /**
  * The segmenter copies what it is given for each segment that it finds, so that a whole text would
  * take time in proportion to its square.
  */
 const WINDOW = 512;
+/** What ends later than this ends here: longer than any summary, so that it is in none as a whole. */
+const LONGEST_SENTENCE = 32_768;
+/** Lines between two pauses. */
+const PAUSE_LINES = 64;
 /** A line this long was most likely wrapped. */
 const WRAPPED_LENGTH = 60;
 
@@ -19,6 +26,8 @@ const LINE_END = /\r\n|[\n\r\v\f\u0085\u2028\u2029]/g;
 const ENDED = /[.!?:;。！？；：…।॥؟۔።]["'”’»)\]]*$/u;
 const LIST_MARK = /^(?:[-*+•‣·#>|]{1,6}|\(?(?:\d{1,3}|[a-zA-Z])[.)])[ \t]+/u;
 const LOWER_CASE = /^\p{Ll}/u;
+/** At the end of what was cut. */
+const HALF_CHARACTER = /[\uD800-\uDBFF]$/;
 const WORD = /[\p{L}\p{N}]/u;
 /** A stop after one of these ends no sentence; so does one after an initial. */
 const ABBREVIATED =
@@ -31,19 +40,24 @@ export function createSentenceSplitter(): SentenceSplitter {
   const segmenter = new Intl.Segmenter("und", { granularity: "sentence" });
   return function* split(text) {
     for (const block of blocksOf(text)) {
+      yield;
+      if (block === undefined) continue;
       for (const sentence of joinAbbreviated(segmentsOf(block, segmenter))) {
-        const trimmed = sentence.trim();
-        if (WORD.test(trimmed)) yield trimmed;
+        const trimmed = sentence?.trim();
+        if (trimmed === undefined || WORD.test(trimmed)) yield trimmed;
       }
     }
   };
 }
 
-/** Lines, those that belong together as one. */
-function* blocksOf(text: string): Generator<string> {
+/** Lines, those that belong together as one; undefined for a pause. */
+function* blocksOf(text: string): Generator<string | undefined> {
   let lines: string[] = [];
   let last = "";
+  let count = 0;
   for (const line of linesOf(text)) {
+    count += 1;
+    if (count % PAUSE_LINES === 0) yield;
     const mark = LIST_MARK.exec(line)?.[0].length ?? 0;
     if (lines.length > 0 && !(mark === 0 && continues(last, line))) {
       yield lines.join(" ");
@@ -70,34 +84,55 @@ function continues(last: string, line: string): boolean {
 }
 
 /** The last segment of a window may have been cut, so it begins the next one. */
-function* segmentsOf(block: string, segmenter: Intl.Segmenter): Generator<string> {
+function* segmentsOf(block: string, segmenter: Intl.Segmenter): Generator<string | undefined> {
   let start = 0;
   let size = WINDOW;
   while (start < block.length) {
-    const isLast = start + size >= block.length;
-    const segments = Array.from(
-      segmenter.segment(block.slice(start, start + size)),
-      ({ segment }) => segment,
-    );
-    if (isLast) {
-      yield* segments;
-      return;
-    }
-    segments.pop();
-    for (const segment of segments) {
-      yield segment;
-      start += segment.length;
-    }
+    yield;
+    // Never within a character.
+    const window = block.slice(start, start + size).replace(HALF_CHARACTER, "");
+    const isLast = start + window.length >= block.length;
+    const segments = size === WINDOW ? segmentsIn(window, segmenter) : firstOf(window, segmenter);
+    const isCut = !isLast && segments.at(-1)?.end === window.length;
+    if (isCut && size < LONGEST_SENTENCE) segments.pop();
+    for (const { text } of segments) yield text;
+    start += segments.at(-1)?.end ?? 0;
     // A sentence that is longer than the window takes a larger one.
     size = segments.length > 0 ? WINDOW : size * 2;
   }
 }
 
-function* joinAbbreviated(segments: Iterable<string>): Generator<string> {
+interface Segment {
+  readonly text: string;
+  /** Where it ends in its window. */
+  readonly end: number;
+}
+
+function segmentsIn(window: string, segmenter: Intl.Segmenter): Segment[] {
+  return Array.from(segmenter.segment(window), ({ segment, index }) => ({
+    text: segment,
+    end: index + segment.length,
+  }));
+}
+
+/** Only the first was longer than a window; each further one would copy all of this one. */
+function firstOf(window: string, segmenter: Intl.Segmenter): Segment[] {
+  for (const { segment } of segmenter.segment(window)) {
+    return [{ text: segment, end: segment.length }];
+  }
+  return [];
+}
+
+function* joinAbbreviated(segments: Iterable<string | undefined>): Generator<string | undefined> {
   let begun = "";
   for (const segment of segments) {
+    if (segment === undefined) {
+      yield;
+      continue;
+    }
     begun += segment;
-    if (ABBREVIATED.test(segment.trimEnd().slice(-LONGEST_ABBREVIATION))) continue;
+    const isAbbreviated = ABBREVIATED.test(segment.trimEnd().slice(-LONGEST_ABBREVIATION));
+    if (isAbbreviated && begun.length < LONGEST_SENTENCE) continue;
     yield begun;
     begun = "";
   }

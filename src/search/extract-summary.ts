@@ -35,10 +35,7 @@ export interface Extract extends Choice {
   readonly focused: number;
 }
 
-/** Sentences between two pauses: a few milliseconds of work. */
-const SLICE = 128;
-
-/** Yields whenever others may have their turn, and returns the summary. */
+/** Yields often: before anything that may take long, and whatever comes of it. */
 export function* extractSummary(
   sources: readonly ExtractSource[],
   options: ExtractOptions,
@@ -50,17 +47,18 @@ export function* extractSummary(
     const amount = { sentences: 0, characters: 0 };
     for (const text of textsOf(content)) {
       for (const sentence of split(text)) {
+        yield;
+        if (sentence === undefined) continue;
         ranking.add({ text: sentence, source, position: amount.sentences });
         amount.sentences += 1;
         amount.characters += sentence.length;
-        if (ranking.size % SLICE === 0) yield;
       }
     }
     amounts.push(amount);
   }
   const ranked = yield* ranking.rank(longestSentence(options));
   yield;
-  const choice = chooseSentences(ranked, options);
+  const choice = yield* chooseSentences(ranked, options);
   const coverage = ranking.coverageOf(choice.sentences) * shareOfCut(choice, ranked);
   return { ...choice, amounts, coverage, focused: ranking.focused };
 }

@@ -28,6 +28,9 @@ export interface ConnectionContext {
   onFault(error: unknown): void;
 }
 
+/** How long one connection answers what it has received before others have their turn. */
+const TURN_MS = 5;
+
 /** Serves a socket whose handshake is done. */
 export class Connection implements Departing {
   readonly #socket: TLSSocket;
@@ -41,6 +44,8 @@ export class Connection implements Departing {
   /** What was answered leaves at the end of the turn, or once its records are kept. */
   #isDeparting = false;
   #isPaused = false;
+  /** It has had its share of this round of the event loop. */
+  #isWaitingItsTurn = false;
 
   constructor(socket: TLSSocket, context: ConnectionContext, identity: PeerIdentity) {
     this.#socket = socket;
@@ -86,18 +91,37 @@ export class Connection implements Departing {
   }
 
   #work(): void {
-    while (this.#running === undefined && !this.#outbox.isBlocked && !this.#outbox.isFull) {
+    if (this.#isWaitingItsTurn) return;
+    const began = performance.now();
+    for (let now = began; this.#mayAnswer; now = performance.now()) {
+      if (now - began > TURN_MS && !this.#inbox.isEmpty) {
+        this.#yield();
+        break;
+      }
       const message = this.#inbox.take();
       if (message === undefined) break;
-      this.#answer(message);
+      this.#answer(message, now);
     }
   }
 
-  #answer(message: Request | WireFault): void {
+  get #mayAnswer(): boolean {
+    return this.#running === undefined && !this.#outbox.isBlocked && !this.#outbox.isFull;
+  }
+
+  /** What was pipelined is no reason to hold up everybody else. */
+  #yield(): void {
+    this.#isWaitingItsTurn = true;
+    setImmediate(() => {
+      this.#isWaitingItsTurn = false;
+      if (!this.#socket.destroyed) this.#proceed();
+    });
+  }
+
+  #answer(message: Request | WireFault, now: number): void {
     const dispatcher = this.#context.dispatcher();
     if (isWireFault(message)) this.#reply(dispatcher.answerFault(message, this.#peer));
     else {
-      const exchange = new Exchange(message, this.#peer, performance.now());
+      const exchange = new Exchange(message, this.#peer, now);
       exchange.isFirst = this.#isNew;
       this.#isNew = false;
       const response = dispatcher.answer(exchange);

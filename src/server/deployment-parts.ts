@@ -81,7 +81,7 @@ export async function loadParts(
   problems.push(...found);
   const apis = new ApiListing(config);
   const joined = { config, ...vocabulary, ...operator, state, attributor, signingKey, apis };
-  const negotiation = createNegotiation({ ...joined, negotiation: kept, log });
+  const negotiation = createNegotiation({ ...joined, negotiation: kept, work: floor.work, log });
   const protocol = ending.add(await loadProtocolRoutes({ ...joined, negotiation, floor, log }));
   problems.push(...protocol.problems, ...protocol.skipped);
   const isStopped = config.server.onInvalid === "fail" && problems.some(isError);

@@ -120,6 +120,7 @@ async function assemble(
     ...{ config, dispatcher, directory, signer, lifecycle, openwop: parts.openwop, gateway },
     bind: (ports) => parts.apis.bind(ports),
     commit: () => {
+      options.floor.rates.limit(config.limits);
       tokens?.start();
       negotiation.start();
       protocol.start();
@@ -147,6 +148,7 @@ function pipelineOf(
     delegations: parts.protocol.delegations,
     negotiation: parts.negotiation.gate(registry),
     deadlines: new Deadlines(limits.handlerTimeoutMs),
+    ...{ rates: floor.rates, time: floor.time },
     idempotency: state.idempotency,
   });
 }

@@ -5,9 +5,12 @@ import { DelegationRegister } from "../delegation/register.ts";
 import { SeenTokens } from "../delegation/seen-tokens.ts";
 import { NotificationRegister } from "../delivery/notification-register.ts";
 import { WebhookOutbox } from "../delivery/webhook-outbox.ts";
+import { LoopTime } from "../dispatch/loop-time.ts";
+import { Rates } from "../dispatch/rates.ts";
 import { Runs } from "../execution/runs.ts";
 import type { Store } from "../store/store.ts";
 import { RateWindow } from "../synthesis/rate-window.ts";
+import { SLICE_MS, TaskQueue } from "../task-queue.ts";
 import { openTasks, type TaskState } from "../tasks/state.ts";
 import { type OpenwopState, openOpenwop } from "./openwop-state.ts";
 
@@ -27,6 +30,11 @@ export interface FloorState {
   readonly agntcy: AgntcyState;
   /** Runs of OpenWOP workflows and agents, and what their HTTP face remembers. */
   readonly openwop: OpenwopState;
+  /** What everybody has taken of the server. */
+  readonly rates: Rates;
+  readonly time: LoopTime;
+  /** What takes longer than others want to wait, whoever asks for it. */
+  readonly work: TaskQueue;
   /** Aborted when the daemon begins to stop: whoever only waits has its answer then. */
   readonly stopping: AbortController;
 }
@@ -34,6 +42,8 @@ export interface FloorState {
 /** Opens what an earlier process kept. */
 export async function openFloorState(store: Store): Promise<FloorState> {
   const webhooks = await WebhookOutbox.open({ store });
+  const rates = new Rates();
+  const time = new LoopTime(rates);
   return {
     store,
     runs: new Runs(),
@@ -46,6 +56,7 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     taskRuns: createRunState(),
     agntcy: await openAgntcy(store),
     openwop: await openOpenwop(store),
+    ...{ rates, time, work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }) },
     stopping: new AbortController(),
   };
 }

@@ -3,19 +3,18 @@ import { createRegistry } from "../contract/endpoint-registry.ts";
 import { planMethod } from "../methods/plan.ts";
 import type { PlanPlaces } from "../methods/plan-search.ts";
 import { summarizeMethod } from "../methods/summarize.ts";
-import { PacedWork } from "../search/paced-work.ts";
 import { indexGoals } from "../synthesis/goal-index.ts";
 import { createValueDescriber } from "../synthesis/offered-values.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
-import { Turns } from "../synthesis/turns.ts";
 import { canonicalPair } from "./pairs.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 import { createSourcePlaces } from "./source-places.ts";
 
 /** Puts both together. */
 export function thinkingPart(parts: FloorParts): FloorPart {
-  const plan = planMethod({ createPlaces: () => planPlaces(parts), turns: new Turns() });
-  const summarize = summarizeMethod({ places: createSourcePlaces(parts), work: new PacedWork() });
+  const { work } = parts.floor;
+  const plan = planMethod({ createPlaces: () => planPlaces(parts), work });
+  const summarize = summarizeMethod({ places: createSourcePlaces(parts), work });
   return {
     methods: new Map([
       ["PLAN", plan],

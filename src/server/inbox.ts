@@ -32,6 +32,11 @@ export class Inbox {
     return this.#waiting.length + answering >= this.#limits.maxPipelined;
   }
 
+  /** Nothing waits to be taken. */
+  get isEmpty(): boolean {
+    return this.#waiting.length === 0;
+  }
+
   get isQuiet(): boolean {
     return !this.#isAnswering && this.#waiting.length === 0;
   }

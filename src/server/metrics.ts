@@ -8,7 +8,7 @@ import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { Route } from "../dispatch/route.ts";
-import { CHANNELS, type RequestEnd } from "./observer.ts";
+import { CHANNELS, type RequestEnd, type RequestRefusal } from "./observer.ts";
 import { pacedResponses } from "./paced-response.ts";
 import type { SendBudget } from "./send-budget.ts";
 
@@ -38,6 +38,7 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const registry = new Registry();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   const onEnd = createRecorder(registry);
+  const onRefusal = createRateCounter(registry);
   createGauges(registry, options, delay);
 
   const ServerResponse = pacedResponses(options.sendBudget);
@@ -61,10 +62,12 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   server.on("error", () => undefined);
   delay.enable();
   subscribe(CHANNELS.end, onEnd);
+  subscribe(CHANNELS.refusal, onRefusal);
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
       unsubscribe(CHANNELS.end, onEnd);
+      unsubscribe(CHANNELS.refusal, onRefusal);
       delay.disable();
       server.closeAllConnections();
       return new Promise((resolve) => {
@@ -96,6 +99,21 @@ function createRecorder(registry: Registry): (message: unknown) => void {
     const endpoint = endpointOf(route);
     requests.inc({ method, status, endpoint });
     durations.observe({ method, endpoint }, durationMs / 1000);
+  };
+}
+
+/** Counts who was told to come later, by what there was too much of. */
+function createRateCounter(registry: Registry): (message: unknown) => void {
+  const limited = new Counter({
+    name: "agtp_rate_limited_total",
+    help: "Requests that were refused because there were too many of a kind.",
+    labelNames: ["scope"],
+    registers: [registry],
+  });
+  return (message) => {
+    const { code, carried } = (message as RequestRefusal).refusal;
+    const scope = carried?.["scope"];
+    if (code === "rate-limited") limited.inc({ scope: typeof scope === "string" ? scope : "" });
   };
 }
 

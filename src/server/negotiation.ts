@@ -38,6 +38,7 @@ import type { Synthesizer } from "../synthesis/plan.ts";
 import { createSynthesizer } from "../synthesis/plan-synthesizer.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import { canonicalPair, isProtocolPair } from "./pairs.ts";
 import { endContractsWithoutMethod } from "./removed-methods.ts";
 
@@ -52,6 +53,8 @@ export interface NegotiationParts {
   readonly compiler: SchemaCompiler;
   readonly state: ServerState;
   readonly negotiation: NegotiationState;
+  /** Where plans wait their turn. */
+  readonly work: TaskQueue;
   readonly attributor: Attributor;
   readonly log: Pick<CallLog, "warn">;
 }
@@ -71,8 +74,8 @@ export interface Negotiation {
 
 /** Joins the parts. */
 export function createNegotiation(parts: NegotiationParts): Negotiation {
-  const { config, recipes, operatorRoutes, methodPolicy, negotiation, log } = parts;
-  const { contracts: register, attempts, negotiations, proposals, rate, turns } = negotiation;
+  const { config, recipes, operatorRoutes, methodPolicy, negotiation, work, log } = parts;
+  const { contracts: register, attempts, negotiations, proposals, rate } = negotiation;
   const { policies, synthesis } = config;
   const onFault = (error: unknown): void => log.warn({ error }, "a synthesis failed");
   let registry: EndpointRegistry<Route> | undefined;
@@ -112,7 +115,7 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
     register,
     negotiations,
     record,
-    turns,
+    work,
   };
   return {
     synthesizer,
@@ -139,7 +142,7 @@ export function createNegotiation(parts: NegotiationParts): Negotiation {
         routes,
         attempts,
         rate,
-        turns,
+        work,
         rcns: policies.rcns,
         reservation,
         accepted,

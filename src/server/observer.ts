@@ -5,6 +5,7 @@
 import { channel } from "node:diagnostics_channel";
 import type { Observer } from "../dispatch/dispatcher.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
+import type { Refusal } from "../dispatch/refusal.ts";
 import { isAgtpSpecific } from "../wire/status.ts";
 import type { Log } from "./log.ts";
 import { requestLine, wireFaultLine } from "./request-log.ts";
@@ -18,6 +19,12 @@ export const CHANNELS = {
   /** `{exchange, status, durationMs}`; exchange is undefined for bytes that were no request. */
   end: "agtpd:request:end",
 } as const;
+
+/** What the refusal channel publishes. */
+export interface RequestRefusal {
+  readonly exchange: Exchange;
+  readonly refusal: Refusal;
+}
 
 /** What the end channel publishes. */
 export interface RequestEnd {
@@ -41,7 +48,8 @@ export function createObserver(log: Log): Observer {
     },
     end(exchange, response, reply) {
       if (reply.refusal !== undefined && refused.hasSubscribers) {
-        refused.publish({ exchange, refusal: reply.refusal });
+        const { refusal } = reply;
+        refused.publish({ exchange, refusal } satisfies RequestRefusal);
       }
       const logs = isLogged(response.status);
       if (!logs && !ended.hasSubscribers) return;

@@ -20,9 +20,9 @@ import type { Confirmable } from "../methods/confirmable.ts";
 import { readConfirmation } from "../methods/confirmation.ts";
 import { escalationEvent } from "../methods/escalation-events.ts";
 import type { RecordStreamEvents } from "../methods/stream-events.ts";
+import { TaskQueue } from "../task-queue.ts";
 import { type Escalation, isOpen } from "../tasks/escalation.ts";
 import type { EscalationRegister } from "../tasks/escalation-register.ts";
-import { Serial } from "../tasks/serial.ts";
 
 /** What connects the two. */
 export interface RunEscalationsOptions {
@@ -52,7 +52,7 @@ const DEADLINE_MS = 30 * 24 * 3_600_000;
 
 export class RunEscalations implements RunWatcher, Confirmable {
   readonly #options: RunEscalationsOptions;
-  readonly #steps = new Serial();
+  readonly #steps = new TaskQueue();
   #host: RunHost | undefined;
   /** Whether there was no room for one: it is opened as soon as there is. */
   #isBehind = false;

@@ -45,7 +45,7 @@ export function makeContract(agreement: Agreement, plan: SynthesisPlan): Contrac
     handler: { type: "composition" },
   };
   return {
-    synthesisId: `syn-${uuidv7(agreement.now)}`,
+    synthesisId: `syn-${uuidv7()}`,
     agentId: agreement.agentId,
     endpoint,
     plan: { name, version, steps, aggregation },

@@ -8,7 +8,6 @@ import { ContractRegister } from "./contract-register.ts";
 import { Negotiations } from "./negotiations.ts";
 import { Proposals } from "./proposals.ts";
 import { RateWindow } from "./rate-window.ts";
-import { Turns } from "./turns.ts";
 
 /** The state of negotiation. */
 export interface NegotiationState {
@@ -17,7 +16,6 @@ export interface NegotiationState {
   readonly attempts: Attempts;
   readonly negotiations: Negotiations;
   readonly rate: RateWindow;
-  readonly turns: Turns;
 }
 
 /** Opens it over a store; tombstones outlive a contract's expiry by so many seconds. */
@@ -32,6 +30,5 @@ export async function openNegotiation(
     attempts: new Attempts(),
     negotiations: new Negotiations(),
     rate: new RateWindow(),
-    turns: new Turns(),
   };
 }

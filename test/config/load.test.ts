@@ -54,6 +54,8 @@ describe("loadConfig", () => {
       maxConnectionsPerAddress: 1000,
       maxPipelined: 64,
       drainTimeoutMs: 10_000,
+      requestsPerSecond: 0,
+      workMsPerSecond: 200,
       sendBufferBytes: 16_777_216,
       sendBufferTotalBytes: 268_435_456,
     });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { parseBody, unwrapEnvelope } from "../../src/contract/request-body.ts";
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -74,6 +74,43 @@ describe("parseBody", () => {
     expect(parseBody(bytes("[".repeat(1_000_000))).kind).toBe("invalid");
     expect(parseBody(bytes('{"a":'.repeat(200_000))).kind).toBe("invalid");
     expect(parseBody(bytes(`"${"\\".repeat(1_000_000)}`)).kind).toBe("invalid");
+  });
+
+  describe("counts before it makes anything", () => {
+    const members = (count: number): string =>
+      `{${Array.from({ length: count }, (_, at) => `"m${at}":${at}`).join(",")}}`;
+    const items = (item: string, count: number): string =>
+      `{"a":[${new Array<string>(count).fill(item).join(",")}]}`;
+
+    it.each([
+      ["the most members", members(10_000)],
+      ["members in many objects", items('{"a":1}', 9_999)],
+      ["the most values", items("1", 49_998)],
+      ["a long text of commas, colons and brackets", `{"a":"${",:[{".repeat(50_000)}"}`],
+      ["a long text of quotes", `{"a":"${'\\"'.repeat(50_000)}"}`],
+    ])("takes %s", (_, text) => {
+      expect(parseBody(bytes(text)).kind).toBe("ok");
+    });
+
+    it.each([
+      ["one member more", members(10_001), "the body has more than 10000 members"],
+      ["many objects", items('{"a":1}', 10_000), "the body has more than 10000 members"],
+      ["one member many times", `{${'"a":1,'.repeat(95_000)}"a":1}`, "more than 10000 members"],
+      ["many items", items("1", 50_000), "the body has more than 50000 values"],
+      ["many lists", items("[]", 50_000), "the body has more than 50000 values"],
+      [
+        "nesting behind a long text",
+        `{"b":"${"x".repeat(60_000)}","a":${"[".repeat(64)}`,
+        "deeper",
+      ],
+    ])("refuses %s", (_, text, message) => {
+      const parse = vi.spyOn(JSON, "parse");
+      const parsed = parseBody(bytes(text));
+      const { length } = parse.mock.calls;
+      parse.mockRestore();
+      expect(parsed).toMatchObject({ kind: "invalid", message: expect.stringContaining(message) });
+      expect(length).toBe(0);
+    });
   });
 
   it("keeps a member named __proto__ a member", () => {

@@ -3,7 +3,8 @@ import { describe, expect, it } from "vitest";
 import { createSentenceSplitter } from "../../src/search/extract-sentences.ts";
 
 const split = createSentenceSplitter();
-const sentencesOf = (text: string): readonly string[] => [...split(text)];
+const sentencesOf = (text: string): readonly string[] =>
+  [...split(text)].filter((sentence) => sentence !== undefined);
 
 // Unicode UAX #29
 describe("createSentenceSplitter", () => {
@@ -87,4 +88,54 @@ describe("createSentenceSplitter", () => {
     // Eight times the text; in proportion to its square it would be 64 times the time.
     expect(fastest(320_000)).toBeLessThan(32 * Math.max(few, 2));
   });
+
+  it.each([
+    ["an abbreviation without end", "A. ", 262_144],
+    ["blank lines", "\n", 262_144],
+    ["lines without a word", "- \n", 262_144],
+    ["stops", ".", 262_144],
+    ["white space", " \t", 262_144],
+    ["one word", "a", 262_144],
+    ["lines that go on", "ab\n", 262_144],
+  ])("lets others have their turn, whether or not a sentence ends: %s", (_, unit, length) => {
+    let longest = 0;
+    let since = seenSoFar();
+    const seen = countSegmented(() => {
+      for (const one of split(unit.repeat(Math.ceil(length / unit.length)))) {
+        longest = Math.max(longest, seenSoFar() - since);
+        since = seenSoFar();
+        if (one !== undefined) expect(one.length).toBeLessThanOrEqual(2 * 32_768);
+      }
+    });
+    // A window at a time: the segmenter copies it for each segment that it finds.
+    expect(longest).toBeLessThanOrEqual(32_768);
+    expect(seen).toBeLessThan(4 * length);
+  });
+
+  it("looks at the rest of a text once more, not at all of it, after a long sentence", () => {
+    const text = `${"b ".repeat(60_000)}. ${"A b. ".repeat(28_000)}`;
+    const seen = countSegmented(() => {
+      for (const _ of split(text));
+    });
+    expect(seen).toBeLessThan(4 * text.length);
+  });
 });
+
+let segmented = 0;
+const seenSoFar = (): number => segmented;
+
+/** How many characters the segmenter was given, while something is done. */
+function countSegmented(work: () => void): number {
+  const before = segmented;
+  const { segment: real } = Intl.Segmenter.prototype;
+  Intl.Segmenter.prototype.segment = function count(text) {
+    segmented += text.length;
+    return real.call(this, text);
+  };
+  try {
+    work();
+  } finally {
+    Intl.Segmenter.prototype.segment = real;
+  }
+  return segmented - before;
+}

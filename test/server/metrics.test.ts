@@ -76,6 +76,19 @@ describe("the Prometheus endpoint", () => {
     expect(lines.join("\n")).not.toContain("verdicts-");
   });
 
+  it("counts who was told to come later, by what there was too much of", async () => {
+    const server = await openDaemon(
+      serverFiles({ ...ENABLED, limits: { requests_per_second: 1 } }),
+    );
+    const client = await server.connect();
+    client.write(Buffer.concat([echo(1), echo(2), echo(3)]));
+    const replies = await client.replies(3);
+    const refused = replies.filter(({ status }) => status === 429);
+    expect(refused.length).toBeGreaterThan(0);
+    const lines = await scrape(server);
+    expect(lines).toContain(`agtp_rate_limited_total{scope="requests"} ${refused.length}`);
+  });
+
   it("counts connections down again", async () => {
     const server = await openDaemon(serverFiles(ENABLED));
     const clients = [await server.connect(), await server.connect()];

@@ -1,7 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { openDaemon } from "../support/daemon.ts";
+import { endpointFile } from "../support/deployment.ts";
 import type { TestReply } from "../support/dispatch.ts";
+import { countTurns } from "../support/event-loop.ts";
 import { bus, call, echo, heard, serverFiles } from "../support/server-deployment.ts";
 
 function numbers(replies: readonly TestReply[]): readonly unknown[] {
@@ -87,6 +89,37 @@ describe("a connection", () => {
     await second;
     bus.emit("release two");
     expect(await client.replies(2)).toHaveLength(2);
+  });
+
+  it("has its turn of the event loop and no more, however much one connection asks for", async () => {
+    const burn = `
+      export const burn = ({ input }) => {
+        const started = performance.now();
+        while (performance.now() - started < 6);
+        globalThis[Symbol.for("agtpd.test.bus")].emit("burnt");
+        return { body: input };
+      };
+    `;
+    const endpoint = endpointFile({
+      ...{ method: "QUERY", path: "/burns", properties: { number: { type: "integer" } } },
+      handler: { type: "registered_function", function: "burning.burn" },
+    });
+    const { connect } = await openDaemon(
+      serverFiles(
+        { limits: { work_ms_per_second: 0 } },
+        { "burning.mjs": burn, "endpoints/burns.toml": endpoint },
+      ),
+    );
+    const client = await connect();
+    const rounds: number[] = [];
+    const loop = countTurns();
+    const note = (): void => void rounds.push(loop.turns);
+    bus.on("burnt", note);
+    client.write(Buffer.concat(range(10).map((number) => call("QUERY", "/burns", { number }))));
+    expect(numbers(await client.replies(10))).toEqual(range(10));
+    bus.off("burnt", note);
+    loop.stop();
+    expect(new Set(rounds).size).toBe(10);
   });
 
   it.each([1, 4, 64])("loses nothing of 200 requests in one write, %i in progress", async (max) => {

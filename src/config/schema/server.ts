@@ -83,6 +83,18 @@ const limits = table("Bounds on what one client, or all of them, may take", {
     "How long a stopping server lets running requests finish",
     0,
   ),
+  requests_per_second: count(
+    0,
+    "Requests of one agent, or of one address without an agent; 0: no limit",
+    1_000_000,
+    0,
+  ),
+  work_ms_per_second: count(
+    200,
+    "Time of the loop, in slices over a millisecond, of one agent or one address; 0: no limit",
+    1000,
+    0,
+  ),
   send_buffer_bytes: count(
     16_777_216,
     "What may wait to be sent on one connection; beyond it nothing more is read from it",

@@ -6,9 +6,9 @@
  */
 import { isRecord } from "../../../json-value.ts";
 import type { Store } from "../../../store/store.ts";
+import type { TaskQueue } from "../../../task-queue.ts";
 import type { Escalation } from "../../../tasks/escalation.ts";
 import type { EscalationRegister } from "../../../tasks/escalation-register.ts";
-import type { Serial } from "../../../tasks/serial.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 
@@ -23,7 +23,7 @@ export type ApprovalAnswer =
 export interface ApprovalOptions {
   readonly store: Store;
   readonly escalations: Pick<EscalationRegister, "find" | "open">;
-  readonly changes: Serial;
+  readonly changes: TaskQueue;
 }
 
 /** What an approval is for. */
@@ -41,7 +41,7 @@ const LAST_MOMENT = Date.UTC(9999, 11, 31);
 /** The approvals of all tasks. */
 export class Approvals {
   readonly #options: ApprovalOptions;
-  readonly #changes: Serial;
+  readonly #changes: TaskQueue;
 
   constructor(options: ApprovalOptions) {
     this.#options = options;

@@ -1,5 +1,5 @@
 /** What runs of tasks keep while a daemon runs, through every reload. */
-import { Serial } from "../../../tasks/serial.ts";
+import { TaskQueue } from "../../../task-queue.ts";
 import { ProcessGroups } from "../process-groups.ts";
 import { TaskSlots } from "./task-slots.ts";
 
@@ -9,7 +9,7 @@ export interface RunState {
   /** The programs that run. */
   readonly groups: ProcessGroups;
   /** Approvals are asked for and used up one after another. */
-  readonly approvalChanges: Serial;
+  readonly approvalChanges: TaskQueue;
 }
 
 /** Nothing runs yet. */
@@ -17,6 +17,6 @@ export function createRunState(): RunState {
   return {
     slots: new TaskSlots(),
     groups: new ProcessGroups(),
-    approvalChanges: new Serial(),
+    approvalChanges: new TaskQueue(),
   };
 }

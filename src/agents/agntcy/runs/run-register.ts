@@ -4,7 +4,7 @@
  * exactly one is made. It outlives every reload of the configuration.
  */
 import type { Store } from "../../../store/store.ts";
-import { Serial } from "../../../tasks/serial.ts";
+import { TaskQueue } from "../../../task-queue.ts";
 import { type AgentRun, isSettled, type RunEvent, type RunResult, type RunState } from "./run.ts";
 import { fitEvent, sizeOf, statusEvent, withEvents } from "./run-events.ts";
 import { RunIndex, type RunLimits } from "./run-index.ts";
@@ -51,7 +51,7 @@ export class RunRegister {
   readonly #store: Store;
   readonly #now: () => number;
   readonly #index: RunIndex;
-  readonly #changes = new Serial();
+  readonly #changes = new TaskQueue();
   readonly #reserved = new Set<
     Readonly<Record<"owner" | "base", string> & { threadId?: string }>
   >();

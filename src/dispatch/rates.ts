@@ -1,0 +1,133 @@
+/**
+ * What each payer may take of the server, as buckets that run empty with time: requests, and time of
+ * the event loop in slices that others notice. Kept while the process runs, whatever the limits are
+ * meanwhile; what a million addresses ask for is forgotten before it fills the memory.
+ * `[limits] work_ms_per_second`, `requests_per_second`
+ */
+import type { LimitsConfig } from "../config/config.ts";
+
+/** The limits in force; 0 is none. */
+export type RateLimits = Pick<LimitsConfig, "requestsPerSecond" | "workMsPerSecond">;
+
+/** A payer that has to wait. */
+export interface RateExcess {
+  readonly scope: "requests" | "work";
+  /** At least 1. */
+  readonly retryAfterSeconds: number;
+}
+
+/** What can be saved up: a second for requests, two for work, which comes in lumps. */
+const REQUESTS_SAVED_SECONDS = 1;
+const WORK_SAVED_SECONDS = 2;
+/** Nobody is kept waiting longer for one slice, however long that was. */
+const MAX_DEBT_SECONDS = 60;
+
+/** The accounts of all payers. */
+export class Rates {
+  readonly #requests = new Buckets();
+  readonly #work = new Buckets();
+  #limits: RateLimits;
+
+  constructor(limits: RateLimits = { requestsPerSecond: 0, workMsPerSecond: 0 }) {
+    this.#limits = limits;
+  }
+
+  /** Holds everybody to these from now on; what was taken stays taken. */
+  limit({ requestsPerSecond, workMsPerSecond }: RateLimits): void {
+    this.#limits = { requestsPerSecond, workMsPerSecond };
+  }
+
+  /** Takes one request in, or says what there is too much of; `now` as of `performance.now()`. */
+  admit(payer: () => string, now: number): RateExcess | undefined {
+    const { requestsPerSecond, workMsPerSecond } = this.#limits;
+    const isCounted = requestsPerSecond > 0;
+    // Most of the time nobody has taken anything.
+    if (!isCounted && (workMsPerSecond === 0 || this.#work.isEmpty(now))) return undefined;
+    const key = payer();
+    if (workMsPerSecond > 0) {
+      const excess =
+        this.#work.level(key, now, workMsPerSecond) - WORK_SAVED_SECONDS * workMsPerSecond;
+      if (excess >= 0) return { scope: "work", retryAfterSeconds: wait(excess, workMsPerSecond) };
+    }
+    if (!isCounted) return undefined;
+    const most = REQUESTS_SAVED_SECONDS * requestsPerSecond;
+    const excess = this.#requests.level(key, now, requestsPerSecond) + 1 - most;
+    if (excess > 0)
+      return { scope: "requests", retryAfterSeconds: wait(excess, requestsPerSecond) };
+    this.#requests.add(key, 1, now, requestsPerSecond);
+    return undefined;
+  }
+
+  /** How many accounts are kept. */
+  get size(): number {
+    return this.#requests.size + this.#work.size;
+  }
+
+  /** Has a payer pay for a slice of the loop. */
+  charge(payer: string, ms: number, now: number): void {
+    const { workMsPerSecond } = this.#limits;
+    if (workMsPerSecond > 0) this.#work.add(payer, ms, now, workMsPerSecond);
+  }
+}
+
+function wait(excess: number, perSecond: number): number {
+  return Math.max(1, Math.ceil(excess / perSecond));
+}
+
+interface Bucket {
+  level: number;
+  at: number;
+}
+
+/** In one generation; there are two. */
+const MAX_BUCKETS = 50_000;
+/** A bucket that nobody looked at for so long is as good as empty. */
+const GENERATION_MS = MAX_DEBT_SECONDS * 1000;
+
+/** Buckets by payer. Those that are looked at move on to the next generation, the rest is dropped. */
+class Buckets {
+  #young = new Map<string, Bucket>();
+  #old = new Map<string, Bucket>();
+  #since = 0;
+
+  get size(): number {
+    return this.#young.size + this.#old.size;
+  }
+
+  isEmpty(now: number): boolean {
+    this.#age(now);
+    return this.size === 0;
+  }
+
+  level(key: string, now: number, perSecond: number): number {
+    const bucket = this.#find(key);
+    return bucket === undefined ? 0 : drained(bucket, now, perSecond);
+  }
+
+  add(key: string, amount: number, now: number, perSecond: number): void {
+    this.#age(now);
+    const bucket = this.#find(key) ?? { level: 0, at: now };
+    bucket.level = Math.min(drained(bucket, now, perSecond) + amount, MAX_DEBT_SECONDS * perSecond);
+    bucket.at = now;
+    this.#young.set(key, bucket);
+  }
+
+  #find(key: string): Bucket | undefined {
+    const young = this.#young.get(key);
+    if (young !== undefined) return young;
+    const old = this.#old.get(key);
+    if (old !== undefined) this.#young.set(key, old);
+    return old;
+  }
+
+  #age(now: number): void {
+    if (this.#young.size < MAX_BUCKETS && now - this.#since < GENERATION_MS) return;
+    this.#old = this.#young;
+    this.#young = new Map();
+    this.#since = now;
+  }
+}
+
+function drained({ level, at }: Bucket, now: number, perSecond: number): number {
+  return Math.max(0, level - (Math.max(0, now - at) * perSecond) / 1000);
+}

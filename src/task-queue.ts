@@ -1,0 +1,207 @@
+/**
+ * Work that waits its turn. A queue without slices does one task after the other: each change sees
+ * what the one before it has stored. A queue with slices shares the event loop: a task gives way once
+ * it has had its slice, everything else has a round, and who has had least goes on.
+ */
+import { setImmediate as nextRound } from "node:timers/promises";
+
+/** For whom work is done. */
+export interface TaskOwner {
+  readonly key: string;
+  /** All who are not known have half of the time between them. */
+  readonly isKnown: boolean;
+}
+
+/** Measures what is done for an owner at a time. */
+export interface TaskMeter {
+  begin(startedAt: number): void;
+  end(startedAt: number): number;
+  charge(owner: TaskOwner, ms: number): void;
+}
+
+/** How a queue shares the time. */
+export interface TaskQueueOptions {
+  /** What one turn may take; a step that has begun is finished. Undefined: there are no turns. */
+  readonly sliceMs?: number;
+  /** Has the owners pay for what they are given. */
+  readonly meter?: TaskMeter;
+  readonly now?: () => number;
+}
+
+/** A slice: long enough to get on, short enough for others not to notice. */
+export const SLICE_MS = 4;
+/** More of one owner at a time would fill the memory with what waits. */
+const MAX_WAITING = 32;
+const NOBODY: TaskOwner = { key: "", isKnown: false };
+
+interface Task {
+  /** Does one piece; true: that was the last. */
+  advance(): boolean | Promise<boolean>;
+}
+
+/** The tasks of one owner, in their order. */
+interface Lane {
+  readonly owner: TaskOwner;
+  readonly tasks: Task[];
+  /** What it has had, on the clock of its class. */
+  spent: number;
+}
+
+/** Owners who share evenly. */
+interface OwnerClass {
+  readonly lanes: Map<string, Lane>;
+  spent: number;
+  /** What the lane served last had before: who joins now is owed no more than that. */
+  clock: number;
+}
+
+/** Does tasks, of any owner. */
+export class TaskQueue {
+  readonly #sliceMs: number;
+  readonly #isPaced: boolean;
+  readonly #meter: TaskMeter | undefined;
+  readonly #now: () => number;
+  readonly #known = createClass();
+  readonly #strangers = createClass();
+  #isWorking = false;
+
+  constructor({ sliceMs, meter, now = () => performance.now() }: TaskQueueOptions = {}) {
+    this.#isPaced = sliceMs !== undefined;
+    this.#sliceMs = sliceMs ?? Number.POSITIVE_INFINITY;
+    this.#meter = meter;
+    this.#now = now;
+  }
+
+  /** Whether one more task of the owner may wait. */
+  hasRoom({ key, isKnown }: TaskOwner): boolean {
+    const waiting = this.#classOf(isKnown).lanes.get(key)?.tasks.length ?? 0;
+    return waiting < MAX_WAITING;
+  }
+
+  /** Does it whole, once it is its turn. */
+  run<T>(work: () => T | Promise<T>, owner: TaskOwner = NOBODY): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const advance = (): true | Promise<true> => {
+        try {
+          const result = work();
+          if (result instanceof Promise) return settled(result.then(resolve, reject));
+          resolve(result);
+        } catch (error) {
+          reject(error);
+        }
+        return true;
+      };
+      this.#add({ advance }, owner);
+    });
+  }
+
+  /** Does it step by step; rejects when the signal says that nobody waits. */
+  pace<T>(steps: Generator<undefined, T>, owner: TaskOwner, signal: AbortSignal): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const advance = (): boolean => {
+        try {
+          signal.throwIfAborted();
+          const step = steps.next();
+          if (step.done !== true) return false;
+          resolve(step.value);
+        } catch (error) {
+          reject(error);
+        }
+        return true;
+      };
+      this.#add({ advance }, owner);
+    });
+  }
+
+  #add(task: Task, owner: TaskOwner): void {
+    const { lanes, clock } = this.#classOf(owner.isKnown);
+    const lane = lanes.get(owner.key);
+    if (lane !== undefined) lane.tasks.push(task);
+    else {
+      // A class that had nothing to do has saved nothing up.
+      if (lanes.size === 0) this.#catchUp(owner.isKnown);
+      lanes.set(owner.key, { owner, tasks: [task], spent: clock });
+    }
+    if (this.#isWorking) return;
+    this.#isWorking = true;
+    void this.#work();
+  }
+
+  #classOf(isKnown: boolean): OwnerClass {
+    return isKnown ? this.#known : this.#strangers;
+  }
+
+  #catchUp(isKnown: boolean): void {
+    const joining = this.#classOf(isKnown);
+    const other = this.#classOf(!isKnown);
+    joining.spent = Math.max(joining.spent, other.spent);
+  }
+
+  async #work(): Promise<void> {
+    await (this.#isPaced ? nextRound() : undefined);
+    let roundAt = this.#now();
+    for (let lane = this.#next(); lane !== undefined; lane = this.#next()) {
+      await this.#serve(lane);
+      if (this.#now() - roundAt < this.#sliceMs) continue;
+      await nextRound();
+      roundAt = this.#now();
+    }
+    this.#isWorking = false;
+  }
+
+  /** Gives the first task of a lane its slice. */
+  async #serve(lane: Lane): Promise<void> {
+    const { owner, tasks } = lane;
+    const [task] = tasks;
+    const isOver = task === undefined || (await this.#advance(task, lane));
+    if (isOver) tasks.shift();
+    if (tasks.length === 0) this.#classOf(owner.isKnown).lanes.delete(owner.key);
+  }
+
+  #advance(task: Task, lane: Lane): boolean | Promise<boolean> {
+    const startedAt = this.#now();
+    this.#meter?.begin(startedAt);
+    try {
+      let isOver = task.advance();
+      while (isOver === false && this.#now() - startedAt < this.#sliceMs) isOver = task.advance();
+      return isOver;
+    } finally {
+      const cost = this.#meter?.end(startedAt) ?? 0;
+      if (cost > 0) this.#meter?.charge(lane.owner, cost);
+      this.#account(lane, this.#now() - startedAt);
+    }
+  }
+
+  #account(lane: Lane, spent: number): void {
+    const group = this.#classOf(lane.owner.isKnown);
+    group.clock = Math.max(group.clock, lane.spent);
+    group.spent += spent;
+    lane.spent += spent;
+  }
+
+  /** Of those who are known and those who are not, in turn; there, who has had least. */
+  #next(): Lane | undefined {
+    const isKnownFirst = this.#known.spent <= this.#strangers.spent;
+    const [first, second] = isKnownFirst
+      ? [this.#known, this.#strangers]
+      : [this.#strangers, this.#known];
+    return leastServed(first) ?? leastServed(second);
+  }
+}
+
+function createClass(): OwnerClass {
+  return { lanes: new Map(), spent: 0, clock: 0 };
+}
+
+/** The first of equals, which has waited longest. */
+function leastServed({ lanes }: OwnerClass): Lane | undefined {
+  let least: Lane | undefined;
+  for (const lane of lanes.values()) {
+    if (least === undefined || lane.spent < least.spent) least = lane;
+  }
+  return least;
+}
+
+function settled(promise: Promise<unknown>): Promise<true> {
+  return promise.then(() => true);
+}
