@@ -425,9 +425,7 @@ describe("what an operator got wrong", () => {
   }
 
   it("is told of names that are nobody's", async () => {
-    const agents = [
-      { toolAllowlist: [BOOK, "agtp:BOOK /nowhere", "mcp:weather", "agtp:QUERY /runs/{run_id}"] },
-    ];
+    const agents = [{ toolAllowlist: [BOOK, "agtp:BOOK /nowhere", "BOOK /room", "mcp:weather"] }];
     const away = packFile({
       name: "vendor.away.pack",
       agents: [{ agentId: "vendor.away.pack.a" }],
@@ -458,7 +456,7 @@ describe("what an operator got wrong", () => {
     const problems = await problemsOf(files);
     expect(problems.toSorted()).toEqual([
       'agents/openwop/acme: : has packs of a tenant, which install_scope = "host" does not install',
-      'agents/openwop/pack/pack.json: agents[0].toolAllowlist: "agtp:BOOK /nowhere", "mcp:weather" name no endpoint of this server, expected "agtp:METHOD /path"',
+      'agents/openwop/pack/pack.json: agents[0].toolAllowlist: "agtp:BOOK /nowhere", "BOOK /room" name no endpoint of this server, expected "agtp:METHOD /path"',
       'agents/openwop/workflows/absent.json: metadata.requiresAgentId: "vendor.no.b" is not installed here: its runs fail',
       'agents/openwop/workflows/absent.json: nodes[0].agent.agentId: "vendor.away.pack.a" is not installed here: its runs fail',
       `agents/openwop/workflows/older.json: nodes[0].agent.version: is not the installed agent's: ${AGENT} has another version: runs are refused`,

@@ -62,6 +62,9 @@ export function findTableMistakes(
   ];
 }
 
+/** Tools of other hosts, such as `mcp:weather`, which a pack that travels has too. */
+const FOREIGN = /^(?!agtp:)[a-z][a-z0-9.-]*:\S/;
+
 /** Tools of agents that name nothing which can be called. */
 export function findToolMistakes(
   packs: readonly InstalledPack[],
@@ -70,6 +73,7 @@ export function findToolMistakes(
   return packs.flatMap(({ file, agents, manifest }) =>
     agents.flatMap(({ agentId, toolAllowlist }): Problem[] => {
       const lost = toolAllowlist.filter((tool) => {
+        if (FOREIGN.test(tool)) return false;
         const named = readToolId(tool);
         return named === undefined || !isEndpoint(named.method, named.path);
       });
