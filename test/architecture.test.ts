@@ -53,7 +53,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
     ...["store", "search", "client", "tasks"],
   ],
   client: ["wire", "identity", "config"],
-  keys: ["identity", "attribution", "client"],
+  keys: ["config", "identity", "attribution", "store", "client"],
   // The HTTP sidecar: the pipeline's other caller.
   gateway: ["wire", "catalog", "config", "identity", "contract", "dispatch", "openapi"],
   conformance: ["wire", "catalog", "identity", "contract", "client"],

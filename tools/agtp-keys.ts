@@ -7,4 +7,4 @@ import { processTerminal } from "./process-terminal.ts";
 const terminal = processTerminal(() =>
   Promise.reject(new AgtpClientError("ERR_AGTP_REQUEST", "standard input is not read")),
 );
-process.exitCode = await runKeysCommand(process.argv.slice(2), terminal);
+process.exitCode = await runKeysCommand(process.argv.slice(2), terminal, process.env);

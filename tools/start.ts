@@ -17,7 +17,7 @@ import { startOrderDesk } from "./sample-upstream.ts";
 const DESK = { port: 4481, token: "sample-order-desk-key" } as const;
 
 /** The agent of agents/concierge.agent.json. */
-const CONCIERGE = "7fff513d6428b72bbcd5be2aa0087f141535e348b1f82824365188699bf215b9";
+const CONCIERGE = "236cd4fdff74c17d27aa23919b929553712401ad5cc44eab5071d2c574ea0ccb";
 
 const ROOT = new URL("../../", import.meta.url);
 

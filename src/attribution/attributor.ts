@@ -32,8 +32,8 @@ export class Attributor {
 
   /** The next record of the agent's chain; sealed and kept once the ledger has settled. */
   chained(facts: RecordFacts): RecordDraft {
-    const at = Date.now();
     const { agentId, method } = facts;
+    const at = this.#ledger.timeFor(agentId);
     const payload = recordPayload(facts, this.#serverId, at);
     return this.#ledger.add(new RecordDraft(payload, this.#sealer, { agentId, at, method }));
   }

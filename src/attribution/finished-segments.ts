@@ -52,13 +52,15 @@ export class FinishedSegments {
   }
 
   /** Waits for what is done beside serving. */
-  close(): Promise<void> {
+  settled(): Promise<void> {
     return this.#work;
   }
 
   async #complete(segment: ActiveSegment, finished: Required<FinishedSegment>): Promise<void> {
     const { number, records } = finished;
-    segment.close();
+    // One whose sync has failed was told of, and another try would only seem to mend it.
+    if (!segment.hasFailedSync) await segment.sync().catch((error) => this.#onFault(error));
+    await segment.close();
     await writeIndex(this.#directory, number, records).finally(() => {
       this.#finishing.delete(number);
     });

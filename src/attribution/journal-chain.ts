@@ -3,11 +3,11 @@
  * it, and a copy of it can be checked anywhere. The journal has every record, so that a fork is seen
  * here, where a walk from the head sees only one branch.   AGTP-IDENTIFIERS "Audit Log"
  */
-import { readdirSync } from "node:fs";
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
 import { decodeJws } from "../identity/jws.ts";
+import { type JournalChain, readInOrder } from "./journal-order.ts";
 import { NO_AUDIT_ID } from "./record.ts";
-import { type Extent, readSegment, segmentName, segmentNumber } from "./segment.ts";
+import { type Extent, listSegments, readSegment, segmentName } from "./segment.ts";
 import { readExtent } from "./segment-index.ts";
 import { type ChainBreak, type ChainReport, verifyChain } from "./verify-chain.ts";
 
@@ -18,25 +18,41 @@ interface JournalEntry extends Extent {
   readonly segment: number;
 }
 
-/** Walks an agent's chain in a journal; undefined when it has no record of that agent. */
+/**
+ * Checks an agent's chain in a journal; undefined when it has no record of that agent. `trustedHead`
+ * is the Audit-ID of a record that is known to have been in it.
+ */
 export async function verifyJournalChain(
   directory: string,
   agentId: string,
   keys: readonly Ed25519PublicKey[],
+  trustedHead?: string,
 ): Promise<ChainReport | undefined> {
+  const report = await readInOrder({ directory, agentId, keys, trustedHead });
+  // Who asks for a reason needs every record at hand, of whatever order.
+  return report === "disorder" ? walkBackward({ directory, agentId, keys, trustedHead }) : report;
+}
+
+async function walkBackward({
+  directory,
+  agentId,
+  keys,
+  trustedHead,
+}: JournalChain): Promise<ChainReport | undefined> {
   const entries = await readEntries(directory, agentId);
   const newest = [...entries.values()].at(-1);
   if (newest === undefined) return undefined;
   const report = await verifyChain({
-    agentId,
-    head: newest.auditId,
-    keys,
+    ...{ agentId, head: newest.auditId, keys, trustedHead },
     fetch: async (auditId) => {
       const entry = entries.get(auditId);
       return entry && readExtent(directory, entry.segment, entry);
     },
   });
-  const broken = report.broken ?? findStray([...entries.values()]);
+  // What was cut off matters less than what is wrong with the rest.
+  const cut = report.broken?.kind === "truncated" ? report.broken : undefined;
+  const stray = cut === report.broken ? findStray([...entries.values()]) : undefined;
+  const broken = stray ?? report.broken;
   return { ...report, broken: broken && explain(broken, report, [...entries.values()]) };
 }
 
@@ -46,7 +62,7 @@ async function readEntries(
   agentId: string,
 ): Promise<ReadonlyMap<string, JournalEntry>> {
   const entries = new Map<string, JournalEntry>();
-  for (const segment of segmentsOf(directory)) {
+  for (const segment of listSegments(directory)) {
     for await (const { auditId, jws, offset, length } of readSegment(directory, segment)) {
       const payload = decodeJws(jws)?.payload;
       if (payload?.["agent_id"] !== agentId) continue;
@@ -60,12 +76,6 @@ async function readEntries(
     }
   }
   return entries;
-}
-
-function segmentsOf(directory: string): readonly number[] {
-  return readdirSync(directory)
-    .flatMap((name) => segmentNumber(name) ?? [])
-    .sort((left, right) => left - right);
 }
 
 /** Records are one chain when each names another of them, and no two the same. */

@@ -4,11 +4,11 @@
  * only read, also while a daemon writes it.   AGTP-IDENTIFIERS "Audit Log"
  */
 import { hash } from "node:crypto";
-import { closeSync, fstatSync, openSync, readdirSync, readSync } from "node:fs";
+import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { decodeJws } from "../identity/jws.ts";
 import { codeOf } from "../thrown.ts";
-import { segmentName, segmentNumber } from "./segment.ts";
+import { listSegments, segmentName, segmentNumber } from "./segment.ts";
 import { readSegmentDescriptions, type SegmentDescription } from "./segment-manifest.ts";
 
 /** One thing that is wrong with a journal. */
@@ -49,9 +49,7 @@ export function examineJournal(directory: string): readonly JournalFault[] {
 
 function segmentsOf(directory: string): readonly number[] {
   try {
-    return readdirSync(directory)
-      .flatMap((name) => segmentNumber(name) ?? [])
-      .sort((left, right) => left - right);
+    return listSegments(directory);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return [];
     throw error;

@@ -11,9 +11,22 @@ export interface JournalRecord {
   readonly jws: string;
 }
 
+/** Where a record stands in a journal that is kept: its segment, and its octets there. */
+export interface RecordPlace {
+  readonly segment: number;
+  readonly offset: number;
+  /** Without the line feed. */
+  readonly length: number;
+}
+
 export interface Journal {
-  /** Writes all of them or none, and throws when it cannot. Returns once a crash cannot lose them. */
-  write(records: readonly JournalRecord[]): void;
+  /**
+   * Writes all of them or none, and throws when it cannot. Returns once a crash of the process cannot
+   * lose them: where the first one stands, each other one behind the line feed of the one before.
+   */
+  write(records: readonly JournalRecord[]): Omit<RecordPlace, "length"> | undefined;
+  /** Throws while nothing can be written. */
+  probe(): void;
   /** Reads beside what is being written, and never holds it up. */
   find(auditId: string): Promise<string | undefined>;
   close(): Promise<void>;
@@ -27,7 +40,9 @@ export function createMemoryJournal(maxRecords: number = REMEMBERED_RECORDS): Jo
   return {
     write(batch) {
       for (const { auditId, jws } of batch) records.set(auditId, jws);
+      return undefined;
     },
+    probe: () => undefined,
     find: (auditId) => Promise.resolve(records.peek(auditId)),
     close: () => Promise.resolve(),
   };

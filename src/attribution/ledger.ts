@@ -4,8 +4,9 @@
  * written together, one group after another. A head moves only when its record is written, so that a
  * chain never names a record that was lost.   AGTP-IDENTIFIERS "Attribution Chain"
  */
-import type { RecordDraft } from "./draft.ts";
-import type { Journal, JournalRecord } from "./journal.ts";
+import { ChainClock } from "./chain-clock.ts";
+import type { Chain, RecordDraft } from "./draft.ts";
+import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import type { Sealer, SealingJob } from "./sealer.ts";
 
@@ -16,13 +17,21 @@ export interface ChainHead {
   readonly at: number;
   /** The method that the record is about. */
   readonly method: string;
+  /** Undefined where the journal ends with the process, or an earlier build has not noted it. */
+  readonly place?: RecordPlace | undefined;
+}
+
+/** What a ledger tells of the machine's clock, and which clock that is. */
+export interface LedgerClock {
+  onStepBack(milliseconds: number): void;
+  now?(): number;
 }
 
 /** Told once the drafts before it are sealed and written, or with why they could not be. */
 export type Settled = (failure: Error | undefined) => void;
 
-/** How long a journal that failed is not tried again. */
-const RETRY_AFTER_MS = 1_000;
+/** How long a journal that failed is not tried again: what is promised to be over within a second. */
+const RETRY_AFTER_MS = 500;
 
 /** Drafts that are sealed together, and who waits for them. */
 interface Group {
@@ -40,6 +49,7 @@ export class Ledger {
   readonly #journal: Journal;
   readonly #heads: Map<string, ChainHead>;
   readonly #onFailure: (error: Error) => void;
+  readonly #clock: ChainClock;
   /** The first one is being sealed if `#isSealing`; the last one takes what is added. */
   readonly #groups: Group[] = [];
   #isSealing = false;
@@ -52,20 +62,30 @@ export class Ledger {
     journal: Journal,
     heads: ReadonlyMap<string, ChainHead>,
     onFailure: (error: Error) => void,
+    clock: LedgerClock = { onStepBack: () => undefined },
   ) {
     this.#journal = journal;
     this.#heads = new Map(heads);
     this.#onFailure = onFailure;
+    const newestAt = newestOf(heads.values());
+    this.#clock = new ChainClock({ ...clock, newestAt, pending: () => this.#pendingChains() });
   }
 
-  /** False for a while after a record could not be written: nothing should be begun that needs one. */
+  /** False after a record could not be written: nothing should be begun that needs one. */
   get isWritable(): boolean {
-    return this.#failedAt === undefined || performance.now() - this.#failedAt > RETRY_AFTER_MS;
+    if (this.#failedAt === undefined) return true;
+    if (performance.now() - this.#failedAt < RETRY_AFTER_MS) return false;
+    return this.#probe();
   }
 
   /** The last record of an agent's chain that is written. */
   headOf(agentId: string): ChainHead | undefined {
     return this.#heads.get(agentId);
+  }
+
+  /** When the next record of an agent's chain is issued: now, and never before the last one. */
+  timeFor(agentId: string): number {
+    return this.#clock.next(agentId, this.#heads.get(agentId)?.at);
   }
 
   /** Takes a draft; it is sealed before `settle` calls back. */
@@ -169,26 +189,41 @@ export class Ledger {
   }
 
   /** Seals the drafts, and moves the heads; what is in no chain is sealed though nothing is kept. */
-  #seal(drafts: readonly RecordDraft[], records: readonly JournalRecord[], areKept: boolean): void {
+  #seal(drafts: readonly RecordDraft[], records: readonly JournalRecord[], kept: Kept): void {
+    let next = kept.first;
     for (const [index, { auditId, jws }] of records.entries()) {
       const draft = drafts[index];
-      if (draft === undefined || (draft.chain !== undefined && !areKept)) continue;
+      if (draft === undefined || (draft.chain !== undefined && !kept.isKept)) continue;
       draft.seal(jws, auditId);
       if (draft.chain === undefined) continue;
       const { agentId, at, method } = draft.chain;
-      this.#heads.set(agentId, { auditId, at, method });
+      const place = next && { ...next, length: jws.length };
+      next = next && { segment: next.segment, offset: next.offset + jws.length + 1 };
+      this.#heads.set(agentId, { auditId, at, method, place });
       this.#changed.add(agentId);
     }
   }
 
-  #keep(records: readonly JournalRecord[]): Error | undefined {
-    if (records.length === 0) return undefined;
+  /** Tries without a record: the request that would bring one must not run in vain. */
+  #probe(): boolean {
     try {
-      this.#journal.write(records);
+      this.#journal.probe();
       this.#failedAt = undefined;
-      return undefined;
+      return true;
+    } catch {
+      this.#failedAt = performance.now();
+      return false;
+    }
+  }
+
+  #keep(records: readonly JournalRecord[]): Kept {
+    if (records.length === 0) return { isKept: true, first: undefined };
+    try {
+      const first = this.#journal.write(records);
+      this.#failedAt = undefined;
+      return { isKept: true, first };
     } catch (error) {
-      return asError(error);
+      return { isKept: false, failure: asError(error) };
     }
   }
 
@@ -196,10 +231,22 @@ export class Ledger {
   #take(group: Group, records: readonly JournalRecord[]): void {
     const drafts = group.drafts.slice(group.taken, group.taken + records.length);
     group.taken += records.length;
-    const failure = group.failure ?? this.#keep(chainedOf(drafts, records));
-    if (failure !== undefined && group.failure === undefined) this.#fail(group, failure);
-    this.#seal(drafts, records, failure === undefined);
+    const kept: Kept =
+      group.failure === undefined
+        ? this.#keep(chainedOf(drafts, records))
+        : { isKept: false, failure: group.failure };
+    if (kept.failure !== undefined && group.failure === undefined) this.#fail(group, kept.failure);
+    this.#seal(drafts, records, kept);
     tell(group, ({ count }) => count <= group.taken);
+  }
+
+  *#pendingChains(): Generator<Chain> {
+    for (const { drafts, taken } of this.#groups) {
+      for (let index = taken; index < drafts.length; index += 1) {
+        const chain = drafts[index]?.chain;
+        if (chain !== undefined) yield chain;
+      }
+    }
   }
 
   #fail(group: Group, failure: Error): void {
@@ -218,6 +265,23 @@ export class Ledger {
     tell(group, () => true);
     if (this.#groups.length > 0 && !this.#isScheduled) this.#sealNext();
   }
+}
+
+/** What became of records that had to be written. */
+type Kept =
+  | {
+      readonly isKept: true;
+      /** Where the first of them stands, where that is known. */
+      readonly first: Omit<RecordPlace, "length"> | undefined;
+      readonly failure?: undefined;
+    }
+  | { readonly isKept: false; readonly first?: undefined; readonly failure: Error };
+
+/** The time of the newest of these heads; minus infinity without any. */
+export function newestOf(heads: Iterable<ChainHead>): number {
+  let newest = Number.NEGATIVE_INFINITY;
+  for (const { at } of heads) if (at > newest) newest = at;
+  return newest;
 }
 
 /** The records that are in a chain: the others need no journal. */

@@ -3,12 +3,17 @@
  * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
  * AGTP-IDENTIFIERS "Attribution Chain"
  */
-import { decodeJws } from "../identity/jws.ts";
-import { isRecord } from "../json-value.ts";
-import type { Change, Store } from "../store/store.ts";
+import { continueIdsAfter } from "../identity/uuid.ts";
+import type { Store } from "../store/store.ts";
 import { FileJournal, type JournalPosition } from "./file-journal.ts";
 import { createMemoryJournal, type JournalRecord } from "./journal.ts";
-import { type ChainHead, Ledger } from "./ledger.ts";
+import { compareJournal } from "./journal-comparison.ts";
+import { JournalDamageError } from "./journal-damage.ts";
+import type { JournalDisk } from "./journal-disk.ts";
+import { replayJournal } from "./journal-replay.ts";
+import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
+import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
+import type { StateNotice } from "./notice.ts";
 
 /** Where the ledger keeps what. */
 export interface LedgerOptions {
@@ -20,6 +25,9 @@ export interface LedgerOptions {
   beforeCheckpoint?(): Promise<void>;
   /** A journal that cannot be written, or work beside serving that failed. */
   onFault(error: unknown): void;
+  onNotice?(notice: StateNotice): void;
+  readonly disk?: JournalDisk;
+  now?(): number;
 }
 
 /** A ledger that is open. */
@@ -33,41 +41,40 @@ export interface OpenLedger {
   close(): Promise<void>;
 }
 
-const HEADS = "chain-heads";
-const CHECKPOINTS = "chain-checkpoints";
-const JOURNAL = "journal";
 const START: JournalPosition = { segment: 1, offset: 0 };
 
-/** Opens the journal and brings the chain heads up to date. */
+/** Opens the journal and brings the chain heads up to date; rejects with what the journal lacks. */
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   const { journalDirectory, onFault } = options;
   if (journalDirectory === undefined) {
-    const ledger = new Ledger(createMemoryJournal(), new Map(), onFault);
+    const ledger = new Ledger(createMemoryJournal(), new Map(), onFault, clockOf(options));
     const checkpoint = (): Promise<void> => Promise.resolve();
     return { ledger, events: [], checkpoint, close: () => ledger.close() };
   }
   return openKept({ ...options, journalDirectory });
 }
 
-async function openKept(
-  options: LedgerOptions & { readonly journalDirectory: string },
-): Promise<OpenLedger> {
-  const { store, journalDirectory, segmentBytes, onFault } = options;
-  const checkpoint = readPosition(await store.get(CHECKPOINTS, JOURNAL)) ?? START;
+interface KeptOptions extends LedgerOptions {
+  readonly journalDirectory: string;
+}
+
+async function openKept(options: KeptOptions): Promise<OpenLedger> {
+  const known = await readKnownChains(options.store);
+  const { damages, placed } = await compareJournal(options.journalDirectory, known);
+  if (damages.length > 0) throw new JournalDamageError(damages);
+  const checkpoint = known.checkpoint ?? START;
   let checkpointNow: () => Promise<void> = () => Promise.resolve();
-  const journal = await FileJournal.open({
-    directory: journalDirectory,
-    firstSegment: checkpoint.segment,
-    ...(segmentBytes === undefined ? {} : { segmentBytes }),
-    onFinished: () => {
-      // The records of this turn are in the heads only when the turn is over.
-      setImmediate(() => void checkpointNow().catch(onFault));
-    },
-    onFault,
-  });
-  const heads = await readHeads(store);
-  const { grown, events } = await replay(journal, checkpoint);
-  const ledger = new Ledger(journal, new Map([...heads, ...grown]), onFault);
+  const journal = await openJournal(options, checkpoint, () => checkpointNow());
+  const heads = withPlaces(known, placed);
+  const { grown, events, damages: found } = await replayJournal(journal, checkpoint, heads);
+  if (found.length > 0) {
+    await journal.close();
+    throw new JournalDamageError(found);
+  }
+  const all = new Map([...heads, ...grown]);
+  const ledger = new Ledger(journal, all, options.onFault, clockOf(options));
+  continueIdsAfter(newestOf(all.values()));
+  ledger.markChanged(placed.keys());
   ledger.markChanged(grown.keys());
   checkpointNow = () => storeCheckpoint(options, ledger, journal);
   return {
@@ -85,25 +92,43 @@ async function openKept(
   };
 }
 
-/** What the journal tells from a position on. */
-interface Replay {
-  readonly grown: ReadonlyMap<string, ChainHead>;
-  readonly events: readonly JournalRecord[];
+function openJournal(
+  { journalDirectory, segmentBytes, onFault, onNotice, disk }: KeptOptions,
+  checkpoint: JournalPosition,
+  checkpointNow: () => Promise<void>,
+): Promise<FileJournal> {
+  return FileJournal.open({
+    directory: journalDirectory,
+    firstSegment: checkpoint.segment,
+    ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    ...(disk === undefined ? {} : { disk }),
+    onFinished: () => {
+      // The records of this turn are in the heads only when the turn is over.
+      setImmediate(() => void checkpointNow().catch(onFault));
+    },
+    onFault,
+    onNotice: (notice) => onNotice?.(notice),
+  });
 }
 
-async function replay(journal: FileJournal, from: JournalPosition): Promise<Replay> {
-  const grown = new Map<string, ChainHead>();
-  const events: JournalRecord[] = [];
-  for await (const { auditId, jws } of journal.replay(from)) {
-    const payload = decodeJws(jws)?.payload;
-    if (payload === undefined) continue;
-    const { agent_id: agentId, issued_at: issuedAt, method } = payload;
-    if (typeof agentId !== "string" || typeof issuedAt !== "string") continue;
-    const at = Date.parse(issuedAt);
-    grown.set(agentId, { auditId, at, method: typeof method === "string" ? method : "" });
-    if ("event_type" in payload) events.push({ auditId, jws });
-  }
-  return { grown, events };
+function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {
+  const onStepBack = (milliseconds: number): void =>
+    onNotice?.({
+      level: "warn",
+      event: "clock-stepped-back",
+      message: `the clock is ${milliseconds} ms behind what it was: records keep the time of the ones before them until it has caught up`,
+      fields: { step_ms: milliseconds },
+    });
+  return now === undefined ? { onStepBack } : { onStepBack, now };
+}
+
+function withPlaces(
+  { heads }: KnownChains,
+  placed: Awaited<ReturnType<typeof compareJournal>>["placed"],
+): ReadonlyMap<string, ChainHead> {
+  return new Map(
+    [...heads].map(([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }]),
+  );
 }
 
 async function storeCheckpoint(
@@ -116,42 +141,12 @@ async function storeCheckpoint(
   await beforeCheckpoint?.();
   const changed = ledger.takeChanged();
   try {
-    await store.commit([...headChanges(changed), checkpointChange(position)]);
+    // The store is synced: it must not know of records that a power cut takes from the journal.
+    await journal.sync();
+    await store.commit(knownChainChanges(changed, position));
   } catch (error) {
     // A later checkpoint lies beyond these records, and nothing would tell of them again.
     ledger.markChanged(changed.keys());
     throw error;
   }
-}
-
-async function readHeads(store: Store): Promise<Map<string, ChainHead>> {
-  const heads = new Map<string, ChainHead>();
-  for (const { key, value } of await store.list(HEADS)) {
-    if (!isRecord(value)) continue;
-    const { audit_id: auditId, at, method } = value;
-    if (typeof auditId !== "string" || typeof at !== "number") continue;
-    heads.set(key, { auditId, at, method: typeof method === "string" ? method : "" });
-  }
-  return heads;
-}
-
-function headChanges(heads: ReadonlyMap<string, ChainHead>): readonly Change[] {
-  return [...heads].map(([key, { auditId, at, method }]) => ({
-    kind: "put",
-    collection: HEADS,
-    key,
-    value: { audit_id: auditId, at, method },
-  }));
-}
-
-function checkpointChange({ segment, offset }: JournalPosition): Change {
-  return { kind: "put", collection: CHECKPOINTS, key: JOURNAL, value: { segment, offset } };
-}
-
-function readPosition(value: unknown): JournalPosition | undefined {
-  if (!isRecord(value)) return undefined;
-  const { segment, offset } = value;
-  return typeof segment === "number" && typeof offset === "number"
-    ? { segment, offset }
-    : undefined;
 }

@@ -3,9 +3,10 @@
  * where its record is looked up. Making one takes no sorting, and a look-up reads once. A table that
  * is of a segment of another size, or is not whole, is no index.
  */
-import { type FileHandle, open, rename, stat, writeFile } from "node:fs/promises";
+import { type FileHandle, open, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate as nextTurn } from "node:timers/promises";
+import { replaceDerivedFile } from "../state-files.ts";
 import { codeOf } from "../thrown.ts";
 import { RecordPlaces } from "./record-places.ts";
 import { type Extent, readSegment, segmentName } from "./segment.ts";
@@ -51,8 +52,7 @@ export async function writeIndex(
   head.writeBigUInt64BE(BigInt(last === undefined ? 0 : last.offset + last.length + 1));
   head.writeUInt32BE(capacity, 8);
   const path = join(directory, indexName(number));
-  await writeFile(`${path}.tmp`, Buffer.concat([head, table]), { mode: 0o600 });
-  await rename(`${path}.tmp`, path);
+  await replaceDerivedFile(path, Buffer.concat([head, table]));
 }
 
 /** What the index of a finished segment is made from: the segment itself. */

@@ -3,10 +3,11 @@
  * has, and the first and last of them, so that a missing or shortened file is seen without reading a
  * chain.
  */
-import { readFile, rename, writeFile } from "node:fs/promises";
+import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { readBoundedFile } from "../bounded-file.ts";
 import { isRecord } from "../json-value.ts";
+import { replaceDerivedFile } from "../state-files.ts";
 import type { RecordPlaces } from "./record-places.ts";
 import { segmentName } from "./segment.ts";
 import { readRecords } from "./segment-index.ts";
@@ -43,10 +44,14 @@ export async function describeSegments(
     segments.push(describe(number, records ?? (await readRecords(directory, number))));
   }
   segments.sort((left, right) => (left.file < right.file ? -1 : 1));
-  await writeFile(`${path}.tmp`, `${JSON.stringify({ segments }, undefined, 1)}\n`, {
-    mode: 0o600,
-  });
-  await rename(`${path}.tmp`, path);
+  await replaceDerivedFile(path, `${JSON.stringify({ segments }, undefined, 1)}\n`);
+}
+
+/** Forgets what was said of segments that were altered on purpose: the next start says it anew. */
+export async function forgetSegments(directory: string, files: readonly string[]): Promise<void> {
+  const path = join(directory, MANIFEST);
+  const segments = (await readDescriptions(path)).filter(({ file }) => !files.includes(file));
+  await replaceDerivedFile(path, `${JSON.stringify({ segments }, undefined, 1)}\n`);
 }
 
 function describe(number: number, records: RecordPlaces): SegmentDescription {

@@ -5,15 +5,17 @@
 import { hash } from "node:crypto";
 import {
   closeSync,
+  constants,
   createReadStream,
   fstatSync,
   ftruncateSync,
-  openSync,
+  readdirSync,
   readSync,
-  writeSync,
 } from "node:fs";
 import { join } from "node:path";
+import { openStateFile } from "../state-files.ts";
 import type { JournalRecord } from "./journal.ts";
+import { DISK, type JournalDisk } from "./journal-disk.ts";
 
 /** Where a line stands in its segment, in octets; the length is without the line feed. */
 export interface Extent {
@@ -29,6 +31,9 @@ const LINE_FEED = 0x0a;
 /** No line that this program writes is longer: its texts come from heads that are bounded. */
 const MAX_LINE = 1024 * 1024;
 const CHUNK = 64 * 1024;
+const APPENDING = constants.O_RDWR | constants.O_CREAT | constants.O_APPEND;
+/** More than most groups of records take. */
+const PROBE = " ".repeat(16 * 1024);
 
 /** The file name of a segment; they are numbered from 1. */
 export function segmentName(number: number): string {
@@ -38,6 +43,13 @@ export function segmentName(number: number): string {
 /** The number in a segment's file name; undefined for any other file. */
 export function segmentNumber(name: string): number | undefined {
   return NAME.test(name) ? Number(name.slice(0, 8)) : undefined;
+}
+
+/** The numbers of the segments in a directory, in order. */
+export function listSegments(directory: string): readonly number[] {
+  return readdirSync(directory)
+    .flatMap((name) => segmentNumber(name) ?? [])
+    .sort((left, right) => left - right);
 }
 
 /** The records of a segment from an offset on, in order. */
@@ -71,16 +83,24 @@ export class ActiveSegment {
   readonly number: number;
   readonly #file: number;
   #size: number;
+  /** Octets of a torn last line that were cut off. */
+  readonly cutOctets: number;
+  readonly #disk: JournalDisk;
   /** What a failed write left is still there, and nothing may follow it. */
   #isTorn = false;
+  /** The last sync. */
+  #synced: Promise<void> = Promise.resolve();
+  #hasFailedSync = false;
 
   /** Opens the segment, or begins it; cuts a torn last line off. */
-  constructor(directory: string, number: number) {
+  constructor(directory: string, number: number, disk: JournalDisk = DISK) {
     this.number = number;
-    this.#file = openSync(join(directory, segmentName(number)), "a+", 0o600);
+    this.#disk = disk;
+    this.#file = openStateFile(join(directory, segmentName(number)), APPENDING);
     const { size } = fstatSync(this.#file);
     this.#size = endOfLastLine(this.#file, size);
-    if (this.#size < size) ftruncateSync(this.#file, this.#size);
+    this.cutOctets = size - this.#size;
+    if (this.cutOctets > 0) ftruncateSync(this.#file, this.#size);
   }
 
   get size(): number {
@@ -91,10 +111,7 @@ export class ActiveSegment {
   append(lines: string): void {
     if (this.#isTorn) this.#cut();
     try {
-      let written = writeSync(this.#file, lines, null, "latin1");
-      while (written < lines.length) {
-        written += writeSync(this.#file, lines.slice(written), null, "latin1");
-      }
+      this.#write(lines);
     } catch (error) {
       this.#isTorn = true;
       this.#cut();
@@ -103,8 +120,40 @@ export class ActiveSegment {
     this.#size += lines.length;
   }
 
-  close(): void {
+  /** Throws while the disk takes nothing; leaves nothing behind. */
+  probe(): void {
+    this.#isTorn = true;
+    try {
+      this.#write(PROBE);
+    } finally {
+      this.#cut();
+    }
+  }
+
+  /** Once a sync has failed, a later one that does not says nothing about what is on the disk. */
+  get hasFailedSync(): boolean {
+    return this.#hasFailedSync;
+  }
+
+  /** Resolves once what was appended is on the disk. */
+  sync(): Promise<void> {
+    const before = this.#synced.catch(() => undefined);
+    this.#synced = before.then(() => this.#disk.sync(this.#file));
+    this.#synced.catch(() => {
+      this.#hasFailedSync = true;
+    });
+    return this.#synced;
+  }
+
+  /** Closes the segment behind a sync that still runs. */
+  async close(): Promise<void> {
+    await this.#synced.catch(() => undefined);
     closeSync(this.#file);
+  }
+
+  #write(text: string): void {
+    let written = this.#disk.write(this.#file, text);
+    while (written < text.length) written += this.#disk.write(this.#file, text.slice(written));
   }
 
   #cut(): void {

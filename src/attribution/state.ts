@@ -6,8 +6,10 @@ import { CertificateRegister } from "../identity/certificate-register.ts";
 import { SessionRegister } from "../identity/session-register.ts";
 import type { Store } from "../store/store.ts";
 import { IdempotencyRegister } from "./idempotency-register.ts";
+import type { JournalDisk } from "./journal-disk.ts";
 import type { Ledger } from "./ledger.ts";
 import { LifecycleRegister } from "./lifecycle-register.ts";
+import type { StateNotice } from "./notice.ts";
 import { openLedger } from "./open-ledger.ts";
 
 /** The state of a daemon. */
@@ -27,17 +29,17 @@ export interface StateOptions {
   /** Undefined: records end with the process. */
   readonly journalDirectory: string | undefined;
   onFault(error: unknown): void;
+  onNotice?(notice: StateNotice): void;
+  readonly disk?: JournalDisk;
+  now?(): number;
 }
 
 /** Opens the state over a store, which it takes over. */
-export async function openState({
-  store,
-  journalDirectory,
-  onFault,
-}: StateOptions): Promise<ServerState> {
+export async function openState(options: StateOptions): Promise<ServerState> {
+  const { store } = options;
   let lifecycle: LifecycleRegister | undefined;
   const beforeCheckpoint = async (): Promise<void> => lifecycle?.save();
-  const opened = await openLedger({ store, journalDirectory, beforeCheckpoint, onFault });
+  const opened = await openLedger({ ...options, beforeCheckpoint });
   lifecycle = await LifecycleRegister.open(store, opened.events);
   // Not before: what the events led to is in the store by now.
   await opened.checkpoint();

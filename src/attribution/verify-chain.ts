@@ -17,6 +17,8 @@ export interface ChainSource {
   readonly head: string;
   /** Signatures are checked with these; without any, they are not. */
   readonly keys: readonly Ed25519PublicKey[];
+  /** Audit-ID of a record that was in the chain once, as somebody remembers. */
+  readonly trustedHead?: string | undefined;
   /** The compact JWS of a record; undefined when there is none. */
   fetch(auditId: string): Promise<string | undefined>;
 }
@@ -40,6 +42,7 @@ export type ChainBreakKind =
   | "unsigned-head"
   | "wrong-agent"
   | "time-reversed"
+  | "truncated"
   | "fork";
 
 /** The first place where a chain does not hold. */
@@ -78,19 +81,29 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   let last: ChainRecord | undefined;
   let records = 0;
   let broken: ChainBreak | undefined;
+  let isTrusted = source.trustedHead === undefined;
   for (let wanted = head; wanted !== NO_AUDIT_ID; ) {
     const step = checkStep(source, wanted, await source.fetch(wanted), first);
     if ("message" in step) {
       broken = step;
       break;
     }
+    isTrusted ||= wanted === source.trustedHead;
     records += 1;
     counts[step.signature] += 1;
     first = step.record;
     last ??= first;
     wanted = step.previous;
   }
+  if (!isTrusted) broken ??= truncation(source.trustedHead, head);
   return { agentId, head, records, first, last, ...counts, broken };
+}
+
+/** What a chain lacks that ends before a record which is known to have been in it. */
+export function truncation(trustedHead = "", head?: string): ChainBreak {
+  const end = head === undefined ? "nothing is left of it" : `it ends with record ${head}`;
+  const message = `was in the chain and is not any more: the chain was cut, ${end}`;
+  return breakAt(trustedHead, "truncated", message);
 }
 
 interface ChainStep {
@@ -154,7 +167,12 @@ function checkPayload(
   return { record: describeRecord(auditId, issuedAt, payload), signature, previous };
 }
 
-function describeRecord(auditId: string, issuedAt: string, payload: JsonRecord): ChainRecord {
+/** A record as a report names it. */
+export function describeRecord(
+  auditId: string,
+  issuedAt: string,
+  payload: JsonRecord,
+): ChainRecord {
   const { method, path, status } = payload;
   return {
     auditId,

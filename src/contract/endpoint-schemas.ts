@@ -4,8 +4,8 @@
  */
 import { isRecord, quoteValue } from "../json-value.ts";
 import { isTable, toJson } from "../toml-document.ts";
-import type { JsonSchema } from "./endpoint.ts";
 import { readInputFields, readOutputFields } from "./field-list.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { describeToml, type TableReader } from "./table-reader.ts";
 
 /** Both schemas; one that is undefined was a problem. */
@@ -16,16 +16,34 @@ export interface EndpointSchemas {
   readonly isFieldList: boolean;
 }
 
-/** Reads both schemas. In a file of field lists an absent list is an empty one. */
+/** Reads both schemas. In a file of field lists an absent list is an empty one, even both of them. */
 export function readSchemas(
   endpoint: TableReader,
   pathParameters: readonly string[],
 ): EndpointSchemas {
   const hasSchema = endpoint.has("input_schema") || endpoint.has("output_schema");
-  const isFieldList = !hasSchema && (endpoint.has("input") || endpoint.has("output"));
+  const hasFields = endpoint.has("input") || endpoint.has("output");
+  const isFieldList = !hasSchema && (hasFields || isOfFieldLists(endpoint));
+  if (isFieldList && !hasFields) warnOfNoFields(endpoint, pathParameters);
   const inputSchema = readInput(endpoint, isFieldList, pathParameters);
   const outputSchema = readOutput(endpoint, isFieldList);
   return { inputSchema, outputSchema, isFieldList };
+}
+
+/** Files of field lists may have none at all, and name their errors in a block, or not at all. */
+function isOfFieldLists(endpoint: TableReader): boolean {
+  return !endpoint.has("errors") || isTable(endpoint.raw("errors"));
+}
+
+/** Where such files were first read, an input that is not declared takes any field. */
+function warnOfNoFields(endpoint: TableReader, pathParameters: readonly string[]): void {
+  const others = pathParameters.length === 0 ? "no members" : "no members but those of its path";
+  endpoint.report({
+    ...endpoint.at("input"),
+    message: `is missing, and so is the output: the input takes ${others}`,
+    hint: "declare its fields, or input_schema and output_schema",
+    severity: "warning",
+  });
 }
 
 function readInput(

@@ -1,10 +1,11 @@
 /** Where a deployment keeps its state; what is not there yet was never made. */
 import { join } from "node:path";
 import type { Config } from "../config/config.ts";
+import { stateDirectory as stateDirectoryOf } from "../store/state-directory.ts";
 
 /** `.agtp/` */
 export function stateDirectory({ directory }: Pick<Config, "directory">): string {
-  return join(directory, ".agtp");
+  return stateDirectoryOf(directory);
 }
 
 /** The certificate that the daemon makes itself. */

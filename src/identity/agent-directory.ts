@@ -6,7 +6,7 @@ import type { ClientCertificate } from "./client-certificate.ts";
 export interface AgentDirectory {
   /** By canonical Agent-ID. */
   find(agentId: string): AgentDocument | undefined;
-  /** By the name in the identity document. */
+  /** By the name in the identity document, in whatever case unless two names differ in it alone. */
   findByName(name: string): AgentDocument | undefined;
   /** By either; an Agent-ID comes before an agent of that name. */
   resolve(nameOrAgentId: string): AgentDocument | undefined;
@@ -26,12 +26,19 @@ export type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFinger
 export function createAgentDirectory(documents: readonly AgentDocument[]): AgentDirectory {
   const byId = new Map(documents.map((document) => [document.agentId, document]));
   const byName = new Map(documents.map((document) => [document.name, document]));
+  const byCaselessName = groupBy(documents, ({ name }) => name.toLowerCase());
+  const findByName = (name: string): AgentDocument | undefined => {
+    const exact = byName.get(name);
+    if (exact !== undefined) return exact;
+    const [agent, ...others] = byCaselessName.get(name.toLowerCase()) ?? [];
+    return others.length === 0 ? agent : undefined;
+  };
   const byCertificate = groupBy(documents, ({ certFingerprint }) => certFingerprint);
   const byKey = groupBy(documents, ({ genesis }) => genesis?.agentKey?.fingerprint);
   return {
     find: (agentId) => byId.get(agentId),
-    findByName: (name) => byName.get(name),
-    resolve: (nameOrAgentId) => byId.get(nameOrAgentId) ?? byName.get(nameOrAgentId),
+    findByName,
+    resolve: (nameOrAgentId) => byId.get(nameOrAgentId) ?? findByName(nameOrAgentId),
     findByCertificate: ({ fingerprint, keyFingerprint }) => {
       const named = byCertificate.get(fingerprint) ?? [];
       const [agent, ...others] = new Set([...named, ...(byKey.get(keyFingerprint) ?? [])]);

@@ -32,6 +32,8 @@ export interface GenesisOptions {
   readonly issuer: string;
   /** An Ed25519 private key; any other throws. */
   readonly issuerKey: KeyObject;
+  /** Whom the agent acts for: a stable id, often a domain. */
+  readonly principalId?: string | undefined;
   /** The key that the agent itself holds, when it has one. */
   readonly agentPublicKey?: Ed25519PublicKey | undefined;
   /** Now unless given. */
@@ -39,7 +41,7 @@ export interface GenesisOptions {
 }
 
 /** What a Genesis and its identity document say. */
-export interface AgentOptions extends GenesisOptions, Principal {
+export interface AgentOptions extends Omit<GenesisOptions, "principalId">, Principal {
   readonly description: string;
 }
 
@@ -121,13 +123,14 @@ interface SignedGenesis {
 }
 
 function signGenesis(options: GenesisOptions): SignedGenesis {
-  const { issuerKey, agentPublicKey, issuedAt = new Date() } = options;
+  const { issuerKey, agentPublicKey, principalId, issuedAt = new Date() } = options;
   const issuer = issuerOf(issuerKey);
   const unsigned = {
     name: options.name,
     // The base draft calls it `owner`, the drafts on identifiers and trust `owner_id`.
     owner: options.ownerId,
     owner_id: options.ownerId,
+    ...(principalId === undefined ? {} : { principal_id: principalId }),
     archetype: options.archetype ?? "assistant",
     governance_zone: options.governanceZone,
     scope: [...options.scopes],

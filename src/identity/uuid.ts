@@ -20,14 +20,22 @@ let millisecond = -1;
 let prefix = "";
 let counter = 0;
 
-/** A new UUIDv7 in lower case; `now` is in milliseconds since the epoch. */
-export function uuidv7(now: number = Date.now()): string {
-  if (now === millisecond) counter = (counter + 1) % COUNTER_LIMIT;
-  else startMillisecond(now);
+/** A new UUIDv7 in lower case; it sorts behind every other of this process. */
+export function uuidv7(): string {
+  const now = Date.now();
+  // RFC 9562 §6.1: where the clock steps back, the last time is kept and the counter goes on.
+  if (now > millisecond) startMillisecond(now);
+  else if (counter + 1 < COUNTER_LIMIT) counter += 1;
+  else startMillisecond(millisecond + 1);
   const high = 0x7000 | (counter >>> 14);
   const low = 0x8000 | (counter & 0x3fff);
   const middle = `${hex(high >>> 8)}${hex(high & 0xff)}-${hex(low >>> 8)}${hex(low & 0xff)}-`;
   return prefix + middle + drawRandom();
+}
+
+/** Has every id from here on sort behind those that were made by `at`, by an earlier process. */
+export function continueIdsAfter(at: number): void {
+  if (at > millisecond) startMillisecond(at);
 }
 
 function hex(byte: number): string {

@@ -10,6 +10,7 @@ import type {
   AgentCertLine,
   GenesisLine,
   KeysCommandLine,
+  RepairLine,
   SigningLine,
   VerifyLine,
 } from "./command-options.ts";
@@ -24,6 +25,8 @@ Examples:
   agtp-keys agent-cert --ca-cert .agtp/keys/agents-ca.pem --ca-key .agtp/keys/agents-ca-key.pem --genesis agents/lauren.genesis.json
   agtp-keys verify agents/lauren.genesis.json agents/lauren.agent.json
   agtp-keys verify --chain .agtp/journal --agent 4f… --key .agtp/keys/signing.pem
+  agtp-keys verify --chain backup/journal --agent 4f… --head agtp://agents.acme.example
+  agtp-keys repair --config agtp-server.toml --reason "the disk of host a was lost"
 
 Exit codes: 0 done, 1 a check failed or the answer is no, 2 it could not be asked.`;
 
@@ -39,7 +42,7 @@ export function parseCommandLine(
   const take: Take = (line) => {
     taken = line;
   };
-  for (const add of [addSigning, addGenesis, addAgentCa, addAgentCert, addVerify]) {
+  for (const add of [addSigning, addGenesis, addAgentCa, addAgentCert, addVerify, addRepair]) {
     add(program, take);
   }
   const end = readArguments(program, args);
@@ -123,6 +126,10 @@ function addVerify(program: Command, take: Take): void {
     .option("--ca <file>", "authorities to trust, PEM")
     .option("--chain <where>", "a journal directory, or agtp://HOST to ask by INSPECT")
     .option("--agent <id>", "whose chain")
+    .option(
+      "--head <audit-id>",
+      "a record that was in the chain, or agtp://HOST to ask for the newest: says where the chain was cut",
+    )
     .option("--agent-id <id>", "Agent-ID: who asks; default: the agent itself")
     .option("--client-cert <file>", "certificate of who asks, PEM")
     .option("--client-key <file>", "its key, PEM")
@@ -130,6 +137,16 @@ function addVerify(program: Command, take: Take): void {
     .action((files: readonly string[], options: Omit<VerifyLine, "kind" | "files">) =>
       take({ kind: "verify", files, ...options }),
     );
+}
+
+function addRepair(program: Command, take: Take): void {
+  reported(program.command("repair"))
+    .description(
+      "Goes on with a journal that lost records: each chain says which, in a new record.",
+    )
+    .option("--config <file>", "configuration of the deployment", "agtp-server.toml")
+    .option("--reason <text>", "why the loss is accepted; stands in the records")
+    .action((options: Omit<RepairLine, "kind">) => take({ kind: "repair", ...options }));
 }
 
 function written(command: Command): Command {

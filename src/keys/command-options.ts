@@ -68,6 +68,8 @@ export interface VerifyLine extends Reported {
   readonly files: readonly string[];
   readonly chain?: string;
   readonly agent?: string;
+  /** A record that is known to be in the chain, or the server that knows one. */
+  readonly head?: string;
   readonly key: readonly string[];
   readonly issuerKey: readonly string[];
   readonly ca?: string;
@@ -77,5 +79,18 @@ export interface VerifyLine extends Reported {
   readonly clientKey?: string;
 }
 
+/** `agtp-keys repair` */
+export interface RepairLine extends Reported {
+  readonly kind: "repair";
+  readonly config: string;
+  readonly reason?: string;
+}
+
 /** A sub-command with its options as written. */
-export type KeysCommandLine = SigningLine | GenesisLine | AgentCaLine | AgentCertLine | VerifyLine;
+export type KeysCommandLine =
+  | SigningLine
+  | GenesisLine
+  | AgentCaLine
+  | AgentCertLine
+  | VerifyLine
+  | RepairLine;

@@ -5,21 +5,27 @@
 import { AgtpClientError } from "../client/client-error.ts";
 import { usage } from "../client/command-file.ts";
 import { defuseLine, type Terminal } from "../client/terminal.ts";
+import type { Environment } from "../environment.ts";
 import { makeAgentCertificate, makeCa } from "./certificate-commands.ts";
 import { parseCommandLine } from "./command-line.ts";
 import type { KeysCommandLine, VerifyLine } from "./command-options.ts";
 import { CommandRefusal } from "./command-refusal.ts";
 import { makeGenesis } from "./genesis-command.ts";
+import { repair } from "./repair-command.ts";
 import { makeSigningKey } from "./signing-command.ts";
 import { verifyChainOf } from "./verify-chain-command.ts";
 import { verifyFiles } from "./verify-files.ts";
 
 /** Runs the program and answers its exit code. */
-export async function runKeysCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+export async function runKeysCommand(
+  args: readonly string[],
+  terminal: Terminal,
+  environment: Environment = {},
+): Promise<number> {
   const line = parseCommandLine(args, terminal);
   if (line.kind === "end") return line.exitCode;
   try {
-    return (await run(line, terminal)) ? 0 : 1;
+    return (await run(line, terminal, environment)) ? 0 : 1;
   } catch (error) {
     const isRefusal = error instanceof CommandRefusal;
     if (!isRefusal && !(error instanceof AgtpClientError)) throw error;
@@ -29,7 +35,11 @@ export async function runKeysCommand(args: readonly string[], terminal: Terminal
 }
 
 /** Whether the answer is yes. */
-async function run(line: KeysCommandLine, terminal: Terminal): Promise<boolean> {
+async function run(
+  line: KeysCommandLine,
+  terminal: Terminal,
+  environment: Environment,
+): Promise<boolean> {
   switch (line.kind) {
     case "signing":
       makeSigningKey(line, terminal);
@@ -45,6 +55,9 @@ async function run(line: KeysCommandLine, terminal: Terminal): Promise<boolean> 
       return true;
     case "verify":
       return verify(line, terminal);
+    case "repair":
+      await repair(line, terminal, environment);
+      return true;
   }
 }
 

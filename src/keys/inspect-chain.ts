@@ -16,25 +16,38 @@ export interface InspectedChain {
   readonly agentId: string;
   readonly callerId: string;
   readonly keys: readonly Ed25519PublicKey[];
+  readonly trustedHead?: string | undefined;
 }
 
 /** Walks the chain; undefined when the server has none of this agent. */
 export async function verifyInspectedChain(
   client: AgtpClient,
-  { agentId, callerId, keys }: InspectedChain,
+  { agentId, callerId, keys, trustedHead }: InspectedChain,
 ): Promise<ChainReport | undefined> {
-  const inspect = async (parameters: object, member: string): Promise<string | undefined> => {
-    const request = { method: "INSPECT", path: "/", parameters, agentId: callerId };
-    return readResult(await client.request(request), member);
-  };
-  const head = await inspect({ target: "chain_head", agent_id: agentId }, "audit_id");
+  const head = await inspectHead(client, { agentId, callerId });
   if (head === undefined) return undefined;
   return verifyChain({
-    agentId,
-    head,
-    keys,
-    fetch: (auditId) => inspect({ target: "audit", audit_id: auditId }, "jws"),
+    ...{ agentId, head, keys, trustedHead },
+    fetch: (auditId) => inspect(client, callerId, { target: "audit", audit_id: auditId }, "jws"),
   });
+}
+
+/** The newest record of an agent's chain; undefined when the server has none. */
+export function inspectHead(
+  client: AgtpClient,
+  { agentId, callerId }: Pick<InspectedChain, "agentId" | "callerId">,
+): Promise<string | undefined> {
+  return inspect(client, callerId, { target: "chain_head", agent_id: agentId }, "audit_id");
+}
+
+async function inspect(
+  client: AgtpClient,
+  callerId: string,
+  parameters: object,
+  member: string,
+): Promise<string | undefined> {
+  const request = { method: "INSPECT", path: "/", parameters, agentId: callerId };
+  return readResult(await client.request(request), member);
 }
 
 /** A text of the result; undefined for 404. */

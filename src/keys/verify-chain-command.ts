@@ -2,7 +2,8 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { verifyJournalChain } from "../attribution/journal-chain.ts";
-import type { ChainRecord, ChainReport } from "../attribution/verify-chain.ts";
+import { type ChainRecord, type ChainReport, truncation } from "../attribution/verify-chain.ts";
+import type { AgtpClient } from "../client/agtp-client.ts";
 import { createClient } from "../client/client.ts";
 import { readOptions } from "../client/command.ts";
 import { usage } from "../client/command-file.ts";
@@ -13,8 +14,19 @@ import { isAgentId } from "../identity/identifiers.ts";
 import { reasonOf } from "../thrown.ts";
 import type { VerifyLine } from "./command-options.ts";
 import { CommandRefusal } from "./command-refusal.ts";
-import { verifyInspectedChain } from "./inspect-chain.ts";
+import { inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
 import { readVerificationKeys } from "./key-files.ts";
+
+/** A chain that is asked for, and what it is checked with. */
+interface Question {
+  readonly line: VerifyLine & { readonly chain: string };
+  readonly agentId: string;
+  readonly keys: readonly Ed25519PublicKey[];
+  readonly trustedHead: string | undefined;
+}
+
+const SERVER = /^agtp:\/\//i;
+const AUDIT_ID = /^[0-9a-f]{64}$/;
 
 /** Walks the chain of a command line; whether it holds. */
 export async function verifyChainOf(
@@ -27,20 +39,64 @@ export async function verifyChainOf(
   if (!isAgentId(agent))
     throw usage(`--agent must be 64 lower-case hex characters, got "${agent}"`);
   const keys = readVerificationKeys(line.key, terminal);
-  const report = /^agtp:\/\//i.test(chain)
-    ? await walkServer(line, agent, keys, terminal)
-    : await walkJournal(chain, agent, keys, terminal);
+  // Asked for first: what is written meanwhile is not missing.
+  const trustedHead = await readTrustedHead(line, agent, terminal);
+  const question: Question = { line, agentId: agent, keys, trustedHead };
+  const walked = SERVER.test(chain)
+    ? await walkServer(question, terminal)
+    : await walkJournal(question, terminal);
+  const report = walked ?? nothingLeft(question);
   if (report === undefined) throw new CommandRefusal(`${chain} has no record of agent ${agent}`);
   terminal.out.write(json ? asJson(report, chain) : asText(report, chain));
   return report.broken === undefined;
 }
 
-async function walkServer(
-  line: VerifyLine & { readonly chain: string },
+/** `--head`: an Audit-ID, or a server that says which it is. */
+async function readTrustedHead(
+  line: VerifyLine,
   agentId: string,
-  keys: readonly Ed25519PublicKey[],
+  terminal: Terminal,
+): Promise<string | undefined> {
+  const { head } = line;
+  if (head === undefined) return undefined;
+  if (SERVER.test(head)) {
+    const callerId = line.agentId ?? agentId;
+    const asked = await withClient(line, head, terminal, (client) =>
+      inspectHead(client, { agentId, callerId }),
+    );
+    if (asked !== undefined) return asked;
+    throw new CommandRefusal(`${head} has no record of agent ${agentId}`);
+  }
+  const auditId = head.replace(/^sha256:/, "");
+  if (AUDIT_ID.test(auditId)) return auditId;
+  throw usage(`expected --head to be an Audit-ID or agtp://HOST, got ${JSON.stringify(head)}`);
+}
+
+/** Undefined where nothing was ever known to be there. */
+function nothingLeft({ agentId, trustedHead }: Question): ChainReport | undefined {
+  if (trustedHead === undefined) return undefined;
+  const none = { records: 0, first: undefined, last: undefined };
+  const counts = { verified: 0, unsigned: 0, unchecked: 0 };
+  return { agentId, head: trustedHead, ...none, ...counts, broken: truncation(trustedHead) };
+}
+
+function walkServer(
+  { line, agentId, keys, trustedHead }: Question,
   terminal: Terminal,
 ): Promise<ChainReport | undefined> {
+  const callerId = line.agentId ?? agentId;
+  return withClient(line, line.chain, terminal, (client) =>
+    verifyInspectedChain(client, { agentId, callerId, keys, trustedHead }),
+  );
+}
+
+/** Asks a server as the command line says, and hangs up. */
+async function withClient<T>(
+  line: VerifyLine,
+  uri: string,
+  terminal: Terminal,
+  ask: (client: AgtpClient) => Promise<T>,
+): Promise<T> {
   const { clientCert: cert, clientKey: key, ca, insecure } = line;
   if ((cert === undefined) !== (key === undefined)) {
     throw usage("expected --client-cert and --client-key together");
@@ -51,18 +107,16 @@ async function walkServer(
     ...(ca === undefined ? {} : { ca }),
     ...(insecure === undefined ? {} : { insecure }),
   };
-  const client = createClient(readOptions(flags, parseUri(line.chain), terminal));
+  const client = createClient(readOptions(flags, parseUri(uri), terminal));
   try {
-    return await verifyInspectedChain(client, { agentId, callerId: line.agentId ?? agentId, keys });
+    return await ask(client);
   } finally {
     await client.close();
   }
 }
 
 async function walkJournal(
-  chain: string,
-  agentId: string,
-  keys: readonly Ed25519PublicKey[],
+  { line: { chain }, agentId, keys, trustedHead }: Question,
   { directory }: Terminal,
 ): Promise<ChainReport | undefined> {
   const path = resolve(directory, chain);
@@ -70,7 +124,7 @@ async function walkJournal(
     throw usage(`expected --chain to be a journal directory or agtp://HOST, got "${chain}"`);
   }
   try {
-    return await verifyJournalChain(path, agentId, keys);
+    return await verifyJournalChain(path, agentId, keys, trustedHead);
   } catch (error) {
     throw usage(`${JSON.stringify(chain)} cannot be read: ${reasonOf(error)}`);
   }

@@ -6,7 +6,7 @@
 import type { Ledger } from "../attribution/ledger.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
 import type { IdentityConfig } from "../config/config.ts";
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import {
   agentUnauthenticated,
   badRequest,
@@ -98,15 +98,10 @@ async function inspectAudit(
   const { header, payload } = decoded;
   const refusal = refuseSubject(exchange, payload["agent_id"], policy);
   if (refusal !== undefined) return refusal;
-  const issuedAt = payload["issued_at"];
-  return floorResult(call, {
-    target: "audit",
-    audit_id: auditId,
-    jws,
-    header,
-    payload,
-    issued_at: issuedAt,
-  });
+  const found = { audit_id: auditId, jws };
+  const result = { target: "audit", ...found, header, payload, issued_at: payload["issued_at"] };
+  // Chain inspectors that were there first look for both beside `result`.
+  return floorResult(call, result, 200, found);
 }
 
 function inspectChainHead(

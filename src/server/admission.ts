@@ -45,9 +45,12 @@ export class Admission {
     return true;
   }
 
-  /** The handshake of this peer is done. */
-  established(socket: Endpoint): void {
-    this.#handshakes.delete(peerOf(socket));
+  /** The handshake of this peer is done; answers with the socket that was admitted. */
+  established(socket: Endpoint): Socket | undefined {
+    const peer = peerOf(socket);
+    const admitted = this.#handshakes.get(peer)?.socket;
+    this.#handshakes.delete(peer);
+    return admitted;
   }
 
   /** Ends handshakes that have taken too long. */

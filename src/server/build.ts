@@ -2,6 +2,7 @@
  * From a configuration file to everything that a daemon serves with. With a problem that stops the
  * start nothing is left open.
  */
+import type { StateNotice } from "../attribution/notice.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Environment } from "../environment.ts";
 import { isError, type Problem } from "../problem.ts";
@@ -68,8 +69,13 @@ export async function build(
   }
   const onFault = (error: unknown): void =>
     log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
-  const opening = before ?? (await openServerState(config, isPersistent, onFault));
-  const tls = await loadTlsIdentity(config, { isPersistent });
+  const onNotice = ({ level, event, fields, message }: StateNotice): void =>
+    log.logger[level]({ event, ...fields }, message);
+  const watch = { onFault, onNotice };
+  const opening = before ?? (await openServerState(config, isPersistent, watch));
+  // A directory that another daemon has is not written to.
+  const isOurs = opening.state !== undefined;
+  const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
   const http = loadHttpTls(config);
   if (opening.state === undefined) {
     const found = [...problems, ...tls.problems, ...http.problems, ...opening.problems];

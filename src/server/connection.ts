@@ -14,6 +14,7 @@ import { Ending } from "./ending.ts";
 import { Inbox } from "./inbox.ts";
 import { Outbox } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
+import type { RecordOverhead } from "./record-overhead.ts";
 import type { SendBudget } from "./send-budget.ts";
 
 /** What every connection of a listener shares. */
@@ -39,6 +40,7 @@ export class Connection implements Departing {
   readonly #outbox: Outbox;
   readonly #ending: Ending;
   readonly #peer: Peer;
+  readonly #overhead: RecordOverhead;
   #running: Exchange | undefined;
   #isNew = true;
   /** What was answered leaves at the end of the turn, or once its records are kept. */
@@ -47,7 +49,12 @@ export class Connection implements Departing {
   /** It has had its share of this round of the event loop. */
   #isWaitingItsTurn = false;
 
-  constructor(socket: TLSSocket, context: ConnectionContext, identity: PeerIdentity) {
+  constructor(
+    socket: TLSSocket,
+    context: ConnectionContext,
+    { overhead, ...identity }: PeerIdentity & { readonly overhead: RecordOverhead },
+  ) {
+    this.#overhead = overhead;
     this.#socket = socket;
     this.#context = context;
     this.#inbox = new Inbox(context.limits);
@@ -191,7 +198,8 @@ export class Connection implements Departing {
 
   /** Called from time to time: closes what has waited too long.   `[limits]` */
   sweep(now: number): void {
-    if (this.#ending.isOver(now)) this.#socket.destroy();
+    if (this.#overhead.isExcessive()) this.abort(new Error("the caller only updates its keys"));
+    else if (this.#ending.isOver(now)) this.#socket.destroy();
     // Whoever is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);
   }

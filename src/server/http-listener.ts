@@ -33,6 +33,12 @@ export interface HttpListenerOptions {
   onFault(error: unknown): void;
 }
 
+/** A client that asks for another handshake asks for work that is of no use to it. */
+const TRANSPORT = {
+  minVersion: "TLSv1.2",
+  secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+} as const;
+
 /** How long a peer may take to close after it was told that it is not understood. */
 const LINGER_MS = 2_000;
 
@@ -85,7 +91,8 @@ export class HttpListener {
     server.keepAliveTimeout = idleTimeoutMs;
     // Node leaves out what is beyond; one more shows that there was something.
     server.maxHeadersCount = headerCount + 1;
-    if (server instanceof https.Server && tls !== undefined) server.setSecureContext(tls);
+    if (server instanceof https.Server && tls !== undefined)
+      server.setSecureContext({ ...tls, ...TRANSPORT });
   }
 
   /** Stops accepting, answers what was received, and closes what is left after `timeoutMs`. */
@@ -191,9 +198,7 @@ function createServer({
   return https.createServer({
     ...options,
     ...tls,
-    minVersion: "TLSv1.2",
-    // A peer that asks for another handshake asks for work that it does not have to do.
-    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    ...TRANSPORT,
     handshakeTimeout: headerTimeoutMs,
   });
 }

@@ -17,6 +17,7 @@ import {
   type PeerRules,
 } from "./peer-certificate.ts";
 import { quietened } from "./quietened.ts";
+import { RecordOverhead } from "./record-overhead.ts";
 import type { SendBudget } from "./send-budget.ts";
 
 /** Key and certificate, as PEM text, and what is asked of clients. */
@@ -59,10 +60,10 @@ export function createListener(options: ListenerOptions): Listener {
   const handshakerFor = (identity: TlsIdentity): tls.Server => {
     const checkPeer = guarded(createPeerCheck(identity), options.onFault);
     return createHandshaker(identity, (socket) => {
-      admission.established(socket);
+      const overhead = new RecordOverhead(admission.established(socket) ?? socket, socket);
       const peer = checkPeer(socket);
       if (peer.kind === "admitted")
-        serve(socket, peer.identity, { options, connections, departures });
+        serve(socket, peer.identity, { options, connections, departures, overhead });
       else {
         onRefusedPeer(peer.reason, socket.remoteAddress ?? "");
         socket.destroy();
@@ -111,19 +112,20 @@ interface Service {
   readonly options: ListenerOptions;
   readonly connections: Set<Connection>;
   readonly departures: Departures;
+  readonly overhead: RecordOverhead;
 }
 
 function serve(
   socket: tls.TLSSocket,
   identity: PeerIdentity,
-  { options, connections, departures }: Service,
+  { options, connections, departures, overhead }: Service,
 ): void {
   // Only now: a peer that ends its side in the handshake is gone.
   socket.allowHalfOpen = true;
   const connection = new Connection(
     socket,
     { ...options, departures, limits: options.limits() },
-    identity,
+    { ...identity, overhead },
   );
   connections.add(connection);
   socket.on("close", () => connections.delete(connection));

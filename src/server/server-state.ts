@@ -3,11 +3,20 @@
  * directory. With the memory driver nothing is written, and everything ends with the process.
  */
 import { join, relative } from "node:path";
+import {
+  damageNotice,
+  describeDamage,
+  type JournalDamage,
+  JournalDamageError,
+} from "../attribution/journal-damage.ts";
+import type { StateNotice } from "../attribution/notice.ts";
 import { openState, type ServerState } from "../attribution/state.ts";
 import type { Config } from "../config/config.ts";
 import type { Problem } from "../problem.ts";
 import { createMemoryStore } from "../store/memory-store.ts";
 import { openStore } from "../store/open-store.ts";
+import { journalDirectory, takeStateDirectory } from "../store/state-directory.ts";
+import type { StateLock } from "../store/state-lock.ts";
 import type { Store } from "../store/store.ts";
 import { type NegotiationState, openNegotiation } from "../synthesis/state.ts";
 import { reasonOf } from "../thrown.ts";
@@ -25,41 +34,90 @@ export interface OpenedState {
   readonly floor: FloorState;
 }
 
-/** Where a deployment's journal is. */
-export function journalDirectory(directory: string): string {
-  return join(directory, ".agtp", "journal");
+/** What is told of the state while it is kept. */
+export interface StateWatch {
+  onFault(error: unknown): void;
+  onNotice(notice: StateNotice): void;
 }
 
 /** Opens the state; with `isPersistent` false one that nobody else sees. */
 export async function openServerState(
   config: Config,
   isPersistent: boolean,
-  onFault: (error: unknown) => void,
+  watch: StateWatch,
 ): Promise<StateOpening> {
-  const { store: location, directory } = config;
-  if (!isPersistent || location.driver === "memory") {
-    return openOver(config, createMemoryStore(), undefined, onFault);
-  }
-  const file = relative(directory, config.file);
-  const { store, problems } = await openStore(location, file);
-  if (store === undefined) return { problems };
-  const journal = journalDirectory(directory);
+  if (!isPersistent) return openOver(config, createMemoryStore(), undefined, watch);
+  const { lock, problems } = await takeStateDirectory(config, "agtpd");
+  if (problems !== undefined) return { problems };
+  let opening: StateOpening | undefined;
   try {
-    return await openOver(config, store, journal, onFault);
+    opening = await openLocked(config, watch);
+  } finally {
+    if (opening?.state === undefined) lock?.release();
+  }
+  if (opening.state === undefined || lock === undefined) return opening;
+  return { ...opening, state: releasing(opening.state, lock) };
+}
+
+async function openLocked(config: Config, watch: StateWatch): Promise<StateOpening> {
+  const { store: location, directory } = config;
+  if (location.driver === "memory") return openOver(config, createMemoryStore(), undefined, watch);
+  const { store, problems } = await openStore(location, relative(directory, config.file));
+  if (store === undefined) return { problems };
+  try {
+    return await openOver(config, store, journalDirectory(directory), watch);
   } catch (error) {
     await store.close();
-    const message = `the journal cannot be opened: ${reasonOf(error)}`;
-    return { problems: [{ file: relative(directory, journal), key: "", message }] };
+    if (!(error instanceof JournalDamageError)) return { problems: [journalFault(config, error)] };
+    for (const damage of error.damages) watch.onNotice(damageNotice(damage));
+    return { problems: damageProblems(config, error.damages) };
   }
+}
+
+function journalFault({ directory }: Config, error: unknown): Problem {
+  const message = `the journal cannot be opened: ${reasonOf(error)}`;
+  return { file: relative(directory, journalDirectory(directory)), key: "", message };
+}
+
+/** A journal that is gone has lost every chain; nobody reads a problem for each. */
+const MAX_PROBLEMS = 20;
+
+function damageProblems(
+  { directory, file }: Config,
+  damages: readonly JournalDamage[],
+): readonly Problem[] {
+  const journal = journalDirectory(directory);
+  const hint = `put back a copy of the journal, or go on without: agtp-keys repair --config ${relative(directory, file)}`;
+  const problems = damages.slice(0, MAX_PROBLEMS).map((damage): Problem => {
+    const place = relative(directory, join(journal, damage.file));
+    return { file: place, key: "", message: describeDamage(damage), hint };
+  });
+  const more = damages.length - problems.length;
+  if (more <= 0) return problems;
+  const message = `${more} more such problems are in the log`;
+  return [...problems, { file: relative(directory, journal), key: "", message }];
+}
+
+function releasing(state: ServerState, lock: StateLock): ServerState {
+  return {
+    ...state,
+    close: async () => {
+      try {
+        await state.close();
+      } finally {
+        lock.release();
+      }
+    },
+  };
 }
 
 async function openOver(
   { policies }: Config,
   store: Store,
   journalDirectory: string | undefined,
-  onFault: (error: unknown) => void,
+  watch: StateWatch,
 ): Promise<OpenedState> {
   const negotiation = await openNegotiation(store, policies.rcns.contractTtlSeconds);
   const floor = await openFloorState(store);
-  return { state: await openState({ store, journalDirectory, onFault }), negotiation, floor };
+  return { state: await openState({ store, journalDirectory, ...watch }), negotiation, floor };
 }

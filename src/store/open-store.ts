@@ -4,9 +4,9 @@
  */
 import { resolve } from "node:path";
 import type { Problem } from "../problem.ts";
-import { reasonOf } from "../thrown.ts";
 import { createMemoryStore } from "./memory-store.ts";
-import { type DatabaseClass, openSqliteFile } from "./sqlite-file.ts";
+import { loadSqliteDriver } from "./sqlite-driver.ts";
+import { openSqliteFile } from "./sqlite-file.ts";
 import { createSqliteStore } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
 
@@ -37,27 +37,12 @@ export async function openStore(location: StoreLocation, file: string): Promise<
 }
 
 async function openSqliteStore(path: string, file: string): Promise<StoreOpening> {
-  const driver = await loadDriver();
+  const driver = loadSqliteDriver();
   if (driver.fault !== undefined) return refuseDriver(file, driver.fault);
   // An absolute path cannot be taken for a URL, nor for `:memory:`.
   const { database, fault } = await openSqliteFile(resolve(path), driver.Database);
   if (database !== undefined) return { store: createSqliteStore(database) };
   return { problems: [{ file, key: "store.path", message: `"${path}" ${fault}` }] };
-}
-
-type Driver =
-  | { readonly Database: DatabaseClass; readonly fault?: undefined }
-  | { readonly Database?: undefined; readonly fault: string };
-
-/** Its native part exists for the common platforms only. */
-async function loadDriver(): Promise<Driver> {
-  try {
-    const { default: Database } = await import("libsql");
-    return { Database };
-  } catch (error) {
-    const [reason] = reasonOf(error).split("\n");
-    return { fault: `the driver "sqlite" cannot be loaded on this platform: ${reason}` };
-  }
 }
 
 function refuseDriver(file: string, message: string): StoreOpening {

@@ -8,12 +8,11 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "libsql";
 import { describeFileError } from "../bounded-file.ts";
 import { makeDirectory } from "../make-directory.ts";
+import { findForeignLink } from "../state-links.ts";
 import { codeOf, reasonOf } from "../thrown.ts";
 import { migrate } from "./migrations.ts";
+import type { DatabaseClass } from "./sqlite-driver.ts";
 import { releaseDatabase } from "./sqlite-store.ts";
-
-/** The constructor that the package exports. */
-export type DatabaseClass = new (path: string, options: { readonly timeout: number }) => Database;
 
 /** An open database, or what is wrong with its file. */
 export type SqliteFile =
@@ -25,8 +24,8 @@ const RETRY_MS = 25;
 
 /** Opens the database at an absolute path. */
 export async function openSqliteFile(path: string, Database: DatabaseClass): Promise<SqliteFile> {
-  const fault = prepareDirectory(path) ?? prepareFile(path);
-  if (fault !== undefined) return { fault };
+  const prepared = prepareSqliteFile(path);
+  if (prepared !== undefined) return { fault: prepared.message };
   for (let attempt = 1; ; attempt += 1) {
     try {
       return checkDatabase(connect(path, Database));
@@ -87,14 +86,26 @@ const IN_THE_WAY: ReadonlyMap<string, string> = new Map([
   ["ENOENT", "nothing can be made there"],
 ]);
 
-function prepareDirectory(path: string): string | undefined {
+/** A file that cannot be used, and the system's code for why. */
+export interface FileRefusal {
+  readonly message: string;
+  readonly code: string;
+}
+
+/** Makes the file, or sees that it can be used; undefined where it can. */
+export function prepareSqliteFile(path: string): FileRefusal | undefined {
+  return prepareDirectory(path) ?? prepareFile(path);
+}
+
+function prepareDirectory(path: string): FileRefusal | undefined {
   const directory = dirname(path);
   try {
     makeDirectory(directory, 0o700);
     return undefined;
   } catch (error) {
-    const reason = IN_THE_WAY.get(codeOf(error)) ?? describeFileError(error);
-    return `cannot be made, its directory "${directory}" cannot be: ${reason}`;
+    const code = codeOf(error);
+    const reason = IN_THE_WAY.get(code) ?? describeWriteError(error);
+    return { message: `cannot be made, its directory "${directory}" cannot be: ${reason}`, code };
   }
 }
 
@@ -102,26 +113,51 @@ function prepareDirectory(path: string): string | undefined {
  * Never opens a file that is there: closing it again would end the lock that this process may hold
  * on it already, as POSIX has it.
  */
-function prepareFile(path: string): string | undefined {
+function prepareFile(path: string): FileRefusal | undefined {
   try {
     closeSync(openSync(path, "wx", 0o600));
     return undefined;
   } catch (error) {
-    if (codeOf(error) !== "EEXIST") return `cannot be made: ${describeFileError(error)}`;
+    const code = codeOf(error);
+    // A file system that is read-only says so even of a file that is there.
+    const isThere = code === "EEXIST" || statSync(path, { throwIfNoEntry: false }) !== undefined;
+    if (!isThere) return { message: `cannot be made: ${describeWriteError(error)}`, code };
   }
+  return checkFile(path);
+}
+
+function checkFile(path: string): FileRefusal | undefined {
+  const foreign = findForeignLink(path);
+  if (foreign !== undefined) return { message: foreign.message, code: "" };
   try {
     const status = statSync(path);
-    if (status.isDirectory()) return "must be a file, is a directory";
-    if (!status.isFile()) return "must be a regular file";
+    if (status.isDirectory()) return { message: "must be a file, is a directory", code: "" };
+    if (!status.isFile()) return { message: "must be a regular file", code: "" };
     accessSync(path, constants.R_OK | constants.W_OK);
     for (const name of [path, `${path}-wal`, `${path}-shm`]) restrict(name);
     return undefined;
   } catch (error) {
     const code = codeOf(error);
-    if (code === "ENOENT") return "is a symbolic link that leads nowhere";
+    if (code === "ENOENT") return { message: "is a symbolic link that leads nowhere", code };
+    if (code === "EROFS")
+      return { message: `must be writable, ${describeWriteError(error)}`, code };
     const isDenied = code === "EACCES" || code === "EPERM";
-    return isDenied ? "must be readable and writable, permission denied" : describeFileError(error);
+    const message = isDenied
+      ? "must be readable and writable, permission denied"
+      : describeFileError(error);
+    return { message, code };
   }
+}
+
+const WRITE_FAULTS: ReadonlyMap<string, string> = new Map([
+  ["ENOSPC", "the disk is full"],
+  ["EDQUOT", "the disk quota is used up"],
+  ["EROFS", "the file system is read-only"],
+  ["EFBIG", "the file may not grow any more"],
+]);
+
+function describeWriteError(error: unknown): string {
+  return WRITE_FAULTS.get(codeOf(error)) ?? describeFileError(error);
 }
 
 /** Makes a file its owner's alone, unless it is. */
@@ -130,7 +166,8 @@ function restrict(path: string): void {
   if (status !== undefined && (status.mode & 0o077) !== 0) chmodSync(path, 0o600);
 }
 
-function describeSqliteError(error: unknown): string {
+/** What a driver's error means for its file. */
+export function describeSqliteError(error: unknown): string {
   const code = codeOf(error);
   if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") return "is in use by another daemon";
   if (code === "SQLITE_NOTADB") return "is not a database";

@@ -308,20 +308,19 @@ describe("Ledger over a journal that cannot be written", () => {
     expect(drafts.map(({ isKnown }) => isKnown)).toEqual([true, false, true]);
   });
 
-  it("says for a second that nothing should be begun, and then has it tried again", async () => {
+  it("says that nothing should be begun until the journal can be written, within a second", async () => {
     const { journal, ledger } = openLedger();
     expect(ledger.isWritable).toBe(true);
     journal.fault = full;
     await settle(ledger, ALICE).catch(() => undefined);
     expect(ledger.isWritable).toBe(false);
-    vi.advanceTimersByTime(999);
-    expect(ledger.isWritable).toBe(false);
-    vi.advanceTimersByTime(2);
-    expect(ledger.isWritable).toBe(true);
-    await settle(ledger, ALICE).catch(() => undefined);
-    expect(ledger.isWritable).toBe(false);
+    for (let second = 0; second < 3; second += 1) {
+      vi.advanceTimersByTime(1000);
+      expect(ledger.isWritable).toBe(false);
+    }
     journal.fault = undefined;
-    vi.advanceTimersByTime(1001);
+    vi.advanceTimersByTime(1000);
+    expect(ledger.isWritable).toBe(true);
     await settle(ledger, ALICE);
     expect(ledger.isWritable).toBe(true);
   });

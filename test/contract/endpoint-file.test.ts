@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { EndpointDefinition } from "../../src/contract/endpoint.ts";
 import { type EndpointFile, parseEndpointFile } from "../../src/contract/endpoint-file.ts";
-import { formatProblem } from "../../src/problem.ts";
+import { formatProblem, isError } from "../../src/problem.ts";
 import { BOOK_ROOM, FETCH_ARTICLE } from "../support/endpoint-toml.ts";
 import { smallVocabulary } from "../support/vocabulary.ts";
 
@@ -410,6 +410,34 @@ describe("an endpoint file with field lists", () => {
       errors: [],
       inputSchema: { type: "object", additionalProperties: false, properties: {} },
     });
+  });
+
+  it("may have no list at all where its errors stand in a block, and says that it takes nothing", () => {
+    const bare = (text: string) =>
+      text.replace(/\[endpoint.input_schema\][\s\S]*\[endpoint.handler\]/, "[endpoint.handler]");
+    const block = bare(BOOK_ROOM).replace(/errors = .*/, "");
+    for (const text of [block, `${block}\n[endpoint.errors]\nlist = ["full"]\n`]) {
+      const { definition, problems } = parse(text.replace("/{property_id}", ""));
+      expect(definition).toMatchObject({
+        inputSchema: { type: "object", additionalProperties: false, properties: {} },
+        outputSchema: { type: "object", additionalProperties: true },
+      });
+      expect(problems.map(formatProblem)).toEqual([
+        expect.stringContaining(
+          "endpoint.input: is missing, and so is the output: the input takes no members (",
+        ),
+      ]);
+      expect(problems.some(isError)).toBe(false);
+    }
+    const { definition, problems } = parse(block);
+    expect(Object.keys(definition?.inputSchema["properties"] ?? {})).toEqual(["property_id"]);
+    expect(problems[0]?.message).toContain("no members but those of its path");
+    // The draft's own form has a list of errors, and must have both schemas.
+    expect(
+      parse(bare(BOOK_ROOM))
+        .problems.filter(isError)
+        .map(({ key }) => key),
+    ).toEqual([...["endpoint.input_schema", "endpoint.output_schema"]]);
   });
 
   it.each<[string, string | RegExp, string, string]>([

@@ -31,10 +31,20 @@ describe("createAgentDirectory", () => {
     expect(directory.list()).toEqual([max, lauren]);
   });
 
-  it.each(["", "Lauren", "__proto__", "constructor", OTHER])("does not know %j", (text) => {
+  it.each(["", "laurel", "__proto__", "constructor", OTHER])("does not know %j", (text) => {
     expect(directory.find(text)).toBeUndefined();
     expect(directory.findByName(text)).toBeUndefined();
     expect(directory.resolve(text)).toBeUndefined();
+  });
+
+  it("takes a name in any case, unless another name differs in it alone", () => {
+    expect(directory.findByName("LaurEN")).toBe(lauren);
+    expect(directory.resolve("MAX")).toBe(max);
+    const other = { ...max, agentId: OTHER, name: "Max" };
+    const both = createAgentDirectory([max, other]);
+    expect(both.findByName("Max")).toBe(other);
+    expect(both.resolve("max")).toBe(max);
+    expect(both.resolve("MAX")).toBeUndefined();
   });
 
   it("does not take an Agent-ID for a name, nor a name for an Agent-ID", () => {

@@ -42,6 +42,7 @@ describe("issueGenesis", () => {
       name: "łauren",
       owner: "harbour-hotel",
       owner_id: "harbour-hotel",
+      principal_id: "harbour-hotel.example",
       archetype: "assistant",
       governance_zone: "zone:eu-west",
       scope: ["booking:room"],

@@ -53,6 +53,9 @@ describe("INSPECT", () => {
     const reply = await inspect(server, { target: "audit", audit_id: record.auditId });
     expect(reply.body).toEqual({
       status: 200,
+      // For chain inspectors of the reference, which look here.
+      audit_id: record.auditId,
+      jws: record.jws,
       result: {
         target: "audit",
         audit_id: record.auditId,

@@ -18,6 +18,11 @@ function fail(message) {
   process.exit(1);
 }
 
+/** Rows as a table with more columns answers them. */
+function columns() {
+  return Object.fromEntries(process.env.FAKE_COLUMNS.split(",").map((name) => [name, null]));
+}
+
 const command = group === "capabilities" ? group : action;
 if (faults.includes(`refused-${command}`)) {
   process.stdout.write(`${JSON.stringify({ ok: false, error: `${command} is refused` })}\n`);
@@ -44,7 +49,7 @@ switch (command) {
     break;
   case "add": {
     const job = JSON.parse(rest[0]);
-    state.jobs.push(job);
+    state.jobs.push(process.env.FAKE_COLUMNS ? { ...columns(), ...job } : job);
     finish({ ok: true, job });
     break;
   }

@@ -21,9 +21,11 @@ export interface KeysProgram {
   edit(file: string, change: (document: Record<string, unknown>) => object): void;
 }
 
-/** The program for the running test. */
-export function makeKeysProgram(files: Files = {}): KeysProgram {
-  const directory = makeDirectory(files);
+/** The program for the running test, in a new directory unless it is given one. */
+export function makeKeysProgram(
+  files: Files = {},
+  directory: string = makeDirectory(files),
+): KeysProgram {
   const read = (file: string): string => readFileSync(join(directory, file), "utf8");
   const write = (file: string, content: string): void =>
     writeFileSync(join(directory, file), content);

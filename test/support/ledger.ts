@@ -36,9 +36,13 @@ export class BreakableJournal implements Journal {
     return this.batches.flat();
   }
 
-  write(records: readonly JournalRecord[]): void {
+  write(records: readonly JournalRecord[]): undefined {
     if (this.fault !== undefined) throw this.fault;
     this.batches.push([...records]);
+  }
+
+  probe(): void {
+    if (this.fault !== undefined) throw this.fault;
   }
 
   find(auditId: string): Promise<string | undefined> {

@@ -3,10 +3,11 @@ import { join } from "node:path";
 import { Attributor } from "../../src/attribution/attributor.ts";
 import type { Journal } from "../../src/attribution/journal.ts";
 import { Ledger } from "../../src/attribution/ledger.ts";
+import type { StateNotice } from "../../src/attribution/notice.ts";
 import type { RecordFacts } from "../../src/attribution/record.ts";
 import { createSealer } from "../../src/attribution/sealer.ts";
 import { createRecordSigner } from "../../src/attribution/signer.ts";
-import { openState, type ServerState } from "../../src/attribution/state.ts";
+import { openState, type ServerState, type StateOptions } from "../../src/attribution/state.ts";
 import { createMemoryStore } from "../../src/store/memory-store.ts";
 import type { Store } from "../../src/store/store.ts";
 import { alterStore } from "./store.ts";
@@ -36,21 +37,28 @@ export function makeLastingStore(): LastingStore {
 export interface TestState extends ServerState {
   readonly attributor: Attributor;
   readonly faults: readonly unknown[];
+  readonly notices: readonly StateNotice[];
 }
 
 /**
  * Opens the state that is kept in a store and a directory. One that is opened over another that was
  * not closed is what a process finds that follows a killed one.
  */
-export async function openTestState(directory: string, store: Store): Promise<TestState> {
+export async function openTestState(
+  directory: string,
+  store: Store,
+  options: Pick<StateOptions, "disk" | "now"> = {},
+): Promise<TestState> {
   const faults: unknown[] = [];
+  const notices: StateNotice[] = [];
   const journalDirectory = join(directory, "journal");
   const onFault = (error: unknown): void => void faults.push(error);
-  const state = await openState({ store, journalDirectory, onFault });
+  const onNotice = (notice: StateNotice): void => void notices.push(notice);
+  const state = await openState({ store, journalDirectory, onFault, onNotice, ...options });
   const sealer = createSealer(createRecordSigner());
   const { ledger } = state;
   const attributor = new Attributor({ serverId: "agents.example", sealer, ledger });
-  return { ...state, attributor, faults };
+  return { ...state, attributor, faults, notices };
 }
 
 /** State in memory, over a journal that a test can break. */

@@ -1,7 +1,7 @@
 /** Whether the database is one, by its header alone: a daemon may have it open. */
 import { dirname } from "node:path";
-import { journalDirectory } from "../../server/server-state.ts";
 import { findSqliteFault } from "../../store/sqlite-header.ts";
+import { journalDirectory } from "../../store/state-directory.ts";
 import type { Check } from "../finding.ts";
 import { nameOf } from "../subject.ts";
 

@@ -163,7 +163,7 @@ describe("agtp-rpc", () => {
     expect(await json("version")).toMatchObject({ ok: true, manifest_version: "0.2" });
     expect(await json("targets")).toMatchObject({ targets: [{ name: "standalone" }, {}, {}] });
     expect(await json("identity", "providers")).toMatchObject({
-      providers: [{ name: "none" }, {}, {}],
+      providers: [{ name: "none" }, {}, {}, { name: "delegated-bearer" }],
     });
     expect(await json("authorization-proof", "schema", "jwt")).toMatchObject({ verifier: "jwt" });
     expect(await json("authorization", "schema", "opa")).toMatchObject({ provider: "opa" });

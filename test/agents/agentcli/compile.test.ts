@@ -160,7 +160,7 @@ describe("what workflow and task say together", () => {
       {
         ...{ id: "p", provider: "env-bearer" },
         subject: { kind: "service", principal: "profile", issuer: "i" },
-        auth: { scopes: ["a"], provider_config: { token_env: "T", region: "x" } },
+        auth: { scopes: ["a"], provider_config: { token_env: "T" } },
         trust: { level: "restricted", constraints: { escalation: "fail" } },
       },
     ],

@@ -133,7 +133,7 @@ describe("identity.resolve", () => {
 // agentcli execution identity "Delegation"
 describe("delegation", () => {
   const hop = (principal: string, grant: string | null = "g") => ({
-    ...{ kind: "agent", principal, grant, validated: true },
+    ...{ kind: "agent", principal, grant, validated: true, expires_at: null },
   });
   const policy = (members: Members = {}) => ({
     auth: {
@@ -173,7 +173,7 @@ describe("delegation", () => {
     const { result } = await ask("identity.validateDelegation", { manifest: operatorManifest() });
     expect(result).toEqual({
       ok: true,
-      delegation: { valid: true, depth: 1, acyclic: true, all_grants_present: true },
+      delegation: { valid: true, depth: 1, acyclic: true, all_grants_present: true, reasons: [] },
     });
   });
 });

@@ -208,8 +208,8 @@ describe("the methods", () => {
     ["agentcli.authorizationProof.schema", { method: "x" }, "Unknown verifier method: x"],
     [
       "agentcli.authorization.schema",
-      { provider: "cedar" },
-      "Unknown authorization provider: cedar",
+      { provider: "topaz" },
+      "Unknown authorization provider: topaz",
     ],
     ["agentcli.evidence.schema", { provider: "kms" }, "Unknown evidence provider: kms"],
   ])("say what is wrong with the arguments of %s", async (method, params, message) => {
@@ -226,10 +226,14 @@ describe("the methods", () => {
       return (result[key] as unknown as readonly { name: string }[]).map(({ name }) => name);
     };
     expect(await names("agentcli.identity.providers", "providers")).toEqual([
-      ...["none", "env-bearer", "file-bearer"],
+      ...["none", "env-bearer", "file-bearer", "delegated-bearer"],
     ]);
-    expect(await names("agentcli.authorizationProof.methods", "methods")).toEqual(["none", "jwt"]);
-    expect(await names("agentcli.authorization.providers", "providers")).toEqual(["none", "opa"]);
+    expect(await names("agentcli.authorizationProof.methods", "methods")).toEqual([
+      ...["none", "jwt", "detached-signature"],
+    ]);
+    expect(await names("agentcli.authorization.providers", "providers")).toEqual([
+      ...["none", "opa", "cedar"],
+    ]);
     expect(await names("agentcli.evidence.providers", "providers")).toEqual(["none", "ssh"]);
     expect((await call("agentcli.evidence.schema", { provider: "ssh" }))["result"]).toEqual({
       ...{ ok: true, provider: "ssh", methods: ["ssh-signature"] },

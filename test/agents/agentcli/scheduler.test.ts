@@ -4,6 +4,7 @@ import Database from "libsql";
 import { describe, expect, it } from "vitest";
 import { compiledId } from "../../../src/agents/agentcli/compile/compiled-id.ts";
 import { locateScheduler } from "../../../src/agents/agentcli/scheduler/invocation.ts";
+import { readJobColumns } from "../../../src/agents/agentcli/scheduler/job-columns.ts";
 import { sanitizeText } from "../../../src/agents/agentcli/scheduler/sanitize.ts";
 import {
   call,
@@ -335,5 +336,71 @@ describe("inspect", () => {
     const { error: other } = await inspect({ dbPath: join(directory, "text.db") });
     expect(other).toMatchObject({ data: { code: "scheduler_error" } });
     expect(readFileSync(join(directory, "text.db"), "utf8")).toMatch(/^no database/);
+  });
+});
+
+// agentcli spec "openclaw-scheduler"
+describe("safeguards that a scheduler has no column for", () => {
+  const GUARDED = manifestOf([
+    shellTask("true", [], {
+      verify: { shell: "true" },
+      approval: { policy: "manual", risk_level: "high", approver_scope: "ops:approve" },
+    }),
+    promptTask({ id: "t2", approval: { required: true } }),
+  ]);
+  const COLUMNS = [
+    ...["verify_shell", "verify_timeout_s", "verify_on_failure"],
+    ...["approval_risk_level", "approval_approver_scope"],
+  ];
+
+  it("are warned of, and refused under strict before anything is written", async () => {
+    const scheduler = makeScheduler();
+    const strict = await scheduler.apply(GUARDED, { strict: true });
+    expect(strict["error"]).toMatchObject({
+      message: expect.stringContaining("declares verify, which this scheduler has no column for"),
+      data: { code: "unsupported_capability" },
+    });
+    expect(strict["error"]?.["data"]?.["details"]).toHaveLength(3);
+    expect(scheduler.jobs).toEqual([]);
+    for (const params of [{ dryRun: true }, {}]) {
+      const { result } = await scheduler.apply(GUARDED, params);
+      expect(result?.["warnings"]).toMatchObject([
+        { job_id: compiledId("w1", "t1"), safeguard: "verify" },
+        { job_id: compiledId("w1", "t1"), safeguard: "approval.approver_scope" },
+        { job_id: compiledId("w1", "t1"), safeguard: "approval.risk_level" },
+      ]);
+    }
+    expect(Object.keys(scheduler.jobs[0] ?? {})).not.toContain("verify_shell");
+    const plain = await scheduler.apply(TWO, { strict: true });
+    expect(plain["result"]).not.toHaveProperty("warnings");
+  });
+
+  it("are handed over where its jobs have the columns, and taken back with them", async () => {
+    const scheduler = makeScheduler();
+    const env = { FAKE_COLUMNS: COLUMNS.join(",") };
+    scheduler.write([Object.fromEntries([["id", "x"], ...COLUMNS.map((name) => [name, null])])]);
+    const { result } = await scheduler.apply(GUARDED, { strict: true }, env);
+    expect(result).not.toHaveProperty("warnings");
+    expect(scheduler.jobs[1]).toMatchObject({
+      ...{ verify_shell: "true", verify_timeout_s: 30, verify_on_failure: "error" },
+      ...{ approval_risk_level: "high", approval_approver_scope: "ops:approve" },
+    });
+    await scheduler.apply(manifestOf([shellTask("true", [])]), {}, env);
+    expect(scheduler.jobs[1]).toMatchObject({ verify_shell: null, approval_approver_scope: null });
+  });
+
+  it("are looked for in the table of a database without jobs", async () => {
+    const directory = makeDirectory({});
+    const file = join(directory, "scheduler.db");
+    const database = new Database(file);
+    database.exec(
+      `CREATE TABLE jobs (id TEXT, ${COLUMNS.map((name) => `${name} TEXT`).join(", ")})`,
+    );
+    database.close();
+    const columns = await readJobColumns([], "scheduler.db", directory);
+    expect(COLUMNS.filter((name) => !columns.has(name))).toEqual([]);
+    expect((await readJobColumns([], "none.db", directory)).size).toBe(0);
+    writeFileSync(join(directory, "text.db"), "no database");
+    expect((await readJobColumns([], "text.db", directory)).size).toBe(0);
   });
 });

@@ -186,9 +186,9 @@ describe("validateManifest", () => {
     const open = manifestOf([promptTask()], {
       identity_profiles: [
         {
-          ...{ id: "i", provider: "none", provider_config: { vendor: { any: true } } },
+          ...{ id: "i", provider: "env-bearer", provider_config: { token_env: "T" } },
           subject: { attributes: { team: "platform" } },
-          auth: { provider_config: { x: 1 }, inputs: { c: { value_from: { env: "C" } } } },
+          auth: { inputs: { c: { value_from: { env: "C" } } } },
         },
       ],
       authorization_proof_profiles: [{ id: "p", method: "none", claims: { custom: { a: 1 } } }],
@@ -214,13 +214,13 @@ describe("validateManifest", () => {
     const manifest = manifestOf([promptTask()], {
       identity_profiles: [{ id: "a", provider: "aws-sts-assume-role" }],
       authorization_proof_profiles: [{ id: "b", method: "certificate" }],
-      authorization_profiles: [{ id: "c", provider: "cedar" }],
+      authorization_profiles: [{ id: "c", provider: "topaz" }],
       evidence_profiles: [{ id: "d", provider: "kms" }],
     });
     expect(errorsOf(manifest)).toEqual([
       '$.identity_profiles[0].provider unknown identity provider "aws-sts-assume-role"',
       '$.authorization_proof_profiles[0].method unknown authorization proof verifier "certificate"',
-      '$.authorization_profiles[0].provider unknown authorization provider "cedar"',
+      '$.authorization_profiles[0].provider unknown authorization provider "topaz"',
       '$.evidence_profiles[0].provider unknown evidence provider "kms"',
     ]);
   });
@@ -252,6 +252,70 @@ describe("validateManifest", () => {
       "$.authorization_proof_profiles[1].jwks_uri must use HTTPS",
       "$.authorization_proof_profiles[2].public_key must be a PEM public key",
       "$.authorization_profiles[0].provider_config.endpoint provider_config.endpoint must be a non-empty string",
+    ]);
+  });
+
+  it("refuses settings that no provider reads, wherever they stand", () => {
+    const manifest = manifestOf(
+      [promptTask({ authorization: { ref: "z", provider_config: { timout: 1 } } })],
+      {
+        identity_profiles: [
+          { id: "i", provider: "none", provider_config: { vendor: true } },
+          {
+            id: "e",
+            provider: "env-bearer",
+            auth: { provider_config: { token_env: "T", tokn: "U" } },
+          },
+        ],
+        authorization_profiles: [
+          {
+            id: "z",
+            provider: "opa",
+            provider_config: { endpoint: "http://127.0.0.1", path: "x" },
+          },
+        ],
+        evidence_profiles: [{ id: "s", provider: "ssh", provider_config: { key: "k" } }],
+        workflow: { identity: { ref: "e", auth: { provider_config: { region: "eu" } } } },
+      },
+    );
+    const unknown = (path: string, key: string, known: string) =>
+      `$.${path}.${key} unknown provider_config key "${key}", ${known}`;
+    const [T, Z] = ["one of: token_env", "one of: endpoint"];
+    expect(errorsOf(manifest)).toEqual([
+      unknown("identity_profiles[0].provider_config", "vendor", "this provider has none"),
+      unknown("identity_profiles[1].auth.provider_config", "tokn", T),
+      unknown("authorization_profiles[0].provider_config", "path", Z),
+      unknown("evidence_profiles[0].provider_config", "key", "one of: signing_key"),
+      unknown("workflows[0].identity.auth.provider_config", "region", T),
+      unknown("workflows[0].tasks[0].authorization.provider_config", "timout", Z),
+    ]);
+  });
+
+  it("refuses modes and handoffs that the provider does not have, where they are said", () => {
+    const token = { provider_config: { token_env: "T" } };
+    const manifest = manifestOf(
+      [
+        promptTask({ identity: { auth: { mode: "service" } } }),
+        promptTask({ id: "t2", identity: { auth: { mode: "on-behalf-of" } } }),
+        promptTask({ id: "t3" }),
+      ],
+      {
+        identity_profiles: [
+          { id: "i", provider: "env-bearer", auth: { ...token, mode: "service" } },
+        ],
+        workflow: {
+          identity: {
+            ref: "i",
+            auth: { mode: "impersonation" },
+            presentation: { handoff: "transaction-token" },
+          },
+        },
+      },
+    );
+    expect(errorsOf(manifest)).toEqual([
+      '$.workflows[0].identity.auth.mode cannot do "impersonation", only: service',
+      '$.workflows[0].identity.presentation.handoff cannot do "transaction-token", only: none',
+      '$.workflows[0].tasks[1].identity.auth.mode cannot do "on-behalf-of", only: service',
     ]);
   });
 

@@ -93,6 +93,7 @@ function addScheduler(root: Command, add: Add): void {
     .option("--dry-run", "write nothing")
     .option("--explain", "say of each task what becomes of it")
     .option("--adopt-by <how>", "id or name", "id")
+    .option("--strict", "refuse what the scheduler has no column for")
     .option("--allow-proof-command", "run the commands that proofs come from")
     .action((manifest: string, options: Options) => {
       const params = {
@@ -102,6 +103,7 @@ function addScheduler(root: Command, add: Add): void {
         dryRun: options["dryRun"],
         explain: options["explain"],
         adoptBy: options["adoptBy"],
+        strict: options["strict"],
         allowProofCommand: options["allowProofCommand"],
       };
       add({ ...call("agentcli.apply", params, options), manifest });

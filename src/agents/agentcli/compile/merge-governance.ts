@@ -111,6 +111,9 @@ export function applyProofProfile(
   readonly audience: string | null;
   readonly jwks_uri: string | null;
   readonly public_key: string | null;
+  readonly allowed_signers: string | null;
+  readonly principal: string | null;
+  readonly namespace: string | null;
   readonly proof: ProofProfile["proof"] | null;
   readonly claims: JsonRecord | null;
   readonly verify: { readonly required: boolean | null };
@@ -123,6 +126,9 @@ export function applyProofProfile(
     audience: profile?.audience ?? null,
     jwks_uri: profile?.jwks_uri ?? null,
     public_key: profile?.public_key ?? null,
+    allowed_signers: profile?.allowed_signers ?? null,
+    principal: profile?.principal ?? null,
+    namespace: profile?.namespace ?? null,
     proof: profile?.proof ?? null,
     claims: mergeMaps(proof.claims, profile?.claims),
     verify: { required: pickRequired(proof.verify.required, profile?.verify?.required) },

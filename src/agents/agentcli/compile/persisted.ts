@@ -29,7 +29,13 @@ export function persistIdentity(identity: EffectiveIdentity): JsonRecord {
 
 /** A proof with the place that it is found in, never with a command. */
 export function persistProof(proof: EffectiveProof): JsonRecord {
-  return { ...proof, proof: persistSource(proof.proof) };
+  const { allowed_signers, principal, namespace, ...rest } = proof;
+  const signers = Object.entries({ allowed_signers, principal, namespace });
+  return {
+    ...rest,
+    ...Object.fromEntries(signers.filter(([, value]) => value !== null)),
+    proof: persistSource(proof.proof),
+  };
 }
 
 /** A declaration without its provider's settings. */

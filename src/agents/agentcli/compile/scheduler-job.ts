@@ -3,7 +3,7 @@
  * agentcli spec "openclaw-scheduler"
  */
 import type { JsonRecord } from "../../../json-value.ts";
-import type { Manifest } from "../manifest/manifest.ts";
+import type { Approval, Manifest } from "../manifest/manifest.ts";
 import {
   applyAuthorizationProfile,
   applyEvidenceProfile,
@@ -29,7 +29,11 @@ export interface SchedulerJob extends JsonRecord {
 }
 
 /** Makes the job of a planned task. */
-export function schedulerJob(plan: TaskPlan, manifest: Manifest): SchedulerJob {
+export function schedulerJob(
+  plan: TaskPlan,
+  manifest: Manifest,
+  asked?: Approval | null,
+): SchedulerJob {
   const { execution, intent, reliability, budgets, delivery, approval, context } = plan;
   return {
     id: plan.id,
@@ -70,6 +74,7 @@ export function schedulerJob(plan: TaskPlan, manifest: Manifest): SchedulerJob {
     child_credential_policy: plan.child_credential_policy,
     delete_after_run: plan.delete_after_run === true ? 1 : 0,
     ...verifyOf(plan),
+    ...approvalOf(asked),
   };
 }
 
@@ -167,5 +172,14 @@ function verifyOf({ verify }: TaskPlan): JsonRecord {
     verify_shell: verify.shell,
     verify_timeout_s: verify.timeout_seconds,
     verify_on_failure: verify.on_failure,
+  };
+}
+
+/** What the manifest itself asks; a level that it does not name is no safeguard of its own. */
+function approvalOf(asked: Approval | null | undefined): JsonRecord {
+  const { risk_level: level, approver_scope: scope } = asked ?? {};
+  return {
+    ...(level === undefined || level === null ? {} : { approval_risk_level: level }),
+    ...(scope === undefined || scope === null ? {} : { approval_approver_scope: scope }),
   };
 }

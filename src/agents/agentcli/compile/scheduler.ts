@@ -44,7 +44,7 @@ export function compileScheduler(manifest: Manifest): CompiledJobs | Failure {
   for (const [at, workflow] of expandWorkflows(manifest).entries()) {
     for (const [index, task] of workflow.tasks.entries()) {
       const plan = planTask(workflow, task);
-      const job = schedulerJob(plan, manifest);
+      const job = schedulerJob(plan, manifest, task.approval);
       checkJob(findings, `$.workflows[${at}].tasks[${index}]`, job, plan);
       jobs.push(job);
       explain.push(explainJob(plan));

@@ -1,20 +1,20 @@
 /**
- * The authorization providers that this program has: none, which permits, and the Open Policy Agent.
+ * The authorization providers that this program has: none, which permits, the Open Policy Agent, and
+ * Cedar.
  * agentcli execution identity "Authorization"
  */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { EffectiveAuthorization } from "../compile/merge-governance.ts";
 import type { ProfileFault } from "../manifest/profile-fault.ts";
 import type { World } from "../world.ts";
-
-/** What a provider says, in its own words. */
-export type ProviderAnswer =
-  | { readonly kind: "answer"; readonly value: string; readonly reason: string | null }
-  | { readonly kind: "fault"; readonly message: string };
+import { askCedar, CEDAR_SETTINGS, checkCedarSettings } from "./cedar.ts";
+import type { ProviderAnswer } from "./provider-answer.ts";
 
 /** Decides whether a task may run. */
 export interface AuthorizationProvider {
   readonly capabilities: JsonRecord;
+  /** The keys of `provider_config` that it reads. */
+  readonly settings: readonly string[];
   /** What the profile lacks; nothing is asked. */
   check(profile: JsonRecord): readonly ProfileFault[];
   /** The place of its policy, for the record. */
@@ -22,7 +22,7 @@ export interface AuthorizationProvider {
   ask(
     request: JsonRecord,
     authorization: EffectiveAuthorization,
-    world: Pick<World, "askJson">,
+    world: Pick<World, "askJson" | "directory">,
   ): Promise<ProviderAnswer>;
 }
 
@@ -33,6 +33,7 @@ const none: AuthorizationProvider = {
     batch: false,
     dry_run: false,
   },
+  settings: [],
   check: () => [],
   policyRef: () => null,
   ask: () => {
@@ -48,6 +49,7 @@ const opa: AuthorizationProvider = {
     batch: false,
     dry_run: true,
   },
+  settings: ["endpoint"],
   check: ({ provider_config: settings }) => {
     const endpoint = isRecord(settings) ? settings["endpoint"] : undefined;
     if (typeof endpoint !== "string" || endpoint.trim() === "") {
@@ -67,10 +69,28 @@ const opa: AuthorizationProvider = {
   },
 };
 
+const cedar: AuthorizationProvider = {
+  capabilities: {
+    decision_kinds: ["permit", "deny"],
+    escalation: false,
+    batch: false,
+    dry_run: true,
+  },
+  settings: CEDAR_SETTINGS,
+  check: ({ provider_config: settings }) => checkCedarSettings(isRecord(settings) ? settings : {}),
+  policyRef: ({ provider_config: settings }) => {
+    const file = settings?.["policies_file"];
+    return typeof file === "string" ? file : null;
+  },
+  ask: (request, { provider_config: settings }, { directory }) =>
+    askCedar(request, settings ?? {}, directory),
+};
+
 /** By name, in the order in which they are listed. */
 export const AUTHORIZATION_PROVIDERS: ReadonlyMap<string, AuthorizationProvider> = new Map([
   ["none", none],
   ["opa", opa],
+  ["cedar", cedar],
 ]);
 
 /** A URL may have a password in it, or a key behind its question mark. */

@@ -33,7 +33,7 @@ const USUAL_SECTIONS = ["identity", "contract", "command"];
 export async function authorize(
   found: Pick<FoundTask, "manifest" | "plan">,
   identity: ResolvedIdentity,
-  world: Pick<World, "askJson">,
+  world: Pick<World, "askJson" | "directory">,
   actor?: Actor,
 ): Promise<Decision | Failure | undefined> {
   const { manifest, plan } = found;

@@ -9,6 +9,8 @@ import type { ProfileFault } from "../manifest/profile-fault.ts";
 export interface EvidenceProvider {
   readonly methods: readonly string[];
   readonly capabilities: JsonRecord;
+  /** The keys of `provider_config` that it reads. */
+  readonly settings: readonly string[];
   /** What the profile lacks; nothing is read. */
   check(profile: JsonRecord): readonly ProfileFault[];
 }
@@ -18,6 +20,7 @@ const SSH_METHODS = ["ssh-signature"];
 const none: EvidenceProvider = {
   methods: [],
   capabilities: { methods: [], payload_formats: [] },
+  settings: [],
   check: ({ verify }) =>
     isRecord(verify) && verify["required"] === true
       ? [["verify.required", 'provider "none" cannot satisfy verify.required: true']]
@@ -27,6 +30,7 @@ const none: EvidenceProvider = {
 const ssh: EvidenceProvider = {
   methods: SSH_METHODS,
   capabilities: { methods: SSH_METHODS, payload_formats: ["canonical-json"] },
+  settings: ["signing_key"],
   check: ({ methods }) => {
     const wanted = Array.isArray(methods) ? methods : [];
     const unknown = wanted.findIndex((method) => !SSH_METHODS.includes(String(method)));

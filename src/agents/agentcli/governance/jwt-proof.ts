@@ -3,13 +3,11 @@
  * this manifest by its digest. Claims without a signature prove nothing, whatever they say.
  * RFC 7519, agentcli execution identity "jwt"
  */
-import { createPublicKey } from "node:crypto";
 import type { JWTPayload, JWTVerifyOptions } from "jose";
 import { reasonOf } from "../../../thrown.ts";
 import type { EffectiveProof } from "../compile/merge-governance.ts";
+import { findKey, SIGNATURE_ALGORITHMS } from "./key-source.ts";
 import type { ProofContext } from "./proof-context.ts";
-
-const ALGORITHMS = ["RS256", "ES256"];
 
 /** Names that a profile may use for registered claims. */
 const CLAIM_NAMES: ReadonlyMap<string, string> = new Map([
@@ -26,19 +24,14 @@ export async function verifyJwt(
 ): Promise<string | undefined> {
   const { jwtVerify } = await import("jose");
   const options: JWTVerifyOptions = {
-    algorithms: ALGORITHMS,
+    algorithms: [...SIGNATURE_ALGORITHMS],
     ...(proof.issuer === null ? {} : { issuer: proof.issuer }),
     ...(proof.audience === null ? {} : { audience: proof.audience }),
   };
+  const found = await findKey(proof, world.keySets);
+  if (typeof found === "string") return found;
   try {
-    if (proof.public_key !== null) {
-      const key = createPublicKey(proof.public_key);
-      const { payload } = await jwtVerify(token, key, options);
-      return checkClaims(payload, proof, manifestDigest);
-    }
-    const found = await world.keySets.find(proof.jwks_uri ?? "");
-    if (found.kind === "fault") return found.message;
-    const { payload } = await jwtVerify(token, found.keys, options);
+    const { payload } = await jwtVerify(token, found.key, options);
     return checkClaims(payload, proof, manifestDigest);
   } catch (error) {
     return reasonOf(error);

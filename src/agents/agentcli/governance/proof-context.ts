@@ -3,7 +3,7 @@ import type { World } from "../world.ts";
 
 /** What a proof is judged by. */
 export interface ProofContext {
-  readonly world: Pick<World, "keySets">;
+  readonly world: Pick<World, "keySets" | "directory">;
   /** `sha256:…` of the manifest that the proof must be bound to. */
   readonly manifestDigest: string;
 }

@@ -1,12 +1,14 @@
 /**
- * The verifiers of authorization proofs that this program has: none, which proves nothing, and JWT.
+ * The verifiers of authorization proofs that this program has: none, which proves nothing, JWT, and a
+ * signature that stands apart from what it is over.
  * agentcli execution identity "Authorization proof"
  */
-import { createPublicKey } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { EffectiveProof } from "../compile/merge-governance.ts";
 import type { ProfileFault } from "../manifest/profile-fault.ts";
+import { checkDetachedProfile, verifyDetachedProof } from "./detached-proof.ts";
 import { verifyJwt } from "./jwt-proof.ts";
+import { checkKeySource } from "./key-source.ts";
 import type { ProofContext } from "./proof-context.ts";
 
 /** The verdict on a proof; keys are the protocol's. */
@@ -52,45 +54,40 @@ const jwt: ProofVerifier = {
   },
 };
 
+const detachedSignature: ProofVerifier = {
+  capabilities: {
+    key_sources: ["public_key", "allowed_signers"],
+    algorithms: ["Ed25519", "ES256", "RS256", "ssh-ed25519"],
+    manifest_binding: true,
+  },
+  check: (profile) => [...checkSource(profile), ...checkDetachedProfile(profile)],
+  verify: (value, proof, { world, manifestDigest }) => {
+    const method = "detached-signature";
+    if (value === undefined) {
+      return Promise.resolve({ method, verified: false, reason: "there is no proof" });
+    }
+    const reason = verifyDetachedProof(value, proof, { digest: manifestDigest, world });
+    return Promise.resolve({ method, verified: reason === undefined, reason: reason ?? null });
+  },
+};
+
 /** By method, in the order in which they are listed. */
 export const PROOF_VERIFIERS: ReadonlyMap<string, ProofVerifier> = new Map([
   ["none", none],
   ["jwt", jwt],
+  ["detached-signature", detachedSignature],
 ]);
 
 function checkJwtProfile(profile: JsonRecord): readonly ProfileFault[] {
-  const faults: ProfileFault[] = [];
-  const { proof, jwks_uri: uri, public_key: key } = profile;
+  return [...checkSource(profile), ...checkKeySource(profile)];
+}
+
+/** None at all is reported by the field itself where the block is there. */
+function checkSource({ proof }: JsonRecord): readonly ProfileFault[] {
   const source = isRecord(proof) ? proof["value_from"] : undefined;
   const named = isRecord(source)
     ? ["env", "file", "command"].filter((one) => (source[one] ?? null) !== null)
     : [];
-  // None at all is reported by the field itself where the block is there.
-  if (named.length > 1 || !isRecord(source)) {
-    faults.push(["proof.value_from", "must name exactly one source"]);
-  }
-  const hasUri = typeof uri === "string" && uri !== "";
-  const hasKey = typeof key === "string" && key !== "";
-  if (hasUri === hasKey) {
-    faults.push(["public_key", "exactly one of public_key and jwks_uri is required"]);
-  }
-  if (hasUri && !isHttps(uri)) faults.push(["jwks_uri", "must use HTTPS"]);
-  if (hasKey && /PRIVATE KEY/.test(key)) {
-    faults.push(["public_key", "must not be a private key"]);
-  } else if (hasKey && !isPublicKey(key)) {
-    faults.push(["public_key", "must be a PEM public key"]);
-  }
-  return faults;
-}
-
-function isHttps(text: string): boolean {
-  return URL.canParse(text) && new URL(text).protocol === "https:";
-}
-
-function isPublicKey(pem: string): boolean {
-  try {
-    return createPublicKey(pem).type === "public";
-  } catch {
-    return false;
-  }
+  const isOne = isRecord(source) && named.length <= 1;
+  return isOne ? [] : [["proof.value_from", "must name exactly one source"]];
 }

@@ -2,6 +2,7 @@
  * Chains of delegation: a narrower scope may only tighten the policy of a broader one, and a chain
  * that was resolved has to keep within the policy.   agentcli execution identity "Delegation"
  */
+import { quoteValue } from "../../../json-value.ts";
 import type { EffectiveIdentity } from "../compile/merge-identity.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { DelegationPolicy } from "../manifest/identity-blocks.ts";
@@ -41,31 +42,41 @@ function findLoosened(broad: DelegationPolicy, narrow: DelegationPolicy): string
   return isSubset ? undefined : "allowed_delegators";
 }
 
-/** The verdict on a session's chain under the policy of its identity. */
+/** The verdict on a session's chain under the policy of its identity, at a time. */
 export function judgeDelegation(
   { delegation_chain: chain }: Pick<Session, "delegation_chain">,
   { auth: { delegation_policy: policy } }: Pick<EffectiveIdentity, "auth">,
+  now: number = Date.now(),
 ): DelegationVerdict {
   const principals = chain.flatMap(({ principal }) => principal ?? []);
   const acyclic = new Set(principals).size === principals.length;
   const hasGrants = chain.every(({ grant }) => grant !== null);
-  const depth = chain.length;
-  const isShort = depth <= (policy.max_depth ?? USUAL_DEPTH);
-  const isGranted = hasGrants || policy.require_grant_per_hop === false;
+  const most = policy.max_depth ?? USUAL_DEPTH;
+  const isUngranted = !hasGrants && policy.require_grant_per_hop !== false;
+  const reasons = [
+    ...(acyclic ? [] : ["a principal stands in the chain twice"]),
+    ...(chain.length <= most ? [] : [`the chain has ${chain.length} hops, at most ${most} may be`]),
+    ...(isUngranted ? ["a hop has no grant"] : []),
+    ...chain.slice(1).flatMap((hop) => refuseDelegator(hop, policy)),
+    ...chain.flatMap((hop, index) => refuseExpired(hop, index, now)),
+  ];
   return {
-    valid: acyclic && isShort && isGranted && areAllowed(chain.slice(1), policy),
-    depth,
-    acyclic,
-    all_grants_present: hasGrants,
+    ...{ valid: reasons.length === 0, depth: chain.length, acyclic },
+    ...{ all_grants_present: hasGrants, reasons },
   };
 }
 
-/** Behind the subject; an empty list allows everybody. */
-function areAllowed(
-  delegators: readonly Hop[],
+/** Of those behind the subject; an empty list allows everybody. */
+function refuseDelegator(
+  { principal }: Hop,
   { allowed_delegators }: EffectiveIdentity["auth"]["delegation_policy"],
-): boolean {
+): readonly string[] {
   const allowed = allowed_delegators ?? [];
-  if (allowed.length === 0) return true;
-  return delegators.every(({ principal }) => allowed.includes(principal));
+  if (allowed.length === 0 || allowed.includes(principal)) return [];
+  return [`${quoteValue(principal)} is not among the allowed delegators`];
+}
+
+function refuseExpired({ expires_at: end }: Hop, index: number, now: number): readonly string[] {
+  if (end === null || Date.parse(end) > now) return [];
+  return [`the grant of hop ${index} has expired`];
 }

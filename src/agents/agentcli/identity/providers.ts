@@ -1,6 +1,6 @@
 /**
  * The identity providers that this program has: none, a token from the environment, a token from a
- * file. What is not here is not listed, and a manifest that names it is not valid.
+ * file, and a token that says for whom its holder acts. What is not here is not listed, and a manifest that names it is not valid.
  * agentcli execution identity "Identity providers"
  */
 import { resolve } from "node:path";
@@ -8,9 +8,11 @@ import { readBoundedFile } from "../../../bounded-file.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { EffectiveIdentity } from "../compile/merge-identity.ts";
 import { type Failure, failure } from "../failure.ts";
+import { checkKeySource } from "../governance/key-source.ts";
 import { TRUST_LEVELS } from "../manifest/identity-fields.ts";
 import type { ProfileFault } from "../manifest/profile-fault.ts";
 import type { World } from "../world.ts";
+import { readChain } from "./delegated-token.ts";
 import { bearerSession, emptySession, type Session } from "./session.ts";
 
 /** What a provider can do; keys are the protocol's. */
@@ -28,9 +30,14 @@ export interface IdentityCapabilities {
 /** Resolves credentials for a declared identity. */
 export interface IdentityProvider {
   readonly capabilities: IdentityCapabilities;
+  /** The keys of `provider_config` that it reads. */
+  readonly settings: readonly string[];
   /** What the profile lacks; nothing is read. */
   check(profile: JsonRecord): readonly ProfileFault[];
-  resolve(identity: EffectiveIdentity, world: Pick<World, "env" | "directory">): Session | Failure;
+  resolve(
+    identity: EffectiveIdentity,
+    world: Pick<World, "env" | "directory" | "keySets">,
+  ): Session | Failure | Promise<Session | Failure>;
 }
 
 const NO_CREDENTIALS: IdentityCapabilities = {
@@ -56,47 +63,60 @@ const TOKEN_INPUTS = ["token", "access_token", "bearer_token"];
 
 const none: IdentityProvider = {
   capabilities: NO_CREDENTIALS,
+  settings: [],
   check: () => [],
   resolve: (identity) => emptySession("none", identity),
 };
 
 const envBearer: IdentityProvider = {
   capabilities: BEARER,
+  settings: ["token_env"],
   check: (profile) =>
     tokenVariable(settingsOf(profile)) === undefined
       ? [["auth.provider_config.token_env", "must name the environment variable with the token"]]
       : [],
-  resolve: (identity, { env }) => {
-    const name = tokenVariable(identity.auth) ?? "";
-    const token = env[name];
-    if (token !== undefined && token !== "") return bearerSession("env-bearer", identity, token);
-    if (identity.auth.required === false) return emptySession("env-bearer", identity);
-    const message = `Bearer token not found: environment variable "${name}" is not set or is empty`;
-    return failure("token_not_found", message);
-  },
+  resolve: (identity, { env }) => asSession("env-bearer", identity, tokenOfVariable(identity, env)),
 };
 
 const fileBearer: IdentityProvider = {
   capabilities: BEARER,
+  settings: ["token_file"],
   check: (profile) =>
     tokenFile(settingsOf(profile), {}) === undefined
       ? [["auth.provider_config.token_file", "must name the file with the token"]]
       : [],
-  resolve: (identity, { env, directory }) => {
-    const file = tokenFile(identity.auth, env);
-    const isRequired = identity.auth.required !== false;
-    if (file === undefined || file === "") {
-      return isRequired
-        ? failure("token_file_not_found", "Token file not found: no file is named")
-        : emptySession("file-bearer", identity);
+  resolve: (identity, world) => asSession("file-bearer", identity, tokenOfFile(identity, world)),
+};
+
+const delegatedBearer: IdentityProvider = {
+  capabilities: { ...BEARER, auth_modes: ["delegated", "on-behalf-of"], delegation: true },
+  settings: ["token_env", "token_file", "public_key", "jwks_uri"],
+  check: (profile) => {
+    const settings = settingsOf(profile);
+    const sources = [tokenVariable(settings), tokenFile(settings, {})];
+    const isOne = sources.filter((one) => one !== undefined).length === 1;
+    const { provider_config: config } = settings;
+    return [
+      ...(isOne
+        ? []
+        : ([
+            [
+              "auth.provider_config.token_env",
+              "exactly one of token_env and token_file is required",
+            ],
+          ] as const)),
+      ...checkKeySource(isRecord(config) ? config : {}, "auth.provider_config."),
+    ];
+  },
+  resolve: async (identity, world) => {
+    const hasVariable = tokenVariable(identity.auth) !== undefined;
+    const token = hasVariable ? tokenOfVariable(identity, world.env) : tokenOfFile(identity, world);
+    if (typeof token !== "string") return asSession("delegated-bearer", identity, token);
+    const chain = await readChain(token, identity.auth.provider_config ?? {}, world.keySets);
+    if (typeof chain === "string") {
+      return failure("identity_resolution_failed", `the delegated token ${chain}`);
     }
-    const { text, fault } = readBoundedFile(resolve(directory, file), MAX_TOKEN_BYTES);
-    const token = text?.trim();
-    if (token !== undefined && token !== "") return bearerSession("file-bearer", identity, token);
-    if (!isRequired) return emptySession("file-bearer", identity);
-    return text === undefined
-      ? failure("token_file_not_found", `Token file "${file}" ${fault}`)
-      : failure("token_file_empty", `Token file "${file}" is empty`);
+    return bearerSession("delegated-bearer", identity, token, chain);
   },
 };
 
@@ -105,7 +125,50 @@ export const IDENTITY_PROVIDERS: ReadonlyMap<string, IdentityProvider> = new Map
   ["none", none],
   ["env-bearer", envBearer],
   ["file-bearer", fileBearer],
+  ["delegated-bearer", delegatedBearer],
 ]);
+
+/** A token that is not there is a failure where it is required, and undefined where it is not. */
+function asSession(
+  provider: string,
+  identity: EffectiveIdentity,
+  token: string | Failure | undefined,
+): Session | Failure {
+  if (typeof token === "string") return bearerSession(provider, identity, token);
+  return token ?? emptySession(provider, identity);
+}
+
+function tokenOfVariable(
+  { auth }: EffectiveIdentity,
+  env: World["env"],
+): string | Failure | undefined {
+  const name = tokenVariable(auth) ?? "";
+  const token = env[name];
+  if (token !== undefined && token !== "") return token;
+  if (auth.required === false) return undefined;
+  const message = `Bearer token not found: environment variable "${name}" is not set or is empty`;
+  return failure("token_not_found", message);
+}
+
+function tokenOfFile(
+  { auth }: EffectiveIdentity,
+  { env, directory }: Pick<World, "env" | "directory">,
+): string | Failure | undefined {
+  const isRequired = auth.required !== false;
+  const file = tokenFile(auth, env);
+  if (file === undefined || file === "") {
+    return isRequired
+      ? failure("token_file_not_found", "Token file not found: no file is named")
+      : undefined;
+  }
+  const { text, fault } = readBoundedFile(resolve(directory, file), MAX_TOKEN_BYTES);
+  const token = text?.trim();
+  if (token !== undefined && token !== "") return token;
+  if (!isRequired) return undefined;
+  return text === undefined
+    ? failure("token_file_not_found", `Token file "${file}" ${fault}`)
+    : failure("token_file_empty", `Token file "${file}" is empty`);
+}
 
 interface Settings {
   readonly provider_config?: unknown;

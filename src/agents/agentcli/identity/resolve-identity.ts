@@ -14,8 +14,9 @@ import { compareTrust } from "../manifest/identity-fields.ts";
 import type { Manifest, Task, Workflow } from "../manifest/manifest.ts";
 import type { World } from "../world.ts";
 import { checkTightening, judgeDelegation } from "./delegation.ts";
+import { findUnable } from "./provider-limits.ts";
 import { IDENTITY_PROVIDERS } from "./providers.ts";
-import { describeSession, type Session } from "./session.ts";
+import { describeSession, emptySession, type Session } from "./session.ts";
 
 /** A task that was found, with all that it inherits from. */
 export interface FoundTask {
@@ -40,11 +41,15 @@ export interface ResolvedIdentity {
   readonly principal: string;
 }
 
-/** Resolves a task's identity, or says why it has none. */
-export function resolveIdentity(
+/** What identities are resolved with. */
+export type IdentityWorld = Pick<World, "env" | "directory" | "operator" | "keySets">;
+
+/** Resolves a task's own identity, or says why it has none; withheld, without its credentials. */
+export async function resolveIdentity(
   { manifest, workflow, task, plan }: FoundTask,
-  world: Pick<World, "env" | "directory" | "operator">,
-): ResolvedIdentity | Failure {
+  world: IdentityWorld,
+  isWithheld = false,
+): Promise<ResolvedIdentity | Failure> {
   const { identity } = plan;
   const effective = effectiveOf(plan, manifest);
   if (manifest.version === "0.1") {
@@ -71,7 +76,14 @@ export function resolveIdentity(
   if (provider === undefined) {
     return failure("unknown_identity_provider", `Unknown identity provider: ${name}`);
   }
-  const provided = provider.resolve(effective, world);
+  const [unable] = findUnable(effective, provider.capabilities);
+  if (unable !== undefined) {
+    const message = `identity provider "${name}" ${unable.message}`;
+    return failure("identity_resolution_failed", message);
+  }
+  const provided = isWithheld
+    ? emptySession(name, effective)
+    : await provider.resolve(effective, world);
   if (isFailure(provided)) return provided;
   const session = { ...provided, delegation_validation: judgeDelegation(provided, effective) };
   const { principal } = session.subject;
@@ -86,7 +98,10 @@ export function resolveIdentity(
 }
 
 /** What is declared, whichever form it has. */
-function effectiveOf({ identity }: TaskPlan, manifest: Manifest): EffectiveIdentity {
+export function effectiveOf(
+  { identity }: Pick<TaskPlan, "identity">,
+  manifest: Manifest,
+): EffectiveIdentity {
   if (isDeclared(identity)) {
     const profile = manifest.identity_profiles?.find(({ id }) => id === identity.ref);
     return applyProfile(profile, identity);

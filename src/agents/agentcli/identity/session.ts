@@ -9,6 +9,8 @@ export interface Hop {
   readonly principal: string | null;
   readonly grant: string | null;
   readonly validated: boolean;
+  /** When its grant ends; null: never, or nobody said. */
+  readonly expires_at: string | null;
 }
 
 /** The verdict on a chain of delegation. */
@@ -17,6 +19,8 @@ export interface DelegationVerdict {
   readonly depth: number;
   readonly acyclic: boolean;
   readonly all_grants_present: boolean;
+  /** In words, each thing that is wrong with the chain. */
+  readonly reasons: readonly string[];
 }
 
 /** A secret, with what it is good for. */
@@ -49,6 +53,10 @@ export interface Session {
 /** What stands where a secret was. */
 export const REDACTED = "[REDACTED]";
 
+const UNJUDGED: DelegationVerdict = {
+  ...{ valid: true, depth: 0, acyclic: true, all_grants_present: true, reasons: [] },
+};
+
 /** A session without credentials. */
 export function emptySession(provider: string, { subject, trust }: EffectiveIdentity): Session {
   const level = trust.level ?? "supervised";
@@ -58,7 +66,7 @@ export function emptySession(provider: string, { subject, trust }: EffectiveIden
     instance: null,
     trust: { declared_level: level, effective_level: level },
     delegation_chain: [],
-    delegation_validation: { valid: true, depth: 0, acyclic: true, all_grants_present: true },
+    delegation_validation: UNJUDGED,
     credentials: {},
     provider_assertions: {},
     refresh: { supported: false, expires_at: null },
@@ -66,32 +74,44 @@ export function emptySession(provider: string, { subject, trust }: EffectiveIden
   };
 }
 
-/** A session whose bearer token stands for its subject. */
+/** A session whose bearer token stands for its subject, and for whoever is behind it. */
 export function bearerSession(
   provider: string,
   identity: EffectiveIdentity,
   value: string,
+  chain: readonly Hop[] = [holderOf(identity)],
 ): Session {
-  const { subject, auth } = identity;
-  const hop: Hop = {
-    kind: subject.kind ?? "unknown",
-    principal: subject.principal,
-    grant: "bearer-token",
-    validated: true,
-  };
+  const { auth } = identity;
+  const expiresAt = earliest(chain);
   return {
     ...emptySession(provider, identity),
-    delegation_chain: [hop],
-    delegation_validation: { valid: true, depth: 1, acyclic: true, all_grants_present: true },
+    delegation_chain: chain,
     credentials: {
       access_token: {
         kind: "bearer",
         value,
         audience: auth.audience,
         scopes: auth.scopes ?? [],
-        expires_at: null,
+        expires_at: expiresAt,
       },
     },
+    refresh: { supported: false, expires_at: expiresAt },
+  };
+}
+
+function earliest(chain: readonly Hop[]): string | null {
+  const [first] = chain.flatMap(({ expires_at: end }) => end ?? []).toSorted();
+  return first ?? null;
+}
+
+/** A token of which nothing is known but who has it. */
+function holderOf({ subject }: EffectiveIdentity): Hop {
+  return {
+    kind: subject.kind ?? "unknown",
+    principal: subject.principal,
+    grant: "bearer-token",
+    validated: true,
+    expires_at: null,
   };
 }
 

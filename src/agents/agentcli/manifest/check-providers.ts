@@ -12,6 +12,8 @@ import type { Findings } from "./finding.ts";
 import type { ProfileFault } from "./profile-fault.ts";
 
 interface Registered {
+  /** The keys of `provider_config`; undefined: profiles of this kind have none. */
+  readonly settings?: readonly string[];
   check(profile: JsonRecord): readonly ProfileFault[];
 }
 
@@ -64,6 +66,31 @@ export function checkProviders(findings: Findings, manifest: JsonRecord): void {
       for (const [field, message] of registered.check(profile)) {
         findings.error(`${path}.${field}`, message);
       }
+      if (registered.settings === undefined) continue;
+      const { auth, provider_config: settings } = profile;
+      const inner = isRecord(auth) ? auth["provider_config"] : undefined;
+      for (const [place, value] of [
+        ["provider_config", settings],
+        ["auth.provider_config", inner],
+      ] as const) {
+        for (const [setting, message] of checkSettings(value, registered.settings)) {
+          findings.error(`${path}.${place}.${setting}`, message);
+        }
+      }
     }
   }
+}
+
+/** The settings that nobody reads: a misspelt one must not look heeded. */
+export function checkSettings(
+  settings: unknown,
+  known: readonly string[],
+): readonly (readonly [key: string, message: string])[] {
+  return Object.keys(isRecord(settings) ? settings : {})
+    .filter((key) => !known.includes(key))
+    .map((key) => {
+      const expected =
+        known.length === 0 ? "this provider has none" : `one of: ${known.join(", ")}`;
+      return [key, `unknown provider_config key "${key}", ${expected}`] as const;
+    });
 }

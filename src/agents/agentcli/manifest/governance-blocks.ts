@@ -47,6 +47,9 @@ export interface ProofProfile {
   readonly audience?: Maybe<string>;
   readonly jwks_uri?: Maybe<string>;
   readonly public_key?: Maybe<string>;
+  readonly allowed_signers?: Maybe<string>;
+  readonly principal?: Maybe<string>;
+  readonly namespace?: Maybe<string>;
   readonly proof?: Maybe<{ readonly value_from?: Maybe<ValueSource> }>;
   readonly claims?: Maybe<JsonRecord>;
   readonly verify?: Required;

@@ -6,6 +6,7 @@ import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../nesting.ts";
 import { checkAutonomy } from "./check-autonomy.ts";
 import { checkFields } from "./check-field.ts";
+import { checkProviderUse } from "./check-provider-use.ts";
 import { checkProviders } from "./check-providers.ts";
 import { checkReferences } from "./check-references.ts";
 import { checkUnknownKeys } from "./check-unknown-keys.ts";
@@ -42,7 +43,10 @@ function validate(findings: Findings, manifest: JsonRecord): void {
     findings.error("$.workflows", "must be a non-empty array");
   } else validateWorkflows(findings, workflows);
   checkUnknownKeys(findings, manifest);
-  if (version === MANIFEST_VERSION) checkProviders(findings, manifest);
+  if (version === MANIFEST_VERSION) {
+    checkProviders(findings, manifest);
+    checkProviderUse(findings, manifest);
+  }
   checkReferences(findings, manifest);
   checkAutonomy(findings, manifest);
 }

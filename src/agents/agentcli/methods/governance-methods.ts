@@ -9,11 +9,8 @@ import { judgeTrust } from "../governance/trust.ts";
 import { verifyProof } from "../governance/verify-proof.ts";
 import { findTask } from "../identity/find-task.ts";
 import { IDENTITY_PROVIDERS } from "../identity/providers.ts";
-import {
-  type FoundTask,
-  type ResolvedIdentity,
-  resolveIdentity,
-} from "../identity/resolve-identity.ts";
+import type { FoundTask, ResolvedIdentity } from "../identity/resolve-identity.ts";
+import { resolveTaskIdentity } from "../identity/task-identity.ts";
 import { readManifest } from "../manifest/read-manifest.ts";
 import type { World } from "../world.ts";
 import type { Method } from "./method.ts";
@@ -99,6 +96,6 @@ async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTa
     const proof = await verifyProof(found, world);
     if (isFailure(proof)) return proof;
   }
-  const identity = resolveIdentity(found, world);
+  const identity = await resolveTaskIdentity(found, world);
   return isFailure(identity) ? identity : { found, identity };
 }

@@ -48,6 +48,8 @@ export const applyMethod: Method = async (params, context) => {
   if (isFailure(mayRunCommands)) return mayRunCommands;
   const isDryRun = flagOf(params, "dryRun");
   if (isFailure(isDryRun)) return isDryRun;
+  const isStrict = flagOf(params, "strict");
+  if (isFailure(isStrict)) return isStrict;
   const adoptBy = params["adoptBy"] ?? "id";
   if (adoptBy !== "id" && adoptBy !== "name") {
     return invalidArgument(`Invalid adoptBy value: ${String(adoptBy)}. Accepted values: id, name`);
@@ -57,7 +59,8 @@ export const applyMethod: Method = async (params, context) => {
   const read = readManifest(params["manifest"]);
   if (isFailure(read)) return read;
   const isExplained = Boolean(params["explain"]);
-  const options = { location, isDryRun, isExplained, adoptBy, mayRunCommands } as const;
+  const flags = { isDryRun, isStrict, isExplained, mayRunCommands };
+  const options = { location, adoptBy, ...flags } as const;
   return applyManifest(read.manifest, options, context.world);
 };
 

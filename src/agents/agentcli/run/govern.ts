@@ -8,7 +8,8 @@ import { type Failure, isFailure } from "../failure.ts";
 import { authorize, type Decision } from "../governance/authorize.ts";
 import { judgeTrust } from "../governance/trust.ts";
 import { type ProofReport, verifyProof } from "../governance/verify-proof.ts";
-import { type ResolvedIdentity, resolveIdentity } from "../identity/resolve-identity.ts";
+import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
+import { resolveTaskIdentity } from "../identity/task-identity.ts";
 import { checkContract } from "./check-contract.ts";
 import {
   type Executor,
@@ -51,11 +52,13 @@ export async function govern(
   if (approval.kind !== "approved") return approval;
   const proof = await verifyProof(found, executor.world);
   if (isFailure(proof)) return refuseFailure(proof);
-  const identity = resolveIdentity(found, executor.world);
+  const identity = await resolveTaskIdentity(found, executor.world);
   if (isFailure(identity)) return refuseFailure(identity);
   const delegation = identity.session?.delegation_validation;
   if (delegation?.valid === false) {
-    return refuseRun("identity_delegation_invalid", "the chain of delegation is not valid");
+    const reason = delegation.reasons.join("; ");
+    const message = "the chain of delegation is not valid";
+    return { ...refuseRun("identity_delegation_invalid", message), reason };
   }
   const level = identity.session?.trust.effective_level ?? "supervised";
   const trust = judgeTrust(plan.contract, level);

@@ -7,7 +7,7 @@ import type { JsonRecord } from "../../../json-value.ts";
 import { compileScheduler } from "../compile/scheduler.ts";
 import { SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
 import type { SchedulerJob } from "../compile/scheduler-job.ts";
-import { type Failure, isFailure } from "../failure.ts";
+import { type Failure, failure, isFailure } from "../failure.ts";
 import type { ProofReport } from "../governance/verify-proof.ts";
 import { verifyProof } from "../governance/verify-proof.ts";
 import { findTask } from "../identity/find-task.ts";
@@ -16,6 +16,7 @@ import type { World } from "../world.ts";
 import { type Capabilities, checkCapabilities, readCapabilities } from "./capabilities.ts";
 import { SchedulerClient, type SchedulerLocation } from "./invocation.ts";
 import { type JobAction, planActions } from "./job-actions.ts";
+import { keptFields, type LostSafeguard, lostSafeguards, readJobColumns } from "./job-columns.ts";
 import { writeJob } from "./write-jobs.ts";
 
 /** How to apply. */
@@ -24,6 +25,8 @@ export interface ApplyOptions {
   readonly isDryRun: boolean;
   readonly isExplained: boolean;
   readonly adoptBy: "id" | "name";
+  /** Whether a safeguard that the scheduler cannot keep is refused. */
+  readonly isStrict: boolean;
   /** Whether a proof's command may be run to get the proof. */
   readonly mayRunCommands: boolean;
 }
@@ -47,8 +50,12 @@ export async function applyManifest(
   const actions = planActions(compiled.jobs, listed, options.adoptBy);
   if (isFailure(actions)) return actions;
   const { fieldVersion } = capabilities;
+  const columns = await readJobColumns(listed, options.location.dbPath, world.directory);
+  const lost = lostSafeguards(compiled.jobs, columns);
+  if (options.isStrict && lost.length > 0) return refuseLost(lost);
+  const fields = [...SCHEDULER_FIELDS[fieldVersion], ...keptFields(columns)];
   for (const action of options.isDryRun ? [] : actions) {
-    const failed = await writeJob(action, client, fieldVersion);
+    const failed = await writeJob(action, client, fields);
     // Jobs before this one are written: their number is part of what went wrong.
     if (failed !== undefined) return withProgress(failed, actions, action);
   }
@@ -64,12 +71,13 @@ export async function applyManifest(
     },
     handoff: {
       field_version: fieldVersion,
-      projected_fields: SCHEDULER_FIELDS[fieldVersion].length,
+      projected_fields: fields.length,
       v02_fields_included: fieldVersion !== "1",
     },
     job_count: compiled.jobs.length,
     actions: actions.map((action) => describeAction(action, proofs)),
     ...(proofs.size === 0 ? {} : { authorization_proof_verifications: [...proofs.values()] }),
+    ...(lost.length === 0 ? {} : { warnings: lost.map(describeLost) }),
     ...(options.isExplained ? { explain: compiled.explain } : {}),
   };
 }
@@ -112,6 +120,18 @@ function describeAction({ action, job, adopted }: JobAction, proofs: Proofs): Js
     invocation_mode: job.parent_id === null ? "schedule" : "trigger",
     ...(verification === undefined ? {} : { authorization_proof_verification: verification }),
   };
+}
+
+/** One that nobody keeps must not look kept. */
+function describeLost({ jobId, name, what }: LostSafeguard): JsonRecord {
+  const message = `Job "${name}" declares ${what}, which this scheduler has no column for: it is dropped`;
+  return { job_id: jobId, safeguard: what, message };
+}
+
+function refuseLost(lost: readonly LostSafeguard[]): Failure {
+  const [{ name, what }] = lost as readonly [LostSafeguard];
+  const message = `Job "${name}" declares ${what}, which this scheduler has no column for`;
+  return failure("unsupported_capability", message, { details: lost.map(describeLost) });
 }
 
 function withProgress(failed: Failure, actions: readonly JobAction[], at: JobAction): Failure {

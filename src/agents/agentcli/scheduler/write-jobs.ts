@@ -3,22 +3,21 @@
  * the old one is deleted, and takes it back where that fails.   agentcli protocol "agentcli.apply"
  */
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
-import { type FieldVersion, SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
 import type { SchedulerJob } from "../compile/scheduler-job.ts";
 import { type Failure, failure, isFailure } from "../failure.ts";
 import type { SchedulerClient } from "./invocation.ts";
 import type { JobAction } from "./job-actions.ts";
 
-/** Writes one job; undefined when it is done. */
+/** Writes the fields of one job that the scheduler has; undefined when it is done. */
 export async function writeJob(
   { action, job, adopted }: JobAction,
   client: Pick<SchedulerClient, "addJob" | "updateJob" | "deleteJob">,
-  version: FieldVersion,
+  fields: readonly string[],
 ): Promise<Failure | undefined> {
   if (action === "updated")
-    return failureOf(await client.updateJob(job.id, updateSpec(job, version)));
+    return failureOf(await client.updateJob(job.id, updateSpec(job, fields)));
   const origin = adopted === undefined ? {} : { origin: adopted.origin };
-  const made = failureOf(await client.addJob({ ...createSpec(job, version), ...origin }));
+  const made = failureOf(await client.addJob({ ...createSpec(job, fields), ...origin }));
   if (made !== undefined || adopted === undefined) return made;
   const deleted = failureOf(await client.deleteJob(adopted.id));
   if (deleted === undefined) return undefined;
@@ -34,28 +33,25 @@ export async function writeJob(
 }
 
 /** What a new job is made of; what is null is left to the scheduler. */
-function createSpec(job: SchedulerJob, version: FieldVersion): JsonRecord {
-  const fields = SCHEDULER_FIELDS[version];
+function createSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
   return Object.fromEntries(project(job, fields).filter(([, value]) => value !== null));
 }
 
 /** What a job is changed to; null takes away. */
-function updateSpec(job: SchedulerJob, version: FieldVersion): JsonRecord {
-  const fields = SCHEDULER_FIELDS[version].filter((name) => name !== "id" && name !== "origin");
-  return Object.fromEntries(project(job, fields));
+function updateSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
+  const changing = fields.filter((name) => name !== "id" && name !== "origin");
+  return Object.fromEntries(project(job, changing));
 }
 
 function project(
   job: SchedulerJob,
   fields: readonly string[],
 ): readonly (readonly [string, unknown])[] {
-  return fields
-    .filter((name) => job[name] !== undefined)
-    .map((name) => {
-      const value = job[name];
-      if (name === "enabled") return [name, value === 1];
-      return [name, isRecord(value) ? JSON.stringify(value) : value];
-    });
+  return fields.map((name) => {
+    const value = job[name] ?? null;
+    if (name === "enabled") return [name, value === 1];
+    return [name, isRecord(value) ? JSON.stringify(value) : value];
+  });
 }
 
 function failureOf(answer: unknown): Failure | undefined {

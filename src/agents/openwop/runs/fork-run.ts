@@ -56,7 +56,7 @@ export function makeFork(
   const copied = mode === "replay" ? length : fromSeq;
   return {
     ...run,
-    ...{ runId: uuidv7(now), createdAt: now },
+    ...{ runId: uuidv7(), createdAt: now },
     owner: { ...owner, tenant: run.owner.tenant },
     source: { runId: run.runId, mode, fromSeq, copied },
     ...maker.redact(withOverlay(run, overlay)),

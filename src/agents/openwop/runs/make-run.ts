@@ -53,7 +53,7 @@ export function makeRun(maker: RunMaker, body: JsonRecord, owner: RunOwner): Run
   const { redact } = maker;
   const now = maker.now();
   return {
-    ...{ runId: uuidv7(now), workflow: resolvePins(definition, scope), owner, createdAt: now },
+    ...{ runId: uuidv7(), workflow: resolvePins(definition, scope), owner, createdAt: now },
     ...redact({
       inputs: inputs as JsonRecord,
       configurable: configurable as JsonRecord,

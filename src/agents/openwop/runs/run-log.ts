@@ -155,7 +155,7 @@ export class RunLog {
     const at = now();
     const timestamp = new Date(at).toISOString();
     return drafts.map(({ type, payload, nodeId, causationId, eventId }, index) => ({
-      ...{ eventId: eventId ?? uuidv7(at), runId: run.runId },
+      ...{ eventId: eventId ?? uuidv7(), runId: run.runId },
       ...{ sequence: this.#state.nextSequence + index, type, timestamp },
       ...(nodeId === undefined ? {} : { nodeId }),
       ...(causationId === undefined ? {} : { causationId }),

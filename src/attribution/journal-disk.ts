@@ -1,0 +1,30 @@
+/** What the journal asks of the disk: the seam at which a test puts faults in its way. */
+import { close, fdatasync, fsync, open, writeSync } from "node:fs";
+import { promisify } from "node:util";
+
+export interface JournalDisk {
+  /** Appends as much of an ASCII text as the disk takes, and answers how much that was. */
+  write(file: number, text: string): number;
+  /** Resolves once the octets of a file are on the disk. */
+  sync(file: number): Promise<void>;
+  /** Resolves once the names in a directory are on the disk. */
+  syncDirectory(path: string): Promise<void>;
+}
+
+const closeFile = promisify(close);
+const openFile = promisify(open);
+const syncFile = promisify(fsync);
+
+/** The disk as it is. */
+export const DISK: JournalDisk = {
+  write: (file, text) => writeSync(file, text, null, "latin1"),
+  sync: promisify(fdatasync),
+  async syncDirectory(path) {
+    const directory = await openFile(path, "r");
+    try {
+      await syncFile(directory);
+    } finally {
+      await closeFile(directory);
+    }
+  },
+};

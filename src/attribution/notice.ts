@@ -1,0 +1,15 @@
+/** What an operator is told of the state beside faults: each is one line of the log. */
+
+/** Something that happened to what is kept. */
+export interface StateNotice {
+  readonly level: "warn" | "error";
+  readonly event:
+    | "clock-stepped-back"
+    | "journal-tail-cut"
+    | "journal-sync-failed"
+    | "store-went-back";
+  /** Lower case, no full stop. */
+  readonly message: string;
+  /** In snake_case, as they stand in the line. */
+  readonly fields: Readonly<Record<string, string | number>>;
+}

@@ -1,0 +1,88 @@
+/**
+ * Symbolic links in a state directory. One that leads out of it, or that another user made, would
+ * have the daemon write where somebody else wants it to; the start names each of them.
+ */
+import { type Dirent, lstatSync, readdirSync, readlinkSync, realpathSync } from "node:fs";
+import { join, sep } from "node:path";
+import { codeOf } from "./thrown.ts";
+
+/** A link that is not followed. */
+export interface LinkFault {
+  /** Absolute. */
+  readonly path: string;
+  /** Lower case, no full stop. */
+  readonly message: string;
+}
+
+/** How far down is looked; nothing that the daemon writes lies deeper. */
+const MAX_DEPTH = 4;
+
+/**
+ * The links of a state directory that must not be followed for writing. Below `readOnly`, names in
+ * the directory, nothing is written: secrets are often mounted there as links.
+ */
+export function findLinkFaults(
+  directory: string,
+  readOnly: readonly string[],
+): readonly LinkFault[] {
+  const own = lstatSync(directory, { throwIfNoEntry: false });
+  if (own === undefined) return [];
+  if (own.isSymbolicLink() && !isOurs(own.uid)) return [foreign(directory, own.uid)];
+  const root = realPathOf(directory);
+  if (root === undefined)
+    return [{ path: directory, message: "is a symbolic link that leads nowhere" }];
+  const faults: LinkFault[] = [];
+  const walk = (place: string, depth: number): void => {
+    for (const entry of entriesOf(place)) {
+      const path = join(place, entry.name);
+      if (depth === 1 && readOnly.includes(entry.name)) continue;
+      const message = entry.isSymbolicLink() ? findLinkFault(path, root) : undefined;
+      if (message !== undefined) faults.push({ path, message });
+      else if (entry.isDirectory() && depth < MAX_DEPTH) walk(path, depth + 1);
+    }
+  };
+  walk(directory, 1);
+  return faults;
+}
+
+/** What is wrong with one file that is written, wherever it is; undefined where it is no link. */
+export function findForeignLink(path: string): LinkFault | undefined {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined || !status.isSymbolicLink() || isOurs(status.uid)) return undefined;
+  return foreign(path, status.uid);
+}
+
+function findLinkFault(path: string, root: string): string | undefined {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined) return undefined;
+  if (!isOurs(status.uid)) return foreign(path, status.uid).message;
+  const real = realPathOf(path);
+  if (real?.startsWith(root.endsWith(sep) ? root : root + sep)) return undefined;
+  return `is a symbolic link that leads out of the state directory, to "${readlinkSync(path)}"`;
+}
+
+function foreign(path: string, uid: number): LinkFault {
+  return { path, message: `is a symbolic link that another user made (uid ${uid})` };
+}
+
+/** Root could write anywhere without a link. */
+function isOurs(uid: number): boolean {
+  return uid === 0 || uid === process.geteuid?.();
+}
+
+function entriesOf(directory: string): readonly Dirent[] {
+  try {
+    return readdirSync(directory, { withFileTypes: true });
+  } catch (error) {
+    if (codeOf(error) === "ENOTDIR" || codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+function realPathOf(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}

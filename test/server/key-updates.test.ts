@@ -1,0 +1,70 @@
+import { describe, expect, it, onTestFinished } from "vitest";
+import { RecordOverhead } from "../../src/server/record-overhead.ts";
+import { connectKeyUpdater } from "../../tools/torture/key-updates.ts";
+import { closeOf, openDaemon } from "../support/daemon.ts";
+import { echo, serverFiles } from "../support/server-deployment.ts";
+
+describe("a peer that goes on updating its keys", () => {
+  it("is dropped, and others are served", async () => {
+    const limits = { header_timeout_ms: 400 };
+    const { daemon, connect } = await openDaemon(serverFiles({ limits }));
+    const client = await connect();
+    const { socket, updates } = await connectKeyUpdater(daemon.port);
+    onTestFinished(() => void socket.destroy());
+    socket.resume();
+    const closed = closeOf(socket);
+    let isClosed = false;
+    void closed.then(() => {
+      isClosed = true;
+    });
+    for (let number = 1; !isClosed; number += 1) {
+      socket.write(updates(500));
+      client.write(echo(number));
+      expect((await client.replies(number)).at(-1)?.status).toBe(200);
+    }
+    await closed;
+  });
+});
+
+describe("a peer that asks for much", () => {
+  it("is not taken for one that updates its keys", async () => {
+    const { connect } = await openDaemon(serverFiles({ limits: { header_timeout_ms: 80 } }));
+    const client = await connect();
+    const batch = Buffer.concat(Array.from({ length: 2_000 }, (_, number) => echo(number)));
+    for (let round = 1; round <= 4; round += 1) {
+      client.write(batch);
+      expect(await client.replies(round * 2_000)).toHaveLength(round * 2_000);
+    }
+  });
+});
+
+describe("RecordOverhead", () => {
+  function createOverhead() {
+    const raw = { bytesRead: 2_000 };
+    const secured = { bytesRead: 0 };
+    const overhead = new RecordOverhead(raw, secured);
+    const look = (octets: number, beside: number): boolean => {
+      secured.bytesRead += octets;
+      raw.bytesRead += octets + beside;
+      return overhead.isExcessive();
+    };
+    return { look };
+  }
+
+  it.each([
+    ["nothing", 0, 0],
+    ["long requests", 1_000_000, 2_000],
+    ["a record for each octet", 4_000, 4_000 * 22],
+    ["some updates", 0, 27 * 100],
+  ])("allows %s", (_, octets, beside) => {
+    const { look } = createOverhead();
+    for (let time = 0; time < 10; time += 1) expect(look(octets, beside)).toBe(false);
+  });
+
+  it.each([
+    ["updates alone", 0, 27 * 2_000],
+    ["updates beside a long request", 1_000_000, 27 * 10_000],
+  ])("does not allow %s", (_, octets, beside) => {
+    expect(createOverhead().look(octets, beside)).toBe(true);
+  });
+});

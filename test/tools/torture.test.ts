@@ -1,0 +1,37 @@
+import { execFile } from "node:child_process";
+import { resolve } from "node:path";
+import { describe, expect, it } from "vitest";
+
+const PROGRAM = resolve(import.meta.dirname, "../../dist/tools/torture.js");
+
+function torture(...args: readonly string[]) {
+  return new Promise<{ readonly code: number; readonly text: string }>((done) => {
+    execFile(process.execPath, [PROGRAM, ...args], (error, stdout, stderr) => {
+      done({ code: error === null ? 0 : Number(error.code), text: stdout + stderr });
+    });
+  });
+}
+
+describe("npm run torture", () => {
+  it("ends by itself, with a line for each attack that it was told to make", async () => {
+    const few = ["--seconds", "1", "--endpoints", "1", "--max-stall-ms", "60000"];
+    const { code, text } = await torture("--only", "garbage,kill-9", ...few);
+    expect(text).toMatch(/^garbage +\d+ +stall \d+ ms +\(own \d+ ms\) +held$/m);
+    expect(text).toMatch(/^kill-9 .*held$/m);
+    expect(text).toContain("2 of 2 held");
+    expect(code).toBe(0);
+  }, 120_000);
+
+  it("takes whole numbers only", async () => {
+    const strict = ["--seconds", "1", "--endpoints", "1", "--max-stall-ms", "0"];
+    const { code, text } = await torture("--only", "garbage", ...strict);
+    expect(text).toContain("a whole number is expected");
+    expect(code).toBe(1);
+  });
+
+  it("names the attacks that there are to whoever asks for another", async () => {
+    const { code, text } = await torture("--only", "flattery");
+    expect(text).toContain('"flattery" is no attack');
+    expect(code).toBe(1);
+  });
+});

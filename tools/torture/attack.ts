@@ -1,0 +1,76 @@
+/** What an attack is, and what it has at hand. */
+import { once } from "node:events";
+import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import type { Victim, VictimOptions } from "./victim.ts";
+
+/** Where an attack takes place. */
+export interface Arena {
+  readonly victim: Victim;
+  /** The directory of the deployment. */
+  readonly directory: string;
+  /** Whether there is time for another round. */
+  goesOn(): boolean;
+  /** One more of whatever the attack counts. */
+  count(): void;
+}
+
+/** One way of doing harm. */
+export interface Attack {
+  readonly name: string;
+  readonly options?: VictimOptions;
+  /** The daemon is ended and started again: how long nobody answers is not its fault. */
+  readonly isRestarting?: boolean;
+  /** Runs until the time is over; answers with what is wrong with the daemon, if anything. */
+  run(arena: Arena): Promise<string | undefined>;
+}
+
+/** Opens a connection whose errors are nobody's; undefined: it was not let in. */
+export async function knock(
+  { victim }: Arena,
+  options: ConnectionOptions & { readonly localAddress?: string } = {},
+): Promise<TLSSocket | undefined> {
+  const { port } = victim;
+  const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false, ...options });
+  socket.on("error", () => undefined);
+  await Promise.race([once(socket, "secureConnect"), once(socket, "close")]).catch(() => undefined);
+  return socket.destroyed ? undefined : socket;
+}
+
+/** Sends a request, and waits for the first octets of the answer, or the end of the connection. */
+export function ask(socket: TLSSocket, request: Buffer | string): Promise<string> {
+  return new Promise((resolve) => {
+    const settle = (chunk?: Buffer): void => {
+      socket.off("data", settle).off("close", closed);
+      resolve(chunk?.toString("latin1") ?? "");
+    };
+    const closed = (): void => settle();
+    if (socket.destroyed) closed();
+    else {
+      socket.on("data", settle).on("close", closed);
+      socket.write(request);
+    }
+  });
+}
+
+/** A request of a stranger. */
+export function strangersRequest(method: string, path: string, body = ""): string {
+  return `AGTP/1.0 ${method} ${path}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`;
+}
+
+/** Does the same on so many connections at once, each in rounds until the time is over. */
+export async function inParallel(
+  arena: Arena,
+  width: number,
+  round: (socket: TLSSocket) => Promise<unknown>,
+): Promise<void> {
+  const lane = async (): Promise<void> => {
+    let socket: TLSSocket | undefined;
+    while (arena.goesOn()) {
+      if (socket === undefined || socket.destroyed) socket = await knock(arena);
+      if (socket === undefined) await new Promise((resolve) => setTimeout(resolve, 5));
+      else await round(socket).then(() => arena.count());
+    }
+    socket?.destroy();
+  };
+  await Promise.all(Array.from({ length: width }, lane));
+}

@@ -1,0 +1,62 @@
+/**
+ * A TLS 1.3 peer that sends KeyUpdate messages, which no library sends at will: the records are made
+ * by hand, from the secret that the handshake logged.   RFC 8446 §4.6.3, §7.1, §7.2
+ */
+import { createCipheriv, createHmac } from "node:crypto";
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+
+const CIPHER = "TLS_AES_128_GCM_SHA256";
+/** KeyUpdate, one octet long, asks for an update in turn; the type of the record is "handshake". */
+const KEY_UPDATE: Buffer = Buffer.from([24, 0, 0, 1, 1, 22]);
+
+/** A connection whose next records are KeyUpdates. */
+export interface KeyUpdater {
+  readonly socket: Socket;
+  /** The records of the next `count` updates. */
+  updates(count: number): Buffer;
+}
+
+/** Does the handshake, and sends nothing in it. */
+export async function connectKeyUpdater(
+  port: number,
+  options: ConnectionOptions = {},
+): Promise<KeyUpdater> {
+  const socket = connect({ host: "127.0.0.1", port });
+  await once(socket, "connect");
+  const secure = connectTls({ socket, rejectUnauthorized: false, ciphers: CIPHER, ...options });
+  secure.on("error", () => undefined);
+  let secret: Buffer = Buffer.alloc(0);
+  secure.on("keylog", (line: Buffer) => {
+    const [label, , value = ""] = line.toString().trim().split(" ");
+    if (label === "CLIENT_TRAFFIC_SECRET_0") secret = Buffer.from(value, "hex");
+  });
+  await once(secure, "secureConnect");
+  return {
+    socket,
+    updates: (count) =>
+      Buffer.concat(
+        Array.from({ length: count }, () => {
+          const record = seal(secret, KEY_UPDATE);
+          secret = expand(secret, "traffic upd", 32);
+          return record;
+        }),
+      ),
+  };
+}
+
+/** The first record under a secret. */
+function seal(secret: Buffer, content: Buffer): Buffer {
+  const head = Buffer.from([23, 3, 3, 0, content.length + 16]);
+  const cipher = createCipheriv("aes-128-gcm", expand(secret, "key", 16), expand(secret, "iv", 12));
+  cipher.setAAD(head);
+  return Buffer.concat([head, cipher.update(content), cipher.final(), cipher.getAuthTag()]);
+}
+
+/** HKDF-Expand-Label with an empty context, for one block. */
+function expand(secret: Buffer, label: string, length: number): Buffer {
+  const name = Buffer.from(`tls13 ${label}`);
+  const info = Buffer.concat([Buffer.from([0, length, name.length]), name, Buffer.from([0, 1])]);
+  return createHmac("sha256", secret).update(info).digest().subarray(0, length);
+}

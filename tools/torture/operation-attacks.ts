@@ -1,0 +1,91 @@
+/** Bad days: power is cut, configurations are read again and again, and the clock goes back. */
+import { execFile } from "node:child_process";
+import { join } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { agtpRequest, BENCH_AGENT_ID } from "../bench/order.ts";
+import { type Arena, type Attack, ask, inParallel } from "./attack.ts";
+
+const ORDER = agtpRequest("CREATE", "/orders/00000");
+const KEYS = fileURLToPath(new URL("../agtp-keys.js", import.meta.url));
+
+/** Killed while it writes; what it has acknowledged is in its chains, which hold. */
+export const kill9: Attack = {
+  name: "kill-9",
+  isRestarting: true,
+  async run(arena) {
+    const load = inParallel(arena, 8, (socket) => ask(socket, ORDER));
+    let fault: string | undefined;
+    while (arena.goesOn() && fault === undefined) {
+      await delay(200 + Math.random() * 800);
+      await arena.victim.end("SIGKILL");
+      fault = await walkChains(arena);
+      await arena.victim.start();
+    }
+    await load;
+    await arena.victim.end("SIGTERM");
+    fault ??= await walkChains(arena);
+    await arena.victim.start();
+    return fault;
+  },
+};
+
+/** The configuration is read again while it is read. */
+export const reloads: Attack = {
+  name: "reloads",
+  async run(arena) {
+    const load = inParallel(arena, 4, (socket) => ask(socket, ORDER));
+    while (arena.goesOn()) {
+      arena.victim.signal("SIGHUP");
+      await delay(Math.random() * 20);
+    }
+    await load;
+    return undefined;
+  },
+};
+
+/** Loaded into the daemon: the clock steps when it is told to. */
+const STEPPING_CLOCK = `data:text/javascript,${encodeURIComponent(`
+  const now = Date.now;
+  let stepMs = 0;
+  Date.now = () => now() + stepMs;
+  process.on("message", (message) => { if (message.stepMs !== undefined) stepMs += message.stepMs; });
+`)}`;
+
+/** The clock steps back and forth by up to a minute; times in a chain never decrease. */
+export const clockSteps: Attack = {
+  name: "clock-steps",
+  isRestarting: true,
+  options: { preload: STEPPING_CLOCK },
+  async run(arena) {
+    const load = inParallel(arena, 4, (socket) => ask(socket, ORDER));
+    while (arena.goesOn()) {
+      arena.victim.tell({ stepMs: Math.round((Math.random() - 0.6) * 60_000) });
+      await delay(100);
+    }
+    await load;
+    await arena.victim.end("SIGTERM");
+    const fault = await walkChains(arena);
+    await arena.victim.start();
+    return fault;
+  },
+};
+
+/** What the verifier says of the chain of the agent that placed the orders. */
+async function walkChains({ directory }: Arena): Promise<string | undefined> {
+  const journal = join(directory, ".agtp", "journal");
+  const args = ["verify", "--chain", journal, "--agent", BENCH_AGENT_ID];
+  try {
+    await promisify(execFile)(process.execPath, [
+      KEYS,
+      ...args,
+      "--key",
+      join(directory, "signing.pem"),
+    ]);
+    return undefined;
+  } catch (error) {
+    const { stdout = "", stderr = "" } = error as { stdout?: string; stderr?: string };
+    return `the chain does not hold: ${(stdout + stderr).trim().split("\n").at(-1)}`;
+  }
+}
