@@ -29,7 +29,7 @@ export interface SchemaBounds {
   readonly maxJudgementsInAll: number;
   /**
    * Steps that one character takes under all patterns together, which then are RE2's; absent: the
-   * platform's own engine is trusted with them.
+   * engines of `text-pattern.ts` are trusted with them.
    */
   readonly maxPatternSize?: number;
   /**
