@@ -101,6 +101,7 @@ async function assemble(
   const dispatcher = pipelineOf(parts, registry, options);
   protocol.join(dispatcher);
   parts.join(dispatcher, registry);
+  problems.push(...parts.openwop.findLostTools(registry));
   const { gatewayAgent: agent, isGatewayIssued: isAgentIssued } = known;
   const sidecar =
     agent &&

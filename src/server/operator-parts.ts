@@ -90,6 +90,7 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
     await loadAgents({
       ...{ ...common, store, lifecycle: state.lifecycle },
       ...{ kept: floor.agntcy, stopping: floor.stopping.signal },
+      escalations: floor.tasks.escalations,
       operators: [...operators, ...openwop.documents, ...agentcli.documents],
       endpoints: before.map(({ definition }) => definition),
     }),
@@ -132,7 +133,7 @@ async function loadAgents(sources: AgntcySources): Promise<AgntcyAgents> {
 }
 
 const NO_AGENTS: Omit<AgntcyAgents, "documents"> = {
-  ...{ routes: [], problems: [], sources: [] },
+  ...{ routes: [], problems: [], sources: [], hosted: [] },
   keep: () => Promise.resolve(),
   start: () => undefined,
   handOver: () => Promise.resolve(),
