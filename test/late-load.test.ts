@@ -61,7 +61,7 @@ async function starved(program: string): Promise<readonly string[]> {
 const LATE = JSON.stringify(resolve(import.meta.dirname, "../dist/src/late-load.js"));
 
 describe("a moment without file descriptors", () => {
-  it.each(["yaml", "undici", "jose", "minisearch", "@ai-sdk/openai-compatible"])(
+  it.each(["yaml", "undici", "jose", "@ai-sdk/openai-compatible"])(
     "is over for what is loaded late, %s",
     async (name) => {
       const said = await starved(`
