@@ -2,8 +2,9 @@
  * The reserved DISCOVER built-ins as protocol endpoints, in the order the directory lists them.
  * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+
 import { propertiesOf } from "../contract/input-shape.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { Handler } from "../handlers/handler.ts";
@@ -53,7 +54,7 @@ export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndp
       "Finds agents and endpoints by criteria; else the manifest, or to an agent the directory.",
     inputSchema: closed({ ...TARGET, ...propertiesOf(criteria?.inputSchema ?? {}) }),
     outputSchema: { type: "object" },
-    handler: rootHandler({ handlers, manifestFor, byCriteria: criteria?.handler }),
+    handler: rootHandler({ handlers, manifestFor, candidates: criteria }),
   };
   return [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))];
 }

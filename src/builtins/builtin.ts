@@ -1,5 +1,5 @@
 /** A reserved DISCOVER built-in: its name, its contract, and the handler that answers it. */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
 
 /** One reserved path of DISCOVER. */

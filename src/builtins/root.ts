@@ -6,7 +6,7 @@
 import type { RouteHandler } from "../dispatch/route.ts";
 import type { Call } from "../handlers/handler.ts";
 import { MANIFEST_TYPE, type ManifestDocument } from "../manifest/document.ts";
-import { asksForCandidates } from "../methods/discover.ts";
+import type { FloorMethod } from "../methods/floor.ts";
 import { shareBody } from "../shared-body.ts";
 import { legacyTargetHandler } from "./legacy-target.ts";
 
@@ -16,19 +16,17 @@ export interface RootOptions {
   readonly handlers: ReadonlyMap<string, RouteHandler>;
   /** The manifest as this caller may see it. */
   manifestFor(agentId: string | undefined): ManifestDocument;
-  readonly byCriteria: RouteHandler | undefined;
+  readonly candidates: FloorMethod | undefined;
 }
 
 /** The handler of DISCOVER "/". */
-export function rootHandler({ handlers, manifestFor, byCriteria }: RootOptions): RouteHandler {
+export function rootHandler({ handlers, manifestFor, candidates }: RootOptions): RouteHandler {
   const answerTarget = legacyTargetHandler(handlers);
   const directory = [...handlers.keys()].map((name) => ({ path: `/${name}`, tier: "A" }));
   return (call, exchange) => {
     const { target } = call.input;
     if (target !== undefined) return answerTarget(call, exchange, target);
-    if (byCriteria !== undefined && asksForCandidates(call.input)) {
-      return byCriteria(call, exchange);
-    }
+    if (candidates?.isAsked?.(call.input)) return candidates.handler(call, exchange);
     if (!wantsManifest(call)) return { body: { directory } };
     const { bytes, etag } = manifestFor(call.agentId);
     return {

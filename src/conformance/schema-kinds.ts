@@ -4,7 +4,7 @@
  * stranger's, so nothing of them is run but the metered judge.   AGTP-API §6.4, §13.3
  */
 
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { prepareMeteredCheck } from "../contract/metered-schema.ts";
 import {
   OPERATOR_SCHEMA_BOUNDS,

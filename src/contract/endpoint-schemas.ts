@@ -4,8 +4,8 @@
  */
 import { isRecord, quoteValue } from "../json-value.ts";
 import { isTable, toJson } from "../toml-document.ts";
-import type { JsonSchema } from "./endpoint.ts";
 import { readInputFields, readOutputFields } from "./field-list.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { describeToml, type TableReader } from "./table-reader.ts";
 
 /** Both schemas; one that is undefined was a problem. */

@@ -2,6 +2,7 @@
  * The endpoint primitive: a (method, path) pair with its semantic block, schemas, errors and
  * handler binding.   AGTP-API §6, §7, §12
  */
+import type { JsonSchema } from "./json-schema.ts";
 
 import type { UpstreamEncoding } from "./upstream-format.ts";
 
@@ -43,9 +44,6 @@ export interface EndpointDeprecation {
   readonly removed_in?: string;
   readonly successor?: { readonly method?: string; readonly path?: string };
 }
-
-/** A JSON Schema 2020-12, as an object of keywords. */
-export type JsonSchema = { readonly [keyword: string]: unknown };
 
 /** A function of a handler module.   §12.2 */
 export interface RegisteredFunctionBinding {

@@ -4,13 +4,9 @@
  * `${VAR}` is replaced in url, headers, query and ca.   AGTP-API §12.3
  */
 import { type Environment, substituteVariables } from "../environment.ts";
-import {
-  type ExternalServiceBinding,
-  type JsonSchema,
-  UPSTREAM_ERRORS,
-  UPSTREAM_METHODS,
-} from "./endpoint.ts";
+import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "./endpoint.ts";
 import { propertiesOf } from "./input-shape.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { TableReader } from "./table-reader.ts";
 import { readCertificates } from "./upstream-ca.ts";
 import { ENCODING_KEYS, readEncoding } from "./upstream-encoding.ts";

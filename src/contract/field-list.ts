@@ -6,7 +6,7 @@
 import { suggest } from "../catalog/close-matches.ts";
 import { quoteValue } from "../json-value.ts";
 import { isTable, toJson } from "../toml-document.ts";
-import type { JsonSchema } from "./endpoint.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { FORMATS } from "./schema-formats.ts";
 import { SCHEMA_TYPES, type SchemaType } from "./schema-vocabulary.ts";
 import type { TableReader } from "./table-reader.ts";

@@ -3,7 +3,7 @@
  * a path or a query can become the number or boolean that its schema asks for.   AGTP-API §5.3, §5.5
  */
 import { isRecord } from "../json-value.ts";
-import type { JsonSchema } from "./endpoint.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType } from "./schema-vocabulary.ts";
 

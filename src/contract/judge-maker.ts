@@ -1,5 +1,5 @@
 /** How keywords become judges. */
-import type { JsonSchema } from "./endpoint.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { Judge } from "./judgement.ts";
 import type { LinearRegex } from "./linear-regex.ts";
 

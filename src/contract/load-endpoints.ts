@@ -5,10 +5,11 @@
  */
 import { readDeploymentFiles } from "../deployment-files.ts";
 import { isError, type Problem } from "../problem.ts";
-import type { EndpointDefinition, JsonSchema } from "./endpoint.ts";
+import type { EndpointDefinition } from "./endpoint.ts";
 import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
 import { createRegistry } from "./endpoint-registry.ts";
 import { type InputShape, inputShape } from "./input-shape.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "./schema.ts";
 import { createPartPool, shareParts } from "./shared-parts.ts";
 

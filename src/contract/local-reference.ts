@@ -4,7 +4,7 @@
  */
 import { unescapeToken } from "../json-pointer.ts";
 import { isRecord } from "../json-value.ts";
-import type { JsonSchema } from "./endpoint.ts";
+import type { JsonSchema } from "./json-schema.ts";
 
 /** What a local reference leads to; anchors are in `$defs` only. Undefined: to nothing. */
 export function resolveLocalReference(reference: string, root: JsonSchema): unknown {

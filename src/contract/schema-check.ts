@@ -5,7 +5,7 @@
  */
 import { joinKey } from "../dotted-key.ts";
 import { describeValue } from "../json-value.ts";
-import type { JsonSchema } from "./endpoint.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { SchemaBounds } from "./schema-bounds.ts";
 import type { SchemaFault } from "./schema-place.ts";
 import { MAX_FAULTS, SchemaWalk } from "./schema-walk.ts";

@@ -4,8 +4,8 @@
  * It is a proposal: whoever asks for it has it checked.   AGTP-API §6.4 "input_schema"
  */
 import { isRecord, type JsonRecord } from "../json-value.ts";
-import type { JsonSchema } from "./endpoint.ts";
 import { FORMAT_EXAMPLES } from "./format-examples.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { resolveLocalReference } from "./local-reference.ts";
 import { patternExample } from "./pattern-example.ts";
 

@@ -4,7 +4,7 @@
  */
 import { suggest } from "../catalog/close-matches.ts";
 import { describeValue, isRecord } from "../json-value.ts";
-import type { JsonSchema } from "./endpoint.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { KeywordChecks } from "./keyword-checks.ts";
 import { type SchemaBounds, SchemaBudget } from "./schema-bounds.ts";
 import { below, type SchemaFault, type SchemaPlace } from "./schema-place.ts";

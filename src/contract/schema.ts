@@ -4,7 +4,7 @@
  * thousand times what using it costs and most endpoints are idle.   AGTP-API §13.2, §13.3
  */
 import type { Problem } from "../problem.ts";
-import type { JsonSchema } from "./endpoint.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";
 import type { SchemaFault } from "./schema-place.ts";

@@ -3,8 +3,9 @@
  * fields that travel as headers, and lists and objects in a query or a form. All of it is optional;
  * without it bodies are JSON and a list repeats its name.   AGTP-API §12.3
  */
-import type { JsonSchema, UpstreamMethod } from "./endpoint.ts";
+import type { UpstreamMethod } from "./endpoint.ts";
 import { propertiesOf } from "./input-shape.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import type { TableReader } from "./table-reader.ts";
 import {
   BODY_FORMATS,

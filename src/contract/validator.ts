@@ -4,8 +4,8 @@
  * is invalid already.   AGTP-API §13.2
  */
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import type { JsonSchema } from "./endpoint.ts";
 import { EQUALITY_KEYWORDS } from "./equality-keywords.ts";
+import type { JsonSchema } from "./json-schema.ts";
 import { MULTIPLE_OF } from "./multiple-of.ts";
 import { FORMATS } from "./schema-formats.ts";
 

@@ -4,8 +4,8 @@
  * · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3, §10.1.5
  */
 import type { RcnsConfig } from "../config/config.ts";
-import type { JsonSchema } from "../contract/endpoint.ts";
 import { inputShape } from "../contract/input-shape.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS } from "../contract/schema-bounds.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";

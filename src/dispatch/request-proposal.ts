@@ -2,9 +2,10 @@
  * A request for a pair that is not registered, read as a proposal: what it sends says what it takes,
  * and it does not say what it expects.   AGTP-API §10.1.2
  */
-import type { JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import type { SemanticBlock } from "../contract/endpoint.ts";
 import { mergeInput } from "../contract/input.ts";
 import { inputShape } from "../contract/input-shape.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { SchemaType } from "../contract/schema-vocabulary.ts";
 import type { Call } from "../handlers/handler.ts";
 import type { Proposal, SynthesisPlan } from "../synthesis/plan.ts";

@@ -2,7 +2,7 @@
  * What CONFIRM says, in the words of the draft or in older ones: of what, which of three words, and
  * why. 422 where one of them is missing.   AGTP "CONFIRM"
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
 import type { Call } from "../handlers/handler.ts";
 import { VERDICTS, type Verdict } from "../tasks/escalation.ts";

@@ -3,7 +3,7 @@
  * caller's governance zone are not among them, and neither are agents that may not act now. 422
  * where conditions come without criteria or intent.   AGTP "DISCOVER"
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
@@ -58,14 +58,10 @@ const DISCOVER_SCHEMA: JsonSchema = {
   },
 };
 
-/** Whether a request asks for candidates. */
-export function asksForCandidates(input: JsonRecord): boolean {
-  return ASKING.some((name) => input[name] !== undefined);
-}
-
 /** DISCOVER by criteria; what it is on "/" beside that, the built-in says. */
 export function discoverMethod(options: DiscoverOptions): FloorMethod {
   return {
+    isAsked: (input) => ASKING.some((name) => input[name] !== undefined),
     inputSchema: DISCOVER_SCHEMA,
     handler: (call, exchange) => answerCriteria(options, call, exchange),
   };

@@ -5,7 +5,7 @@
  * AGTP "ESCALATE"
  */
 import { hash } from "node:crypto";
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
 import { taskPaused, tooManyWaiting } from "../dispatch/floor-refusals-tasks.ts";
 import {
@@ -17,13 +17,14 @@ import {
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { MOMENT_FORMS, readMoment } from "../synthesis/moment.ts";
+import type { EscalationRequest } from "../tasks/escalation.ts";
 import {
   ESCALATION_REASONS,
   type Escalation,
   escalationView,
   PRIORITIES,
 } from "../tasks/escalation.ts";
-import type { EscalationRegister, EscalationRequest } from "../tasks/escalation-register.ts";
+import type { EscalationRegister } from "../tasks/escalation-register.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 

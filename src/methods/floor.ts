@@ -3,8 +3,10 @@
  * AGTP "Method Floor", AGTP-API §3.1
  */
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
-import type { Capability, Impact, JsonSchema } from "../contract/endpoint.ts";
+import type { Capability, Impact } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { RouteHandler } from "../dispatch/route.ts";
+import type { JsonRecord } from "../json-value.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
 
 /** Methods that change no state, and are open to anonymous callers by policy. */
@@ -27,6 +29,8 @@ export interface FloorMethod {
   readonly idempotencyMember?: string;
   readonly deepMembers?: ReadonlySet<string>;
   readonly endsInTime?: boolean;
+  /** Whether a call is this method's, where its path answers something else as well. */
+  isAsked?(input: JsonRecord): boolean;
 }
 
 /** What the floor needs to know of this server. */

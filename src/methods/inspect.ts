@@ -6,7 +6,7 @@
 import type { Ledger } from "../attribution/ledger.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
 import type { IdentityConfig } from "../config/config.ts";
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import {
   agentUnauthenticated,
   badRequest,

@@ -3,7 +3,7 @@
  * (`event` with `payload`, `priority`). 422 for what cannot be meant.   AGTP "NOTIFY"
  */
 import { hash } from "node:crypto";
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
 import {
   GUARANTEES,

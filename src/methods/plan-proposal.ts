@@ -2,7 +2,7 @@
  * A request for a plan as the planner takes it: a proposal of what is offered and what is wanted.
  * AGTP "PLAN"
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { semanticOf } from "../dispatch/request-proposal.ts";
 import { isRecord } from "../json-value.ts";
 import type { Proposal } from "../synthesis/plan.ts";

@@ -3,7 +3,8 @@
  * are; and what a plan is held to. Constraints that nobody here can apply are kept by name, so that
  * the answer says so.   AGTP "PLAN"
  */
-import { IMPACTS, type Impact, type JsonSchema } from "../contract/endpoint.ts";
+import { IMPACTS, type Impact } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import { readProposedSchema } from "../synthesis/proposed-schema.ts";

@@ -3,8 +3,9 @@
  * It calls nothing and keeps nothing: the same request by the same agent has the same plan. 422
  * `no-plan` where there is none.   AGTP "PLAN"
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+
 import { canonicalText } from "../contract/equality-keywords.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { noPlan } from "../dispatch/floor-refusals-thinking.ts";
 import { payerOf } from "../dispatch/payer.ts";
 import { rateLimited, schemaViolation } from "../dispatch/refusal.ts";

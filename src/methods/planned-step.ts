@@ -2,7 +2,8 @@
  * One step of a plan as the wire says it: the invocation, and what is known of it before it is made.
  * AGTP "PLAN"
  */
-import type { Impact, JsonSchema } from "../contract/endpoint.ts";
+import type { Impact } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { StepReach } from "../synthesis/match-recipe.ts";
 import { strongestImpact } from "../synthesis/planner-impact.ts";

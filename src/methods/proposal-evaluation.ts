@@ -6,7 +6,8 @@
 import type { Catalog } from "../catalog/catalog.ts";
 import { closeMatches } from "../catalog/close-matches.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
-import type { EndpointDefinition, JsonSchema } from "../contract/endpoint.ts";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { readProposedSemantic } from "../contract/proposed-semantic.ts";
 import type { Authority } from "../dispatch/caller.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";

@@ -3,8 +3,9 @@
  * endpoint primitive that operators declare, so that one registry and one pipeline serve both.
  * AGTP-API §5.8, §6.1
  */
-import type { Capability, EndpointDefinition, Impact, JsonSchema } from "../contract/endpoint.ts";
+import type { Capability, EndpointDefinition, Impact } from "../contract/endpoint.ts";
 import { inputShape } from "../contract/input-shape.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import type { Concealment } from "../dispatch/concealment.ts";
 import type { Route, RouteHandler } from "../dispatch/route.ts";

@@ -3,7 +3,7 @@
  * confidence that it is what was asked for, and all it takes to use it. 422 without an intent, or
  * for parameters that mean nothing; nothing found is a 200 with no results.   AGTP "QUERY"
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";

@@ -1,6 +1,6 @@
 /** Parameters that QUERY and DISCOVER have in common, read after their schemas admitted them. */
 
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Asker } from "../search/entry.ts";
 import { MAX_QUESTION_LENGTH } from "../search/question.ts";

@@ -4,7 +4,7 @@
  * session · 408 and 409 it is over or suspended already · 422 malformed · 429 too many are suspended ·
  * 501 the server's catalog or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
 import { refuseHeldSession, tooManyWaiting } from "../dispatch/floor-refusals-tasks.ts";
 import {

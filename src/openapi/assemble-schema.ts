@@ -3,7 +3,7 @@
  * where it contains itself or would be repeated at length. A schema beyond what an endpoint can
  * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../contract/schema-bounds.ts";
 import { checkSchema } from "../contract/schema-check.ts";
 import { isRecord } from "../json-value.ts";

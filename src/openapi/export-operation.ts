@@ -1,7 +1,7 @@
 /** One endpoint as an operation of an OpenAPI document.   AGTP-API §14.2 */
 import { templateParameters } from "../catalog/path-grammar.ts";
-import type { JsonSchema } from "../contract/endpoint.ts";
 import { propertiesOf } from "../contract/input-shape.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 import type { SchemaComponents } from "./export-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";

@@ -3,7 +3,7 @@
  * document is somewhere else: what they lead to becomes a component, shared by all endpoints that
  * have the same definition under the same name.   AGTP-API §14.2
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { decodeFragment, resolveLocalReference } from "../contract/local-reference.ts";
 import { unescapeToken } from "../json-pointer.ts";
 import { isRecord } from "../json-value.ts";

@@ -3,7 +3,8 @@
  * anything else as the one field that is the whole body. Says how the body is written upstream.
  * AGTP-API §6.4, §12.3
  */
-import type { JsonSchema, UpstreamMethod } from "../contract/endpoint.ts";
+import type { UpstreamMethod } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { BodyFormat, ValueStyle } from "../contract/upstream-format.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
 import { EXTENSION } from "./extension.ts";

@@ -2,7 +2,7 @@
  * The parameters of an operation as fields of an endpoint's input, and where each goes upstream: the
  * URL, the query or a header. What no external service can send is noted.   AGTP-API §5.3, §12.3
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { ValueStyle } from "../contract/upstream-format.ts";
 import { checkHeader } from "../contract/upstream-headers.ts";
 import { isRecord, quoteValue } from "../json-value.ts";

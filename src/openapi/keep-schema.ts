@@ -3,7 +3,7 @@
  * under the name that it had, and nothing is written out, merged or left out. Whoever imports an
  * export gets the same endpoints, however long their schemas are.   AGTP-API §6.4, §14.2
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../contract/schema-bounds.ts";
 import { checkSchema } from "../contract/schema-check.ts";
 import { unescapeToken } from "../json-pointer.ts";

@@ -4,7 +4,7 @@
  * `allOf`.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { isRecord } from "../json-value.ts";
 import { isAnnotation } from "./schema-null.ts";
 

@@ -3,7 +3,7 @@
  * that a document calls successes are alternatives of one output.   AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { ResponseFormat } from "../contract/upstream-format.ts";
 import type { JsonRecord } from "../json-value.ts";
 import { type Content, contentsOf } from "./media-type.ts";

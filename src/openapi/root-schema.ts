@@ -1,5 +1,5 @@
 /** Schemas as their outermost object: references and `allOf` at the root are written out. */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { isRecord } from "../json-value.ts";
 import { mergeAllOf } from "./merge-all-of.ts";
 import type { SchemaReader } from "./schema-reader.ts";

@@ -3,7 +3,7 @@
  * the dialect of OpenAPI 3.0 is translated, what has no meaning is left out and noted. References
  * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { checkPlainValue, isPattern, type PlainValue } from "../contract/keyword-value.ts";
 import { FORMATS } from "../contract/schema-formats.ts";
 import { KEYWORDS, SCHEMA_TYPES } from "../contract/schema-vocabulary.ts";

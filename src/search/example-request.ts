@@ -4,9 +4,10 @@
  * AGTP-API §5.3, §6.4 "input_schema"
  */
 import { checkPath, type MethodNames } from "../catalog/path-grammar.ts";
-import type { EndpointDefinition, JsonSchema } from "../contract/endpoint.ts";
+import type { EndpointDefinition } from "../contract/endpoint.ts";
 import { mergeInput } from "../contract/input.ts";
 import { inputShape } from "../contract/input-shape.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { compileTemplate } from "../contract/path-template.ts";
 import type { SchemaCompiler } from "../contract/schema.ts";
 import { type ExampleExtent, schemaExample } from "../contract/schema-example.ts";

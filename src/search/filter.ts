@@ -4,7 +4,7 @@
  * meets none. Unknown conditions are refused (422): ignoring one would show too much.
  * AGTP "DISCOVER" filter
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { compileGrants } from "../identity/authority-scope.ts";
 import type { JsonRecord } from "../json-value.ts";
 import { agentTags, methodsOf } from "./agent-tags.ts";

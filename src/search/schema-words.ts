@@ -1,6 +1,7 @@
 /** What a schema says in words: the names of its members and what is written about them. */
-import type { JsonSchema } from "../contract/endpoint.ts";
+
 import { propertiesOf } from "../contract/input-shape.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 
 const MAX_DEPTH = 3;

@@ -4,7 +4,7 @@
  * ten thousand contracts hold ten thousand schemas and no more.   AGTP-API §10.5, §13.2
  */
 import { LRUCache } from "lru-cache";
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { type MeteredCheck, prepareMeteredCheck } from "../contract/metered-schema.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 

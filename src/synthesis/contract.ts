@@ -4,7 +4,8 @@
  */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
-import type { JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import type { SemanticBlock } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { Recipe } from "./recipe.ts";
 
 /** How a contract came about; keys of the Attribution-Record.   AGTP-API §10.1.6 */

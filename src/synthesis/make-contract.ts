@@ -1,5 +1,6 @@
 /** From a plan to the contract that is agreed upon or offered.   AGTP-API §10.1.4, §10.5, §10.7 */
-import type { JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import type { SemanticBlock } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import {
   type Contract,

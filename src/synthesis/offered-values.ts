@@ -2,8 +2,9 @@
  * Values as schemas that let through nothing else, so that a planner sees which inputs they fit: not
  * only their types, but the formats that they have and the enums that they are in.   AGTP "PLAN"
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+
 import { compileFormatTest } from "../contract/format-test.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { FORMATS } from "../contract/schema-formats.ts";
 import type { JsonRecord } from "../json-value.ts";
 

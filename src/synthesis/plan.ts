@@ -3,12 +3,8 @@
  * it stands, or why there is none. Plans are plain JSON values, so that a contract can keep them.
  * AGTP-API §10.6, §10.7
  */
-import type {
-  EndpointDefinition,
-  Impact,
-  JsonSchema,
-  SemanticBlock,
-} from "../contract/endpoint.ts";
+import type { EndpointDefinition, Impact, SemanticBlock } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { SchemaType } from "../contract/schema-vocabulary.ts";
 import type { RecipeLineage } from "./contract.ts";
 import type { LogEntry, PlanKind } from "./plan-log.ts";

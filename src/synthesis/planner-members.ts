@@ -3,7 +3,7 @@
  * be there. References and the branches of `allOf` at the root are followed; what only some objects
  * have is not counted on.
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { resolveLocalReference } from "../contract/local-reference.ts";
 import { isRecord } from "../json-value.ts";
 import type { PropertySchema } from "./schema-kind.ts";

@@ -2,7 +2,7 @@
  * Properties as plans compare them: a name and the kind of the values. A table holds each name and
  * kind once, whatever the schemas look like that describe them.
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import {
   kindOfSchema,
   type PropertySchema,

@@ -1,5 +1,6 @@
 /** A proposal whose form is right, on its way to an answer: now, or when there is time for it. */
-import type { JsonSchema, SemanticBlock } from "../contract/endpoint.ts";
+import type { SemanticBlock } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { RawProposal } from "./proposal.ts";
 
 /** A proposal whose parts are as they should be. */

@@ -3,7 +3,7 @@
  * anything is made of it. What passes is checked against values within a bounded time, whatever it
  * says and whatever they are; what does not is a fault, for a 400.   AGTP-API §6.4, §10.6, §13.3
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS } from "../contract/schema-bounds.ts";
 import { checkSchema } from "../contract/schema-check.ts";

@@ -5,7 +5,7 @@
  * speaks of is the operator's word.   AGTP-API §10.6, §10.7
  */
 import { templateParameters } from "../catalog/path-grammar.ts";
-import type { JsonSchema } from "../contract/endpoint.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import type { StepReach, StepReaches } from "./match-recipe.ts";
 import type { Proposal } from "./plan.ts";
 import { quoteNames } from "./plan-log.ts";

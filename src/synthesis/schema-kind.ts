@@ -3,8 +3,9 @@
  * themselves where it lists them. `type`, `format`, `enum`, `const`, local references and the
  * branches of `allOf`, `anyOf` and `oneOf` are read; every other keyword is passed over.
  */
-import type { JsonSchema } from "../contract/endpoint.ts";
+
 import { canonicalText } from "../contract/equality-keywords.ts";
+import type { JsonSchema } from "../contract/json-schema.ts";
 import { resolveLocalReference } from "../contract/local-reference.ts";
 import { FORMATS } from "../contract/schema-formats.ts";
 import { SCHEMA_TYPES, type SchemaType } from "../contract/schema-vocabulary.ts";

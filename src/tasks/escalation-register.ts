@@ -12,25 +12,12 @@ import {
   closedAt,
   type Decision,
   type Escalation,
+  type EscalationRequest,
   type EscalationStatus,
   isOpen,
+  type Opening,
   statusAt,
 } from "./escalation.ts";
-
-/** An escalation that somebody wants. */
-export type EscalationRequest = Omit<
-  Escalation,
-  "escalationId" | "openedAt" | "status" | "decision" | "toldId"
->;
-
-/** What became of the wish. */
-export type Opening =
-  /** `repeated`: the same was asked before, and is still open. */
-  | { readonly kind: "opened" | "repeated"; readonly escalation: Escalation }
-  /** The task waits for another one. */
-  | { readonly kind: "waiting"; readonly escalation: Escalation }
-  /** The agent, or all of them, wait for too many. */
-  | { readonly kind: "full" };
 
 /** What became of a decision. */
 export type Deciding =

@@ -77,6 +77,29 @@ export interface Escalation {
   readonly toldId?: string;
 }
 
+/** An escalation that somebody wants. */
+export type EscalationRequest = Omit<
+  Escalation,
+  "escalationId" | "openedAt" | "status" | "decision" | "toldId"
+>;
+
+/** What became of the wish. */
+export type Opening =
+  /** `repeated`: the same was asked before, and is still open. */
+  | { readonly kind: "opened" | "repeated"; readonly escalation: Escalation }
+  /** The task waits for another one. */
+  | { readonly kind: "waiting"; readonly escalation: Escalation }
+  /** The agent, or all of them, wait for too many. */
+  | { readonly kind: "full" };
+
+/** Where escalations are opened, and found again. */
+export interface Escalations {
+  /** One as it is now. */
+  find(escalationId: string): Escalation | undefined;
+  /** Takes one on, and has its task wait. */
+  open(request: EscalationRequest): Promise<Opening>;
+}
+
 /** What an escalation has come to. */
 export function statusAt({ status, deadlineAt }: Escalation, now: number): EscalationStatus {
   const isOpen = status === "pending_review" || status === "deferred";

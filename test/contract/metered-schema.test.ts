@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { prepareMeteredCheck } from "../../src/contract/metered-schema.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
 import { FORMATS } from "../../src/contract/schema-formats.ts";

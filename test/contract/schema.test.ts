@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { type CompiledSchema, createSchemaCompiler } from "../../src/contract/schema.ts";
 
 const WHERE = { file: "endpoints/x.toml", key: "endpoint.input_schema" };

@@ -1,7 +1,7 @@
 /** Schemas of OpenAPI as schemas of endpoints: translated, and whole in themselves. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS } from "../../src/contract/schema-bounds.ts";
 import { checkSchema } from "../../src/contract/schema-check.ts";

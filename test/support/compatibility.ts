@@ -1,5 +1,5 @@
 /** Whether one property's values may be another one's, as planners ask it of kinds. */
-import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { isKindCovered } from "../../src/synthesis/schema-compatibility.ts";
 import { kindOfSchema, type PropertySchema } from "../../src/synthesis/schema-kind.ts";
 

@@ -7,7 +7,8 @@ import type { AgentRuntime } from "../../src/agents/openwop/runtime/agent-runtim
 import { createExecutor } from "../../src/agents/openwop/turn/executor.ts";
 import type { ReasoningRules } from "../../src/agents/openwop/turn/reasoning.ts";
 import type { HostedAnswer, HostedCall } from "../../src/agents/openwop/turn/tool-host.ts";
-import type { EndpointDefinition, JsonSchema } from "../../src/contract/endpoint.ts";
+import type { EndpointDefinition } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { readAgentFile } from "../../src/identity/agent-file.ts";
 import { formatProblem } from "../../src/problem.ts";

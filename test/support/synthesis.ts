@@ -1,5 +1,6 @@
 /** Small worlds of endpoints for tests of synthesis, written in words: `"id:uuid"`, `"limit?:integer"`. */
-import type { EndpointDefinition, Impact, JsonSchema } from "../../src/contract/endpoint.ts";
+import type { EndpointDefinition, Impact } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import type { StepReaches } from "../../src/synthesis/match-recipe.ts";
 import type {
   Authority,

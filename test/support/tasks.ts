@@ -1,8 +1,8 @@
 /** Registers of what waits, over a clock that the test moves. */
 import type { Quota } from "../../src/store/quota.ts";
 import type { Store } from "../../src/store/store.ts";
-import type { Decision, Verdict } from "../../src/tasks/escalation.ts";
-import { EscalationRegister, type EscalationRequest } from "../../src/tasks/escalation-register.ts";
+import type { Decision, EscalationRequest, Verdict } from "../../src/tasks/escalation.ts";
+import { EscalationRegister } from "../../src/tasks/escalation-register.ts";
 import type { TaskState } from "../../src/tasks/state.ts";
 import { SuspensionRegister } from "../../src/tasks/suspension-register.ts";
 

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { createContractSchemas } from "../../src/synthesis/contract-schemas.ts";
 import { readProposedSchema } from "../../src/synthesis/proposed-schema.ts";
 

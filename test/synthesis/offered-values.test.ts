@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { createValueDescriber } from "../../src/synthesis/offered-values.ts";
 import { isCompatible } from "../support/compatibility.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import type { AggregationMode, ParameterSource, RecipeStep } from "../../src/synthesis/recipe.ts";
 import { makeRecipe } from "../support/endpoint-definition.ts";
 import {

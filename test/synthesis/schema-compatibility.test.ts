@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/endpoint.ts";
+import type { JsonSchema } from "../../src/contract/json-schema.ts";
 import { createSchemaCompiler } from "../../src/contract/schema.ts";
 import { SCHEMA_TYPES } from "../../src/contract/schema-vocabulary.ts";
 import type { PropertySchema } from "../../src/synthesis/schema-kind.ts";

@@ -3,7 +3,7 @@
  * result what a run says of itself. References inside a pack's schema are led to its new place.
  * OpenWOP RFC 0072 §B, AGTP-API §6.4
  */
-import type { JsonSchema } from "../../contract/endpoint.ts";
+import type { JsonSchema } from "../../contract/json-schema.ts";
 import type { CompiledSchema } from "../../contract/schema.ts";
 import { isRecord } from "../../json-value.ts";
 import type { InstalledAgent } from "./installed-agent.ts";

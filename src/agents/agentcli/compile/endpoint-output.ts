@@ -1,5 +1,5 @@
 /** What EXECUTE of a task answers: how the run went, or that somebody has to say yes first. */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 
 const NULLABLE_STRING = { type: ["string", "null"] };
 

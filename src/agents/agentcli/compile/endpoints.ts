@@ -3,7 +3,8 @@
  * by the manifest. The daemon's own endpoints are made here too, so what is shown is what is served.
  * AGTP-API §6.4, §7
  */
-import type { JsonSchema, SemanticBlock } from "../../../contract/endpoint.ts";
+import type { SemanticBlock } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import type { Manifest, Workflow } from "../manifest/manifest.ts";
 import { RUN_OUTPUT_SCHEMA } from "./endpoint-output.ts";
 import { expandWorkflows } from "./expand.ts";

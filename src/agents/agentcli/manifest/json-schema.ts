@@ -2,7 +2,7 @@
  * The tables of fields as JSON Schema 2020-12: closed objects, the patterns and limits of validation,
  * and null where a field may be left out.   agentcli protocol "agentcli.schema"
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import { TEXT_PATTERNS } from "./check-text.ts";
 import type { Field, Fields } from "./field.ts";
 import { FLAT_IDENTITY, STRUCTURED_IDENTITY } from "./identity-fields.ts";

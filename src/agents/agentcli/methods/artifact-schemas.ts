@@ -1,5 +1,5 @@
 /** The schemas of what manifests are compiled to, in both forms. */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import { SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
 import type { Descriptor } from "../manifest/legacy-descriptor.ts";
 import { MANIFEST_VERSION } from "../manifest/validate.ts";

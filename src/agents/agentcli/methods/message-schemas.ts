@@ -1,5 +1,5 @@
 /** The schemas of the protocol's own messages, in both forms. */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import type { Descriptor } from "../manifest/legacy-descriptor.ts";
 
 const RPC_ID: JsonSchema = { type: ["string", "number", "null"] };

@@ -1,5 +1,5 @@
 /** The schemas by target, in both forms.   agentcli protocol "agentcli.schema" */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import type { Fields } from "../manifest/field.ts";
 import { blockSchema } from "../manifest/json-schema.ts";
 import { type Descriptor, describeBlock } from "../manifest/legacy-descriptor.ts";

@@ -7,8 +7,7 @@
 import { isRecord } from "../../../json-value.ts";
 import type { Store } from "../../../store/store.ts";
 import type { TaskQueue } from "../../../task-queue.ts";
-import type { Escalation } from "../../../tasks/escalation.ts";
-import type { EscalationRegister } from "../../../tasks/escalation-register.ts";
+import type { Escalation, Escalations } from "../../../tasks/escalation.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 
@@ -22,7 +21,7 @@ export type ApprovalAnswer =
 /** What approvals are kept with. */
 export interface ApprovalOptions {
   readonly store: Store;
-  readonly escalations: Pick<EscalationRegister, "find" | "open">;
+  readonly escalations: Escalations;
   readonly changes: TaskQueue;
 }
 

@@ -3,14 +3,10 @@
  * and in the manifest like any other. There is none for what the agent does not have.
  * AGTP-API §6.1, §7
  */
-import type {
-  Capability,
-  EndpointDefinition,
-  Impact,
-  JsonSchema,
-} from "../../../contract/endpoint.ts";
+import type { Capability, EndpointDefinition, Impact } from "../../../contract/endpoint.ts";
 import { UPSTREAM_ERRORS } from "../../../contract/endpoint.ts";
 import { inputShape } from "../../../contract/input-shape.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import type { Route, RouteHandler } from "../../../dispatch/route.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
 import type { AgntcySettings } from "../settings.ts";

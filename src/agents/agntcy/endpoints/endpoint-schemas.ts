@@ -3,7 +3,7 @@
  * that carries it, in objects that are closed on the way in and open on the way out.
  * AGTP-API §6.4, §13.3
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import { prepareMeteredCheck } from "../../../contract/metered-schema.ts";
 import type { CompiledSchema } from "../../../contract/schema.ts";
 import type { AcpSpecs } from "../manifest/manifest.ts";

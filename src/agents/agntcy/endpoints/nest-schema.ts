@@ -2,7 +2,7 @@
  * A schema as a part of another document: references to its own root lead to where it now is, and
  * anchors, which are the whole document's, become pointers. What it says of values stays the same.
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import { KEYWORDS } from "../../../contract/schema-vocabulary.ts";
 import { escapeToken } from "../../../json-pointer.ts";
 import { isRecord } from "../../../json-value.ts";

@@ -1,5 +1,5 @@
 /** What a core.conformance.mock-agent may be configured with; closed.   OpenWOP RFC 0023 §B */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 
 const TEXT = { type: "string", maxLength: 16_384 };
 const AGENT_ID = { type: "string", minLength: 3, maxLength: 256 };

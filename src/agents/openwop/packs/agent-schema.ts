@@ -3,7 +3,7 @@
  * or without it. An agent in the role of a skill keeps nothing from one task to the next.
  * OpenWOP RFC 0003 §B, RFC 0131 §B
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import { MANIFEST_CLASSES } from "../installed-agent.ts";
 
 const SOME_TEXT: JsonSchema = { type: "string", minLength: 1 };

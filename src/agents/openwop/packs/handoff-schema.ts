@@ -4,7 +4,7 @@
  * daemon busy. What schemas may be is what callers' proposals may be, in larger numbers.
  * OpenWOP RFC 0003 §C, AGTP-API §13.2
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import { type MeteredCheck, prepareMeteredCheck } from "../../../contract/metered-schema.ts";
 import type { CompiledSchema } from "../../../contract/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../contract/schema-bounds.ts";

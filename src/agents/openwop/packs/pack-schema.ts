@@ -3,7 +3,7 @@
  * nodes in it. Its agents are judged one by one elsewhere, so that a bad one does not take the
  * others with it.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 
 const TEXT: JsonSchema = { type: "string", maxLength: 4096 };
 const SOME_TEXT: JsonSchema = { ...TEXT, minLength: 1 };

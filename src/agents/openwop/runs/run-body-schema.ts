@@ -1,5 +1,5 @@
 /** What a run is asked for with, and what a fork may change of it; closed.   OpenWOP "run-options" */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import { MIN_DURATION_MS } from "./run-limits.ts";
 
 const NAME = { type: "string", minLength: 1, maxLength: 256 };

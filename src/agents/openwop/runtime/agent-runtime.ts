@@ -3,7 +3,7 @@
  * given a turn and answers with what it came to; events, tools, schemas and thresholds are not its
  * business.   OpenWOP RFC 0002 §B, RFC 0070
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import type { CompiledSchema } from "../../../contract/schema.ts";
 import type { JsonRecord } from "../../../json-value.ts";
 import type { ManifestClass } from "../installed-agent.ts";

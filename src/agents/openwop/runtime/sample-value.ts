@@ -3,7 +3,7 @@
  * anything but the schema. Where keywords ask for more than this can see, the value is wrong, and
  * whoever asked for it finds that out by checking.
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 import { resolveLocalReference } from "../../../contract/local-reference.ts";
 import { isRecord } from "../../../json-value.ts";
 

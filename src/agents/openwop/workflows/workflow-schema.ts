@@ -3,7 +3,7 @@
  * this server does not do, so that nothing in a file is passed over in silence.
  * OpenWOP "workflow-definition", "agent-ref"
  */
-import type { JsonSchema } from "../../../contract/endpoint.ts";
+import type { JsonSchema } from "../../../contract/json-schema.ts";
 
 const TEXT = { type: "string", minLength: 1, maxLength: 4096 };
 const NAME = { type: "string", minLength: 1, maxLength: 256 };
