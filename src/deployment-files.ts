@@ -6,6 +6,7 @@
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
+import { atOnce, type Paced } from "./paced.ts";
 import type { Problem } from "./problem.ts";
 import { codeOf } from "./thrown.ts";
 
@@ -42,8 +43,13 @@ const MAX_BYTES = 1_048_576;
 
 /** Reads every file of the kind; names that begin with a dot are passed over. */
 export function readDeploymentFiles(location: FilesLocation): DeploymentFiles {
+  return atOnce(readingFiles(location));
+}
+
+/** The same, a file a step. */
+export function* readingFiles(location: FilesLocation): Paced<DeploymentFiles> {
   const listing = new Listing(location);
-  listing.walk(resolve(location.directory, location.dir));
+  yield* listing.walk(resolve(location.directory, location.dir));
   const files: DeploymentFile[] = [];
   const problems = [...listing.problems];
   for (const path of listing.paths.toSorted(byCodeUnits)) {
@@ -51,6 +57,7 @@ export function readDeploymentFiles(location: FilesLocation): DeploymentFiles {
     const { text, fault } = readBoundedFile(path, MAX_BYTES);
     if (fault === undefined) files.push({ file, text });
     else problems.push({ file, key: "", message: fault });
+    yield;
   }
   return { files, problems };
 }
@@ -82,13 +89,14 @@ class Listing {
   }
 
   /** Adds the files of a directory, and of those below it. */
-  walk(directory: string): void {
+  *walk(directory: string): Paced<void> {
     const real = realPath(directory);
     if (real !== undefined && !this.#checkInside(directory, real)) return;
     if (real !== undefined && this.#visited.has(real)) return;
     if (real !== undefined) this.#visited.add(real);
     for (const name of this.#namesIn(directory)) {
-      if (!name.startsWith(".")) this.#visit(join(directory, name));
+      if (!name.startsWith(".")) yield* this.#visit(join(directory, name));
+      yield;
     }
   }
 
@@ -113,12 +121,12 @@ class Listing {
     }
   }
 
-  #visit(path: string): void {
+  *#visit(path: string): Paced<void> {
     const { suffix, recursive } = this.#location;
     const isNamed = path.endsWith(suffix);
     if (!isNamed && !recursive) return;
     try {
-      if (recursive && statSync(path).isDirectory()) this.walk(path);
+      if (recursive && statSync(path).isDirectory()) yield* this.walk(path);
       else if (isNamed && this.#checkInside(path, realpathSync(path))) this.paths.push(path);
     } catch (error) {
       if (isNamed) this.problems.push(this.#problem(path, describeFileError(error)));

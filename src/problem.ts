@@ -14,6 +14,8 @@ export interface Problem {
   readonly hint?: string;
   /** A warning changes nothing about what is served and does not fail `--check`. */
   readonly severity?: "error" | "warning";
+  /** It may pass by itself, without a change to any file: a reload of everything else goes on. */
+  readonly isPassing?: boolean;
 }
 
 /** `endpoints/book_room.toml: endpoint.handler.url: must use https (hint)` */

@@ -32,6 +32,8 @@ export interface TaskQueueOptions {
 export const SLICE_MS = 4;
 /** More of one owner at a time would fill the memory with what waits. */
 const MAX_WAITING = 32;
+/** What the server does for itself. */
+export const THE_SERVER: TaskOwner = { key: "", isKnown: true };
 const NOBODY: TaskOwner = { key: "", isKnown: false };
 
 interface Task {

@@ -2,7 +2,7 @@
  * An OASF record with the manifest extension, of an agent that this server hosts. It claims no ACP
  * endpoint: this server is reached over AGTP, which the record says as a locator and an annotation.
  */
-import { RUNTIME_EXTENSION } from "../agents/agntcy/manifest/oasf-record.ts";
+import { AGTP_ANNOTATION, RUNTIME_EXTENSION } from "../agents/agntcy/manifest/oasf-record.ts";
 import type { JsonRecord } from "../json-value.ts";
 
 /** What a record says of an agent. */
@@ -34,7 +34,7 @@ export function buildRecord(agent: ExportedAgent, now: Date): JsonRecord {
     ...{ name, version, schema_version: SCHEMA_VERSION, description, authors, skills },
     created_at: agent.createdAt ?? now.toISOString(),
     locators: [...agent.locators, { type: "unspecified", url: uri }],
-    annotations: { "agtp.uri": uri, "agtp.method": method },
+    annotations: { [AGTP_ANNOTATION]: uri, "agtp.method": method },
     extensions: [
       {
         name: RUNTIME_EXTENSION,

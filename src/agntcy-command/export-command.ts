@@ -42,11 +42,9 @@ export function runExport(
   else writeFiles(terminal.directory, [{ path: output, content: text, isSecret: false }], force);
 }
 
-/** What is exported is read back; the one thing that it may lack has been told of. */
+/** What is exported is read back, as `validate` reads it. */
 function checkRecord(text: string, name: string): readonly Problem[] {
-  return readManifest(text, name).problems.filter(
-    (problem) => isError(problem) && !problem.key.endsWith("/deployment_options"),
-  );
+  return readManifest(text, name).problems.filter(isError);
 }
 
 function tell(problems: readonly Problem[], { err }: Terminal): void {

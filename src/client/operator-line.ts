@@ -2,7 +2,7 @@
  * What operators do every day, in short: `agtp escalations URI [ID]` and `agtp confirm URI ID`. Each
  * is one request as any other, written for them.   AGTP "ESCALATE", "CONFIRM"
  */
-import { Option } from "commander";
+import { InvalidArgumentError, Option } from "commander";
 import { type CommandLineEnd, createProgram, readArguments } from "./arguments.ts";
 import { type CommandLine, withExchangeOptions } from "./command-line.ts";
 import type { Terminal } from "./terminal.ts";
@@ -56,16 +56,28 @@ function parseConfirm(args: readonly string[], terminal: Terminal): CommandLine 
       new Option("--decision <word>", "what is decided").choices(DECISIONS).makeOptionMandatory(),
     )
     .option("--note <text>", "why")
+    .option("--resume-value <json>", "what an agent that asks is to go on with", readJson)
     .addHelpText("after", EXIT_CODES);
   const end = readArguments(command, args);
   if (end !== undefined) return end;
   const [uri = "", id] = command.args;
-  const { decision, note, ...identity } = command.opts<Identity & Confirm>();
-  const data = JSON.stringify({ target_id: id, status: decision, reason: note });
+  const { decision, note, resumeValue, ...identity } = command.opts<Identity & Confirm>();
+  const said = { target_id: id, status: decision, reason: note, resume_value: resumeValue };
+  const data = JSON.stringify(said);
   return { ...identity, kind: "command-line", uri, method: "CONFIRM", path: "/", data };
 }
 
 interface Confirm {
   readonly decision: string;
   readonly note?: string;
+  /** A JSON value. */
+  readonly resumeValue?: unknown;
+}
+
+function readJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new InvalidArgumentError("It must be JSON.");
+  }
 }

@@ -19,11 +19,16 @@ import type { Bindings } from "./bindings.ts";
 export type ValueJudge = (value: unknown) => string | undefined;
 
 /** As much as an operator's own files may hold; other keywords are their owner's business. */
-const PUBLISHED: SchemaBounds = { ...OPERATOR_SCHEMA_BOUNDS, isTolerant: true };
+const PUBLISHED: SchemaBounds = {
+  ...OPERATOR_SCHEMA_BOUNDS,
+  isTolerant: true,
+  takesForeignFormats: true,
+};
 /** What is judged by has patterns that RE2 can match. */
 const JUDGED: SchemaBounds = {
   ...OPERATOR_SCHEMA_BOUNDS,
   isTolerant: true,
+  takesForeignFormats: true,
   maxPatternSize: PROPOSED_SCHEMA_BOUNDS.maxPatternSize,
 };
 

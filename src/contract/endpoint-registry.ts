@@ -5,6 +5,7 @@
  * start-up. The cost of a lookup depends on how many forms templates have, not on how many
  * endpoints there are.   AGTP-API §5.4
  */
+import { atOnce, type Paced } from "../paced.ts";
 import { createLiteralIndex, type LiteralIndex } from "./literal-index.ts";
 import { compileTemplate, segmentsOf, type Template } from "./path-template.ts";
 import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
@@ -48,6 +49,13 @@ export interface RegistryResult<E extends RouteEntry> {
 
 /** Builds the registry. Of two entries in conflict the earlier one is served. */
 export function createRegistry<E extends RouteEntry>(entries: readonly E[]): RegistryResult<E> {
+  return atOnce(buildRegistry(entries));
+}
+
+/** The same, an entry a step. */
+export function* buildRegistry<E extends RouteEntry>(
+  entries: readonly E[],
+): Paced<RegistryResult<E>> {
   const literals = createLiteralIndex<E>();
   const templates = createTemplateIndex<E>();
   const served: E[] = [];
@@ -60,6 +68,7 @@ export function createRegistry<E extends RouteEntry>(entries: readonly E[]): Reg
         : templates.add(entry.method, template, entry);
     if (other === undefined) served.push(entry);
     else conflicts.push({ entry, other, message: describeConflict(entry, other) });
+    yield;
   }
   return { registry: new Registry(literals, templates, served), conflicts };
 }

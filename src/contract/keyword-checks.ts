@@ -62,7 +62,8 @@ export class KeywordChecks {
   }
 
   format(value: unknown, at: SchemaPlace): void {
-    if (typeof value === "string" && FORMATS.has(value)) return;
+    const isTaken = typeof value === "string" && this.#budget.takesForeignFormats;
+    if (isTaken || (typeof value === "string" && FORMATS.has(value))) return;
     const hint = typeof value === "string" ? suggest(value, FORMATS.keys()) : undefined;
     this.#report(at, `${describeValue(value)}, expected a known format`, hint);
   }

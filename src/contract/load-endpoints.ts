@@ -3,11 +3,12 @@
  * are taken. A file with a problem is not served; the others are, or none, as the operator decides.
  * AGTP-API §13.2
  */
-import { readDeploymentFiles } from "../deployment-files.ts";
+import { readingFiles } from "../deployment-files.ts";
+import { atOnce, type Paced } from "../paced.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { EndpointDefinition } from "./endpoint.ts";
 import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
-import { createRegistry } from "./endpoint-registry.ts";
+import { buildRegistry } from "./endpoint-registry.ts";
 import { type InputShape, inputShape } from "./input-shape.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import type { CompiledSchema, SchemaCompiler } from "./schema.ts";
@@ -41,7 +42,12 @@ const COMBINING = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
 
 /** Loads the endpoints directory. It may be absent where nobody configured another one. */
 export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
-  const { files, problems: unreadable } = readDeploymentFiles({
+  return atOnce(loadingEndpoints(source));
+}
+
+/** The same, a file a step. */
+export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoints> {
+  const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,
     dir: source.endpointsDir,
     defaultDir: "endpoints",
@@ -53,13 +59,14 @@ export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
   const loaded: LoadedEndpoint[] = [];
   const share = createPartPool();
   for (const { file, text } of files) {
+    yield;
     const { definition, problems: found } = parseEndpointFile(text, file, source);
     problems.push(...found);
     if (definition === undefined) continue;
     const endpoint = compileEndpoint(shareParts(definition, share), source, problems);
     if (endpoint !== undefined) loaded.push(endpoint);
   }
-  return { endpoints: dropConflicts(loaded, problems), problems };
+  return { endpoints: yield* dropConflicts(loaded, problems), problems };
 }
 
 function compileEndpoint(
@@ -89,15 +96,15 @@ function closeSchema(schema: JsonSchema): JsonSchema {
   return { additionalProperties: false, ...kept };
 }
 
-function dropConflicts(
+function* dropConflicts(
   loaded: readonly LoadedEndpoint[],
   problems: Problem[],
-): readonly LoadedEndpoint[] {
+): Paced<readonly LoadedEndpoint[]> {
   const entries = loaded.map((endpoint) => {
     const { method, path } = endpoint.definition;
     return { method, path, endpoint };
   });
-  const { registry, conflicts } = createRegistry(entries);
+  const { registry, conflicts } = yield* buildRegistry(entries);
   for (const { entry, other, message } of conflicts) {
     const { file } = entry.endpoint.definition;
     const hint = `the other one is in ${other.endpoint.definition.file}`;

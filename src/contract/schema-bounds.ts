@@ -29,7 +29,7 @@ export interface SchemaBounds {
   readonly maxJudgementsInAll: number;
   /**
    * Steps that one character takes under all patterns together, which then are RE2's; absent: the
-   * platform's own engine is trusted with them.
+   * engines of `text-pattern.ts` are trusted with them.
    */
   readonly maxPatternSize?: number;
   /**
@@ -37,6 +37,11 @@ export interface SchemaBounds {
    * file they are its author's error, in a proposal they are what JSON Schema says they are.
    */
   readonly isTolerant: boolean;
+  /**
+   * Whether a format that JSON Schema does not define is one of its author's own, which says nothing
+   * about values; where it is not, it is taken for a slip.
+   */
+  readonly takesForeignFormats?: boolean;
 }
 
 /** What an operator's own files may hold. */
@@ -139,6 +144,11 @@ export class SchemaBudget {
   takesUnknown(keyword: string): boolean {
     if (!this.#bounds.isTolerant) return false;
     return !FOREIGN_KEYWORDS.has(keyword) || HARMLESS_FOREIGN.has(keyword);
+  }
+
+  /** Whether a format that nobody knows is passed over. */
+  get takesForeignFormats(): boolean {
+    return this.#bounds.takesForeignFormats === true;
   }
 
   spendReference(): string | undefined {

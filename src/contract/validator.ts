@@ -8,6 +8,7 @@ import { EQUALITY_KEYWORDS } from "./equality-keywords.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { MULTIPLE_OF } from "./multiple-of.ts";
 import { FORMATS } from "./schema-formats.ts";
+import { TEXT_PATTERNS } from "./text-pattern.ts";
 
 /**
  * Finds what is wrong with a value; undefined: nothing. Of a value known to be small the errors are
@@ -64,7 +65,7 @@ function createGenerator(allErrors: boolean, tracksMembers: boolean): Ajv2020 {
     // Otherwise a required "constructor" is there already, inherited.
     ownProperties: true,
     // The optimizer drops declarations that `unevaluatedProperties` needs; V8 has one anyway.
-    code: { optimize: false },
+    code: { optimize: false, regExp: TEXT_PATTERNS },
   });
   // Tracking which members were looked at costs time, and is needed by two keywords only.
   generator.opts.unevaluated = tracksMembers;

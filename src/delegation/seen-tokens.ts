@@ -13,6 +13,8 @@ interface SeenToken {
 }
 
 const MAX_PER_ISSUER = 10_000;
+/** A clock that steps back by less than this has nobody believe a token that was forgotten. */
+const CLOCK_STEP_MS = 3_600_000;
 
 /** What taking a token came to. */
 export type Taken = "fresh" | "seen" | "full";
@@ -31,7 +33,7 @@ export class SeenTokens {
       read: recordReader<SeenToken>({ issuer: "string", until: "number" }),
       ownerOf: ({ issuer }) => issuer,
       orderOf: ({ until }) => until,
-      forgottenAt: ({ until }) => until,
+      forgottenAt: ({ until }) => until + CLOCK_STEP_MS,
       quota: { perOwner: MAX_PER_ISSUER },
       // A token that could be sent again is never forgotten.
       rankOf: ({ until }, at) => (until < at ? 0 : undefined),

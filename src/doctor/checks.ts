@@ -18,6 +18,7 @@ import { keyPermissions } from "./checks/key-permissions.ts";
 import { lifecycleAuth } from "./checks/lifecycle-auth.ts";
 import { nodeVersion } from "./checks/node-version.ts";
 import { openEndpoints } from "./checks/open-endpoints.ts";
+import { openwopNames } from "./checks/openwop-names.ts";
 import { ownership } from "./checks/ownership.ts";
 import { plainHttp } from "./checks/plain-http.ts";
 import { reviewMarks } from "./checks/review-marks.ts";
@@ -52,6 +53,7 @@ export const CHECKS: readonly Check[] = [
   agentDocuments,
   // What is served.
   unservedFiles,
+  openwopNames,
   reviewMarks,
   openEndpoints,
   catalogVersion,

@@ -13,6 +13,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Problem } from "../problem.ts";
 import { loadContents } from "../server/contents.ts";
 import { loadOperatorAgents } from "../server/identity-parts.ts";
+import { surveyOpenwop } from "../server/openwop-survey.ts";
 import { loadVocabulary } from "../server/vocabulary.ts";
 import { parseToml, type TomlTable } from "../toml-document.ts";
 import type { Machine } from "./machine.ts";
@@ -27,6 +28,8 @@ export interface Subject {
   readonly catalog: Catalog;
   readonly endpoints: readonly EndpointDefinition[];
   readonly agents: readonly AgentDocument[];
+  /** What is wrong with packs, workflows and what the configuration says of them. */
+  readonly openwop: readonly Problem[];
   /** What the loaders say of the files. */
   readonly problems: readonly Problem[];
   readonly machine: Machine;
@@ -58,12 +61,14 @@ export function loadSubject(options: SubjectOptions): LoadedSubject {
   const known = vocabulary && loadOperatorAgents(config, problems);
   if (vocabulary === undefined || known === undefined) return { problems };
   const { endpoints } = loadContents(config, vocabulary, environment, problems);
+  const definitions = endpoints.map(({ definition }) => definition);
   const subject: Subject = {
     config,
     configFile: basename(config.file),
     written: readWritten(config.file),
     catalog: vocabulary.catalog,
-    endpoints: endpoints.map(({ definition }) => definition),
+    endpoints: definitions,
+    openwop: surveyOpenwop(config, definitions),
     agents: known.documents,
     problems,
     machine,

@@ -11,14 +11,15 @@ import type {
   RegisteredFunctionBinding,
 } from "../contract/endpoint.ts";
 import type { SchemaViolation } from "../contract/schema.ts";
+import { atOnce, type Drive, mapPaced, turn } from "../paced.ts";
 import type { Problem } from "../problem.ts";
-import type { Recipe } from "../synthesis/recipe.ts";
+import type { Recipe, RecipeStep } from "../synthesis/recipe.ts";
 import { checkComposition } from "./check-composition.ts";
 import { createComposition } from "./composition.ts";
 import { createExternalService } from "./external-service.ts";
 import type { Handler } from "./handler.ts";
 import type { ModuleLoader } from "./module-loader.ts";
-import { compileStepTargets, type StepTarget, type StepTargetOptions } from "./step-target.ts";
+import { compilingStepTargets, type StepTarget, type StepTargetOptions } from "./step-target.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
 import { parseUpstreamUrl } from "./upstream-url.ts";
 
@@ -41,6 +42,8 @@ export interface BindOptions {
   readonly covers: (granted: readonly string[], required: string) => boolean;
   /** Whether the server itself answers a pair: floor methods, DISCOVER built-ins. */
   readonly floor: (method: string, path: string) => boolean;
+  /** Nobody waits unless somebody is served meanwhile. */
+  readonly drive?: Drive;
   /** What aliases and redirects make of a step's pair; nothing unless given. */
   readonly canonical?: NonNullable<StepTargetOptions["canonical"]>;
 }
@@ -57,10 +60,10 @@ type Binding =
 
 /** Binds what can be bound, and says what is in the way of the rest. */
 export async function bindHandlers(options: BindOptions): Promise<BoundHandlers> {
-  const targetOf = compileStepTargets({ ...options, isFloor: options.floor });
-  const bindings = await Promise.all(
-    options.endpoints.map((endpoint) => bindEndpoint(endpoint, options, targetOf)),
-  );
+  const { drive = atOnce } = options;
+  const targetOf = await drive(compilingStepTargets({ ...options, isFloor: options.floor }));
+  const binding = mapPaced(options.endpoints, (one) => bindEndpoint(one, options, targetOf));
+  const bindings = await settleAll(await drive(binding), drive);
   const bound = new Map<EndpointDefinition, BoundHandler>();
   const problems: Problem[] = [];
   for (const [index, endpoint] of options.endpoints.entries()) {
@@ -72,7 +75,22 @@ export async function bindHandlers(options: BindOptions): Promise<BoundHandlers>
   return { bound, problems };
 }
 
-type TargetOf = ReturnType<typeof compileStepTargets>;
+/** However many are settled already, they are looked at some at a time. */
+async function settleAll(
+  bindings: readonly (Binding | Promise<Binding>)[],
+  drive: Drive,
+): Promise<readonly Binding[]> {
+  const settled: Binding[] = [];
+  for (let start = 0; start < bindings.length; start += AT_ONCE) {
+    settled.push(...(await Promise.all(bindings.slice(start, start + AT_ONCE))));
+    await drive(turn());
+  }
+  return settled;
+}
+
+const AT_ONCE = 256;
+
+type TargetOf = (step: RecipeStep) => StepTarget;
 
 function bindEndpoint(
   endpoint: EndpointDefinition,

@@ -4,6 +4,7 @@
  * whose template it repeats, else all that could match.   AGTP-API §5.3, §12.1
  */
 import type { EndpointDefinition } from "../contract/endpoint.ts";
+import { atOnce, type Paced } from "../paced.ts";
 import type { RecipeStep } from "../synthesis/recipe.ts";
 import type { FloorCheck } from "./composition.ts";
 
@@ -34,6 +35,13 @@ interface Known {
 
 /** Indexes the endpoints, and answers for steps; each step is looked up once. */
 export function compileStepTargets(options: StepTargetOptions): (step: RecipeStep) => StepTarget {
+  return atOnce(compilingStepTargets(options));
+}
+
+/** The same, an endpoint a step. */
+export function* compilingStepTargets(
+  options: StepTargetOptions,
+): Paced<(step: RecipeStep) => StepTarget> {
   const byMethod = new Map<string, Known[]>();
   const byShape = new Map<string, EndpointDefinition>();
   for (const endpoint of options.endpoints) {
@@ -41,6 +49,7 @@ export function compileStepTargets(options: StepTargetOptions): (step: RecipeSte
     known.push({ endpoint, segments: endpoint.path.split("/") });
     byMethod.set(endpoint.method, known);
     byShape.set(`${endpoint.method} ${shapeOf(endpoint.path)}`, endpoint);
+    yield;
   }
 
   function find(step: RecipeStep): StepTarget {

@@ -4,8 +4,9 @@
  * a Genesis that fails a check, is not served; the others are.
  * AGTP "Agent Identity Document", AGTP-API §5.8.1
  */
-import { readDeploymentFiles } from "../deployment-files.ts";
+import { type DeploymentFiles, readingFiles } from "../deployment-files.ts";
 import { quoteValue } from "../json-value.ts";
+import { atOnce, type Paced } from "../paced.ts";
 import { formatProblem, isError, type Problem } from "../problem.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import { readAgentFile } from "./agent-file.ts";
@@ -32,15 +33,21 @@ const GENESIS = ".genesis.json";
 
 /** Loads every identity document; the directory may be absent where nobody configured another. */
 export function loadAgents(location: AgentsLocation): LoadedAgents {
+  return atOnce(loadingAgents(location));
+}
+
+/** The same, a file a step. */
+export function* loadingAgents(location: AgentsLocation): Paced<LoadedAgents> {
   const { trustedIssuers } = location;
-  const { files, problems: unreadable } = readFiles(location, DOCUMENT);
-  const geneses = loadGeneses(location);
+  const { files, problems: unreadable } = yield* readFiles(location, DOCUMENT);
+  const geneses = yield* loadGeneses(location);
   const problems: Problem[] = [...unreadable];
   for (const { problems: found } of geneses.values()) problems.push(...found);
   const paired = new Set(unreadable.map(({ file }) => stemOf(file, DOCUMENT)));
   const claims = new Claims();
   const documents: AgentDocument[] = [];
   for (const { file, text } of files) {
+    yield;
     const stem = stemOf(file, DOCUMENT);
     paired.add(stem);
     const beside = geneses.get(stem);
@@ -57,8 +64,11 @@ export function loadAgents(location: AgentsLocation): LoadedAgents {
   return { documents, problems };
 }
 
-function readFiles({ directory, agentsDir }: AgentsLocation, suffix: string) {
-  return readDeploymentFiles({
+function readFiles(
+  { directory, agentsDir }: AgentsLocation,
+  suffix: string,
+): Paced<DeploymentFiles> {
+  return readingFiles({
     directory,
     dir: agentsDir,
     defaultDir: "agents",
@@ -68,8 +78,8 @@ function readFiles({ directory, agentsDir }: AgentsLocation, suffix: string) {
 }
 
 /** By stem; one that cannot be read is there with its problem, so that its document is not served. */
-function loadGeneses(location: AgentsLocation): ReadonlyMap<string, GenesisFile> {
-  const { files, problems } = readFiles(location, GENESIS);
+function* loadGeneses(location: AgentsLocation): Paced<ReadonlyMap<string, GenesisFile>> {
+  const { files, problems } = yield* readFiles(location, GENESIS);
   const geneses = new Map<string, GenesisFile>();
   for (const problem of problems) {
     // What is wrong with the directory is reported with the documents.
@@ -77,6 +87,7 @@ function loadGeneses(location: AgentsLocation): ReadonlyMap<string, GenesisFile>
     geneses.set(stemOf(problem.file, GENESIS), { genesis: undefined, problems: [problem] });
   }
   for (const { file, text } of files) {
+    yield;
     geneses.set(stemOf(file, GENESIS), readGenesisFile(text, file, location.trustedIssuers));
   }
   return geneses;

@@ -16,6 +16,7 @@ const BOUNDS: SchemaBounds = {
   maxPatterns: 4096,
   maxReferences: 4096,
   isTolerant: true,
+  takesForeignFormats: true,
 };
 
 /** Checks what an endpoint takes; every parameter of its path is among that. */

@@ -28,6 +28,7 @@ export const CONFIRM_SCHEMA: JsonSchema = {
     ...{ status: { type: "string" }, decision: { type: "string" } },
     ...{ reason: TEXT, rationale: TEXT, note: TEXT, notes: TEXT },
     attestation: { type: ["string", "object"] },
+    resume_value: { description: "What a run that asked is to go on with, where it was one." },
   },
   examples: [{ target_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" }],
 };

@@ -5,15 +5,18 @@
  */
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
-import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
+import { payerOf } from "../dispatch/payer.ts";
+import { type Refusal, rateLimited, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
 import type { JsonRecord } from "../json-value.ts";
+import type { Drive } from "../paced.ts";
+import type { Hit } from "../search/best-hits.ts";
 import { type Asker, type SearchEntry, sourceOf } from "../search/entry.ts";
 import { FILTER_SCHEMA } from "../search/filter.ts";
 import { readQuestion } from "../search/question.ts";
 import type { Search } from "../search/search.ts";
-import type { Hit } from "../search/search-index.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import {
@@ -28,6 +31,7 @@ import {
 /** What DISCOVER searches with. */
 export interface DiscoverOptions {
   readonly search: Search;
+  readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */
   readonly filter: CompiledSchema;
   /** For `manifest_uri`; without one there is none. */
@@ -81,6 +85,9 @@ async function answerCriteria(
   }
   const question = readQuestion({ name, value, filter: conditionsOf(input) }, options.filter);
   if (question.kind === "fault") return schemaViolation(question.violations);
+  const owner = payerOf(exchange);
+  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
+  const drive: Drive = (steps) => options.work.pace(steps, owner, call.signal);
   const asker = readAsker(exchange);
   const maxResults = readMaxResults(input["max_results"] ?? input["limit"]);
   const showsLapsed = question.filter["status"] !== undefined;
@@ -94,14 +101,14 @@ async function answerCriteria(
       asksLiveSources: false,
     },
     asker,
-    call.log,
+    { log: call.log, drive },
   );
-  const all = hits.map((hit, index) => candidate(options, hit, index, asker));
-  const candidates = fitResults(all);
+  const showing = fitResults(hits, (hit, index) => candidate(options, hit, index, asker));
+  const candidates = await drive(showing);
   return floorResult(call, {
     candidates,
     candidate_count: candidates.length,
-    has_more: hasMore || candidates.length < all.length,
+    has_more: hasMore || candidates.length < hits.length,
   });
 }
 
@@ -121,7 +128,7 @@ function mayAct({ facets: { status } }: SearchEntry): boolean {
 
 function candidate(
   { domain }: DiscoverOptions,
-  { entry, confidence }: Hit<SearchEntry>,
+  { entry, confidence }: Hit,
   index: number,
   asker: Asker,
 ): JsonRecord {

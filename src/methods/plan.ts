@@ -23,8 +23,8 @@ import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
 
 /** What PLAN works with. */
 export interface PlanOptions {
-  /** Made when the first plan is asked for: a server that is asked for none need not wait. */
-  readonly createPlaces: () => PlanPlaces;
+  /** Made by and by once the server serves; who asks before that is done waits for it. */
+  readonly places: () => Promise<PlanPlaces>;
   readonly work: TaskQueue;
 }
 
@@ -33,17 +33,16 @@ export function planMethod(options: PlanOptions): FloorMethod {
   return { inputSchema: PLAN_SCHEMA, handler: planHandler(options) };
 }
 
-function planHandler({ createPlaces, work }: PlanOptions): RouteHandler {
-  let places: PlanPlaces | undefined;
-  return (call, exchange) => {
+function planHandler({ places, work }: PlanOptions): RouteHandler {
+  return async (call, exchange) => {
     const reading = readPlanRequest(call.input);
     if (reading.kind === "fault") return schemaViolation([reading.violation]);
     const owner = payerOf(exchange);
     if (!work.hasRoom(owner)) return rateLimited("work", 1);
     const { request } = reading;
+    const prepared = await places();
     return work.run(() => {
-      places ??= createPlaces();
-      const found = findPlan(request, exchange.caller, places);
+      const found = findPlan(request, exchange.caller, prepared);
       if (found.kind === "none") return noPlan(found.explanation, { missing: found.missing });
       return floorResult(call, { goal: call.input["goal"], ...resultOf(request, found) });
     }, owner);

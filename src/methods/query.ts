@@ -5,14 +5,17 @@
  */
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { CompiledSchema } from "../contract/schema.ts";
-import { type Refusal, schemaViolation } from "../dispatch/refusal.ts";
+import { payerOf } from "../dispatch/payer.ts";
+import { type Refusal, rateLimited, schemaViolation } from "../dispatch/refusal.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../handlers/handler.ts";
+import type { Drive } from "../paced.ts";
+import type { Hit } from "../search/best-hits.ts";
 import { type Asker, FORMATS, type Format, type SearchEntry, sourceOf } from "../search/entry.ts";
 import { FILTER_SCHEMA } from "../search/filter.ts";
 import { MAX_QUESTION_LENGTH, readQuestion } from "../search/question.ts";
 import type { Findings, Search } from "../search/search.ts";
-import type { Hit } from "../search/search-index.ts";
+import type { TaskQueue } from "../task-queue.ts";
 import type { FloorMethod } from "./floor.ts";
 import { floorResult } from "./floor-result.ts";
 import {
@@ -27,6 +30,7 @@ import {
 /** What QUERY searches with. */
 export interface QueryOptions {
   readonly search: Search;
+  readonly work: TaskQueue;
   /** `FILTER_SCHEMA`, compiled. */
   readonly filter: CompiledSchema;
 }
@@ -64,7 +68,7 @@ export function queryMethod(options: QueryOptions): FloorMethod {
 }
 
 async function answerQuery(
-  { search, filter }: QueryOptions,
+  { search, work, filter }: QueryOptions,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
@@ -74,6 +78,9 @@ async function answerQuery(
   const conditions = (input["filter"] ?? {}) as Readonly<Record<string, unknown>>;
   const question = readQuestion({ name, value, filter: conditions }, filter);
   if (question.kind === "fault") return schemaViolation(question.violations);
+  const owner = payerOf(exchange);
+  if (!work.hasRoom(owner)) return rateLimited("work", 1);
+  const drive: Drive = (steps) => work.pace(steps, owner, call.signal);
   const asker = readAsker(exchange);
   const format = (input["format"] ?? "structured") as Format;
   const threshold = Number(input["confidence_threshold"] ?? 0);
@@ -84,16 +91,17 @@ async function answerQuery(
     maxResults: readMaxResults(input["max_results"] ?? input["limit"]),
     asksLiveSources: true,
   };
-  const findings = await search.find(request, asker, call.log);
-  const rows = findings.hits.map((hit, index) => queryResult(hit, index, format, asker));
-  const results = fitResults(rows);
+  const findings = await search.find(request, asker, { log: call.log, drive });
+  const { hits } = findings;
+  const showing = fitResults(hits, (hit, index) => queryResult(hit, index, format, asker));
+  const results = await drive(showing);
   return floorResult(call, {
     intent: value,
     format,
     confidence_threshold: threshold,
     results,
     result_count: results.length,
-    has_more: findings.hasMore || results.length < rows.length,
+    has_more: findings.hasMore || results.length < hits.length,
     ...(format === "natural" ? { answer: inWords(results, findings) } : {}),
     ...searchedPlaces(findings),
   });
@@ -111,7 +119,7 @@ interface QueryResult {
 }
 
 function queryResult(
-  { entry, confidence }: Hit<SearchEntry>,
+  { entry, confidence }: Hit,
   index: number,
   format: Format,
   asker: Asker,

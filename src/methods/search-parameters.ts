@@ -1,7 +1,7 @@
 /** Parameters that QUERY and DISCOVER have in common, read after their schemas admitted them. */
-
 import type { JsonSchema } from "../contract/json-schema.ts";
 import type { ExchangeView } from "../dispatch/route.ts";
+import type { Paced } from "../paced.ts";
 import type { Asker } from "../search/entry.ts";
 import { MAX_QUESTION_LENGTH } from "../search/question.ts";
 import { boundZones } from "../search/zones.ts";
@@ -44,11 +44,18 @@ export function readAsker(exchange: ExchangeView): Asker {
 }
 
 /** As many results as fit into one answer, from the first; the first one always does. */
-export function fitResults<T>(results: readonly T[]): readonly T[] {
+export function* fitResults<I, T>(
+  items: readonly I[],
+  show: (item: I, index: number) => T,
+): Paced<readonly T[]> {
+  const results: T[] = [];
   let length = 0;
-  const end = results.findIndex((result, index) => {
+  for (const [index, item] of items.entries()) {
+    const result = show(item, index);
     length += JSON.stringify(result).length;
-    return index > 0 && length > MAX_ANSWER_LENGTH;
-  });
-  return end === -1 ? results : results.slice(0, end);
+    if (index > 0 && length > MAX_ANSWER_LENGTH) break;
+    results.push(result);
+    yield;
+  }
+  return results;
 }

@@ -22,20 +22,13 @@ export function agentEntry(
   { statusOf, isDisclosedTo }: AgentEntryOptions,
   agent: AgentDocument,
 ): SearchEntry {
-  const { agentId, name, description, principal, document } = agent;
-  const tags = agentTags(agent);
+  const { agentId, document } = agent;
   return {
     kind: "agent",
     id: agentId,
-    texts: {
-      name: `${name} ${agentId}`,
-      description,
-      tags: [...tags, principal, "agent"].join(" "),
-      details: [
-        ...skillDescriptions(document["skills"]),
-        ...methodsOf(agent),
-        ...agent.scopes,
-      ].join(" "),
+    // Read once, by the index.
+    get texts() {
+      return textsOf(agent);
     },
     facets: { agent, status: () => statusOf(agent) },
     prominence: PROMINENCE[agent.trustTier],
@@ -46,6 +39,16 @@ export function agentEntry(
       const summary = agentSummary(agent, statusOf(agent));
       return format === "natural" ? inWords(agent, statusOf(agent)) : summary;
     },
+  };
+}
+
+function textsOf(agent: AgentDocument): SearchEntry["texts"] {
+  const { name, agentId, description, principal, document, scopes } = agent;
+  return {
+    name: `${name} ${agentId}`,
+    description,
+    tags: [...agentTags(agent), principal, "agent"].join(" "),
+    details: [...skillDescriptions(document["skills"]), ...methodsOf(agent), ...scopes].join(" "),
   };
 }
 

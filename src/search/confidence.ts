@@ -5,7 +5,6 @@
  * field, as the beginning of a longer word, for a synonym, or for a likely slip of the pen. It says
  * nothing of whether a call would succeed: that is `semantic.confidence`.   AGTP "QUERY" confidence
  */
-import { SEARCH_FIELDS, type SearchField } from "./entry.ts";
 import { synonymsOf } from "./synonyms.ts";
 
 /** A word of the question. */
@@ -16,21 +15,16 @@ export interface QuestionWord {
   readonly weight: number;
 }
 
-/** With the known words that it may be a slip of. */
-export interface SpelledWord extends QuestionWord {
-  readonly spellings: ReadonlySet<string>;
-}
-
-/** The words of an entry that were found, with the fields that they stand in. */
-export type MatchedWords = Readonly<Record<string, readonly SearchField[]>>;
-
-const SYNONYM = 0.7;
-const SLIP = 0.55;
+/** What a synonym counts. */
+export const SYNONYM = 0.7;
+/** What a likely slip of the pen counts. */
+export const SLIP = 0.55;
 const BEGINNING = { least: 0.6, most: 0.9 } as const;
 /** A word that no endpoint has may matter, or may be small talk. */
 const UNKNOWN_WEIGHT = 0.5;
 const COMMON_WEIGHT = 0.3;
-const MIN_BEGINNING_LENGTH = 3;
+/** Shorter beginnings are shared by too many words. */
+export const MIN_BEGINNING_LENGTH = 3;
 /** Whoever begins with what is to be done has said the most of it. */
 const ACT_FACTOR = 3;
 
@@ -65,29 +59,11 @@ function weightOf(frequency: number, total: number): number {
   return COMMON_WEIGHT + (1 - COMMON_WEIGHT) * rarity;
 }
 
-/** The share of the question that what was found answers; to a thousandth. */
-export function coverage(asked: readonly SpelledWord[], matched: MatchedWords): number {
-  const found = Object.entries(matched).map(([word, fields]) => ({
-    word,
-    weight: Math.max(...fields.map((field) => SEARCH_FIELDS[field].weight)),
-  }));
-  let answered = 0;
-  let total = 0;
-  for (const word of asked) {
-    total += word.weight;
-    let best = 0;
-    for (const other of found) best = Math.max(best, likeness(word, other.word) * other.weight);
-    answered += word.weight * best;
-  }
-  return total === 0 ? 0 : Math.round((answered / total) * 1000) / 1000;
+/** What a longer word counts that begins with the word. */
+export function beginningOf(word: string, longer: string): number {
+  const { least, most } = BEGINNING;
+  return least + (most - least) * (word.length / longer.length);
 }
 
-function likeness({ word, synonyms, spellings }: SpelledWord, other: string): number {
-  if (other === word) return 1;
-  if (word.length >= MIN_BEGINNING_LENGTH && other.startsWith(word)) {
-    const { least, most } = BEGINNING;
-    return least + (most - least) * (word.length / other.length);
-  }
-  if (synonyms.has(other)) return SYNONYM;
-  return spellings.has(other) ? SLIP : 0;
-}
+/** The confidence as answers have it: to a thousandth, in thousandths. */
+export const CONFIDENCE_STEPS = 1000;

@@ -37,7 +37,10 @@ export function endpointEntry(
   return {
     kind: "endpoint",
     id: `${method} ${path}`,
-    texts: textsOf(definition, options.meaningOf(method)),
+    // Read once, by the index.
+    get texts() {
+      return textsOf(definition, options.meaningOf(method));
+    },
     facets: {
       ...{ method, path, tier, requiredScopes },
       ...(namespace === undefined ? {} : { namespace }),

@@ -8,8 +8,8 @@ import type { EndpointDefinition } from "../contract/endpoint.ts";
 import { mergeInput } from "../contract/input.ts";
 import { inputShape } from "../contract/input-shape.ts";
 import type { JsonSchema } from "../contract/json-schema.ts";
+import { type MeteredCheck, prepareMeteredCheck } from "../contract/metered-schema.ts";
 import { compileTemplate } from "../contract/path-template.ts";
-import type { SchemaCompiler } from "../contract/schema.ts";
 import { type ExampleExtent, schemaExample } from "../contract/schema-example.ts";
 import { isRecord, type JsonRecord } from "../json-value.ts";
 
@@ -22,7 +22,6 @@ export interface ExampleRequest {
 }
 
 export interface ExampleOptions {
-  readonly compiler: SchemaCompiler;
   readonly names: MethodNames;
   /** Whether a request for this pair is answered by this endpoint. */
   arrives(method: string, path: string, definition: EndpointDefinition): boolean;
@@ -33,18 +32,27 @@ export function exampleRequest(
   options: ExampleOptions,
   definition: EndpointDefinition,
 ): ExampleRequest | undefined {
-  const { method, path, inputSchema } = definition;
-  const { compiled } = options.compiler.compile(inputSchema, { file: path, key: "" });
-  if (compiled === undefined) return undefined;
+  const { method, inputSchema } = definition;
+  const check = prepareCheck(inputSchema);
+  if (check === undefined) return undefined;
   for (const extent of ["required", "all"] as const) {
     const example = fillIn(definition, extent);
     if (example === undefined || checkPath(example.path, options.names) !== undefined) continue;
     if (!options.arrives(method, example.path, definition)) continue;
     const input = mergeInput(inputShape(inputSchema), example.body, undefined, example.values);
-    if (compiled.check(input) !== undefined) continue;
+    if (check(input) !== undefined) continue;
     return { method, path: example.path, body: example.body };
   }
   return undefined;
+}
+
+/** Generating code for one value takes a hundred times as long. Undefined: a pattern is too large. */
+function prepareCheck(schema: JsonSchema): MeteredCheck | undefined {
+  try {
+    return prepareMeteredCheck(schema);
+  } catch {
+    return undefined;
+  }
 }
 
 interface FilledIn {

@@ -5,20 +5,35 @@
  * AGTP "DISCOVER" filter
  */
 import type { JsonSchema } from "../contract/json-schema.ts";
-import { compileGrants } from "../identity/authority-scope.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import { compileGrants, type Grants } from "../identity/authority-scope.ts";
 import type { JsonRecord } from "../json-value.ts";
-import { agentTags, methodsOf } from "./agent-tags.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
-import { zonesOf } from "./zones.ts";
+import type { ListedFacet } from "./listed-facets.ts";
+import { hasBeginning, withoutLonger } from "./path-beginnings.ts";
 
-/** Whether an entry meets all conditions, for this caller. */
+/** Whether an entry meets a condition, for this caller. */
 export type Condition = (entry: SearchEntry, asker: Asker) => boolean;
 
-interface FilterRule {
-  readonly schema: JsonSchema;
-  /** Compiles the condition for the value that was given. */
-  readonly compile: (value: unknown) => Condition;
+/** A condition that an index has listed the entries of. */
+export interface ListedCondition {
+  readonly facet: ListedFacet;
+  readonly values: readonly string[];
 }
+
+/** A filter, ready to be applied. */
+export interface Filter {
+  /** All of them must hold. */
+  readonly listed: readonly ListedCondition[];
+  /** The other conditions, all of them. */
+  readonly meets: Condition;
+}
+
+type Rule = { readonly schema: JsonSchema } & (
+  | { readonly facet: ListedFacet }
+  /** Compiles the condition for the value that was given. */
+  | { readonly compile: (value: unknown) => Condition }
+);
 
 const TEXT = { type: "string", minLength: 1, maxLength: 256 };
 const TEXTS = {
@@ -31,56 +46,80 @@ const TEXTS = {
 const FLAG = { type: "boolean" };
 const TIERS = [1, 2, 3, "A", "B"];
 
-const METHOD = oneOf(({ facets }) => [facets.method]);
-const CAPABILITY = oneOf(({ facets: { capability, agent } }) => [
-  capability,
-  ...agentTags(agent),
-  ...methodsOf(agent),
-]);
-const TAG = oneOf(({ facets: { namespace, capability, agent, tags = [] } }) => [
-  ...[namespace, capability],
-  ...agentTags(agent),
-  ...tags,
-]);
+const METHOD = oneOf("method");
+const CAPABILITY = oneOf("capability");
+const TAG = oneOf("tag");
 const TRUST_TIER = numberOf((given, entry) => entry.facets.agent?.trustTier === given, 1, 3);
-const PATH: FilterRule = {
+const PATH: Rule = {
   schema: TEXTS,
   compile: (value) => {
-    const prefixes = readList(value);
-    return ({ facets: { path } }) =>
-      path !== undefined && prefixes.some((prefix) => path.startsWith(prefix));
+    const beginnings = withoutLonger(readList(value));
+    return ({ facets: { path } }) => path !== undefined && hasBeginning(path, beginnings);
   },
 };
-const SCOPES: FilterRule = {
+const SCOPES: Rule = {
   schema: TEXTS,
   compile: (value) => {
     const scopes = readList(value);
-    const grants = compileGrants(scopes);
+    const grants = remembering(compileGrants(scopes));
+    // Ten thousand agents hold few different lists.
+    const holders = new Map<Grants, boolean>();
+    const holdsAll = (agent: AgentDocument): boolean => {
+      const held = grantsOf(agent);
+      const known = holders.get(held) ?? scopes.every((scope) => held.covers(scope));
+      holders.set(held, known);
+      return known;
+    };
     // What can be called with these scopes, and which agents hold all of them.
     return ({ facets: { requiredScopes, agent } }) => {
-      if (agent !== undefined) {
-        const held = compileGrants(agent.scopes);
-        return scopes.every((scope) => held.covers(scope));
-      }
+      if (agent !== undefined) return holdsAll(agent);
       return requiredScopes?.every((scope) => grants.covers(scope)) ?? false;
     };
   },
 };
 
+const MAX_GRANTS = 16_384;
+const grantsByText = new Map<string, Grants>();
+const grantsByList = new WeakMap<readonly string[], Grants>();
+
+/** Compiled once for each list of scopes that agents have. */
+function grantsOf({ scopes }: AgentDocument): Grants {
+  const seen = grantsByList.get(scopes);
+  if (seen !== undefined) return seen;
+  const text = scopes.join(" ");
+  if (grantsByText.size === MAX_GRANTS) grantsByText.clear();
+  const grants = grantsByText.get(text) ?? compileGrants(scopes);
+  grantsByText.set(text, grants);
+  grantsByList.set(scopes, grants);
+  return grants;
+}
+
+/** Ten thousand endpoints require few different scopes. */
+function remembering({ covers }: Grants): Grants {
+  const known = new Map<string, boolean>();
+  return {
+    covers: (scope) => {
+      const isCovered = known.get(scope) ?? covers(scope);
+      known.set(scope, isCovered);
+      return isCovered;
+    },
+  };
+}
+
 /** Every condition by its name on the wire. */
-const RULES: Readonly<Record<string, FilterRule>> = {
-  kind: oneOf(({ kind }) => [kind, `${kind}s`]),
+const RULES: Readonly<Record<string, Rule>> = {
+  kind: oneOf("kind"),
   method: METHOD,
   methods: METHOD,
   path: PATH,
   path_prefix: PATH,
-  namespace: oneOf(({ facets }) => [facets.namespace]),
+  namespace: oneOf("namespace"),
   capability: CAPABILITY,
   capabilities: CAPABILITY,
   tag: TAG,
   tags: TAG,
-  impact: oneOf(({ facets }) => [facets.impact]),
-  actor: oneOf(({ facets }) => [facets.actor]),
+  impact: oneOf("impact"),
+  actor: oneOf("actor"),
   scopes: SCOPES,
   tier: {
     schema: { enum: TIERS },
@@ -92,14 +131,20 @@ const RULES: Readonly<Record<string, FilterRule>> = {
   is_idempotent: flagOf(({ facets }) => facets.isIdempotent),
   deprecated: flagOf(({ facets }) => facets.isDeprecated),
   callable: flagOf((entry, asker) => entry.accessOf?.(asker).callable),
-  status: oneOf(({ facets }) => [facets.status?.()]),
-  name: oneOf(({ facets: { agent }, id }) => [agent?.name ?? id]),
-  agent_id: oneOf(({ facets }) => [facets.agent?.agentId]),
-  principal: oneOf(({ facets: { agent } }) => [agent?.principal, agent?.principalId]),
-  owner_id: oneOf(({ facets }) => [facets.agent?.ownerId]),
-  geography: oneOf(({ facets }) => memberTexts(facets.agent?.document, "geography")),
-  org_domain: oneOf(({ facets }) => memberTexts(facets.agent?.document, "org_domain")),
-  governance_zone: oneOf(({ facets }) => zonesOf(facets.agent)),
+  status: {
+    schema: TEXTS,
+    compile: (value) => {
+      const wanted = new Set(readList(value).map((text) => text.toLowerCase()));
+      return ({ facets }) => wanted.has(facets.status?.().toLowerCase() ?? "");
+    },
+  },
+  name: oneOf("name"),
+  agent_id: oneOf("agent_id"),
+  principal: oneOf("principal"),
+  owner_id: oneOf("owner_id"),
+  geography: oneOf("geography"),
+  org_domain: oneOf("org_domain"),
+  governance_zone: oneOf("governance_zone"),
   trust_tier: TRUST_TIER,
   trust_tier_min: numberOf(
     // Tier 1 is the strongest.
@@ -125,28 +170,24 @@ export function isFilterName(name: string): boolean {
 }
 
 /** Compiles a filter that is valid by its schema. */
-export function compileFilter(filter: JsonRecord): Condition {
-  const conditions = Object.entries(filter).flatMap(([name, value]) =>
-    isFilterName(name) ? (RULES[name]?.compile(value) ?? []) : [],
-  );
-  return (entry, asker) => conditions.every((holds) => holds(entry, asker));
+export function compileFilter(filter: JsonRecord): Filter {
+  const listed: ListedCondition[] = [];
+  const conditions: Condition[] = [];
+  for (const [name, value] of Object.entries(filter)) {
+    const rule = isFilterName(name) ? RULES[name] : undefined;
+    if (rule === undefined) continue;
+    if ("facet" in rule) listed.push({ facet: rule.facet, values: readList(value) });
+    else conditions.push(rule.compile(value));
+  }
+  return { listed, meets: (entry, asker) => conditions.every((holds) => holds(entry, asker)) };
 }
-
-type Values = (entry: SearchEntry) => readonly (string | undefined)[];
 
 /** Letter case does not count. */
-function oneOf(valuesOf: Values): FilterRule {
-  return {
-    schema: TEXTS,
-    compile: (value) => {
-      const wanted = new Set(readList(value).map((text) => text.toLowerCase()));
-      return (entry) =>
-        valuesOf(entry).some((text) => text !== undefined && wanted.has(text.toLowerCase()));
-    },
-  };
+function oneOf(facet: ListedFacet): Rule {
+  return { schema: TEXTS, facet };
 }
 
-function flagOf(flag: (entry: SearchEntry, asker: Asker) => boolean | undefined): FilterRule {
+function flagOf(flag: (entry: SearchEntry, asker: Asker) => boolean | undefined): Rule {
   return {
     schema: FLAG,
     compile: (value) => (entry, asker) => flag(entry, asker) === value,
@@ -157,7 +198,7 @@ function numberOf(
   holds: (given: number, entry: SearchEntry) => boolean,
   minimum: number,
   maximum: number,
-): FilterRule {
+): Rule {
   return {
     schema: { type: "number", minimum, maximum },
     compile: (value) => (entry) => holds(Number(value), entry),
@@ -168,12 +209,6 @@ function numberOf(
 function readList(value: unknown): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : String(value).split(",");
   return list.map((item) => String(item).trim()).filter((item) => item !== "");
-}
-
-function memberTexts(document: JsonRecord | undefined, name: string): readonly string[] {
-  const value = document?.[name];
-  const list: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return list.filter((item): item is string => typeof item === "string");
 }
 
 /** A score counts only with the time that it was computed at.   AGTP-TRUST "Trust Score" */

@@ -22,13 +22,12 @@ export interface Scope {
 export function readScope(
   named: readonly string[] | undefined,
   sources: readonly QuerySource[],
-  entries: readonly SearchEntry[],
+  namespaces: ReadonlySet<string>,
 ): Scope {
   if (named === undefined) {
     return { unknown: [], includes: () => true, names: () => false, admits: () => true };
   }
   const live = sources.map(({ name }) => name);
-  const namespaces = new Set(entries.flatMap(({ facets }) => facets.namespace ?? []));
   const kinds = new Set<string>();
   const domains = new Set<string>();
   const unknown: string[] = [];

@@ -3,15 +3,18 @@
  * that are built from the start on, and live sources, which are asked for this caller alone. What a
  * caller may not see leaves no trace in what it is shown.   AGTP "QUERY", "DISCOVER"
  */
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { CallLog } from "../handlers/handler.ts";
+import type { Drive, Paced } from "../paced.ts";
+import { bestHits, type Candidates, type Hit, mostProminent } from "./best-hits.ts";
 import { type QuestionWord, weighWords } from "./confidence.ts";
-import { type Asker, type SearchEntry, sourceOf } from "./entry.ts";
-import { type Condition, compileFilter } from "./filter.ts";
-import { liveEntry, MAX_LIVE_ENTRIES } from "./live-entry.ts";
+import type { Asker, SearchEntry } from "./entry.ts";
+import { type Condition, compileFilter, type Filter } from "./filter.ts";
+import { liveEntries } from "./live-entry.ts";
 import type { Question } from "./question.ts";
-import { type Hit, type SearchEngine, SearchIndex } from "./search-index.ts";
-import { KINDS, readScope } from "./search-scope.ts";
+import { questionWork, scoreWords } from "./scores.ts";
+import { buildIndex, frequencyOf, type SearchIndex } from "./search-index.ts";
+import { KINDS, readScope, type Scope } from "./search-scope.ts";
+import { selectListed } from "./select-listed.ts";
 import type { QuerySource } from "./source.ts";
 
 /** What is the same for every caller, up to what it may see of it. */
@@ -23,9 +26,10 @@ export interface Surface {
 }
 
 export interface SearchOptions {
-  readonly Engine: SearchEngine;
-  surface(): Surface;
+  surface(): Paced<Surface>;
   sources(): readonly QuerySource[];
+  /** What nobody in particular waits for. */
+  readonly drive: Drive;
 }
 
 /** A search. */
@@ -43,7 +47,7 @@ export interface SearchRequest {
 /** What was found. */
 export interface Findings {
   /** Best first. */
-  readonly hits: readonly Hit<SearchEntry>[];
+  readonly hits: readonly Hit[];
   /** Whether more answered than were asked for. */
   readonly hasMore: boolean;
   /** Kinds and sources that were looked into. */
@@ -54,17 +58,14 @@ export interface Findings {
   readonly unavailable: readonly string[];
 }
 
-/** How many entries are indexed in one turn of the event loop: a few milliseconds. */
-const ADDED_AT_ONCE = 32;
-
 interface Indexes {
-  readonly open: SearchIndex<SearchEntry>;
-  readonly disclosed: SearchIndex<SearchEntry>;
+  readonly open: SearchIndex;
+  readonly disclosed: SearchIndex;
 }
 
 export class Search {
   readonly #options: SearchOptions;
-  #indexes: Indexes | undefined;
+  #indexes: Promise<Indexes> | undefined;
 
   constructor(options: SearchOptions) {
     this.#options = options;
@@ -72,93 +73,107 @@ export class Search {
 
   /**
    * Gathers what there is to find, and indexes it by and by, so that others have their turn. Who asks
-   * before that is done waits for the rest.
+   * before that is done waits for it.
    */
-  async prepare(): Promise<void> {
-    const { open, disclosed } = this.#gather();
-    for (const index of [open, disclosed]) while (!index.add(ADDED_AT_ONCE)) await nextTurn();
-  }
-
-  #gather(): Indexes {
-    if (this.#indexes !== undefined) return this.#indexes;
-    const { Engine, surface } = this.#options;
-    const { open, disclosed } = surface();
-    this.#indexes = {
-      open: new SearchIndex(Engine, open),
-      disclosed: new SearchIndex(Engine, disclosed),
-    };
+  prepare(): Promise<Indexes> {
+    this.#indexes ??= Promise.resolve(this.#options.drive(this.#build()));
     return this.#indexes;
   }
 
-  async find(request: SearchRequest, asker: Asker, log: Pick<CallLog, "warn">): Promise<Findings> {
-    const { open, disclosed } = this.#gather();
-    const { question, threshold, maxResults } = request;
+  *#build(): Paced<Indexes> {
+    const { open, disclosed } = yield* this.#options.surface();
+    return { open: yield* buildIndex(open), disclosed: yield* buildIndex(disclosed) };
+  }
+
+  async find(
+    request: SearchRequest,
+    asker: Asker,
+    { log, drive }: { readonly log: Pick<CallLog, "warn">; readonly drive: Drive },
+  ): Promise<Findings> {
+    const indexes = await this.prepare();
     const sources = request.asksLiveSources ? this.#options.sources() : [];
-    const scope = readScope(request.scope, sources, open.entries);
+    const scope = readScope(request.scope, sources, indexes.open.namespaces);
     const asked = sources.filter(({ name }) => scope.includes(name));
     const { live, unavailable } = await askSources(asked, asker, log);
-    const filter = compileFilter(question.filter);
-    const accepts = (entry: SearchEntry): boolean =>
-      scope.admits(entry) &&
-      entry.isVisibleTo(asker) &&
-      filter(entry, asker) &&
-      (request.condition?.(entry, asker) ?? true);
-    const { Engine } = this.#options;
-    const passing = live.map((entries) => new SearchIndex(Engine, entries));
-    const indexes = [open, disclosed, ...passing].map((index) => index.complete());
-    const words = question.words && this.#weigh(question.words, open);
-    const found =
-      words === undefined
-        ? everythingIn(indexes, accepts)
-        : indexes.flatMap((index) => index.find({ words, accepts }));
-    const named = live.flat().filter((entry) => scope.names(entry.kind) && accepts(entry));
-    const hits = [...found, ...rest(named, found)]
-      .filter(({ confidence }) => confidence >= threshold)
-      .sort(byConfidence);
+    const found = await drive(answer(indexes, live, { request, asker, scope }));
     return {
-      hits: hits.slice(0, maxResults),
-      hasMore: hits.length > maxResults,
+      hits: found.slice(0, request.maxResults),
+      hasMore: found.length > request.maxResults,
       searched: [...KINDS.filter((kind) => scope.includes(kind)), ...asked.map(({ name }) => name)],
       unknownScope: scope.unknown,
       unavailable,
     };
   }
-
-  #weigh(words: readonly string[], open: SearchIndex<SearchEntry>): readonly QuestionWord[] {
-    return weighWords(words, {
-      frequencyOf: (word) => open.frequencyOf(word),
-      total: open.entries.length,
-      isMethod: (word) => open.methods.has(word),
-    });
-  }
 }
 
-/** Without words there is nothing to doubt: whatever is accepted is what was asked for. */
-function everythingIn(
-  indexes: readonly SearchIndex<SearchEntry>[],
-  accepts: (entry: SearchEntry) => boolean,
-): readonly Hit<SearchEntry>[] {
-  return indexes
-    .flatMap(({ entries }) => entries)
-    .filter(accepts)
-    .map((entry, place) => ({ entry, confidence: 1, score: entry.prominence - place * 1e-9 }));
+interface Asking {
+  readonly request: SearchRequest;
+  readonly asker: Asker;
+  readonly scope: Scope;
+}
+
+/** One more than were asked for, where there are so many. */
+function* answer(
+  { open, disclosed }: Indexes,
+  live: readonly SearchEntry[],
+  asking: Asking,
+): Paced<readonly Hit[]> {
+  const { question, threshold, maxResults } = asking.request;
+  const filter = compileFilter(question.filter);
+  const passing = live.length === 0 ? undefined : yield* buildIndex(live);
+  const most = maxResults + 1;
+  const candidates: Candidates[] = [];
+  for (const index of [open, disclosed, passing]) {
+    if (index === undefined || index.entries.length === 0) continue;
+    candidates.push(yield* candidatesIn(index, filter, asking));
+  }
+  if (question.words === undefined) return yield* mostProminent(candidates, most);
+  const words = weigh(question.words, open);
+  const work = questionWork();
+  const scored = [];
+  for (const one of candidates) {
+    scored.push({ ...one, scores: yield* scoreWords(one.index, words, work) });
+  }
+  const hits = yield* bestHits(scored, most, threshold);
+  if (threshold > 0 || passing === undefined || hits.length === most) return hits;
+  const own = candidates.find(({ index }) => index === passing);
+  return [...hits, ...(own === undefined ? [] : rest(own, hits, asking.scope))].slice(0, most);
+}
+
+/** What an entry must meet, cheapest first. */
+function* candidatesIn(
+  index: SearchIndex,
+  filter: Filter,
+  { request, asker, scope }: Asking,
+): Paced<Candidates> {
+  const isListed = yield* selectListed(index, filter.listed);
+  const accepts = (number: number): boolean => {
+    const entry = index.entries[number];
+    if (entry === undefined || !isListed(number)) return false;
+    return (
+      scope.admits(entry) &&
+      entry.isVisibleTo(asker) &&
+      filter.meets(entry, asker) &&
+      (request.condition?.(entry, asker) ?? true)
+    );
+  };
+  return { index, accepts };
+}
+
+function weigh(words: readonly string[], open: SearchIndex): readonly QuestionWord[] {
+  return weighWords(words, {
+    frequencyOf: (word) => frequencyOf(open, word),
+    total: open.entries.length,
+    isMethod: (word) => open.methods.has(word),
+  });
 }
 
 /** A caller that names a source of its own is shown what is in it, whatever words it uses. */
-function rest(
-  named: readonly SearchEntry[],
-  found: readonly Hit<SearchEntry>[],
-): readonly Hit<SearchEntry>[] {
+function rest({ index, accepts }: Candidates, found: readonly Hit[], scope: Scope): readonly Hit[] {
   const known = new Set(found.map(({ entry }) => entry));
-  return named
-    .filter((entry) => !known.has(entry))
+  return index.entries
+    .filter((entry, number) => scope.names(entry.kind) && !known.has(entry) && accepts(number))
     .map((entry, place) => ({ entry, confidence: 0, score: -place }));
-}
-
-function byConfidence(one: Hit<SearchEntry>, other: Hit<SearchEntry>): number {
-  if (one.confidence !== other.confidence) return other.confidence - one.confidence;
-  if (one.score !== other.score) return other.score - one.score;
-  return sourceOf(one.entry) < sourceOf(other.entry) ? -1 : 1;
 }
 
 /** One source that fails takes nothing from what the others have. */
@@ -166,19 +181,17 @@ async function askSources(
   sources: readonly QuerySource[],
   asker: Asker,
   log: Pick<CallLog, "warn">,
-): Promise<{ readonly live: readonly SearchEntry[][]; readonly unavailable: readonly string[] }> {
-  const answers = await Promise.allSettled(
-    sources.map(async (source) => {
-      const entries = await source.entries(asker);
-      return entries.slice(0, MAX_LIVE_ENTRIES).map((entry) => liveEntry(source.name, entry));
-    }),
-  );
-  const unavailable = answers.flatMap((answer, index) => {
+): Promise<{ readonly live: readonly SearchEntry[]; readonly unavailable: readonly string[] }> {
+  const answers = await Promise.allSettled(sources.map(async (source) => source.entries(asker)));
+  const answered = answers.flatMap((answer, at) => {
+    const source = sources[at]?.name ?? "";
+    return answer.status === "fulfilled" ? [{ source, entries: answer.value }] : [];
+  });
+  const unavailable = answers.flatMap((answer, at) => {
     if (answer.status === "fulfilled") return [];
-    const name = sources[index]?.name ?? "";
+    const name = sources[at]?.name ?? "";
     log.warn({ source: name, error: answer.reason }, "a source could not be queried");
     return [name];
   });
-  const live = answers.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
-  return { live, unavailable };
+  return { live: liveEntries(answered), unavailable };
 }

@@ -3,6 +3,7 @@
  * spelling, without the words that say nothing. Scripts that write no spaces are taken in pairs of
  * characters. No text is refused, and each costs time in proportion to its length.
  */
+import { flatText } from "../flat-text.ts";
 import { stem } from "./stem.ts";
 
 /** Longer runs of letters are compared by their beginning. */
@@ -26,8 +27,43 @@ const SILENT: ReadonlySet<string> = new Set(
   ).split(" "),
 );
 
+/** Nearly all texts are no more than this, and are read much quicker. */
+const PLAIN = /^[\0-\x7f]*$/;
+
 /** The words of a text, in order, repeated as they are. */
 export function wordsOf(text: string): string[] {
+  return PLAIN.test(text) ? plainWordsOf(text) : anyWordsOf(text);
+}
+
+/** The same for a text that has no letters but the English ones. */
+function plainWordsOf(text: string): string[] {
+  const words: string[] = [];
+  let start = 0;
+  let isBetween = true;
+  let mayBreak = false;
+  const end = (at: number): void => {
+    const run = text.slice(start, at).toLowerCase();
+    if (!SILENT.has(run)) words.push(stemOf(run.slice(0, MAX_WORD_LENGTH)));
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const isUpper = code >= 65 && code <= 90;
+    const isLower = (code >= 97 && code <= 122) || (code >= 48 && code <= 57);
+    if (!isBetween && !(isLower || (isUpper && !mayBreak))) {
+      end(at);
+      isBetween = true;
+    }
+    if (isBetween && (isUpper || isLower)) {
+      start = at;
+      isBetween = false;
+    }
+    mayBreak = isLower;
+  }
+  if (!isBetween) end(text.length);
+  return words;
+}
+
+function anyWordsOf(text: string): string[] {
   const folded = text
     .replace(CAMEL_CASE, "$1 $2")
     .normalize("NFKD")
@@ -37,9 +73,22 @@ export function wordsOf(text: string): string[] {
   const words: string[] = [];
   for (const [run] of folded.matchAll(RUNS)) {
     if (IS_UNSPACED.test(run)) words.push(...pairsOf(run));
-    else if (!SILENT.has(run)) words.push(stem(run.slice(0, MAX_WORD_LENGTH)));
+    else if (!SILENT.has(run)) words.push(stemOf(run.slice(0, MAX_WORD_LENGTH)));
   }
   return words;
+}
+
+/** So many stems are remembered: texts have few different words. */
+const MAX_STEMS = 16_384;
+const stems = new Map<string, string>();
+
+function stemOf(run: string): string {
+  const known = stems.get(run);
+  if (known !== undefined) return known;
+  if (stems.size === MAX_STEMS) stems.clear();
+  const stemmed = flatText(stem(run));
+  stems.set(flatText(run), stemmed);
+  return stemmed;
 }
 
 /** "予約する" is "予約", "約す", "する"; a single character stands for itself. */

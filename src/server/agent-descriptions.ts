@@ -7,7 +7,7 @@
 import type { ServerState } from "../attribution/state.ts";
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
-import { createRegistry } from "../contract/endpoint-registry.ts";
+import { buildRegistry } from "../contract/endpoint-registry.ts";
 import { agentNotInstalled } from "../dispatch/floor-refusals-openwop.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Refusal } from "../dispatch/refusal.ts";
@@ -16,6 +16,7 @@ import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { createDescription, type Description } from "../methods/describe.ts";
 import type { FloorOptions } from "../methods/floor.ts";
+import type { Drive } from "../paced.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
 
 /** What a description is put together from. */
@@ -26,18 +27,22 @@ export interface DescriptionParts {
   readonly methodPolicy: Pick<MethodPolicy, "isAllowed">;
   readonly operatorRoutes: readonly Route[];
   readonly openwop: Pick<OpenwopAgents, "inventory" | "settings" | "registry" | "documentOf">;
+  readonly drive: Drive;
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 
 /** The description of this server's agents. */
-export function describeAgents(
+export async function describeAgents(
   parts: DescriptionParts,
   describe: FloorOptions["describe"],
-): Description {
+): Promise<Description> {
   const { config, directory, methodPolicy, operatorRoutes } = parts;
   const { ledger, lifecycle } = parts.state;
   const { server, agents } = config;
-  const served = [...FLOOR_METHODS, ...operatorRoutes.map(({ method }) => method).toSorted()];
+  const served = [
+    ...FLOOR_METHODS,
+    ...[...new Set(operatorRoutes.map(({ method }) => method))].sort(),
+  ];
   const { method, endpoints } = createDescription(
     {
       directory,
@@ -56,7 +61,7 @@ export function describeAgents(
     },
     describe,
   );
-  const { registry } = createRegistry([...operatorRoutes, ...endpoints]);
+  const { registry } = await parts.drive(buildRegistry([...operatorRoutes, ...endpoints]));
   const kept = new Set<object>(registry.entries);
   return { method, endpoints: endpoints.filter((endpoint) => kept.has(endpoint)) };
 }

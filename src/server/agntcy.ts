@@ -7,11 +7,13 @@ import { type ConnectedAgent, connectAgents } from "../agents/agntcy/connect-age
 import { type DeclaredAgent, declareAgents } from "../agents/agntcy/declare-agents.ts";
 import { agentRoutes, describeRoute } from "../agents/agntcy/endpoints/agent-routes.ts";
 import type { HostedRuns } from "../agents/agntcy/endpoints/hosted-runs.ts";
+import { InterruptDesk } from "../agents/agntcy/interrupts/interrupt-desk.ts";
 import type { AgentUnavailable } from "../agents/agntcy/remote-agent.ts";
 import { PATIENCE } from "../agents/agntcy/runs/await-verdict.ts";
 import { RunFollower } from "../agents/agntcy/runs/run-follower.ts";
 import { agentRunSource } from "../agents/agntcy/runs/run-source.ts";
 import type { AgntcyState } from "../agents/agntcy/state.ts";
+import { lookAgain, type SearchOptions } from "../agents/agntcy/verification/look-again.ts";
 import { type HostedAgent, identifyHosted } from "../agents/hosted-identity.ts";
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
@@ -22,9 +24,11 @@ import type { Route } from "../dispatch/route.ts";
 import type { Environment } from "../environment.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { RecordStreamEvents } from "../methods/stream-events.ts";
 import type { Problem } from "../problem.ts";
 import type { QuerySource } from "../search/source.ts";
 import type { Store } from "../store/store.ts";
+import type { EscalationRegister } from "../tasks/escalation-register.ts";
 import { markDocuments } from "./agntcy-documents.ts";
 
 /** What the agents are loaded from. */
@@ -35,6 +39,7 @@ export interface AgntcySources {
   readonly env: Environment;
   readonly store: Store;
   readonly kept: AgntcyState;
+  readonly escalations: EscalationRegister;
   /** Aborted when the daemon begins to stop. */
   readonly stopping: AbortSignal;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
@@ -53,10 +58,12 @@ export interface AgntcyAgents {
   readonly documents: readonly AgentDocument[];
   readonly problems: readonly Problem[];
   readonly sources: readonly QuerySource[];
+  /** Those that can be called, with their runs. */
+  readonly hosted: readonly HostedRuns[];
   /** Keeps the identities that are new; to be awaited before anything is served. */
   keep(): Promise<void>;
   /** Takes up the runs that an earlier process, or an earlier configuration, left under way. */
-  start(): void;
+  start(record: RecordStreamEvents): void;
   /** Leaves what is under way to whoever is started next. */
   handOver(): Promise<void>;
   /** Ends every connection. */
@@ -75,8 +82,11 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
   const isCalling = declared.agents.some(({ upstream }) => upstream !== undefined);
   const pools = isCalling ? await openPools() : undefined;
   const closing = new AbortController();
+  // Who is served next looks for agents by himself.
+  const looking = new AbortController();
   const close = async (): Promise<void> => {
     closing.abort(new Error("the server is closing"));
+    looking.abort();
     await Promise.all([follower.close(), pools?.close()]);
   };
   const follower = new RunFollower({ register: kept.runs, log });
@@ -86,17 +96,23 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
   const maxWaitMs = Math.max(0, config.limits.handlerTimeoutMs - HANDLER_MARGIN_MS);
   const problems = [...declared.problems, ...connected.problems, ...identities.problems];
   const taken = new Map(sources.endpoints.map((one) => [`${one.method} ${one.path}`, one.file]));
+  const desk = new InterruptDesk({
+    ...{ register: kept.runs, words: kept.words, escalations: sources.escalations },
+    policy: config.policies.identity,
+    onFault: (error) => log.warn({ error }, "a run that asks could not be told to people"),
+  });
   const served = connected.agents.flatMap((agent) => {
     const document = identities.documents.get(keyOf(agent.declared));
     if (document === undefined) return [];
     const runs: Omit<HostedRuns, "agent"> = {
-      ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE },
+      ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE, desk },
       ...{ maxWaitMs, closing: closing.signal, stopping: sources.stopping },
       findLapse: () => findLapse(sources, document),
     };
-    const routes = routesOf(agent, document, runs, sources);
+    const hosted = agent.remote && { ...runs, agent: agent.remote };
+    const routes = routesOf(agent, document, hosted, sources);
     const conflict = routes.find(({ method, path }) => taken.has(`${method} ${path}`));
-    if (conflict === undefined) return [{ agent, routes }];
+    if (conflict === undefined) return [{ agent, routes, hosted }];
     problems.push(pairTaken(conflict, taken.get(`${conflict.method} ${conflict.path}`)));
     return [];
   });
@@ -112,10 +128,29 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
     problems,
     sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
     keep: () => identities.keep(),
-    start: () => follower.start(served.flatMap(({ agent }) => agent.remote ?? [])),
-    handOver: () => follower.close(),
+    hosted: served.flatMap(({ hosted }) => hosted ?? []),
+    start: (record) => {
+      const agents = served.flatMap(({ agent }) => agent.remote ?? []);
+      desk.start({ agents, record });
+      follower.start(agents);
+      for (const { agent } of served) lookFor(agent, { log, signal: looking.signal });
+    },
+    handOver: async () => {
+      looking.abort();
+      await follower.close();
+      await desk.close();
+    },
     close,
   };
+}
+
+/** An agent whose verification is put off is looked for by its callers. */
+function lookFor(
+  { declared: { settings }, readiness }: ConnectedAgent,
+  rest: Pick<SearchOptions, "log" | "signal">,
+): void {
+  if (readiness === undefined || readiness.isReady || settings.isDeferred) return;
+  void lookAgain({ readiness, base: settings.base, ...rest });
 }
 
 /** The HTTP client takes long to load: only a deployment that calls somebody waits for it. */
@@ -135,21 +170,19 @@ async function openPools() {
 }
 
 function routesOf(
-  { declared, remote, dependencies, isVerified }: ConnectedAgent,
+  { declared, remote, dependencies, readiness }: ConnectedAgent,
   document: AgentDocument,
-  runs: Omit<HostedRuns, "agent">,
+  hosted: HostedRuns | undefined,
   { methodPolicy }: AgntcySources,
 ): readonly Route[] {
   const { manifest, settings, choice, access } = declared;
   const context = { manifest, settings };
   const own =
-    remote === undefined
+    hosted === undefined
       ? []
-      : agentRoutes(context, { ...runs, agent: remote }).filter(({ method }) =>
-          methodPolicy.isKnown(method),
-        );
+      : agentRoutes(context, hosted).filter(({ method }) => methodPolicy.isKnown(method));
   const describe = describeRoute(context, {
-    ...{ manifest, dependencies, isVerified },
+    ...{ manifest, dependencies, readiness },
     base: settings.base,
     agentId: document.agentId,
     option: choice.option,

@@ -5,7 +5,9 @@
 import type { StateNotice } from "../attribution/notice.ts";
 import { loadConfig } from "../config/load.ts";
 import type { Environment } from "../environment.ts";
+import { atOnce, type Drive } from "../paced.ts";
 import { isError, type Problem } from "../problem.ts";
+import { THE_SERVER } from "../task-queue.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { loadHttpTls } from "./gateway-parts.ts";
 import type { HttpTls } from "./http-listener.ts";
@@ -85,7 +87,11 @@ export async function build(
   const observer = createObserver(log);
   const reportFault = (errorId: string, error: unknown): void =>
     log.logger.error({ event: "fault", error_id: errorId, error }, "an HTTP face failed");
-  const sources = { observer, env, log: log.logger, reportFault };
+  // A start need not give way: nobody is served before it is over.
+  const { work, stopping } = kept.floor;
+  const paced: Drive = (steps) => work.pace(steps, THE_SERVER, stopping.signal);
+  const drive = before === undefined ? atOnce : paced;
+  const sources = { observer, env, log: log.logger, reportFault, drive };
   const loaded = await loadDeployment(config, { ...kept, ...sources });
   const found = [...problems, ...tls.problems, ...http.problems, ...loaded.problems];
   const { deployment } = loaded;

@@ -1,12 +1,13 @@
 /** The operator's endpoints and recipes, and the way to their upstreams. */
 import type { Config } from "../config/config.ts";
-import { type LoadedEndpoint, loadEndpoints } from "../contract/load-endpoints.ts";
+import { type LoadedEndpoint, loadingEndpoints } from "../contract/load-endpoints.ts";
 import { createSchemaCompiler, type SchemaCompiler } from "../contract/schema.ts";
 import type { Environment } from "../environment.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
+import { atOnce, type Paced } from "../paced.ts";
 import type { Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
-import { loadRecipes } from "../synthesis/recipe-file.ts";
+import { loadingRecipes } from "../synthesis/recipe-file.ts";
 import type { Vocabulary } from "./vocabulary.ts";
 
 /** What a deployment's files declare. */
@@ -17,18 +18,23 @@ export interface Contents {
 }
 
 /** Loads both; what has a problem is left out. */
-export function loadContents(
+export function loadContents(...sources: Parameters<typeof loadingContents>): Contents {
+  return atOnce(loadingContents(...sources));
+}
+
+/** The same, a file a step. */
+export function* loadingContents(
   config: Config,
   { catalog, names }: Vocabulary,
   env: Environment,
   problems: Problem[],
-): Contents {
+): Paced<Contents> {
   const { directory, policies } = config;
   const compiler = createSchemaCompiler();
   const customMethods = new Set(policies.methods.custom);
   const vocabulary = { directory, catalog, names, customMethods };
-  const recipes = loadRecipes({ ...vocabulary, recipesDir: config.recipes.dir });
-  const endpoints = loadEndpoints({
+  const recipes = yield* loadingRecipes({ ...vocabulary, recipesDir: config.recipes.dir });
+  const endpoints = yield* loadingEndpoints({
     ...vocabulary,
     endpointsDir: config.endpoints.dir,
     env,

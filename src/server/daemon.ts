@@ -167,7 +167,7 @@ class Running implements Daemon {
     const { log } = this.#options;
     const next = await build(this.#options, { isPersistent: true, kept: this.#kept });
     reportProblems(log, next.problems);
-    const errors = next.problems.filter(isError);
+    const errors = next.problems.filter((one) => isError(one) && one.isPassing !== true);
     if (next.kind === "refused" || errors.length > 0) {
       if (next.kind === "built") await next.deployment.close();
       log.logger.error({ event: "reload-refused" }, "nothing changed");

@@ -10,6 +10,7 @@ import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import { ApiListing } from "../gateway/api-listing.ts";
 import type { CallLog } from "../handlers/handler.ts";
+import type { Drive } from "../paced.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import type { FloorState } from "./floor-state.ts";
@@ -20,7 +21,7 @@ import {
   openTokens,
 } from "./identity-parts.ts";
 import type { OpenedVerifier } from "./jwks-verifier.ts";
-import { createNegotiation, type Negotiation } from "./negotiation.ts";
+import { creatingNegotiation, type Negotiation } from "./negotiation.ts";
 import { Opened } from "./opened.ts";
 import { loadOperatorParts, type OperatorParts } from "./operator-parts.ts";
 import { loadProtocolRoutes, type ProtocolRoutes } from "./protocol-routes.ts";
@@ -33,6 +34,8 @@ export interface PartSources {
   readonly negotiation: NegotiationState;
   readonly floor: FloorState;
   readonly log: Pick<CallLog, "info" | "warn">;
+  /** Whether others have their turn while a deployment is loaded. */
+  readonly drive: Drive;
 }
 
 /** What is found on the way, and what is open by then. */
@@ -59,10 +62,10 @@ export interface DeploymentParts extends Vocabulary, Omit<OperatorParts, "proble
 export async function loadParts(
   config: Config,
   vocabulary: Vocabulary,
-  { state, floor, log, env, negotiation: kept }: PartSources,
+  { state, floor, log, env, drive, negotiation: kept }: PartSources,
   { problems, opened }: Progress,
 ): Promise<DeploymentParts | undefined> {
-  const known = await loadIdentities(config, floor.store, problems);
+  const known = await loadIdentities(config, floor.store, problems, drive);
   if (known === undefined) return undefined;
   const tokens = await openTokens(config, log);
   if (tokens?.verifier !== undefined) opened.add(tokens.verifier);
@@ -75,14 +78,17 @@ export async function loadParts(
   const { serverId } = config.server;
   const attributor = new Attributor({ serverId, sealer, ledger: state.ledger });
   const { problems: found, ...operator } = await loadOperatorParts({
-    ...{ config, vocabulary, env, state, floor, log, signingKey, opened },
+    ...{ config, vocabulary, env, state, floor, log, signingKey, opened, drive },
     operators: known.operators,
   });
   problems.push(...found);
   const apis = new ApiListing(config);
   const joined = { config, ...vocabulary, ...operator, state, attributor, signingKey, apis };
-  const negotiation = createNegotiation({ ...joined, negotiation: kept, work: floor.work, log });
-  const protocol = ending.add(await loadProtocolRoutes({ ...joined, negotiation, floor, log }));
+  const { work } = floor;
+  const negotiation = await drive(creatingNegotiation({ ...joined, negotiation: kept, work, log }));
+  const protocol = ending.add(
+    await loadProtocolRoutes({ ...joined, negotiation, floor, log, drive }),
+  );
   problems.push(...protocol.problems, ...protocol.skipped);
   const isStopped = config.server.onInvalid === "fail" && problems.some(isError);
   if (isStopped || !operator.openwop.isSound || protocol.problems.some(isError)) return undefined;

@@ -6,7 +6,7 @@
 import type { LifecycleRegister } from "../attribution/lifecycle-register.ts";
 import type { RecordSigner } from "../attribution/signer.ts";
 import type { Config } from "../config/config.ts";
-import { createRegistry, type EndpointRegistry } from "../contract/endpoint-registry.ts";
+import { buildRegistry, type EndpointRegistry } from "../contract/endpoint-registry.ts";
 import { Deadlines } from "../dispatch/deadlines.ts";
 import {
   createDispatcher,
@@ -96,10 +96,12 @@ async function assemble(
 ): Promise<Deployment | undefined> {
   const { config, directory, known, tokens, signer, negotiation, protocol, ending } = parts;
   const { ledger, lifecycle } = options.state;
-  const { registry } = createRegistry<Route>([...protocol.routes, ...parts.operatorRoutes]);
+  const routes = [...protocol.routes, ...parts.operatorRoutes];
+  const { registry } = await options.drive(buildRegistry<Route>(routes));
   const dispatcher = pipelineOf(parts, registry, options);
   protocol.join(dispatcher);
   parts.join(dispatcher, registry);
+  problems.push(...parts.openwop.findLostTools(registry));
   const { gatewayAgent: agent, isGatewayIssued: isAgentIssued } = known;
   const sidecar =
     agent &&

@@ -1,11 +1,20 @@
-/** What runs beside the requests for AGNTCY agents, and what QUERY finds of their runs. */
+/**
+ * What runs beside the requests for AGNTCY agents, what QUERY finds of their runs, and what CONFIRM
+ * says to them; it goes before the keeper of escalations, for whom their answers are nothing but words.
+ */
+import { confirmableInterrupts } from "../agents/agntcy/interrupts/confirmable-interrupts.ts";
+import { recordStreamEvents } from "../methods/stream-events.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** The part. */
-export function agntcyPart({ agntcy }: FloorParts): FloorPart {
+export function agntcyPart(parts: FloorParts): FloorPart {
+  const { agntcy, attributor, floor } = parts;
+  const { hosted } = agntcy;
+  const { escalations } = floor.tasks;
   return {
     sources: agntcy.sources,
-    start: () => agntcy.start(),
+    confirmables: [confirmableInterrupts({ escalations, attributor, hosted })],
+    start: () => agntcy.start(recordStreamEvents(parts)),
     close: () => agntcy.handOver(),
   };
 }

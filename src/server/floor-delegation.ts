@@ -2,7 +2,7 @@
 import { disclosedAgents } from "../builtins/inventory.ts";
 import { parseUri } from "../client/uri.ts";
 import type { Config } from "../config/config.ts";
-import { createRegistry } from "../contract/endpoint-registry.ts";
+import { buildRegistry } from "../contract/endpoint-registry.ts";
 import { createArrivals } from "../delegation/arriving.ts";
 import { Background } from "../delegation/background.ts";
 import type { CallbackPlaces } from "../delegation/callback.ts";
@@ -25,7 +25,7 @@ import { readPeers } from "./peer-settings.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** The part. */
-export function delegationPart(parts: FloorParts): FloorPart {
+export async function delegationPart(parts: FloorParts): Promise<FloorPart> {
   const { config, floor, log, signingKey, state } = parts;
   const { serverId } = config.server;
   const settings = readPeers(config);
@@ -57,7 +57,7 @@ export function delegationPart(parts: FloorParts): FloorPart {
   const handler = delegateHandler({
     rules: { ...hopLimits(config), targets: targetSources(parts, peers) },
     ...{ runs: floor.runs, register: floor.delegations, background, perform },
-    callbacks: callbackPlaces(parts),
+    callbacks: await callbackPlaces(parts),
   });
   const method = { inputSchema: DELEGATE_SCHEMA, handler, endsInTime: true };
   return {
@@ -140,8 +140,9 @@ function readUri(text: string): AgentUri | undefined {
 }
 
 /** Where outcomes can go: the operator's endpoints, and inboxes as long as NOTIFY is the protocol's. */
-function callbackPlaces({ operatorRoutes, methodPolicy }: FloorParts): CallbackPlaces {
-  const { registry } = createRegistry(operatorRoutes);
+async function callbackPlaces(parts: FloorParts): Promise<CallbackPlaces> {
+  const { operatorRoutes, methodPolicy, drive } = parts;
+  const { registry } = await drive(buildRegistry(operatorRoutes));
   const isEndpoint = (method: string, path: string): boolean =>
     registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
   const { method, path } = canonicalPair(methodPolicy, { method: "NOTIFY", path: "/" });

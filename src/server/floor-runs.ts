@@ -2,11 +2,13 @@
  * Runs of OpenWOP workflows and agents: one host behind the AGTP endpoints, the agents' own endpoints
  * and the HTTP face, all of a deployment.   OpenWOP RFC 0072 §B
  */
+import { basename } from "node:path";
 import { createCatalog } from "../agents/openwop/agent-catalog.ts";
 import { ApiKeys } from "../agents/openwop/face/api-keys.ts";
 import { discoveryDocument } from "../agents/openwop/face/discovery.ts";
 import type { FaceParts } from "../agents/openwop/face/face-route.ts";
 import { openwopFace } from "../agents/openwop/face/openwop-face.ts";
+import { findAgentMistakes, findKeyMistakes } from "../agents/openwop/find-mistakes.ts";
 import { nodeTypes } from "../agents/openwop/nodes/known-nodes.ts";
 import { runEndpoints } from "../agents/openwop/run-endpoints.ts";
 import { readRunSettings } from "../agents/openwop/run-settings.ts";
@@ -41,6 +43,12 @@ export function runsPart(parts: FloorParts): FloorPart {
   const { directory } = config;
   const { workflows, problems } = loadWorkflows({
     ...{ directory, dir: workflowsDir, types, compiler },
+    remarksOn: (definition) =>
+      findAgentMistakes(
+        definition,
+        { all: registry.all, reference: catalog.reference.bind(catalog) },
+        tenant,
+      ),
   });
   const watcher = new RunEscalations({
     escalations: floor.tasks.escalations,
@@ -77,7 +85,7 @@ export function runsPart(parts: FloorParts): FloorPart {
     sources: [runSource(host, tenant)],
     confirmables: [watcher],
     faces: isServing ? [face] : [],
-    skipped: problems,
+    skipped: [...problems, ...findKeyMistakes(apiKeys, basename(config.file))],
     start: () => {
       host.start();
       void watcher.start();

@@ -5,11 +5,12 @@
 import { isDisclosedTo } from "../builtins/inventory.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
 import type { EndpointDefinition } from "../contract/endpoint.ts";
-import { createRegistry, type EndpointRegistry } from "../contract/endpoint-registry.ts";
+import { buildRegistry, type EndpointRegistry } from "../contract/endpoint-registry.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { discoverMethod } from "../methods/discover.ts";
 import type { FloorMethod } from "../methods/floor.ts";
 import { queryMethod } from "../methods/query.ts";
+import { mapPaced, type Paced } from "../paced.ts";
 import { agentEntry } from "../search/agent-entry.ts";
 import { apiEntry } from "../search/api-entry.ts";
 import { contractSource } from "../search/contract-source.ts";
@@ -21,39 +22,41 @@ import {
 import { FILTER_SCHEMA } from "../search/filter.ts";
 import { recipeEntry } from "../search/recipe-entry.ts";
 import { Search, type Surface } from "../search/search.ts";
+import { THE_SERVER } from "../task-queue.ts";
 import { canonicalPair } from "./pairs.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 
 /** Makes the part. The indexes are built once the deployment is served. */
-export async function createSearchPart(parts: FloorParts): Promise<FloorPart> {
-  const { default: Engine } = await import("minisearch");
+export function createSearchPart(parts: FloorParts): FloorPart {
   const { compiler, config, inventory } = parts;
   const place = { file: "QUERY /", key: "input_schema.properties.filter" };
   const { compiled: filter } = compiler.compile(FILTER_SCHEMA, place);
   if (filter === undefined) throw new Error("the schema of filters does not compile");
+  const { work } = parts.floor;
   const search = new Search({
-    Engine,
     surface: () => surfaceOf(parts),
     sources: () => parts.sources(),
+    drive: (steps) => work.pace(steps, THE_SERVER, parts.floor.stopping.signal),
   });
   return {
     methods: new Map<string, FloorMethod>([
-      ["QUERY", queryMethod({ search, filter })],
-      ["DISCOVER", discoverMethod({ search, filter, domain: config.server.domain })],
+      ["QUERY", queryMethod({ search, work, filter })],
+      ["DISCOVER", discoverMethod({ search, work, filter, domain: config.server.domain })],
     ]),
     sources: [contractSource(inventory.contracts)],
-    start: () => void search.prepare(),
+    // A server that stops indexes nothing more; whoever searches hears of anything else.
+    start: () => void search.prepare().catch(() => undefined),
   };
 }
 
 /** What can be found, policy permitting: of what it refuses or sends elsewhere nothing is said. */
-function surfaceOf(parts: FloorParts): Surface {
+function* surfaceOf(parts: FloorParts): Paced<Surface> {
   const { config, catalog, directory, inventory, methodPolicy, state } = parts;
-  const endpoints = reachableEndpoints(parts);
-  const { registry } = createRegistry(endpoints.map(({ definition }) => definition));
+  const endpoints = yield* reachableEndpoints(parts);
+  const definitions = endpoints.map(({ definition }) => definition);
+  const { registry } = yield* buildRegistry(definitions);
   const options: EndpointEntryOptions = {
     policy: config.policies,
-    compiler: parts.compiler,
     names: methodNames(catalog, config.policies.methods.custom),
     meaningOf: (method) => catalog.verbs.get(method)?.description,
     arrives: arrivalsIn(parts, registry),
@@ -67,26 +70,31 @@ function surfaceOf(parts: FloorParts): Surface {
     statusOf: (agent: AgentDocument) => state.lifecycle.statusOf(agent),
     isDisclosedTo: (agentId: string | undefined) => isDisclosedTo(inventory, agentId),
   };
+  const entries = yield* mapPaced(endpoints, (endpoint) => endpointEntry(options, endpoint));
   return {
     open: [
-      ...endpoints.map((endpoint) => endpointEntry(options, endpoint)),
+      ...entries,
       ...inventory.recipes.flatMap((recipe) => recipeEntry(recipes, recipe)),
       ...inventory.apis.map(apiEntry),
     ],
-    disclosed: directory.list().map((agent) => agentEntry(agents, agent)),
+    disclosed: yield* mapPaced(directory.list(), (agent) => agentEntry(agents, agent)),
   };
 }
 
-function reachableEndpoints({ inventory, methodPolicy }: FloorParts): readonly FoundEndpoint[] {
+function* reachableEndpoints(parts: FloorParts): Paced<readonly FoundEndpoint[]> {
+  const { inventory, methodPolicy } = parts;
   const known = new Set<string>();
-  return [...inventory.endpoints(), ...inventory.unlisted()].filter(({ definition }) => {
-    const { method, path } = definition;
+  const reachable: FoundEndpoint[] = [];
+  for (const endpoint of [...inventory.endpoints(), ...inventory.unlisted()]) {
+    yield;
+    const { method, path } = endpoint.definition;
     const pair = `${method} ${path}`;
-    if (known.has(pair) || !methodPolicy.isAllowed(method)) return false;
+    if (known.has(pair) || !methodPolicy.isAllowed(method)) continue;
     known.add(pair);
     const canonical = canonicalPair(methodPolicy, { method, path });
-    return canonical.method === method && canonical.path === path;
-  });
+    if (canonical.method === method && canonical.path === path) reachable.push(endpoint);
+  }
+  return reachable;
 }
 
 function arrivalsIn(

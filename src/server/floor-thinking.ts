@@ -1,11 +1,13 @@
 /** The floor methods that think and change nothing: SUMMARIZE and PLAN.   AGTP "Method Floor" */
-import { createRegistry } from "../contract/endpoint-registry.ts";
+import { buildRegistry } from "../contract/endpoint-registry.ts";
 import { planMethod } from "../methods/plan.ts";
 import type { PlanPlaces } from "../methods/plan-search.ts";
 import { summarizeMethod } from "../methods/summarize.ts";
-import { indexGoals } from "../synthesis/goal-index.ts";
+import type { Paced } from "../paced.ts";
+import { indexingGoals } from "../synthesis/goal-index.ts";
 import { createValueDescriber } from "../synthesis/offered-values.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
+import { THE_SERVER } from "../task-queue.ts";
 import { canonicalPair } from "./pairs.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
 import { createSourcePlaces } from "./source-places.ts";
@@ -13,28 +15,36 @@ import { createSourcePlaces } from "./source-places.ts";
 /** Puts both together. */
 export function thinkingPart(parts: FloorParts): FloorPart {
   const { work } = parts.floor;
-  const plan = planMethod({ createPlaces: () => planPlaces(parts), work });
+  let places: Promise<PlanPlaces> | undefined;
+  const prepare = (): Promise<PlanPlaces> => {
+    places ??= work.pace(planPlaces(parts), THE_SERVER, parts.floor.stopping.signal);
+    return places;
+  };
+  const plan = planMethod({ places: prepare, work });
   const summarize = summarizeMethod({ places: createSourcePlaces(parts), work });
   return {
     methods: new Map([
       ["PLAN", plan],
       ["SUMMARIZE", summarize],
     ]),
+    start: () => void prepare().catch(ignoreStop),
   };
 }
 
-function planPlaces(parts: FloorParts): PlanPlaces {
+/** A server that stops prepares nothing more; whoever asks for a plan hears of anything else. */
+function ignoreStop(): void {}
+
+function* planPlaces(parts: FloorParts): Paced<PlanPlaces> {
   const { negotiation, methodPolicy, names, config, operatorRoutes, describe } = parts;
   const recipes = [...parts.recipes.values()].filter(hasOnePath);
-  const goals = indexGoals(
-    operatorRoutes.map(({ definition }) => definition),
-    recipes,
-  );
+  const definitions = operatorRoutes.map(({ definition }) => definition);
+  const goals = yield* indexingGoals(definitions, recipes);
+  const { registry } = yield* buildRegistry(operatorRoutes);
   const canonical: PlanPlaces["canonical"] = (pair) => canonicalPair(methodPolicy, pair);
   return {
     synthesizer: negotiation.synthesizer,
     reaches: negotiation.reaches,
-    registry: createRegistry(operatorRoutes).registry,
+    registry,
     describeValues: createValueDescriber(),
     policies: config.policies,
     ...{ goals, names, methodPolicy, canonical, describe },

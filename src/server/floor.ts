@@ -54,8 +54,8 @@ const PARTS: readonly ((parts: FloorParts) => FloorPart | Promise<FloorPart>)[] 
   executionPart, //                                          EXECUTE
   delegationPart, //                                         DELEGATE
   runsPart, //                                               runs of OpenWOP workflows and agents
+  agntcyPart, //                                             runs of AGNTCY agents
   createTasksPart, //                                        ESCALATE, CONFIRM, SUSPEND, RESUME
   deliveryPart, //                                           NOTIFY
   openwopPart, //                                            QUERY and EXECUTE of hosted agents
-  agntcyPart, //                                             runs of AGNTCY agents
 ];

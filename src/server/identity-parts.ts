@@ -9,8 +9,9 @@ import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { readPrivateKey } from "../identity/ed25519.ts";
-import { loadAgents } from "../identity/load-agents.ts";
+import { loadingAgents } from "../identity/load-agents.ts";
 import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
+import { atOnce, type Drive, type Paced } from "../paced.ts";
 import { isError, type Problem } from "../problem.ts";
 import type { Store } from "../store/store.ts";
 import type { TaskState } from "../tasks/state.ts";
@@ -67,12 +68,19 @@ export interface LoadedAgents {
 
 /** Undefined when the configuration's own keys cannot be read, or the sidecar has nobody to be. */
 export function loadOperatorAgents(config: Config, problems: Problem[]): LoadedAgents | undefined {
+  return atOnce(loadingOperatorAgents(config, problems));
+}
+
+function* loadingOperatorAgents(
+  config: Config,
+  problems: Problem[],
+): Paced<LoadedAgents | undefined> {
   const issuers = readTrustedIssuers({
     trustedIssuers: config.policies.identity.trustedIssuers,
     signingKey: config.signing.key,
     file: relative(config.directory, config.file),
   });
-  const { documents, problems: found } = loadAgents({
+  const { documents, problems: found } = yield* loadingAgents({
     directory: config.directory,
     agentsDir: config.agents.dir,
     trustedIssuers: issuers.keys,
@@ -100,8 +108,9 @@ export async function loadIdentities(
   config: Config,
   store: Store,
   problems: Problem[],
+  drive: Drive,
 ): Promise<LoadedIdentities | undefined> {
-  const known = loadOperatorAgents(config, problems);
+  const known = await drive(loadingOperatorAgents(config, problems));
   if (known === undefined) return undefined;
   const { documents: operators, gateway } = known;
   if (gateway.kind !== "issued") {

@@ -11,7 +11,7 @@ import type { KeySet, KeySource } from "../identity/bearer-keys.ts";
 /** What following the file takes. */
 export interface JwksFileKeysParts {
   readonly path: string;
-  /** Milliseconds since the epoch. */
+  /** In milliseconds, from any beginning. */
   readonly now: () => number;
   readonly log: Pick<CallLog, "info" | "warn">;
 }

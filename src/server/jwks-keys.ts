@@ -11,7 +11,7 @@ import type { FetchedKeys, JwksSource } from "./jwks-source.ts";
 /** What keeping the keys takes. */
 export interface JwksKeysParts {
   readonly source: JwksSource;
-  /** Milliseconds since the epoch. */
+  /** In milliseconds, from any beginning. */
   readonly now: () => number;
   readonly log: Pick<CallLog, "info" | "warn">;
 }

@@ -33,11 +33,13 @@ export interface OpenedVerifier {
 /** Opens the verifier. Connects to nothing before `start`. */
 export async function openTokenVerifier(options: VerifierOptions): Promise<OpenedVerifier> {
   const { oauth, file, log, now = Date.now } = options;
+  // How long keys are good for is measured: a clock that is set back must not prolong it.
+  const measured = options.now ?? (() => performance.now());
   const { jwksUri, jwksFile = "" } = oauth;
   if (jwksUri === undefined) {
     const problems = checkKeyFile(jwksFile, { file, key: "policies.oauth.jwks_file" });
     if (problems.some(isError)) return withoutVerifier(problems);
-    const keys = new JwksFileKeys({ path: jwksFile, now, log });
+    const keys = new JwksFileKeys({ path: jwksFile, now: measured, log });
     const verifier = await createVerifier(oauth, keys, now);
     return { verifier, problems, start: () => undefined };
   }
@@ -48,7 +50,8 @@ export async function openTokenVerifier(options: VerifierOptions): Promise<Opene
   // The HTTP client takes long to load: only those wait for it who need it.
   const { createJwksSource } = await import("./jwks-source.ts");
   const { JwksKeys } = await import("./jwks-keys.ts");
-  const keys = new JwksKeys({ source: createJwksSource({ uri: jwksUri }), now, log });
+  const source = createJwksSource({ uri: jwksUri });
+  const keys = new JwksKeys({ source, now: measured, log });
   const verifier = await createVerifier(oauth, keys, now);
   return { verifier, problems: [], start: () => keys.start() };
 }

@@ -18,7 +18,7 @@ import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import { negotiationRoute } from "../dispatch/negotiate.ts";
 import type { ExchangeView, Route } from "../dispatch/route.ts";
 import type { Call, CallLog } from "../handlers/handler.ts";
-import { compileStepTargets } from "../handlers/step-target.ts";
+import { compilingStepTargets } from "../handlers/step-target.ts";
 import { recordContractEvents } from "../methods/contract-events.ts";
 import type { ContractMethodsOptions } from "../methods/contracts.ts";
 import { type FloorMethod, impactOf } from "../methods/floor.ts";
@@ -31,11 +31,12 @@ import {
   proposeHandler,
 } from "../methods/propose.ts";
 import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
+import type { Paced } from "../paced.ts";
 import type { Contract } from "../synthesis/contract.ts";
 import { createContractSchemas } from "../synthesis/contract-schemas.ts";
 import type { StepReaches } from "../synthesis/match-recipe.ts";
 import type { Synthesizer } from "../synthesis/plan.ts";
-import { createSynthesizer } from "../synthesis/plan-synthesizer.ts";
+import { creatingSynthesizer } from "../synthesis/plan-synthesizer.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { NegotiationState } from "../synthesis/state.ts";
 import type { TaskQueue } from "../task-queue.ts";
@@ -73,14 +74,14 @@ export interface Negotiation {
 }
 
 /** Joins the parts. */
-export function createNegotiation(parts: NegotiationParts): Negotiation {
+export function* creatingNegotiation(parts: NegotiationParts): Paced<Negotiation> {
   const { config, recipes, operatorRoutes, methodPolicy, negotiation, work, log } = parts;
   const { contracts: register, attempts, negotiations, proposals, rate } = negotiation;
   const { policies, synthesis } = config;
   const onFault = (error: unknown): void => log.warn({ error }, "a synthesis failed");
   let registry: EndpointRegistry<Route> | undefined;
-  const reaches = stepReaches(operatorRoutes, methodPolicy);
-  const synthesizer = createSynthesizer({
+  const reaches = yield* stepReaches(operatorRoutes, methodPolicy);
+  const synthesizer = yield* creatingSynthesizer({
     endpoints: operatorRoutes
       .map(({ definition }) => definition)
       .filter((definition) => isReachable(methodPolicy, definition)),
@@ -183,8 +184,8 @@ function isReachable(
 }
 
 /** What the steps of recipes arrive at, as far as that is known before they run. */
-function stepReaches(routes: readonly Route[], methodPolicy: MethodPolicy): StepReaches {
-  const targetOf = compileStepTargets({
+function* stepReaches(routes: readonly Route[], methodPolicy: MethodPolicy): Paced<StepReaches> {
+  const targetOf = yield* compilingStepTargets({
     endpoints: routes.map(({ definition }) => definition),
     isFloor: isProtocolPair,
     canonical: (pair) => canonicalPair(methodPolicy, pair),

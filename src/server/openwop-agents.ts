@@ -4,16 +4,14 @@
  * OpenWOP RFC 0070, RFC 0072
  */
 import type { KeyObject } from "node:crypto";
-import { relative } from "node:path";
+import { basename } from "node:path";
 import { type HostedAgent, identifyHosted } from "../agents/hosted-identity.ts";
 import type { AgentExecutor } from "../agents/openwop/agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "../agents/openwop/agent-registry.ts";
 import { agentRoutes } from "../agents/openwop/agent-routes.ts";
+import { findTableMistakes, findToolMistakes } from "../agents/openwop/find-mistakes.ts";
 import type { InstalledAgent } from "../agents/openwop/installed-agent.ts";
 import { type AgentInventory, createInventory } from "../agents/openwop/inventory.ts";
-import { readPackKeys } from "../agents/openwop/pack-keys.ts";
-import { loadPacks } from "../agents/openwop/packs/load-packs.ts";
-import { Capabilities } from "../agents/openwop/packs/peer-capabilities.ts";
 import { createRedactor, type Redactor } from "../agents/openwop/redaction.ts";
 import { createRunStarterSlot, type RunStarterSlot } from "../agents/openwop/run-starter-slot.ts";
 import { collectSecrets } from "../agents/openwop/secrets.ts";
@@ -32,7 +30,8 @@ import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Problem } from "../problem.ts";
 import type { Store } from "../store/store.ts";
-import { loadAgentRuntime, modelFaultOf } from "./openwop-runtime.ts";
+import { readPacks } from "./openwop-packs.ts";
+import { loadAgentRuntime } from "./openwop-runtime.ts";
 import { createLateToolHost } from "./openwop-tools.ts";
 
 /** What they are loaded from. */
@@ -73,6 +72,8 @@ export interface OpenwopAgents {
   keep(): Promise<void>;
   /** The pipeline that tool calls go through, and what it serves. */
   join(entrance: InnerEntrance, registry: EndpointRegistry<Route>): void;
+  /** Tools that name no endpoint of those. */
+  findLostTools(registry: EndpointRegistry<Route>): readonly Problem[];
   close(): Promise<void>;
 }
 
@@ -119,6 +120,7 @@ export async function loadOpenwopAgents(sources: OpenwopSources): Promise<Openwo
     problems: [
       ...[...packs.problems, ...identities.problems, ...runtime.problems],
       ...endpointsOf.problems,
+      ...findTableMistakes(settings, registry.all, basename(config.file)),
     ],
     isSound: packs.isSound && runtime.problems.length === 0,
     keep: () => identities.keep(),
@@ -126,29 +128,9 @@ export async function loadOpenwopAgents(sources: OpenwopSources): Promise<Openwo
       const actAs = createActAs(entrance, () => state.ledger.settled());
       host.use(actAs, (method, path) => routes.find(method, path)?.entry.definition);
     },
+    findLostTools: (routes) =>
+      findToolMistakes(packs.packs, (method, path) => routes.find(method, path) !== undefined),
     close: () => runtime.runtime.close(),
-  };
-}
-
-function readPacks(config: Config, settings: OpenwopSettings) {
-  const { directory, file } = config;
-  const { packsDir, installScope, satisfied, requireSignatures: isRequired } = settings;
-  const { keys, problems } = readPackKeys(settings.trustedKeys, relative(directory, file));
-  const capabilities = new Capabilities([
-    ...satisfied,
-    ...(settings.reasoning.isStreaming ? ["agents.reasoning.streaming"] : []),
-  ]);
-  const loaded = loadPacks(
-    { directory, packsDir, installScope },
-    {
-      ...{ capabilities, signatures: { trustedKeys: keys, isRequired } },
-      modelFault: modelFaultOf(settings.runtime),
-    },
-  );
-  return {
-    packs: loaded.packs,
-    problems: [...problems, ...loaded.problems],
-    isSound: problems.length === 0,
   };
 }
 

@@ -14,11 +14,12 @@ import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader, type ModuleLoader } from "../handlers/module-loader.ts";
 import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { Drive } from "../paced.ts";
 import type { Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import type { AgentcliSources, AgentcliTasks } from "./agentcli.ts";
 import type { AgntcyAgents, AgntcySources } from "./agntcy.ts";
-import { loadContents, openUpstreamPools } from "./contents.ts";
+import { loadingContents, openUpstreamPools } from "./contents.ts";
 import type { FloorState } from "./floor-state.ts";
 import { checkDefaultAgent } from "./identity-parts.ts";
 import type { Opened } from "./opened.ts";
@@ -38,6 +39,7 @@ export interface OperatorSources {
   /** Identities that are there already. */
   readonly operators: readonly AgentDocument[];
   readonly opened: Opened;
+  readonly drive: Drive;
 }
 
 /** All of it, ready to be served. */
@@ -60,13 +62,17 @@ export interface OperatorParts {
 /** Loads it; writes nothing. */
 export async function loadOperatorParts(sources: OperatorSources): Promise<OperatorParts> {
   const { config, vocabulary, env, state, floor, log, signingKey, operators, opened } = sources;
+  const { drive } = sources;
   const problems: Problem[] = [];
-  const { compiler, recipes, endpoints } = loadContents(config, vocabulary, env, problems);
+  const { compiler, recipes, endpoints } = await drive(
+    loadingContents(config, vocabulary, env, problems),
+  );
   const loader = createModuleLoader({ root: config.handlers.root });
   const pools = opened.add(await openUpstreamPools(endpoints));
   const own = await bindOperatorRoutes({
     ...{ endpoints, recipes, loader, pools, methodPolicy: vocabulary.methodPolicy },
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
+    drive,
   });
   const common = { config, ...vocabulary, env, state, floor, log, signingKey };
   const { store } = floor;
@@ -84,6 +90,7 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
     await loadAgents({
       ...{ ...common, store, lifecycle: state.lifecycle },
       ...{ kept: floor.agntcy, stopping: floor.stopping.signal },
+      escalations: floor.tasks.escalations,
       operators: [...operators, ...openwop.documents, ...agentcli.documents],
       endpoints: before.map(({ definition }) => definition),
     }),
@@ -126,7 +133,7 @@ async function loadAgents(sources: AgntcySources): Promise<AgntcyAgents> {
 }
 
 const NO_AGENTS: Omit<AgntcyAgents, "documents"> = {
-  ...{ routes: [], problems: [], sources: [] },
+  ...{ routes: [], problems: [], sources: [], hosted: [] },
   keep: () => Promise.resolve(),
   start: () => undefined,
   handOver: () => Promise.resolve(),

@@ -9,6 +9,7 @@ import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { covers } from "../identity/authority-scope.ts";
+import type { Drive } from "../paced.ts";
 import type { Problem } from "../problem.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
 import { canonicalPair, isProtocolPair } from "./pairs.ts";
@@ -21,6 +22,7 @@ export interface OperatorParts {
   readonly loader: ModuleLoader;
   readonly pools: UpstreamPools;
   readonly handlerTimeoutMs: number;
+  readonly drive: Drive;
 }
 
 /** The routes that could be bound, and what is wrong with the others. */
@@ -31,13 +33,14 @@ export interface OperatorRoutes {
 
 /** Binds every endpoint that can be bound. */
 export async function bindOperatorRoutes(parts: OperatorParts): Promise<OperatorRoutes> {
-  const { endpoints, recipes, methodPolicy, loader, pools } = parts;
+  const { endpoints, recipes, methodPolicy, loader, pools, drive } = parts;
   const { bound, problems } = await bindHandlers({
     endpoints: endpoints.map(({ definition }) => definition),
     recipes,
     loader,
     pools,
     covers,
+    drive,
     floor: isProtocolPair,
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   });

@@ -19,6 +19,7 @@ import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { Confirmable } from "../methods/confirmable.ts";
 import type { FloorMethod, FloorOptions } from "../methods/floor.ts";
 import type { ProtocolEndpoint } from "../methods/protocol-endpoint.ts";
+import type { Drive } from "../paced.ts";
 import type { Problem } from "../problem.ts";
 import type { QuerySource } from "../search/source.ts";
 import type { Recipe } from "../synthesis/recipe.ts";
@@ -49,6 +50,7 @@ export interface ProtocolParts {
   readonly agntcy: AgntcyAgents;
   readonly openwop: OpenwopAgents;
   readonly log: Pick<CallLog, "info" | "warn">;
+  readonly drive: Drive;
 }
 
 /** What the parts of the floor are made from. */

@@ -9,7 +9,7 @@ import { persistentEndpoints } from "../builtins/persistent-endpoints.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { Config } from "../config/config.ts";
 import { CAPABILITIES, type EndpointDefinition } from "../contract/endpoint.ts";
-import { createRegistry } from "../contract/endpoint-registry.ts";
+import { buildRegistry } from "../contract/endpoint-registry.ts";
 import type { Route } from "../dispatch/route.ts";
 import type { Handler } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
@@ -18,6 +18,7 @@ import { manifestFile, type PublishedManifest, publishManifest } from "../manife
 import { type FloorOptions, floorEndpoints } from "../methods/floor.ts";
 import { agentLifecycleEndpoints, keptMethods } from "../methods/kept-methods.ts";
 import { type ProtocolEndpoint, protocolRoute } from "../methods/protocol-endpoint.ts";
+import type { Paced } from "../paced.ts";
 import type { Problem } from "../problem.ts";
 import { reasonOf } from "../thrown.ts";
 import { describeAgents } from "./agent-descriptions.ts";
@@ -57,18 +58,18 @@ function hostedProtocols({ config, openwop }: ProtocolParts): Config["hostedProt
 }
 
 /** An operator's endpoint takes the place of one that the protocol would have there. */
-function withoutOperators(
+function* withoutOperators(
   endpoints: readonly ProtocolEndpoint[],
   operatorRoutes: readonly Route[],
-): readonly ProtocolEndpoint[] {
-  const { registry } = createRegistry([...operatorRoutes, ...endpoints]);
+): Paced<readonly ProtocolEndpoint[]> {
+  const { registry } = yield* buildRegistry([...operatorRoutes, ...endpoints]);
   const kept = new Set<object>(registry.entries);
   return endpoints.filter((endpoint) => kept.has(endpoint));
 }
 
 /** Builds the tier A routes. Writes nothing. */
 export async function loadProtocolRoutes(parts: ProtocolParts): Promise<ProtocolRoutes> {
-  const { config, catalog, compiler, negotiation } = parts;
+  const { config, catalog, compiler, negotiation, drive } = parts;
   const { contractMethods } = negotiation;
   const { overrides, problems } = await loadOverrides(config, parts.loader);
   const listed: ListedEndpoint[] = parts.operatorRoutes.map(({ definition }) => ({
@@ -101,7 +102,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     ...taskTargets(parts),
   });
   const disclosed = (agentId: string | undefined): boolean => isDisclosedTo(inventory, agentId);
-  const description = describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
+  const description = await describeAgents({ ...parts, isDisclosedTo: disclosed }, describe);
   const floor = await createFloor({ ...parts, inventory, describe });
   parts.apis.offer(floor.faces);
   const floorMethods = new Map([
@@ -116,7 +117,7 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     ...negotiation.endpoints,
   ];
   const endpoints = [
-    ...withoutOperators(replaceable, parts.operatorRoutes),
+    ...(await drive(withoutOperators(replaceable, parts.operatorRoutes))),
     ...agentLifecycleEndpoints(methods, describe),
     ...description.endpoints,
     ...builtinEndpoints({

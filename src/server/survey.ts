@@ -6,6 +6,7 @@
 import type { Config } from "../config/config.ts";
 import type { Environment } from "../environment.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
+import { atOnce } from "../paced.ts";
 import type { Problem } from "../problem.ts";
 import { loadContents, openUpstreamPools } from "./contents.ts";
 import { loadOperatorAgents } from "./identity-parts.ts";
@@ -29,6 +30,7 @@ export async function surveyDeployment(
     methodPolicy: vocabulary.methodPolicy,
     loader: createModuleLoader({ root: config.handlers.root }),
     pools,
+    drive: atOnce,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
   await pools.close();

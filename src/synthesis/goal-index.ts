@@ -4,6 +4,7 @@
  * than one that all have. Where nothing telling is shared, nothing is found.   AGTP "PLAN"
  */
 import type { EndpointDefinition } from "../contract/endpoint.ts";
+import { atOnce, mapPaced, type Paced } from "../paced.ts";
 import { wordsOf } from "./plan-similar.ts";
 import { compareTexts } from "./planner-index.ts";
 import { membersOf } from "./planner-members.ts";
@@ -49,11 +50,19 @@ export function indexGoals(
   endpoints: readonly EndpointDefinition[],
   recipes: Iterable<Recipe>,
 ): GoalIndex {
+  return atOnce(indexingGoals(endpoints, recipes));
+}
+
+/** The same, a subject a step. */
+export function* indexingGoals(
+  endpoints: readonly EndpointDefinition[],
+  recipes: Iterable<Recipe>,
+): Paced<GoalIndex> {
   const subjects = [
     ...endpoints.map((endpoint): GoalSubject => ({ kind: "endpoint", endpoint })),
     ...Array.from(recipes, (recipe): GoalSubject => ({ kind: "recipe", recipe })),
   ].toSorted((a, b) => compareTexts(nameOf(a), nameOf(b)));
-  const traits = subjects.map(traitsOf);
+  const traits = yield* mapPaced(subjects, traitsOf);
   const places = new Map<string, number[]>();
   for (const [place, words] of traits.entries()) {
     for (const word of words.keys()) {
@@ -61,6 +70,7 @@ export function indexGoals(
       if (known === undefined) places.set(word, [place]);
       else known.push(place);
     }
+    yield;
   }
   return (goal, known) => {
     const words = [...new Set(wordsOf(goal))]

@@ -4,6 +4,7 @@
  * manifest does not either.   AGTP-API §10.3
  */
 import type { EndpointDefinition } from "../contract/endpoint.ts";
+import type { Paced } from "../paced.ts";
 import type { Proposal } from "./plan.ts";
 import { compareTexts } from "./planner-index.ts";
 import { membersOf } from "./planner-members.ts";
@@ -33,7 +34,9 @@ const FILLERS: ReadonlySet<string> = new Set(
 );
 
 /** Indexes the endpoints by what describes them. */
-export function indexSimilar(definitions: readonly EndpointDefinition[]): SimilarEndpoints {
+export function* indexingSimilar(
+  definitions: readonly EndpointDefinition[],
+): Paced<SimilarEndpoints> {
   const endpoints = definitions.toSorted(
     (a, b) => compareTexts(a.method, b.method) || compareTexts(a.path, b.path),
   );
@@ -44,6 +47,7 @@ export function indexSimilar(definitions: readonly EndpointDefinition[]): Simila
       if (known === undefined) places.set(term, [place]);
       else known.push(place);
     }
+    yield;
   }
   return new TermIndex(endpoints, places);
 }

@@ -4,6 +4,7 @@
  * way, that is said; the caller answers 262 then, and 463 otherwise.   AGTP-API §10.6
  */
 import type { EndpointDefinition, Impact } from "../contract/endpoint.ts";
+import { atOnce, type Paced } from "../paced.ts";
 import type { StepReaches } from "./match-recipe.ts";
 import type {
   Authority,
@@ -18,10 +19,10 @@ import { planCall } from "./plan-call.ts";
 import { type ChainPlan, planFromEndpoints } from "./plan-from-chain.ts";
 import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
 import { PlanLog } from "./plan-log.ts";
-import { indexSimilar } from "./plan-similar.ts";
+import { indexingSimilar } from "./plan-similar.ts";
 import type { NoChain } from "./planner.ts";
 import type { PlannerIndex } from "./planner-index.ts";
-import { buildPlannerIndex } from "./planner-indexing.ts";
+import { indexingForPlans } from "./planner-indexing.ts";
 import { type Ask, type Limits, PlanningTask } from "./planner-task.ts";
 import type { Recipe } from "./recipe.ts";
 
@@ -38,9 +39,15 @@ export interface SynthesizerOptions {
 
 /** Builds the indexes; what is asked later leaves nothing behind. */
 export function createSynthesizer(options: SynthesizerOptions): Synthesizer {
+  return atOnce(creatingSynthesizer(options));
+}
+
+/** The same, an endpoint a step. */
+export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
   const planRecipe = compileRecipes(options.recipes, options);
-  const index = buildPlannerIndex(options.endpoints);
-  const lookalikes = indexSimilar(options.endpoints);
+  yield;
+  const index = yield* indexingForPlans(options.endpoints);
+  const lookalikes = yield* indexingSimilar(options.endpoints);
   const planning = { planRecipe, index, maxDepth: options.maxDepth };
   return {
     plan: (proposal, authority, limits) =>

@@ -4,6 +4,7 @@
  */
 import { templateParameters } from "../catalog/path-grammar.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../contract/endpoint.ts";
+import { atOnce, type Paced } from "../paced.ts";
 import { compileImpacts } from "./planner-impact.ts";
 import {
   compareTexts,
@@ -39,7 +40,13 @@ const MAX_COMPARISONS = 100_000;
 
 /** Indexes the endpoints; their order does not matter. */
 export function buildPlannerIndex(definitions: readonly EndpointDefinition[]): PlannerIndex {
+  return atOnce(indexingForPlans(definitions));
+}
+
+/** The same, an endpoint or a property a step. */
+export function* indexingForPlans(definitions: readonly EndpointDefinition[]): Paced<PlannerIndex> {
   const impactOf = compileImpacts(definitions);
+  yield;
   const inputs = new PropertyTable<GrowingInput>((property, id) => {
     return { ...property, id, takers: [], sources: new Set() };
   });
@@ -47,7 +54,8 @@ export function buildPlannerIndex(definitions: readonly EndpointDefinition[]): P
     return { ...property, id, givers: [], occasional: [], sinks: [] };
   });
   const sorts = new Sorts();
-  const endpoints = definitions.toSorted(byPair).map((definition, index): GrowingEndpoint => {
+  const endpoints: GrowingEndpoint[] = [];
+  for (const [index, definition] of definitions.toSorted(byPair).entries()) {
     const condition = findCondition(definition.inputSchema);
     const fault =
       condition && `its input_schema has "${condition}", which plans do not see through`;
@@ -60,15 +68,29 @@ export function buildPlannerIndex(definitions: readonly EndpointDefinition[]): P
       given.outputs,
       given.occasional,
     ]);
-    const endpoint = { index, sort, definition, impact, fault, ...taken, ...given, feeds: [] };
+    const endpoint: GrowingEndpoint = {
+      index,
+      sort,
+      definition,
+      impact,
+      fault,
+      ...taken,
+      ...given,
+      feeds: [],
+    };
     for (const input of taken.required) input.takers.push(endpoint);
     for (const output of given.outputs) output.givers.push(endpoint);
     for (const output of given.occasional) output.occasional.push(endpoint);
-    return endpoint;
-  });
-  for (const [name, given] of outputs.byName) link(given, inputs.byName.get(name) ?? []);
+    endpoints.push(endpoint);
+    yield;
+  }
+  for (const [name, given] of outputs.byName) {
+    link(given, inputs.byName.get(name) ?? []);
+    yield;
+  }
   for (const { feeds, outputs: given } of endpoints) {
     for (const { sinks } of given) feeds.push(...sinks);
+    yield;
   }
   return {
     endpoints,

@@ -9,8 +9,9 @@ import type { Vocabulary } from "../contract/method-rule.ts";
 import { readRequiredScopes } from "../contract/scope-list.ts";
 import { readSemanticBlock, SEMANTIC_KEYS } from "../contract/semantic-block.ts";
 import { TableReader } from "../contract/table-reader.ts";
-import { readDeploymentFiles } from "../deployment-files.ts";
+import { readingFiles } from "../deployment-files.ts";
 import { quoteValue } from "../json-value.ts";
+import { atOnce, type Paced } from "../paced.ts";
 import { isError, type Problem } from "../problem.ts";
 import { parseToml } from "../toml-document.ts";
 import type { AggregationMode, Recipe } from "./recipe.ts";
@@ -52,7 +53,12 @@ const MODES = ["last", "merge", "list"] as const satisfies readonly AggregationM
 
 /** Loads `*.toml` of the recipes directory; it may be absent where nobody configured another. */
 export function loadRecipes(source: RecipesSource): LoadedRecipes {
-  const { files, problems: unreadable } = readDeploymentFiles({
+  return atOnce(loadingRecipes(source));
+}
+
+/** The same, a file a step. */
+export function* loadingRecipes(source: RecipesSource): Paced<LoadedRecipes> {
+  const { files, problems: unreadable } = yield* readingFiles({
     directory: source.directory,
     dir: source.recipesDir,
     defaultDir: "recipes",
@@ -62,6 +68,7 @@ export function loadRecipes(source: RecipesSource): LoadedRecipes {
   const problems: Problem[] = [...unreadable];
   const recipes = new Map<string, Recipe>();
   for (const { file, text } of files) {
+    yield;
     const parsed = parseRecipeFile(text, file, source);
     problems.push(...parsed.problems);
     for (const recipe of parsed.recipes) {

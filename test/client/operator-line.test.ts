@@ -83,6 +83,7 @@ describe("agtp escalations", () => {
     ["confirm", "esc-0"],
     ["confirm", "esc-0", "--decision", "maybe"],
     ["confirm", "--decision", "accepted"],
+    ["confirm", "esc-0", "--decision=accepted", "--resume-value={"],
     ["escalations", "esc-0", "more"],
   ])("exits with 2 for %s %s %s", async (...args) => {
     const daemon = { directory: "/", daemon: { port: 1 } } as unknown as TestDaemon;

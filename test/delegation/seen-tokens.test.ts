@@ -20,8 +20,20 @@ describe("SeenTokens", () => {
     const { seen, store } = await openAt(0);
     await seen.take("p", "1", 100);
     expect(await (await openAt(50, store)).seen.take("p", "1", 100)).toBe("seen");
-    expect(await (await openAt(200, store)).seen.take("p", "2", 300)).toBe("fresh");
+    const later = await openAt(3_600_200, store);
+    expect(await later.seen.take("p", "2", 3_600_300)).toBe("fresh");
     expect(await store.list("delegation-tokens")).toHaveLength(1);
+  });
+
+  it("takes no token a second time because the clock has stepped back", async () => {
+    const { seen, clock, store } = await openAt(0);
+    await seen.take("p", "1", 100);
+    clock.at = 60_000;
+    expect(await seen.take("p", "2", 60_100)).toBe("fresh");
+    clock.at = 50;
+    expect(await seen.take("p", "1", 100)).toBe("seen");
+    await openAt(60_000, store);
+    expect(await (await openAt(50, store)).seen.take("p", "1", 100)).toBe("seen");
   });
 
   it("takes so many of each peer", async () => {

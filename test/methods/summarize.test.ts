@@ -322,4 +322,17 @@ describe("the recipe that queries and summarizes", () => {
       },
     });
   });
+
+  it("serves a known agent before strangers who asked for more, and all of them", async () => {
+    const order: string[] = [];
+    const asked = (who: string, source: string, agentId: string): Promise<void> =>
+      summarize({ source }, agentId).then(({ status }) => void order.push(`${who} ${status}`));
+    const strangers = Array.from({ length: 12 }, () =>
+      asked("stranger", "A. B is here. ".repeat(2_000), NOBODY),
+    );
+    await asked("known", STORY, REX);
+    expect(order).toEqual(["known 200"]);
+    await Promise.all(strangers);
+    expect(order).toHaveLength(13);
+  });
 });

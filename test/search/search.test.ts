@@ -1,11 +1,12 @@
 /** Live sources: asked for one caller, named in the scope, bounded, and allowed to fail. */
-import MiniSearch from "minisearch";
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../src/dispatch/caller.ts";
+import { atOnce, type Drive, type Paced } from "../../src/paced.ts";
 import type { Asker, SearchEntry } from "../../src/search/entry.ts";
-import { Search, type SearchRequest } from "../../src/search/search.ts";
+import { Search, type SearchRequest, type Surface } from "../../src/search/search.ts";
 import type { QueryEntry, QuerySource } from "../../src/search/source.ts";
 import { wordsOf } from "../../src/search/words.ts";
+import { TaskQueue, THE_SERVER } from "../../src/task-queue.ts";
 import { countTurns } from "../support/event-loop.ts";
 
 const PEER = { address: "127.0.0.1", port: 4480 };
@@ -39,16 +40,24 @@ const inbox: QuerySource = {
   ],
 };
 
+// biome-ignore lint/correctness/useYield: nothing of it takes long.
+function* surfaceOf(open: readonly SearchEntry[]): Paced<Surface> {
+  return { open, disclosed: [] };
+}
+
+function inTurns(work: TaskQueue): Drive {
+  return (steps) => work.pace(steps, THE_SERVER, new AbortController().signal);
+}
+
 function searchIn(...sources: readonly QuerySource[]): Search {
-  const surface = () => ({ open: [], disclosed: [] });
-  return new Search({ Engine: MiniSearch, surface, sources: () => sources });
+  return new Search({ surface: () => surfaceOf([]), sources: () => sources, drive: atOnce });
 }
 
 const warnings: object[] = [];
 const log = { warn: (fields: object) => void warnings.push(fields) };
 
 async function find(search: Search, what: SearchRequest, agentId = "alice") {
-  const findings = await search.find(what, asker(agentId), log);
+  const findings = await search.find(what, asker(agentId), { log, drive: atOnce });
   return {
     ...findings,
     found: findings.hits.map(({ entry, confidence }) => [entry.id, confidence] as const),
@@ -129,15 +138,15 @@ describe("what a server has to be found", () => {
     };
   }
 
-  function searchInMany(): Search {
+  function searchInMany(drive: Drive = inTurns(new TaskQueue({ sliceMs: 4 }))): Search {
     const open = Array.from({ length: COUNT }, (_, place) => endpoint(place));
-    const surface = () => ({ open, disclosed: [] });
-    return new Search({ Engine: MiniSearch, surface, sources: () => [] });
+    return new Search({ surface: () => surfaceOf(open), sources: () => [], drive });
   }
 
   it("is indexed by and by, so that others have their turn", async () => {
     const others = countTurns();
-    const search = searchInMany();
+    let steps = 0;
+    const search = searchInMany(inTurns(new TaskQueue({ sliceMs: 16, now: () => steps++ })));
     await search.prepare();
     others.stop();
     expect(others.turns).toBeGreaterThan(10);

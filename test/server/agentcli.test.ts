@@ -240,6 +240,30 @@ describe("a run", () => {
     expect(refused.text).not.toContain("BOT_TOKEN");
   });
 
+  it("gives a task that follows the credentials that its policy leaves it", async () => {
+    const token = { provider_config: { token_env: "BOT_TOKEN" } };
+    const target = { kind: "env", name: "API" };
+    const bindings = [{ source: "credentials.access_token.value", target }];
+    const show = ["-c", 'echo "has $API"'];
+    const child = (id: string, child_credential_policy: string) =>
+      shellTask("sh", show, {
+        ...{ id, child_credential_policy, schedule: undefined },
+        trigger: { parent: "t1", on: "success" },
+      });
+    const profile = { id: "p", provider: "env-bearer", auth: token, presentation: { bindings } };
+    const tasks = [shellTask("sh", show), child("bare", "none"), child("heir", "inherit")];
+    const members = { identity_profiles: [profile], workflow: { identity: { ref: "p" } } };
+    const server = await openServer(files(manifestOf(tasks, members)), {
+      env: { ...ENV, BOT_TOKEN: "bot-secret-token" },
+    });
+    const { body } = await run(server);
+    expect(body["result"]).toMatchObject({ stdout: "has [REDACTED]\n" });
+    expect(body["children"]).toMatchObject([
+      { task_id: "bare", result: { stdout: "has \n" } },
+      { task_id: "heir", result: { stdout: "has [REDACTED]\n" } },
+    ]);
+  });
+
   it("parses output that says that it is JSON, and caps what is too long", async () => {
     const server = await open([
       shellTask("echo", ['{"a":1}'], { output: { format: "json" } }),

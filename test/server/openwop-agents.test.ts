@@ -18,6 +18,7 @@ import {
 } from "../support/deployment.ts";
 import { encodeRequest, openServer, type TestServer } from "../support/dispatch.ts";
 import { packFile, packFiles } from "../support/openwop.ts";
+import { node, workflow } from "../support/openwop-workflows.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -422,6 +423,51 @@ describe("what an operator got wrong", () => {
     const problems = await checkDeployment(options);
     return problems.map(({ file, key, message }) => `${file}: ${key}: ${message}`);
   }
+
+  it("is told of names that are nobody's", async () => {
+    const agents = [{ toolAllowlist: [BOOK, "agtp:BOOK /nowhere", "BOOK /room", "mcp:weather"] }];
+    const away = packFile({
+      name: "vendor.away.pack",
+      agents: [{ agentId: "vendor.away.pack.a" }],
+    });
+    const pinning = (id: string, agent: object, metadata = {}) => {
+      const one = workflow(id, [node("a", "core.agent", { agent: agent as never })], { metadata });
+      return [`agents/openwop/workflows/${id}.json`, JSON.stringify(one)] as const;
+    };
+    const key = (scopes: readonly string[]) => ({ sha256: "0".repeat(64), tenant: "t", scopes });
+    const models = { reasonning: "large", default: "small" };
+    const runtime = { kind: "openai-compatible", base_url: "http://127.0.0.1:9/v1", models };
+    const files = filesOf(
+      {
+        api_keys: [key(["runs:read"]), key(["runs:write", "packs:yank"])],
+        agents: { "vendor.nobody.x": { scopes: ["booking:room"] } },
+        runtime,
+      },
+      {
+        ...packFiles({ agents }),
+        "agents/openwop/acme/pack/pack.json": JSON.stringify(away),
+        ...Object.fromEntries([
+          pinning("fine", { agentId: AGENT }),
+          pinning("absent", { agentId: "vendor.away.pack.a" }, { requiresAgentId: "vendor.no.b" }),
+          pinning("older", { agentId: AGENT, version: "0.9.0" }),
+        ]),
+      },
+    );
+    const problems = await problemsOf(files);
+    expect(problems.toSorted()).toEqual([
+      'agents/openwop/acme: : has packs of a tenant, which install_scope = "host" does not install',
+      'agents/openwop/pack/pack.json: agents[0].toolAllowlist: "agtp:BOOK /nowhere", "BOOK /room" name no endpoint of this server, expected "agtp:METHOD /path"',
+      'agents/openwop/workflows/absent.json: metadata.requiresAgentId: "vendor.no.b" is not installed here: its runs fail',
+      'agents/openwop/workflows/absent.json: nodes[0].agent.agentId: "vendor.away.pack.a" is not installed here: its runs fail',
+      `agents/openwop/workflows/older.json: nodes[0].agent.version: is not the installed agent's: ${AGENT} has another version: runs are refused`,
+      'agtp-server.toml: openwop.agents."vendor.nobody.x": is nobody: no such agent is installed',
+      'agtp-server.toml: openwop.api_keys[1].scopes[0]: "runs:write" is no scope of keys, expected some of manifest:read, runs:create, runs:read, runs:cancel, approvals:respond',
+      'agtp-server.toml: openwop.api_keys[1].scopes[1]: "packs:yank" opens nothing here, expected some of manifest:read, runs:create, runs:read, runs:cancel, approvals:respond',
+      "agtp-server.toml: openwop.runtime.models.reasonning: is no class of model, expected one of reasoning, writing, coding, research, classification, general, default",
+    ]);
+    const server = await openServer(files, { isClean: false });
+    expect((await server.send({ method: "QUERY", path: `/agents/${AGENT}` })).status).toBe(200);
+  });
 
   it("is told with file and key, and the rest is served", async () => {
     const files = filesOf({}, packFiles({ agents: [{ persona: 1 }, {}] }));

@@ -1,7 +1,7 @@
 /**
  * An ACP server over HTTPS that behaves as those of today do, odd as that is: an `error` that becomes a
- * success, interrupts that stream nothing, keep-alives without an end of line, calls that fail because
- * nobody wrote them. What its agent does is the test's to say.
+ * success, interrupts that stream nothing, keep-alives without an end of line, parameters that are never
+ * of the right type, calls that fail because nobody wrote them. What its agent does is the test's to say.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -52,6 +52,10 @@ export interface AcpOptions {
   readonly apiKey?: string;
   readonly isPlain?: boolean;
   readonly canCancel?: boolean;
+  /** A run of a thread is in its server's list from this look on. */
+  readonly listedAfter?: number;
+  /** Whether it has the calls that create a run and stream it, and that search for runs. */
+  readonly canStreamNew?: boolean;
   readonly script?: Script;
 }
 
@@ -99,6 +103,7 @@ class FakeAcp implements AcpServer {
   readonly #sockets = new Set<Duplex>();
   readonly #options: AcpOptions;
   #wake = new Set<() => void>();
+  #looks = 0;
   #end: () => Promise<void> = async () => undefined;
   script: Script;
   specs: object;
@@ -154,8 +159,11 @@ class FakeAcp implements AcpServer {
     if (apiKey !== undefined && request.headers["x-api-key"] !== apiKey) {
       return send(response, 401, { detail: "Invalid API Key" });
     }
-    const path = url.split("?", 1)[0] ?? "";
+    const [path = "", parameters = ""] = url.split("?", 2);
+    const typed = findTyped(path, new URLSearchParams(parameters));
+    if (typed !== undefined) return send(response, 422, { detail: [typed] });
     const parts = path.split("/").slice(1);
+    if (path === "/openapi.json") return send(response, 200, { openapi: "3.1.0", paths: PATHS });
     if (parts[0] === "agents") return this.#agents(parts, json, response);
     if (parts[0] === "threads") return this.#threadCall(method, parts, json, response);
     if (parts[0] !== "runs") return send(response, 404, { detail: "Not Found" });
@@ -188,6 +196,10 @@ class FakeAcp implements AcpServer {
   ): unknown {
     const [, id = "", action] = parts;
     if (method === "POST" && parts.length === 1) return this.#create(json, undefined, response);
+    if (method === "POST" && parts.length === 2 && this.#options.canStreamNew !== false) {
+      if (id === "search") return this.#search(json, response);
+      if (id === "stream") return this.#createStreamed(json, response);
+    }
     const run = this.runs.get(id);
     if (action === "cancel" && this.#options.canCancel !== true) {
       return send(response, 500, { detail: "Not implemented" });
@@ -219,10 +231,25 @@ class FakeAcp implements AcpServer {
     return this.#work(run);
   }
 
+  /** Without a status it would list all of them, the oldest first. */
+  #search(json: unknown, response: ServerResponse): unknown {
+    const { agent_id, status, limit = 10 } = (json ?? {}) as Record<string, unknown>;
+    const found = [...this.runs.values()].filter(
+      (run) => run.agent_id === agent_id && (status === undefined || run.status === status),
+    );
+    return send(response, 200, found.slice(0, Number(limit)).map(view));
+  }
+
+  #createStreamed(json: unknown, response: ServerResponse): void {
+    const run = this.#create(json, undefined, response, true);
+    if (run !== undefined) this.#stream(run, response);
+  }
+
   #create(
     json: unknown,
     threadId: string | undefined,
     response: ServerResponse,
+    isStreamed = false,
   ): FakeRun | undefined {
     const creation = (json ?? {}) as Record<string, unknown>;
     const refuse = (status: number, detail: string): undefined => {
@@ -239,7 +266,7 @@ class FakeAcp implements AcpServer {
       ...{ creation, status: "pending", output: null, answers: [], attempts: 0 },
     };
     this.runs.set(run.run_id, run);
-    if (threadId === undefined) send(response, 200, view(run));
+    if (threadId === undefined && !isStreamed) send(response, 200, view(run));
     setImmediate(() => void this.#work(run));
     return run;
   }
@@ -319,12 +346,22 @@ class FakeAcp implements AcpServer {
     if (thread === undefined) return send(response, 404, { detail: "Thread not found" });
     if (runs === undefined) return send(response, 200, thread);
     const own = [...this.runs.values()].filter((run) => run.thread_id === id);
-    if (method === "GET" && runId === undefined) return send(response, 200, own.map(view));
+    if (method === "GET" && runId === undefined) {
+      this.#looks += 1;
+      const isListed = this.#looks >= (this.#options.listedAfter ?? 0);
+      return send(response, 200, isListed ? own.map(view) : []);
+    }
     if (method === "GET" && action === "wait") {
       const run = this.runs.get(runId ?? "");
       return run === undefined ? send(response, 404, undefined) : this.#wait(run, response);
     }
+    // A call that forgets to wait for what it calls.
+    if (method === "POST" && runId === undefined)
+      return send(response, 500, "Internal Server Error");
     if (method === "POST" && runId === "wait") {
+      if (own.some(({ status }) => status === "pending")) {
+        return send(response, 409, { detail: `Thread with ID ${id} has pending runs.` });
+      }
       const run = this.#create(json, id, response);
       if (run === undefined) return undefined;
       const waiting = this.#waiting.get(run.run_id) ?? new Set();
@@ -338,6 +375,32 @@ class FakeAcp implements AcpServer {
     // Everything else about runs of threads nobody wrote, or nobody tried.
     return send(response, 500, { detail: "Not implemented" });
   }
+}
+
+/** What it says of its own calls, those that nobody wrote included. */
+const PATHS = Object.fromEntries(
+  ["/runs", "/runs/{run_id}", "/runs/{run_id}/cancel", "/threads/{thread_id}/runs"].map((path) => [
+    path,
+    { get: {}, post: { responses: { "204": {}, "404": {}, "409": {} } } },
+  ]),
+);
+
+/** What a parameter is must be an integer or a boolean already, which nothing in a URL is. */
+const TYPED: ReadonlyMap<string, string> = new Map([
+  ["wait", "boolean"],
+  ["limit", "integer"],
+  ["offset", "integer"],
+]);
+
+function findTyped(path: string, parameters: URLSearchParams): object | undefined {
+  if (!/\/(?:cancel|runs|history)$/.test(path)) return undefined;
+  for (const [name, input] of parameters) {
+    const type = TYPED.get(name);
+    if (type === undefined) continue;
+    const kind = type === "boolean" ? "bool_type" : "int_type";
+    return { type: kind, loc: ["query", name], msg: `Input should be a valid ${type}`, input };
+  }
+  return undefined;
 }
 
 /** Nothing, and what a sloppy check takes for nothing. */

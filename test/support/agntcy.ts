@@ -36,6 +36,7 @@ export const MAIL_SPECS: {
   interrupts: [
     {
       interrupt_type: "mail_send_approval",
+      "x-agtp-asks": "agent",
       interrupt_payload: {
         type: "object",
         properties: { subject: { type: "string" }, body: { type: "string" } },
@@ -147,7 +148,7 @@ export function hostedFiles(server: AcpServer, options: HostedOptions = {}): Dep
       agntcy: [
         {
           ...{ manifest: "agents/agntcy/mail.json", base: "/mailcomposer", ca: "ca.pem" },
-          ...{ required_scopes: SCOPES, ...settings },
+          ...{ required_scopes: SCOPES, agent_answers: true, ...settings },
         },
       ],
       ...tables,

@@ -10,6 +10,7 @@ import type { Observer } from "../../src/dispatch/dispatcher.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Fault } from "../../src/dispatch/invoke.ts";
 import type { Peer } from "../../src/dispatch/peer.ts";
+import { atOnce } from "../../src/paced.ts";
 import { formatProblem, type Problem } from "../../src/problem.ts";
 import {
   type Deployment,
@@ -167,7 +168,7 @@ export async function outsideOf(
   const floor = await openFloorState(store);
   const log = { info: () => undefined, warn: () => undefined };
   const reportFault = (): void => undefined;
-  return { observer, state, negotiation, floor, log, reportFault };
+  return { observer, state, negotiation, floor, log, reportFault, drive: atOnce };
 }
 
 /** Raw text stands for itself, in latin1; a record becomes a request as a client writes it. */

@@ -1,7 +1,8 @@
 /**
  * Asks the servers of declared agents whether they have them, and those of their dependencies, before
  * anything is served; agents whose verification is put off are asked for at their first use. An agent
- * that is not there, or not what was declared, is refused.   AGTP-API "Validation Timing"
+ * that is not there, or not what was declared, is a problem that may pass: it is refused to callers,
+ * and looked for again until it is found.   AGTP-API "Validation Timing"
  */
 import { within } from "../../deadline.ts";
 import type { Environment } from "../../environment.ts";
@@ -12,9 +13,9 @@ import type { DeclaredAgent, Upstream } from "./declare-agents.ts";
 import type { DependencyNode } from "./dependencies/dependency-tree.ts";
 import { type DependencyView, viewDependencies } from "./dependencies/dependency-view.ts";
 import type { AgentManifest } from "./manifest/manifest.ts";
-import type { Readiness, RemoteAgent } from "./remote-agent.ts";
+import type { AgentUnavailable, Readiness, RemoteAgent } from "./remote-agent.ts";
 import type { AgntcySettings } from "./settings.ts";
-import { readAccess } from "./upstream-access.ts";
+import { credentialHint, readAccess } from "./upstream-access.ts";
 import { readAddress } from "./upstream-address.ts";
 import { probeCancel } from "./verification/probe-cancel.ts";
 import { LazyReadiness } from "./verification/readiness.ts";
@@ -24,8 +25,9 @@ import { verifyAgent } from "./verification/verify-agent.ts";
 export interface ConnectedAgent {
   readonly declared: DeclaredAgent;
   readonly remote: RemoteAgent | undefined;
-  readonly dependencies: readonly DependencyView[];
-  isVerified(): boolean | undefined;
+  /** Whether it was found and compared, as far as that is known by now. */
+  readonly readiness: LazyReadiness | undefined;
+  dependencies(): readonly DependencyView[];
 }
 
 /** Connections that agents' servers are called over. */
@@ -47,60 +49,88 @@ export interface ConnectionContext {
 /** How long finding one agent may take. */
 const VERIFICATION_MS = 15_000;
 
-/** The agents that can be served, and why the others cannot. */
+/** The agents, and what is wrong with those that were not found. */
 export async function connectAgents(
   declared: readonly DeclaredAgent[],
   context: ConnectionContext,
 ): Promise<{ readonly agents: readonly ConnectedAgent[]; readonly problems: readonly Problem[] }> {
   const results = await Promise.all(declared.map((one) => connectAgent(one, context)));
-  const agents = results.flatMap((result) => ("declared" in result ? [result] : []));
-  const problems = results.flatMap((result) => ("declared" in result ? [] : [result]));
-  return { agents, problems };
+  const agents = results.map(({ agent }) => agent);
+  return { agents, problems: results.flatMap(({ problem }) => problem ?? []) };
+}
+
+interface Connected {
+  readonly agent: ConnectedAgent;
+  readonly problem?: Problem | undefined;
 }
 
 async function connectAgent(
   declared: DeclaredAgent,
   context: ConnectionContext,
-): Promise<ConnectedAgent | Problem> {
+): Promise<Connected> {
   const { manifest, settings, upstream } = declared;
   const { pools } = context;
   if (upstream === undefined || pools === undefined) {
     const dependencies = viewDependencies(declared.dependencies, new Map());
-    return { declared, remote: undefined, dependencies, isVerified: () => undefined };
+    const nothing = { remote: undefined, readiness: undefined };
+    return { agent: { declared, ...nothing, dependencies: () => dependencies } };
   }
-  const { address, access, agentId, ca } = upstream;
-  const { headers } = access;
-  const client = new AcpClient({
-    short: { address, headers, ca, pools: pools.short },
-    long: { address, headers, ca, pools: pools.openLong() },
-  });
+  const client = openClient(manifest, upstream, pools.short, pools.openLong());
+  let reached: Reached = new Map();
   const verify = (): Promise<Readiness> =>
-    briefly(context.closing, (signal) => verifyAgent(client, manifest, agentId, signal));
+    briefly(context.closing, async (signal) => {
+      const found = await verifyAgent(client, manifest, upstream.agentId, signal);
+      if (found.kind !== "ready" || settings.isDeferred) return found;
+      reached = await reachAll(declared.dependencies, settings, upstream, context);
+      return missingDependency(reached) ?? found;
+    });
   const found = settings.isDeferred ? undefined : await verify();
-  if (found !== undefined && found.kind !== "ready") {
-    const key = `${found.kind === "failed" ? "cannot be verified: " : ""}${found.message}`;
-    return { file: manifest.file, key: "", message: `is not served, ${key}` };
-  }
-  const reached = settings.isDeferred
-    ? new Map<DependencyNode, { readonly fault: string | undefined }>()
-    : await reachAll(declared.dependencies, settings, upstream, context);
-  const failed = [...reached].find(([, { fault }]) => fault !== undefined);
-  if (failed !== undefined) {
-    const [{ name }, { fault }] = failed;
-    const message = `is not served, its dependency ${JSON.stringify(name)} fails: ${fault}`;
-    return { file: manifest.file, key: "", message };
-  }
   const canCancel =
-    found !== undefined &&
+    found?.kind === "ready" &&
     (await briefly(context.closing, (signal) => probeCancel(client, signal)));
   const readiness = new LazyReadiness(verify, found);
   const remote: RemoteAgent = {
     ...{ base: settings.base, manifest, client, timeoutMs: settings.timeoutMs, canCancel },
+    ...{ agentAnswers: settings.agentAnswers, approverScope: settings.approverScope },
     ready: (signal) => readiness.ready(signal),
     forget: (id) => readiness.forget(id),
   };
-  const dependencies = viewDependencies(declared.dependencies, reached);
-  return { declared, remote, dependencies, isVerified: () => readiness.isReady };
+  const dependencies = () => viewDependencies(declared.dependencies, reached);
+  const problem = found && problemOf(manifest, found);
+  return { agent: { declared, remote, readiness, dependencies }, problem };
+}
+
+/** One that its server may mend by itself must not keep everything else from being served. */
+function problemOf({ file }: AgentManifest, found: Readiness): Problem | undefined {
+  if (found.kind === "ready") return undefined;
+  const isUnreachable = found.kind === "failed";
+  const why = `${isUnreachable ? "cannot be verified: " : ""}${found.message}`;
+  const message = `is not served until it is found, ${why}`;
+  const { hint } = isUnreachable ? found : {};
+  return { file, key: "", message, isPassing: true, ...(hint === undefined ? {} : { hint }) };
+}
+
+function openClient(
+  { name }: Pick<AgentManifest, "name">,
+  { address, access: { headers }, ca }: Pick<Upstream, "address" | "access" | "ca">,
+  short: UpstreamPools,
+  long: UpstreamPools,
+): AcpClient {
+  const connection = { address, headers, ca, credentialHint: credentialHint(name) };
+  return new AcpClient({
+    short: { ...connection, pools: short },
+    long: { ...connection, pools: long },
+  });
+}
+
+type Reached = Map<DependencyNode, { readonly fault: string | undefined }>;
+
+function missingDependency(reached: Reached): AgentUnavailable | undefined {
+  const failed = [...reached].find(([, { fault }]) => fault !== undefined);
+  if (failed === undefined) return undefined;
+  const [{ name }, { fault }] = failed;
+  const message = `its dependency ${JSON.stringify(name)} fails: ${fault}`;
+  return { kind: "unavailable", message };
 }
 
 /** Asks for every dependency that is a service, each once. */
@@ -109,7 +139,7 @@ async function reachAll(
   settings: AgntcySettings,
   parent: Upstream,
   context: ConnectionContext,
-): Promise<Map<DependencyNode, { readonly fault: string | undefined }>> {
+): Promise<Reached> {
   const all = flatten(nodes);
   const asked = new Map<AgentManifest, Promise<string | undefined>>();
   const entries = all.flatMap((node) => {
@@ -139,13 +169,14 @@ async function reach(
   const read = readAddress(service.url, allowsHttp);
   if (read.fault !== undefined) return `its address ${read.fault}`;
   if (access.faults.length > 0) return access.faults.join("; ");
-  const connection = { address: read.address, headers: access.headers, ca, pools: pools.short };
-  const client = new AcpClient({ short: connection, long: connection });
+  const client = openClient(ref, { address: read.address, access, ca }, pools.short, pools.short);
   const agentId = access.agentId ?? service.agentId;
   const found = await briefly(closing, (signal) =>
     verifyAgent(client, located.manifest, agentId, signal),
   );
-  return found.kind === "ready" ? undefined : found.message;
+  if (found.kind === "ready") return undefined;
+  const { hint } = found.kind === "failed" ? found : {};
+  return hint === undefined ? found.message : `${found.message} (${hint})`;
 }
 
 function briefly<T>(closing: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {

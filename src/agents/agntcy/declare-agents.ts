@@ -15,10 +15,10 @@ import { type DependencyNode, resolveDependencies } from "./dependencies/depende
 import { type LocatedManifest, ManifestLibrary } from "./dependencies/manifest-library.ts";
 import { type AgntcySettings, readAgntcySettings } from "./settings.ts";
 import {
+  credentialHint,
   lacksCredentials,
   readAccess,
   type UpstreamAccess,
-  variablePrefix,
 } from "./upstream-access.ts";
 import { readAddress, type UpstreamAddress } from "./upstream-address.ts";
 
@@ -126,7 +126,7 @@ function declareAgent(
   problems.push(...tree.problems);
   if (lacksCredentials(access, choice.service.authentication)) {
     const message = "the agent's server asks for credentials, and the environment has none";
-    const hint = `set ${variablePrefix(manifest.name)}API_KEY`;
+    const hint = credentialHint(manifest.name);
     report("manifest", message, { hint, severity: "warning" });
   }
   for (const fault of access.faults) report("manifest", fault);

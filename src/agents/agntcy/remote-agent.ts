@@ -27,8 +27,17 @@ export interface RemoteAgent {
   readonly timeoutMs: number;
   /** Whether its server calls runs off. */
   readonly canCancel: boolean;
+  /** Whether who began a run may answer what its manifest says is asked of it. */
+  readonly agentAnswers: boolean;
+  /** Agents that hold it may answer what a run asks, beside the operators. */
+  readonly approverScope: string | undefined;
   /** At once where it was verified at the start. */
   ready(signal: AbortSignal): Promise<Readiness>;
   /** Its server does not know this id any more: it is to be found anew. */
   forget(agentId: string): void;
+}
+
+/** Whether an agent tells what happens in a run while it is under way. */
+export function streams({ specs: { capabilities } }: AgentManifest): boolean {
+  return capabilities.streaming.values || capabilities.streaming.custom;
 }

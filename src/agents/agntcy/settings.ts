@@ -14,6 +14,10 @@ export interface AgntcySettings {
   readonly impact: Impact;
   readonly requiredScopes: readonly string[];
   readonly timeoutMs: number;
+  /** Whether who began a run may answer what its manifest says is asked of it. */
+  readonly agentAnswers: boolean;
+  /** Who may answer beside the operators. */
+  readonly approverScope: string | undefined;
   /** PEM file of the authorities to trust, absolute. */
   readonly ca: string | undefined;
   /** Where problems with it are reported. */
@@ -37,6 +41,8 @@ export function readAgntcySettings({ agntcy }: Pick<Config, "agntcy">): readonly
       impact: IMPACTS.find((one) => one === table["impact"]) ?? "irreversible",
       requiredScopes: Array.isArray(scopes) ? scopes.map(String) : [],
       timeoutMs: Number(table["timeout_seconds"]) * 1000,
+      agentAnswers: table["agent_answers"] === true,
+      approverScope: text("approver_scope"),
       ca: text("ca"),
       key: `agntcy[${index}]`,
     };

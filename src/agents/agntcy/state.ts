@@ -1,5 +1,6 @@
 /** What this server keeps of AGNTCY agents through every reload. */
 import type { Store } from "../../store/store.ts";
+import type { SpokenWords } from "./interrupts/interrupt-desk.ts";
 import { RunRegister } from "./runs/run-register.ts";
 import { ThreadRegister } from "./runs/thread-register.ts";
 
@@ -7,9 +8,12 @@ import { ThreadRegister } from "./runs/thread-register.ts";
 export interface AgntcyState {
   readonly runs: RunRegister;
   readonly threads: ThreadRegister;
+  /** Answers on their way. */
+  readonly words: SpokenWords;
 }
 
 /** Opens what an earlier process kept. */
 export async function openAgntcy(store: Store): Promise<AgntcyState> {
-  return { runs: await RunRegister.open(store), threads: await ThreadRegister.open(store) };
+  const runs = await RunRegister.open(store);
+  return { runs, threads: await ThreadRegister.open(store), words: new Map() };
 }

@@ -32,6 +32,12 @@ export function variablePrefix(name: string): string {
   return `${name.toUpperCase().replace(/[^A-Z0-9]+/g, "_")}_`;
 }
 
+/** Where the credentials of an agent are looked for, in words for its operator. */
+export function credentialHint(name: string): string {
+  const prefix = variablePrefix(name);
+  return `credentials are taken from ${prefix}API_KEY, ${prefix}ACCESS_TOKEN or ${prefix}USERNAME`;
+}
+
 /** Reads the variables of an agent. */
 export function readAccess(
   name: string,

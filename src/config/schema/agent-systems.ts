@@ -107,6 +107,11 @@ const agntcy = list(
       ),
       required_scopes: list(scopeToken(""), "What a caller needs"),
       timeout_seconds: count(300, "How long a run may take", 86_400),
+      agent_answers: flag(
+        false,
+        "true: who began a run answers what its manifest asks the agent; else people do",
+      ),
+      approver_scope: optional(scopeToken("Who holds it may answer what runs ask, like operators")),
       ca: optional(path("", "Authorities to trust instead of the system's, PEM")),
     },
     ["manifest", "base"],

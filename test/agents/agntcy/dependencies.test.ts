@@ -1,5 +1,5 @@
 /** What agents depend on: found, versioned, chosen, configured, and never in circles. */
-import { symlinkSync } from "node:fs";
+import { symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { resolveDependencies } from "../../../src/agents/agntcy/dependencies/dependency-tree.ts";
@@ -43,6 +43,25 @@ describe("resolveDependencies", () => {
     expect(problems).toEqual([]);
     expect(nodes[0]?.dependencies.map(({ name }) => name)).toEqual(["b", "c"]);
     expect(nodes[0]?.option).toMatchObject({ type: "source_code", callable: false });
+  });
+
+  it.each([
+    ["file://./sub/a.json", () => "file://./sub/a.json"],
+    ["file://sub/a.json", () => "file://sub/a.json"],
+    ["file:sub/a.json", () => "file:sub/a.json"],
+    ["an absolute file URL", (directory: string) => `file://${directory}/sub/a.json`],
+  ])("finds %s, which lies in the manifest's directory", (_, write) => {
+    const directory = makeDirectory({ "sub/a.json": file("a") });
+    const url = write(directory);
+    writeFileSync(
+      join(directory, "root.json"),
+      file("root", { dependencies: [needs("a", { url })] }),
+    );
+    const library = new ManifestLibrary({ directory });
+    const path = join(directory, "root.json");
+    const { manifest } = library.read(path);
+    if (manifest === undefined) throw new Error("it has problems");
+    expect(resolveDependencies({ manifest, path }, library, {}).problems).toEqual([]);
   });
 
   it("knows a manifest by name and version where no file is named", () => {
@@ -131,13 +150,16 @@ describe("resolveDependencies", () => {
     expect(problems).toEqual([]);
   });
 
-  it.each(["../outside.json", "/etc/hostname", "file:///etc/hostname", "sub/../../x.json"])(
-    "does not look at %s",
-    (url) => {
-      const root = file("root", { dependencies: [needs("a", { url })] });
-      expect(resolveIn({ "root.json": root }).messages[0]).toContain("leads out");
-    },
-  );
+  it.each([
+    "../outside.json",
+    "/etc/hostname",
+    "file:///etc/hostname",
+    "file://./../x.json",
+    "sub/../../x.json",
+  ])("does not look at %s", (url) => {
+    const root = file("root", { dependencies: [needs("a", { url })] });
+    expect(resolveIn({ "root.json": root }).messages[0]).toContain("leads out");
+  });
 
   it("does not follow a link out of the deployment", () => {
     const root = file("root", { dependencies: [needs("a")] });

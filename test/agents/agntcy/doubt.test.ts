@@ -11,6 +11,7 @@ import {
   execute,
   MAIL_SPECS,
   MAYA,
+  OLGA,
   openAcp,
   openHosted,
   query,
@@ -98,8 +99,10 @@ describe("an answer to a question that the manifest does not declare any more", 
     const manifest = agentManifest({ specs, options: [remote(server.url)] });
     writeFileSync(join(daemon.directory, "agents/agntcy/mail.json"), JSON.stringify(manifest));
     expect(await daemon.daemon.reload()).toEqual([]);
-    const reply = await ask(MAYA, confirm(runId, { ...YES, resume_value: "anything" }));
-    expect(refusalOf(reply)).toEqual([422, "agent_unavailable"]);
+    const answer = confirm(runId, { ...YES, resume_value: "anything" });
+    expect(refusalOf(await ask(OLGA, answer))).toEqual([422, "agent_unavailable"]);
+    // Nothing says that it asks the agent.
+    expect(refusalOf(await ask(MAYA, answer))).toEqual([403, "confirmation-forbidden"]);
     expect(answersOf(server)).toBe(0);
   });
 });
@@ -130,7 +133,8 @@ describe("an agent's server that repeats the credentials it was shown", () => {
   const env = { ORG_AGNTCY_MAILCOMPOSER_API_KEY: apiKey };
 
   it("tells them neither the caller nor the log", async () => {
-    const server = await openAcp({ apiKey, script: () => ({ success: { message: apiKey } }) });
+    const script = () => ({ success: { message: apiKey } });
+    const server = await openAcp({ apiKey, script, canStreamNew: false });
     const { ask, daemon } = await openHosted(server, { env });
     const done = await ask(MAYA, execute());
     expect(done.body["output"], done.text).toEqual({ message: "[credential]" });

@@ -1,11 +1,12 @@
 /** Agents behind a daemon: found or refused at the start, listed, described, kept through restarts. */
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { formatProblem } from "../../../src/problem.ts";
 import { checkDeployment } from "../../../src/server/daemon.ts";
 import { createLog } from "../../../src/server/log.ts";
 import type { AcpServer } from "../../support/acp-server.ts";
-import { startAcpServer } from "../../support/acp-server.ts";
+import { send, startAcpServer } from "../../support/acp-server.ts";
 import {
   type Ask,
   agentManifest,
@@ -171,12 +172,12 @@ describe("an agent at the start", () => {
     [
       "with another input",
       { specs: { ...MAIL_SPECS, input: { type: "object", properties: { text: {} } } } },
-      "describes it otherwise than its manifest: input",
+      "describes it otherwise than its manifest: /specs/input/properties/message is an object here and is absent there",
     ],
     [
       "that can do less",
       { specs: { ...MAIL_SPECS, capabilities: { threads: true, interrupts: true } } },
-      "describes it otherwise than its manifest: capabilities",
+      "/specs/capabilities/streaming/values is true here and is false there",
     ],
     [
       "that asks otherwise",
@@ -188,17 +189,25 @@ describe("an agent at the start", () => {
           ],
         },
       },
-      "interrupts mail_send_approval",
+      '/specs/interrupts/mail_send_approval/interrupt_payload/type is "object" here and is absent',
     ],
-    ["that is none", { specs: {} }, "describes it otherwise than its manifest: specs"],
-    ["behind a key that nobody has", { apiKey: "k" }, "the upstream answered 401"],
+    ["that is none", { specs: {} }, "describes it otherwise than its manifest: /specs ("],
+    [
+      "behind a key that nobody has",
+      { apiKey: "k" },
+      "the upstream answered 401 (credentials are taken from ORG_AGNTCY_MAILCOMPOSER_API_KEY, " +
+        "ORG_AGNTCY_MAILCOMPOSER_ACCESS_TOKEN or ORG_AGNTCY_MAILCOMPOSER_USERNAME)",
+    ],
   ])("%s is refused, and the rest is served", async (_, options, expected) => {
     const server = await openAcp(options);
     expect((await problemsOf(server)).join("\n")).toContain(expected);
     const { ask } = await openHosted(server);
-    expect((await ask(MAYA, execute())).status).toBe(404);
-    expect((await ask(MAYA, DESCRIBE)).status).toBe(404);
-    expect((await listed(ask)).map(({ name }) => name)).not.toContain("org.agntcy.mailcomposer");
+    const refused = refusalOf(await ask(MAYA, execute()));
+    expect(refused[0], String(refused[1])).toBe(422);
+    const described = await ask(MAYA, DESCRIBE);
+    expect(described.body).toMatchObject({ callable: false, status: "unverified" });
+    expect(described.text).not.toContain("ORG_AGNTCY_MAILCOMPOSER_API_KEY");
+    expect((await ask(MAYA, { method: "DISCOVER", path: "/" })).status).toBe(200);
   });
 
   it("whose server is down is refused", async () => {
@@ -340,7 +349,7 @@ describe("an agent that is looked for on first use", () => {
     const { ask } = await openHosted(server, { settings: { deferred: true } });
     const reply = await ask(MAYA, execute());
     expect(refusalOf(reply)).toEqual([422, "agent_unavailable"]);
-    expect(reply.text).toContain("otherwise than its manifest: output");
+    expect(reply.text).toContain("otherwise than its manifest: /specs/output/");
     expect(server.seen.some(({ line }) => line === "POST /runs")).toBe(false);
   });
 });
@@ -516,15 +525,48 @@ describe("a daemon that starts again", () => {
     await daemon.daemon.drain();
     expect(await answer).toMatchObject({ status: 202, body: { status: "pending" } });
   });
+});
 
-  it("serves nothing of an agent that a reload cannot verify", async () => {
+describe('an upstream that is down, with on_invalid = "skip"', () => {
+  it.each<[string, (server: AcpServer) => Promise<void> | void]>([
+    ["is down", (server) => server.close()],
+    [
+      "has drifted",
+      (server) => {
+        server.specs = { ...MAIL_SPECS, output: { type: "string" } };
+      },
+    ],
+  ])("%s, and keeps nothing else from being reloaded", async (_, spoil) => {
     const server = await startAcpServer({ specs: MAIL_SPECS });
+    onTestFinished(() => server.close());
     const { ask, daemon } = await openHosted(server);
-    await server.close();
-    const problems = await daemon.daemon.reload();
-    expect(problems.map(({ message }) => message).join()).toContain("is not served");
-    // All or nothing: what was served before still is.
-    expect(refusalOf(await ask(MAYA, execute()))).toEqual([422, "upstream_connection_error"]);
+    await spoil(server);
+    writeFileSync(
+      join(daemon.directory, "agents/nora.agent.json"),
+      agentFile({ agent_id: "5".repeat(64), name: "nora" }),
+    );
+    expect(await daemon.daemon.reload()).toEqual([]);
+    expect((await listed(ask)).map(({ name }) => name)).toContain("nora");
+    expect(refusalOf(await ask(MAYA, execute()))[0]).toBe(422);
+  });
+
+  it("is found by itself once it is there, and by whoever asks first", async () => {
+    const server = await openAcp({ name: "org.agntcy.other" });
+    const { ask } = await openHosted(server);
+    expect(refusalOf(await ask(MAYA, execute()))).toEqual([422, "agent_unavailable"]);
+    server.fault = (request, response) => {
+      if (request.url !== "/agents/search") return false;
+      send(response, 200, [{ agent_id: server.agentId }]);
+      return true;
+    };
+    // Nobody but the server itself asks.
+    await server.heard(/descriptor$/);
+  });
+
+  it("stops the start where the operator says so", async () => {
+    const server = await openAcp({ name: "org.agntcy.other" });
+    const problems = await problemsOf(server, { tables: { server: { on_invalid: "fail" } } });
+    expect(problems.join()).toContain("is not served until it is found");
   });
 });
 
@@ -546,6 +588,7 @@ describe("docs/agntcy.md", () => {
       "impact",
       "required_scopes",
     ];
-    for (const key of [...keys, "timeout_seconds", "ca"]) expect(text, key).toContain(`\`${key}\``);
+    for (const key of [...keys, "timeout_seconds", "agent_answers", "approver_scope", "ca"])
+      expect(text, key).toContain(`\`${key}\``);
   });
 });

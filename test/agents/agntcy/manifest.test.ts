@@ -126,6 +126,48 @@ describe("readManifest", () => {
     });
   });
 
+  it("takes a format that JSON Schema does not define for an annotation", () => {
+    const input = { type: "object", properties: { path: { type: "string", format: "jsonpath" } } };
+    const { manifest, problems } = read(agentManifest({ specs: { ...MAIL_SPECS, input } }));
+    expect(problems).toEqual([]);
+    expect(manifest?.specs.input.check({ path: "no jsonpath at all" })).toBeUndefined();
+    expect(manifest?.specs.input.check({ path: 7 })).toBeDefined();
+  });
+
+  it.each(["dependencies", "deployments"])(
+    "takes empty %s beside a deployment for nothing",
+    (name) => {
+      const manifest = { ...deploymentManifest({}), [name]: [] };
+      expect(faults(manifest)).toEqual([]);
+      const full = { ...deploymentManifest({}), [name]: [{}] };
+      expect(faults(full).join()).toContain("stands beside deployments or dependencies");
+    },
+  );
+
+  it("takes the extension of the SDK's own example", () => {
+    const { extensions, ...record } = oasfRecord({});
+    const [, runtime] = extensions as readonly object[];
+    const name = "oasf.agntcy.org/feature/runtime/manifest";
+    expect(faults({ ...record, extensions: [{ ...runtime, name }] })).toEqual([]);
+    const other = "schema.oasf.agntcy.org/features/runtime/manifest23";
+    expect(faults({ ...record, extensions: [{ ...runtime, name: other }] }).join()).toContain(
+      "has no extension called",
+    );
+  });
+
+  it("takes whom an interrupt asks, which is people unless it says otherwise", () => {
+    const [interrupt] = MAIL_SPECS["interrupts"] as readonly object[];
+    const asking = (asks: unknown) =>
+      agentManifest({
+        specs: { ...MAIL_SPECS, interrupts: [{ ...interrupt, "x-agtp-asks": asks }] },
+      });
+    const asked = ["agent", "people", undefined].map(
+      (word) => read(asking(word)).manifest?.specs.interrupts[0]?.asksAgent,
+    );
+    expect(asked).toEqual([true, false, false]);
+    expect(faults(asking("anybody")).join()).toContain("/specs/interrupts/0/x-agtp-asks: ");
+  });
+
   it("takes an ACP descriptor alone, and says what it lacks", () => {
     const { metadata, specs } = agentManifest({});
     const { manifest, problems } = read({ metadata, specs });

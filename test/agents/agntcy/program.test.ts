@@ -191,6 +191,9 @@ describe("agtp-agntcy export", () => {
       expect(code).toBe(0);
       expect(err).toContain("has no deployment option");
       expect(JSON.parse(out)).toMatchObject({ name: "maya", authors: ["Test"] });
+      const judged = await program({ "record.json": out }).run("validate", "record.json");
+      expect(judged.code, judged.out).toBe(0);
+      expect(judged.out).toContain("warning: ");
       expect(out).not.toContain("ACP");
     }
   });

@@ -3,6 +3,8 @@
 import { readFileSync } from "node:fs";
 import { expect } from "vitest";
 import { shippedCatalogPath } from "../../../src/catalog/shipped-catalog.ts";
+import { packFiles } from "../../support/openwop.ts";
+import { node, workflow } from "../../support/openwop-workflows.ts";
 import { type Case, endpoint, upstream, variable } from "./case.ts";
 
 const SEMANTIC = {
@@ -59,6 +61,42 @@ export const servedCases: readonly Case[] = [
     id: "catalog-version",
     site: { files: catalog("99.0.0") },
     found: { severity: "note" },
+  },
+  {
+    title: "a tool of a pack's agent that names no endpoint",
+    id: "openwop-names",
+    site: {
+      files: packFiles({ agents: [{ toolAllowlist: ["agtp:BOOK /nowhere", "agtp:QUERY /x"] }] }),
+    },
+    found: { severity: "warning", key: "agents[0].toolAllowlist", message: expect.any(String) },
+  },
+  {
+    title: "a grant to an agent that is not installed",
+    id: "openwop-names",
+    site: { tables: { openwop: { agents: { "vendor.no.x": { scopes: ["a:b"] } } } } },
+    found: { severity: "warning", key: 'openwop.agents."vendor.no.x"' },
+  },
+  {
+    title: "a scope of a bearer key that is none",
+    id: "openwop-names",
+    site: {
+      tables: {
+        openwop: { api_keys: [{ sha256: "0".repeat(64), tenant: "t", scopes: ["runs:write"] }] },
+      },
+    },
+    found: { severity: "error", key: "openwop.api_keys[0].scopes[0]" },
+  },
+  {
+    title: "a workflow whose agent is not installed",
+    id: "openwop-names",
+    site: {
+      files: {
+        "agents/openwop/workflows/w.json": JSON.stringify(
+          workflow("w", [node("a", "core.agent", { agent: { agentId: "vendor.no.x" } })]),
+        ),
+      },
+    },
+    found: { severity: "warning", key: "nodes[0].agent.agentId" },
   },
   {
     title: "the mock agent of the public suite",

@@ -28,7 +28,8 @@ export class KeySets {
   readonly #kept = new Map<string, KeptKeys>();
   readonly #asking = new Map<string, Promise<KeySet>>();
 
-  constructor(ask: AskJson, now: () => number = Date.now) {
+  /** `now` only measures: a key must not be good for longer because a clock was set back. */
+  constructor(ask: AskJson, now: () => number = () => performance.now()) {
     this.#ask = ask;
     this.#now = now;
   }

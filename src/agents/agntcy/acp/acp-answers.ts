@@ -116,7 +116,7 @@ export function readThread(value: unknown): AcpThread | undefined {
 }
 
 /** An id that a server made up; it comes back to it, encoded, as part of a path. */
-function isId(value: unknown): value is string {
+export function isId(value: unknown): value is string {
   if (typeof value !== "string" || value.length > MAX_ID_LENGTH) return false;
   // Encoding leaves dots alone, and a segment of nothing else is another path.
   return value !== "" && value !== "." && value !== "..";

@@ -31,6 +31,8 @@ export interface AcpFailure {
   readonly status?: number;
   /** For the operator's log. */
   readonly detail?: string;
+  /** What the operator may do about it; no business of callers. */
+  readonly hint?: string;
 }
 
 /** What was answered. */
@@ -46,6 +48,8 @@ export interface AcpConnection {
   readonly headers: Readonly<Record<string, string>>;
   /** PEM text to trust instead of the system's CAs. */
   readonly ca: string | undefined;
+  /** Where the credentials come from, in words. */
+  readonly credentialHint?: string;
   readonly pools: UpstreamPools;
 }
 
@@ -70,7 +74,8 @@ export async function callAcp(connection: AcpConnection, call: AcpRequest): Prom
   const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
   try {
     const response = await send(connection, call, deadline.signal);
-    return await readAnswer(response, shieldCredentials(connection.headers));
+    const answer = await readAnswer(response, shieldCredentials(connection.headers));
+    return withHint(answer, connection);
   } catch (error) {
     return failureOf(error, deadline.signal.aborted);
   } finally {
@@ -156,6 +161,12 @@ async function readAnswer(response: AcpResponse, shield: CredentialShield): Prom
   }
   const text = shield(bytes.toString("utf8"));
   return isSuccess ? malformed(parsed.fault, status, text) : refusal(status, text);
+}
+
+/** Whoever is turned away learns which of the operator's words were looked for. */
+function withHint(answer: AcpAnswer, { credentialHint: hint }: AcpConnection): AcpAnswer {
+  const isLocked = answer.kind === "failed" && answer.error === "upstream_authentication_failed";
+  return isLocked && hint !== undefined ? { ...answer, hint } : answer;
 }
 
 /** An answer that says no. What it says goes into the log: the caller learns the status. */

@@ -7,6 +7,7 @@ import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import {
   type AcpAgent,
   type AcpRun,
+  type AcpRunStatus,
   type AcpThread,
   readAgent,
   readRun,
@@ -15,6 +16,7 @@ import {
   type Verdict,
 } from "./acp-answers.ts";
 import {
+  type AcpAnswer,
   type AcpConnection,
   type AcpFailure,
   type AcpRequest,
@@ -47,6 +49,8 @@ export interface RunAddress {
 /** How long calls that do not wait for an agent may take. */
 const CALL_TIMEOUT_MS = 10_000;
 const MAX_RUNS_LISTED = 1000;
+/** What is asked for at once: left to itself a server lists ten. */
+const LONG_LIST = 100;
 
 /** The two ways to one server: what waits must not keep what is answered at once from its turn. */
 export interface AcpConnections {
@@ -60,6 +64,9 @@ export class AcpClient {
   readonly #long: AcpConnection;
   /** For what is read of a stream; answers have been through it. */
   readonly shield: CredentialShield;
+  /** Whether its server streams runs as it creates them, and finds them; undefined: not known yet. */
+  beginsByStreaming: boolean | undefined;
+  #takesNoLimit = false;
 
   constructor({ short, long }: AcpConnections) {
     this.#short = short;
@@ -93,30 +100,29 @@ export class AcpClient {
     return this.#run(this.#post(path, creationBody(creation), signal));
   }
 
-  run(runId: string, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
-    return this.#run(this.#get(`/runs/${encodeURIComponent(runId)}`, signal));
+  run(address: RunAddress, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
+    return this.#run(this.#ofRun(address, "", (path) => this.#get(path, signal)));
   }
 
-  /** Goes on with an interrupted run; its server knows no other way, for runs of threads neither. */
-  resumeRun(runId: string, payload: unknown, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
-    return this.#run(this.#post(`/runs/${encodeURIComponent(runId)}`, payload, signal));
+  /** Goes on with an interrupted run. */
+  resumeRun(
+    address: RunAddress,
+    payload: unknown,
+    signal: AbortSignal,
+  ): Promise<AcpOutcome<AcpRun>> {
+    return this.#run(this.#ofRun(address, "", (path) => this.#post(path, payload, signal)));
   }
 
   /** Blocks until the run has come to something, or for as long as is given. */
   async waitForRun(
-    { runId, threadId }: RunAddress,
+    address: RunAddress,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<AcpOutcome<Verdict>> {
-    const path = `/runs/${encodeURIComponent(runId)}/wait`;
-    const answer = await callAcp(this.#long, { method: "GET", path, timeoutMs, signal });
-    if (threadId === undefined || !isUnknown(answer)) return toOutcome(answer, readVerdict);
-    // A server may keep the runs of threads apart.
-    const below = `/threads/${encodeURIComponent(threadId)}${path}`;
-    return toOutcome(
-      await callAcp(this.#long, { method: "GET", path: below, timeoutMs, signal }),
-      readVerdict,
+    const answer = await this.#ofRun(address, "/wait", (path) =>
+      callAcp(this.#long, { method: "GET", path, timeoutMs, signal }),
     );
+    return toOutcome(answer, readVerdict);
   }
 
   /** Creates a run on a thread and blocks until it has come to something. */
@@ -135,24 +141,49 @@ export class AcpClient {
 
   /** The runs of a thread; what is no run is passed over. */
   async threadRuns(threadId: string, signal: AbortSignal): Promise<AcpOutcome<readonly AcpRun[]>> {
-    const answer = await this.#get(
-      `/threads/${encodeURIComponent(threadId)}/runs?limit=100`,
-      signal,
-    );
+    const path = `/threads/${encodeURIComponent(threadId)}/runs`;
+    const answer = await this.#list(path, signal);
     return toOutcome(answer, (body) => {
       if (!Array.isArray(body)) return undefined;
       return body.slice(0, MAX_RUNS_LISTED).flatMap((one) => readRun(one) ?? []);
     });
   }
 
-  /** The run's stream as it begins; anything but one is a failure. */
-  async streamRun(
+  /** The agent's runs that stand in a way; what is no run is passed over. */
+  async searchRuns(
+    agentId: string,
+    status: AcpRunStatus,
+    signal: AbortSignal,
+  ): Promise<AcpOutcome<readonly AcpRun[]>> {
+    const wanted = { agent_id: agentId, status, limit: MAX_RUNS_LISTED };
+    return toOutcome(await this.#post("/runs/search", wanted, signal), (body) =>
+      Array.isArray(body) ? body.flatMap((one) => readRun(one) ?? []) : undefined,
+    );
+  }
+
+  /** Creates a run and listens to it from its first moment on. */
+  streamNewRun(
+    creation: RunCreation,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<AcpResponse | AcpFailure> {
+    const body = creationBody(creation);
+    return this.#stream({ method: "POST", path: "/runs/stream", body, timeoutMs, signal });
+  }
+
+  /** The run's stream from now on. */
+  streamRun(
     runId: string,
     timeoutMs: number,
     signal: AbortSignal,
   ): Promise<AcpResponse | AcpFailure> {
     const path = `/runs/${encodeURIComponent(runId)}/stream`;
-    const response = await openAcp(this.#long, { method: "GET", path, timeoutMs, signal });
+    return this.#stream({ method: "GET", path, timeoutMs, signal });
+  }
+
+  /** A stream as it begins; anything but one is a failure. */
+  async #stream(call: AcpRequest): Promise<AcpResponse | AcpFailure> {
+    const response = await openAcp(this.#long, call);
     if (isFailure(response)) return response;
     const isStream = /^text\/event-stream\b/i.test(String(response.headers["content-type"] ?? ""));
     if (response.statusCode === 200 && isStream) return response;
@@ -160,11 +191,17 @@ export class AcpClient {
     return malformed("is no event stream", response.statusCode);
   }
 
-  /** Calls a run off. */
-  async cancelRun(runId: string, signal: AbortSignal): Promise<AcpOutcome<undefined>> {
-    const path = `/runs/${encodeURIComponent(runId)}/cancel?wait=false&action=interrupt`;
-    const answer = await this.#call({ method: "POST", path, ...this.#soon(signal) });
+  /** Calls a run off; what the protocol lets be chosen is left at what it is by itself. */
+  async cancelRun(address: RunAddress, signal: AbortSignal): Promise<AcpOutcome<undefined>> {
+    const answer = await this.#ofRun(address, "/cancel", (path) =>
+      this.#call({ method: "POST", path, ...this.#soon(signal) }),
+    );
     return answer.kind === "failed" ? answer : { kind: "ok", value: undefined };
+  }
+
+  /** What the server says of its own calls, where it says anything: an OpenAPI document. */
+  description(signal: AbortSignal): ReturnType<typeof callAcp> {
+    return this.#get("/openapi.json", signal);
   }
 
   /** What POST answers on a path of a run; for telling an unknown run from an unknown path. */
@@ -182,6 +219,30 @@ export class AcpClient {
       await this.#get(`/threads/${encodeURIComponent(threadId)}`, signal),
       readThread,
     );
+  }
+
+  /** Runs of threads are looked for among all runs first: a server may keep them apart. */
+  async #ofRun(
+    { runId, threadId }: RunAddress,
+    below: string,
+    call: (path: string) => Promise<AcpAnswer>,
+  ): Promise<AcpAnswer> {
+    const path = `/runs/${encodeURIComponent(runId)}${below}`;
+    const answer = await call(path);
+    if (threadId === undefined || !isUnknown(answer)) return answer;
+    return call(`/threads/${encodeURIComponent(threadId)}${path}`);
+  }
+
+  /** A list as long as may be had: a server that takes no parameters is asked without from then on. */
+  async #list(path: string, signal: AbortSignal): Promise<AcpAnswer> {
+    if (!this.#takesNoLimit) {
+      const answer = await this.#get(`${path}?limit=${LONG_LIST}`, signal);
+      if (answer.kind !== "failed" || !isRefused(answer)) return answer;
+    }
+    const answer = await this.#get(path, signal);
+    // It may have been something else that it did not like.
+    if (answer.kind === "answered") this.#takesNoLimit = true;
+    return answer;
   }
 
   #get(path: string, signal: AbortSignal): ReturnType<typeof callAcp> {
@@ -218,6 +279,11 @@ function creationBody({ agentId, input, config, metadata, threadId }: RunCreatio
   };
 }
 
-function isUnknown(answer: Awaited<ReturnType<typeof callAcp>>): boolean {
+function isUnknown(answer: AcpAnswer): boolean {
   return answer.kind === "failed" && answer.status === 404;
+}
+
+/** The server does not like how it was asked. */
+function isRefused({ status }: AcpFailure): boolean {
+  return status === 400 || status === 422;
 }

@@ -114,13 +114,19 @@ export class ManifestLibrary {
     if (written?.includes("\0") !== false) return { fault: `${quoteValue(url)} is no path` };
     const path = resolve(dirname(from), written);
     const root = isWithin(this.#directory, from) ? this.#directory : dirname(from);
-    const isInside = !existsSync(path) || isWithin(realPath(root), realPath(path));
-    if (isWithin(root, path) && isInside) return path;
+    // A directory may be reached by more than one name; where a file really is decides.
+    const isInside = existsSync(path)
+      ? isWithin(realPath(root), realPath(path))
+      : isWithin(root, path);
+    if (isInside) return path;
     return { fault: `${quoteValue(url)} leads out of the deployment directory` };
   }
 }
 
+/** `file://./name` is not a URL that names a file, and the tools mean the manifest's directory by it. */
 function filePath(url: string): string | undefined {
+  const [, relativePath] = /^file:(?:\/\/)?(?!\/)(?!localhost\/)(.*)$/i.exec(url) ?? [];
+  if (relativePath !== undefined) return relativePath;
   try {
     return fileURLToPath(url);
   } catch {

@@ -47,6 +47,8 @@ interface AgentEndpoint {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   readonly isOpen?: boolean;
+  /** What input is held to where only the handler can tell more; otherwise the input schema. */
+  readonly judged?: JsonSchema;
   readonly handler: RouteHandler;
 }
 
@@ -123,9 +125,10 @@ function confirmEndpoint({ manifest, settings }: RouteContext, hosted: HostedRun
     outcome: "The run goes on with the answer.",
     capability: "mechanics",
     impact: settings.impact,
-    inputSchema: confirmSchema(manifest.specs),
+    inputSchema: confirmSchema(manifest.specs, "declared"),
     outputSchema: runOutputSchema(manifest.specs),
-    handler: (call) => confirmRun(hosted, call),
+    handler: (call, exchange) => confirmRun(hosted, call, exchange),
+    judged: confirmSchema(manifest.specs, "any"),
   };
 }
 
@@ -192,7 +195,7 @@ function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint):
     ...{ method, path, tier: "B", isReading: false, definition, warning: undefined },
     startsWork: !LOOKING.has(method),
     requiredScopes: definition.requiredScopes,
-    input: compileSchema(inputSchema),
+    input: compileSchema(endpoint.judged ?? inputSchema),
     // What the agent's server answers was judged when it came.
     output: compileSchema(ANYTHING),
     shape: inputShape(inputSchema),

@@ -1,174 +1,53 @@
 /**
- * CONFIRM on a run that stopped to ask: its owner's word, and what the agent is to go on with. The
- * value is always the caller's own, never made from the word, and must be what the interrupt that the
- * run waits for declares.
- * 200 and 202 as EXECUTE · 404 · 409 the run does not wait · 422 the value is not what was asked for
+ * CONFIRM on a run that stopped to ask: the word of whoever may answer it, and what the agent is to go
+ * on with.
+ * 200 and 202 as EXECUTE · 403 not the caller's to answer · 404 · 409 the run does not wait · 422 the
+ * value is not what was asked for
  */
-import { isDeepStrictEqual } from "node:util";
+import type { ExchangeView } from "../../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
-import { isRecord } from "../../../json-value.ts";
-import type { AcpFailure } from "../acp/acp-call.ts";
-import type { AgentUnavailable } from "../remote-agent.ts";
-import { type AgentRun, isSettled, type RunResult } from "../runs/run.ts";
-import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
-import {
-  answerRun,
-  findRun,
-  invalidValue,
-  runConflict,
-  runNotFound,
-  upstreamError,
-} from "./run-answers.ts";
+import { answerInterrupt, notWaiting } from "../interrupts/answer-interrupt.ts";
+import type { Word } from "../interrupts/interrupt-desk.ts";
+import { awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
+import { answerRun, findRun, refuse, runNotFound } from "./run-answers.ts";
 
-/** Answers CONFIRM. Of two at once, one goes on with the run. */
-export async function confirmRun(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
-  const { agent, register, follower, findLapse } = hosted;
+/** Answers CONFIRM. */
+export async function confirmRun(
+  hosted: HostedRuns,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerResult> {
+  const { agent, register, desk } = hosted;
   const startedAt = Date.now();
-  const known = findRun(register, agent.base, call, undefined);
+  const known = findRun(register, agent.base, call, exchange);
   if (known === undefined) return runNotFound();
   if (known.status !== "interrupted") return notWaiting(known);
-  const lapse = findLapse();
-  if (lapse !== undefined) return upstreamError(call, lapse, known.runId);
-  const answered = await follower.exclusively(known.runId, () => answer(hosted, known.runId, call));
-  if (answered === undefined) return notWaiting(known);
-  if (!("runId" in answered)) return answered;
-  const { runId, status } = answered;
+  const authority = desk.authorityOver(known, agent, exchange);
+  if (typeof authority !== "string") return refuse(authority);
+  const { interrupt_id: interruptId } = call.input;
+  const answered = await answerInterrupt(hosted, {
+    runId: known.runId,
+    interruptId: typeof interruptId === "string" ? interruptId : undefined,
+    word: wordOf(call, authority, exchange),
+    call,
+  });
+  if ("refused" in answered) return answered.refused;
+  const { runId, status } = answered.run;
   if (status === "pending") {
     const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
     await awaitSettled(hosted, runId, waitMs, call.signal);
   }
-  return answerRun(register, agent, register.find(runId) ?? answered);
+  return answerRun(hosted, register.find(runId) ?? answered.run);
 }
 
-/** The run after the answer, or why it was not answered. */
-async function answer(
-  hosted: HostedRuns,
-  runId: string,
-  call: Call,
-): Promise<AgentRun | HandlerResult> {
-  const { agent, register, follower, closing } = hosted;
-  // Somebody may have been quicker.
-  const known = register.find(runId);
-  if (known === undefined) return runNotFound();
-  const before = await register.result(runId);
-  const run =
-    known.isAnswerSent === true
-      ? await follower.reconsider(known, agent, closing, { isForced: true })
-      : known;
-  if (run.status !== "interrupted") return notWaiting(run);
-  if (run.isAnswerSent === true) return upstreamError(call, UNKNOWN_FATE, runId);
-  const { interrupt_id: meant = run.interrupt?.interruptId } = call.input;
-  const isAsked =
-    run === known
-      ? meant === run.interrupt?.interruptId
-      : isSame(before, await register.result(runId));
-  if (!isAsked) return askingAnother(run);
-  const fault = checkValue(hosted, run, call);
-  if (fault !== undefined) return fault;
-  if (call.input["status"] !== "deferred") return resume(hosted, run, call);
-  await register.record(runId, [wordEvent(call)]);
-  return run;
-}
-
-/** An answer to the wrong question may do harm. */
-const UNKNOWN_FATE: AcpFailure = {
-  kind: "failed",
-  error: "upstream_connection_error",
-  message: "the upstream does not tell whether an earlier answer has arrived",
-};
-
-function checkValue({ agent }: HostedRuns, run: AgentRun, call: Call): HandlerResult | undefined {
-  const { input } = call;
-  const { status, resume_value: value } = input;
-  const isThere = Object.hasOwn(input, "resume_value");
-  const fail = (path: string, keyword: string, message: string) =>
-    invalidValue("resume_value", [{ path, keyword, message }]);
-  if (status === "deferred") {
-    return isThere
-      ? fail("", "not", "must be absent, because a deferred run goes on waiting")
-      : undefined;
-  }
-  if (!isThere) return fail("", "required", "is required: what the agent is to go on with");
-  const asked = agent.manifest.specs.interrupts.find(({ type }) => type === run.interrupt?.type);
-  if (asked === undefined) return upstreamError(call, undeclared(run), run.runId);
-  const violations = asked.resume.check(value);
-  if (violations !== undefined) return invalidValue("resume_value", violations);
-  const approved = isRecord(value) ? value["approved"] : undefined;
-  if (typeof approved !== "boolean" || approved === (status === "accepted")) return undefined;
-  return fail("/approved", "const", `contradicts the status ${JSON.stringify(status)}`);
-}
-
-/**
- * The run under way again, or why it is not. That an answer is on its way is kept before it is sent:
- * whatever breaks off then, the next answer is not given to a question that nobody has seen.
- */
-async function resume(
-  hosted: HostedRuns,
-  { runId, upstreamRunId }: AgentRun,
-  call: Call,
-): Promise<AgentRun | HandlerResult> {
-  const { agent, register, follower, closing } = hosted;
-  const before = await register.result(runId);
-  const sent = await register.change(runId, ["interrupted"], { isAnswerSent: true });
-  if (sent === undefined) return runNotFound();
-  const receipt = await askServer(hosted, (signal) =>
-    agent.client.resumeRun(upstreamRunId, call.input["resume_value"], signal),
-  );
-  const isLost = receipt.kind === "failed" && isUncertain(receipt);
-  if (receipt.kind === "failed") {
-    const refused = isLost
-      ? undefined
-      : await register.change(runId, ["interrupted"], { isAnswerSent: undefined });
-    const seen = await follower.reconsider(refused ?? sent, agent, closing, { isForced: true });
-    const isStill = seen.isAnswerSent === true || isSame(before, await register.result(runId));
-    if (seen.status === "interrupted" && isStill) return upstreamError(call, receipt, runId);
-    // The word may have arrived though its receipt did not; else it came too late.
-    if (!isLost) return notWaiting(seen);
-    await register.record(runId, [wordEvent(call)]);
-    return seen;
-  }
-  await register.record(runId, [wordEvent(call)]);
-  const deadlineAt = Date.now() + agent.timeoutMs;
-  const change = {
-    ...({ status: "pending", deadlineAt } as const),
-    ...{ interrupt: undefined, isAnswerSent: undefined },
-  };
-  const resumed = await register.change(runId, ["interrupted"], change, {});
-  if (resumed !== undefined && !isSettled(resumed)) follower.follow(resumed, agent);
-  return resumed ?? register.find(runId) ?? sent;
-}
-
-/** Whether a run asks what it asked before, as far as can be told. */
-function isSame(before: RunResult, now: RunResult): boolean {
-  return isDeepStrictEqual(before.payload, now.payload);
-}
-
-/** Nobody knows whether it arrived. */
-function isUncertain({ error, status = 0 }: AcpFailure): boolean {
-  const silent = ["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"];
-  return silent.includes(error) || status >= 500;
-}
-
-function wordEvent({ input, agentId }: Call) {
-  const { status, reason } = input;
-  return { type: "confirmation", status, by: agentId, ...(reason === undefined ? {} : { reason }) };
-}
-
-/** Since the run began, the manifest has changed: there is nothing to hold an answer to. */
-function undeclared({ interrupt }: AgentRun): AgentUnavailable {
-  const type = JSON.stringify(interrupt?.type);
+/** The schema of the endpoint has checked what it is made of. */
+function wordOf(call: Call, authority: Word["authority"], exchange: ExchangeView): Word {
+  const { status, reason } = call.input;
   return {
-    kind: "unavailable",
-    message: `the agent's manifest does not declare the interrupt ${type} any more`,
+    status: status === "accepted" || status === "rejected" ? status : "deferred",
+    authority,
+    ...(typeof reason === "string" ? { reason } : {}),
+    ...(call.agentId === undefined ? {} : { agentId: call.agentId }),
+    source: { call, exchange },
   };
-}
-
-function askingAnother(run: AgentRun): HandlerResult {
-  const message = "the run waits for an answer to another question by now";
-  return runConflict("run_not_interrupted", message, run);
-}
-
-function notWaiting(run: AgentRun): HandlerResult {
-  const message = `the run is ${run.status}, and does not wait for an answer`;
-  return runConflict("run_not_interrupted", message, run);
 }

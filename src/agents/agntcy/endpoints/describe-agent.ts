@@ -7,6 +7,7 @@ import type { JsonRecord } from "../../../json-value.ts";
 import { type OptionView, viewOptions } from "../choose-option.ts";
 import type { DependencyView } from "../dependencies/dependency-view.ts";
 import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
+import type { LazyReadiness } from "../verification/readiness.ts";
 
 /** What is described. */
 export interface AgentDescription {
@@ -21,17 +22,17 @@ export interface AgentDescription {
   readonly reason: string | undefined;
   readonly canCancel: boolean;
   /** Whether its server was found and compared; undefined for one that cannot be called. */
-  isVerified(): boolean | undefined;
-  readonly dependencies: readonly DependencyView[];
+  readonly readiness: Pick<LazyReadiness, "isReady" | "fault"> | undefined;
+  dependencies(): readonly DependencyView[];
   readonly endpoints: readonly { readonly method: string; readonly path: string }[];
   readonly requiredScopes: readonly string[];
 }
 
 /** The body of the answer. */
 export function describeAgent(description: AgentDescription): JsonRecord {
-  const { manifest, reason, option, endpoint } = description;
+  const { manifest, option, endpoint, readiness } = description;
   const { name, version, specs } = manifest;
-  const isVerified = description.isVerified();
+  const reason = description.reason ?? readiness?.fault;
   return {
     name,
     version,
@@ -41,12 +42,12 @@ export function describeAgent(description: AgentDescription): JsonRecord {
     base: description.base,
     callable: reason === undefined,
     ...(reason === undefined ? {} : { reason }),
-    status: isVerified === undefined ? "declared" : isVerified ? "verified" : "unverified",
+    status: readiness === undefined ? "declared" : readiness.isReady ? "verified" : "unverified",
     option: option ?? null,
     options: viewOptions(manifest, endpoint),
     capabilities: { ...specs.capabilities, cancel: description.canCancel },
     schemas: schemasOf(specs),
-    dependencies: description.dependencies,
+    dependencies: description.dependencies(),
     endpoints: description.endpoints,
     required_scopes: description.requiredScopes,
   };
@@ -62,8 +63,9 @@ function schemasOf(specs: AcpSpecs): JsonRecord {
     ...(customStreamingUpdate === undefined
       ? {}
       : { custom_streaming_update: customStreamingUpdate.schema }),
-    interrupts: interrupts.map(({ type, payload, resume }) => ({
+    interrupts: interrupts.map(({ type, payload, resume, asksAgent }) => ({
       interrupt_type: type,
+      asks: asksAgent ? "agent" : "people",
       interrupt_payload: payload.schema,
       resume_payload: resume.schema,
     })),

@@ -70,18 +70,23 @@ export function eventsSchema(): JsonSchema {
   );
 }
 
-/** What CONFIRM takes; which of several interrupts is answered is known when it is. */
-export function confirmSchema({ interrupts }: AcpSpecs): JsonSchema {
+/**
+ * What CONFIRM takes. Which of several interrupts is answered is known when it is, and `any` value is
+ * taken until then: none of the others is what a wrong one has to be compared with.
+ */
+export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any"): JsonSchema {
   const at = "/properties/resume_value";
   const [only, ...others] = interrupts;
   const resume =
-    only === undefined || others.length === 0
-      ? nestSchema(only?.resume.schema ?? {}, at)
-      : {
-          anyOf: interrupts.map((one, index) =>
-            nestSchema(one.resume.schema, `${at}/anyOf/${index}`),
-          ),
-        };
+    taken === "any"
+      ? {}
+      : only === undefined || others.length === 0
+        ? nestSchema(only?.resume.schema ?? {}, at)
+        : {
+            anyOf: interrupts.map((one, index) =>
+              nestSchema(one.resume.schema, `${at}/anyOf/${index}`),
+            ),
+          };
   return closed(
     {
       run_id: ID,
@@ -127,6 +132,7 @@ export function runOutputSchema({ output, interrupts }: AcpSpecs): JsonSchema {
       updated_at: { ...text, format: "date-time" },
       output: nestSchema(output.schema, "/properties/output"),
       interrupt_id: text,
+      escalation_id: text,
       interrupt_type: interrupts.length === 0 ? text : { enum: interrupts.map(({ type }) => type) },
       payload: { description: "What an interrupted run asks, by its interrupt_type." },
       resume_schema: { description: "What CONFIRM has to send as resume_value." },

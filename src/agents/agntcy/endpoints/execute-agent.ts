@@ -9,8 +9,10 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import { isRecord } from "../../../json-value.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AcpOutcome } from "../acp/acp-outcome.ts";
-import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
+import { type AgentUnavailable, type RemoteAgent, streams } from "../remote-agent.ts";
+import type { BegunRun } from "../runs/begin-by-streaming.ts";
 import { beginRun } from "../runs/begin-run.ts";
+import type { RunStream } from "../runs/record-stream.ts";
 import type { AgentRun } from "../runs/run.ts";
 import type { AgentThread } from "../runs/thread-register.ts";
 import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
@@ -31,17 +33,23 @@ export async function executeAgent(hosted: HostedRuns, call: Call): Promise<Hand
   }
   const reservation = register.reserve(owner, agent.base, thread?.threadId);
   if (reservation === undefined) return tooMany("runs");
-  let begun: AgentRun | HandlerResult;
+  let begun: Begun | HandlerResult;
   try {
     begun = await begin(hosted, call, owner, thread);
   } finally {
     reservation.release();
   }
-  if (!("runId" in begun)) return begun;
-  hosted.follower.follow(begun, agent);
+  if (!("run" in begun)) return begun;
+  const { run, stream } = begun;
+  hosted.follower.follow(run, agent, stream);
   const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
-  await awaitSettled(hosted, begun.runId, waitMs, call.signal);
-  return answerRun(register, agent, register.find(begun.runId) ?? begun);
+  await awaitSettled(hosted, run.runId, waitMs, call.signal);
+  return answerRun(hosted, register.find(run.runId) ?? run);
+}
+
+interface Begun {
+  readonly run: AgentRun;
+  readonly stream?: RunStream | undefined;
 }
 
 /** The run once it is kept, or why there is none. A caller that leaves does not undo it. */
@@ -50,11 +58,12 @@ async function begin(
   call: Call,
   owner: string,
   thread: AgentThread | undefined,
-): Promise<AgentRun | HandlerResult> {
+): Promise<Begun | HandlerResult> {
   const { agent, register, patience, closing } = hosted;
   const { base, client, timeoutMs } = agent;
   const { input, config, metadata } = call.input;
   const runId = uuidv7();
+  const isStreaming = streams(agent.manifest);
   const begun = await askServer(hosted, (signal) =>
     asFound(agent, signal, (agentId) =>
       beginRun({
@@ -62,19 +71,24 @@ async function begin(
           ...{ agentId, input, config, threadId: thread?.upstreamThreadId },
           metadata: isRecord(metadata) ? metadata : {},
         },
-        ...{ client, runId, patience, signal, timeoutMs, closing },
+        ...{ client, isStreaming, runId, patience, signal, timeoutMs, closing },
       }),
     ),
   );
+  if (begun.kind === "failed" && begun.status === 409 && thread !== undefined) return threadBusy();
   if (begun.kind !== "ok") return upstreamError(call, begun);
+  const { upstreamRunId, stream } = begun.value;
   const run = await register.create({
-    ...{ runId, base, owner, upstreamAgentId: begun.agentId, upstreamRunId: begun.value },
+    ...{ runId, base, owner, upstreamAgentId: begun.agentId, upstreamRunId },
     deadlineAt: Date.now() + timeoutMs,
+    ...(isStreaming ? { mayLackEvents: true } : {}),
     ...(thread === undefined
       ? {}
       : { threadId: thread.threadId, upstreamThreadId: thread.upstreamThreadId }),
   });
-  return run ?? tooMany("runs");
+  if (run !== undefined) return { run, stream };
+  stream?.close();
+  return tooMany("runs");
 }
 
 /**
@@ -84,8 +98,8 @@ async function begin(
 async function asFound(
   agent: RemoteAgent,
   signal: AbortSignal,
-  begin: (agentId: string) => Promise<AcpOutcome<string>>,
-): Promise<(AcpOutcome<string> & { readonly agentId: string }) | AgentUnavailable | AcpFailure> {
+  begin: (agentId: string) => Promise<AcpOutcome<BegunRun>>,
+): Promise<(AcpOutcome<BegunRun> & { readonly agentId: string }) | AgentUnavailable | AcpFailure> {
   const ready = await agent.ready(signal);
   if (ready.kind !== "ready") return ready;
   const { agentId } = ready;

@@ -1,5 +1,6 @@
 /** What the endpoints of one agent work with. */
 import { within } from "../../../deadline.ts";
+import type { InterruptDesk } from "../interrupts/interrupt-desk.ts";
 import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
 import type { Patience } from "../runs/await-verdict.ts";
 import type { RunFollower } from "../runs/run-follower.ts";
@@ -13,6 +14,8 @@ export interface HostedRuns {
   readonly threads: ThreadRegister;
   readonly follower: RunFollower;
   readonly patience: Patience;
+  /** Where what runs ask is answered. */
+  readonly desk: InterruptDesk;
   /** A handler has to be done by then. */
   readonly maxWaitMs: number;
   /** Ends what is asked of the agent's server for nobody in particular. */

@@ -12,12 +12,13 @@ import type { HostedRuns } from "./hosted-runs.ts";
 import { findRun, refuse, runNotFound, showRun } from "./run-answers.ts";
 
 /** Answers with the run. */
-export function queryRun({ agent, register, follower }: HostedRuns): RouteHandler {
+export function queryRun(hosted: HostedRuns): RouteHandler {
+  const { agent, register, follower } = hosted;
   return async (call, exchange) => {
     const run = findRun(register, agent.base, call, exchange);
     if (run === undefined) return runNotFound();
     const now = await follower.reconsider(run, agent, call.signal);
-    return { body: await showRun(register, agent, now) };
+    return { body: await showRun(hosted, now) };
   };
 }
 
@@ -34,15 +35,18 @@ export function queryEvents({ agent, register }: HostedRuns): RouteHandler {
     const count = Math.min(Number(limit), MAX_EVENTS_PAGE);
     const events = await register.events(run.runId, Number(token), count);
     const last = Math.max(Number(token), ...events.map((event) => Number(event["sequence"])));
-    const { status, eventCount, isTruncated } = register.find(run.runId) ?? run;
+    const { status, eventCount, isTruncated, mayLackEvents } = register.find(run.runId) ?? run;
+    // Whether nothing is to come: neither on the next page nor from the run.
+    const isAtEnd = isOver({ status }) && last >= eventCount;
     return {
       body: {
         run_id: run.runId,
         status,
         events,
-        // Whether nothing is to come: neither on the next page nor from the run.
-        is_complete: isOver({ status }) && last >= eventCount,
+        is_over: isAtEnd,
+        is_complete: isAtEnd && !isTruncated && mayLackEvents !== true,
         ...(isTruncated ? { is_truncated: true } : {}),
+        ...(mayLackEvents === true ? { may_lack_events: true } : {}),
         continuation_token: String(last),
       },
       headers: { "Continuation-Token": String(last) },

@@ -12,9 +12,10 @@ import type {
   HandlerSuccess,
 } from "../../../handlers/handler.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
-import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
+import type { AgentUnavailable } from "../remote-agent.ts";
 import { type AgentRun, errorView, runView } from "../runs/run.ts";
 import type { RunRegister } from "../runs/run-register.ts";
+import type { HostedRuns } from "./hosted-runs.ts";
 
 /** A refusal as the handler of an endpoint answers it. */
 export function refuse(from: Refusal): HandlerSuccess {
@@ -63,8 +64,8 @@ export function upstreamError(
   if (failure.kind === "unavailable") {
     return { error: "agent_unavailable", message: failure.message, details: run };
   }
-  const { error, message, status, detail } = failure;
-  call.log.warn({ error, status, detail, ...run }, "an agent's server did not do as asked");
+  const { error, message, status, detail, hint } = failure;
+  call.log.warn({ error, status, detail, hint, ...run }, "an agent's server did not do as asked");
   const details = { ...(status === undefined ? {} : { status }), ...run };
   return { error, message, details };
 }
@@ -82,30 +83,30 @@ export function findRun(
   return isOwn || (exchange !== undefined && seesAll(exchange.caller)) ? run : undefined;
 }
 
+/** What runs are shown with. */
+type ShownWith = Pick<HostedRuns, "register" | "agent" | "desk">;
+
 /** The run as it is, in full. */
 export async function showRun(
-  register: Pick<RunRegister, "result">,
-  { manifest }: Pick<RemoteAgent, "manifest">,
+  { register, agent: { manifest }, desk }: ShownWith,
   run: AgentRun,
 ): Promise<Record<string, unknown>> {
   const asked = manifest.specs.interrupts.find(({ type }) => type === run.interrupt?.type);
-  return runView(run, await register.result(run.runId), asked?.resume.schema);
+  const view = runView(run, await register.result(run.runId), asked?.resume.schema);
+  const escalation = await desk.escalationOf(run);
+  return escalation === undefined ? view : { ...view, escalation_id: escalation.escalationId };
 }
 
 /** What whoever began a run, or went on with it, is answered. */
-export async function answerRun(
-  register: Pick<RunRegister, "result">,
-  agent: Pick<RemoteAgent, "manifest">,
-  run: AgentRun,
-): Promise<HandlerResult> {
+export async function answerRun(hosted: ShownWith, run: AgentRun): Promise<HandlerResult> {
   const { error, runId, status } = run;
   switch (status) {
     case "pending":
     case "interrupted":
-      return { status: 202, body: await showRun(register, agent, run) };
+      return { status: 202, body: await showRun(hosted, run) };
     case "success":
     case "cancelled":
-      return { body: await showRun(register, agent, run) };
+      return { body: await showRun(hosted, run) };
     case "error":
     case "timeout": {
       const {

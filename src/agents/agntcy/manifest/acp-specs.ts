@@ -12,6 +12,9 @@ const MAX_INTERRUPTS = 64;
 /** It becomes part of messages, and of what callers compare. */
 const INTERRUPT_TYPE = /^[\x21-\x7e]{1,128}$/;
 
+/** Whom an interrupt asks: this server's own word, which others pass over. */
+const ASKED = "x-agtp-asks";
+
 /** The specs, or nothing and every reason why. */
 export function readAcpSpecs(specs: MemberReader): AcpSpecs | undefined {
   const capabilities = readCapabilities(specs);
@@ -61,12 +64,13 @@ function readInterrupts(
     const type = one.text("interrupt_type");
     const payload = readSchema(one, "interrupt_payload");
     const resume = readSchema(one, "resume_payload");
+    const asked = one.has(ASKED) ? one.word(ASKED, ["people", "agent"]) : "people";
     if (type !== undefined && !INTERRUPT_TYPE.test(type)) {
       one.fail("interrupt_type", `is ${quoteValue(type)}, expected visible ASCII without spaces`);
     } else if (interrupts.some((earlier) => earlier.type === type)) {
       one.fail("interrupt_type", `${quoteValue(type)} is declared twice`);
     } else if (type !== undefined && payload !== undefined && resume !== undefined) {
-      interrupts.push({ type, payload, resume });
+      interrupts.push({ type, payload, resume, asksAgent: asked === "agent" });
     }
   }
   const isEmpty = written.length === 0 && !isFilled(specs.find("interrupts").value);

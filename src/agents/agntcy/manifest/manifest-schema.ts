@@ -21,6 +21,7 @@ const MANIFEST_SCHEMA_BOUNDS: SchemaBounds = {
   maxPatterns: 64,
   maxValues: 8192,
   maxPatternSize: 4096,
+  takesForeignFormats: true,
 };
 
 /** A schema that has to be there. */

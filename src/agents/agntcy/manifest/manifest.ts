@@ -50,6 +50,8 @@ export interface Interrupt {
   readonly type: string;
   readonly payload: CompiledSchema;
   readonly resume: CompiledSchema;
+  /** Whether it asks the agent that began the run; otherwise it asks people. */
+  readonly asksAgent: boolean;
 }
 
 /** One way to have the agent. */

@@ -7,14 +7,17 @@ import type { MemberReader } from "./member-reader.ts";
 
 /** The extension that a manifest is in. */
 export const RUNTIME_EXTENSION = "schema.oasf.agntcy.org/features/runtime/manifest";
-/** Its names since extensions are called modules. */
+/** Its other names: the SDK's own example has an older one, and modules have newer ones. */
 const RUNTIME_MODULES: ReadonlySet<string> = new Set([
   RUNTIME_EXTENSION,
+  "oasf.agntcy.org/feature/runtime/manifest",
   "runtime/manifest",
   "integration/acp",
   "integration/acp_manifest",
   "acp_manifest",
 ]);
+/** The annotation that says where an agent is reached over AGTP. */
+export const AGTP_ANNOTATION = "agtp.uri";
 const LOCATOR_TYPES = [
   ...["binary", "unspecified", "helm-chart", "helm_chart", "docker-image", "docker_image"],
   ...["py-package", "python_package", "source-code", "source_code", "container_image", "url"],

@@ -12,7 +12,7 @@ import { readOptions } from "./deployment-options.ts";
 import type { AgentManifest, ManifestShape } from "./manifest.ts";
 import { MAX_DEPENDENCIES, readDependencies, readVariables } from "./manifest-dependencies.ts";
 import { MemberReader } from "./member-reader.ts";
-import { RUNTIME_EXTENSION, readRecord } from "./oasf-record.ts";
+import { AGTP_ANNOTATION, RUNTIME_EXTENSION, readRecord } from "./oasf-record.ts";
 
 /** The largest manifest that is read. */
 export const MAX_MANIFEST_BYTES = 1_048_576;
@@ -67,9 +67,10 @@ function findSections(root: MemberReader): Sections | undefined {
     identity: metadata && ref && { ref, description: metadata },
     specs: root.object(["specs", "acp"]),
   };
-  if (root.has("deployments") || root.has("dependencies")) {
-    if (root.has("deployment"))
-      root.fail("deployment", "stands beside deployments or dependencies");
+  const isNewer = root.has("deployment");
+  const isOlder = ["deployments", "dependencies"].some((name) => isThere(root, name, isNewer));
+  if (isOlder) {
+    if (isNewer) root.fail("deployment", "stands beside deployments or dependencies");
     return {
       ...common,
       shape: "agent-manifest",
@@ -80,6 +81,13 @@ function findSections(root: MemberReader): Sections | undefined {
   }
   const deployment = root.optionalObject("deployment");
   return { ...common, shape: "deployment-manifest", ...deploymentSections(deployment) };
+}
+
+/** Beside the newer shape an empty list of the older one says nothing: tools write it. */
+function isThere(root: MemberReader, name: string, isNewer: boolean): boolean {
+  const { value } = root.find(name);
+  const isNothing = isNewer && Array.isArray(value) && value.length === 0;
+  return value !== undefined && !isNothing;
 }
 
 function recordSections(root: MemberReader): Sections | undefined {
@@ -135,7 +143,12 @@ function noteMissingOptions(
     const hint = "it is an ACP descriptor alone";
     root.fail("deployment", message, { hint, severity: "warning" });
   } else if (shape === "agent-manifest") root.fail("deployments", message);
-  else if (deployment !== undefined) deployment.fail("deployment_options", message);
+  else if (deployment !== undefined) {
+    const isReachable = root.optionalObject("annotations")?.has(AGTP_ANNOTATION) === true;
+    const hint = "the agent is reached over AGTP, which has none";
+    const more = isReachable ? ({ hint, severity: "warning" } as const) : {};
+    deployment.fail("deployment_options", message, more);
+  }
 }
 
 function readName(owner: MemberReader, member: "name" | "version"): string | undefined {

@@ -77,12 +77,12 @@ export async function awaitVerdict(
 /** What the server says of the run where it could not say how it ended. */
 async function lookUp(
   client: AcpClient,
-  { runId }: RunAddress,
+  address: RunAddress,
   failure: AcpFailure,
   signal: AbortSignal,
 ): Promise<FinalVerdict | "pending" | undefined> {
   if (failure.error === "upstream_authentication_failed") return failure;
-  const run = await client.run(runId, signal);
+  const run = await client.run(address, signal);
   signal.throwIfAborted();
   if (run.kind === "failed") {
     const isGone = failure.status === 404 && run.status === 404;

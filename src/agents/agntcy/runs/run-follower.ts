@@ -7,10 +7,11 @@ import { LRUCache } from "lru-cache";
 import { Deadline, within } from "../../../deadline.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { AcpRun } from "../acp/acp-answers.ts";
-import type { RemoteAgent } from "../remote-agent.ts";
+import { type RemoteAgent, streams } from "../remote-agent.ts";
 import { FORGOTTEN, PATIENCE, type Patience } from "./await-verdict.ts";
 import { obtainOutcome } from "./obtain-outcome.ts";
-import { type AgentRun, isSettled } from "./run.ts";
+import type { RunStream } from "./record-stream.ts";
+import { type AgentRun, addressOf, isSettled } from "./run.ts";
 import type { RunRegister } from "./run-register.ts";
 
 /** What runs are followed with. */
@@ -54,17 +55,20 @@ export class RunFollower {
     }
   }
 
-  /** Follows a run; once, however often it is asked to. */
-  follow(run: AgentRun, agent: RemoteAgent): void {
+  /** Follows a run; once, however often it is asked to. `begun` is the stream that it was begun by. */
+  follow(run: AgentRun, agent: RemoteAgent, begun?: RunStream): void {
     const { runId } = run;
     // A request that outlives its configuration may still begin a run.
-    if (this.#closing.signal.aborted) this.#register.handOver(run);
-    if (this.#closing.signal.aborted) return;
+    if (this.#closing.signal.aborted) {
+      begun?.close();
+      this.#register.handOver(run);
+      return;
+    }
     if (this.#running.has(runId)) {
       this.#again.add(runId);
       return;
     }
-    const following = this.#follow(runId, agent)
+    const following = this.#follow(runId, agent, begun)
       .catch((error: unknown) => {
         this.#log.warn({ error, run_id: runId }, "a run cannot be followed");
       })
@@ -101,7 +105,7 @@ export class RunFollower {
     caller: AbortSignal,
     signal: AbortSignal,
   ): Promise<AgentRun> {
-    const seen = await agent.client.run(run.upstreamRunId, signal);
+    const seen = await agent.client.run(addressOf(run), signal);
     if (seen.kind === "failed") {
       return seen.status === 404 ? await this.#giveUpForgotten(run, agent, signal) : run;
     }
@@ -110,6 +114,7 @@ export class RunFollower {
     const change = {
       ...({ status: "pending", deadlineAt } as const),
       ...{ error: undefined, interrupt: undefined, isAnswerSent: undefined },
+      ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
     };
     const changed = await this.#register.change(run.runId, [run.status], change, {});
     if (changed === undefined) return this.#register.find(run.runId) ?? run;
@@ -138,16 +143,24 @@ export class RunFollower {
     await Promise.all(this.#running.values());
   }
 
-  async #follow(runId: string, agent: RemoteAgent): Promise<void> {
+  async #follow(runId: string, agent: RemoteAgent, begun?: RunStream): Promise<void> {
     const run = this.#register.find(runId);
-    if (run === undefined || isSettled(run)) return;
+    if (run === undefined || isSettled(run)) {
+      begun?.close();
+      return;
+    }
     const timeoutMs = Math.max(0, run.deadlineAt - Date.now());
     const deadline = new Deadline({ signals: [this.#closing.signal], timeoutMs });
     const { signal } = deadline;
     try {
-      const { change, result } = await obtainOutcome(run, agent, {
-        ...{ register: this.#register, log: this.#log, patience: this.#patience, signal },
-      });
+      void begun?.recordBy((events) => this.#register.record(runId, events));
+      const context = {
+        register: this.#register,
+        log: this.#log,
+        patience: this.#patience,
+        signal,
+      };
+      const { change, result } = await obtainOutcome(run, agent, context, begun);
       await this.#register.change(runId, ["pending"], change, result);
     } catch (error) {
       if (this.#closing.signal.aborted) return;
@@ -164,10 +177,9 @@ export class RunFollower {
     { client }: RemoteAgent,
     signal: AbortSignal,
   ): Promise<AgentRun> {
-    const { runId, upstreamRunId, upstreamThreadId: threadId } = run;
+    const { runId } = run;
     if (run.status !== "interrupted") return run;
-    const address = { runId: upstreamRunId, threadId };
-    const waited = await client.waitForRun(address, LOOK_TIMEOUT_MS, signal);
+    const waited = await client.waitForRun(addressOf(run), LOOK_TIMEOUT_MS, signal);
     if (waited.kind !== "failed" || waited.status !== 404) return run;
     const error = { code: "upstream_error", message: FORGOTTEN } as const;
     const change = {
@@ -185,7 +197,7 @@ export class RunFollower {
     const error = { code: "upstream_timeout", message } as const;
     await this.#register.change(run.runId, ["pending"], { status: "timeout", error });
     if (!canCancel) return;
-    await client.cancelRun(run.upstreamRunId, AbortSignal.timeout(CANCEL_TIMEOUT_MS));
+    await client.cancelRun(addressOf(run), AbortSignal.timeout(CANCEL_TIMEOUT_MS));
   }
 }
 

@@ -21,20 +21,30 @@ export type NewRun = Pick<
   | "deadlineAt"
   | "threadId"
   | "upstreamThreadId"
+  | "mayLackEvents"
 >;
 
 /** What becomes different about a run; undefined takes a member away. */
 export type RunChange = {
-  readonly [Member in "status" | "deadlineAt" | "error" | "interrupt" | "isAnswerSent"]?:
-    | AgentRun[Member]
-    | undefined;
+  readonly [Member in ChangingMember]?: AgentRun[Member] | undefined;
 };
+
+type ChangingMember =
+  | "status"
+  | "deadlineAt"
+  | "error"
+  | "interrupt"
+  | "isAnswerSent"
+  | "mayLackEvents";
 
 /** What tests choose. */
 export interface RunRegisterOptions {
   readonly limits?: Partial<RunLimits>;
   now?(): number;
 }
+
+/** Hears of every change of a run; undefined: the run is there no more. */
+export type RunWatcher = (before: AgentRun, after: AgentRun | undefined) => void;
 
 /** Room for a run that is about to begin. */
 export interface Reservation {
@@ -56,6 +66,7 @@ export class RunRegister {
     Readonly<Record<"owner" | "base", string> & { threadId?: string }>
   >();
   #follow: (run: AgentRun) => void = () => undefined;
+  #watcher: RunWatcher | undefined;
   readonly #listeners = new Map<string, Set<() => void>>();
 
   private constructor(store: Store, { limits, now = Date.now }: RunRegisterOptions) {
@@ -79,6 +90,14 @@ export class RunRegister {
   /** Has a run followed by whoever follows runs now; whoever begins to do so finds it by itself. */
   handOver(run: AgentRun): void {
     this.#follow(run);
+  }
+
+  /** From now on this hears of changes, until the function that is answered was called. */
+  watch(watcher: RunWatcher): () => void {
+    this.#watcher = watcher;
+    return () => {
+      if (this.#watcher === watcher) this.#watcher = undefined;
+    };
   }
 
   find(runId: string): AgentRun | undefined {
@@ -129,7 +148,10 @@ export class RunRegister {
       const empty = { eventCount: 0, eventBytes: 0, isTruncated: false, resultBytes: 0 };
       const { run, events } = withEvents({ ...wanted, ...begun, ...empty }, [statusEvent(begun)]);
       await this.#store.commit([...evicted.flatMap(deleteRun), putRun(run), ...events]);
-      for (const { runId } of evicted) this.#index.delete(runId);
+      for (const one of evicted) {
+        this.#index.delete(one.runId);
+        this.#watcher?.(one, undefined);
+      }
       this.#index.set(run);
       return run;
     });
@@ -152,6 +174,7 @@ export class RunRegister {
       const results = result === undefined ? [] : [putResult(runId, result)];
       await this.#store.commit([putRun(run), ...results, ...events]);
       this.#index.set(run);
+      this.#watcher?.(before, run);
       for (const listener of this.#listeners.get(runId) ?? []) listener();
       return run;
     });

@@ -5,6 +5,7 @@
  */
 import type { JsonRecord } from "../../../json-value.ts";
 import type { UpstreamError } from "../acp/acp-call.ts";
+import type { RunAddress } from "../acp/acp-client.ts";
 
 /** How a run stands. `timeout`: it took longer than the operator allows. */
 export const RUN_STATES = [
@@ -57,6 +58,8 @@ export interface AgentRun {
   readonly isAnswerSent?: boolean;
   readonly eventCount: number;
   readonly eventBytes: number;
+  /** Something may have happened in it before anybody listened. */
+  readonly mayLackEvents?: boolean;
   /** Whether more came than is kept. */
   readonly isTruncated: boolean;
   /** What its result takes in the store. */
@@ -73,6 +76,11 @@ export interface RunResult {
 export interface RunEvent {
   readonly type: string;
   readonly [member: string]: unknown;
+}
+
+/** The run as its server knows it. */
+export function addressOf({ upstreamRunId, upstreamThreadId }: AgentRun): RunAddress {
+  return { runId: upstreamRunId, threadId: upstreamThreadId };
 }
 
 /** Whether nothing is under way. */

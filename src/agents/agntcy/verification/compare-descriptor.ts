@@ -2,9 +2,7 @@
  * Whether an agent's server describes the agent as its manifest does. What annotates a schema may
  * differ; everything that decides about a value, or about what the agent can do, may not.
  */
-
 import { KEYWORDS } from "../../../contract/schema-vocabulary.ts";
-import { canonicalForm } from "../../../identity/canonical-form.ts";
 import { isRecord, type JsonRecord } from "../../../json-value.ts";
 import type { Problem } from "../../../problem.ts";
 import { isError } from "../../../problem.ts";
@@ -12,6 +10,7 @@ import { readReference } from "../acp/acp-answers.ts";
 import { readAcpSpecs } from "../manifest/acp-specs.ts";
 import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
 import { MemberReader } from "../manifest/member-reader.ts";
+import { findDifferences } from "./find-differences.ts";
 
 /** Keywords that say nothing about values. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([
@@ -19,17 +18,22 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...["deprecated", "readOnly", "writeOnly", "discriminator", "externalDocs", "xml"],
 ]);
 
-/** What differs, in words; empty: nothing. */
+/** What differs, by its JSON Pointer in a manifest and in words; empty: nothing. */
 export function compareDescriptor(
   { name, version, specs }: AgentManifest,
   descriptor: JsonRecord,
 ): readonly string[] {
   const theirs = readReference(descriptor["metadata"]);
   const differences: string[] = [];
-  if (theirs.name !== undefined && theirs.name !== name) differences.push("name");
-  if (theirs.version !== undefined && theirs.version !== version) differences.push("version");
+  const compare = (pointer: string, own: string, other: string | undefined): void => {
+    if (other !== undefined && other !== own) {
+      differences.push(...findDifferences(own, other, `/metadata/ref/${pointer}`));
+    }
+  };
+  compare("name", name, theirs.name);
+  compare("version", version, theirs.version);
   const read = readSpecs(descriptor);
-  if (typeof read === "string") return [...differences, `specs (${read})`];
+  if (typeof read === "string") return [...differences, `/specs (${read})`];
   return [...differences, ...compareSpecs(specs, read)];
 }
 
@@ -44,33 +48,30 @@ function readSpecs(descriptor: JsonRecord): AcpSpecs | string {
 }
 
 function compareSpecs(ours: AcpSpecs, theirs: AcpSpecs): readonly string[] {
-  const left = partsOf(ours);
-  const right = partsOf(theirs);
-  const names = new Set([...left.keys(), ...right.keys()]);
-  return [...names].filter((name) => left.get(name) !== right.get(name));
+  return findDifferences(meaningOf(ours), meaningOf(theirs), "/specs");
 }
 
-/** Each part as text that is equal when the parts mean the same. */
-function partsOf(specs: AcpSpecs): ReadonlyMap<string, string> {
+/** The specs without what says nothing; interrupts by their type, which is what their order is for. */
+function meaningOf(specs: AcpSpecs): JsonRecord {
   const { capabilities, input, output, config, threadState, customStreamingUpdate } = specs;
-  const parts = new Map([
-    ["capabilities", canonicalForm({ capabilities }).toString()],
-    ["input", meaningOf(input.schema)],
-    ["output", meaningOf(output.schema)],
-    ["config", meaningOf(config.schema)],
+  const interrupts = specs.interrupts.map(({ type, payload, resume }) => [
+    type,
+    {
+      interrupt_payload: withoutAnnotations(payload.schema),
+      resume_payload: withoutAnnotations(resume.schema),
+    },
   ]);
-  if (threadState !== undefined) parts.set("thread_state", meaningOf(threadState.schema));
-  if (customStreamingUpdate !== undefined) {
-    parts.set("custom_streaming_update", meaningOf(customStreamingUpdate.schema));
-  }
-  for (const { type, payload, resume } of specs.interrupts) {
-    parts.set(`interrupts ${type}`, meaningOf(payload.schema) + meaningOf(resume.schema));
-  }
-  return parts;
-}
-
-function meaningOf(schema: JsonRecord): string {
-  return canonicalForm({ schema: withoutAnnotations(schema) }).toString();
+  return {
+    capabilities,
+    input: withoutAnnotations(input.schema),
+    output: withoutAnnotations(output.schema),
+    config: withoutAnnotations(config.schema),
+    ...(threadState === undefined ? {} : { thread_state: withoutAnnotations(threadState.schema) }),
+    ...(customStreamingUpdate === undefined
+      ? {}
+      : { custom_streaming_update: withoutAnnotations(customStreamingUpdate.schema) }),
+    ...(interrupts.length === 0 ? {} : { interrupts: Object.fromEntries(interrupts) }),
+  };
 }
 
 /** Properties may be called like annotations, so it goes down where schemas are. */

@@ -30,6 +30,13 @@ export class LazyReadiness {
     return this.#known?.kind === "ready";
   }
 
+  /** Why it is not ready, as far as anybody has looked. */
+  get fault(): string | undefined {
+    return this.#known === undefined || this.#known.kind === "ready"
+      ? undefined
+      : this.#known.message;
+  }
+
   /** Verifies where that is still to be done, and waits for it as long as the signal lets it. */
   async ready(signal: AbortSignal): Promise<Readiness> {
     const known = this.#known;

@@ -25,7 +25,7 @@ export async function verifyAgent(
   }
   const differences = compareDescriptor(manifest, descriptor.value);
   if (differences.length === 0) return found;
-  const named = differences.slice(0, MAX_DIFFERENCES).join(", ");
+  const named = differences.slice(0, MAX_DIFFERENCES).join("; ");
   const message = `the agent's server describes it otherwise than its manifest: ${named}`;
   return { kind: "unavailable", message };
 }

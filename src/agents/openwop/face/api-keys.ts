@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 
 /** What keys may be good for. */
-const FACE_SCOPES = [
+export const FACE_SCOPES = [
   "manifest:read",
   "runs:create",
   "runs:read",

@@ -90,7 +90,10 @@ class Listing {
   #packsIn(directory: string, tenant: string | undefined): readonly PackPlace[] {
     return this.#directoriesIn(directory).flatMap(([, path]) => {
       const manifest = join(path, MANIFEST_NAME);
-      if (!existsSync(manifest)) return [];
+      if (!existsSync(manifest)) {
+        if (tenant === undefined) this.#reportTenant(path);
+        return [];
+      }
       const root = realPath(path) ?? "";
       if (!this.#roots.some((inside) => root.startsWith(inside + sep))) {
         this.#report(path, "is a link that leads out of the deployment directory");
@@ -98,6 +101,16 @@ class Listing {
       }
       return [{ files: new PackFiles(root), tenant, file: this.#nameOf(manifest) }];
     });
+  }
+
+  /** Packs of a tenant are nobody's where there are no tenants. */
+  #reportTenant(path: string): void {
+    const packs = this.#directoriesIn(path).filter(([, one]) =>
+      existsSync(join(one, MANIFEST_NAME)),
+    );
+    if (packs.length === 0) return;
+    const message = 'has packs of a tenant, which install_scope = "host" does not install';
+    this.#report(path, message);
   }
 
   /** In an order that is the same on every machine. */

@@ -19,6 +19,14 @@ export type FindEndpoint = (method: string, path: string) => EndpointDefinition 
 
 const TOOL_ID = /^agtp:([A-Z]{3,32}) (\/\S{0,1023})$/;
 
+/** The endpoint that a tool names; undefined: it names none. */
+export function readToolId(
+  toolId: string,
+): { readonly method: string; readonly path: string } | undefined {
+  const [, method, path] = TOOL_ID.exec(toolId) ?? [];
+  return method === undefined || path === undefined ? undefined : { method, path };
+}
+
 /** The tools of an allowlist, by their ids. */
 export function toolSurface(
   allowlist: readonly string[],
@@ -26,8 +34,9 @@ export function toolSurface(
 ): ReadonlyMap<string, EndpointTool> {
   const tools = new Map<string, EndpointTool>();
   for (const toolId of allowlist) {
-    const [, method, path] = TOOL_ID.exec(toolId) ?? [];
-    if (method === undefined || path === undefined) continue;
+    const named = readToolId(toolId);
+    if (named === undefined) continue;
+    const { method, path } = named;
     const endpoint = findEndpoint(method, path);
     if (endpoint === undefined) continue;
     const { description, inputSchema, requiredScopes } = endpoint;

@@ -9,7 +9,7 @@ import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { isRecord } from "../../../json-value.ts";
 import type { Problem } from "../../../problem.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
-import { checkWorkflow } from "./check-workflow.ts";
+import { checkWorkflow, type WorkflowFault } from "./check-workflow.ts";
 import type { WorkflowDefinition } from "./workflow.ts";
 import { WORKFLOW_SCHEMA } from "./workflow-schema.ts";
 
@@ -30,6 +30,8 @@ export interface WorkflowsLocation {
   readonly dir: string;
   readonly types: NodeTypes;
   readonly compiler: SchemaCompiler;
+  /** What to warn of in a definition that is served all the same. */
+  remarksOn?(definition: WorkflowDefinition): readonly WorkflowFault[];
 }
 
 const DEFAULT_DIR = "agents/openwop/workflows";
@@ -57,7 +59,12 @@ export function loadWorkflows(location: WorkflowsLocation): {
       found.push({ file, key: "id", message: `"${id}" is another workflow's already` });
     } else if (workflows.size === MAX_WORKFLOWS) {
       found.push({ file, key: "", message: `is one workflow more than ${MAX_WORKFLOWS}` });
-    } else workflows.set(id, read.workflow);
+    } else {
+      workflows.set(id, read.workflow);
+      for (const remark of location.remarksOn?.(read.workflow.definition) ?? []) {
+        found.push({ file, ...remark, severity: "warning" });
+      }
+    }
   }
   return { workflows, problems: found };
 }

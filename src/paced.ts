@@ -1,0 +1,32 @@
+/**
+ * Long work as steps: a generator that yields wherever it could be interrupted, at most a millisecond
+ * or so apart. Who drives it decides whether others have their turn in between: nobody waits while a
+ * server starts, everybody does while it serves.
+ */
+
+/** Work that can be interrupted wherever it yields. */
+export type Paced<T> = Generator<undefined, T, undefined>;
+
+/** Drives work to its end; `TaskQueue` lets others have their turn in between. */
+export type Drive = <T>(work: Paced<T>) => T | Promise<T>;
+
+/** Does the whole of it now. */
+export function atOnce<T>(work: Paced<T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** A turn for everybody else, where somebody is served. */
+export function* turn(): Paced<void> {}
+
+/** As `list.map`. */
+export function* mapPaced<T, R>(list: Iterable<T>, change: (item: T) => R): Paced<R[]> {
+  const changed: R[] = [];
+  for (const item of list) {
+    changed.push(change(item));
+    yield;
+  }
+  return changed;
+}
