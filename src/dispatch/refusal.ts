@@ -268,7 +268,8 @@ export function rateLimited(scope: keyof typeof RATED, retryAfterSeconds: number
   const many = scope === "work" ? "much" : "many";
   const message = `too ${many} ${RATED[scope]}, try again in ${seconds}`;
   const carried = { scope, retry_after_seconds: retryAfterSeconds };
-  const headers = { "Retry-After": String(retryAfterSeconds) };
+  // The body alone tells it to who negotiates.   AGTP-API §10.1.5
+  const headers = scope === "rcns" ? {} : { "Retry-After": String(retryAfterSeconds) };
   return refusal(429, "rate-limited", message, { carried, headers });
 }
 
