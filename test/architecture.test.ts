@@ -3,111 +3,75 @@ import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
-import { VERSION } from "../src/version.ts";
+import { VERSION } from "../src/base/version.ts";
 import { ROOT, readModules, type SourceModule } from "./support/source-tree.ts";
 
 const sources = readModules("src");
 const tools = readModules("tools");
 const byFile = new Map(sources.map((module) => [module.file, module]));
 
-/** Which folders a folder may import; what is not listed may be imported by the server alone. */
-const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
-  wire: [],
-  store: [],
-  catalog: [],
-  config: ["catalog"],
-  identity: ["wire", "catalog", "store"],
-  attribution: ["wire", "identity", "store"],
-  contract: ["catalog", "identity"],
-  synthesis: ["catalog", "identity", "contract", "store"],
-  handlers: ["wire", "catalog", "identity", "contract", "synthesis"],
-  manifest: ["catalog", "config", "identity", "contract"],
-  dispatch: [
-    ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers"],
-  ],
-  methods: [
-    "store",
-    ...["wire", "catalog", "config", "identity", "attribution", "contract", "synthesis"],
-    ...["handlers", "dispatch", "delivery", "search", "tasks", "execution", "delegation"],
-  ],
-  // What QUERY looks into, and the way to people.
-  search: [
-    ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
-    "manifest",
-  ],
-  delivery: ["identity", "store", "search"],
-  tasks: ["identity", "synthesis", "store", "search", "delivery"],
-  // Named actions, and the tasks that agents hand on to one another.
-  execution: ["wire", "catalog", "identity", "contract", "handlers", "dispatch", "search"],
-  delegation: [
-    ...["wire", "catalog", "identity", "attribution", "contract", "synthesis", "handlers", "store"],
-    ...["dispatch", "execution", "delivery"],
-  ],
-  builtins: [
-    ...["catalog", "config", "identity", "contract", "synthesis", "handlers", "dispatch"],
-    ...["methods", "manifest", "execution"],
-  ],
-  agents: [
-    ...["wire", "catalog", "config", "identity", "contract", "handlers", "dispatch", "methods"],
-    ...["store", "search", "client", "tasks"],
-  ],
-  client: ["wire", "identity", "config"],
-  keys: ["config", "identity", "attribution", "store", "client"],
-  // The HTTP sidecar: the pipeline's other caller.
-  gateway: ["wire", "catalog", "config", "identity", "contract", "dispatch", "openapi"],
-  conformance: ["wire", "catalog", "identity", "contract", "client"],
-  upgrade: ["catalog", "contract", "client"],
-  "manifest-check": ["catalog", "identity", "contract", "client"],
-  // Before a deployment is started, and beside it; the doctor reads what the server reads.
-  init: ["catalog", "identity", "client", "keys"],
-  doctor: [
-    ...["catalog", "config", "identity", "attribution", "contract", "handlers", "store", "client"],
-    "server",
-  ],
-  // Writes files as the keys program does, and asks servers as the client does.
-  // What `agtp-agntcy` looks at.
-  "agntcy-command": ["agents", "config", "identity", "client", "keys"],
-  openapi: ["catalog", "config", "contract", "client", "keys"],
-  server: [
-    ...["wire", "catalog", "config", "identity", "contract", "synthesis", "handlers", "manifest"],
-    ...["dispatch", "methods", "builtins", "store", "attribution", "search", "delivery"],
-    ...["gateway", "agents", "tasks", "execution", "delegation", "client"],
-  ],
-  // The public surface.
-  "": ["client", "handlers"],
-};
+/** The folders of src: each imports those above it, and none below. */
+const LAYERS = [
+  ...["base", "schema", "wire", "catalog", "identity", "endpoint", "state", "handlers"],
+  ...["dispatch", "client", "openapi", "modules", "server", "app", "programs"],
+];
+/** What others install imports from here. */
+const PUBLIC = "src/index.ts";
+
+/** Imports between two of the sources that a test looks for. */
+function importsOf(isMeant: (from: SourceModule, to: SourceModule) => boolean): readonly string[] {
+  return sources.flatMap((from) =>
+    from.imports.flatMap(({ file }) => {
+      const to = file === undefined ? undefined : byFile.get(file);
+      return to !== undefined && isMeant(from, to) ? [`${from.file} -> ${to.file}`] : [];
+    }),
+  );
+}
+
+/** The module that a file of src/modules belongs to. */
+function moduleOf({ file }: SourceModule): string | undefined {
+  return file.split("/")[2];
+}
 
 /** Where a module may open or speak to a socket. */
 const SOCKET_FOLDERS = ["server", "client", "tools"];
 const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
 /** Other users of undici: the pools of the handlers are for the operator's upstreams. */
 const FETCHERS = [
-  ...["src/server/jwks-source.ts", "src/server/webhook-sender.ts"],
-  "src/server/model-connection.ts",
+  ...["src/app/jwks-source.ts", "src/app/webhook-sender.ts"],
+  "src/app/model-connection.ts",
   // Policy engines and key sets that a manifest names.
-  "src/agents/agentcli/ask-json.ts",
+  "src/modules/agentcli/ask-json.ts",
 ];
 /** Of node:net, what only looks at text. */
 const TEXT_ONLY = ["isIP", "isIPv4", "isIPv6", "BlockList", "LookupFunction"];
 
 describe("the folders of src", () => {
-  it("are all known to this test", () => {
-    expect(sources.map(({ folder }) => folder)).toEqual(
-      expect.arrayContaining(Object.keys(MAY_IMPORT).filter((folder) => folder !== "")),
-    );
-    for (const { folder } of sources) expect(Object.keys(MAY_IMPORT)).toContain(folder);
+  it("are the layers, and nothing stands beside them", () => {
+    const folders = new Set(sources.map(({ folder }) => folder));
+    expect([...folders].sort()).toEqual(["", ...LAYERS].sort());
+    const beside = sources.filter(({ folder, file }) => folder === "" && file !== PUBLIC);
+    expect(beside.map(({ file }) => file)).toEqual([]);
   });
 
-  it("import only what lies below them", () => {
-    const upward = sources.flatMap(({ file, folder, imports }) =>
-      imports.flatMap((one) => {
-        const target = one.file === undefined ? undefined : byFile.get(one.file);
-        if (target === undefined || target.folder === folder || target.folder === "") return [];
-        return MAY_IMPORT[folder]?.includes(target.folder) ? [] : [`${file} -> ${target.file}`];
-      }),
-    );
+  it("import only what lies above them in the list", () => {
+    const upward = importsOf((from, to) => {
+      return from.folder !== "" && LAYERS.indexOf(to.folder) > LAYERS.indexOf(from.folder);
+    });
     expect(upward).toEqual([]);
+  });
+
+  it("hold modules that know nothing of each other", () => {
+    const between = importsOf((from, to) => {
+      const isModule = from.folder === "modules" && to.folder === "modules";
+      return isModule && moduleOf(from) !== moduleOf(to);
+    });
+    expect(between).toEqual([]);
+  });
+
+  it("leave the sockets of the server to the daemon", () => {
+    const sockets = importsOf((from, to) => from.folder === "programs" && to.folder === "server");
+    expect(sockets).toEqual([]);
   });
 
   it("import files that exist, by their own extension", () => {
@@ -150,7 +114,7 @@ describe("the folders of src", () => {
     const builders = sources
       .filter(({ text }) => /\bcreateDispatcher\(/.test(text))
       .map(({ file }) => file);
-    expect(builders).toEqual(["src/dispatch/dispatcher.ts", "src/server/deployment.ts"]);
+    expect(builders).toEqual(["src/app/deployment.ts", "src/dispatch/dispatcher.ts"]);
   });
 });
 

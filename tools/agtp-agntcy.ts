@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `agtp-agntcy`: checks AGNTCY agent manifests, and writes OASF records of hosted agents. */
-import { runAgntcyCommand } from "../src/agntcy-command/command.ts";
+import { runAgntcyCommand } from "../src/programs/agntcy-command/command.ts";
 import { readInput } from "./process-input.ts";
 import { processTerminal } from "./process-terminal.ts";
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `agtp-catalog-diff`: compares two method catalogs, and says what an upgrade would break. */
 import { AgtpClientError } from "../src/client/client-error.ts";
-import { runCatalogDiff } from "../src/upgrade/command.ts";
+import { runCatalogDiff } from "../src/programs/upgrade/command.ts";
 import { processTerminal } from "./process-terminal.ts";
 
 const terminal = processTerminal(() =>

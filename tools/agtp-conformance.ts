@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `agtp-conformance`: runs the conformance cases of AGTP-API against a server. */
 import { AgtpClientError } from "../src/client/client-error.ts";
-import { runConformance } from "../src/conformance/command.ts";
+import { runConformance } from "../src/programs/conformance/command.ts";
 import { processTerminal } from "./process-terminal.ts";
 
 const terminal = processTerminal(() =>

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `agtp-keys`: makes and verifies keys, identities, certificates and attribution chains. */
 import { AgtpClientError } from "../src/client/client-error.ts";
-import { runKeysCommand } from "../src/keys/command.ts";
+import { runKeysCommand } from "../src/programs/keys/command.ts";
 import { processTerminal } from "./process-terminal.ts";
 
 const terminal = processTerminal(() =>

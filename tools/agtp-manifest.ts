@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 /** `agtp-manifest`: checks a server manifest and its signature. */
 import { AgtpClientError } from "../src/client/client-error.ts";
-import { runManifestCommand } from "../src/manifest-check/command.ts";
+import { runManifestCommand } from "../src/programs/manifest-check/command.ts";
 import { processTerminal } from "./process-terminal.ts";
 
 const terminal = processTerminal(() =>

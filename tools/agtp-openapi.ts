@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `agtp-openapi`: OpenAPI documents as endpoints, and endpoints as OpenAPI documents. */
-import { runOpenApiCommand } from "../src/openapi/command.ts";
+import { runOpenApiCommand } from "../src/programs/openapi/command.ts";
 import { readInput } from "./process-input.ts";
 import { processTerminal } from "./process-terminal.ts";
 

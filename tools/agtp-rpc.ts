@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `agtp-rpc`: agentcli manifests, as JSON-RPC on standard input and output or as commands. */
-import { runRpcCommand } from "../src/agents/agentcli/command/command.ts";
+import { runRpcCommand } from "../src/programs/rpc/command.ts";
 import { readInput } from "./process-input.ts";
 import { processTerminal } from "./process-terminal.ts";
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /** `agtp`: the client. Sends one request, prints the response, and exits by what came back. */
-import { runCommand } from "../src/client/command.ts";
+import { runCommand } from "../src/programs/agtp/command.ts";
 import { readInput } from "./process-input.ts";
 import { processTerminal } from "./process-terminal.ts";
 

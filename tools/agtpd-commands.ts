@@ -1,7 +1,7 @@
 /** The commands of `agtpd` beside serving: `init` and `doctor`, each read and run by its own folder. */
 import type { Command } from "commander";
 import { AgtpClientError } from "../src/client/client-error.ts";
-import type { Terminal } from "../src/client/terminal.ts";
+import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { openQuestions } from "./process-questions.ts";
 import { processTerminal } from "./process-terminal.ts";
 
@@ -22,7 +22,7 @@ export function addCommands(program: Command): Command {
   program.enablePositionalOptions().configureHelp({ subcommandTerm: (command) => command.name() });
   program.addHelpText("after", EXAMPLES);
   addCommand(program, "init", "make a new deployment: agtpd init DIR", async (args) => {
-    const { runInitCommand } = await import("../src/init/command.ts");
+    const { runInitCommand } = await import("../src/programs/init/command.ts");
     const questions = openQuestions();
     try {
       return await runInitCommand(args, terminal(), questions?.ask);
@@ -31,7 +31,7 @@ export function addCommands(program: Command): Command {
     }
   });
   addCommand(program, "doctor", "say what a careful operator would look at", async (args) => {
-    const { runDoctorCommand } = await import("../src/doctor/command.ts");
+    const { runDoctorCommand } = await import("../src/programs/doctor/command.ts");
     return runDoctorCommand(args, terminal(), process.env);
   });
   return program;

@@ -2,16 +2,16 @@
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
 import { accessSync, constants, statSync } from "node:fs";
 import { Command, InvalidArgumentError, Option } from "commander";
-import { createRedactor } from "../src/agents/openwop/redaction.ts";
-import { environmentSecrets } from "../src/agents/openwop/secrets.ts";
-import { describeFileError } from "../src/bounded-file.ts";
-import { formatProblem, isError, type Problem } from "../src/problem.ts";
-import type { DaemonOptions } from "../src/server/build.ts";
-import { checkDeployment, type Daemon, startDaemon } from "../src/server/daemon.ts";
-import { createLog, LOG_LEVELS, type LogLevel } from "../src/server/log.ts";
+import type { DaemonOptions } from "../src/app/build.ts";
+import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
+import { describeFileError } from "../src/base/bounded-file.ts";
+import { createLog, LOG_LEVELS, type LogLevel } from "../src/base/log.ts";
+import { formatProblem, isError, type Problem } from "../src/base/problem.ts";
+import { traceOf } from "../src/base/thrown.ts";
+import { VERSION } from "../src/base/version.ts";
+import { createRedactor } from "../src/modules/openwop/redaction.ts";
+import { environmentSecrets } from "../src/modules/openwop/secrets.ts";
 import { openStdout } from "../src/server/stdout.ts";
-import { traceOf } from "../src/thrown.ts";
-import { VERSION } from "../src/version.ts";
 import { addCommands } from "./agtpd-commands.ts";
 
 interface Flags {

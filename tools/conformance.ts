@@ -7,12 +7,12 @@ import { cpSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { Output, Terminal } from "../src/client/terminal.ts";
-import { runConformance } from "../src/conformance/command.ts";
-import { runKeysCommand } from "../src/keys/command.ts";
-import { formatProblem } from "../src/problem.ts";
-import { type Daemon, startDaemon } from "../src/server/daemon.ts";
-import { createLog } from "../src/server/log.ts";
+import { type Daemon, startDaemon } from "../src/app/daemon.ts";
+import { createLog } from "../src/base/log.ts";
+import { formatProblem } from "../src/base/problem.ts";
+import { runConformance } from "../src/programs/conformance/command.ts";
+import { runKeysCommand } from "../src/programs/keys/command.ts";
+import type { Output, Terminal } from "../src/programs/shell/terminal.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FIXTURE = join(ROOT, "test/exchanges/deployment");

@@ -1,6 +1,6 @@
 /** Questions to whoever sits at the terminal of this process; what is typed ahead is not lost. */
 import { createInterface } from "node:readline";
-import type { Ask } from "../src/init/interview.ts";
+import type { Ask } from "../src/programs/init/interview.ts";
 
 /** A conversation, to be closed when it is over. */
 export interface Questions {

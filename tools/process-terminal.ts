@@ -1,5 +1,5 @@
 /** The terminal of this process, as the programs take it. */
-import type { Output, Terminal } from "../src/client/terminal.ts";
+import type { Output, Terminal } from "../src/programs/shell/terminal.ts";
 
 /** Ends the process quietly when whoever reads its output stops early, as `head` does. */
 export function processTerminal(readInput: Terminal["readInput"]): Terminal {

@@ -6,10 +6,10 @@
 import { once } from "node:events";
 import type { Server } from "node:https";
 import { fileURLToPath } from "node:url";
-import { formatProblem } from "../src/problem.ts";
+import { type Daemon, startDaemon } from "../src/app/daemon.ts";
+import { createLog } from "../src/base/log.ts";
+import { formatProblem } from "../src/base/problem.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
-import { type Daemon, startDaemon } from "../src/server/daemon.ts";
-import { createLog } from "../src/server/log.ts";
 import { openStdout } from "../src/server/stdout.ts";
 import { startOrderDesk } from "./sample-upstream.ts";
 

@@ -4,11 +4,11 @@
  * throws. Any version of the catalog is accepted, and any subset that has the floor.
  * AGTP-API §3.1, §3.2, §4.2
  */
-import { readBoundedFile } from "../bounded-file.ts";
-import { joinKey } from "../dotted-key.ts";
-import { describeValue, isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
-import type { Problem } from "../problem.ts";
-import { reasonOf } from "../thrown.ts";
+import { readBoundedFile } from "../base/bounded-file.ts";
+import { joinKey } from "../base/dotted-key.ts";
+import { describeValue, isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import type { Problem } from "../base/problem.ts";
+import { reasonOf } from "../base/thrown.ts";
 import { type Catalog, FLOOR_METHODS, HTTP_VERBS, type LegacyVerb, type Verb } from "./catalog.ts";
 import { readMembers, readText, readVersion } from "./entry-values.ts";
 import { Findings } from "./findings.ts";

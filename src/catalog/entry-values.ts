@@ -2,7 +2,7 @@
  * The values a catalog is made of, read from parsed JSON: each reader answers with the value, or
  * with an empty one and a problem, so that one pass over a file finds everything.
  */
-import { describeValue, isRecord } from "../json-value.ts";
+import { describeValue, isRecord } from "../base/json-value.ts";
 import type { Findings } from "./findings.ts";
 
 const MAX_VERSION_LENGTH = 64;

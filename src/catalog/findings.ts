@@ -2,9 +2,10 @@
  * What a reader found wrong in one file, as problems. Bounded, because the file may be hostile:
  * past the limit findings are only counted, and nobody works out a hint for them.
  */
-import { joinKey } from "../dotted-key.ts";
-import type { Problem } from "../problem.ts";
-import { suggest } from "./close-matches.ts";
+
+import { suggest } from "../base/close-matches.ts";
+import { joinKey } from "../base/dotted-key.ts";
+import type { Problem } from "../base/problem.ts";
 
 const MAX_PROBLEMS = 200;
 

@@ -2,8 +2,8 @@
  * Reads the verbs of a catalog file: names by the lexical rule, categories among the file's own,
  * deprecation metadata with a successor that exists.   AGTP-API §3.1, §3.2, §4.2
  */
-import { joinKey } from "../dotted-key.ts";
-import { describeValue, isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+import { joinKey } from "../base/dotted-key.ts";
+import { describeValue, isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import { HTTP_VERBS, isMethodName, type Verb } from "./catalog.ts";
 import { readMembers, readText, readVersion } from "./entry-values.ts";
 import type { Findings } from "./findings.ts";

@@ -2,7 +2,7 @@
  * What a program says to the client library and hears from it. These declarations are published, and
  * so none of them is of Node.
  */
-import type { CallSignal } from "../abort-signal.ts";
+import type { CallSignal } from "../base/abort-signal.ts";
 import type { HeaderField, HeaderFields, ResponseLimits } from "../wire/message.ts";
 
 /** Where a client connects to, and whom it trusts there. */

@@ -5,7 +5,7 @@
 import { hash } from "node:crypto";
 import { isIP } from "node:net";
 import { connect, type TLSSocket } from "node:tls";
-import { codeOf } from "../thrown.ts";
+import { codeOf } from "../base/thrown.ts";
 import type { Peer } from "./agtp-client.ts";
 import { AgtpClientError } from "./client-error.ts";
 

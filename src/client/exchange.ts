@@ -2,7 +2,7 @@
  * One request on its way to its response: settled once, by a response, a fault, its deadline or its
  * caller. Whoever carries it asks `isSettled` before doing more for it.
  */
-import { MAX_TIMER_MS } from "../deadline.ts";
+import { MAX_TIMER_MS } from "../base/deadline.ts";
 import type { ReceivedResponse } from "../wire/response-parser.ts";
 import { AgtpClientError } from "./client-error.ts";
 

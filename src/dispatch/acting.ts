@@ -3,10 +3,11 @@
  * every gate but the first, since it is known who asks, and each has a record of its own in the
  * agent's chain.   AGTP "DELEGATE", AGTP-IDENTIFIERS "Attribution-Record"
  */
-import { RecordDraft } from "../attribution/draft.ts";
+
+import type { JsonRecord } from "../base/json-value.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
-import type { JsonRecord } from "../json-value.ts";
+import { RecordDraft } from "../state/draft.ts";
 import type { Response } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
 import { claimedAuthority } from "./caller-resolver.ts";

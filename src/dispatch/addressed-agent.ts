@@ -3,7 +3,7 @@
  * that the request names, else the caller where it is hosted here, else the configured default.
  * AGTP "Response Headers", AGTP-TRUST "Trust Posture Loading"
  */
-import { flatText } from "../flat-text.ts";
+import { flatText } from "../base/flat-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { fieldLines } from "../wire/serialize.ts";

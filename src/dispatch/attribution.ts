@@ -3,10 +3,11 @@
  * answer was. Only what an agent of this server did goes into its chain.
  * AGTP-IDENTIFIERS "Attribution-Record"
  */
-import type { Attributor } from "../attribution/attributor.ts";
-import type { RecordDraft } from "../attribution/draft.ts";
-import type { RecordFacts } from "../attribution/record.ts";
+
 import { uuidv7 } from "../identity/uuid.ts";
+import type { Attributor } from "../state/attributor.ts";
+import type { RecordDraft } from "../state/draft.ts";
+import type { RecordFacts } from "../state/record.ts";
 import { concealPath } from "./concealment.ts";
 import { linkEntry } from "./delegation.ts";
 import type { Exchange } from "./exchange.ts";

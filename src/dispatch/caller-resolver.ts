@@ -4,8 +4,8 @@
  * 400 malformed · 401 unknown or not who it says · 262 a claim the document does not grant · 455 a
  * claim beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
  */
-import type { IdentityConfig } from "../config/config.ts";
-import { flatText } from "../flat-text.ts";
+import type { IdentityConfig } from "../base/config.ts";
+import { flatText } from "../base/flat-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import {

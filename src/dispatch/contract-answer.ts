@@ -3,9 +3,10 @@
  * composition at its last step, and is told with it: the steps have done their work, and the schema
  * is the agent's own, so that nobody else could say what is wrong.   AGTP-API §10.1.5, §12.1
  */
-import type { CompiledSchema } from "../contract/schema.ts";
+
+import type { Contract } from "../endpoint/contract.ts";
 import { type HandlerResult, type HandlerSuccess, isHandlerError } from "../handlers/handler.ts";
-import type { Contract } from "../synthesis/contract.ts";
+import type { CompiledSchema } from "../schema/schema.ts";
 import { namedError, type Refusal } from "./refusal.ts";
 
 /** A result as it is, unless the contract's output schema does not describe it. */

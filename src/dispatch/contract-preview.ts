@@ -1,6 +1,7 @@
 /** 461: what the caller would agree to, with the members of every draft.   AGTP-API §10.1.3 */
+
+import { type Contract, timestamp } from "../endpoint/contract.ts";
 import type { HandlerResult } from "../handlers/handler.ts";
-import { type Contract, timestamp } from "../synthesis/contract.ts";
 
 /** The answer that offers a contract, and runs nothing. */
 export function previewContract(contract: Contract): HandlerResult {

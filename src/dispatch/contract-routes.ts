@@ -4,13 +4,13 @@
  * AGTP-API §10.1.1, §10.5, §10.7
  */
 import { LRUCache } from "lru-cache";
-import { inputShape } from "../contract/input-shape.ts";
-import type { CompiledSchema } from "../contract/schema.ts";
+import type { Contract } from "../endpoint/contract.ts";
+import { contractDefinition } from "../endpoint/contract-definition.ts";
+import { inputShape } from "../endpoint/input-shape.ts";
 import { createComposition, type FloorCheck } from "../handlers/composition.ts";
 import type { Call } from "../handlers/handler.ts";
-import type { Contract } from "../synthesis/contract.ts";
-import { contractDefinition } from "../synthesis/contract-definition.ts";
-import type { ContractRegister } from "../synthesis/contract-register.ts";
+import type { CompiledSchema } from "../schema/schema.ts";
+import type { ContractRegister } from "../state/contract-register.ts";
 import { asAgreed, withContract } from "./contract-answer.ts";
 import type { ExchangeView, Route } from "./route.ts";
 
@@ -82,11 +82,13 @@ export class ContractRoutes {
   #agree(contract: Contract, call: Call, exchange: ExchangeView): Promise<void> | undefined {
     const { synthesisId } = contract;
     const { register, accepted } = this.#options;
-    if (register.find(synthesisId)?.state !== "offered") return this.#agreements.get(synthesisId);
+    const begun = this.#agreements.get(synthesisId);
+    if (begun !== undefined || register.find(synthesisId)?.state !== "offered") return begun;
     const agreement = register
       .change(synthesisId, "active")
-      .then(() => accepted(contract, call, exchange))
-      .then(() => undefined)
+      .then(async (changed) => {
+        if (changed?.state === "active") await accepted(contract, call, exchange);
+      })
       .finally(() => this.#agreements.delete(synthesisId));
     this.#agreements.set(synthesisId, agreement);
     return agreement;

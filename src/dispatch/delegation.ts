@@ -3,7 +3,7 @@
  * scopes, and until when. A token that a peer signed is read before the gates, since it says who is
  * asking.   AGTP "DELEGATE"
  */
-import type { JsonRecord } from "../json-value.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import type { Request } from "../wire/message.ts";
 import type { Refusal } from "./refusal.ts";
 

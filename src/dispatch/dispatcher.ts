@@ -3,16 +3,17 @@
  * each gate's dependencies are visible here and nowhere else. No socket: a request goes in, a
  * response comes out.   AGTP-API Appendix A.2
  */
-import type { Attributor } from "../attribution/attributor.ts";
-import type { IdempotencyRegister } from "../attribution/idempotency-register.ts";
+
+import type { PoliciesConfig } from "../base/config.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
-import type { PoliciesConfig } from "../config/config.ts";
-import type { EndpointRegistry } from "../contract/endpoint-registry.ts";
+import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { CallLog, DispatchResult } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { TokenVerifier } from "../identity/bearer-tokens.ts";
+import type { Attributor } from "../state/attributor.ts";
+import type { IdempotencyRegister } from "../state/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import { createStandingFields } from "./addressed-agent.ts";
 import { concealRefusal } from "./concealment.ts";

@@ -5,10 +5,11 @@
  * `idempotency-outcome-unknown` and `idempotency-response-not-kept` where the reply is not known any
  * more: executing it again is for the caller to decide.   AGTP-API §10.1.5
  */
-import type { Claim, IdempotencyRegister } from "../attribution/idempotency-register.ts";
-import type { IdempotentExecution } from "../attribution/idempotent-execution.ts";
-import type { KeptResponse } from "../attribution/kept-response.ts";
+
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { Claim, IdempotencyRegister } from "../state/idempotency-register.ts";
+import type { IdempotentExecution } from "../state/idempotent-execution.ts";
+import type { KeptResponse } from "../state/kept-response.ts";
 import type { Status } from "../wire/status.ts";
 import { type Exchange, presentedContract } from "./exchange.ts";
 import { fingerprintOf } from "./idempotency-key.ts";

@@ -3,7 +3,7 @@
  * status, body and header fields that it had, and one more that says so. What is stamped on a
  * response is made anew.   AGTP-API §10.1.5
  */
-import type { KeptResponse } from "../attribution/kept-response.ts";
+import type { KeptResponse } from "../state/kept-response.ts";
 import { isStatus, type Status } from "../wire/status.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reply } from "./reply.ts";

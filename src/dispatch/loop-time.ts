@@ -3,7 +3,7 @@
  * processor did: a process that had to wait for its turn on a busy machine has cost nobody anything.
  * `[limits] work_ms_per_second`
  */
-import type { TaskOwner } from "../task-queue.ts";
+import type { TaskOwner } from "../base/task-queue.ts";
 import type { Rates } from "./rates.ts";
 
 /** Slices that are shorter are nobody's business. */

@@ -3,10 +3,11 @@
  * which methods the server accepts, under which other names, and where it sends them instead.
  * AGTP-API §9
  */
+
+import type { MethodPolicyConfig, Redirect } from "../base/config.ts";
+import type { Problem } from "../base/problem.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
-import type { MethodPolicyConfig, Redirect } from "../config/config.ts";
-import type { Problem } from "../problem.ts";
 import { compileRedirects, type RedirectTarget, redirectTarget } from "./redirects.ts";
 
 /** The policy as lookups. */

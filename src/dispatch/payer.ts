@@ -5,7 +5,7 @@
  * `[limits] work_ms_per_second`
  */
 import { isIPv4 } from "node:net";
-import type { TaskOwner } from "../task-queue.ts";
+import type { TaskOwner } from "../base/task-queue.ts";
 import type { Caller } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 

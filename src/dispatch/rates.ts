@@ -4,7 +4,7 @@
  * meanwhile; what a million addresses ask for is forgotten before it fills the memory.
  * `[limits] work_ms_per_second`, `requests_per_second`
  */
-import type { LimitsConfig } from "../config/config.ts";
+import type { LimitsConfig } from "../base/config.ts";
 
 /** The limits in force; 0 is none. */
 export type RateLimits = Pick<LimitsConfig, "requestsPerSecond" | "workMsPerSecond">;

@@ -2,9 +2,10 @@
  * Redirects of the method policy: a request that matches one is answered as if its target had been
  * requested. Paths may be templates; what a parameter takes is carried over.   AGTP-API §9.2
  */
+
+import type { Redirect } from "../base/config.ts";
+import type { Problem } from "../base/problem.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
-import type { Redirect } from "../config/config.ts";
-import type { Problem } from "../problem.ts";
 
 /** Where a redirected request goes. */
 export interface RedirectTarget {

@@ -3,9 +3,10 @@
  * clause it implements. The body shape is `{ error: { code, message, details? } }`, and whatever a
  * draft says "the body carries" stands at top level and again inside `error`.
  */
-import type { SchemaViolation } from "../contract/schema.ts";
-import { reportViolations } from "../contract/violation-wording.ts";
-import { jsonMembers, jsonText } from "../json-value.ts";
+
+import { jsonMembers, jsonText } from "../base/json-value.ts";
+import type { SchemaViolation } from "../schema/schema.ts";
+import { reportViolations } from "../schema/violation-wording.ts";
 import type { Status } from "../wire/status.ts";
 import type {
   NoContractReason,

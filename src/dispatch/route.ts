@@ -2,11 +2,11 @@
  * A route is an endpoint ready to be called: its definition, compiled schemas and bound handler,
  * with everything a request needs decided at start-up.   AGTP-API §6.1 (tiers)
  */
-import type { EndpointDefinition } from "../contract/endpoint.ts";
-import type { InputShape } from "../contract/input-shape.ts";
-import type { CompiledSchema, SchemaViolation } from "../contract/schema.ts";
+import type { EndpointDefinition } from "../endpoint/endpoint.ts";
+import type { InputShape } from "../endpoint/input-shape.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { CompiledSchema, SchemaViolation } from "../schema/schema.ts";
 import type { Request } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
 import type { Concealment } from "./concealment.ts";

@@ -4,10 +4,11 @@
  * agent that is spoken for; the warnings of a deprecated method or endpoint on success and failure
  * alike.   AGTP "Response Headers", AGTP-API §4.4, §6.5, §17.4
  */
-import type { Attributor } from "../attribution/attributor.ts";
-import { flatText } from "../flat-text.ts";
+
+import { flatText } from "../base/flat-text.ts";
+import { sharedEncoding } from "../base/shared-body.ts";
 import { uuidv7 } from "../identity/uuid.ts";
-import { sharedEncoding } from "../shared-body.ts";
+import type { Attributor } from "../state/attributor.ts";
 import type { Response } from "../wire/message.ts";
 import { fieldLines } from "../wire/serialize.ts";
 import type { StandingFields } from "./addressed-agent.ts";

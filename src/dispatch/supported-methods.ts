@@ -3,7 +3,7 @@
  * then what the operator's endpoints add, without what the policy refuses.   AGTP "Response Headers"
  */
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
-import type { EndpointRegistry } from "../contract/endpoint-registry.ts";
+import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { MethodPolicy } from "./method-policy.ts";
 import type { Route } from "./route.ts";
 

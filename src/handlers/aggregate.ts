@@ -1,6 +1,6 @@
 /** How the outputs of a composition's steps become one body.   AGTP-API §12.1 */
-import { isRecord } from "../json-value.ts";
-import type { Aggregation } from "../synthesis/recipe.ts";
+import { isRecord } from "../base/json-value.ts";
+import type { Aggregation } from "../endpoint/recipe.ts";
 
 /** What one step answered. */
 export interface StepOutput {

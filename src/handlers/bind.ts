@@ -3,17 +3,17 @@
  * An endpoint with a problem stays unbound and takes along the compositions that need it; all
  * others are bound.   AGTP-API §12, "Validation Timing"
  */
-import { suggest } from "../catalog/close-matches.ts";
+import { suggest } from "../base/close-matches.ts";
+import { atOnce, type Drive, mapPaced, turn } from "../base/paced.ts";
+import type { Problem } from "../base/problem.ts";
 import type {
   CompositionBinding,
   EndpointDefinition,
   ExternalServiceBinding,
   RegisteredFunctionBinding,
-} from "../contract/endpoint.ts";
-import type { SchemaViolation } from "../contract/schema.ts";
-import { atOnce, type Drive, mapPaced, turn } from "../paced.ts";
-import type { Problem } from "../problem.ts";
-import type { Recipe, RecipeStep } from "../synthesis/recipe.ts";
+} from "../endpoint/endpoint.ts";
+import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
+import type { SchemaViolation } from "../schema/schema.ts";
 import { checkComposition } from "./check-composition.ts";
 import { createComposition } from "./composition.ts";
 import { createExternalService } from "./external-service.ts";

@@ -3,9 +3,10 @@
  * authority than the endpoint asks for, nothing comes back to where it began. What depends on the
  * values of a call is left to the dispatcher.   AGTP-API §12.1
  */
-import type { EndpointDefinition } from "../contract/endpoint.ts";
-import type { Problem } from "../problem.ts";
-import type { Recipe, RecipeStep } from "../synthesis/recipe.ts";
+
+import type { Problem } from "../base/problem.ts";
+import type { EndpointDefinition } from "../endpoint/endpoint.ts";
+import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import { isTemplate, type StepTarget } from "./step-target.ts";
 
 /** What the check of one composition needs to know about all others. */

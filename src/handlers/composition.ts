@@ -3,8 +3,8 @@
  * dispatcher with the caller's identity and no more authority; the first that does not succeed ends
  * it with `composition_failed`.   AGTP-API §12.1
  */
-import { isRecord } from "../json-value.ts";
-import type { Recipe, RecipeStep } from "../synthesis/recipe.ts";
+import { isRecord } from "../base/json-value.ts";
+import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import { isSuccess } from "../wire/status.ts";
 import { aggregate, type StepOutput } from "./aggregate.ts";
 import type { Call, DispatchResult, Handler, HandlerError } from "./handler.ts";

@@ -3,10 +3,11 @@
  * endpoint's own deadline, aborted when the caller leaves; every way it can fail is one of the five
  * `upstream_*` errors or an error the operator mapped a status to.   AGTP-API §12.3
  */
-import type { ExternalServiceBinding } from "../contract/endpoint.ts";
-import type { SchemaViolation } from "../contract/schema.ts";
-import { Deadline } from "../deadline.ts";
-import { reasonOf } from "../thrown.ts";
+
+import { Deadline } from "../base/deadline.ts";
+import { reasonOf } from "../base/thrown.ts";
+import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
+import type { SchemaViolation } from "../schema/schema.ts";
 import type { Call, Handler, HandlerError } from "./handler.ts";
 import { upstreamFailure } from "./upstream-failure.ts";
 import { checkUpstreamInput } from "./upstream-input.ts";

@@ -2,7 +2,7 @@
  * The one interface every handler implements, whatever realises it: a function, a composition, an
  * external service, a floor method, a built-in.   AGTP-API §12
  */
-import type { CallSignal } from "../abort-signal.ts";
+import type { CallSignal } from "../base/abort-signal.ts";
 
 /** The slice of a logger that handlers get. */
 export interface CallLog {

@@ -5,9 +5,9 @@
  */
 import { readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, dirname, join, sep } from "node:path";
-import { describeFileError } from "../bounded-file.ts";
-import { suggest } from "../catalog/close-matches.ts";
-import { codeOf } from "../thrown.ts";
+import { describeFileError } from "../base/bounded-file.ts";
+import { suggest } from "../base/close-matches.ts";
+import { codeOf } from "../base/thrown.ts";
 import { MODULE_EXTENSIONS } from "./module-extensions.ts";
 
 /** The real path of a module's file, or why there is none. */

@@ -3,8 +3,8 @@
  * outputs and from constants, and its path filled with them. A parameter in the path is not sent a
  * second time. What cannot be had fails the step, in words.   AGTP-API §12.1
  */
-import { fillPath, pathParameters } from "../contract/fill-path.ts";
-import type { ParameterSource, RecipeStep } from "../synthesis/recipe.ts";
+import { fillPath, pathParameters } from "../endpoint/fill-path.ts";
+import type { ParameterSource, RecipeStep } from "../endpoint/recipe.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 

@@ -3,9 +3,10 @@
  * without parameters exactly what the dispatcher would find, for one with parameters the endpoint
  * whose template it repeats, else all that could match.   AGTP-API §5.3, §12.1
  */
-import type { EndpointDefinition } from "../contract/endpoint.ts";
-import { atOnce, type Paced } from "../paced.ts";
-import type { RecipeStep } from "../synthesis/recipe.ts";
+
+import { atOnce, type Paced } from "../base/paced.ts";
+import type { EndpointDefinition } from "../endpoint/endpoint.ts";
+import type { RecipeStep } from "../endpoint/recipe.ts";
 import type { FloorCheck } from "./composition.ts";
 
 /** What a step will meet. */

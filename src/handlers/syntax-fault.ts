@@ -3,7 +3,7 @@
  * which file nor on which line, so the module and what it imports are parsed once more.
  */
 import { dirname, resolve } from "node:path";
-import { readBoundedFile } from "../bounded-file.ts";
+import { readBoundedFile } from "../base/bounded-file.ts";
 import { loadTranspiler, type TranspilerFault } from "./transpiler.ts";
 
 /** A place in a file that is no JavaScript. */

@@ -1,6 +1,6 @@
 /** The TypeScript transpiler, loaded when something needs it: a deployment in JavaScript never does. */
 import { createRequire } from "node:module";
-import { findDescriptorFault } from "../late-load.ts";
+import { findDescriptorFault } from "../base/late-load.ts";
 
 type Transpiler = typeof import("@swc/wasm-typescript");
 

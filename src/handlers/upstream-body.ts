@@ -3,8 +3,8 @@
  * bytes as they are.   AGTP-API §12.3
  */
 import { randomUUID } from "node:crypto";
-import type { BodyFormat, ValueStyle } from "../contract/upstream-format.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import type { BodyFormat, ValueStyle } from "../endpoint/upstream-format.ts";
 import { appendValue, textOf } from "./upstream-values.ts";
 
 /** A body, and the type that it has unless the operator configured another one. */

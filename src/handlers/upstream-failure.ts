@@ -2,7 +2,7 @@
  * What it means that an upstream call came to nothing: which of the `upstream_*` errors it is. What
  * the system said about it is for the log.   AGTP-API §12.3, Table 8
  */
-import { codeOf } from "../thrown.ts";
+import { codeOf } from "../base/thrown.ts";
 import type { HandlerError } from "./handler.ts";
 
 const TIMEOUT_CODES: ReadonlySet<string> = new Set([

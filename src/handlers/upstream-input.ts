@@ -3,11 +3,12 @@
  * segments, values of headers stay on their line, content is the base64 it says it is. A violation
  * is answered with 422.   AGTP-API §12.3
  */
-import type { SchemaViolation } from "../contract/schema.ts";
-import { PLAIN_ENCODING, type UpstreamEncoding } from "../contract/upstream-format.ts";
-import { checkHeader } from "../contract/upstream-headers.ts";
-import { escapeToken } from "../json-pointer.ts";
-import { isRecord } from "../json-value.ts";
+
+import { escapeToken } from "../base/json-pointer.ts";
+import { isRecord } from "../base/json-value.ts";
+import { PLAIN_ENCODING, type UpstreamEncoding } from "../endpoint/upstream-format.ts";
+import { checkHeader } from "../endpoint/upstream-headers.ts";
+import type { SchemaViolation } from "../schema/schema.ts";
 import { headerText } from "./upstream-request.ts";
 import { checkUrlInput, type UpstreamUrl } from "./upstream-url.ts";
 

@@ -7,7 +7,7 @@
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";
-import { isLoopbackAddress, isNobodysAddress } from "../special-addresses.ts";
+import { isLoopbackAddress, isNobodysAddress } from "../base/special-addresses.ts";
 
 /** Asks the system; what `node:dns` has. */
 export type Resolve = (

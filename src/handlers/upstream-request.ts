@@ -3,8 +3,8 @@
  * query and in headers, and the rest in the query or in the body. Of the caller's identity nothing
  * is in it.   AGTP-API §12.3
  */
-import type { ExternalServiceBinding, UpstreamMethod } from "../contract/endpoint.ts";
-import { PLAIN_ENCODING, type ValueStyle } from "../contract/upstream-format.ts";
+import type { ExternalServiceBinding, UpstreamMethod } from "../endpoint/endpoint.ts";
+import { PLAIN_ENCODING, type ValueStyle } from "../endpoint/upstream-format.ts";
 import { renameKeys } from "./rename-keys.ts";
 import { encodeFields, encodeValue, type UpstreamBody } from "./upstream-body.ts";
 import { fillUrl, type UpstreamUrl } from "./upstream-url.ts";

@@ -4,9 +4,9 @@
  * AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";
-import type { ExternalServiceBinding } from "../contract/endpoint.ts";
-import { PLAIN_ENCODING } from "../contract/upstream-format.ts";
-import { isDeeperThan, isRecord } from "../json-value.ts";
+import { isDeeperThan, isRecord } from "../base/json-value.ts";
+import type { ExternalServiceBinding } from "../endpoint/endpoint.ts";
+import { PLAIN_ENCODING } from "../endpoint/upstream-format.ts";
 import { readBoundedBody } from "./bounded-body.ts";
 import type { HandlerError, HandlerResult } from "./handler.ts";
 import { renameKeys } from "./rename-keys.ts";

@@ -3,8 +3,9 @@
  * are filled from the input, percent-encoded. A value cannot add, leave or climb path segments;
  * one that would try is a violation, answered with 422.   AGTP-API §12.3
  */
-import type { SchemaViolation } from "../contract/schema.ts";
-import { escapeToken } from "../json-pointer.ts";
+
+import { escapeToken } from "../base/json-pointer.ts";
+import type { SchemaViolation } from "../schema/schema.ts";
 
 type Input = Readonly<Record<string, unknown>>;
 

@@ -2,7 +2,7 @@
  * Values of an input as text for a query, a form or a header: lists and objects in the style that
  * the upstream reads.   AGTP-API §12.3
  */
-import type { ValueStyle } from "../contract/upstream-format.ts";
+import type { ValueStyle } from "../endpoint/upstream-format.ts";
 
 const SEPARATORS: Readonly<Record<Exclude<ValueStyle, "deep">, string>> = {
   comma: ",",

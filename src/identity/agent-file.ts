@@ -3,8 +3,8 @@
  * wrong with it. Members beyond those checked here are kept as they are, because a signature may
  * cover them.   AGTP "Agent Identity Document"
  */
-import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
-import { isError, type Problem } from "../problem.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import { isError, type Problem } from "../base/problem.ts";
 import type { AgentDocument, AgentStatus, SignatureStanding } from "./agent-document.ts";
 import {
   checkTime,

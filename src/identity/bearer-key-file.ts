@@ -2,9 +2,9 @@
  * The issuer's keys as a file. A file that is no key set, or that holds no key a token could be
  * verified with, is a problem when the configuration is read.   RFC 7517 §5
  */
-import { readBoundedFile } from "../bounded-file.ts";
-import { quoteValue } from "../json-value.ts";
-import type { Problem } from "../problem.ts";
+import { readBoundedFile } from "../base/bounded-file.ts";
+import { quoteValue } from "../base/json-value.ts";
+import type { Problem } from "../base/problem.ts";
 import { type ReadKeySet, readKeySet } from "./bearer-keys.ts";
 import { parseBoundedJson } from "./json-document.ts";
 

@@ -4,7 +4,7 @@
  * private one and a weak one serve none.   RFC 7517, RFC 7518 §3, RFC 8037, RFC 8725 §3.1
  */
 import { createPublicKey, type KeyObject } from "node:crypto";
-import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import {
   SIGNATURE_ALGORITHMS,
   type SignatureAlgorithm,

@@ -4,7 +4,7 @@
  * it is verified (no algorithm, a symmetric one, a key of its own, critical extensions) ends here.
  * AGTP "Authorization", RFC 6750 §2.1, RFC 7515 §4, RFC 8725 §3
  */
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { parseBoundedJson } from "./json-document.ts";
 
 /** What is wrong with a token; the words quote nothing of it. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import canonicalize from "canonicalize";
-import type { JsonRecord } from "../json-value.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 
 /** The canonical octets of a document without some of its members; throws for what JCS rejects. */
 export function canonicalForm(document: JsonRecord, without: readonly string[] = []): Buffer {

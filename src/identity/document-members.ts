@@ -3,8 +3,8 @@
  * says, is reported under that name; null is absent, as some writers put it.
  * AGTP "Agent Identity Document", "Agent Genesis"
  */
-import { type JsonRecord, quoteValue } from "../json-value.ts";
-import type { Problem } from "../problem.ts";
+import { type JsonRecord, quoteValue } from "../base/json-value.ts";
+import type { Problem } from "../base/problem.ts";
 import { isScopeToken } from "./authority-scope.ts";
 import { type Ed25519PublicKey, readPublicKey } from "./ed25519.ts";
 

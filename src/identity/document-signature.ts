@@ -3,7 +3,7 @@
  * document is served; none, and the document is the operator's own word; some, and something was
  * taken away from a signed document.   AGTP "Identity Document Signature"
  */
-import type { JsonRecord } from "../json-value.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import type { SignatureStanding } from "./agent-document.ts";
 import { canonicalForm } from "./canonical-form.ts";
 import { hasMember, type Report, readKey, readText } from "./document-members.ts";

@@ -3,8 +3,8 @@
  * Two styles are accepted: the drafts', and the reference's `agtp-genesis/1`. Members that are not
  * known here are kept, because hash and signature cover them.   AGTP "Agent Genesis"
  */
-import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
-import { isError, type Problem } from "../problem.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import { isError, type Problem } from "../base/problem.ts";
 import { parseAuthorityScope } from "./authority-scope.ts";
 import { canonicalForm, sha256Hex } from "./canonical-form.ts";
 import {

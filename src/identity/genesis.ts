@@ -3,7 +3,7 @@
  * The hash and the signature are over the same octets: the canonical form of the document without
  * what can only be known afterwards.   AGTP "Agent Genesis", AGTP-API §5.8.1
  */
-import type { JsonRecord } from "../json-value.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import { canonicalForm } from "./canonical-form.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";
 

@@ -4,9 +4,9 @@
  * any file, so that what would not load is known before it is written.   AGTP "Agent Genesis"
  */
 import type { KeyObject } from "node:crypto";
+import type { JsonRecord } from "../base/json-value.ts";
+import type { Problem } from "../base/problem.ts";
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
-import type { JsonRecord } from "../json-value.ts";
-import type { Problem } from "../problem.ts";
 import { readAgentFile } from "./agent-file.ts";
 import { sha256Hex } from "./canonical-form.ts";
 import { documentOctets } from "./document-signature.ts";

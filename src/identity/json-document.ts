@@ -3,8 +3,8 @@
  * free of what has no canonical form and of the one member name that reaches an object's prototype,
  * and frozen all the way down.   RFC 8785 §3.1, RFC 7493
  */
-import { quoteValue } from "../json-value.ts";
-import { reasonOf } from "../thrown.ts";
+import { quoteValue } from "../base/json-value.ts";
+import { reasonOf } from "../base/thrown.ts";
 import { findRepeatedMember } from "./repeated-member.ts";
 
 /** The value, or why the text has none. */

@@ -3,7 +3,7 @@
  * RFC 7515 §7.1, RFC 8037
  */
 import { type KeyObject, sign } from "node:crypto";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPublicKey, verifyDetached } from "./ed25519.ts";
 
 /** A compact JWS, taken apart and not yet verified. */

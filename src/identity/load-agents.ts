@@ -4,10 +4,10 @@
  * a Genesis that fails a check, is not served; the others are.
  * AGTP "Agent Identity Document", AGTP-API §5.8.1
  */
-import { type DeploymentFiles, readingFiles } from "../deployment-files.ts";
-import { quoteValue } from "../json-value.ts";
-import { atOnce, type Paced } from "../paced.ts";
-import { formatProblem, isError, type Problem } from "../problem.ts";
+import { type DeploymentFiles, readingFiles } from "../base/deployment-files.ts";
+import { quoteValue } from "../base/json-value.ts";
+import { atOnce, type Paced } from "../base/paced.ts";
+import { formatProblem, isError, type Problem } from "../base/problem.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import { readAgentFile } from "./agent-file.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";

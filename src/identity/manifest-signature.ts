@@ -4,7 +4,7 @@
  * refused for the lack of one.   AGTP-API §8.8
  */
 import type { KeyObject } from "node:crypto";
-import type { JsonRecord } from "../json-value.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import { canonicalForm } from "./canonical-form.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";
 import { decodeJws, isSignedBy, keyId, keyOfHeader, signCompact } from "./jws.ts";

@@ -4,7 +4,7 @@
  * this server only, a bounded number for each; whoever else names one is only compared with its
  * holder.   AGTP "Sessions"
  */
-import { flatText } from "../flat-text.ts";
+import { flatText } from "../base/flat-text.ts";
 
 /** Who uses a session. */
 export interface SessionUser {

@@ -3,8 +3,8 @@
  * it grants something when the operator listed that key, or when it is the server's own.
  * AGTP-TRUST "Trust Anchors"
  */
-import { readBoundedFile } from "../bounded-file.ts";
-import type { Problem } from "../problem.ts";
+import { readBoundedFile } from "../base/bounded-file.ts";
+import type { Problem } from "../base/problem.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPrivateKey, readPublicKey } from "./ed25519.ts";
 
 /** What the configuration says of issuers. */

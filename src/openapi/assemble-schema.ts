@@ -3,10 +3,11 @@
  * where it contains itself or would be repeated at length. A schema beyond what an endpoint can
  * have is described less deeply: what is left out of it accepts anything.   AGTP-API §6.4
  */
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../contract/schema-bounds.ts";
-import { checkSchema } from "../contract/schema-check.ts";
-import { isRecord } from "../json-value.ts";
+
+import { isRecord } from "../base/json-value.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../schema/schema-bounds.ts";
+import { checkSchema } from "../schema/schema-check.ts";
 import { DefinitionNames, keepSchema, MAX_WRITTEN_DEPTH } from "./keep-schema.ts";
 import { isPlainObject, mergeAllOf } from "./merge-all-of.ts";
 import { DATA, MAPS, referencesIn } from "./schema-graph.ts";

@@ -6,7 +6,7 @@
  */
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
-import { checkReservation } from "../contract/reserved-endpoints.ts";
+import { checkReservation } from "../endpoint/reserved-endpoints.ts";
 import { chooseMethods, type MethodChoice } from "./choose-method.ts";
 import { type EndpointPath, freeName, makePath } from "./endpoint-path.ts";
 import { readExtension } from "./extension.ts";

@@ -3,8 +3,8 @@
  * whole in itself. Another version, and a reference out of the document, are refused in words:
  * nothing that a document names is ever opened.
  */
-import { escapeToken } from "../json-pointer.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+import { escapeToken } from "../base/json-pointer.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
 import { recordAt, resolveReference } from "./reference.ts";
 
 const MAX_NAMED = 10;

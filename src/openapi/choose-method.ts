@@ -5,7 +5,7 @@
  * never given a method that changes something.   AGTP-API §3.6, §9, §14.1
  */
 import type { Catalog } from "../catalog/catalog.ts";
-import type { UpstreamMethod } from "../contract/endpoint.ts";
+import type { UpstreamMethod } from "../endpoint/endpoint.ts";
 import { canRead, isReading, liftVerb, methodReader } from "./lift-verb.ts";
 import type { Operation } from "./operations.ts";
 import { wordsOf } from "./words.ts";

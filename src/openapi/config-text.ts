@@ -1,6 +1,6 @@
 /** The `agtp-server.toml` and the `.env.example` of an imported API. */
 import { isIP } from "node:net";
-import { literalValue } from "../environment.ts";
+import { literalValue } from "../base/environment.ts";
 import type { HttpRedirect } from "./http-redirects.ts";
 import type { ImportedDocument } from "./import-document.ts";
 import type { Variable } from "./security.ts";

@@ -2,7 +2,7 @@
  * The values that a schema of a document declares for one of its properties, by `enum` and `const`,
  * through references and `allOf`, as authors write inheritance.
  */
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { resolveReference } from "./reference.ts";
 
 /** The values; undefined where any text will do. */

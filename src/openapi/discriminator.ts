@@ -2,8 +2,9 @@
  * Discriminators: what OpenAPI says beside `oneOf` and `anyOf`, JSON Schema says inside each branch,
  * as the value that one property must have. A value that the property may not have says nothing.
  */
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import { declaredValues } from "./declared-values.ts";
 import { resolveReference } from "./reference.ts";
 import { kebab } from "./words.ts";

@@ -9,7 +9,7 @@ import {
   type Capability,
   type Impact,
   type SemanticBlock,
-} from "../contract/endpoint.ts";
+} from "../endpoint/endpoint.ts";
 import { isReading } from "./lift-verb.ts";
 import type { Operation } from "./operations.ts";
 import { firstSentence, singular, wordsOf } from "./words.ts";

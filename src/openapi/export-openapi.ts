@@ -2,9 +2,10 @@
  * The endpoints of a server as an OpenAPI 3.1 document, for HTTP clients of its sidecar. The document
  * is derived: it says so, and where the manifest is that it was derived from.   AGTP-API §14.2
  */
+
+import type { JsonRecord } from "../base/json-value.ts";
 import type { Catalog } from "../catalog/catalog.ts";
-import { checkReservation } from "../contract/reserved-endpoints.ts";
-import type { JsonRecord } from "../json-value.ts";
+import { checkReservation } from "../endpoint/reserved-endpoints.ts";
 import { exportOperation } from "./export-operation.ts";
 import { SchemaComponents } from "./export-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";

@@ -1,8 +1,9 @@
 /** One endpoint as an operation of an OpenAPI document.   AGTP-API §14.2 */
+
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
-import { propertiesOf } from "../contract/input-shape.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { propertiesOf } from "../endpoint/input-shape.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaComponents } from "./export-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";
 import { EXTENSION } from "./extension.ts";

@@ -3,10 +3,11 @@
  * document is somewhere else: what they lead to becomes a component, shared by all endpoints that
  * have the same definition under the same name.   AGTP-API §14.2
  */
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { decodeFragment, resolveLocalReference } from "../contract/local-reference.ts";
-import { unescapeToken } from "../json-pointer.ts";
-import { isRecord } from "../json-value.ts";
+
+import { unescapeToken } from "../base/json-pointer.ts";
+import { isRecord } from "../base/json-value.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { decodeFragment, resolveLocalReference } from "../schema/local-reference.ts";
 import { DATA, MAPS, referencesIn } from "./schema-graph.ts";
 import { UniqueNames } from "./words.ts";
 

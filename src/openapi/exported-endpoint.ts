@@ -1,7 +1,8 @@
 /** An endpoint as an export needs it: what the manifest shows of it, whoever tells. AGTP-API §8.9 */
-import type { EndpointDefinition } from "../contract/endpoint.ts";
-import { readProposedSemantic } from "../contract/proposed-semantic.ts";
-import { isRecord } from "../json-value.ts";
+
+import { isRecord } from "../base/json-value.ts";
+import type { EndpointDefinition } from "../endpoint/endpoint.ts";
+import { readProposedSemantic } from "../endpoint/proposed-semantic.ts";
 
 /** The part of a definition that is public. */
 export type ExportedEndpoint = Pick<

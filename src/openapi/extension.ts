@@ -3,9 +3,10 @@
  * an author may say it of an operation. What is there and valid has been judged by somebody, so an
  * import takes it as it is.   AGTP-API §14.1, §14.2
  */
-import type { SemanticBlock } from "../contract/endpoint.ts";
-import { readProposedSemantic } from "../contract/proposed-semantic.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import type { SemanticBlock } from "../endpoint/endpoint.ts";
+import { readProposedSemantic } from "../endpoint/proposed-semantic.ts";
 import type { Notes } from "./notes.ts";
 
 /** The members of an operation that are about AGTP. */

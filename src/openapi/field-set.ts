@@ -2,7 +2,7 @@
  * The fields of an input while it is put together: each has a name of its own, wherever its value
  * goes upstream. A name that is taken gets the place in front, then a number.
  */
-import type { JsonSchema } from "../contract/json-schema.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import { freeName } from "./endpoint-path.ts";
 
 /** One field. */

@@ -1,6 +1,6 @@
 /** The handler table of an imported endpoint: the external service that an operation is. AGTP-API §12.3 */
-import { literalValue } from "../environment.ts";
-import type { JsonRecord } from "../json-value.ts";
+import { literalValue } from "../base/environment.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import type { BodyTarget } from "./input-body.ts";
 import type { ParameterTargets } from "./input-parameters.ts";
 import type { Operation } from "./operations.ts";

@@ -5,8 +5,8 @@
  */
 import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
 import { templateParameters } from "../catalog/path-grammar.ts";
-import { declaredTypes, propertiesOf } from "../contract/input-shape.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
+import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";
 import { canRead } from "./lift-verb.ts";
 

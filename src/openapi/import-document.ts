@@ -3,9 +3,10 @@
  * the variables it needs and a list of what to judge. Every endpoint is read back before it counts;
  * one that this server could not serve is left out, and said to be.   AGTP-API §14.1
  */
+
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
 import { assignPairs, type PairRules } from "./assign-pairs.ts";
 import { endpointText } from "./endpoint-text.ts";
 import { type DraftedEndpoint, type ImportContext, importOperation } from "./import-operation.ts";

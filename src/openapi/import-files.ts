@@ -1,6 +1,7 @@
 /** The files of an imported API, and what is reported about them. */
+
+import type { JsonRecord } from "../base/json-value.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
-import type { JsonRecord } from "../json-value.ts";
 import { configText, envText } from "./config-text.ts";
 import { httpRedirects } from "./http-redirects.ts";
 import type { ImportedDocument } from "./import-document.ts";

@@ -3,9 +3,10 @@
  * external service behind it. The endpoint is a table as an endpoint file has it, with a remark
  * behind every value that somebody has to judge.   AGTP-API §6.2, §12.3, §14.1
  */
-import { UPSTREAM_ERRORS } from "../contract/endpoint.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
-import type { JsonRecord } from "../json-value.ts";
+
+import type { JsonRecord } from "../base/json-value.ts";
+import { UPSTREAM_ERRORS } from "../endpoint/endpoint.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import { assembleSchema } from "./assemble-schema.ts";
 import type { AssignedPair, PairRules } from "./assign-pairs.ts";
 import { describeOperation, draftSemantic } from "./draft-semantic.ts";

@@ -3,10 +3,11 @@
  * anything else as the one field that is the whole body. Says how the body is written upstream.
  * AGTP-API §6.4, §12.3
  */
-import type { UpstreamMethod } from "../contract/endpoint.ts";
-import type { JsonSchema } from "../contract/json-schema.ts";
-import type { BodyFormat, ValueStyle } from "../contract/upstream-format.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+
+import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import type { UpstreamMethod } from "../endpoint/endpoint.ts";
+import type { BodyFormat, ValueStyle } from "../endpoint/upstream-format.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import { EXTENSION } from "./extension.ts";
 import type { FieldSet } from "./field-set.ts";
 import { styleOf } from "./input-parameters.ts";

@@ -3,10 +3,11 @@
  * under the name that it had, and nothing is written out, merged or left out. Whoever imports an
  * export gets the same endpoints, however long their schemas are.   AGTP-API §6.4, §14.2
  */
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../contract/schema-bounds.ts";
-import { checkSchema } from "../contract/schema-check.ts";
-import { unescapeToken } from "../json-pointer.ts";
+
+import { unescapeToken } from "../base/json-pointer.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../schema/schema-bounds.ts";
+import { checkSchema } from "../schema/schema-check.ts";
 import { rewriteSchema } from "./export-schema.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 import { UniqueNames } from "./words.ts";

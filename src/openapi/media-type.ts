@@ -1,5 +1,5 @@
 /** Media types of bodies, and which of those that an operation offers is used. */
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
 /** What kind of content a media type is. */
 export type ContentKind = "json" | "form" | "multipart" | "text" | "binary";

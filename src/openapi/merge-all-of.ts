@@ -4,8 +4,8 @@
  * `allOf`.
  */
 import { isDeepStrictEqual } from "node:util";
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { isRecord } from "../json-value.ts";
+import { isRecord } from "../base/json-value.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import { isAnnotation } from "./schema-null.ts";
 
 const PLAIN: ReadonlySet<string> = new Set([

@@ -2,7 +2,7 @@
  * The error responses of an operation as named errors: the name is made of what the document says
  * about the status, or of the status itself.   AGTP-API §6.4, §12.3
  */
-import { UPSTREAM_ERRORS } from "../contract/endpoint.ts";
+import { UPSTREAM_ERRORS } from "../endpoint/endpoint.ts";
 import type { Operation } from "./operations.ts";
 import { snake, UniqueNames, wordsOf } from "./words.ts";
 

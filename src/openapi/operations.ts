@@ -2,8 +2,9 @@
  * The operations of a document, one by one, with what they inherit from their path: parameters,
  * servers, security. The order is the document's, and so is that of everything made from them.
  */
-import { UPSTREAM_METHODS, type UpstreamMethod } from "../contract/endpoint.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { UPSTREAM_METHODS, type UpstreamMethod } from "../endpoint/endpoint.ts";
 import { pathItems } from "./check-document.ts";
 import { recordAt } from "./reference.ts";
 

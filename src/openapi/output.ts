@@ -3,9 +3,9 @@
  * that a document calls successes are alternatives of one output.   AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
-import type { JsonSchema } from "../contract/json-schema.ts";
-import type { ResponseFormat } from "../contract/upstream-format.ts";
-import type { JsonRecord } from "../json-value.ts";
+import type { JsonRecord } from "../base/json-value.ts";
+import type { ResponseFormat } from "../endpoint/upstream-format.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import { type Content, contentsOf } from "./media-type.ts";
 import type { Notes } from "./notes.ts";
 import type { Operation } from "./operations.ts";

@@ -2,8 +2,8 @@
  * Reads the text of an OpenAPI document: JSON or YAML, of bounded size and depth, as plain JSON
  * values. What aliases share is written out, and there is an end to how much. Faults are words.
  */
-import { isRecord, type JsonRecord } from "../json-value.ts";
-import { reasonOf } from "../thrown.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { reasonOf } from "../base/thrown.ts";
 
 /** A document, or why the text is none. */
 export type ReadDocument =

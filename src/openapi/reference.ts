@@ -2,8 +2,8 @@
  * References inside an OpenAPI document. Only what is in the document itself is ever looked at: a
  * reference to a file or a URL leads nowhere, and one that goes round in circles as well.
  */
-import { escapeToken, unescapeToken } from "../json-pointer.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { escapeToken, unescapeToken } from "../base/json-pointer.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
 /** What a reference leads to, and where that is. */
 export interface Target {

@@ -1,6 +1,7 @@
 /** Schemas as their outermost object: references and `allOf` at the root are written out. */
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { isRecord } from "../json-value.ts";
+
+import { isRecord } from "../base/json-value.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 import { mergeAllOf } from "./merge-all-of.ts";
 import type { SchemaReader } from "./schema-reader.ts";
 

@@ -2,7 +2,7 @@
  * The schema dialect of OpenAPI 3.0 and of older drafts in the words of JSON Schema 2020-12, keyword
  * by keyword. `nullable` is left to `allowNull`, which needs the whole schema.
  */
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
 /** The same schema in newer words; only the keywords of this one schema are looked at. */
 export function modernise(schema: JsonRecord, isOld: boolean): JsonRecord {

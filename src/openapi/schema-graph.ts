@@ -3,8 +3,9 @@
  * each would be with everything written out, and how far away each is from a schema that needs it.
  * What was worked out once is kept, because large documents are one graph for all operations.
  */
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { isRecord } from "../json-value.ts";
+
+import { isRecord } from "../base/json-value.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 
 /** Nobody reads a schema that needs more others than this. */
 const MAX_NEEDED = 400;

@@ -2,7 +2,7 @@
  * `null` in schemas. TOML cannot write it, so a schema says it by its type: `nullable` becomes a
  * list of types or another branch, and a null among values becomes that branch.
  */
-import type { JsonSchema } from "../contract/json-schema.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
 
 const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...["title", "description", "default", "examples", "deprecated"],

@@ -3,11 +3,12 @@
  * the dialect of OpenAPI 3.0 is translated, what has no meaning is left out and noted. References
  * still lead into the document; `assembleSchema` makes a schema whole.   AGTP-API §6.4, §14.1
  */
-import type { JsonSchema } from "../contract/json-schema.ts";
-import { checkPlainValue, isPattern, type PlainValue } from "../contract/keyword-value.ts";
-import { FORMATS } from "../contract/schema-formats.ts";
-import { KEYWORDS, SCHEMA_TYPES } from "../contract/schema-vocabulary.ts";
-import { isRecord, type JsonRecord, quoteValue } from "../json-value.ts";
+
+import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { checkPlainValue, isPattern, type PlainValue } from "../schema/keyword-value.ts";
+import { FORMATS } from "../schema/schema-formats.ts";
+import { KEYWORDS, SCHEMA_TYPES } from "../schema/schema-vocabulary.ts";
 import { hasOldSchemas } from "./check-document.ts";
 import { discriminate } from "./discriminator.ts";
 import { isDerived } from "./extension.ts";

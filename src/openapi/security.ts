@@ -2,9 +2,10 @@
  * How an operation is authenticated upstream: security schemes become headers, a cookie or a query
  * parameter with a `${VAR}` in it. No secret is ever in a file.   AGTP-API §12.3
  */
-import { checkHeader } from "../contract/upstream-headers.ts";
-import { importedVariable, variableReference } from "../environment.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+
+import { importedVariable, variableReference } from "../base/environment.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { checkHeader } from "../endpoint/upstream-headers.ts";
 import { recordAt } from "./reference.ts";
 import { snake } from "./words.ts";
 

@@ -3,7 +3,7 @@
  * An external service is reached by https only, so a plain http address becomes an https one, and
  * that is said.   AGTP-API §12.3
  */
-import { isRecord } from "../json-value.ts";
+import { isRecord } from "../base/json-value.ts";
 import type { Notes } from "./notes.ts";
 
 /** A base URL without a slash at its end, or why there is none. */

@@ -1,5 +1,5 @@
 /** The URL of an operation as a handler table has it: the document's path behind a base URL. */
-import { literalText } from "../environment.ts";
+import { literalText } from "../base/environment.ts";
 
 const PARAMETER = /\{([^{}/]+)\}/g;
 const UNSAFE = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?{}]/gu;

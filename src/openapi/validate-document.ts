@@ -4,8 +4,8 @@
  * gets the paths in portions of bounded size, with every reference replaced beforehand: it has
  * nothing to follow and nothing to expand.
  */
-import { isRecord, type JsonRecord } from "../json-value.ts";
-import { reasonOf } from "../thrown.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { reasonOf } from "../base/thrown.ts";
 import { recordAt } from "./reference.ts";
 
 const MAX_WARNINGS = 20;

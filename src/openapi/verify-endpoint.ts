@@ -2,10 +2,11 @@
  * Reads an imported endpoint as the daemon will: what it would refuse is found before anything is
  * written.   AGTP-API §13.2
  */
-import { parseEndpointFile } from "../contract/endpoint-file.ts";
-import { OPERATOR_SCHEMA_BOUNDS } from "../contract/schema-bounds.ts";
-import { checkSchema } from "../contract/schema-check.ts";
-import { formatProblem, isError } from "../problem.ts";
+
+import { formatProblem, isError } from "../base/problem.ts";
+import { parseEndpointFile } from "../endpoint/endpoint-file.ts";
+import { OPERATOR_SCHEMA_BOUNDS } from "../schema/schema-bounds.ts";
+import { checkSchema } from "../schema/schema-check.ts";
 import type { PairRules } from "./assign-pairs.ts";
 import type { DraftedEndpoint } from "./import-operation.ts";
 

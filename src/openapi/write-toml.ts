@@ -2,8 +2,8 @@
  * Writes TOML that people read and edit: small tables on their line, larger ones under a heading,
  * remarks behind the values that they are about. What is written reads back as what was given.
  */
-import { joinKey } from "../dotted-key.ts";
-import { isRecord, type JsonRecord } from "../json-value.ts";
+import { joinKey } from "../base/dotted-key.ts";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
 const MAX_LINE = 100;
 const BARE_KEY = /^[A-Za-z0-9_-]+$/;

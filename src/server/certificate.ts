@@ -7,10 +7,10 @@ import { createPrivateKey, type KeyObject, randomUUID, X509Certificate } from "n
 import { link, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createSecureContext } from "node:tls";
-import { readBoundedFile } from "../bounded-file.ts";
-import { makeDirectory } from "../make-directory.ts";
-import type { Problem } from "../problem.ts";
-import { reasonOf } from "../thrown.ts";
+import { readBoundedFile } from "../base/bounded-file.ts";
+import { makeDirectory } from "../base/make-directory.ts";
+import type { Problem } from "../base/problem.ts";
+import { reasonOf } from "../base/thrown.ts";
 import { isOwnPrivateKey, makePrivateKey, makeSelfSigned } from "./self-signed.ts";
 
 /** A certificate with its key, as `tls.createServer` takes them. */

@@ -4,7 +4,7 @@
  * After a framing fault the 400 is the last thing sent.   AGTP "Connection Lifetime"
  */
 import type { TLSSocket } from "node:tls";
-import type { LimitsConfig } from "../config/config.ts";
+import type { LimitsConfig } from "../base/config.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
 import type { Peer } from "../dispatch/peer.ts";

@@ -3,8 +3,8 @@
  * is no request that a response could belong to, and the connection closes after it.   RFC 9112 §2.2
  */
 import { STATUS_CODES } from "node:http";
-import type { HttpAnswer } from "../gateway/http-answer.ts";
-import { codeOf } from "../thrown.ts";
+import { codeOf } from "../base/thrown.ts";
+import type { HttpAnswer } from "../modules/gateway/http-answer.ts";
 import type { WireFault, WireFaultCode } from "../wire/message.ts";
 
 const CODES: ReadonlyMap<string, readonly [code: WireFaultCode, message: string]> = new Map([

@@ -7,13 +7,13 @@ import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { LimitsConfig } from "../config/config.ts";
-import type { Gateway } from "../gateway/gateway.ts";
+import type { LimitsConfig } from "../base/config.ts";
+import { quietened } from "../base/quietened.ts";
+import type { Gateway } from "../modules/gateway/gateway.ts";
 import { Admission } from "./admission.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
 import { pacedResponses } from "./paced-response.ts";
-import { quietened } from "./quietened.ts";
 import type { SendBudget } from "./send-budget.ts";
 
 /** Certificate and key, as PEM text. */

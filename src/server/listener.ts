@@ -5,7 +5,8 @@
 import { constants } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
-import type { LimitsConfig } from "../config/config.ts";
+import type { LimitsConfig } from "../base/config.ts";
+import { quietened } from "../base/quietened.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Admission } from "./admission.ts";
 import { Connection, type ConnectionContext } from "./connection.ts";
@@ -16,7 +17,6 @@ import {
   type PeerIdentity,
   type PeerRules,
 } from "./peer-certificate.ts";
-import { quietened } from "./quietened.ts";
 import { RecordOverhead } from "./record-overhead.ts";
 import type { SendBudget } from "./send-budget.ts";
 

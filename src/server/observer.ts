@@ -3,11 +3,11 @@
  * metrics or traces. Publishing costs nothing while nobody listens.
  */
 import { channel } from "node:diagnostics_channel";
+import type { Log } from "../base/log.ts";
 import type { Observer } from "../dispatch/dispatcher.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Refusal } from "../dispatch/refusal.ts";
 import { isAgtpSpecific } from "../wire/status.ts";
-import type { Log } from "./log.ts";
 import { requestLine, wireFaultLine } from "./request-log.ts";
 
 /** Channel names, and what their messages carry. */

@@ -1,9 +1,10 @@
 /** Which (method, path) pairs are the protocol's own, and which one a pair really stands for. */
-import { LIFECYCLE_METHODS } from "../attribution/lifecycle.ts";
+
 import { FLOOR_METHODS } from "../catalog/catalog.ts";
 import { RESERVED_NAMES } from "../catalog/reserved-names.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { CanonicalPair } from "../handlers/step-target.ts";
+import { LIFECYCLE_METHODS } from "../state/lifecycle.ts";
 
 /** An agent's own path, and the methods that the protocol has there. */
 const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;

@@ -2,11 +2,12 @@
  * One JSON line a request: ids, method, path, status, duration. Never a header, body or query, so
  * no secret can get in. Statuses of AGTP's own are written whatever the level.   AGTP "Status Codes"
  */
+
+import { jsonText } from "../base/json-value.ts";
 import { concealPath } from "../dispatch/concealment.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
 import type { Peer } from "../dispatch/peer.ts";
 import type { Reply } from "../dispatch/reply.ts";
-import { jsonText } from "../json-value.ts";
 import type { Response, WireFaultCode } from "../wire/message.ts";
 
 /** The line of one answered request, without its line feed. */

@@ -3,7 +3,7 @@
  * Neither a reader that stalls nor one that is gone, nor a full disk, stops the daemon or its exit:
  * what cannot be written is dropped.
  */
-import type { LogSink } from "./log.ts";
+import type { LogSink } from "../base/log.ts";
 
 /** How much is collected before it is written, in characters, and for how long. */
 const BATCH_LENGTH = 8192;

@@ -3,11 +3,11 @@
  * stops the start.
  */
 import { join, relative } from "node:path";
-import type { Config } from "../config/config.ts";
-import { readCertificates } from "../contract/upstream-ca.ts";
+import type { Config } from "../base/config.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { reasonOf } from "../base/thrown.ts";
+import { readCertificates } from "../endpoint/upstream-ca.ts";
 import { checkTrustAnchor, readTrustAnchors } from "../identity/certificate-anchors.ts";
-import { isError, type Problem } from "../problem.ts";
-import { reasonOf } from "../thrown.ts";
 import { ensureCertificate, readCertificate, type ServerCertificate } from "./certificate.ts";
 import type { TlsIdentity } from "./listener.ts";
 

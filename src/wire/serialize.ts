@@ -5,7 +5,7 @@
  * AGTP "Wire Format"
  */
 
-import { flatText } from "../flat-text.ts";
+import { flatText } from "../base/flat-text.ts";
 import type { HeaderField, Response } from "./message.ts";
 import { STATUS_TEXT } from "./status.ts";
 

@@ -2,9 +2,9 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { formatProblem, isError, type Problem } from "../../src/base/problem.ts";
 import { FLOOR_METHODS } from "../../src/catalog/catalog.ts";
 import { loadCatalog, parseCatalog } from "../../src/catalog/catalog-file.ts";
-import { formatProblem, isError, type Problem } from "../../src/problem.ts";
 
 type Json = Record<string, unknown>;
 const entry: Json = { categories: ["mechanics"], description: "Does one thing." };

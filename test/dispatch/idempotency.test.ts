@@ -1,5 +1,4 @@
 import { describe, expect, it } from "vitest";
-import { IdempotencyRegister } from "../../src/attribution/idempotency-register.ts";
 import { ANONYMOUS } from "../../src/dispatch/caller.ts";
 import { Deadlines } from "../../src/dispatch/deadlines.ts";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
@@ -10,8 +9,9 @@ import type { Reply } from "../../src/dispatch/reply.ts";
 import type { RouteHandler } from "../../src/dispatch/route.ts";
 import type { Handler, HandlerResult } from "../../src/handlers/handler.ts";
 import type { AgentDocument } from "../../src/identity/agent-document.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { IdempotencyRegister } from "../../src/state/idempotency-register.ts";
+import { createMemoryStore } from "../../src/state/memory-store.ts";
+import type { Store } from "../../src/state/store.ts";
 import { makeExchange, makeRoute, type RouteOptions } from "../support/exchange.ts";
 import { alterStore } from "../support/store.ts";
 

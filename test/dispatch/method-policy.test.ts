@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isError } from "../../src/problem.ts";
+import { isError } from "../../src/base/problem.ts";
 import { compilePolicy, makePolicy } from "../support/policy.ts";
 
 // AGTP-API §9.2

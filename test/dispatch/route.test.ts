@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import type { EndpointDeprecation } from "../../src/contract/endpoint.ts";
 import { endpointWarning } from "../../src/dispatch/route.ts";
+import type { EndpointDeprecation } from "../../src/endpoint/endpoint.ts";
 import { makeEndpoint } from "../support/endpoint-definition.ts";
 
 const BINDING = { type: "registered_function", function: "a.b" } as const;

@@ -82,7 +82,7 @@ describe("createStamp", () => {
   it("sends bytes as they are, with their own type", () => {
     const body = Buffer.from("{}");
     const response = stamp(reply({ body, contentType: "application/vnd.agtp.manifest+json" }));
-    expect(response.body).toBe(body);
+    expect(response.body).toEqual(body);
     expect(fieldsOf(response)["Content-Type"]).toBe("application/vnd.agtp.manifest+json");
   });
 

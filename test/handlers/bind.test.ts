@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
-import type { EndpointDefinition } from "../../src/contract/endpoint.ts";
+import { formatProblem } from "../../src/base/problem.ts";
+import type { EndpointDefinition } from "../../src/endpoint/endpoint.ts";
+import type { Recipe } from "../../src/endpoint/recipe.ts";
 import { type BindOptions, type BoundHandlers, bindHandlers } from "../../src/handlers/bind.ts";
 import type { ModuleLoader } from "../../src/handlers/module-loader.ts";
 import { createUpstreamPools } from "../../src/handlers/upstream-pools.ts";
-import { formatProblem } from "../../src/problem.ts";
-import type { Recipe } from "../../src/synthesis/recipe.ts";
 import { makeEndpoint, makeRecipe, makeUpstreamBinding } from "../support/endpoint-definition.ts";
 
 /** Loads every reference but those that begin with "missing". */

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import type { AggregationMode, ParameterSource, Recipe } from "../../src/endpoint/recipe.ts";
 import { createComposition } from "../../src/handlers/composition.ts";
 import type { DispatchResult, HandlerResult } from "../../src/handlers/handler.ts";
-import type { AggregationMode, ParameterSource, Recipe } from "../../src/synthesis/recipe.ts";
 import { makeRecipe } from "../support/endpoint-definition.ts";
 import { type Dispatched, makeCall, type TestCall } from "../support/handler-call.ts";
 

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { setImmediate } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { ExternalServiceBinding } from "../../src/contract/endpoint.ts";
+import type { ExternalServiceBinding } from "../../src/endpoint/endpoint.ts";
 import { createExternalService } from "../../src/handlers/external-service.ts";
 import type { Handler, HandlerResult } from "../../src/handlers/handler.ts";
 import { createUpstreamPools, type UpstreamPools } from "../../src/handlers/upstream-pools.ts";

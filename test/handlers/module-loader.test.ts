@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Problem } from "../../src/problem.ts";
+import type { Problem } from "../../src/base/problem.ts";
 
 interface Outcome {
   readonly problems: readonly Problem[];

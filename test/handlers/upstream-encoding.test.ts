@@ -1,7 +1,7 @@
 /** How values travel to an external service: formats of bodies, styles, fields in headers. */
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ExternalServiceBinding } from "../../src/contract/endpoint.ts";
-import { PLAIN_ENCODING, type UpstreamEncoding } from "../../src/contract/upstream-format.ts";
+import type { ExternalServiceBinding } from "../../src/endpoint/endpoint.ts";
+import { PLAIN_ENCODING, type UpstreamEncoding } from "../../src/endpoint/upstream-format.ts";
 import { createExternalService } from "../../src/handlers/external-service.ts";
 import type { HandlerResult } from "../../src/handlers/handler.ts";
 import { createUpstreamPools, type UpstreamPools } from "../../src/handlers/upstream-pools.ts";

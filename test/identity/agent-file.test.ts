@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { formatProblem, isError } from "../../src/base/problem.ts";
 import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { type AgentFile, readAgentFile } from "../../src/identity/agent-file.ts";
 import { readGenesisFile } from "../../src/identity/genesis-file.ts";
-import { formatProblem, isError } from "../../src/problem.ts";
 import {
   agentIdOf,
   canonical,

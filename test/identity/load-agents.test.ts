@@ -2,8 +2,8 @@ import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { formatProblem, isError } from "../../src/base/problem.ts";
 import { type LoadedAgents, loadAgents } from "../../src/identity/load-agents.ts";
-import { formatProblem, isError } from "../../src/problem.ts";
 import { makeDirectory } from "../support/directory.ts";
 import {
   agentIdOf,

@@ -1,7 +1,7 @@
 /** Which method and path an operation becomes. */
 import { describe, expect, it } from "vitest";
 import { methodNames } from "../../src/catalog/path-grammar.ts";
-import { createRegistry } from "../../src/contract/endpoint-registry.ts";
+import { createRegistry } from "../../src/endpoint/endpoint-registry.ts";
 import { assignPairs } from "../../src/openapi/assign-pairs.ts";
 import { FieldSet } from "../../src/openapi/field-set.ts";
 import { httpRedirects } from "../../src/openapi/http-redirects.ts";

@@ -3,12 +3,12 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { stringify } from "yaml";
-import { loadConfig } from "../../src/config/load.ts";
-import { variablesIn } from "../../src/environment.ts";
-import { formatProblem, isError } from "../../src/problem.ts";
-import { checkDeployment } from "../../src/server/daemon.ts";
-import { createLog } from "../../src/server/log.ts";
-import { parseToml } from "../../src/toml-document.ts";
+import { loadConfig } from "../../src/app/config/load.ts";
+import { checkDeployment } from "../../src/app/daemon.ts";
+import { variablesIn } from "../../src/base/environment.ts";
+import { createLog } from "../../src/base/log.ts";
+import { formatProblem, isError } from "../../src/base/problem.ts";
+import { parseToml } from "../../src/base/toml-document.ts";
 import { CODE_HOST, manyOperations, PAYMENTS, PET_SHOP } from "../support/openapi-documents.ts";
 import { makeOpenApiProgram, type OpenApiProgram } from "../support/openapi-program.ts";
 

@@ -1,14 +1,14 @@
 /** Schemas of OpenAPI as schemas of endpoints: translated, and whole in themselves. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/json-schema.ts";
-import { createSchemaCompiler } from "../../src/contract/schema.ts";
-import { OPERATOR_SCHEMA_BOUNDS } from "../../src/contract/schema-bounds.ts";
-import { checkSchema } from "../../src/contract/schema-check.ts";
+import { parseToml, toJson } from "../../src/base/toml-document.ts";
 import { assembleSchema } from "../../src/openapi/assemble-schema.ts";
 import { type Direction, SchemaReader } from "../../src/openapi/schema-reader.ts";
 import { writeToml } from "../../src/openapi/write-toml.ts";
-import { parseToml, toJson } from "../../src/toml-document.ts";
+import type { JsonSchema } from "../../src/schema/json-schema.ts";
+import { createSchemaCompiler } from "../../src/schema/schema.ts";
+import { OPERATOR_SCHEMA_BOUNDS } from "../../src/schema/schema-bounds.ts";
+import { checkSchema } from "../../src/schema/schema-check.ts";
 
 type Schemas = Readonly<Record<string, unknown>>;
 

@@ -1,8 +1,8 @@
 /** TOML that is written for people, and reads back as what it was written from. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { parseToml, toJson } from "../../src/base/toml-document.ts";
 import { writeToml } from "../../src/openapi/write-toml.ts";
-import { parseToml, toJson } from "../../src/toml-document.ts";
 
 const key = fc.oneof(
   fc.string({ unit: "binary", maxLength: 12 }),

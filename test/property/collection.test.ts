@@ -5,8 +5,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Collection } from "../../src/store/collection.ts";
-import type { Store } from "../../src/store/store.ts";
+import { Collection } from "../../src/state/collection.ts";
+import type { Store } from "../../src/state/store.ts";
 import { alterStore, openTestStore } from "../support/store.ts";
 
 interface Counter {

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { createRegistry, type RouteEntry } from "../../src/contract/endpoint-registry.ts";
+import { createRegistry, type RouteEntry } from "../../src/endpoint/endpoint-registry.ts";
 
 const literal = fc.constantFrom("a", "b", "c");
 const parameter = fc.constantFrom("{x}", "{y}", "{z}");

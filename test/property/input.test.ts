@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { mergeInput, parseQuery } from "../../src/contract/input.ts";
-import { inputShape } from "../../src/contract/input-shape.ts";
-import { parseBody } from "../../src/contract/request-body.ts";
+import { mergeInput, parseQuery } from "../../src/endpoint/input.ts";
+import { inputShape } from "../../src/endpoint/input-shape.ts";
+import { parseBody } from "../../src/endpoint/request-body.ts";
 
 describe("parseQuery", () => {
   it("reads back what percent-encoding wrote, the last of each name", () => {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseEndpointFile } from "../../src/contract/endpoint-file.ts";
-import { createSchemaCompiler } from "../../src/contract/schema.ts";
-import { parseRecipeFile } from "../../src/synthesis/recipe-file.ts";
+import { parseEndpointFile } from "../../src/endpoint/endpoint-file.ts";
+import { parseRecipeFile } from "../../src/endpoint/recipe-file.ts";
+import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { BOOK_ROOM, FETCH_ARTICLE } from "../support/endpoint-toml.ts";
 import { smallVocabulary } from "../support/vocabulary.ts";
 

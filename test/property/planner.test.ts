@@ -4,9 +4,9 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type EndpointDefinition, IMPACTS } from "../../src/contract/endpoint.ts";
+import { type EndpointDefinition, IMPACTS } from "../../src/endpoint/endpoint.ts";
+import type { Proposal, SynthesisPlan } from "../../src/endpoint/plan.ts";
 import { createComposition } from "../../src/handlers/composition.ts";
-import type { Proposal, SynthesisPlan } from "../../src/synthesis/plan.ts";
 import { type Dispatched, makeCall } from "../support/handler-call.ts";
 import { holding, makeProposal, makeStep, makeSynthesizer } from "../support/synthesis.ts";
 

@@ -1,9 +1,9 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { JsonSchema } from "../../src/contract/json-schema.ts";
-import { createSchemaCompiler } from "../../src/contract/schema.ts";
-import { reportViolations } from "../../src/contract/violation-wording.ts";
+import type { JsonSchema } from "../../src/schema/json-schema.ts";
+import { createSchemaCompiler } from "../../src/schema/schema.ts";
+import { reportViolations } from "../../src/schema/violation-wording.ts";
 
 const name = fc.constantFrom("a", "b", "a/b", "x~y", "constructor", "é");
 const reference = fc.constantFrom("#", "#/$defs/a", "#/$defs/b", "#/properties/a", "#anchor");

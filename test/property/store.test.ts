@@ -1,7 +1,7 @@
 /** The drivers are one store to whoever uses them, whatever is done in whatever order. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { Change, Expectation, ListRange, Store } from "../../src/store/store.ts";
+import type { Change, Expectation, ListRange, Store } from "../../src/state/store.ts";
 import { openTestStore } from "../support/store.ts";
 
 const name = fc.string({

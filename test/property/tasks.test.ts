@@ -4,8 +4,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { VERDICTS, type Verdict } from "../../src/tasks/escalation.ts";
-import type { TaskState } from "../../src/tasks/state.ts";
+import type { TaskState } from "../../src/modules/tasks/state.ts";
+import { VERDICTS, type Verdict } from "../../src/state/escalation.ts";
 import { makeLastingStore } from "../support/state.ts";
 import { openRegisters, type TestClock, wish, word } from "../support/tasks.ts";
 

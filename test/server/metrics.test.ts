@@ -1,7 +1,7 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
-import { startDaemon } from "../../src/server/daemon.ts";
-import { createLog } from "../../src/server/log.ts";
+import { startDaemon } from "../../src/app/daemon.ts";
+import { createLog } from "../../src/base/log.ts";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { makeDeployment } from "../support/deployment.ts";
 import { encodeRequest } from "../support/dispatch.ts";

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { once } from "node:events";
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import type { LimitsConfig } from "../../src/config/config.ts";
+import type { LimitsConfig } from "../../src/base/config.ts";
 import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import { issueAgentCertificate, makeAgentCa } from "../../src/identity/certificate-authority.ts";
 import { createListener, type Listener, type TlsIdentity } from "../../src/server/listener.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { loadConfig } from "../../src/config/load.ts";
+import { loadConfig } from "../../src/app/config/load.ts";
 import { loadTlsIdentity } from "../../src/server/tls-identity.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { configFile } from "../support/deployment.ts";

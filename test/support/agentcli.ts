@@ -1,11 +1,11 @@
 /** agentcli manifests and the protocol, in the words of a test. */
 import { PassThrough, Writable } from "node:stream";
-import { runRpcCommand } from "../../src/agents/agentcli/command/command.ts";
-import { KeySets } from "../../src/agents/agentcli/governance/key-sets.ts";
-import type { MethodContext } from "../../src/agents/agentcli/methods/method.ts";
-import { serveProtocol } from "../../src/agents/agentcli/protocol/serve.ts";
-import { runProgram } from "../../src/agents/agentcli/run-program.ts";
-import type { AskJson, World } from "../../src/agents/agentcli/world.ts";
+import { KeySets } from "../../src/modules/agentcli/governance/key-sets.ts";
+import type { MethodContext } from "../../src/modules/agentcli/methods/method.ts";
+import { serveProtocol } from "../../src/modules/agentcli/protocol/serve.ts";
+import { runProgram } from "../../src/modules/agentcli/run-program.ts";
+import type { AskJson, World } from "../../src/modules/agentcli/world.ts";
+import { runRpcCommand } from "../../src/programs/rpc/command.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 

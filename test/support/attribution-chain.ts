@@ -1,8 +1,8 @@
 /** Chains of Attribution-Records, as a server makes them and as somebody might forge them. */
 import { generateKeyPairSync, hash, type KeyObject } from "node:crypto";
-import { NO_AUDIT_ID } from "../../src/attribution/record.ts";
-import { createRecordSigner } from "../../src/attribution/signer.ts";
 import { type Ed25519PublicKey, publicKeyOf } from "../../src/identity/ed25519.ts";
+import { NO_AUDIT_ID } from "../../src/state/record.ts";
+import { createRecordSigner } from "../../src/state/signer.ts";
 
 export interface KeyPair {
   readonly privateKey: KeyObject;

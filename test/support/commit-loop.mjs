@@ -2,7 +2,7 @@
  * Opens the SQLite store at a path with the built driver and says how that went. Then it commits two
  * entries at a time, several commits at once, and prints the number of each that was acknowledged.
  */
-import { openStore } from "../../dist/src/store/open-store.js";
+import { openStore } from "../../dist/src/state/open-store.js";
 
 const [path] = process.argv.slice(2);
 const { store, problems } = await openStore({ driver: "sqlite", path }, "agtp-server.toml");

@@ -1,22 +1,22 @@
 /** The conformance cases, the servers that they are run against in tests, and one run of the program. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Output, Terminal } from "../../src/client/terminal.ts";
-import type { Target } from "../../src/conformance/ask.ts";
-import type { ConformanceCase } from "../../src/conformance/case.ts";
-import { runConformance } from "../../src/conformance/command.ts";
+import type { Daemon } from "../../src/app/daemon.ts";
+import type { Target } from "../../src/programs/conformance/ask.ts";
+import type { ConformanceCase } from "../../src/programs/conformance/case.ts";
+import { runConformance } from "../../src/programs/conformance/command.ts";
 import {
   readCatalog,
   readIdentity,
   readPeer,
   readProposal,
-} from "../../src/conformance/command-inputs.ts";
-import { parseCommandLine } from "../../src/conformance/command-line.ts";
-import { loadCases, shippedCasesPath } from "../../src/conformance/load-cases.ts";
-import { prepareSubject, type TestSubject } from "../../src/conformance/subject.ts";
-import { surveyServer } from "../../src/conformance/survey.ts";
-import { runKeysCommand } from "../../src/keys/command.ts";
-import type { Daemon } from "../../src/server/daemon.ts";
+} from "../../src/programs/conformance/command-inputs.ts";
+import { parseCommandLine } from "../../src/programs/conformance/command-line.ts";
+import { loadCases, shippedCasesPath } from "../../src/programs/conformance/load-cases.ts";
+import { prepareSubject, type TestSubject } from "../../src/programs/conformance/subject.ts";
+import { surveyServer } from "../../src/programs/conformance/survey.ts";
+import { runKeysCommand } from "../../src/programs/keys/command.ts";
+import type { Output, Terminal } from "../../src/programs/shell/terminal.ts";
 import { type AlteringProxy, startProxy } from "./altering-proxy.ts";
 import { createDaemon } from "./daemon.ts";
 import { copyDeployment } from "./deployment.ts";

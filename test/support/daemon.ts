@@ -2,10 +2,10 @@
 import type { Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
-import type { Environment } from "../../src/environment.ts";
-import { formatProblem } from "../../src/problem.ts";
-import { type Daemon, startDaemon } from "../../src/server/daemon.ts";
-import { createLog } from "../../src/server/log.ts";
+import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
+import type { Environment } from "../../src/base/environment.ts";
+import { createLog } from "../../src/base/log.ts";
+import { formatProblem } from "../../src/base/problem.ts";
 import { isWireFault } from "../../src/wire/message.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";

@@ -1,11 +1,16 @@
 /** Notifications and their outbox over a store, with a clock and a way out that a test commands. */
-import type { Notification, NotificationDraft } from "../../src/delivery/notification.ts";
-import type { NotificationLimits } from "../../src/delivery/notification-limits.ts";
-import { NotificationRegister } from "../../src/delivery/notification-register.ts";
-import type { Schedule, SendWebhook, WebhookAttempt } from "../../src/delivery/webhook-courier.ts";
-import type { AttemptOutcome } from "../../src/delivery/webhook-delivery.ts";
-import { WebhookOutbox } from "../../src/delivery/webhook-outbox.ts";
-import type { Store } from "../../src/store/store.ts";
+
+import type { NotificationLimits } from "../../src/dispatch/notification-limits.ts";
+import type { Notification, NotificationDraft } from "../../src/modules/delivery/notification.ts";
+import { NotificationRegister } from "../../src/modules/delivery/notification-register.ts";
+import type {
+  Schedule,
+  SendWebhook,
+  WebhookAttempt,
+} from "../../src/modules/delivery/webhook-courier.ts";
+import type { AttemptOutcome } from "../../src/modules/delivery/webhook-delivery.ts";
+import { WebhookOutbox } from "../../src/modules/delivery/webhook-outbox.ts";
+import type { Store } from "../../src/state/store.ts";
 
 /** A clock that a test moves; what is due is called on the way. */
 export class TestClock {

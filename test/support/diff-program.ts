@@ -1,7 +1,7 @@
 /** `agtp-catalog-diff` in process, over two catalogs and a deployment that a test writes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runCatalogDiff } from "../../src/upgrade/command.ts";
+import { runCatalogDiff } from "../../src/programs/upgrade/command.ts";
 import { type CatalogJson, catalogJson } from "./catalog-versions.ts";
 import { configFile } from "./deployment.ts";
 import { type Files, makeDirectory } from "./directory.ts";

@@ -3,23 +3,23 @@
  * serializer, and back through the response parser, so that what a test sees is what a peer sees.
  */
 import { afterAll, beforeAll, onTestFinished } from "vitest";
-import type { Ledger } from "../../src/attribution/ledger.ts";
-import { openState, type ServerState } from "../../src/attribution/state.ts";
-import { loadConfig } from "../../src/config/load.ts";
-import type { Observer } from "../../src/dispatch/dispatcher.ts";
-import { Exchange } from "../../src/dispatch/exchange.ts";
-import type { Fault } from "../../src/dispatch/invoke.ts";
-import type { Peer } from "../../src/dispatch/peer.ts";
-import { atOnce } from "../../src/paced.ts";
-import { formatProblem, type Problem } from "../../src/problem.ts";
+import { loadConfig } from "../../src/app/config/load.ts";
 import {
   type Deployment,
   type DeploymentOptions,
   loadDeployment,
-} from "../../src/server/deployment.ts";
-import { type FloorState, openFloorState } from "../../src/server/floor-state.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import { openNegotiation } from "../../src/synthesis/state.ts";
+} from "../../src/app/deployment.ts";
+import { type FloorState, openFloorState } from "../../src/app/floor-state.ts";
+import { atOnce } from "../../src/base/paced.ts";
+import { formatProblem, type Problem } from "../../src/base/problem.ts";
+import type { Observer } from "../../src/dispatch/dispatcher.ts";
+import { Exchange } from "../../src/dispatch/exchange.ts";
+import type { Fault } from "../../src/dispatch/invoke.ts";
+import type { Peer } from "../../src/dispatch/peer.ts";
+import { openNegotiation } from "../../src/modules/negotiation/state.ts";
+import type { Ledger } from "../../src/state/ledger.ts";
+import { createMemoryStore } from "../../src/state/memory-store.ts";
+import { openState, type ServerState } from "../../src/state/state.ts";
 import {
   type HeaderFields,
   isWireFault,

@@ -4,10 +4,10 @@
  */
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { runDoctorCommand } from "../../src/doctor/command.ts";
-import type { Finding } from "../../src/doctor/finding.ts";
-import { type Machine, thisMachine } from "../../src/doctor/machine.ts";
 import { makeKey } from "../../src/identity/certificate-keys.ts";
+import { runDoctorCommand } from "../../src/programs/doctor/command.ts";
+import type { Finding } from "../../src/programs/doctor/finding.ts";
+import { type Machine, thisMachine } from "../../src/programs/doctor/machine.ts";
 import type { DeploymentFiles } from "./deployment.ts";
 import { configFile, makeDeployment } from "./deployment.ts";
 import { keepingTerminal } from "./terminal.ts";

@@ -3,8 +3,8 @@ import type {
   EndpointDefinition,
   ExternalServiceBinding,
   HandlerBinding,
-} from "../../src/contract/endpoint.ts";
-import type { Recipe, RecipeStep } from "../../src/synthesis/recipe.ts";
+} from "../../src/endpoint/endpoint.ts";
+import type { Recipe, RecipeStep } from "../../src/endpoint/recipe.ts";
 
 /** `BOOK /room`, with what a test is about in its place. */
 export function makeEndpoint<const H extends HandlerBinding>(

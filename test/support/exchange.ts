@@ -1,9 +1,10 @@
 /** Exchanges and routes for tests of one gate, without a deployment. */
-import { inputShape } from "../../src/contract/input-shape.ts";
-import { createSchemaCompiler } from "../../src/contract/schema.ts";
+
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Route, RouteHandler } from "../../src/dispatch/route.ts";
+import { inputShape } from "../../src/endpoint/input-shape.ts";
 import type { Handler } from "../../src/handlers/handler.ts";
+import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
 
 /** What a test says of its request. */

@@ -1,7 +1,7 @@
 /** `agtp-keys` in process, in a directory of its own. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runKeysCommand } from "../../src/keys/command.ts";
+import { runKeysCommand } from "../../src/programs/keys/command.ts";
 import { type Files, makeDirectory } from "./directory.ts";
 
 export interface KeysRun {

@@ -1,8 +1,8 @@
 /** Drafts, and a journal that a test can break. */
-import { RecordDraft } from "../../src/attribution/draft.ts";
-import type { Journal, JournalRecord } from "../../src/attribution/journal.ts";
-import { createSealer, type Sealer } from "../../src/attribution/sealer.ts";
-import { createRecordSigner } from "../../src/attribution/signer.ts";
+import { RecordDraft } from "../../src/state/draft.ts";
+import type { Journal, JournalRecord } from "../../src/state/journal.ts";
+import { createSealer, type Sealer } from "../../src/state/sealer.ts";
+import { createRecordSigner } from "../../src/state/signer.ts";
 
 const SEALER = createSealer(createRecordSigner());
 

@@ -1,5 +1,5 @@
 /** `agtp-manifest` in process, in a directory of its own. */
-import { runManifestCommand } from "../../src/manifest-check/command.ts";
+import { runManifestCommand } from "../../src/programs/manifest-check/command.ts";
 import { type Files, makeDirectory } from "./directory.ts";
 
 /** A finding of the JSON report. */

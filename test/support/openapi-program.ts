@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
-import { runOpenApiCommand } from "../../src/openapi/command.ts";
+import { runOpenApiCommand } from "../../src/programs/openapi/command.ts";
 import { type Files, makeDirectory } from "./directory.ts";
 
 export interface OpenApiRun {

@@ -1,11 +1,11 @@
 /** Agents for runs: a catalog of one pack, and turns that a test scripts. */
-import type { AgentCatalog } from "../../src/agents/openwop/agent-catalog.ts";
+import type { AgentCatalog } from "../../src/modules/openwop/agent-catalog.ts";
 import type {
   AgentExecutor,
   AgentOutcome,
   AgentTurn,
-} from "../../src/agents/openwop/agent-executor.ts";
-import type { InventoryEntry } from "../../src/agents/openwop/inventory.ts";
+} from "../../src/modules/openwop/agent-executor.ts";
+import type { InventoryEntry } from "../../src/modules/openwop/inventory.ts";
 
 export const CONCIERGE = "core.openwop.desk.concierge";
 export const BOOKER = "core.openwop.desk.booker";

@@ -1,17 +1,18 @@
 /** One turn of an agent, with everything around it in memory. */
-import type { AgentEvent, AgentOutcome } from "../../src/agents/openwop/agent-executor.ts";
-import { createAgentRegistry } from "../../src/agents/openwop/agent-registry.ts";
-import { loadPacks } from "../../src/agents/openwop/packs/load-packs.ts";
-import { Capabilities } from "../../src/agents/openwop/packs/peer-capabilities.ts";
-import type { AgentRuntime } from "../../src/agents/openwop/runtime/agent-runtime.ts";
-import { createExecutor } from "../../src/agents/openwop/turn/executor.ts";
-import type { ReasoningRules } from "../../src/agents/openwop/turn/reasoning.ts";
-import type { HostedAnswer, HostedCall } from "../../src/agents/openwop/turn/tool-host.ts";
-import type { EndpointDefinition } from "../../src/contract/endpoint.ts";
-import type { JsonSchema } from "../../src/contract/json-schema.ts";
+
+import { formatProblem } from "../../src/base/problem.ts";
+import type { EndpointDefinition } from "../../src/endpoint/endpoint.ts";
 import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { readAgentFile } from "../../src/identity/agent-file.ts";
-import { formatProblem } from "../../src/problem.ts";
+import type { AgentEvent, AgentOutcome } from "../../src/modules/openwop/agent-executor.ts";
+import { createAgentRegistry } from "../../src/modules/openwop/agent-registry.ts";
+import { loadPacks } from "../../src/modules/openwop/packs/load-packs.ts";
+import { Capabilities } from "../../src/modules/openwop/packs/peer-capabilities.ts";
+import type { AgentRuntime } from "../../src/modules/openwop/runtime/agent-runtime.ts";
+import { createExecutor } from "../../src/modules/openwop/turn/executor.ts";
+import type { ReasoningRules } from "../../src/modules/openwop/turn/reasoning.ts";
+import type { HostedAnswer, HostedCall } from "../../src/modules/openwop/turn/tool-host.ts";
+import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { makeDirectory } from "./directory.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
 import { type AgentFields, packFiles, redactorOf } from "./openwop.ts";

@@ -2,7 +2,7 @@
 import type {
   WorkflowDefinition,
   WorkflowNode,
-} from "../../src/agents/openwop/workflows/workflow.ts";
+} from "../../src/modules/openwop/workflows/workflow.ts";
 
 /** A node; what a test does not say is empty. */
 export function node(id: string, typeId: string, more: Partial<WorkflowNode> = {}): WorkflowNode {

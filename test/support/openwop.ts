@@ -1,12 +1,13 @@
 /** Agent packs as tests write them, and agents' turns without a daemon around them. */
+
+import { loadConfig } from "../../src/app/config/load.ts";
+import type { Config } from "../../src/base/config.ts";
+import { formatProblem } from "../../src/base/problem.ts";
 import {
   createRedactor,
   type KnownSecret,
   type Redactor,
-} from "../../src/agents/openwop/redaction.ts";
-import type { Config } from "../../src/config/config.ts";
-import { loadConfig } from "../../src/config/load.ts";
-import { formatProblem } from "../../src/problem.ts";
+} from "../../src/modules/openwop/redaction.ts";
 import { configFile, makeDeployment } from "./deployment.ts";
 
 /** Fields of a manifest that a test sets or takes away. */

@@ -1,15 +1,15 @@
 /** The state of a server over a directory, opened as often as a test likes. */
 import { join } from "node:path";
-import { Attributor } from "../../src/attribution/attributor.ts";
-import type { Journal } from "../../src/attribution/journal.ts";
-import { Ledger } from "../../src/attribution/ledger.ts";
-import type { StateNotice } from "../../src/attribution/notice.ts";
-import type { RecordFacts } from "../../src/attribution/record.ts";
-import { createSealer } from "../../src/attribution/sealer.ts";
-import { createRecordSigner } from "../../src/attribution/signer.ts";
-import { openState, type ServerState, type StateOptions } from "../../src/attribution/state.ts";
-import { createMemoryStore } from "../../src/store/memory-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { Attributor } from "../../src/state/attributor.ts";
+import type { Journal } from "../../src/state/journal.ts";
+import { Ledger } from "../../src/state/ledger.ts";
+import { createMemoryStore } from "../../src/state/memory-store.ts";
+import type { StateNotice } from "../../src/state/notice.ts";
+import type { RecordFacts } from "../../src/state/record.ts";
+import { createSealer } from "../../src/state/sealer.ts";
+import { createRecordSigner } from "../../src/state/signer.ts";
+import { openState, type ServerState, type StateOptions } from "../../src/state/state.ts";
+import type { Store } from "../../src/state/store.ts";
 import { alterStore } from "./store.ts";
 
 /** A store that outlives whoever opened it, and that a test can break. */

@@ -1,8 +1,8 @@
 /** Stores of every driver, for the time of a test. */
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { openStore } from "../../src/store/open-store.ts";
-import type { Store } from "../../src/store/store.ts";
+import { openStore } from "../../src/state/open-store.ts";
+import type { Store } from "../../src/state/store.ts";
 import { makeDirectory } from "./directory.ts";
 
 /** Opens a store that must open; it is closed when the running test is over. */

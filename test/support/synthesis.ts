@@ -1,16 +1,16 @@
 /** Small worlds of endpoints for tests of synthesis, written in words: `"id:uuid"`, `"limit?:integer"`. */
-import type { EndpointDefinition, Impact } from "../../src/contract/endpoint.ts";
-import type { JsonSchema } from "../../src/contract/json-schema.ts";
-import type { StepReaches } from "../../src/synthesis/match-recipe.ts";
+import type { EndpointDefinition, Impact } from "../../src/endpoint/endpoint.ts";
 import type {
   Authority,
   PlanFailure,
   Proposal,
   SynthesisPlan,
   Synthesizer,
-} from "../../src/synthesis/plan.ts";
-import { createSynthesizer } from "../../src/synthesis/plan-synthesizer.ts";
-import type { Recipe } from "../../src/synthesis/recipe.ts";
+} from "../../src/endpoint/plan.ts";
+import type { Recipe } from "../../src/endpoint/recipe.ts";
+import type { StepReaches } from "../../src/modules/negotiation/match-recipe.ts";
+import { createSynthesizer } from "../../src/modules/negotiation/plan-synthesizer.ts";
+import type { JsonSchema } from "../../src/schema/json-schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
 
 const KINDS: Readonly<Record<string, JsonSchema>> = {

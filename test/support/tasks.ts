@@ -1,10 +1,11 @@
 /** Registers of what waits, over a clock that the test moves. */
-import type { Quota } from "../../src/store/quota.ts";
-import type { Store } from "../../src/store/store.ts";
-import type { Decision, EscalationRequest, Verdict } from "../../src/tasks/escalation.ts";
-import { EscalationRegister } from "../../src/tasks/escalation-register.ts";
-import type { TaskState } from "../../src/tasks/state.ts";
-import { SuspensionRegister } from "../../src/tasks/suspension-register.ts";
+
+import type { TaskState } from "../../src/modules/tasks/state.ts";
+import { SuspensionRegister } from "../../src/modules/tasks/suspension-register.ts";
+import type { Decision, EscalationRequest, Verdict } from "../../src/state/escalation.ts";
+import { EscalationRegister } from "../../src/state/escalation-register.ts";
+import type { Quota } from "../../src/state/quota.ts";
+import type { Store } from "../../src/state/store.ts";
 
 /** A clock that stands still until it is moved. */
 export interface TestClock {

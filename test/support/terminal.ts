@@ -1,5 +1,5 @@
 /** A terminal that keeps what a program writes, for programs that run in the test's own process. */
-import type { Terminal } from "../../src/client/terminal.ts";
+import type { Terminal } from "../../src/programs/shell/terminal.ts";
 
 /** What was written so far. */
 export interface Written {

@@ -6,7 +6,7 @@ import {
   type Verb,
 } from "../../src/catalog/catalog.ts";
 import { methodNames } from "../../src/catalog/path-grammar.ts";
-import type { Vocabulary } from "../../src/contract/method-rule.ts";
+import type { Vocabulary } from "../../src/endpoint/method-rule.ts";
 
 const VERBS = ["BOOK", "RESERVE", "AUDIT", "FETCH", "CREATE", "CANCEL", ...FLOOR_METHODS];
 const LEGACY = [

@@ -7,7 +7,7 @@
  * an agent that only the peer knows.
  * AGTP "Request Headers", "Authority Scope", "Agent Lifecycle"; AGTP-CERT "Validation"
  */
-import type { IdentityConfig } from "../../config/config.ts";
+import type { IdentityConfig } from "../../base/config.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";

@@ -2,8 +2,9 @@
  * Gate 02. Is the method in the catalog, opted-in legacy, or custom?   459 · AGTP-API §3.2, §4.4
  * A deprecated method passes with its AGTP-Catalog-Warning.
  */
+
+import { compileCloseMatches } from "../../base/close-matches.ts";
 import { type Catalog, catalogWarning } from "../../catalog/catalog.ts";
-import { compileCloseMatches } from "../../catalog/close-matches.ts";
 import type { MethodPolicy } from "../method-policy.ts";
 import { methodViolation, type Refusal } from "../refusal.ts";
 import type { Gate } from "./gate.ts";

@@ -1,6 +1,6 @@
 /** Gate 03. Is the path well-formed, and free of method names?   460 · AGTP-API §5.1, §5.2 */
 import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
-import type { EndpointRegistry, RouteEntry } from "../../contract/endpoint-registry.ts";
+import type { EndpointRegistry, RouteEntry } from "../../endpoint/endpoint-registry.ts";
 import { endpointViolation } from "../refusal.ts";
 import type { Gate } from "./gate.ts";
 

@@ -3,7 +3,7 @@
  * The (aliased) method is judged first; then a redirect applies, and its target is judged too.
  */
 import type { Catalog } from "../../catalog/catalog.ts";
-import type { EndpointRegistry } from "../../contract/endpoint-registry.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";
 import { methodNotAllowed, type Refusal } from "../refusal.ts";

@@ -6,7 +6,7 @@
  * `anonymous_discovery`. 503 and 410 once more, where a redirect led a suspended or retired agent away
  * from what is exempt.   AGTP-API §5.4, §6.1, §8.7
  */
-import type { EndpointRegistry } from "../../contract/endpoint-registry.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Exchange } from "../exchange.ts";
 import { agentUnauthenticated, authorizationRequired, type Refusal } from "../refusal.ts";
 import type { Route } from "../route.ts";

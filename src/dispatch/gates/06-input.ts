@@ -4,8 +4,8 @@
  * 409 a task that waits for a decision · 460 an undecodable path value · 422 every violation, up to
  * 20.   AGTP-API §5.5, §13.2, §13.3; AGTP "ESCALATE"
  */
-import { mergeInput, parseQuery } from "../../contract/input.ts";
-import { parseBody, unwrapEnvelope } from "../../contract/request-body.ts";
+import { mergeInput, parseQuery } from "../../endpoint/input.ts";
+import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
 import { badRequest, endpointViolation, type Refusal, schemaViolation } from "../refusal.ts";

@@ -4,12 +4,12 @@
  * contract for another pair · 464 a contract that is over or somebody else's, and the first and
  * fourth lock · 262 the third.   AGTP-API §6.1, §10.1
  */
-import type { RcnsConfig } from "../../config/config.ts";
-import type { EndpointRegistry } from "../../contract/endpoint-registry.ts";
-import { matchTemplate } from "../../contract/path-template.ts";
-import type { Attempts } from "../../synthesis/attempts.ts";
-import type { Contract } from "../../synthesis/contract.ts";
-import type { ContractRegister } from "../../synthesis/contract-register.ts";
+import type { RcnsConfig } from "../../base/config.ts";
+import type { Contract } from "../../endpoint/contract.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import { matchTemplate } from "../../endpoint/path-template.ts";
+import type { ContractRegister } from "../../state/contract-register.ts";
+import type { Attempts } from "../attempts.ts";
 import type { ContractRoutes } from "../contract-routes.ts";
 import { type Exchange, presentedContract } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { IdentityConfig } from "../../../src/config/config.ts";
+import type { IdentityConfig } from "../../../src/base/config.ts";
 import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
 import { type Standing, standingGate } from "../../../src/dispatch/gates/00-standing.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { createRegistry } from "../../../src/contract/endpoint-registry.ts";
 import { pathGate } from "../../../src/dispatch/gates/03-path.ts";
+import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { smallVocabulary } from "../../support/vocabulary.ts";
 

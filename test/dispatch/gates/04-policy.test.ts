@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import type { MethodPolicyConfig } from "../../../src/config/config.ts";
-import { createRegistry } from "../../../src/contract/endpoint-registry.ts";
+import type { MethodPolicyConfig } from "../../../src/base/config.ts";
 import { policyGate } from "../../../src/dispatch/gates/04-policy.ts";
 import type { Gate } from "../../../src/dispatch/gates/gate.ts";
+import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange, makeRoute } from "../../support/exchange.ts";
 import { makePolicy } from "../../support/policy.ts";
 import { smallCatalog } from "../../support/vocabulary.ts";

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { createRegistry } from "../../../src/contract/endpoint-registry.ts";
 import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
 import { endpointGate } from "../../../src/dispatch/gates/05-endpoint.ts";
 import { notFound } from "../../../src/dispatch/refusal.ts";
+import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange, makeRoute } from "../../support/exchange.ts";
 
 const MISS = notFound("endpoint-not-found", "missed");

@@ -1,5 +1,5 @@
 /** One deployment that a check finds something in, and the parts that such deployments are made of. */
-import type { Finding } from "../../../src/doctor/finding.ts";
+import type { Finding } from "../../../src/programs/doctor/finding.ts";
 import { makeCertificate } from "../../support/certificate.ts";
 import { agentFile, ECHO_MODULE, endpointFile } from "../../support/deployment.ts";
 import type { PatientOptions } from "../../support/doctor.ts";

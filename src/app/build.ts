@@ -1,0 +1,108 @@
+/**
+ * From a configuration file to everything that a daemon serves with. With a problem that stops the
+ * start nothing is left open.
+ */
+
+import type { Environment } from "../base/environment.ts";
+import type { Log } from "../base/log.ts";
+import { atOnce, type Drive } from "../base/paced.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { THE_SERVER } from "../base/task-queue.ts";
+import type { HttpTls } from "../server/http-listener.ts";
+import type { TlsIdentity } from "../server/listener.ts";
+import { createObserver } from "../server/observer.ts";
+import { loadTlsIdentity } from "../server/tls-identity.ts";
+import type { StateNotice } from "../state/notice.ts";
+import { loadConfig } from "./config/load.ts";
+import { type Deployment, loadDeployment } from "./deployment.ts";
+import { loadHttpTls } from "./gateway-parts.ts";
+import { type OpenedState, openServerState } from "./server-state.ts";
+import { surveyDeployment } from "./survey.ts";
+
+/** What a daemon is started with. */
+export interface DaemonOptions {
+  readonly configPath: string;
+  /** Override `[server] host` and `port`. */
+  readonly host?: string;
+  readonly port?: number;
+  readonly env: Environment;
+  readonly log: Log;
+}
+
+/** Nothing can be served, and why. */
+export interface Refused {
+  readonly kind: "refused";
+  readonly problems: readonly Problem[];
+}
+
+/** All that a daemon serves with. */
+export interface Built {
+  readonly kind: "built";
+  readonly deployment: Deployment;
+  readonly kept: OpenedState;
+  readonly identity: TlsIdentity;
+  readonly fingerprint256: string;
+  /** Of the HTTP sidecar; undefined: plain HTTP, or none. */
+  readonly httpTls: HttpTls | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** How to build. */
+export interface BuildOptions {
+  /** Whether what is missing may be made, and what is there written to. */
+  readonly isPersistent: boolean;
+  /** Of the daemon that is being reloaded. */
+  readonly kept?: OpenedState;
+}
+
+/** Builds it all, or says everything that is in the way. */
+export async function build(
+  options: DaemonOptions,
+  { isPersistent, kept: before }: BuildOptions,
+): Promise<Built | Refused> {
+  const { configPath, env, log, host, port } = options;
+  const overrides = {
+    ...(host === undefined ? {} : { host }),
+    ...(port === undefined ? {} : { port }),
+  };
+  const { config, draft, problems } = loadConfig(configPath, env, overrides);
+  if (config === undefined) {
+    const others = draft === undefined ? [] : await surveyDeployment(draft, env);
+    return { kind: "refused", problems: [...problems, ...others] };
+  }
+  const onFault = (error: unknown): void =>
+    log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
+  const onNotice = ({ level, event, fields, message }: StateNotice): void =>
+    log.logger[level]({ event, ...fields }, message);
+  const watch = { onFault, onNotice };
+  const opening = before ?? (await openServerState(config, isPersistent, watch));
+  // A directory that another daemon has is not written to.
+  const isOurs = opening.state !== undefined;
+  const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
+  const http = loadHttpTls(config);
+  if (opening.state === undefined) {
+    const found = [...problems, ...tls.problems, ...http.problems, ...opening.problems];
+    return { kind: "refused", problems: found };
+  }
+  const kept: OpenedState = opening;
+  const observer = createObserver(log);
+  const reportFault = (errorId: string, error: unknown): void =>
+    log.logger.error({ event: "fault", error_id: errorId, error }, "an HTTP face failed");
+  // A start need not give way: nobody is served before it is over.
+  const { work, stopping } = kept.floor;
+  const paced: Drive = (steps) => work.pace(steps, THE_SERVER, stopping.signal);
+  const drive = before === undefined ? atOnce : paced;
+  const sources = { observer, env, log: log.logger, reportFault, drive };
+  const loaded = await loadDeployment(config, { ...kept, ...sources });
+  const found = [...problems, ...tls.problems, ...http.problems, ...loaded.problems];
+  const { deployment } = loaded;
+  const isInsecure = http.problems.some(isError);
+  if (deployment === undefined || tls.identity === undefined || isInsecure) {
+    await deployment?.close();
+    if (before === undefined) await kept.state.close();
+    return { kind: "refused", problems: found };
+  }
+  const { identity, fingerprint256 } = tls;
+  const secrets = { identity, fingerprint256, httpTls: http.tls };
+  return { kind: "built", deployment, kept, ...secrets, problems: found };
+}

@@ -1,0 +1,140 @@
+/**
+ * Rules about what paths lead to: a file that is named must be there and be readable, because a
+ * server that starts without its certificate, keys or catalog is not the one that was asked for.
+ */
+import { createPrivateKey } from "node:crypto";
+import { existsSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { describeFileError, readBoundedFile } from "../../base/bounded-file.ts";
+import { joinKey } from "../../base/dotted-key.ts";
+import type { CrossCheck, Report } from "./cross-check.ts";
+
+const MAX_PEM_BYTES = 1024 * 1024;
+const DEFAULT_CATALOG = "catalog/methods.json";
+const MAX_DATA_BYTES = 16 * 1024 * 1024;
+
+interface PairConfig {
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+const tlsFiles: CrossCheck = {
+  sections: ["tls"],
+  check: ({ tls }, report) => {
+    checkPair("tls", tls, report);
+    checkFile("tls.client_ca", tls.clientCa, report);
+  },
+};
+
+const gatewayFiles: CrossCheck = {
+  sections: ["gateway"],
+  check: ({ gateway }, report) => checkPair("gateway", gateway, report),
+};
+
+const catalogFile: CrossCheck = {
+  sections: ["catalog"],
+  check: ({ catalog, directory }, report) => {
+    if (catalog.file === join(directory, DEFAULT_CATALOG) && !existsSync(catalog.file)) {
+      const message = `"${DEFAULT_CATALOG}" does not exist, the catalog that comes with agtpd is used`;
+      report("catalog.file", message, { severity: "warning" });
+    } else checkFile("catalog.file", catalog.file, report, MAX_DATA_BYTES);
+  },
+};
+
+const handlersRoot: CrossCheck = {
+  sections: ["handlers"],
+  check: ({ handlers }, report) => {
+    const fault = findDirectoryFault(handlers.root);
+    if (fault !== undefined) report("handlers.root", `"${handlers.root}" ${fault}`);
+  },
+};
+
+const jwksFile: CrossCheck = {
+  sections: ["policies"],
+  check: ({ policies }, report) =>
+    checkFile("policies.oauth.jwks_file", policies.oauth?.jwksFile, report, MAX_DATA_BYTES),
+};
+
+const signingKey: CrossCheck = {
+  sections: ["signing"],
+  check: ({ signing: { key } }, report) => {
+    const text = checkFile("signing.key", key, report);
+    if (text === undefined || isEd25519(text)) return;
+    report("signing.key", `"${key}" must be an Ed25519 private key in PEM, not encrypted`);
+  },
+};
+
+const webhookCa: CrossCheck = {
+  sections: ["webhooks"],
+  check: ({ webhooks }, report) => {
+    checkFile("webhooks.ca", webhooks.ca, report);
+  },
+};
+
+const peerFiles: CrossCheck = {
+  sections: ["peers"],
+  check: ({ peers }, report) => {
+    for (const [index, peer] of peers.entries()) {
+      checkPair(`peers[${index}]`, peer, report);
+      checkFile(`peers[${index}].ca`, peer.ca, report);
+    }
+  },
+};
+
+/** Whose signatures on packs count. */
+const trustedPackKeys: CrossCheck = {
+  sections: ["openwop"],
+  check: ({ openwop }, report) => {
+    for (const [name, path] of Object.entries(openwop["trusted_keys"] ?? {})) {
+      checkFile(joinKey("openwop.trusted_keys", name), String(path), report);
+    }
+  },
+};
+
+/** Every rule of this file. */
+export const fileChecks: readonly CrossCheck[] = [
+  tlsFiles,
+  gatewayFiles,
+  catalogFile,
+  handlersRoot,
+  jwksFile,
+  signingKey,
+  webhookCa,
+  peerFiles,
+  trustedPackKeys,
+];
+
+function checkPair(section: string, { cert, key }: PairConfig, report: Report): void {
+  checkFile(`${section}.cert`, cert, report);
+  checkFile(`${section}.key`, key, report);
+  if (cert !== undefined && key === undefined) report(`${section}.key`, "is required beside cert");
+  if (cert === undefined && key !== undefined) report(`${section}.cert`, "is required beside key");
+}
+
+function checkFile(
+  key: string,
+  path: string | undefined,
+  report: Report,
+  maxBytes: number = MAX_PEM_BYTES,
+): string | undefined {
+  if (path === undefined) return undefined;
+  const { text, fault } = readBoundedFile(path, maxBytes);
+  if (fault !== undefined) report(key, `"${path}" ${fault}`);
+  return text;
+}
+
+function findDirectoryFault(path: string): string | undefined {
+  try {
+    return statSync(path).isDirectory() ? undefined : "must be a directory";
+  } catch (error) {
+    return describeFileError(error);
+  }
+}
+
+function isEd25519(pem: string): boolean {
+  try {
+    return createPrivateKey(pem).asymmetricKeyType === "ed25519";
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,158 @@
+/**
+ * Loads agtp-server.toml: TOML, variables of the environment, the schema with its defaults, rules
+ * between keys. It answers with a whole configuration or with every reason why there is none.
+ */
+import { basename, dirname, resolve } from "node:path";
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import type { Config } from "../../base/config.ts";
+import type { Environment } from "../../base/environment.ts";
+import { isError, type Problem } from "../../base/problem.ts";
+import { parseToml, type TomlTable } from "../../base/toml-document.ts";
+import { consistencyChecks } from "./check-consistency.ts";
+import { exposureChecks } from "./check-exposure.ts";
+import { fileChecks } from "./check-files.ts";
+import type { Report } from "./cross-check.ts";
+import { draftTree } from "./draft.ts";
+import { expandEnvironment } from "./environment.ts";
+import { normalize } from "./normalize.ts";
+import { configSchema } from "./schema.ts";
+import { describeSchemaErrors, type WrittenFile } from "./schema-problems.ts";
+
+/** The configuration, undefined when a problem is an error. */
+export interface LoadedConfig {
+  readonly config: Config | undefined;
+  /** Of a configuration that is refused: what the other files can be checked against. */
+  readonly draft?: Config | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** What the command line says instead of the file; the rules look at these values. */
+export interface ConfigOverrides {
+  readonly host?: string;
+  readonly port?: number;
+}
+
+const MAX_BYTES = 1024 * 1024;
+const MAX_PROBLEMS = 200;
+
+/** Loads and checks a configuration; never throws for what is in the file. */
+export function loadConfig(
+  path: string,
+  environment: Environment,
+  overrides: ConfigOverrides = {},
+): LoadedConfig {
+  const absolute = resolve(path);
+  const file = basename(absolute);
+  const read = readBoundedFile(absolute, MAX_BYTES);
+  if (read.fault !== undefined) return refuse(file, `"${absolute}" ${read.fault}`);
+  const { table: written, fault } = parseToml(read.text);
+  if (fault !== undefined) return refuse(file, fault);
+
+  const { value, faults } = expandEnvironment(written, environment);
+  const tree = override(value as TomlTable, overrides);
+  const validation = validate(tree, { file, tree: override(written, overrides) });
+  const unexpanded = new Set(faults.map((fault) => fault.key));
+  const problems = [
+    ...faults.map((fault): Problem => ({ file, ...fault })),
+    ...validation.problems.filter(({ key }) => !unexpanded.has(key)),
+  ];
+  const malformed = new Set([...validation.malformed, ...[...unexpanded].map(sectionOf)]);
+
+  // Sound only outside the malformed sections, which is where the rules between keys look.
+  const config = configOf(tree, absolute);
+  problems.push(...checkAcross(config, file, malformed));
+  if (!problems.some(isError)) return { config: deepFreeze(config), problems };
+  const rest = draftTree(tree, validation.errors, malformed);
+  const draft = rest && draftConfig(rest, absolute);
+  return { config: undefined, draft, problems: bound(problems, file) };
+}
+
+/** Undefined when what was taken out leaves no configuration. */
+function draftConfig(tree: TomlTable, absolute: string): Config | undefined {
+  const file = basename(absolute);
+  const { errors } = validate(tree, { file, tree });
+  if (
+    errors.some(
+      ({ keyword, instancePath }) =>
+        instancePath !== "/server" && keyword !== "additionalProperties",
+    )
+  ) {
+    return undefined;
+  }
+  return configOf(tree, absolute);
+}
+
+function configOf(tree: TomlTable, absolute: string): Config {
+  const directory = dirname(absolute);
+  const sections = normalize(tree, configSchema, directory) as Omit<Config, "directory" | "file">;
+  return { directory, file: absolute, ...sections };
+}
+
+function refuse(file: string, message: string): LoadedConfig {
+  return { config: undefined, problems: [{ file, key: "", message }] };
+}
+
+function override(tree: TomlTable, overrides: ConfigOverrides): TomlTable {
+  const { server = {} } = tree;
+  if (Object.keys(overrides).length === 0 || typeof server !== "object") return tree;
+  return { ...tree, server: { ...server, ...overrides } };
+}
+
+interface Validation {
+  readonly errors: readonly ErrorObject[];
+  readonly problems: readonly Problem[];
+  /** Sections in which a value has the wrong form; an unknown key beside them does not count. */
+  readonly malformed: ReadonlySet<string>;
+}
+
+/** Fills in defaults as it goes. */
+function validate(tree: TomlTable, written: WrittenFile): Validation {
+  const ajv = new Ajv2020({
+    ...{ allErrors: true, useDefaults: true, verbose: true },
+    // A start waits for it: the schema is the program's own, and its code runs once.
+    ...{ validateSchema: false, code: { optimize: false } },
+  });
+  ajv.addVocabulary(["expected", "isPath"]);
+  const isValid = ajv.compile(configSchema);
+  isValid(tree);
+  const errors = isValid.errors ?? [];
+  const problems = describeSchemaErrors(errors, written);
+  const misshapen = errors.filter((error) => error.keyword !== "additionalProperties");
+  return {
+    errors,
+    problems,
+    malformed: new Set(misshapen.map((error) => error.instancePath.split("/")[1] ?? "")),
+  };
+}
+
+function sectionOf(key: string): string {
+  return /^[^.[]*/.exec(key)?.[0] ?? "";
+}
+
+function checkAcross(
+  config: Config,
+  file: string,
+  malformed: ReadonlySet<string>,
+): readonly Problem[] {
+  const problems: Problem[] = [];
+  const report: Report = (key, message, more = {}) => {
+    problems.push({ file, key, message, ...more });
+  };
+  for (const { sections, check } of [...consistencyChecks, ...exposureChecks, ...fileChecks]) {
+    if (sections.every((section) => !malformed.has(section))) check(config, report);
+  }
+  return problems;
+}
+
+function bound(problems: readonly Problem[], file: string): readonly Problem[] {
+  if (problems.length <= MAX_PROBLEMS) return problems;
+  const message = `${problems.length - MAX_PROBLEMS} more problems are not shown`;
+  return [...problems.slice(0, MAX_PROBLEMS), { file, key: "", message }];
+}
+
+function deepFreeze<T>(value: T): T {
+  if (typeof value !== "object" || value === null) return value;
+  Object.values(value).forEach(deepFreeze);
+  return Object.freeze(value);
+}

@@ -1,0 +1,111 @@
+/**
+ * Turns what the schema validator found in a configuration into problems that an operator can act
+ * on: the dotted key, what was expected there, and what was written, never a secret.
+ */
+import type { ErrorObject } from "ajv/dist/2020.js";
+import { closeMatches } from "../../base/close-matches.ts";
+import { atPointer, fromPointer, joinKey } from "../../base/dotted-key.ts";
+import type { Problem } from "../../base/problem.ts";
+
+/** The file's name, and the tree as it was written, before variables were put in. */
+export interface WrittenFile {
+  readonly file: string;
+  readonly tree: unknown;
+}
+
+const MAX_QUOTED = 80;
+/** Keywords that only sum up what other errors already say. */
+const SUMMARIES: ReadonlySet<string> = new Set(["if", "propertyNames"]);
+
+/** One problem for each error that says something of its own. */
+export function describeSchemaErrors(
+  errors: readonly ErrorObject[],
+  written: WrittenFile,
+): readonly Problem[] {
+  // A value that is none of a few words is told the words, not their type as well.
+  const told = new Set(
+    errors.filter(({ keyword }) => keyword === "enum").map(({ instancePath }) => instancePath),
+  );
+  return errors
+    .filter((error) => !SUMMARIES.has(error.keyword))
+    .filter(({ keyword, instancePath }) => keyword !== "type" || !told.has(instancePath))
+    .map((error) => describeError(error, written));
+}
+
+function describeError(error: ErrorObject, { file, tree }: WrittenFile): Problem {
+  const key = fromPointer(error.instancePath, tree);
+  const { parentSchema = {}, params } = error;
+  if (error.keyword === "additionalProperties") {
+    return unknownKey(file, key, params["additionalProperty"], parentSchema["properties"]);
+  }
+  if (error.keyword === "required") {
+    const missing: string = params["missingProperty"];
+    return { file, key: joinKey(key, missing), message: "is required" };
+  }
+  if (error.propertyName !== undefined) {
+    return nameProblem(error, error.propertyName, { file, key: joinKey(key, error.propertyName) });
+  }
+  const isSecret = parentSchema["writeOnly"] === true;
+  const got = isSecret ? "" : `, got ${quote(atPointer(error.instancePath, tree))}`;
+  return { file, key, message: `must ${describeExpected(error)}${got}` };
+}
+
+function unknownKey(file: string, parent: string, name: string, properties: unknown): Problem {
+  const known = Object.keys(properties ?? {});
+  const [closest] = closeMatches(name, known, 1);
+  return {
+    file,
+    key: joinKey(parent, name),
+    message: `unknown key ${quote(name)}`,
+    hint: closest === undefined ? `known keys: ${known.join(", ")}` : `did you mean "${closest}"?`,
+  };
+}
+
+/** A key of the operator's choosing that may not be chosen. */
+function nameProblem(
+  error: ErrorObject,
+  name: string,
+  place: Pick<Problem, "file" | "key">,
+): Problem {
+  const allowed: unknown = error.parentSchema?.["enum"];
+  const [closest] = closeMatches(name, Array.isArray(allowed) ? allowed.map(String) : [], 1);
+  const message = `the key must ${describeExpected(error)}, got ${quote(name)}`;
+  const hint = closest === undefined ? {} : { hint: `did you mean "${closest}"?` };
+  return { ...place, message, ...hint };
+}
+
+function describeExpected({ keyword, params, parentSchema, message }: ErrorObject): string {
+  const expected: unknown = parentSchema?.["expected"];
+  switch (keyword) {
+    case "enum":
+      return `be ${expected ?? `one of ${params["allowedValues"].map(quote).join(", ")}`}`;
+    case "pattern":
+      return `be ${expected ?? "of another form"}`;
+    case "type":
+      return `be ${describeType(params["type"])}`;
+    case "minimum":
+      return `be at least ${params["limit"]}`;
+    case "maximum":
+      return `be at most ${params["limit"]}`;
+    case "maxLength":
+      return `be at most ${params["limit"]} characters long`;
+    case "maxItems":
+      return `have at most ${params["limit"]} items`;
+    default:
+      return (message ?? "satisfy the schema").replace(/^must /, "");
+  }
+}
+
+function describeType(type: string): string {
+  if (type === "object") return "a table";
+  if (type === "array") return "a list";
+  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function quote(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  if (value instanceof Date) return `the date ${value.toISOString()}`;
+  if (typeof value === "object" && value !== null) return "a table";
+  const text = typeof value === "string" ? JSON.stringify(value) : String(value);
+  return text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED - 1)}…` : text;
+}

@@ -1,0 +1,65 @@
+/** The operator's endpoints and recipes, and the way to their upstreams. */
+import type { Config } from "../base/config.ts";
+import type { Environment } from "../base/environment.ts";
+import { atOnce, type Paced } from "../base/paced.ts";
+import type { Problem } from "../base/problem.ts";
+import { type LoadedEndpoint, loadingEndpoints } from "../endpoint/load-endpoints.ts";
+import type { Recipe } from "../endpoint/recipe.ts";
+import { loadingRecipes } from "../endpoint/recipe-file.ts";
+import type { UpstreamPools } from "../handlers/upstream-pools.ts";
+import { createSchemaCompiler, type SchemaCompiler } from "../schema/schema.ts";
+import type { Vocabulary } from "./vocabulary.ts";
+
+/** What a deployment's files declare. */
+export interface Contents {
+  readonly compiler: SchemaCompiler;
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly endpoints: readonly LoadedEndpoint[];
+}
+
+/** Loads both; what has a problem is left out. */
+export function loadContents(...sources: Parameters<typeof loadingContents>): Contents {
+  return atOnce(loadingContents(...sources));
+}
+
+/** The same, a file a step. */
+export function* loadingContents(
+  config: Config,
+  { catalog, names }: Vocabulary,
+  env: Environment,
+  problems: Problem[],
+): Paced<Contents> {
+  const { directory, policies } = config;
+  const compiler = createSchemaCompiler();
+  const customMethods = new Set(policies.methods.custom);
+  const vocabulary = { directory, catalog, names, customMethods };
+  const recipes = yield* loadingRecipes({ ...vocabulary, recipesDir: config.recipes.dir });
+  const endpoints = yield* loadingEndpoints({
+    ...vocabulary,
+    endpointsDir: config.endpoints.dir,
+    env,
+    compiler,
+    outputValidation: policies.outputValidation,
+  });
+  problems.push(...recipes.problems, ...endpoints.problems);
+  return { compiler, recipes: recipes.recipes, endpoints: endpoints.endpoints };
+}
+
+const NO_UPSTREAMS: UpstreamPools = {
+  pool: () => {
+    throw new Error("no endpoint of this deployment has an upstream");
+  },
+  close: () => Promise.resolve(),
+};
+
+/** The HTTP client takes long to load: only a deployment that has upstreams waits for it. */
+export async function openUpstreamPools(
+  endpoints: readonly LoadedEndpoint[],
+): Promise<UpstreamPools> {
+  const hasUpstream = endpoints.some(
+    ({ definition }) => definition.handler.type === "external_service",
+  );
+  if (!hasUpstream) return NO_UPSTREAMS;
+  const { createUpstreamPools } = await import("../handlers/upstream-pools.ts");
+  return createUpstreamPools();
+}

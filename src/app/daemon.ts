@@ -1,0 +1,226 @@
+/** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
+import { relative } from "node:path";
+import type { Config, LimitsConfig } from "../base/config.ts";
+import { findDescriptorFault } from "../base/late-load.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { reasonOf } from "../base/thrown.ts";
+import type { Gateway } from "../modules/gateway/gateway.ts";
+import { HttpListener } from "../server/http-listener.ts";
+import { createListener, type Listener } from "../server/listener.ts";
+import type { Metrics } from "../server/metrics.ts";
+import { SendBudget } from "../server/send-budget.ts";
+import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
+import type { Deployment } from "./deployment.ts";
+import { keysNeedingRestart } from "./restart-keys.ts";
+import type { OpenedState } from "./server-state.ts";
+import { reportProblems, reportTrust } from "./start-report.ts";
+
+/** A daemon that is listening. */
+export interface Daemon {
+  readonly address: string;
+  readonly port: number;
+  /** Undefined: HTTP clients are not served. */
+  readonly gatewayPort: number | undefined;
+  readonly fingerprint256: string;
+  /**
+   * Builds a whole new configuration and swaps it in; any problem, and nothing changes. Asked again
+   * meanwhile, it does so once more afterwards.
+   */
+  reload(): Promise<readonly Problem[]>;
+  /** Answers what was received, then ends everything. */
+  drain(): Promise<void>;
+}
+
+/** A daemon, or what keeps it from starting. */
+export type StartResult = { readonly kind: "started"; readonly daemon: Daemon } | Refused;
+
+/** Loads everything without starting anything. Writes nothing. */
+export async function checkDeployment(options: DaemonOptions): Promise<readonly Problem[]> {
+  const built = await build(options, { isPersistent: false });
+  if (built.kind === "built") {
+    await built.deployment.close();
+    await built.kept.state.close();
+  }
+  return built.problems;
+}
+
+/** Starts a daemon, or says everything that is in the way. */
+export async function startDaemon(options: DaemonOptions): Promise<StartResult> {
+  const built = await build(options, { isPersistent: true });
+  if (built.kind === "refused") return built;
+  reportProblems(options.log, built.problems);
+  const running = new Running(built, options);
+  const started = await running.listen();
+  return started.kind === "refused" ? started : { kind: "started", daemon: running };
+}
+
+class Running implements Daemon {
+  readonly #options: DaemonOptions;
+  readonly #listener: Listener;
+  readonly #kept: OpenedState;
+  #deployment: Deployment;
+  #metrics: Metrics | undefined;
+  readonly #http: HttpListener | undefined;
+  readonly #sendBudget: SendBudget;
+  gatewayPort: number | undefined;
+  #drained: Promise<void> | undefined;
+  #reloading: Promise<unknown> = Promise.resolve();
+  fingerprint256: string;
+  address = "";
+  port = 0;
+
+  constructor(built: Built, options: DaemonOptions) {
+    const { deployment, kept, identity, fingerprint256, httpTls } = built;
+    this.#options = options;
+    this.#kept = kept;
+    this.#deployment = deployment;
+    this.fingerprint256 = fingerprint256;
+    const limits = (): LimitsConfig => this.#deployment.config.limits;
+    const onFault = (error: unknown): void =>
+      options.log.logger.error({ event: "fault", error }, "a connection failed");
+    const gateway = (): Gateway | undefined => this.#deployment.gateway;
+    const sendBudget = new SendBudget(limits);
+    this.#sendBudget = sendBudget;
+    this.#http =
+      gateway() && new HttpListener({ tls: httpTls, limits, sendBudget, gateway, onFault });
+    this.#listener = createListener({
+      ...{ identity, limits, sendBudget, onFault },
+      dispatcher: () => this.#deployment.dispatcher,
+      settle: (done) => kept.state.ledger.settle(done),
+      onRefusedPeer: (reason, remote) =>
+        options.log.logger.warn(
+          { event: "peer-refused", reason, remote },
+          "a peer was turned away",
+        ),
+    });
+  }
+
+  /** Binds the ports; on failure everything is closed again. */
+  async listen(): Promise<{ readonly kind: "listening" } | Refused> {
+    const { config } = this.#deployment;
+    const { server, metrics, gateway } = config;
+    try {
+      if (metrics.enabled) {
+        const connectionCount = (): number =>
+          this.#listener.connectionCount + (this.#http?.connectionCount ?? 0);
+        // Loaded by those who want it only.
+        const { createMetrics } = await import("../server/metrics.ts");
+        this.#metrics = await createMetrics({
+          ...{ ...metrics, connectionCount, sendBudget: this.#sendBudget },
+        });
+      }
+    } catch (error) {
+      return this.#refuse("metrics.port", metrics.host, metrics.port, error);
+    }
+    try {
+      const bound = await this.#listener.listen(server.host, server.port);
+      this.address = bound.address;
+      this.port = bound.port;
+    } catch (error) {
+      return this.#refuse("server.port", server.host, server.port, error);
+    }
+    try {
+      const bound = await this.#http?.listen(gateway.host, gateway.port);
+      this.gatewayPort = bound?.port;
+    } catch (error) {
+      return this.#refuse("gateway.port", gateway.host, gateway.port, error);
+    }
+    this.#bind(this.#deployment);
+    reportProblems(this.#options.log, this.#deployment.commit());
+    reportTrust(this.#options.log, this.#deployment);
+    this.#announce(config);
+    return { kind: "listening" };
+  }
+
+  #bind(deployment: Deployment): void {
+    const gateway = deployment.gateway === undefined ? undefined : this.gatewayPort;
+    deployment.bind({ agtp: this.port, gateway });
+  }
+
+  async #refuse(key: string, host: string, port: number, error: unknown): Promise<Refused> {
+    const { config } = this.#deployment;
+    const reason = reasonOf(error);
+    const message = `cannot listen on ${host} port ${port}: ${reason}`;
+    await this.#close(0);
+    const file = relative(config.directory, config.file);
+    return { kind: "refused", problems: [{ file, key, message }] };
+  }
+
+  /** The ready line: programs that start a daemon wait for it, so no log level hides it. */
+  #announce({ server }: Config): void {
+    const { address, port, fingerprint256 } = this;
+    const ready = { event: "listening", address, port, server_id: server.serverId, fingerprint256 };
+    const metrics = this.#metrics === undefined ? {} : { metrics_port: this.#metrics.port };
+    const gateway = this.gatewayPort === undefined ? {} : { gateway_port: this.gatewayPort };
+    this.#options.log.logger
+      .child({}, { level: "info" })
+      .info({ ...ready, ...gateway, ...metrics }, `listening on ${address} port ${port}`);
+    void this.#options.log.flush();
+  }
+
+  reload(): Promise<readonly Problem[]> {
+    const reloading = this.#reloading.then(() => this.#reload());
+    this.#reloading = reloading.catch(() => undefined);
+    return reloading;
+  }
+
+  async #reload(): Promise<readonly Problem[]> {
+    const { log } = this.#options;
+    const starved = findDescriptorFault();
+    if (starved !== undefined) {
+      // Begun without, it would leave modules that Node calls failed until the process ends.
+      const problem = { file: this.#deployment.config.file, key: "", message: starved.message };
+      reportProblems(log, [problem]);
+      log.logger.error({ event: "reload-refused" }, "nothing changed");
+      return [problem];
+    }
+    const next = await build(this.#options, { isPersistent: true, kept: this.#kept });
+    reportProblems(log, next.problems);
+    const errors = next.problems.filter((one) => isError(one) && one.isPassing !== true);
+    if (next.kind === "refused" || errors.length > 0) {
+      if (next.kind === "built") await next.deployment.close();
+      log.logger.error({ event: "reload-refused" }, "nothing changed");
+      return errors;
+    }
+    const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
+    this.#listener.replaceIdentity(next.identity);
+    const previous = this.#deployment;
+    this.#deployment = next.deployment;
+    this.#bind(next.deployment);
+    this.#http?.renew(next.httpTls);
+    // Requests may still run in it: its idle upstream connections close by themselves.
+    await previous.retire();
+    this.fingerprint256 = next.fingerprint256;
+    reportProblems(log, [...unchanged, ...next.deployment.commit()]);
+    reportTrust(log, next.deployment);
+    log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
+    return [];
+  }
+
+  /** Asked twice, it drains once. */
+  drain(): Promise<void> {
+    this.#drained ??= this.#drain();
+    return this.#drained;
+  }
+
+  async #drain(): Promise<void> {
+    const { log } = this.#options;
+    log.logger.info({ event: "draining" }, "draining");
+    await this.#close(this.#deployment.config.limits.drainTimeoutMs);
+    log.logger.info({ event: "stopped" }, "stopped");
+    await log.flush();
+  }
+
+  async #close(timeoutMs: number): Promise<void> {
+    this.#kept.floor.stopping.abort(new Error("the server is stopping"));
+    await Promise.all([this.#listener.drain(timeoutMs), this.#http?.drain(timeoutMs)]);
+    await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
+    try {
+      await this.#kept.state.close();
+    } catch (error) {
+      // Every record is in the journal, from which the next start makes the rest.
+      const message = "the server's state cannot be kept";
+      this.#options.log.logger.error({ event: "fault", error }, message);
+    }
+  }
+}

@@ -1,0 +1,137 @@
+/** Who is known to a deployment, by which keys, and where they stand.   AGTP "Identity" */
+import type { KeyObject } from "node:crypto";
+import { relative } from "node:path";
+import { readBoundedFile } from "../base/bounded-file.ts";
+import type { Config } from "../base/config.ts";
+import { atOnce, type Drive, type Paced } from "../base/paced.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import type { Standing } from "../dispatch/gates/00-standing.ts";
+import type { CallLog } from "../handlers/handler.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import { readPrivateKey } from "../identity/ed25519.ts";
+import { loadingAgents } from "../identity/load-agents.ts";
+import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
+import type { TaskState } from "../modules/tasks/state.ts";
+import type { ServerState } from "../state/state.ts";
+import type { Store } from "../state/store.ts";
+import { chooseGatewayAgent, type GatewayChoice, issueGatewayAgent } from "./gateway-agent.ts";
+import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
+
+/** The configuration's check has made sure that a key that is named can be read. */
+export function loadSigningKey({ signing: { key } }: Config): KeyObject | undefined {
+  if (key === undefined) return undefined;
+  const { text } = readBoundedFile(key, MAX_KEY_BYTES);
+  return text === undefined ? undefined : readPrivateKey(text);
+}
+
+const MAX_KEY_BYTES = 65_536;
+
+/** Undefined where `[policies.oauth]` is not configured. */
+export async function openTokens(
+  { policies: { oauth }, directory, file }: Config,
+  log: Pick<CallLog, "info" | "warn">,
+): Promise<OpenedVerifier | undefined> {
+  if (oauth === undefined) return undefined;
+  return openTokenVerifier({ oauth, file: relative(directory, file), log });
+}
+
+/** Where agents, sessions, tasks and certificates stand, as the gates ask. */
+export function standingOf(
+  { lifecycle, certificates, sessions }: ServerState,
+  { escalations, suspensions }: TaskState,
+): Standing {
+  return {
+    statusOf: (agent) => lifecycle.statusOf(agent),
+    statusSince: (agent) => lifecycle.statusSince(agent),
+    isRevoked: (certificate, agentId) => certificates.isRevoked(certificate, agentId),
+    admitSession: (sessionId, user) => sessions.admit(sessionId, user),
+    holdOf: (sessionId) => suspensions.holdOf(sessionId),
+    pauseOf: (agentId, taskId) => escalations.pauseOf(agentId, taskId),
+  };
+}
+
+/** Its standing is shown to everybody, so it must be one that everybody may learn of. */
+export function defaultAgent(
+  { agents }: Config,
+  directory: AgentDirectory,
+): AgentDocument | undefined {
+  if (agents.default === undefined || agents.disclosure !== "public") return undefined;
+  return directory.resolve(agents.default);
+}
+
+/** The operator's agents, and which of them the HTTP sidecar speaks as. */
+export interface LoadedAgents {
+  readonly documents: readonly AgentDocument[];
+  readonly gateway: GatewayChoice;
+}
+
+/** Undefined when the configuration's own keys cannot be read, or the sidecar has nobody to be. */
+export function loadOperatorAgents(config: Config, problems: Problem[]): LoadedAgents | undefined {
+  return atOnce(loadingOperatorAgents(config, problems));
+}
+
+function* loadingOperatorAgents(
+  config: Config,
+  problems: Problem[],
+): Paced<LoadedAgents | undefined> {
+  const issuers = readTrustedIssuers({
+    trustedIssuers: config.policies.identity.trustedIssuers,
+    signingKey: config.signing.key,
+    file: relative(config.directory, config.file),
+  });
+  const { documents, problems: found } = yield* loadingAgents({
+    directory: config.directory,
+    agentsDir: config.agents.dir,
+    trustedIssuers: issuers.keys,
+  });
+  problems.push(...issuers.problems, ...found);
+  const gateway = chooseGatewayAgent(config, documents);
+  if (gateway.kind === "refused") problems.push(gateway.problem);
+  if (gateway.kind === "refused" || issuers.problems.some(isError)) return undefined;
+  return { documents, gateway };
+}
+
+/** The same, with the identity that the server issues for its sidecar where nobody else gives one. */
+export interface LoadedIdentities {
+  readonly operators: readonly AgentDocument[];
+  /** Undefined without a sidecar. */
+  readonly gatewayAgent: AgentDocument | undefined;
+  /** Whether no operator has named it. */
+  readonly isGatewayIssued: boolean;
+  /** Keeps what is new; to be awaited before anything is served. */
+  keep(): Promise<void>;
+}
+
+/** Undefined when nothing can be served. */
+export async function loadIdentities(
+  config: Config,
+  store: Store,
+  problems: Problem[],
+  drive: Drive,
+): Promise<LoadedIdentities | undefined> {
+  const known = await drive(loadingOperatorAgents(config, problems));
+  if (known === undefined) return undefined;
+  const { documents: operators, gateway } = known;
+  if (gateway.kind !== "issued") {
+    const gatewayAgent = gateway.kind === "named" ? gateway.agent : undefined;
+    const keep = (): Promise<void> => Promise.resolve();
+    return { operators, gatewayAgent, isGatewayIssued: false, keep };
+  }
+  const issued = await issueGatewayAgent(config, store, loadSigningKey(config));
+  problems.push(...issued.problems);
+  if (issued.agent === undefined) return undefined;
+  const { agent, keep } = issued;
+  return { operators: [...operators, agent], gatewayAgent: agent, isGatewayIssued: true, keep };
+}
+
+/** What is wrong with the agent that is addressed where a request names none. */
+export function checkDefaultAgent(
+  { agents, directory, file }: Config,
+  known: AgentDirectory,
+): readonly Problem[] {
+  const name = agents.default;
+  if (name === undefined || known.resolve(name) !== undefined) return [];
+  const message = `no agent is called "${name}"`;
+  return [{ file: relative(directory, file), key: "agents.default", message, severity: "warning" }];
+}

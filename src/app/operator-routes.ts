@@ -1,0 +1,79 @@
+/**
+ * The routes of the operator's endpoints (tier B): each endpoint joined with what realises it.
+ * AGTP-API §6.1
+ */
+
+import type { Drive } from "../base/paced.ts";
+import type { Problem } from "../base/problem.ts";
+import type { MethodPolicy } from "../dispatch/method-policy.ts";
+import { endpointWarning, type Route } from "../dispatch/route.ts";
+import type { LoadedEndpoint } from "../endpoint/load-endpoints.ts";
+import type { Recipe } from "../endpoint/recipe.ts";
+import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
+import type { ModuleLoader } from "../handlers/module-loader.ts";
+import type { UpstreamPools } from "../handlers/upstream-pools.ts";
+import { covers } from "../identity/authority-scope.ts";
+import { canonicalPair, isProtocolPair } from "../server/pairs.ts";
+
+/** What the endpoints are bound to. */
+export interface OperatorParts {
+  readonly endpoints: readonly LoadedEndpoint[];
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly methodPolicy: MethodPolicy;
+  readonly loader: ModuleLoader;
+  readonly pools: UpstreamPools;
+  readonly handlerTimeoutMs: number;
+  readonly drive: Drive;
+}
+
+/** The routes that could be bound, and what is wrong with the others. */
+export interface OperatorRoutes {
+  readonly routes: readonly Route[];
+  readonly problems: readonly Problem[];
+}
+
+/** Binds every endpoint that can be bound. */
+export async function bindOperatorRoutes(parts: OperatorParts): Promise<OperatorRoutes> {
+  const { endpoints, recipes, methodPolicy, loader, pools, drive } = parts;
+  const { bound, problems } = await bindHandlers({
+    endpoints: endpoints.map(({ definition }) => definition),
+    recipes,
+    loader,
+    pools,
+    covers,
+    drive,
+    floor: isProtocolPair,
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+  });
+  const routes = endpoints.flatMap((endpoint) => {
+    const handler = bound.get(endpoint.definition);
+    return handler === undefined ? [] : [operatorRoute(endpoint, handler, parts.handlerTimeoutMs)];
+  });
+  return { routes, problems };
+}
+
+/** Joins an endpoint with what realises it. */
+function operatorRoute(
+  { definition, input, output, shape }: LoadedEndpoint,
+  { handler, precheck }: BoundHandler,
+  handlerTimeoutMs: number,
+): Route {
+  const binding = definition.handler;
+  return {
+    method: definition.method,
+    path: definition.path,
+    tier: "B",
+    isReading: false,
+    definition,
+    requiredScopes: definition.requiredScopes,
+    input,
+    output,
+    shape,
+    errors: new Set(definition.errors),
+    warning: endpointWarning(definition),
+    handler,
+    // An upstream that is too slow is `upstream_timeout`, which the endpoint declares.
+    endsInTime: binding.type === "external_service" && binding.timeoutMs <= handlerTimeoutMs,
+    ...(precheck === undefined ? {} : { precheck }),
+  };
+}

@@ -1,0 +1,39 @@
+/** What a start or a reload tells the operator: problems, trust postures, unsigned records. */
+
+import type { Log } from "../base/log.ts";
+import { formatProblem, isError, type Problem } from "../base/problem.ts";
+import type { Deployment } from "./deployment.ts";
+
+/** One line a problem. */
+export function reportProblems({ logger }: Log, problems: readonly Problem[]): void {
+  for (const problem of problems) {
+    const { file, key, message, hint } = problem;
+    const line = { event: "problem", file, key, problem: message, hint };
+    if (isError(problem)) logger.error(line, formatProblem(problem));
+    else logger.warn(line, formatProblem(problem));
+  }
+}
+
+/** By which rule each agent has its trust posture, and whether records prove anything. */
+export function reportTrust(
+  { logger }: Log,
+  { config, directory, signer, lifecycle }: Deployment,
+): void {
+  for (const agent of directory.list()) {
+    const { agentId, name, trustTier, verificationPath, trustWarning, postureRules } = agent;
+    const line = {
+      event: "agent",
+      agent_id: agentId,
+      name,
+      status: lifecycle.statusOf(agent),
+      trust_tier: trustTier,
+      verification_path: verificationPath,
+      trust_warning: trustWarning,
+      rules: postureRules,
+    };
+    logger.info(line, `agent ${name} has trust tier ${trustTier}, ${verificationPath}`);
+  }
+  if (signer.publicKey !== undefined || !config.attribution.enabled) return;
+  const message = "no [signing] key: Attribution-Records are unsigned and prove nothing";
+  logger.warn({ event: "unsigned-records" }, message);
+}

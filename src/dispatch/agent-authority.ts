@@ -1,0 +1,53 @@
+/**
+ * Who may decide over an agent's life and certificates: the issuer of its Genesis, known by the key
+ * of its client certificate, or an operator. `open` lets everybody, on loopback only.
+ * 401 without a certificate, or with one that was revoked · 403 with another's.
+ * AGTP "Lifecycle Authorization"
+ */
+import type { IdentityConfig } from "../base/config.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { ClientCertificate } from "../identity/client-certificate.ts";
+import type { CertificateRegister } from "../state/certificate-register.ts";
+import { agentUnauthenticated, forbidden, type Refusal } from "./refusal.ts";
+import type { ExchangeView } from "./route.ts";
+
+/** Whether a certificate is one of `operator_certificates`. */
+export function isOperator(
+  certificate: ClientCertificate | undefined,
+  { operatorCertificates }: Pick<IdentityConfig, "operatorCertificates">,
+): boolean {
+  if (certificate === undefined) return false;
+  const { keyFingerprint, spkiFingerprint } = certificate;
+  return operatorCertificates.some((written) => {
+    const fingerprint = written.replaceAll(":", "").toLowerCase();
+    return fingerprint === keyFingerprint || fingerprint === spkiFingerprint;
+  });
+}
+
+/** What authority is judged by. */
+export interface AuthorityRules {
+  readonly policy: Pick<IdentityConfig, "lifecycleAuth" | "operatorCertificates">;
+  readonly certificates: Pick<CertificateRegister, "isRevoked">;
+}
+
+/** Why the peer may not decide over this agent; undefined when it may. */
+export function refuseAuthority(
+  { peer }: ExchangeView,
+  agent: AgentDocument | undefined,
+  { policy, certificates }: AuthorityRules,
+): Refusal | undefined {
+  if (policy.lifecycleAuth === "open") return undefined;
+  const { certificate } = peer;
+  if (certificate === undefined) {
+    const message = "this needs the certificate of the agent's issuer, or of an operator";
+    return agentUnauthenticated(message, "genesis-issuer-cert-required");
+  }
+  if (isOperator(certificate, policy)) return undefined;
+  const issuer = agent?.genesis?.issuerKey.fingerprint;
+  if (agent === undefined || issuer !== certificate.keyFingerprint) {
+    return forbidden("lifecycle-forbidden", "the certificate is not that of the agent's issuer");
+  }
+  // An agent that issued itself shares its key with its issuer. Gate 00 saw no Agent-ID to look up.
+  if (!certificates.isRevoked(certificate, agent.agentId)) return undefined;
+  return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
+}

@@ -1,0 +1,80 @@
+/**
+ * What CONFIRM says, in the words of the draft or in older ones: of what, which of three words, and
+ * why. 422 where one of them is missing.   AGTP "CONFIRM"
+ */
+
+import type { Call } from "../handlers/handler.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { VERDICTS, type Verdict } from "../state/escalation.ts";
+import { type Refusal, schemaViolation } from "./refusal.ts";
+
+/** One confirmation. */
+export interface Confirmation {
+  readonly targetId: string;
+  readonly status: Verdict;
+  readonly reason: string | undefined;
+  /** A JSON value. */
+  readonly attestation: unknown;
+}
+
+const ID = { type: "string", minLength: 1, maxLength: 256 };
+const TEXT = { type: "string", minLength: 1, maxLength: 2_048 };
+const MAX_ATTESTATION_BYTES = 4_096;
+
+/** Parameters of CONFIRM; keepers of what can be confirmed may know more. */
+export const CONFIRM_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    ...{ target_id: ID, escalation_id: ID, notification_id: ID, attestation_target: ID },
+    ...{ status: { type: "string" }, decision: { type: "string" } },
+    ...{ reason: TEXT, rationale: TEXT, note: TEXT, notes: TEXT },
+    attestation: { type: ["string", "object"] },
+    resume_value: { description: "What a run that asked is to go on with, where it was one." },
+  },
+  examples: [{ target_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" }],
+};
+
+/** What people say instead of the draft's three words. */
+const WORDS: Readonly<Record<Verdict, readonly string[]>> = {
+  accepted: ["accepted", "accept", "approved", "approve", "confirmed", "confirm"],
+  rejected: ["rejected", "reject", "denied", "deny", "declined", "decline"],
+  deferred: ["deferred", "defer"],
+};
+
+/** Reads a call of CONFIRM. */
+export function readConfirmation({ input }: Pick<Call, "input">): Confirmation | Refusal {
+  const { target_id, escalation_id, notification_id, attestation_target, attestation } = input;
+  const names = [target_id, escalation_id, notification_id, attestation_target];
+  const [targetId, ...rest] = [...new Set(names)].filter(isText);
+  if (targetId === undefined || rest.length > 0) {
+    const message =
+      targetId === undefined ? "is required" : "must be the one that is named elsewhere";
+    return schemaViolation([{ path: "/target_id", keyword: "required", message }]);
+  }
+  const status = verdictOf(input["status"] ?? input["decision"]);
+  if (status === undefined) {
+    const message = `must be one of ${VERDICTS.map((word) => `"${word}"`).join(", ")}`;
+    return schemaViolation([{ path: "/status", keyword: "enum", message }]);
+  }
+  const octets = Buffer.byteLength(JSON.stringify(attestation) ?? "");
+  if (octets > MAX_ATTESTATION_BYTES) {
+    const message = `must be at most ${MAX_ATTESTATION_BYTES} octets of JSON, has ${octets}`;
+    return schemaViolation([{ path: "/attestation", keyword: "maxLength", message }]);
+  }
+  const { rationale, note, notes } = input;
+  const reason = input["reason"] ?? rationale ?? note ?? notes;
+  return {
+    ...{ targetId, status, attestation },
+    reason: typeof reason === "string" ? reason : undefined,
+  };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function verdictOf(written: unknown): Verdict | undefined {
+  if (typeof written !== "string") return undefined;
+  const word = written.toLowerCase();
+  return VERDICTS.find((verdict) => WORDS[verdict].includes(word));
+}

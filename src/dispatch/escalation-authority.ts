@@ -1,0 +1,56 @@
+/**
+ * Who may see an escalation, and who may decide it: operators, and the agent that it was sent to.
+ * Never the agent that escalated, whatever it holds: nobody approves of itself.   AGTP "CONFIRM"
+ */
+import type { IdentityConfig } from "../base/config.ts";
+import type { Decision, Escalation } from "../state/escalation.ts";
+import { isOperator } from "./agent-authority.ts";
+import { INSPECT_ALL, seesAll } from "./caller.ts";
+import { confirmationForbidden } from "./floor-refusals-tasks.ts";
+import type { QueryCaller } from "./query-source.ts";
+import type { Refusal } from "./refusal.ts";
+
+/** What operators are known by. */
+export type OperatorPolicy = Pick<IdentityConfig, "operatorCertificates">;
+
+/** Whether it is an operator that asks: by its certificate, or by the scope of operators. */
+export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolicy): boolean {
+  return isOperator(peer.certificate, policy) || seesAll(caller);
+}
+
+/** Whether the escalation is the asker's own, was sent to it, or is everybody's to operate. */
+export function maySee(
+  escalation: Escalation,
+  asker: QueryCaller,
+  policy: OperatorPolicy,
+): boolean {
+  const { agentId, recipient } = escalation;
+  const own = asker.caller.agentId;
+  const isParty = own !== undefined && (own === agentId || own === recipient);
+  return isParty || isApprover(escalation, asker) || isOperating(asker, policy);
+}
+
+/** As what the asker may decide, or why it may not. */
+export function authorityOver(
+  escalation: Escalation,
+  asker: QueryCaller,
+  policy: OperatorPolicy,
+): Decision["authority"] | Refusal {
+  const { agentId, recipient } = escalation;
+  const own = asker.caller.agentId;
+  if (own === agentId) {
+    return confirmationForbidden("the agent that escalated may not decide its own escalation");
+  }
+  if (isOperating(asker, policy)) return "operator";
+  if (own !== undefined && own === recipient) return "recipient";
+  if (isApprover(escalation, asker)) return "approver";
+  return confirmationForbidden(
+    `this needs an operator's certificate, ${INSPECT_ALL}, or to be the recipient`,
+  );
+}
+
+/** What a stranger claims to hold nobody has granted. */
+function isApprover({ approverScope }: Escalation, { caller }: QueryCaller): boolean {
+  const isKnown = caller.document !== undefined && approverScope !== undefined;
+  return isKnown && caller.authority.covers(approverScope);
+}

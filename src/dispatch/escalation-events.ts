@@ -1,0 +1,30 @@
+/** What the stream of an agent says of its escalations.   AGTP-LOG "Local Stream" */
+import type { Escalation } from "../state/escalation.ts";
+import type { StreamEvent } from "./stream-events.ts";
+
+/** An event about an escalation, for the stream of the agent that escalated. */
+export function escalationEvent(
+  type: "escalation_decided" | "escalation_expired",
+  { escalationId, agentId, taskId, sessionId, status, decision }: Escalation,
+): StreamEvent {
+  const decided =
+    decision === undefined
+      ? {}
+      : {
+          attestation_id: decision.attestationId,
+          authority: decision.authority,
+          ...(decision.reason === undefined ? {} : { reason: decision.reason }),
+          ...(decision.agentId === undefined ? {} : { actor_agent_id: decision.agentId }),
+        };
+  return {
+    agentId,
+    extension: {
+      event_type: type,
+      escalation_id: escalationId,
+      escalation_status: status,
+      ...(taskId === undefined ? {} : { escalated_task_id: taskId }),
+      ...decided,
+    },
+    about: { method: "ESCALATE", path: "/", sessionId, taskId },
+  };
+}

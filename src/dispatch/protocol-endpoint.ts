@@ -1,0 +1,95 @@
+/**
+ * Endpoints of the protocol itself (tier A), written down compactly and completed into the same
+ * endpoint primitive that operators declare, so that one registry and one pipeline serve both.
+ * AGTP-API §5.8, §6.1
+ */
+import type { Capability, EndpointDefinition, Impact } from "../endpoint/endpoint.ts";
+import { inputShape } from "../endpoint/input-shape.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import type { SchemaCompiler } from "../schema/schema.ts";
+import type { Concealment } from "./concealment.ts";
+import type { Route, RouteHandler } from "./route.ts";
+
+/** An endpoint of the protocol, in short. */
+export interface ProtocolEndpoint {
+  readonly method: string;
+  readonly path: string;
+  readonly description: string;
+  readonly capability: Capability;
+  readonly impact: Impact;
+  readonly isReading: boolean;
+  /** A verified client certificate stands for an Agent-ID. */
+  readonly takesCertificate?: boolean;
+  readonly idempotencyMember?: string;
+  /** Input members whose depth is the handler's to refuse. */
+  readonly deepMembers?: ReadonlySet<string>;
+  /** Has an agent of this server work. */
+  readonly startsWork?: boolean;
+  /** It says in its own words that its time is over. */
+  readonly endsInTime?: boolean;
+  /** The names of what it answers 422 with, in words of its own. */
+  readonly errors?: readonly string[];
+  /** What a caller needs; the protocol's other endpoints decide for themselves. */
+  readonly requiredScopes?: readonly string[];
+  readonly concealment?: Concealment;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema;
+  /** Whether DISCOVER /methods and the manifest's endpoints list it. */
+  readonly isListed: boolean;
+  /** False: QUERY does not find it either, since there is nothing to be had by it. */
+  readonly isFindable?: boolean;
+  readonly handler: RouteHandler;
+}
+
+/** The full primitive of a protocol endpoint, as the manifest shows it. */
+function protocolDefinition(from: ProtocolEndpoint): EndpointDefinition {
+  return {
+    file: "",
+    method: from.method,
+    path: from.path,
+    description: from.description,
+    namespace: "agtp",
+    semantic: {
+      intent: from.description,
+      actor: "agent",
+      outcome: from.description,
+      capability: from.capability,
+      confidence: 1,
+      impact: from.impact,
+      is_idempotent: from.isReading,
+    },
+    inputSchema: from.inputSchema,
+    outputSchema: from.outputSchema ?? {},
+    errors: from.errors ?? [],
+    requiredScopes: from.requiredScopes ?? [],
+    handler: { type: "registered_function", function: "" },
+  };
+}
+
+/** The route of a protocol endpoint. Its schema is this program's own: a problem is a bug. */
+export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler): Route {
+  const definition = protocolDefinition(from);
+  const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
+  const { compiled, problems } = compiler.compile(from.inputSchema, place);
+  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+  return {
+    method: from.method,
+    path: from.path,
+    tier: "A",
+    isReading: from.isReading,
+    startsWork: from.startsWork ?? false,
+    takesCertificate: from.takesCertificate ?? false,
+    definition,
+    requiredScopes: definition.requiredScopes,
+    input: compiled,
+    output: undefined,
+    shape: inputShape(from.inputSchema),
+    errors: new Set(definition.errors),
+    concealment: from.concealment,
+    warning: undefined,
+    handler: from.handler,
+    idempotencyMember: from.idempotencyMember,
+    deepMembers: from.deepMembers,
+    endsInTime: from.endsInTime ?? false,
+  };
+}

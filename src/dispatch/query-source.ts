@@ -1,0 +1,30 @@
+/**
+ * What QUERY can find beyond what is the same for everybody: an inbox, runs, escalations. Each source
+ * shows a caller its own and nothing else.   AGTP "QUERY"
+ */
+import type { Caller } from "./caller.ts";
+import type { Peer } from "./peer.ts";
+
+/** Who asks. */
+export interface QueryCaller {
+  readonly caller: Caller;
+  readonly peer: Peer;
+}
+
+/** Something that was found. */
+export interface QueryEntry {
+  /** Unique in its source; becomes part of the result's `source`. */
+  readonly id: string;
+  /** What is searched, most telling first. */
+  readonly texts: readonly string[];
+  /** What is answered. */
+  readonly content: Readonly<Record<string, unknown>>;
+}
+
+/** A place that QUERY looks into, asked anew for every query. */
+export interface QuerySource {
+  /** The kind of its results, in the singular; QUERY's `scope` takes it in the plural, too. */
+  readonly name: string;
+  /** What the caller may see, the newest first, a bounded number. */
+  entries(asker: QueryCaller): Promise<readonly QueryEntry[]>;
+}

@@ -1,0 +1,106 @@
+/**
+ * Events in the lifecycle stream of an agent that leave the agent where it stands: what became of
+ * its contracts, its sessions and its escalations. Each is the next record of its chain.
+ * AGTP-LOG "Local Stream"
+ */
+
+import type { Call } from "../handlers/handler.ts";
+import { uuidv7 } from "../identity/uuid.ts";
+import type { Attributor } from "../state/attributor.ts";
+import type { ServerState } from "../state/state.ts";
+import type { ExchangeView } from "./route.ts";
+
+/** One event. */
+export interface StreamEvent {
+  /** In whose stream it is. */
+  readonly agentId: string;
+  /** Members of the record beside those of every record; `event_type` among them. */
+  readonly extension: Readonly<Record<string, unknown>>;
+  /** What it is about, where nobody asked for it. */
+  readonly about: {
+    readonly method: string;
+    readonly path: string;
+    readonly sessionId?: string | undefined;
+    readonly taskId?: string | undefined;
+  };
+}
+
+/** The request that brought an event about; undefined: the server did it by itself. */
+export interface EventSource {
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+}
+
+/** Writes events as the next records of their agents' chains, and answers their Audit-IDs. */
+export type RecordStreamEvents = (
+  events: readonly StreamEvent[],
+  source?: EventSource,
+) => Promise<readonly string[]>;
+
+/** What events are written with. */
+export interface EventParts {
+  readonly attributor: Attributor;
+  readonly state: Pick<ServerState, "ledger" | "lifecycle">;
+}
+
+/** Records events, those of one cause together. */
+export function recordStreamEvents({
+  attributor,
+  state: { ledger, lifecycle },
+}: EventParts): RecordStreamEvents {
+  return async (events, source) => {
+    const drafts = events.map((event) => attributor.chained(eventFacts(event, source)));
+    await ledger.settled();
+    await Promise.all(drafts.map((draft) => lifecycle.append(draft)));
+    return drafts.map(({ auditId }) => auditId);
+  };
+}
+
+type RecordFacts = Parameters<Attributor["chained"]>[0];
+
+function eventFacts(event: StreamEvent, source: EventSource | undefined): RecordFacts {
+  return {
+    ...(source === undefined ? ownFacts(event) : requestFacts(source)),
+    agentId: event.agentId,
+    ownerId: "",
+    actionId: uuidv7(),
+    status: 200,
+    responseBody: "",
+    extension: event.extension,
+  };
+}
+
+type SourceFacts = Omit<
+  RecordFacts,
+  "agentId" | "ownerId" | "actionId" | "status" | "responseBody" | "extension"
+>;
+
+function requestFacts({ call, exchange }: EventSource): SourceFacts {
+  return {
+    requestId: call.requestId ?? "",
+    responseId: exchange.responseId,
+    method: exchange.method,
+    requestedMethod: exchange.requestedMethod,
+    path: exchange.path,
+    sessionId: call.sessionId,
+    taskId: call.taskId,
+    principalId: call.principalId,
+    assurance: exchange.caller.isCertified ? "certificate-bound" : "unverified",
+    requestBody: exchange.request.body,
+  };
+}
+
+function ownFacts({ about: { method, path, sessionId, taskId } }: StreamEvent): SourceFacts {
+  return {
+    requestId: "",
+    responseId: "",
+    method,
+    requestedMethod: undefined,
+    path,
+    sessionId,
+    taskId,
+    principalId: undefined,
+    assurance: "unverified",
+    requestBody: "",
+  };
+}

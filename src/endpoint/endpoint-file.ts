@@ -1,0 +1,171 @@
+/**
+ * Reads an endpoint file. Decides whether it declares a whole endpoint, valid by every rule that
+ * can be checked without loading handlers and recipes; answers with the definition, or with all
+ * that is wrong. Whether the schemas themselves are valid is the schema compiler's to say.
+ * AGTP-API §5, §6, §13.2
+ */
+
+import type { Environment } from "../base/environment.ts";
+import { quoteValue } from "../base/json-value.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { TableReader } from "../base/table-reader.ts";
+import { isTable, parseToml } from "../base/toml-document.ts";
+import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { OPERATOR_SCHEMA_BOUNDS } from "../schema/schema-bounds.ts";
+import { checkSchema } from "../schema/schema-check.ts";
+import { readDeprecation } from "./deprecation-table.ts";
+import type { EndpointDefinition } from "./endpoint.ts";
+import { readSchemas } from "./endpoint-schemas.ts";
+import { readHandler } from "./handler-table.ts";
+import { declaredTypes, propertiesOf } from "./input-shape.ts";
+import { readMethod, type Vocabulary } from "./method-rule.ts";
+import { readOlderHandlerKeys } from "./older-handler-keys.ts";
+import { checkReservation } from "./reserved-endpoints.ts";
+import { readRequiredScopes } from "./scope-list.ts";
+import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
+
+/** What an endpoint file is checked against. */
+export interface EndpointFileContext extends Vocabulary {
+  /** The deployment directory, absolute. */
+  readonly directory: string;
+  /** Where `${VAR}` in a handler table comes from. */
+  readonly env: Environment;
+}
+
+/** The definition, unless one of the problems is an error. */
+export interface EndpointFile {
+  readonly definition?: EndpointDefinition;
+  readonly problems: readonly Problem[];
+}
+
+const KEYS = [
+  "method",
+  "path",
+  "description",
+  "namespace",
+  "semantic",
+  "input_schema",
+  "output_schema",
+  "input",
+  "output",
+  "errors",
+  "handler",
+  "required_scopes",
+  "deprecated",
+];
+/** What the text of a path segment can become. */
+const TEXT_TYPES = ["string", "integer", "number", "boolean"] as const;
+const ERROR_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
+
+/** Reads the text of one endpoint file; problems name it `file`. */
+export function parseEndpointFile(
+  text: string,
+  file: string,
+  context: EndpointFileContext,
+): EndpointFile {
+  const { table, fault } = parseToml(text);
+  if (fault !== undefined) return { problems: [{ file, key: "", message: fault }] };
+  const older = readOlderHandlerKeys(table, file);
+  const problems: Problem[] = [...older.problems];
+  const root = new TableReader(older.table, { file, key: "" }, problems, ["endpoint"]);
+  const endpoint = root.table("endpoint", KEYS);
+  const definition = endpoint && readEndpoint(endpoint, context);
+  if (definition === undefined || problems.some(isError)) return { problems };
+  return { definition, problems };
+}
+
+function readEndpoint(
+  endpoint: TableReader,
+  context: EndpointFileContext,
+): EndpointDefinition | undefined {
+  const method = readMethod(endpoint, "method", context);
+  const path = readPath(endpoint, context);
+  const description = endpoint.text("description");
+  const namespace = endpoint.optionalText("namespace");
+  const semanticTable = endpoint.table("semantic", SEMANTIC_KEYS);
+  const semantic = semanticTable && readSemanticBlock(semanticTable);
+  const { inputSchema, outputSchema, isFieldList } = readSchemas(
+    endpoint,
+    templateParameters(path ?? "/"),
+  );
+  const errors = readErrors(endpoint, isFieldList);
+  const requiredScopes = readRequiredScopes(endpoint);
+  const deprecated = readDeprecation(endpoint, context);
+  const handler = readHandler(endpoint, {
+    directory: context.directory,
+    environment: context.env,
+    inputSchema: inputSchema ?? {},
+    errors,
+  });
+  if (method !== undefined && path !== undefined) checkReserved(endpoint, method, path);
+  if (path !== undefined && inputSchema !== undefined) checkParameters(endpoint, path, inputSchema);
+  if (method === undefined || path === undefined || description === undefined) return undefined;
+  if (semantic === undefined || handler === undefined) return undefined;
+  if (inputSchema === undefined || outputSchema === undefined) return undefined;
+  return {
+    file: endpoint.place.file,
+    method,
+    path,
+    description,
+    ...(namespace === undefined ? {} : { namespace }),
+    semantic,
+    inputSchema,
+    outputSchema,
+    errors,
+    requiredScopes,
+    ...(deprecated === undefined ? {} : { deprecated }),
+    handler,
+  };
+}
+
+function readPath(endpoint: TableReader, context: EndpointFileContext): string | undefined {
+  const path = endpoint.text("path");
+  if (path === undefined) return undefined;
+  const fault = checkTemplate(path, context.names);
+  return fault === undefined ? path : endpoint.fail("path", fault.message);
+}
+
+function checkReserved(endpoint: TableReader, method: string, path: string): void {
+  // The other floor methods on "/" are what an operator's own endpoint takes the place of.
+  const fault = checkReservation(method, path, ["DISCOVER"]);
+  if (fault !== undefined) {
+    endpoint.fail("path", fault, "only policies.builtins overrides a built-in");
+  }
+}
+
+/** Every parameter of the path is a field of the input, and one that text can fill.   §5.3 */
+function checkParameters(endpoint: TableReader, path: string, inputSchema: JsonSchema): void {
+  const properties = propertiesOf(inputSchema);
+  for (const name of templateParameters(path)) {
+    if (!Object.hasOwn(properties, name)) {
+      const hint = `declare ${name} among the properties of the input`;
+      endpoint.fail("path", `parameter ${quoteValue(name)} is no field of the input schema`, hint);
+      continue;
+    }
+    const types = declaredTypes(properties[name], inputSchema);
+    if (TEXT_TYPES.some((type) => types.has(type))) continue;
+    // A type that is none is the schema's fault, and told when it is compiled.
+    if (checkSchema(inputSchema, OPERATOR_SCHEMA_BOUNDS).length > 0) continue;
+    endpoint.fail("path", `parameter ${quoteValue(name)} has a type that text cannot become`);
+  }
+}
+
+/** `errors = []`, or `[endpoint.errors] list = []`; only beside field lists may they be absent. */
+function readErrors(endpoint: TableReader, isFieldList: boolean): readonly string[] {
+  if (!endpoint.has("errors")) {
+    if (!isFieldList)
+      endpoint.fail("errors", "is missing, expected a list of names", "it may be []");
+    return [];
+  }
+  const isBlock = isTable(endpoint.raw("errors"));
+  const owner = isBlock ? endpoint.table("errors", ["list"]) : endpoint;
+  const name = isBlock ? "list" : "errors";
+  const errors = owner?.texts(name) ?? [];
+  for (const error of errors) {
+    if (ERROR_NAME.test(error)) continue;
+    const expected = 'expected letters, digits, "_", "-" and "."';
+    owner?.fail(name, `${quoteValue(error)} is no error name, ${expected}`);
+  }
+  return errors;
+}

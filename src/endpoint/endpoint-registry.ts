@@ -1,0 +1,120 @@
+/**
+ * The router: which endpoint serves a (method, path) pair, and which methods a path is known under.
+ * A literal path wins, then the template with the fewest parameters; a parameter takes exactly one
+ * segment, which must not be empty. Two endpoints that could both claim one request are refused at
+ * start-up. The cost of a lookup depends on how many forms templates have, not on how many
+ * endpoints there are.   AGTP-API §5.4
+ */
+import { atOnce, type Paced } from "../base/paced.ts";
+import { createLiteralIndex, type LiteralIndex } from "./literal-index.ts";
+import { compileTemplate, segmentsOf, type Template } from "./path-template.ts";
+import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
+
+/** What can be routed to. */
+export interface RouteEntry {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** An endpoint that serves a request. */
+export interface RouteMatch<E> {
+  readonly entry: E;
+  /** Raw segments by parameter name; undefined for a literal path. */
+  readonly values: Readonly<Record<string, string>> | undefined;
+}
+
+/** An entry that cannot be told apart from another one, which keeps its place. */
+export interface RouteConflict<E> {
+  readonly entry: E;
+  readonly other: E;
+  readonly message: string;
+}
+
+/** The router; it never changes. */
+export interface EndpointRegistry<E extends RouteEntry> {
+  find(method: string, path: string): RouteMatch<E> | undefined;
+  /** The entry of a path without parameters. */
+  findLiteral(method: string, path: string): E | undefined;
+  /** Sorted; empty for an unknown path. */
+  methodsFor(path: string): readonly string[];
+  /** The entries that are served, in their order. */
+  readonly entries: readonly E[];
+}
+
+/** A registry, and the entries that it refused. */
+export interface RegistryResult<E extends RouteEntry> {
+  readonly registry: EndpointRegistry<E>;
+  readonly conflicts: readonly RouteConflict<E>[];
+}
+
+/** Builds the registry. Of two entries in conflict the earlier one is served. */
+export function createRegistry<E extends RouteEntry>(entries: readonly E[]): RegistryResult<E> {
+  return atOnce(buildRegistry(entries));
+}
+
+/** The same, an entry a step. */
+export function* buildRegistry<E extends RouteEntry>(
+  entries: readonly E[],
+): Paced<RegistryResult<E>> {
+  const literals = createLiteralIndex<E>();
+  const templates = createTemplateIndex<E>();
+  const served: E[] = [];
+  const conflicts: RouteConflict<E>[] = [];
+  for (const entry of entries) {
+    const template = compileTemplate(entry.path);
+    const other =
+      template === undefined
+        ? literals.add(entry.method, entry.path, entry)
+        : templates.add(entry.method, template, entry);
+    if (other === undefined) served.push(entry);
+    else conflicts.push({ entry, other, message: describeConflict(entry, other) });
+    yield;
+  }
+  return { registry: new Registry(literals, templates, served), conflicts };
+}
+
+function describeConflict(entry: RouteEntry, other: RouteEntry): string {
+  const pair = `${entry.method} ${entry.path}`;
+  if (entry.path === other.path) return `${pair} is registered already`;
+  return `${pair} and ${other.method} ${other.path} match the same paths equally well`;
+}
+
+class Registry<E extends RouteEntry> implements EndpointRegistry<E> {
+  readonly entries: readonly E[];
+  readonly #literals: LiteralIndex<E>;
+  readonly #templates: TemplateIndex<E>;
+
+  constructor(literals: LiteralIndex<E>, templates: TemplateIndex<E>, entries: readonly E[]) {
+    this.#literals = literals;
+    this.#templates = templates;
+    this.entries = entries;
+  }
+
+  find(method: string, path: string): RouteMatch<E> | undefined {
+    const literal = this.findLiteral(method, path);
+    if (literal !== undefined) return { entry: literal, values: undefined };
+    const segments = segmentsOf(path, this.#templates.maxSegments);
+    const found = segments && this.#templates.find(method, segments);
+    return found && { entry: found.entry, values: valuesOf(found.template, segments) };
+  }
+
+  findLiteral(method: string, path: string): E | undefined {
+    return this.#literals.find(method, path);
+  }
+
+  methodsFor(path: string): readonly string[] {
+    const methods = new Set(this.#literals.methods(path));
+    const segments = segmentsOf(path, this.#templates.maxSegments);
+    if (segments !== undefined) {
+      for (const method of this.#templates.methods(segments)) methods.add(method);
+    }
+    return [...methods].sort();
+  }
+}
+
+function valuesOf(
+  { parameters }: Template,
+  segments: readonly string[],
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(parameters.map(({ name, index }) => [name, segments[index] ?? ""]));
+}

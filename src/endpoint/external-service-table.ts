@@ -1,0 +1,196 @@
+/**
+ * Reads the handler table of an external service. Refused: anything but https, an input field in
+ * the host, credentials in the URL, names that collide, and errors that are not declared.
+ * `${VAR}` is replaced in url, headers, query and ca.   AGTP-API §12.3
+ */
+import { type Environment, substituteVariables } from "../base/environment.ts";
+import type { TableReader } from "../base/table-reader.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "./endpoint.ts";
+import { propertiesOf } from "./input-shape.ts";
+import { readCertificates } from "./upstream-ca.ts";
+import { ENCODING_KEYS, readEncoding } from "./upstream-encoding.ts";
+import { checkHeader } from "./upstream-headers.ts";
+import {
+  checkPassThrough,
+  readErrorMap,
+  readTransform,
+  reportCollisions,
+} from "./upstream-maps.ts";
+import { checkUrlTemplate, urlFields } from "./upstream-url.ts";
+
+/** What the handler table is checked against. */
+export interface HandlerContext {
+  /** Absolute; the CA file is relative to it. */
+  readonly directory: string;
+  readonly environment: Environment;
+  readonly inputSchema: JsonSchema;
+  readonly errors: readonly string[];
+}
+
+const KEYS = [
+  "type",
+  "url",
+  "method",
+  "timeout_seconds",
+  "ca",
+  "max_response_bytes",
+  "headers",
+  "query",
+  "input_transform",
+  "output_transform",
+  "error_map",
+  ...ENCODING_KEYS,
+];
+const DEFAULT_TIMEOUT_SECONDS = 30;
+const MAX_TIMEOUT_SECONDS = 86_400;
+const DEFAULT_MAX_RESPONSE_BYTES = 1_048_576;
+const MAX_RESPONSE_BYTES = 1_073_741_824;
+
+/** The binding, or nothing and problems. */
+export function readExternalService(
+  endpoint: TableReader,
+  context: HandlerContext,
+): ExternalServiceBinding | undefined {
+  const table = endpoint.table("handler", KEYS);
+  if (table === undefined) return undefined;
+  const { environment, errors } = context;
+  requireUpstreamErrors(endpoint, errors);
+  const url = readUrl(table, context);
+  const method = table.word("method", UPSTREAM_METHODS);
+  const timeoutMs = readTimeout(table);
+  const maxResponseBytes = readMaxResponseBytes(table);
+  const certificates = readCa(table, context);
+  const query = readQuery(table, context);
+  const inputTransform = readTransform(table, "input_transform");
+  const outputTransform = readTransform(table, "output_transform");
+  const taken = new Set([...urlFields(url ?? ""), ...Object.keys(query)]);
+  checkPassThrough(table, inputTransform, bodyFields(context, taken));
+  const headers = readHeaders(table, environment);
+  const { inputSchema } = context;
+  const encoding = readEncoding(table, { method, inputSchema, taken, headers });
+  const errorMap = readErrorMap(table, errors);
+  if (url === undefined || method === undefined) return undefined;
+  return {
+    type: "external_service",
+    url,
+    method,
+    timeoutMs,
+    ...(certificates === undefined ? {} : { ca: certificates }),
+    maxResponseBytes,
+    headers,
+    query,
+    inputTransform,
+    outputTransform,
+    errorMap,
+    ...(encoding === undefined ? {} : { encoding }),
+  };
+}
+
+function requireUpstreamErrors(endpoint: TableReader, errors: readonly string[]): void {
+  const missing = UPSTREAM_ERRORS.filter((name) => !errors.includes(name));
+  if (missing.length === 0) return;
+  const hint = "an external service answers with them when its upstream fails";
+  endpoint.fail("errors", `must include ${missing.join(", ")}`, hint);
+}
+
+/** The text of a member with its variables replaced. */
+function substitute(
+  table: TableReader,
+  name: string,
+  environment: Environment,
+): string | undefined {
+  const text = table.text(name);
+  if (text === undefined) return undefined;
+  const replaced = substituteVariables(text, environment);
+  for (const fault of replaced.faults ?? []) table.fail(name, fault);
+  return replaced.text;
+}
+
+function readUrl(
+  table: TableReader,
+  { environment, inputSchema }: HandlerContext,
+): string | undefined {
+  const url = substitute(table, "url", environment);
+  if (url === undefined) return undefined;
+  const fault = checkUrlTemplate(url);
+  if (fault !== undefined) return table.fail("url", fault);
+  const fields = propertiesOf(inputSchema);
+  for (const field of urlFields(url)) {
+    if (Object.hasOwn(fields, field)) continue;
+    table.fail("url", `{${field}} is no field of the input schema`);
+  }
+  return url;
+}
+
+function readTimeout(table: TableReader): number {
+  const seconds = table.has("timeout_seconds")
+    ? (table.number("timeout_seconds", 0.001, MAX_TIMEOUT_SECONDS) ?? DEFAULT_TIMEOUT_SECONDS)
+    : DEFAULT_TIMEOUT_SECONDS;
+  return Math.round(seconds * 1000);
+}
+
+function readMaxResponseBytes(table: TableReader): number {
+  if (!table.has("max_response_bytes")) return DEFAULT_MAX_RESPONSE_BYTES;
+  const bytes = table.number("max_response_bytes", 1, MAX_RESPONSE_BYTES);
+  if (bytes !== undefined && !Number.isInteger(bytes)) {
+    table.fail("max_response_bytes", `is ${bytes}, expected a whole number`);
+  }
+  return bytes ?? DEFAULT_MAX_RESPONSE_BYTES;
+}
+
+function readCa(
+  table: TableReader,
+  { directory, environment }: HandlerContext,
+): string | undefined {
+  if (!table.has("ca")) return undefined;
+  const path = substitute(table, "ca", environment);
+  if (path === undefined) return undefined;
+  const read = readCertificates(directory, path);
+  return read.fault === undefined ? read.text : table.fail("ca", read.fault);
+}
+
+function readHeaders(
+  table: TableReader,
+  environment: Environment,
+): Readonly<Record<string, string>> {
+  const headers = table.optionalTable("headers");
+  if (headers === undefined) return {};
+  const values = new Map<string, string>();
+  const seen = new Set<string>();
+  for (const name of headers.names) {
+    const value = substitute(headers, name, environment);
+    if (value === undefined) continue;
+    const fault = seen.has(name.toLowerCase()) ? "is there twice" : checkHeader(name, value);
+    if (fault !== undefined) headers.fail(name, fault);
+    seen.add(name.toLowerCase());
+    values.set(name, value);
+  }
+  return Object.fromEntries(values);
+}
+
+function readQuery(
+  table: TableReader,
+  { environment, inputSchema }: HandlerContext,
+): Readonly<Record<string, string>> {
+  const query = table.optionalTable("query");
+  if (query === undefined) return {};
+  const fields = propertiesOf(inputSchema);
+  const names = new Map<string, string>();
+  for (const field of query.names) {
+    const name = substitute(query, field, environment);
+    if (name === undefined) continue;
+    if (!Object.hasOwn(fields, field)) query.fail(field, "is no field of the input schema");
+    names.set(field, name);
+  }
+  reportCollisions(query, names);
+  return Object.fromEntries(names);
+}
+
+/** The fields of the input that neither the URL nor the query takes. */
+function bodyFields(
+  { inputSchema }: HandlerContext,
+  taken: ReadonlySet<string>,
+): ReadonlySet<string> {
+  return new Set(Object.keys(propertiesOf(inputSchema)).filter((name) => !taken.has(name)));
+}

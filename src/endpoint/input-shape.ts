@@ -1,0 +1,108 @@
+/**
+ * What the members of an input are declared to be, worked out once per endpoint, so that text from
+ * a path or a query can become the number or boolean that its schema asks for.   AGTP-API §5.3, §5.5
+ */
+import { isRecord } from "../base/json-value.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import { resolveLocalReference } from "../schema/local-reference.ts";
+import { SCHEMA_TYPES, type SchemaType } from "../schema/schema-vocabulary.ts";
+
+/** What text may turn into. */
+export type ScalarType = "boolean" | "integer" | "number";
+
+/** The members that are no text, by name, with what their text may turn into. */
+export interface InputShape {
+  readonly scalars: ReadonlyMap<string, readonly ScalarType[]>;
+  /** Those that are lists, with what the text of an item may turn into. */
+  readonly lists: ReadonlyMap<string, readonly ScalarType[]>;
+}
+
+const SCALARS = ["boolean", "integer", "number"] as const satisfies readonly ScalarType[];
+const ALL_TYPES: ReadonlySet<SchemaType> = new Set(SCHEMA_TYPES);
+const MAX_STEPS = 32;
+
+/** The shape of an input schema. A member that may be a string is left alone. */
+export function inputShape(schema: JsonSchema): InputShape {
+  const scalars = new Map<string, readonly ScalarType[]>();
+  const lists = new Map<string, readonly ScalarType[]>();
+  for (const [name, property] of Object.entries(propertiesOf(schema))) {
+    const types = declaredTypes(property, schema);
+    if (types.has("string")) continue;
+    const possible = scalarsOf(types);
+    if (possible.length > 0) scalars.set(name, possible);
+    else if (types.has("array")) lists.set(name, itemScalars(property, schema));
+  }
+  return { scalars, lists };
+}
+
+function scalarsOf(types: ReadonlySet<SchemaType>): readonly ScalarType[] {
+  return types.has("string") ? [] : SCALARS.filter((type) => types.has(type));
+}
+
+function itemScalars(property: unknown, root: JsonSchema): readonly ScalarType[] {
+  let list = property;
+  for (let steps = 0; isRecord(list) && typeof list["$ref"] === "string"; steps += 1) {
+    if (steps > MAX_STEPS) return [];
+    list = resolveLocalReference(list["$ref"], root);
+  }
+  return isRecord(list) ? scalarsOf(declaredTypes(list["items"], root)) : [];
+}
+
+/** The `properties` of a schema, by name. */
+export function propertiesOf(schema: JsonSchema): Readonly<Record<string, unknown>> {
+  const { properties } = schema;
+  return isRecord(properties) ? properties : {};
+}
+
+/** The types a schema lets a value have, as far as `type`, `const`, `enum` and references say. */
+export function declaredTypes(
+  schema: unknown,
+  root: JsonSchema,
+  steps = 0,
+): ReadonlySet<SchemaType> {
+  if (!isRecord(schema) || steps > MAX_STEPS) return ALL_TYPES;
+  const limits: ReadonlySet<SchemaType>[] = [];
+  const { type, $ref, allOf, anyOf, oneOf } = schema;
+  if (type !== undefined) limits.push(namedTypes(type));
+  if (Array.isArray(schema["enum"])) limits.push(new Set(schema["enum"].flatMap(typesOf)));
+  if (Object.hasOwn(schema, "const")) limits.push(new Set(typesOf(schema["const"])));
+  if (typeof $ref === "string")
+    limits.push(declaredTypes(resolveLocalReference($ref, root), root, steps + 1));
+  if (Array.isArray(allOf)) {
+    limits.push(...allOf.map((branch: unknown) => declaredTypes(branch, root, steps + 1)));
+  }
+  for (const branches of [anyOf, oneOf]) {
+    if (!Array.isArray(branches)) continue;
+    const types = branches.flatMap((branch: unknown) => [
+      ...declaredTypes(branch, root, steps + 1),
+    ]);
+    limits.push(new Set(types));
+  }
+  const allowed = [...ALL_TYPES].filter((word) => limits.every((limit) => allows(limit, word)));
+  return new Set(allowed);
+}
+
+function namedTypes(type: unknown): ReadonlySet<SchemaType> {
+  const named: readonly unknown[] = Array.isArray(type) ? type : [type];
+  return new Set(SCHEMA_TYPES.filter((word) => named.includes(word)));
+}
+
+/** Every integer is a number. */
+function allows(limit: ReadonlySet<SchemaType>, type: SchemaType): boolean {
+  return limit.has(type) || (type === "integer" && limit.has("number"));
+}
+
+function typesOf(value: unknown): readonly SchemaType[] {
+  if (value === null) return ["null"];
+  if (Array.isArray(value)) return ["array"];
+  switch (typeof value) {
+    case "string":
+      return ["string"];
+    case "boolean":
+      return ["boolean"];
+    case "number":
+      return Number.isInteger(value) ? ["integer"] : ["number"];
+    default:
+      return ["object"];
+  }
+}

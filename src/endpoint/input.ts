@@ -1,0 +1,83 @@
+/**
+ * The input of an invocation: query, path values and body, merged into the one object that the input
+ * schema judges. Path values win over the body, the body wins over the query. A query that is
+ * malformed is undefined; 400 and 422 are the gate's to give.   AGTP-API §5.3, §5.5
+ */
+import type { JsonRecord } from "../base/json-value.ts";
+import type { InputShape, ScalarType } from "./input-shape.ts";
+
+const MAX_QUERY_FIELDS = 1024;
+
+/**
+ * Reads a query string: percent-decoded, a plus is a plus, the last value of a repeated key counts.
+ * Undefined: malformed encoding, not UTF-8, or more than 1024 fields.
+ */
+export function parseQuery(query: string): Map<string, string> | undefined {
+  const fields = new Map<string, string>();
+  const parts = query.split("&", MAX_QUERY_FIELDS + 1);
+  if (parts.length > MAX_QUERY_FIELDS) return undefined;
+  for (const part of parts) {
+    if (part === "") continue;
+    const equals = part.indexOf("=");
+    const name = decodeQueryPart(equals === -1 ? part : part.slice(0, equals));
+    const value = decodeQueryPart(equals === -1 ? "" : part.slice(equals + 1));
+    if (name === undefined || value === undefined) return undefined;
+    fields.set(name, value);
+  }
+  return fields;
+}
+
+/** A name or a value of a query; undefined: it is not percent-encoded UTF-8. */
+export function decodeQueryPart(text: string): string | undefined {
+  if (!text.includes("%")) return text;
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Merges decoded path values, body and query. Texts from the path and the query become what their
+ * schema declares; a text that does not fit stays one, and validation reports it. The body's own
+ * values are never changed, and without path and query the body itself is the input.
+ */
+export function mergeInput(
+  shape: InputShape,
+  body: JsonRecord | undefined,
+  query: ReadonlyMap<string, string> | undefined,
+  pathValues: Readonly<Record<string, string>> | undefined,
+): JsonRecord {
+  const fromBody = body ?? {};
+  const hasQuery = query !== undefined && query.size > 0;
+  if (!hasQuery && pathValues === undefined) return fromBody;
+  // Spreading and fromEntries define members: one named __proto__ stays a member, to be refused.
+  return {
+    ...(hasQuery ? coerceAll(shape, query) : undefined),
+    ...fromBody,
+    ...(pathValues === undefined ? undefined : coerceAll(shape, Object.entries(pathValues))),
+  };
+}
+
+function coerceAll(shape: InputShape, texts: Iterable<readonly [string, string]>): JsonRecord {
+  return Object.fromEntries(
+    Array.from(texts, ([name, text]) => {
+      const types = shape.scalars.get(name);
+      return [name, types === undefined ? text : coerceText(text, types)];
+    }),
+  );
+}
+
+const INTEGER = /^-?(?:0|[1-9]\d*)$/;
+const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
+
+/** What a text becomes where one of these types is declared; one that fits none stays a text. */
+export function coerceText(text: string, types: readonly ScalarType[]): unknown {
+  if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
+  const isNumber = types.includes("number") ? NUMBER.test(text) : INTEGER.test(text);
+  if (!isNumber || !(types.includes("number") || types.includes("integer"))) return text;
+  const number = Number(text);
+  // An integer beyond 2^53 would silently become another one.
+  const isExact = Number.isInteger(number) ? Number.isSafeInteger(number) : Number.isFinite(number);
+  return isExact ? number : text;
+}

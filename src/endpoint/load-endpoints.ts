@@ -1,0 +1,114 @@
+/**
+ * Loads every endpoint of a deployment: reads the files, compiles the schemas, refuses pairs that
+ * are taken. A file with a problem is not served; the others are, or none, as the operator decides.
+ * AGTP-API §13.2
+ */
+import { readingFiles } from "../base/deployment-files.ts";
+import { atOnce, type Paced } from "../base/paced.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import type { CompiledSchema, SchemaCompiler } from "../schema/schema.ts";
+import type { EndpointDefinition } from "./endpoint.ts";
+import { type EndpointFileContext, parseEndpointFile } from "./endpoint-file.ts";
+import { buildRegistry } from "./endpoint-registry.ts";
+import { type InputShape, inputShape } from "./input-shape.ts";
+import { createPartPool, shareParts } from "./shared-parts.ts";
+
+/** What to load, and against what. */
+export interface EndpointsSource extends EndpointFileContext {
+  /** Absolute, or relative to the deployment directory. */
+  readonly endpointsDir: string;
+  readonly compiler: SchemaCompiler;
+  /** `policies.output_validation`; "open" unless given. */
+  readonly outputValidation?: "open" | "strict";
+}
+
+/** An endpoint, ready to be bound to its handler. */
+export interface LoadedEndpoint {
+  readonly definition: EndpointDefinition;
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema;
+  readonly shape: InputShape;
+}
+
+/** The endpoints that can be served, in the order of their files, and what is wrong. */
+export interface LoadedEndpoints {
+  readonly endpoints: readonly LoadedEndpoint[];
+  readonly problems: readonly Problem[];
+}
+
+/** Keywords that may declare members elsewhere than in `properties`. */
+const COMBINING = ["$ref", "allOf", "anyOf", "oneOf", "if", "dependentSchemas"];
+
+/** Loads the endpoints directory. It may be absent where nobody configured another one. */
+export function loadEndpoints(source: EndpointsSource): LoadedEndpoints {
+  return atOnce(loadingEndpoints(source));
+}
+
+/** The same, a file a step. */
+export function* loadingEndpoints(source: EndpointsSource): Paced<LoadedEndpoints> {
+  const { files, problems: unreadable } = yield* readingFiles({
+    directory: source.directory,
+    dir: source.endpointsDir,
+    defaultDir: "endpoints",
+    absence: "the directory does not exist, so there are no endpoints",
+    suffix: ".toml",
+    recursive: true,
+  });
+  const problems: Problem[] = [...unreadable];
+  const loaded: LoadedEndpoint[] = [];
+  const share = createPartPool();
+  for (const { file, text } of files) {
+    yield;
+    const { definition, problems: found } = parseEndpointFile(text, file, source);
+    problems.push(...found);
+    if (definition === undefined) continue;
+    const endpoint = compileEndpoint(shareParts(definition, share), source, problems);
+    if (endpoint !== undefined) loaded.push(endpoint);
+  }
+  return { endpoints: yield* dropConflicts(loaded, problems), problems };
+}
+
+function compileEndpoint(
+  definition: EndpointDefinition,
+  { compiler, outputValidation }: EndpointsSource,
+  problems: Problem[],
+): LoadedEndpoint | undefined {
+  const { file, inputSchema, outputSchema } = definition;
+  const input = compiler.compile(inputSchema, { file, key: "endpoint.input_schema" });
+  const enforced = outputValidation === "strict" ? closeSchema(outputSchema) : outputSchema;
+  const output = compiler.compile(enforced, { file, key: "endpoint.output_schema" });
+  const found = [...input.problems, ...output.problems];
+  problems.push(...found);
+  if (input.compiled === undefined || output.compiled === undefined || found.some(isError)) {
+    return undefined;
+  }
+  const shape = inputShape(inputSchema);
+  return { definition, input: input.compiled, output: output.compiled, shape };
+}
+
+/** Output that nobody declared is refused, whatever the schema says about it.   AGTP-API §13.3 */
+function closeSchema(schema: JsonSchema): JsonSchema {
+  const { additionalProperties, ...rest } = schema;
+  const kept = additionalProperties === true ? rest : schema;
+  const isPlain = COMBINING.every((keyword) => !Object.hasOwn(schema, keyword));
+  if (!isPlain) return { ...kept, unevaluatedProperties: false };
+  return { additionalProperties: false, ...kept };
+}
+
+function* dropConflicts(
+  loaded: readonly LoadedEndpoint[],
+  problems: Problem[],
+): Paced<readonly LoadedEndpoint[]> {
+  const entries = loaded.map((endpoint) => {
+    const { method, path } = endpoint.definition;
+    return { method, path, endpoint };
+  });
+  const { registry, conflicts } = yield* buildRegistry(entries);
+  for (const { entry, other, message } of conflicts) {
+    const { file } = entry.endpoint.definition;
+    const hint = `the other one is in ${other.endpoint.definition.file}`;
+    problems.push({ file, key: "endpoint.path", message, hint });
+  }
+  return registry.entries.map(({ endpoint }) => endpoint);
+}

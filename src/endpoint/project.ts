@@ -1,0 +1,24 @@
+/**
+ * The projection of an endpoint into the manifest: everything an agent reasons about, nothing of
+ * how it is realised but the binding's kind.   AGTP-API §8.9
+ */
+import type { EndpointDefinition } from "./endpoint.ts";
+
+/** An endpoint as the manifest shows it. */
+export function projectEndpoint(definition: EndpointDefinition): Record<string, unknown> {
+  return {
+    method: definition.method,
+    path: definition.path,
+    description: definition.description,
+    ...(definition.namespace === undefined ? {} : { namespace: definition.namespace }),
+    semantic: definition.semantic,
+    input_schema: definition.inputSchema,
+    output_schema: definition.outputSchema,
+    errors: definition.errors,
+    handler: { type: definition.handler.type },
+    ...(definition.requiredScopes.length === 0
+      ? {}
+      : { required_scopes: definition.requiredScopes }),
+    ...(definition.deprecated === undefined ? {} : { deprecated: definition.deprecated }),
+  };
+}

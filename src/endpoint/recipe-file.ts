@@ -1,0 +1,166 @@
+/**
+ * Reads recipe files: what a recipe matches, which steps it takes and where each parameter comes
+ * from. Answers with the recipes that are valid by themselves, and with all that is wrong with the
+ * others. Whether a step reaches an endpoint is decided where compositions are bound.
+ * AGTP-API §10.5, §12.1
+ */
+
+import { readingFiles } from "../base/deployment-files.ts";
+import { quoteValue } from "../base/json-value.ts";
+import { atOnce, type Paced } from "../base/paced.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { TableReader } from "../base/table-reader.ts";
+import { parseToml } from "../base/toml-document.ts";
+import type { SemanticBlock } from "./endpoint.ts";
+import type { Vocabulary } from "./method-rule.ts";
+import type { AggregationMode, Recipe } from "./recipe.ts";
+import { readPattern } from "./recipe-pattern.ts";
+import { readSteps } from "./recipe-steps.ts";
+import { readRequiredScopes } from "./scope-list.ts";
+import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
+
+/** The valid recipes of a file, and what is wrong with the others. */
+export interface RecipeFile {
+  readonly recipes: readonly Recipe[];
+  readonly problems: readonly Problem[];
+}
+
+/** Where recipes are, and what they are checked against. */
+export interface RecipesSource extends Vocabulary {
+  /** The deployment directory, absolute. */
+  readonly directory: string;
+  /** Absolute, or relative to the deployment directory. */
+  readonly recipesDir: string;
+}
+
+/** The recipes of a deployment by name, and what is wrong. */
+export interface LoadedRecipes {
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly problems: readonly Problem[];
+}
+
+const KEYS = [
+  "name",
+  "version",
+  "description",
+  "required_scopes",
+  "pattern",
+  "semantic",
+  "steps",
+  "aggregation",
+];
+const MAX_RECIPES = 256;
+const MODES = ["last", "merge", "list"] as const satisfies readonly AggregationMode[];
+
+/** Loads `*.toml` of the recipes directory; it may be absent where nobody configured another. */
+export function loadRecipes(source: RecipesSource): LoadedRecipes {
+  return atOnce(loadingRecipes(source));
+}
+
+/** The same, a file a step. */
+export function* loadingRecipes(source: RecipesSource): Paced<LoadedRecipes> {
+  const { files, problems: unreadable } = yield* readingFiles({
+    directory: source.directory,
+    dir: source.recipesDir,
+    defaultDir: "recipes",
+    suffix: ".toml",
+    recursive: false,
+  });
+  const problems: Problem[] = [...unreadable];
+  const recipes = new Map<string, Recipe>();
+  for (const { file, text } of files) {
+    yield;
+    const parsed = parseRecipeFile(text, file, source);
+    problems.push(...parsed.problems);
+    for (const recipe of parsed.recipes) {
+      const other = recipes.get(recipe.name);
+      if (other === undefined) recipes.set(recipe.name, recipe);
+      else problems.push(duplicate(recipe, other));
+    }
+  }
+  return { recipes, problems };
+}
+
+function duplicate({ file, name }: Recipe, other: Recipe): Problem {
+  const hint = `the other one is in ${other.file}`;
+  return {
+    file,
+    key: "recipe.name",
+    message: `${quoteValue(name)} is the name of two recipes`,
+    hint,
+  };
+}
+
+/** Reads the text of one recipe file; problems name it `file`. */
+export function parseRecipeFile(text: string, file: string, vocabulary: Vocabulary): RecipeFile {
+  const { table, fault } = parseToml(text);
+  if (fault !== undefined) return { recipes: [], problems: [{ file, key: "", message: fault }] };
+  const problems: Problem[] = [];
+  const recipes: Recipe[] = [];
+  const root = new TableReader(table, { file, key: "" }, problems, ["recipe"]);
+  if (!root.has("recipe")) root.fail("recipe", "is missing, expected tables as in [[recipe]]");
+  const entries = root.tables("recipe");
+  if (entries.length > MAX_RECIPES) {
+    root.fail("recipe", `has ${entries.length} recipes, expected at most ${MAX_RECIPES} in a file`);
+    return { recipes, problems };
+  }
+  // Each recipe has its own list, so that one bad recipe does not take the others with it.
+  for (const entry of entries) {
+    const found: Problem[] = [];
+    const recipe = readRecipe(entry.reporting(found, KEYS), vocabulary);
+    problems.push(...found);
+    if (recipe !== undefined && !found.some(isError)) recipes.push(recipe);
+  }
+  return { recipes, problems };
+}
+
+function readRecipe(table: TableReader, vocabulary: Vocabulary): Recipe | undefined {
+  const name = table.text("name");
+  const version = readVersion(table);
+  const description = table.optionalText("description") ?? "";
+  const requiredScopes = readRequiredScopes(table);
+  const pattern = readPattern(table, vocabulary);
+  const semantic = readSemantic(table);
+  const steps = readSteps(table, vocabulary);
+  const aggregation = readAggregation(table);
+  if (name === undefined || version === undefined) return undefined;
+  return {
+    file: table.place.file,
+    name,
+    version,
+    description,
+    requiredScopes,
+    ...(pattern === undefined ? {} : { pattern }),
+    ...(semantic === undefined ? {} : { semantic }),
+    steps,
+    aggregation,
+  };
+}
+
+/** An empty table says no more than none; anything else must be a whole block. */
+function readSemantic(table: TableReader): SemanticBlock | undefined {
+  const semantic = table.optionalTable("semantic", SEMANTIC_KEYS);
+  return semantic === undefined || semantic.names.length === 0
+    ? undefined
+    : readSemanticBlock(semantic);
+}
+
+/** What a recipe is the version of that names none: files from before recipes had versions. */
+const FIRST_VERSION = "1";
+
+/** Opaque, so any text will do; a whole number is taken for the text that it looks like. */
+function readVersion(table: TableReader): string | undefined {
+  if (!table.has("version")) {
+    const message = `is missing, taken for "${FIRST_VERSION}"`;
+    const hint = "contracts keep the version that they were made from";
+    table.report({ ...table.at("version"), message, hint, severity: "warning" });
+    return FIRST_VERSION;
+  }
+  const version = table.raw("version");
+  return Number.isInteger(version) ? String(version) : table.text("version");
+}
+
+function readAggregation(table: TableReader): AggregationMode {
+  const aggregation = table.optionalTable("aggregation", ["mode"]);
+  return (aggregation?.has("mode") && aggregation.word("mode", MODES)) || "last";
+}

@@ -1,0 +1,203 @@
+/**
+ * The body of a request: bytes to a JSON object, and out of the envelope that some clients put their
+ * parameters in. What is malformed is an answer in words; 400 is the gate's to give.
+ * AGTP "Request Body", AGTP-API §6.4
+ */
+import { isAscii, isUtf8 } from "node:buffer";
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { isTooDeep, MAX_DEPTH } from "../base/nesting.ts";
+
+/** A body as a JSON object, or why it is none. */
+export type ParsedBody =
+  | { readonly kind: "ok"; readonly value: JsonRecord }
+  | { readonly kind: "invalid"; readonly message: string };
+
+/** A body without its envelope. */
+export interface Unwrapped {
+  readonly parameters: JsonRecord;
+  readonly taskId?: string;
+  readonly sessionId?: string;
+  readonly context?: JsonRecord;
+}
+
+/** Of all objects together: what is made of each costs some microseconds. */
+const MAX_MEMBERS = 10_000;
+/** Members and items together; most items are numbers or short texts, and cost less. */
+const MAX_VALUES = 50_000;
+/** The shortest body with more of either: a member takes five octets, `"":1,`, and an item two. */
+const MIN_CROWDED_LENGTH = 5 * MAX_MEMBERS;
+
+/** What a body is too much of. */
+type Excess = "depth" | "members" | "values";
+
+/** What is cut off a body here is nested too deeply wherever it stands in it. */
+const CUT_DEPTH = MAX_DEPTH + 16;
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const OPEN_BRACKET = 0x5b;
+const CLOSE_BRACKET = 0x5d;
+const OPEN_BRACE = 0x7b;
+const CLOSE_BRACE = 0x7d;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+
+const ENVELOPE_KEYS: ReadonlySet<string> = new Set([
+  "method",
+  "task_id",
+  "session_id",
+  "parameters",
+  "context",
+]);
+
+/**
+ * Reads a body: UTF-8, a JSON object, nested at most 64 levels deep, with at most 10,000 members and
+ * 50,000 values in all. An empty body is `{}`. Members of the given names, whose reader refuses them
+ * by itself, keep as much as shows that they are deeper.
+ */
+export function parseBody(bytes: Uint8Array, deepMembers?: ReadonlySet<string>): ParsedBody {
+  if (bytes.length === 0) return { kind: "ok", value: {} };
+  const excess = excessOf(bytes);
+  const isDeep = excess === "depth";
+  if (excess !== undefined && !isDeep) return tooMany(excess);
+  if (isDeep && deepMembers === undefined) return tooDeep();
+  const text = decodeText(isDeep ? cutDeep(bytes) : bytes);
+  if (text === undefined) return invalid("the body is not UTF-8");
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return invalid("the body is not JSON");
+  }
+  if (isDeep && isTooDeep(value, MAX_DEPTH, deepMembers)) return tooDeep();
+  if (isRecord(value)) return { kind: "ok", value };
+  const found = Array.isArray(value) ? "an array" : value === null ? "null" : `a ${typeof value}`;
+  return invalid(`the body is ${found}, expected a JSON object`);
+}
+
+/** ASCII, which most bodies are, decodes several times faster than other UTF-8. */
+function decodeText(bytes: Uint8Array): string | undefined {
+  const buffer = Buffer.isBuffer(bytes)
+    ? bytes
+    : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
+  if (isAscii(buffer)) return buffer.toString("latin1");
+  return isUtf8(buffer) ? buffer.toString("utf8") : undefined;
+}
+
+function invalid(message: string): ParsedBody {
+  return { kind: "invalid", message };
+}
+
+function tooDeep(): ParsedBody {
+  return invalid(`the body is nested deeper than ${MAX_DEPTH} levels`);
+}
+
+function tooMany(excess: "members" | "values"): ParsedBody {
+  const most = excess === "members" ? MAX_MEMBERS : MAX_VALUES;
+  return invalid(`the body has more than ${most} ${excess}`);
+}
+
+/**
+ * Which bound a body is beyond, found before anything is made of it. One pass over the bytes; what
+ * is no JSON may be misjudged, and the parser refuses it anyway.
+ */
+function excessOf(bytes: Uint8Array): Excess | undefined {
+  if (bytes.length <= 2 * MAX_DEPTH) return undefined;
+  if (bytes.length >= MIN_CROWDED_LENGTH) return excessOfLong(bytes);
+  return isNestedTooDeep(bytes) ? "depth" : undefined;
+}
+
+function excessOfLong(bytes: Uint8Array): Excess | undefined {
+  let depth = 0;
+  let isDeep = false;
+  let members = 0;
+  let values = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (byte === QUOTE) index = endOfText(bytes, index);
+    else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      isDeep ||= depth > MAX_DEPTH;
+      // What is still deeper is refused or cut off, and nothing is made of it.
+      if (depth <= CUT_DEPTH) values += 1;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+    else if (depth > CUT_DEPTH) continue;
+    else if (byte === COLON) members += 1;
+    else if (byte === COMMA) values += 1;
+    else continue;
+    if (members > MAX_MEMBERS) return "members";
+    if (values > MAX_VALUES) return "values";
+  }
+  return isDeep ? "depth" : undefined;
+}
+
+/** Most bodies are too short for anything else. */
+function isNestedTooDeep(bytes: Uint8Array): boolean {
+  let depth = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (byte === QUOTE) {
+      index = endOfText(bytes, index);
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      if (depth > MAX_DEPTH) return true;
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
+  }
+  return false;
+}
+
+/** The bytes without what is in the brackets of the last level: parsing half a million takes a second. */
+function cutDeep(bytes: Uint8Array): Uint8Array {
+  const kept: Uint8Array[] = [];
+  let depth = 0;
+  let from = 0;
+  for (let index = 0; index < bytes.length; index += 1) {
+    const byte = bytes[index];
+    if (byte === QUOTE) {
+      index = endOfText(bytes, index);
+    } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
+      depth += 1;
+      if (depth === CUT_DEPTH) kept.push(bytes.subarray(from, index + 1));
+    } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) {
+      if (depth === CUT_DEPTH) from = index;
+      depth -= 1;
+    }
+  }
+  return Buffer.concat([...kept, bytes.subarray(from)]);
+}
+
+/** Where a text that starts at an index ends. */
+function endOfText(bytes: Uint8Array, start: number): number {
+  let index = start + 1;
+  while (index < bytes.length && bytes[index] !== QUOTE)
+    index += bytes[index] === BACKSLASH ? 2 : 1;
+  return index;
+}
+
+/**
+ * Takes a body out of its envelope, if it is in one: `parameters` is an object, and the body names
+ * the method of the request line or holds nothing that an envelope would not. The method of the
+ * request line is authoritative, whatever the body says.   AGTP "Request Body"
+ */
+export function unwrapEnvelope(value: JsonRecord, method: string): Unwrapped {
+  const { parameters, task_id: taskId, session_id: sessionId, context } = value;
+  if (!isRecord(parameters) || !isEnvelope(value, method)) return { parameters: value };
+  return {
+    parameters,
+    ...(typeof taskId === "string" ? { taskId } : {}),
+    ...(typeof sessionId === "string" ? { sessionId } : {}),
+    ...(isRecord(context) ? { context } : {}),
+  };
+}
+
+function isEnvelope(value: JsonRecord, method: string): boolean {
+  // A proposal may have `parameters` of its own: those of what it proposes.   AGTP-API §10.4
+  if (method === "PROPOSE" && (Object.hasOwn(value, "endpoint") || Object.hasOwn(value, "name"))) {
+    return false;
+  }
+  // So has an action.   AGTP "EXECUTE"
+  if (method === "EXECUTE" && Object.hasOwn(value, "action")) return false;
+  const named = value["method"];
+  if (typeof named === "string" && named.toUpperCase() === method.toUpperCase()) return true;
+  return Object.keys(value).every((key) => ENVELOPE_KEYS.has(key));
+}

@@ -1,0 +1,150 @@
+/**
+ * Compiles to the AGTP endpoints that a daemon registers for a manifest: one a task, its program fixed
+ * by the manifest. The daemon's own endpoints are made here too, so what is shown is what is served.
+ * AGTP-API §6.4, §7
+ */
+import type { SemanticBlock } from "../../../endpoint/endpoint.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { Manifest, Workflow } from "../manifest/manifest.ts";
+import { RUN_OUTPUT_SCHEMA } from "./endpoint-output.ts";
+import { expandWorkflows } from "./expand.ts";
+import type { Compiled } from "./targets.ts";
+import { planTask, type TaskPlan } from "./task-plan.ts";
+import { findUnenforceable } from "./unenforceable.ts";
+
+/** An endpoint before it is bound; keys are those of an endpoint file. */
+export interface TaskEndpoint {
+  readonly method: "EXECUTE";
+  readonly path: string;
+  readonly description: string;
+  readonly namespace: "agentcli";
+  readonly semantic: SemanticBlock;
+  readonly input_schema: JsonSchema;
+  readonly output_schema: JsonSchema;
+  readonly errors: readonly string[];
+}
+
+/** A task and what it becomes. */
+export interface PlannedEndpoint {
+  readonly plan: TaskPlan;
+  readonly endpoint: TaskEndpoint;
+}
+
+/** What the caller may say: nothing that changes what is run. */
+const RUN_INPUT_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    dry_run: { type: "boolean", description: "Say what would be run, and run nothing." },
+  },
+  additionalProperties: false,
+};
+
+/** Why a task is not run, or did not do what it promised. */
+export const RUN_ERRORS = [
+  "approval_required",
+  "approval_rejected",
+  "approval_auto_rejected",
+  "authorization_denied",
+  "authorization_error",
+  "authorization_escalation_required",
+  "authorization_proof_failed",
+  "contract_violation",
+  "evidence_failed",
+  "identity_delegation_invalid",
+  "identity_resolution_failed",
+  "no_runtime",
+  "presentation_target_invalid",
+  "runtime_failed",
+  "sandbox_enforcement_unavailable",
+  "task_already_running",
+  "task_not_started",
+  "trust_level_insufficient",
+  "verify_failed",
+] as const;
+/** One of them. */
+export type RunError = (typeof RUN_ERRORS)[number];
+
+/** The output of the target "agtp". */
+export function compileEndpoints(manifest: Manifest): Compiled {
+  const planned = expandWorkflows(manifest).flatMap(planEndpoints);
+  const output = {
+    target: "agtp",
+    version: "0.2",
+    endpoints: planned
+      .filter(({ plan }) => plan.enabled)
+      .map(({ endpoint }) => ({ ...endpoint, handler: { type: "registered_function" } })),
+  };
+  const explain = planned.map(({ plan, endpoint }) => ({
+    ...plan.source,
+    compiled_id: plan.id,
+    target: "agtp",
+    invocation_mode: plan.invocation.mode,
+    notes: notesOf(plan, endpoint),
+  }));
+  return { kind: "compiled", output, explain };
+}
+
+/** The endpoints of one expanded workflow. */
+export function planEndpoints(workflow: Workflow): readonly PlannedEndpoint[] {
+  return workflow.tasks.map((task) => {
+    const plan = planTask(workflow, task);
+    return { plan, endpoint: endpointOf(plan) };
+  });
+}
+
+/** The path of a task: a prefix in each segment, so that no id can be the name of a method. */
+function taskPath({ workflow_id, task_id }: TaskPlan["source"]): string {
+  return `/workflows/wf:${workflow_id}/task:${task_id}`;
+}
+
+/** Whether a task is a program, as opposed to a prompt. */
+export function isProgram(plan: TaskPlan): boolean {
+  return "program" in plan.execution.payload;
+}
+
+function endpointOf(plan: TaskPlan): TaskEndpoint {
+  const what = isProgram(plan) ? "Runs the program" : "Sends the prompt";
+  const { intent, name } = plan;
+  const isHarmless = intent.read_only === true || intent.mode === "plan";
+  return {
+    method: "EXECUTE",
+    path: taskPath(plan.source),
+    description: `${what} of the task "${name}" as its manifest has it.`,
+    namespace: "agentcli",
+    semantic: {
+      intent: `Carry out the task "${name}" of an operator's workflow.`,
+      actor: "agent",
+      outcome: "The task has run, and what it put out is returned; ok says whether it succeeded.",
+      capability: "domain_spanning",
+      confidence: 0.8,
+      impact: isHarmless ? "informational" : "irreversible",
+      is_idempotent: isHarmless,
+    },
+    input_schema: RUN_INPUT_SCHEMA,
+    output_schema: RUN_OUTPUT_SCHEMA,
+    errors: [...RUN_ERRORS],
+  };
+}
+
+function notesOf(plan: TaskPlan, { path }: TaskEndpoint): readonly string[] {
+  if (!plan.enabled) return ["It is not enabled, and so it is no endpoint."];
+  const exposed = "its workflow is listed in [agentcli] expose";
+  const wanted = isProgram(plan) ? exposed : `${exposed} and a prompt_runtime is configured`;
+  const unkept = findUnenforceable(plan.contract);
+  const runs =
+    unkept === undefined
+      ? `EXECUTE ${path} runs it on demand, once ${wanted}.`
+      : `EXECUTE ${path} refuses every run: its contract's ${unkept} cannot be enforced there.`;
+  return [runs, occasionOf(plan)];
+}
+
+function occasionOf({ invocation }: TaskPlan): string {
+  if (invocation.mode === "schedule") {
+    return "The schedule is a scheduler's business: a daemon has no clock for it.";
+  }
+  const { parent, on, delay_s: delay } = invocation;
+  const occasion = `when "${parent}" comes to ${on}`;
+  return delay > 0
+    ? `Running ${delay} s later ${occasion} is a scheduler's business: a daemon has no clock for it.`
+    : `It also runs ${occasion}.`;
+}

@@ -1,0 +1,97 @@
+/**
+ * What of identity, proof, authorization and evidence may be written into a scheduler's database:
+ * no provider settings, no inputs, no attributes, no command that makes a proof.
+ * agentcli spec "Persisted declarations"
+ */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { canonicalDigest } from "../canonical-digest.ts";
+import type { Manifest } from "../manifest/manifest.ts";
+import type { EffectiveProof } from "./merge-governance.ts";
+import type { EffectiveIdentity } from "./merge-identity.ts";
+
+/** An identity without what provides it; attributes leave their digest. */
+export function persistIdentity(identity: EffectiveIdentity): JsonRecord {
+  const { subject, auth, trust, presentation, ref, provider } = identity;
+  const { attributes, ...rest } = subject;
+  const isPresented = Object.values(presentation).some((value) => value !== null);
+  return {
+    ref,
+    provider,
+    subject: {
+      ...rest,
+      ...(attributes === null ? {} : { attributes_hash: canonicalDigest(attributes) }),
+    },
+    auth: { ...auth, provider_config: null, inputs: null },
+    trust,
+    ...(isPresented ? { presentation } : {}),
+  };
+}
+
+/** A proof with the place that it is found in, never with a command. */
+export function persistProof(proof: EffectiveProof): JsonRecord {
+  const { allowed_signers, principal, namespace, ...rest } = proof;
+  const signers = Object.entries({ allowed_signers, principal, namespace });
+  return {
+    ...rest,
+    ...Object.fromEntries(signers.filter(([, value]) => value !== null)),
+    proof: persistSource(proof.proof),
+  };
+}
+
+/** A declaration without its provider's settings. */
+export function persistDeclaration<T extends object>(declaration: T): JsonRecord {
+  return { ...declaration, provider_config: null };
+}
+
+/** The manifest's profiles, each without what must not be kept. */
+export function persistProfiles(manifest: Manifest): JsonRecord {
+  const {
+    identity_profiles: identities,
+    authorization_proof_profiles: proofs,
+    authorization_profiles: authorizations,
+    evidence_profiles: evidence,
+  } = manifest;
+  return {
+    ...listOf("identity_profiles", identities, ({ auth, subject, ...profile }) => {
+      const { attributes, ...rest } = subject ?? {};
+      const hash = attributes === undefined || attributes === null ? undefined : attributes;
+      return {
+        ...profile,
+        subject:
+          subject === undefined || subject === null
+            ? null
+            : {
+                ...rest,
+                ...(hash === undefined ? {} : { attributes_hash: canonicalDigest(hash) }),
+              },
+        provider_config: null,
+        auth:
+          auth === undefined || auth === null
+            ? null
+            : { ...auth, provider_config: null, inputs: null },
+      };
+    }),
+    ...listOf("authorization_proof_profiles", proofs, (profile) => ({
+      ...profile,
+      proof: persistSource(profile.proof),
+    })),
+    ...listOf("authorization_profiles", authorizations, persistDeclaration),
+    ...listOf("evidence_profiles", evidence, persistDeclaration),
+  };
+}
+
+function listOf<T>(
+  key: string,
+  profiles: readonly T[] | null | undefined,
+  persist: (profile: T) => JsonRecord,
+): JsonRecord {
+  const isEmpty = profiles === undefined || profiles === null || profiles.length === 0;
+  return isEmpty ? {} : { [key]: profiles.map(persist) };
+}
+
+function persistSource(proof: EffectiveProof["proof"] | undefined): JsonRecord | null {
+  if (proof === undefined || proof === null) return null;
+  const env = proof.value_from?.env ?? null;
+  const file = proof.value_from?.file ?? null;
+  return { value_from: env === null && file === null ? null : { env, file } };
+}

@@ -1,0 +1,137 @@
+/**
+ * Asks Cedar policies whether a task may run, in this process: the identity is the principal, the task
+ * the resource, and what the profile includes is the context. Whatever no policy permits is denied, and
+ * so is everything where one cannot be read. The engine is loaded when the first task needs it.
+ * Cedar Policy Language "Authorization"
+ */
+import { resolve } from "node:path";
+import type { CedarValueJson, EntityJson, EntityUidJson } from "@cedar-policy/cedar-wasm/nodejs";
+import { readBoundedFile } from "../../../base/bounded-file.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { loadLate } from "../../../base/late-load.ts";
+import type { ProfileFault } from "../manifest/profile-fault.ts";
+import type { ProviderAnswer } from "./provider-answer.ts";
+
+const loadCedar = loadLate(() => import("@cedar-policy/cedar-wasm/nodejs"));
+
+/** The keys of `provider_config`. */
+export const CEDAR_SETTINGS: readonly string[] = [
+  ...["policies", "policies_file", "entities", "principal_type", "resource_type", "action"],
+];
+
+const MAX_POLICY_BYTES = 262_144;
+const TYPE = /^[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*$/;
+const USUAL = { principal_type: "Principal", resource_type: "Task", action: "run" } as const;
+
+/** What the settings lack, or say in a way that Cedar cannot read. */
+export function checkCedarSettings(settings: JsonRecord): readonly ProfileFault[] {
+  const place = "provider_config.";
+  const sources = [settings["policies"], settings["policies_file"]].filter(isText);
+  const badTypes = (["principal_type", "resource_type"] as const).filter((key) => {
+    const value = settings[key];
+    return value !== undefined && (typeof value !== "string" || !TYPE.test(value));
+  });
+  const { entities, action } = settings;
+  return [
+    ...(sources.length === 1
+      ? []
+      : ([[`${place}policies`, "exactly one of policies and policies_file is required"]] as const)),
+    ...badTypes.map((key) => [place + key, "must be the name of an entity type"] as const),
+    ...(action === undefined || isText(action)
+      ? []
+      : ([[`${place}action`, "must be the id of an action"]] as const)),
+    ...(entities === undefined || Array.isArray(entities)
+      ? []
+      : ([[`${place}entities`, "must be a list of entities in Cedar's JSON"]] as const)),
+  ];
+}
+
+/** The decision on a request. */
+export async function askCedar(
+  request: JsonRecord,
+  settings: JsonRecord,
+  directory: string,
+): Promise<ProviderAnswer> {
+  const policies = readPolicies(settings, directory);
+  if (typeof policies !== "string") return policies;
+  const { isAuthorized } = await loadCedar();
+  const { principal, resource } = whoAndWhat(request, settings);
+  const action = { type: "Action", id: textOf(settings, "action") };
+  const answer = isAuthorized({
+    ...{ principal, action, resource, context: contextOf(request) },
+    policies: { staticPolicies: policies },
+    entities: entitiesOf(settings),
+  });
+  if (answer.type === "failure") {
+    const [first] = answer.errors;
+    return {
+      kind: "fault",
+      message: `its policies cannot be used: ${first?.message ?? "unknown"}`,
+    };
+  }
+  const { decision, diagnostics } = answer.response;
+  const [broken] = diagnostics.errors;
+  // A policy that fails counts for nothing, and one that forbids may be the one.
+  if (broken !== undefined) {
+    return { kind: "fault", message: `policy ${broken.policyId} fails: ${broken.error.message}` };
+  }
+  const named = diagnostics.reason.toSorted().join(", ");
+  const reason = named === "" ? "no policy permits it" : `decided by ${named}`;
+  return { kind: "answer", value: decision === "allow" ? "permit" : "deny", reason };
+}
+
+function readPolicies(settings: JsonRecord, directory: string): string | ProviderAnswer {
+  const { policies, policies_file: file } = settings;
+  if (isText(policies)) {
+    const isTooLong = policies.length > MAX_POLICY_BYTES;
+    return isTooLong ? { kind: "fault", message: "its policies are too long" } : policies;
+  }
+  if (!isText(file)) return { kind: "fault", message: "it has no policies" };
+  const { text, fault } = readBoundedFile(resolve(directory, file), MAX_POLICY_BYTES);
+  return text ?? { kind: "fault", message: `its policies_file ${fault}` };
+}
+
+function whoAndWhat(request: JsonRecord, settings: JsonRecord) {
+  const { identity, source } = request;
+  const principal = isRecord(identity) ? identity["principal"] : undefined;
+  const { workflow_id: workflow, task_id: task } = isRecord(source) ? source : {};
+  return {
+    principal: { type: textOf(settings, "principal_type"), id: String(principal ?? "") },
+    resource: { type: textOf(settings, "resource_type"), id: `${workflow}/${task}` },
+  };
+}
+
+function textOf(settings: JsonRecord, key: keyof typeof USUAL): string {
+  const value = settings[key];
+  return isText(value) ? value : USUAL[key];
+}
+
+function entitiesOf({ entities }: JsonRecord): EntityJson[] {
+  const listed = Array.isArray(entities) ? entities.filter(isRecord) : [];
+  return listed.map(({ uid, attrs, parents }) => ({
+    uid: uid as EntityUidJson,
+    attrs: (isRecord(attrs) ? attrs : {}) as Record<string, CedarValueJson>,
+    parents: (Array.isArray(parents) ? parents : []) as EntityUidJson[],
+  }));
+}
+
+/** Cedar has no null, and no number but whole ones. */
+function contextOf(request: JsonRecord): Record<string, CedarValueJson> {
+  return (cedarValue(request) ?? {}) as Record<string, CedarValueJson>;
+}
+
+function cedarValue(value: unknown): CedarValueJson | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (Array.isArray(value)) return value.flatMap((item) => cedarValue(item) ?? []);
+  if (typeof value === "number") return Number.isSafeInteger(value) ? value : String(value);
+  if (!isRecord(value)) return value as CedarValueJson;
+  const members = Object.entries(value).flatMap(([name, member]) => {
+    const known = cedarValue(member);
+    return known === undefined ? [] : [[name, known] as const];
+  });
+  return Object.fromEntries(members);
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string" && value.trim() !== "";
+}

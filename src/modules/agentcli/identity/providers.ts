@@ -1,0 +1,210 @@
+/**
+ * The identity providers that this program has: none, a token from the environment, a token from a
+ * file, and a token that says for whom its holder acts. What is not here is not listed, and a manifest that names it is not valid.
+ * agentcli execution identity "Identity providers"
+ */
+import { resolve } from "node:path";
+import { readBoundedFile } from "../../../base/bounded-file.ts";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { EffectiveIdentity } from "../compile/merge-identity.ts";
+import { type Failure, failure } from "../failure.ts";
+import { checkKeySource } from "../governance/key-source.ts";
+import { TRUST_LEVELS } from "../manifest/identity-fields.ts";
+import type { ProfileFault } from "../manifest/profile-fault.ts";
+import type { World } from "../world.ts";
+import { readChain } from "./delegated-token.ts";
+import { bearerSession, emptySession, type Session } from "./session.ts";
+
+/** What a provider can do; keys are the protocol's. */
+export interface IdentityCapabilities {
+  readonly auth_modes: readonly string[];
+  readonly credential_types: readonly string[];
+  readonly presentation_kinds: readonly string[];
+  readonly handoff_modes: readonly string[];
+  readonly refreshable: boolean;
+  readonly delegation: boolean;
+  readonly trust_levels: readonly string[];
+  readonly approval_mechanisms: readonly string[];
+}
+
+/** Resolves credentials for a declared identity. */
+export interface IdentityProvider {
+  readonly capabilities: IdentityCapabilities;
+  /** The keys of `provider_config` that it reads. */
+  readonly settings: readonly string[];
+  /** What the profile lacks; nothing is read. */
+  check(profile: JsonRecord): readonly ProfileFault[];
+  resolve(
+    identity: EffectiveIdentity,
+    world: Pick<World, "env" | "directory" | "keySets">,
+  ): Session | Failure | Promise<Session | Failure>;
+}
+
+const NO_CREDENTIALS: IdentityCapabilities = {
+  auth_modes: ["none"],
+  credential_types: [],
+  presentation_kinds: ["none"],
+  handoff_modes: ["none"],
+  refreshable: false,
+  delegation: false,
+  trust_levels: TRUST_LEVELS,
+  approval_mechanisms: [],
+};
+
+const BEARER: IdentityCapabilities = {
+  ...NO_CREDENTIALS,
+  auth_modes: ["service"],
+  credential_types: ["access_token"],
+  presentation_kinds: ["env", "file"],
+};
+
+const MAX_TOKEN_BYTES = 65_536;
+const TOKEN_INPUTS = ["token", "access_token", "bearer_token"];
+
+const none: IdentityProvider = {
+  capabilities: NO_CREDENTIALS,
+  settings: [],
+  check: () => [],
+  resolve: (identity) => emptySession("none", identity),
+};
+
+const envBearer: IdentityProvider = {
+  capabilities: BEARER,
+  settings: ["token_env"],
+  check: (profile) =>
+    tokenVariable(settingsOf(profile)) === undefined
+      ? [["auth.provider_config.token_env", "must name the environment variable with the token"]]
+      : [],
+  resolve: (identity, { env }) => asSession("env-bearer", identity, tokenOfVariable(identity, env)),
+};
+
+const fileBearer: IdentityProvider = {
+  capabilities: BEARER,
+  settings: ["token_file"],
+  check: (profile) =>
+    tokenFile(settingsOf(profile), {}) === undefined
+      ? [["auth.provider_config.token_file", "must name the file with the token"]]
+      : [],
+  resolve: (identity, world) => asSession("file-bearer", identity, tokenOfFile(identity, world)),
+};
+
+const delegatedBearer: IdentityProvider = {
+  capabilities: { ...BEARER, auth_modes: ["delegated", "on-behalf-of"], delegation: true },
+  settings: ["token_env", "token_file", "public_key", "jwks_uri"],
+  check: (profile) => {
+    const settings = settingsOf(profile);
+    const sources = [tokenVariable(settings), tokenFile(settings, {})];
+    const isOne = sources.filter((one) => one !== undefined).length === 1;
+    const { provider_config: config } = settings;
+    return [
+      ...(isOne
+        ? []
+        : ([
+            [
+              "auth.provider_config.token_env",
+              "exactly one of token_env and token_file is required",
+            ],
+          ] as const)),
+      ...checkKeySource(isRecord(config) ? config : {}, "auth.provider_config."),
+    ];
+  },
+  resolve: async (identity, world) => {
+    const hasVariable = tokenVariable(identity.auth) !== undefined;
+    const token = hasVariable ? tokenOfVariable(identity, world.env) : tokenOfFile(identity, world);
+    if (typeof token !== "string") return asSession("delegated-bearer", identity, token);
+    const chain = await readChain(token, identity.auth.provider_config ?? {}, world.keySets);
+    if (typeof chain === "string") {
+      return failure("identity_resolution_failed", `the delegated token ${chain}`);
+    }
+    return bearerSession("delegated-bearer", identity, token, chain);
+  },
+};
+
+/** By name, in the order in which they are listed. */
+export const IDENTITY_PROVIDERS: ReadonlyMap<string, IdentityProvider> = new Map([
+  ["none", none],
+  ["env-bearer", envBearer],
+  ["file-bearer", fileBearer],
+  ["delegated-bearer", delegatedBearer],
+]);
+
+/** A token that is not there is a failure where it is required, and undefined where it is not. */
+function asSession(
+  provider: string,
+  identity: EffectiveIdentity,
+  token: string | Failure | undefined,
+): Session | Failure {
+  if (typeof token === "string") return bearerSession(provider, identity, token);
+  return token ?? emptySession(provider, identity);
+}
+
+function tokenOfVariable(
+  { auth }: EffectiveIdentity,
+  env: World["env"],
+): string | Failure | undefined {
+  const name = tokenVariable(auth) ?? "";
+  const token = env[name];
+  if (token !== undefined && token !== "") return token;
+  if (auth.required === false) return undefined;
+  const message = `Bearer token not found: environment variable "${name}" is not set or is empty`;
+  return failure("token_not_found", message);
+}
+
+function tokenOfFile(
+  { auth }: EffectiveIdentity,
+  { env, directory }: Pick<World, "env" | "directory">,
+): string | Failure | undefined {
+  const isRequired = auth.required !== false;
+  const file = tokenFile(auth, env);
+  if (file === undefined || file === "") {
+    return isRequired
+      ? failure("token_file_not_found", "Token file not found: no file is named")
+      : undefined;
+  }
+  const { text, fault } = readBoundedFile(resolve(directory, file), MAX_TOKEN_BYTES);
+  const token = text?.trim();
+  if (token !== undefined && token !== "") return token;
+  if (!isRequired) return undefined;
+  return text === undefined
+    ? failure("token_file_not_found", `Token file "${file}" ${fault}`)
+    : failure("token_file_empty", `Token file "${file}" is empty`);
+}
+
+interface Settings {
+  readonly provider_config?: unknown;
+  readonly inputs?: unknown;
+}
+
+/** The settings of a profile, wherever it has them. */
+function settingsOf(profile: JsonRecord): Settings {
+  const auth = isRecord(profile["auth"]) ? profile["auth"] : {};
+  const outer = isRecord(profile["provider_config"]) ? profile["provider_config"] : {};
+  const inner = isRecord(auth["provider_config"]) ? auth["provider_config"] : {};
+  return { provider_config: { ...outer, ...inner }, inputs: auth["inputs"] };
+}
+
+/** The name of a variable; never the token itself, which has no place in a manifest. */
+function tokenVariable({ provider_config, inputs }: Settings): string | undefined {
+  const settings = isRecord(provider_config) ? provider_config : {};
+  const given = isRecord(inputs) ? inputs : {};
+  const names = [settings["token_env"], ...TOKEN_INPUTS.map((key) => environmentOf(given[key]))];
+  return names.find((name): name is string => typeof name === "string" && name !== "");
+}
+
+function environmentOf(input: unknown): unknown {
+  const source = isRecord(input) ? input["value_from"] : undefined;
+  return isRecord(source) ? source["env"] : input;
+}
+
+function tokenFile({ provider_config, inputs }: Settings, env: World["env"]): string | undefined {
+  const settings = isRecord(provider_config) ? provider_config : {};
+  if (typeof settings["token_file"] === "string" && settings["token_file"] !== "") {
+    return settings["token_file"];
+  }
+  const input = isRecord(inputs) ? inputs["token_file"] : undefined;
+  const source = isRecord(input) ? input["value_from"] : undefined;
+  if (!isRecord(source)) return undefined;
+  const { file, literal, env: variable } = source;
+  for (const path of [file, literal]) if (typeof path === "string") return path;
+  return typeof variable === "string" ? (env[variable] ?? "") : undefined;
+}

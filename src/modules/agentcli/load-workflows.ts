@@ -1,0 +1,103 @@
+/**
+ * Loads the manifests that the operator lists, and finds the workflows that it exposes. A manifest with
+ * a problem exposes nothing; loading one exposes nothing either.   agentcli spec "Manifest"
+ */
+import { relative } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import { suggest } from "../../base/close-matches.ts";
+import type { Problem } from "../../base/problem.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import { expandWorkflows } from "./compile/expand.ts";
+import type { Finding } from "./manifest/finding.ts";
+import type { Manifest, Workflow } from "./manifest/manifest.ts";
+import { validateManifest } from "./manifest/validate.ts";
+import type { AgentcliSettings } from "./settings.ts";
+
+/** A workflow that agents may run. */
+export interface ExposedWorkflow {
+  /** Relative to the deployment directory. */
+  readonly file: string;
+  readonly manifest: Manifest;
+  /** Expanded. */
+  readonly workflow: Workflow;
+}
+
+/** The workflows in the order of `expose`, and everything that is wrong. */
+export interface LoadedWorkflows {
+  readonly workflows: readonly ExposedWorkflow[];
+  readonly problems: readonly Problem[];
+}
+
+const MAX_BYTES = 16 * 1024 * 1024;
+
+/** Where configuration and manifests lie. */
+export interface WorkflowPlaces {
+  readonly directory: string;
+  /** The configuration file, relative to it. */
+  readonly configFile: string;
+}
+
+/** Loads all. */
+export function loadWorkflows(settings: AgentcliSettings, places: WorkflowPlaces): LoadedWorkflows {
+  const problems: Problem[] = [];
+  const known = new Map<string, ExposedWorkflow>();
+  for (const path of settings.manifests) {
+    const file = relative(places.directory, path);
+    const manifest = loadManifest(path, file, problems);
+    for (const workflow of manifest === undefined ? [] : expandWorkflows(manifest)) {
+      const other = known.get(workflow.id);
+      if (other === undefined && manifest !== undefined) {
+        known.set(workflow.id, { file, manifest, workflow });
+      } else {
+        const message = `workflow "${workflow.id}" is in ${other?.file} already`;
+        problems.push({ file, key: "workflows", message });
+      }
+    }
+  }
+  const workflows = new Map<string, ExposedWorkflow>();
+  for (const [index, id] of settings.expose.entries()) {
+    const workflow = known.get(id);
+    if (workflow !== undefined) workflows.set(id, workflow);
+    else problems.push(unknownWorkflow(id, index, known.keys(), places));
+  }
+  return { workflows: [...workflows.values()], problems };
+}
+
+function loadManifest(path: string, file: string, problems: Problem[]): Manifest | undefined {
+  const { text, fault } = readBoundedFile(path, MAX_BYTES);
+  if (text === undefined) {
+    problems.push({ file, key: "", message: fault });
+    return undefined;
+  }
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    problems.push({ file, key: "", message: `must be JSON: ${reasonOf(error)}` });
+    return undefined;
+  }
+  const { ok, errors, warnings } = validateManifest(value);
+  problems.push(...errors.map((finding) => toProblem(file, finding)));
+  const severity = "warning";
+  problems.push(...warnings.map((finding) => ({ ...toProblem(file, finding), severity }) as const));
+  return ok ? (value as Manifest) : undefined;
+}
+
+function toProblem(file: string, { path, message }: Finding): Problem {
+  return { file, key: path.replace(/^\$\.?/, ""), message };
+}
+
+function unknownWorkflow(
+  id: string,
+  index: number,
+  known: Iterable<string>,
+  { configFile }: WorkflowPlaces,
+): Problem {
+  const problem = {
+    file: configFile,
+    key: `agentcli.expose[${index}]`,
+    message: `no manifest that could be loaded has a workflow "${id}"`,
+  };
+  const hint = suggest(id, known);
+  return hint === undefined ? problem : { ...problem, hint };
+}

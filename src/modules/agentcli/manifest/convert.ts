@@ -1,0 +1,146 @@
+/**
+ * From version 0.1 to 0.2: flat identities become profiles, and attestations, which nobody could ever
+ * verify, become proofs that claim no more than that.   agentcli protocol "agentcli.convert"
+ */
+
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { sha256Hex } from "../../../identity/canonical-form.ts";
+import { type Failure, invalidArgument, invalidManifest } from "../failure.ts";
+import type { Identity } from "./identity-blocks.ts";
+import type { FailureHandler, Manifest, Task, Workflow } from "./manifest.ts";
+import { validateManifest } from "./validate.ts";
+
+/** The manifest in the newer version, or why it cannot be. */
+export function convertManifest(value: unknown): JsonRecord | Failure {
+  if (!isRecord(value) || value["version"] !== "0.1") {
+    return invalidArgument("Input manifest must be version 0.1");
+  }
+  const before = validateManifest(value);
+  if (!before.ok) return invalidManifest(before);
+  const profiles = new Profiles();
+  const manifest = value as unknown as Manifest;
+  const workflows = manifest.workflows.map((workflow) => convertWorkflow(workflow, profiles));
+  const { workflows: _, ...others } = value;
+  const converted = {
+    ...others,
+    version: "0.2",
+    ...joined("identity_profiles", value, profiles.identities),
+    ...joined("authorization_proof_profiles", value, profiles.proofs),
+    workflows,
+  };
+  // What 0.1 only warned of, 0.2 refuses: the author has to decide about it.
+  const after = validateManifest(converted);
+  return after.ok ? converted : invalidManifest(after);
+}
+
+function joined(key: string, value: JsonRecord, made: readonly JsonRecord[]): JsonRecord {
+  const given = value[key];
+  const profiles = [...(Array.isArray(given) ? given : []), ...made];
+  return profiles.length === 0 ? {} : { [key]: profiles };
+}
+
+function convertWorkflow(workflow: Workflow, profiles: Profiles): JsonRecord {
+  return {
+    ...withReferences(workflow, workflow.identity ?? null, profiles),
+    tasks: workflow.tasks.map((task) => convertTask(task, workflow, profiles)),
+  };
+}
+
+/** A task's identity was always what it says over what its workflow says. */
+function convertTask(task: Task, workflow: Workflow, profiles: Profiles): JsonRecord {
+  const { on_failure: handler } = task;
+  const converted = withReferences(task, merge(workflow.identity, task.identity), profiles);
+  if (handler === undefined || handler === null) return converted;
+  return { ...converted, on_failure: convertHandler(handler, workflow, profiles) };
+}
+
+function convertHandler(
+  handler: FailureHandler,
+  workflow: Workflow,
+  profiles: Profiles,
+): JsonRecord {
+  return withReferences(handler, merge(workflow.identity, handler.identity), profiles);
+}
+
+/** Null where the narrower scope says nothing: it inherits the reference as well. */
+function merge(
+  broad: Identity | null | undefined,
+  narrow: Identity | null | undefined,
+): Identity | null {
+  return narrow === undefined || narrow === null ? null : { ...broad, ...narrow };
+}
+
+function withReferences(
+  scope: Workflow | Task | FailureHandler,
+  identity: Identity | null,
+  profiles: Profiles,
+): JsonRecord {
+  const { identity: _, ...rest } = scope;
+  if (identity === null) return rest;
+  const ref = profiles.identityFor(identity);
+  const proof = profiles.proofFor(identity);
+  return {
+    ...rest,
+    ...(ref === undefined ? {} : { identity: { ref } }),
+    ...(proof === undefined ? {} : { authorization_proof: { ref: proof } }),
+  };
+}
+
+/** The profiles that are made on the way, one for each distinct identity. */
+class Profiles {
+  readonly #identities = new Map<string, JsonRecord>();
+  readonly #proofs = new Map<string, JsonRecord>();
+  readonly #owners = new Map<string, string>();
+
+  get identities(): readonly JsonRecord[] {
+    return [...this.#identities.values()];
+  }
+
+  get proofs(): readonly JsonRecord[] {
+    return [...this.#proofs.values()];
+  }
+
+  identityFor({ principal, run_as }: Identity): string | undefined {
+    if (isBlank(principal) && isBlank(run_as)) return undefined;
+    const key = JSON.stringify({ principal: principal ?? null, run_as: run_as ?? null });
+    const known = this.#identities.get(key)?.["id"];
+    if (typeof known === "string") return known;
+    const base = `converted-${slug(principal, "identity")}`;
+    const id = this.#owners.has(base) ? `${base}-${shortHash(key)}` : base;
+    this.#owners.set(id, key);
+    this.#identities.set(key, {
+      id,
+      provider: "none",
+      subject: {
+        kind: "unknown",
+        principal: principal ?? null,
+        display_name: null,
+        run_as: run_as ?? null,
+        delegation_mode: "none",
+      },
+      trust: { level: "supervised" },
+      presentation: { handoff: "none", cleanup: "always" },
+    });
+    return id;
+  }
+
+  proofFor({ attestation }: Identity): string | undefined {
+    if (attestation === undefined || attestation === null) return undefined;
+    const id = `legacy-${slug(attestation, "attestation")}-${shortHash(attestation)}`;
+    this.#proofs.set(id, { id, method: "none", verify: { required: false } });
+    return id;
+  }
+}
+
+function isBlank(text: string | null | undefined): boolean {
+  return text === undefined || text === null || text === "";
+}
+
+function slug(text: string | null | undefined, fallback: string): string {
+  const letters = (text ?? "").replace(/[^a-zA-Z0-9]+/g, "-").replace(/^-|-$/g, "");
+  return letters.slice(0, 32) || fallback;
+}
+
+function shortHash(text: string): string {
+  return sha256Hex(text).slice(0, 10);
+}

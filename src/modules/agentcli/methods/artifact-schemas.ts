@@ -1,0 +1,87 @@
+/** The schemas of what manifests are compiled to, in both forms. */
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { SCHEDULER_FIELDS } from "../compile/scheduler-fields.ts";
+import type { Descriptor } from "../manifest/legacy-descriptor.ts";
+import { MANIFEST_VERSION } from "../manifest/validate.ts";
+import { JOB_TYPES, type JobType } from "./job-columns.ts";
+
+/** A job of the scheduler. */
+export function jobSchema(): JsonSchema {
+  const properties = SCHEDULER_FIELDS["2"].map((name) => [name, jobFieldSchema(JOB_TYPES[name])]);
+  return {
+    type: "object",
+    required: ["id", "name", "session_target", "payload_kind", "payload_message"],
+    properties: {
+      ...Object.fromEntries(properties),
+      source: {
+        type: "object",
+        properties: { workflow_id: { type: "string" }, task_id: { type: "string" } },
+      },
+    },
+  };
+}
+
+function jobFieldSchema(type: JobType = "string"): JsonSchema {
+  return type === "flag" ? { enum: [0, 1, null] } : { type: [type, "null"] };
+}
+
+/** A standalone plan. */
+export function planSchema(): JsonSchema {
+  const capabilities = Object.fromEntries(CAPABILITIES.map((name) => [name, { type: "boolean" }]));
+  const list = { type: "array", items: { type: "object" } };
+  return {
+    type: "object",
+    required: ["target", "version", "capabilities", "workflows"],
+    properties: {
+      target: { const: "standalone" },
+      version: { const: MANIFEST_VERSION },
+      capabilities: { type: "object", properties: capabilities },
+      workflows: {
+        type: "array",
+        minItems: 1,
+        items: {
+          type: "object",
+          required: ["id", "name", "tasks", "edges"],
+          properties: {
+            id: { type: "string" },
+            name: { type: "string" },
+            tasks: list,
+            edges: list,
+          },
+        },
+      },
+      explain: list,
+    },
+  };
+}
+
+const CAPABILITIES = [
+  ...["authoring", "planning", "runtime_execution", "rpc", "model_policy", "execution_intent"],
+  ...["output_hints", "budgets", "identity", "contracts"],
+];
+
+/** The same job, in the descriptors of old. */
+export function legacyJob(): Descriptor {
+  const fields = SCHEDULER_FIELDS["2"].map((name) => {
+    const type = JOB_TYPES[name] ?? "string";
+    return [name, type === "flag" ? { type: "integer", note: "1 or 0" } : { type, nullable: true }];
+  });
+  return { type: "object", fields: Object.fromEntries(fields) };
+}
+
+/** The same plan, in the descriptors of old. */
+export function legacyPlan(): Descriptor {
+  return {
+    type: "object",
+    fields: {
+      target: { type: "string", const: "standalone" },
+      version: { type: "string", const: MANIFEST_VERSION },
+      capabilities: {
+        type: "object",
+        fields: Object.fromEntries(CAPABILITIES.map((name) => [name, { type: "boolean" }])),
+      },
+      workflows: { type: "array", minItems: 1 },
+      explain: { type: "array", nullable: true },
+    },
+  };
+}

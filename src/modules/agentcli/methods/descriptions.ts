@@ -1,0 +1,94 @@
+/** What describe answers: in a sentence or two, what things are and what can be asked.   agentcli protocol "agentcli.describe" */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { listTargets } from "../compile/target-list.ts";
+import { MANIFEST_VERSION } from "../manifest/validate.ts";
+import { METHOD_SUMMARIES } from "./summaries.ts";
+
+/** The first line of every session. */
+export const READY_PARAMS: JsonRecord = { ok: true, manifest_version: MANIFEST_VERSION };
+
+const COMMANDS: readonly (readonly [command: string, summary: string])[] = [
+  ["version", "Show the versions of the program and of the manifest."],
+  ["schema", "Print a schema of manifests, tasks, compiled artifacts or protocol messages."],
+  ["describe", "Explain commands, targets, parts of a manifest and protocol methods."],
+  ["targets", "List the targets that a manifest compiles to, with their features."],
+  ["validate", "Validate a manifest from a file, standard input or the command line."],
+  ["compile", "Compile a manifest to a target."],
+  ["apply", "Create, update or adopt the jobs of a scheduler, or show what would be done."],
+  ["inspect", "Read jobs, runs, queue or approvals of a scheduler's database."],
+  ["convert", "Convert a manifest of version 0.1 to version 0.2."],
+  ["identity", "List providers, resolve a task's identity, check its delegation."],
+  ["authorization-proof", "List the verifiers of authorization proofs."],
+  ["authorization", "List providers, or ask whether a task may run."],
+  ["evidence", "List the providers of evidence."],
+  ["serve", "Serve line-delimited JSON-RPC on standard input and output; also without a command."],
+];
+
+/** What can be said of manifests and their parts. */
+const PARTS: ReadonlyMap<unknown, object> = new Map([
+  [
+    "manifest",
+    {
+      name: "manifest",
+      summary: "The document that workflows are written in, portable across targets.",
+      notes: [
+        "Hand it over as a file, as JSON on the command line, or on standard input.",
+        "Each task has exactly one of schedule and trigger.",
+        `Version ${MANIFEST_VERSION} adds profiles of identity, proof, authorization and evidence, and refuses unknown keys.`,
+      ],
+    },
+  ],
+  [
+    "workflow",
+    {
+      name: "workflow",
+      summary: "A named collection of tasks; their ids and triggers hold within it.",
+    },
+  ],
+  [
+    "task",
+    {
+      name: "task",
+      summary: "A unit of work: its target says how it runs, its schedule or trigger says when.",
+      notes: [
+        "A shell task is a program with arguments, never a line for a shell.",
+        "Conditions of triggers begin with contains: or regex:.",
+        "An approval policy states who has to say yes; how that is asked is the target's affair.",
+        "Model policy, intent, output hints and budgets bind a task to no one runtime.",
+      ],
+    },
+  ],
+]);
+
+/** By target; undefined for any other name. */
+export function describe(target: unknown): object | undefined {
+  switch (target) {
+    case "targets":
+      return { name: "targets", summary: "What a manifest compiles to.", items: listTargets() };
+    case "commands":
+      return {
+        name: "commands",
+        summary: "Commands of the program.",
+        items: COMMANDS.map(([command, summary]) => ({ command, summary })),
+      };
+    case "rpc":
+      return describeProtocol();
+    default:
+      return PARTS.get(target);
+  }
+}
+
+function describeProtocol(): object {
+  return {
+    name: "rpc",
+    summary: "JSON-RPC 2.0 methods, one message a line on standard input and output.",
+    methods: METHOD_SUMMARIES.map(([method, summary]) => ({ method, summary })),
+    notifications: [
+      {
+        method: "agentcli.ready",
+        summary: "The server is ready; sent once, before anything is read.",
+        params: READY_PARAMS,
+      },
+    ],
+  };
+}

@@ -1,0 +1,101 @@
+/**
+ * The methods of 0.2 about one task: who it acts as, who stands behind that, and whether it may run.
+ * They read and ask; they run nothing and write nothing.   agentcli protocol "v0.2"
+ */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { type Failure, invalidArgument, isFailure } from "../failure.ts";
+import { authorize, type Decision } from "../governance/authorize.ts";
+import { judgeTrust } from "../governance/trust.ts";
+import { verifyProof } from "../governance/verify-proof.ts";
+import { findTask } from "../identity/find-task.ts";
+import { IDENTITY_PROVIDERS } from "../identity/providers.ts";
+import type { FoundTask, ResolvedIdentity } from "../identity/resolve-identity.ts";
+import { resolveTaskIdentity } from "../identity/task-identity.ts";
+import { readManifest } from "../manifest/read-manifest.ts";
+import type { World } from "../world.ts";
+import type { Method } from "./method.ts";
+import { hasManifest, requiredText, textOf } from "./parameters.ts";
+
+/** The identity that a task acts under. */
+export const resolveMethod: Method = async (params, { world }) => {
+  const resolved = await resolveTask(params, world);
+  if (isFailure(resolved)) return resolved;
+  const { declared, described, principal } = resolved.identity;
+  return {
+    ok: true,
+    declared_identity: declared,
+    resolved_identity: described,
+    principal_used: principal,
+  };
+};
+
+/** The verdict on its chain of delegation. */
+export const validateDelegationMethod: Method = async (params, { world }) => {
+  const resolved = await resolveTask(params, world);
+  if (isFailure(resolved)) return resolved;
+  const { session, declared } = resolved.identity;
+  if (session === undefined) return { ok: true, delegation: null };
+  const provider = IDENTITY_PROVIDERS.get(String(declared["provider"]));
+  const delegates = provider?.capabilities.delegation === true;
+  const hops = session.delegation_chain.map((hop, index) => ({
+    index,
+    ...hop,
+    grant_present: hop.grant !== null,
+  }));
+  const delegation = {
+    ...session.delegation_validation,
+    ...(delegates ? { hop_status: hops } : {}),
+  };
+  return { ok: true, delegation };
+};
+
+/** Whether it may run; a denial is a decision like any other. */
+export const evaluateMethod: Method = async (params, { world }) => {
+  const resolved = await resolveTask(params, world);
+  if (isFailure(resolved)) return resolved;
+  const { found, identity } = resolved;
+  if (found.manifest.version === "0.1") {
+    return invalidArgument("Authorization evaluation requires a version 0.2 manifest");
+  }
+  const level = identity.session?.trust.effective_level ?? "supervised";
+  const trust = judgeTrust(found.plan.contract, level);
+  if (trust.kind === "insufficient") {
+    return { kind: "failure", code: "trust_level_insufficient", message: trust.message };
+  }
+  const decided = await authorize(found, identity, world);
+  if (isFailure(decided)) return decided;
+  if (decided === undefined) {
+    return invalidArgument("--require-authorization specified but no authorization block resolved");
+  }
+  const warnings = trust.kind === "warning" ? { warnings: [trust.message] } : {};
+  return { ok: true, decision: decisionOf(decided), authorization: decided, ...warnings };
+};
+
+/** The form of the protocol document; the other one is what older clients read. */
+function decisionOf({ decision, reason }: Decision): JsonRecord {
+  return { allowed: decision === "permit", reason, kind: decision };
+}
+
+interface ResolvedTask {
+  readonly found: FoundTask;
+  readonly identity: ResolvedIdentity;
+}
+
+/** Proof first: what was never authorized resolves no credentials. */
+async function resolveTask(params: JsonRecord, world: World): Promise<ResolvedTask | Failure> {
+  if (!hasManifest(params)) return invalidArgument("manifest is required");
+  const taskId = requiredText(params, "taskId");
+  if (isFailure(taskId)) return taskId;
+  const workflowId = textOf(params, "workflowId");
+  if (isFailure(workflowId)) return workflowId;
+  const read = readManifest(params["manifest"]);
+  if (isFailure(read)) return read;
+  const found = findTask(read.manifest, taskId, workflowId);
+  if (isFailure(found)) return found;
+  if (found.manifest.version === "0.2") {
+    const proof = await verifyProof(found, world);
+    if (isFailure(proof)) return proof;
+  }
+  const identity = await resolveTaskIdentity(found, world);
+  return isFailure(identity) ? identity : { found, identity };
+}

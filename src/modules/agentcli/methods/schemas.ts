@@ -1,0 +1,128 @@
+/** The schemas by target, in both forms.   agentcli protocol "agentcli.schema" */
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { Fields } from "../manifest/field.ts";
+import { blockSchema } from "../manifest/json-schema.ts";
+import { type Descriptor, describeBlock } from "../manifest/legacy-descriptor.ts";
+import { PROFILE_LISTS } from "../manifest/profile-lists.ts";
+import { TASK, WORKFLOW } from "../manifest/task-fields.ts";
+import { MANIFEST_VERSION, MANIFEST_VERSIONS } from "../manifest/validate.ts";
+import { jobSchema, legacyJob, legacyPlan, planSchema } from "./artifact-schemas.ts";
+import { legacyRequest, legacyResponse, requestSchema, responseSchema } from "./message-schemas.ts";
+
+/** The names of old, in the way of command lines. */
+const ALIASES: ReadonlyMap<unknown, string> = new Map([
+  ["scheduler-job", "schedulerJob"],
+  ["standalone-plan", "standalonePlan"],
+  ["rpc-request", "rpcRequest"],
+  ["rpc-response", "rpcResponse"],
+]);
+
+const DIALECT = "https://json-schema.org/draft/2020-12/schema";
+
+/** A schema by target or alias; undefined for any other name. */
+export function findSchema(target: unknown, isLegacy: boolean): Descriptor | undefined {
+  const make = MAKERS.get(ALIASES.get(target) ?? String(target));
+  if (make === undefined) return undefined;
+  return isLegacy ? make.legacy() : { $schema: DIALECT, ...make.schema() };
+}
+
+interface Maker {
+  schema(): JsonSchema;
+  legacy(): Descriptor;
+}
+
+const MAKERS: ReadonlyMap<string, Maker> = new Map<string, Maker>([
+  ["manifest", { schema: manifestSchema, legacy: legacyManifest }],
+  ["workflow", { schema: () => withDefinitions(workflowSchema()), legacy: legacyWorkflow }],
+  ["task", { schema: taskSchema, legacy: () => describeBlock(TASK, ["id", "name", "target"]) }],
+  ["schedulerJob", { schema: jobSchema, legacy: legacyJob }],
+  ["standalonePlan", { schema: planSchema, legacy: legacyPlan }],
+  ["rpcRequest", { schema: requestSchema, legacy: legacyRequest }],
+  ["rpcResponse", { schema: responseSchema, legacy: legacyResponse }],
+]);
+
+function manifestSchema(): JsonSchema {
+  const profiles = Object.entries(PROFILE_LISTS).map(([key, fields]) => [
+    key,
+    { type: ["array", "null"], items: blockSchema(fields, requiredOf(fields)) },
+  ]);
+  return {
+    title: "agentcli manifest",
+    type: "object",
+    required: ["version", "workflows"],
+    properties: {
+      version: { enum: MANIFEST_VERSIONS },
+      ...Object.fromEntries(profiles),
+      workflows: { type: "array", minItems: 1, items: { $ref: "#/$defs/workflow" } },
+    },
+    additionalProperties: false,
+    $defs: { workflow: workflowSchema(), task: taskSchema() },
+  };
+}
+
+function withDefinitions(schema: JsonSchema): JsonSchema {
+  return { ...schema, $defs: { task: taskSchema() } };
+}
+
+function workflowSchema(): JsonSchema {
+  const { properties, ...rest } = blockSchema(WORKFLOW, ["id", "name"]);
+  return {
+    ...rest,
+    required: ["id", "name", "tasks"],
+    properties: {
+      ...(properties as object),
+      tasks: { type: "array", minItems: 1, items: { $ref: "#/$defs/task" } },
+    },
+  };
+}
+
+function taskSchema(): JsonSchema {
+  const only = (key: string): JsonSchema => ({
+    required: [key],
+    properties: { [key]: { type: "object" } },
+  });
+  return {
+    ...blockSchema(TASK, ["id", "name", "target"]),
+    oneOf: [only("schedule"), only("trigger")],
+    if: {
+      properties: { target: { properties: { session_target: { const: "shell" } } } },
+    },
+    // biome-ignore lint/suspicious/noThenProperty: a JSON Schema keyword
+    then: {
+      ...only("shell"),
+      not: { required: ["prompt"], properties: { prompt: { type: "string" } } },
+    },
+    else: { required: ["prompt"], not: only("shell") },
+  };
+}
+
+function requiredOf(fields: Fields): readonly string[] {
+  return Object.entries(fields).flatMap(([name, field]) =>
+    "required" in field && field.required === true ? [name] : [],
+  );
+}
+
+function legacyManifest(): Descriptor {
+  const profiles = Object.entries(PROFILE_LISTS).map(([key, fields]) => [
+    key,
+    { type: "array", nullable: true, items: describeBlock(fields, requiredOf(fields)) },
+  ]);
+  return {
+    type: "object",
+    required: ["version", "workflows"],
+    fields: {
+      version: { type: "string", const: MANIFEST_VERSION },
+      ...Object.fromEntries(profiles),
+      workflows: { type: "array", minItems: 1 },
+    },
+  };
+}
+
+function legacyWorkflow(): Descriptor {
+  const { fields } = describeBlock(WORKFLOW, ["id", "name"]);
+  return {
+    type: "object",
+    required: ["id", "name", "tasks"],
+    fields: { ...(fields as object), tasks: { type: "array", minItems: 1 } },
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * The process groups of the programs that run now. Each is ended as a whole, and all of them with this
+ * process, however it comes to exit: what is in a group of its own gets no signal of this one's.
+ */
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+
+/** What is started, without a shell. */
+export interface ProgramStart {
+  readonly program: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly directory: string;
+}
+
+/** A program that was asked to start, which it tells of itself; or why it cannot. */
+export type StartedProgram =
+  | { readonly kind: "child"; readonly child: Partial<ChildProcessWithoutNullStreams> & Events }
+  | { readonly kind: "fault"; readonly message: string };
+
+type Events = Pick<ChildProcessWithoutNullStreams, "on" | "pid">;
+
+/** Starts programs, and knows which of them run. */
+export class ProcessGroups {
+  readonly #running = new Set<number>();
+  readonly #endAll = (): void => {
+    for (const pid of this.#running) killGroup(pid);
+  };
+
+  /** Starts a program in a group of its own. Where handles have run out, it has no streams. */
+  start({ program, args, env, directory: cwd }: ProgramStart): StartedProgram {
+    try {
+      const child = spawn(program, args, { cwd, env, detached: true, stdio: "pipe" });
+      const { pid } = child;
+      if (pid !== undefined) {
+        this.#add(pid);
+        child.on("close", () => this.#delete(pid));
+      }
+      return { kind: "child", child };
+    } catch (error) {
+      // Some faults of starting are told by an event, and others thrown.
+      const isLong = codeOf(error) === "E2BIG";
+      const message = isLong ? "its arguments are longer than can be handed over" : reasonOf(error);
+      return { kind: "fault", message };
+    }
+  }
+
+  #add(pid: number): void {
+    if (this.#running.size === 0) process.on("exit", this.#endAll);
+    this.#running.add(pid);
+  }
+
+  #delete(pid: number): void {
+    this.#running.delete(pid);
+    if (this.#running.size === 0) process.off("exit", this.#endAll);
+  }
+}
+
+/** Ends a process group; one that is gone already is no fault. */
+export function killGroup(pid: number | undefined, signal: NodeJS.Signals = "SIGKILL"): void {
+  if (pid === undefined) return;
+  try {
+    process.kill(-pid, signal);
+  } catch (error) {
+    // Gone, or what is left of it runs as somebody else.
+    if (codeOf(error) !== "ESRCH" && codeOf(error) !== "EPERM") throw error;
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Runs another program to its end and returns what it said: without a shell, in a group of its own
+ * that is ended as a whole, and with a bounded memory of its output.
+ */
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { killGroup, ProcessGroups } from "./process-groups.ts";
+import type { ProgramCall, ProgramEnd } from "./world.ts";
+
+const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;
+/** For what the program left behind and holds its streams open. */
+const STREAMS_MS = 1_000;
+
+/** Resolves when it is over, in whatever way. */
+export function runProgram(
+  call: ProgramCall,
+  groups: ProcessGroups = new ProcessGroups(),
+): Promise<ProgramEnd> {
+  const started = groups.start(call);
+  if (started.kind === "fault") return Promise.resolve(started);
+  const { child } = started;
+  return new Promise((resolve) => {
+    const { timeoutMs, input } = call;
+    const stdout = collect(child.stdout, () => end("put out too much"));
+    const stderr = collect(child.stderr, () => end("put out too much"));
+    let cause: string | undefined;
+    const end = (reason: string): void => {
+      cause ??= reason;
+      killGroup(child.pid);
+    };
+    const timer = setTimeout(() => end(`took more than ${timeoutMs} ms`), timeoutMs);
+    let grace: NodeJS.Timeout | undefined;
+    child.on("error", (error) => {
+      clearTimeout(timer);
+      const why = codeOf(error) === "ENOENT" ? "program not found" : reasonOf(error);
+      resolve({ kind: "fault", message: why });
+    });
+    child.on("exit", () => {
+      grace = setTimeout(() => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      }, STREAMS_MS);
+    });
+    child.on("close", (code, signal) => {
+      clearTimeout(timer);
+      clearTimeout(grace);
+      if (cause !== undefined) resolve({ kind: "fault", message: cause });
+      else if (code === null) resolve({ kind: "fault", message: `ended by ${signal}` });
+      else resolve({ kind: "exit", code, stdout: stdout(), stderr: stderr() });
+    });
+    // Whoever does not read its input is no fault.
+    child.stdin?.on("error", () => undefined);
+    child.stdin?.end(input ?? "");
+  });
+}
+
+function collect(stream: NodeJS.ReadableStream | undefined, onOverflow: () => void): () => string {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  stream?.on("data", (chunk: Buffer) => {
+    length += chunk.length;
+    if (length > MAX_OUTPUT_BYTES) onOverflow();
+    else chunks.push(chunk);
+  });
+  return () => Buffer.concat(chunks).toString("utf8");
+}

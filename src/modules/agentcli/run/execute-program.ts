@@ -1,0 +1,194 @@
+/**
+ * Runs the program of a task that may run, and reports on it: its result capped and redacted, the
+ * check that follows it, and the evidence.   agentcli spec "Execution result"
+ */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { applyEvidenceProfile } from "../compile/merge-governance.ts";
+import type { ShellPayload } from "../compile/task-plan.ts";
+import { isFailure } from "../failure.ts";
+import { giveEvidence } from "../governance/ssh-evidence.ts";
+import { childEnvironment } from "./child-environment.ts";
+import { describeCommand } from "./describe-command.ts";
+import {
+  type Executor,
+  outputLimit,
+  type Run,
+  type RunRefusal,
+  type RunReport,
+  refuseRun,
+} from "./execution.ts";
+import { type Governed, refuseFailure } from "./govern.ts";
+import { type PresentedCredentials, presentCredentials } from "./present-credentials.ts";
+import { createRedactor, secretsOf } from "./redact-output.ts";
+import { parseStructured } from "./structured-output.ts";
+import { type ProgramOutcome, runTaskProgram, type TaskProgram } from "./task-program.ts";
+
+/** Runs it; the approval is used up by now. */
+export async function executeProgram(
+  run: Run,
+  payload: ShellPayload,
+  governed: Governed,
+  executor: Executor,
+): Promise<RunReport | RunRefusal> {
+  const presented = presentCredentials(governed.identity, payload.stdin);
+  if (isFailure(presented)) return refuseFailure(presented);
+  const warnings = [...governed.warnings];
+  try {
+    const program = programOf(run, payload, governed, presented, executor);
+    const redact = createRedactor([
+      ...executor.secrets,
+      ...secretsOf(payload.env),
+      ...presented.secrets,
+    ]);
+    const outcome = await runTaskProgram(program, executor.groups);
+    if (outcome.kind === "not-started") return refuseRun("task_not_started", outcome.message);
+    const result = describeResult(run, outcome, redact, warnings);
+    const isOk = outcome.exitCode === 0 && !outcome.isTimedOut;
+    const facts = { run, payload, governed, result, isOk, redact, warnings, program };
+    const unverified = isOk ? await verify(facts, executor) : undefined;
+    if (unverified !== undefined) return unverified;
+    return await report(facts, executor);
+  } finally {
+    presented.remove();
+  }
+}
+
+interface Facts {
+  readonly run: Run;
+  readonly payload: ShellPayload;
+  readonly governed: Governed;
+  readonly result: JsonRecord;
+  readonly isOk: boolean;
+  readonly redact: (text: string) => string;
+  readonly warnings: string[];
+  readonly program: TaskProgram;
+}
+
+function programOf(
+  { found: { plan }, call }: Run,
+  payload: ShellPayload,
+  { cwd }: Governed,
+  presented: PresentedCredentials,
+  { world, usualTimeoutMs }: Executor,
+): TaskProgram {
+  return {
+    program: payload.program,
+    args: payload.args,
+    env: childEnvironment(world.env, payload.env, presented.env),
+    cwd,
+    stdin: presented.stdin ?? payload.stdin,
+    timeoutMs: plan.runtime.timeout_ms ?? usualTimeoutMs,
+    signal: call.signal,
+    maxOutputBytes: outputLimit(plan),
+  };
+}
+
+function describeResult(
+  { found: { plan } }: Run,
+  outcome: Extract<ProgramOutcome, { kind: "ended" }>,
+  redact: (text: string) => string,
+  warnings: string[],
+): JsonRecord {
+  const { exitCode, signal, isTimedOut, durationMs, stdout, stderr } = outcome;
+  const text = stdout.text(redact);
+  const { format } = plan.output;
+  const parsed =
+    format === "json" || format === "ndjson"
+      ? parseStructured(text, format, stdout.isTruncated)
+      : {};
+  if (parsed.warning !== undefined) warnings.push(parsed.warning);
+  if (outcome.isFlooding) warnings.push("the program was ended: it put out too much");
+  return {
+    exit_code: exitCode,
+    signal,
+    timed_out: isTimedOut,
+    duration_ms: durationMs,
+    stdout: text,
+    stderr: stderr.text(redact),
+    stdout_bytes: stdout.bytes,
+    stderr_bytes: stderr.bytes,
+    truncated: stdout.isTruncated || stderr.isTruncated,
+    output_hash: stdout.digest(),
+    structured: parsed.value ?? null,
+  };
+}
+
+/** The one command that goes through a shell, because the manifest calls it one. */
+async function verify(facts: Facts, { groups }: Executor): Promise<RunRefusal | undefined> {
+  const { run, program, redact, warnings, result } = facts;
+  const check = run.found.plan.verify;
+  if (check === null) return undefined;
+  const outcome = await runTaskProgram(
+    {
+      ...program,
+      program: "sh",
+      args: ["-c", check.shell],
+      stdin: null,
+      timeoutMs: check.timeout_seconds * 1000,
+    },
+    groups,
+  );
+  if (outcome.kind === "ended" && outcome.exitCode === 0 && !outcome.isTimedOut) return undefined;
+  const message =
+    outcome.kind === "not-started"
+      ? `verify could not be run: ${outcome.message}`
+      : `verify ended with exit code ${outcome.exitCode}`;
+  if (check.on_failure === "warn") {
+    warnings.push(message);
+    return undefined;
+  }
+  const said = outcome.kind === "ended" ? outcome.stderr.text(redact) : "";
+  const { source } = run.found.plan;
+  return refuseRun("verify_failed", message, {
+    ...{ execution_id: run.executionId, source, result, verify_stderr: said },
+  });
+}
+
+async function report(facts: Facts, { world }: Executor): Promise<RunReport | RunRefusal> {
+  const { run, payload, governed, result, isOk, warnings } = facts;
+  const { identity, proof, decision } = governed;
+  const { plan, manifest } = run.found;
+  const body = {
+    ok: isOk,
+    execution_id: run.executionId,
+    source: plan.source,
+    declared_identity: identity.declared,
+    resolved_identity: identity.described,
+    principal_used: identity.principal,
+    contract: plan.contract,
+    result,
+    authorization_proof: proof === undefined ? null : describeProof(proof),
+    authorization: decision ?? null,
+    trust: identity.session?.trust ?? null,
+  };
+  const evidence = plan.evidence && applyEvidenceProfile(manifest, plan.evidence);
+  let envelope: JsonRecord | null = null;
+  if (evidence !== null) {
+    const bound = { ...body, command: describeCommand(payload) };
+    const given = await giveEvidence(evidence, bound, identity.principal, world);
+    if (isFailure(given)) {
+      // It has run: whoever asks must be able to see that.
+      if (evidence.verify.required === true) {
+        const { execution_id, source } = body;
+        return refuseRun("evidence_failed", given.message, { execution_id, source, result });
+      }
+      warnings.push(given.message);
+    } else if (given !== undefined) envelope = given.envelope;
+  }
+  const text = `${String(result["stdout"])}${String(result["stderr"])}`;
+  return {
+    kind: "report",
+    status: 200,
+    body: { ...body, evidence: envelope, warnings },
+    output: { isOk, text },
+  };
+}
+
+function describeProof({
+  ref,
+  method,
+  verified,
+  reason,
+}: NonNullable<Governed["proof"]>): JsonRecord {
+  return { ref, method, verified, reason };
+}

@@ -1,0 +1,110 @@
+/**
+ * Hands the credentials of a session to a program as its manifest says: in a variable, in a file that
+ * only its owner can read, or on standard input. The files are gone when the task is over.
+ * agentcli execution identity "Presentation"
+ */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isRecord } from "../../../base/json-value.ts";
+import { type Failure, failure } from "../failure.ts";
+import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
+import type { Binding } from "../manifest/identity-blocks.ts";
+
+/** What a program gets, and how to take it back. */
+export interface PresentedCredentials {
+  readonly kind: "presented";
+  readonly env: Readonly<Record<string, string>>;
+  readonly stdin: string | null;
+  /** Whatever must not be seen in the output. */
+  readonly secrets: readonly string[];
+  remove(): void;
+}
+
+const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Presents them; `ownInput` is what the manifest itself puts on standard input. */
+export function presentCredentials(
+  { effective, session }: Pick<ResolvedIdentity, "effective" | "session">,
+  ownInput: string | null,
+): PresentedCredentials | Failure {
+  const { bindings, handoff } = effective.presentation;
+  if (handoff !== null && handoff !== "none") {
+    return failure("presentation_target_invalid", `handoff "${handoff}" is not supported here`);
+  }
+  const presented = new Presentation();
+  for (const binding of bindings ?? []) {
+    const value = reach(session, binding.source.split("."));
+    if (value === undefined) {
+      if (binding.required !== true) continue;
+      presented.remove();
+      return failure("presentation_binding_missing", `"${binding.source}" is not in the session`);
+    }
+    const fault = presented.add(binding, formatValue(value, binding.format), ownInput);
+    if (fault === undefined) continue;
+    presented.remove();
+    return fault;
+  }
+  const token = session?.credentials.access_token?.value;
+  if (token !== undefined) presented.secrets.push(token);
+  return presented;
+}
+
+class Presentation implements PresentedCredentials {
+  readonly kind = "presented";
+  env: Readonly<Record<string, string>> = {};
+  stdin: string | null = null;
+  readonly secrets: string[] = [];
+  #directory: string | undefined;
+
+  add({ target }: Binding, value: string, ownInput: string | null): Failure | undefined {
+    this.secrets.push(value);
+    switch (target?.kind ?? "none") {
+      case "none":
+        return undefined;
+      case "env":
+        return this.#setVariable(target?.name, value);
+      case "file":
+        return this.#setVariable(target?.expose_as ?? target?.name, this.#writeFile(value));
+      case "stdin":
+        if (ownInput !== null || this.stdin !== null) {
+          const message = "standard input is taken already";
+          return failure("presentation_stdin_conflict", message);
+        }
+        this.stdin = value;
+        return undefined;
+    }
+  }
+
+  remove(): void {
+    if (this.#directory !== undefined) rmSync(this.#directory, { recursive: true, force: true });
+    this.#directory = undefined;
+  }
+
+  #setVariable(name: string | null | undefined, value: string): Failure | undefined {
+    if (name === undefined || name === null || !VARIABLE.test(name)) {
+      return failure("presentation_target_invalid", "target.name must be the name of a variable");
+    }
+    this.env = { ...this.env, [name]: value };
+    return undefined;
+  }
+
+  #writeFile(value: string): string {
+    this.#directory ??= mkdtempSync(join(tmpdir(), "agtpd-credentials-"));
+    const path = join(this.#directory, String(this.secrets.length));
+    writeFileSync(path, value, { mode: 0o600, flag: "wx" });
+    return path;
+  }
+}
+
+/** `credentials.access_token.value`, within the session's own members. */
+function reach(value: unknown, [key, ...rest]: readonly string[]): unknown {
+  if (key === undefined) return value;
+  return isRecord(value) && Object.hasOwn(value, key) ? reach(value[key], rest) : undefined;
+}
+
+function formatValue(value: unknown, format: Binding["format"]): string {
+  if (format === "json") return JSON.stringify(value);
+  const text = typeof value === "string" ? value : JSON.stringify(value);
+  return format === "base64" ? Buffer.from(text).toString("base64") : text;
+}

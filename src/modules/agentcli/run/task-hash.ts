@@ -1,0 +1,33 @@
+/**
+ * The hash of what a task effectively is: everything that decides what is run, under whom and under
+ * what conditions, the profiles that it refers to included. An approval is for this and nothing else.
+ * agentcli spec "Approvals"
+ */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { canonicalDigest } from "../canonical-digest.ts";
+import type { FoundTask } from "../identity/resolve-identity.ts";
+
+/** `sha256:…` of a task. */
+export function taskHash({ plan, manifest }: Pick<FoundTask, "plan" | "manifest">): string {
+  const { id, source, execution, contract, verify, runtime, output, approval } = plan;
+  const { identity, authorization, evidence, authorization_proof: proof } = plan;
+  const identityRef = "ref" in identity ? identity.ref : null;
+  const effective: JsonRecord = {
+    ...{ id, source, execution, contract, verify, runtime, output, approval },
+    ...{ identity, authorization, evidence, authorization_proof: proof },
+    profiles: {
+      identity: findProfile(manifest.identity_profiles, identityRef),
+      authorization: findProfile(manifest.authorization_profiles, authorization?.ref),
+      evidence: findProfile(manifest.evidence_profiles, evidence?.ref),
+      authorization_proof: findProfile(manifest.authorization_proof_profiles, proof?.ref),
+    },
+  };
+  return canonicalDigest(effective);
+}
+
+function findProfile(
+  profiles: readonly { readonly id: string }[] | null | undefined,
+  ref: string | null | undefined,
+): object | null {
+  return profiles?.find(({ id }) => id === ref) ?? null;
+}

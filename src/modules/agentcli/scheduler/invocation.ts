@@ -1,0 +1,124 @@
+/** How a scheduler's command line is called: as a program, by Node, or out of an npm prefix. */
+import { isRecord } from "../../../base/json-value.ts";
+import { type Failure, failure, isFailure } from "../failure.ts";
+import { definedOf } from "../governance/value-source.ts";
+import type { World } from "../world.ts";
+
+const TIMEOUT_MS = 60_000;
+
+/** Where the scheduler is; a prefix comes before a program. */
+export interface SchedulerLocation {
+  readonly prefix: string | undefined;
+  readonly bin: string | undefined;
+  readonly dbPath: string | undefined;
+}
+
+/** A command line without its arguments. */
+export interface Invocation {
+  readonly program: string;
+  readonly args: readonly string[];
+  /** For people. */
+  readonly label: string;
+}
+
+/** The invocation of a scheduler. */
+export function locateScheduler({ prefix, bin }: SchedulerLocation): Invocation {
+  if (prefix !== undefined && prefix !== "") {
+    const args = ["exec", "--prefix", prefix, "openclaw-scheduler", "--"];
+    return { program: "npm", args, label: ["npm", ...args].join(" ") };
+  }
+  const program = bin === undefined || bin === "" ? "openclaw-scheduler" : bin;
+  if (!program.endsWith(".js")) return { program, args: [], label: program };
+  const { execPath } = process;
+  return { program: execPath, args: [program], label: `${execPath} ${program}` };
+}
+
+/** Calls a scheduler that answers in JSON. */
+export class SchedulerClient {
+  readonly #world: World;
+  readonly #invocation: Invocation;
+  readonly #env: Readonly<Record<string, string>>;
+
+  constructor(location: SchedulerLocation, world: World) {
+    const { dbPath } = location;
+    this.#world = world;
+    this.#invocation = locateScheduler(location);
+    this.#env = {
+      ...definedOf(world.env),
+      ...(dbPath === undefined ? {} : { SCHEDULER_DB: dbPath }),
+    };
+  }
+
+  get label(): string {
+    return this.#invocation.label;
+  }
+
+  /** Undefined where the scheduler cannot say, as older ones cannot. */
+  async capabilities(): Promise<unknown> {
+    const answer = await this.#ask(["capabilities"]);
+    return isFailure(answer) ? undefined : answer;
+  }
+
+  async listJobs(): Promise<readonly unknown[] | Failure> {
+    const answer = await this.#ask(["jobs", "list"]);
+    if (isFailure(answer)) return answer;
+    if (Array.isArray(answer)) return answer;
+    return failure("scheduler_error", `${this.label}: jobs list answered no list`);
+  }
+
+  addJob(spec: object): Promise<unknown> {
+    return this.#ask(["jobs", "add", JSON.stringify(spec)]);
+  }
+
+  updateJob(id: string, spec: object): Promise<unknown> {
+    return this.#ask(["jobs", "update", id, JSON.stringify(spec)]);
+  }
+
+  deleteJob(id: string): Promise<unknown> {
+    return this.#ask(["jobs", "delete", id]);
+  }
+
+  async #ask(args: readonly string[]): Promise<unknown> {
+    const { program, args: prefix, label } = this.#invocation;
+    const end = await this.#world.runProgram({
+      program,
+      args: [...prefix, "--json", ...args],
+      env: this.#env,
+      directory: this.#world.directory,
+      timeoutMs: TIMEOUT_MS,
+    });
+    const what = `${label} --json ${args.slice(0, 2).join(" ")}`;
+    if (end.kind === "fault") {
+      const message = `Failed to execute scheduler command: ${what}: ${end.message}`;
+      return failure("scheduler_error", message);
+    }
+    if (end.code !== 0) {
+      const said = end.stderr.trim() || messageOf(end.stdout);
+      return failure("scheduler_error", said ?? `Scheduler command failed (${end.code}): ${what}`);
+    }
+    return readAnswer(end.stdout, what);
+  }
+}
+
+function readAnswer(stdout: string, what: string): unknown {
+  if (stdout.trim() === "") return null;
+  let answer: unknown;
+  try {
+    answer = JSON.parse(stdout);
+  } catch {
+    return failure("scheduler_error", `Scheduler command returned invalid JSON: ${what}`);
+  }
+  // What it says counts, whatever it ends with: nothing may be reported that was not done.
+  if (!isRecord(answer) || answer["ok"] !== false) return answer;
+  return failure("scheduler_error", messageOf(stdout) ?? `Scheduler command refused: ${what}`);
+}
+
+/** Some failures are said as JSON on standard output. */
+function messageOf(stdout: string): string | undefined {
+  try {
+    const { error } = JSON.parse(stdout) as { readonly error?: unknown };
+    return typeof error === "string" ? error : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,123 @@
+/**
+ * What an ACP server's answers mean, as its implementations write them: a run, what waiting for one
+ * came to, an agent. Anything else is malformed.   Agent Connect Protocol "Run", "RunOutput"
+ */
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+
+/** How a run stands with its server. */
+export const RUN_STATUSES = ["pending", "error", "success", "timeout", "interrupted"] as const;
+/** One of them. */
+export type AcpRunStatus = (typeof RUN_STATUSES)[number];
+
+/** A run as its server describes it. */
+export interface AcpRun {
+  readonly runId: string;
+  readonly status: AcpRunStatus;
+  readonly metadata: JsonRecord;
+}
+
+/** What waiting for a run came to. */
+export type Verdict =
+  | { readonly kind: "pending" }
+  | { readonly kind: "success"; readonly output: unknown }
+  /** Undefined: the server says that it is interrupted, and not for what. */
+  | { readonly kind: "interrupted"; readonly interrupt: unknown }
+  | { readonly kind: "error"; readonly errcode?: number; readonly description?: string }
+  | { readonly kind: "timeout"; readonly description?: string };
+
+/** An agent as its server describes it. */
+export interface AcpAgent {
+  readonly agentId: string;
+  readonly name: string | undefined;
+  readonly version: string | undefined;
+}
+
+/** A thread as its server describes it. */
+export interface AcpThread {
+  readonly threadId: string;
+  readonly status: string | undefined;
+  readonly values: unknown;
+  readonly metadata: JsonRecord;
+}
+
+const MAX_ID_LENGTH = 256;
+const MAX_DESCRIPTION_LENGTH = 2000;
+
+/** Undefined: it is no run. */
+export function readRun(value: unknown): AcpRun | undefined {
+  if (!isRecord(value)) return undefined;
+  const { run_id: runId, status: written = "pending" } = value;
+  const status = RUN_STATUSES.find((one) => one === written);
+  if (!isId(runId) || status === undefined) return undefined;
+  const creation = isRecord(value["creation"]) ? value["creation"] : {};
+  const own = isRecord(value["metadata"]) ? value["metadata"] : {};
+  const created = isRecord(creation["metadata"]) ? creation["metadata"] : {};
+  return { runId, status, metadata: { ...created, ...own } };
+}
+
+/** Undefined: it is no answer of `wait`. An empty one says that the time was up. */
+export function readVerdict(value: unknown): Verdict | undefined {
+  if (value === undefined) return { kind: "pending" };
+  if (!isRecord(value)) return undefined;
+  const run = isRecord(value["run"]) ? value["run"] : {};
+  const status = RUN_STATUSES.find((one) => one === run["status"]);
+  const output = isRecord(value["output"]) ? value["output"] : {};
+  switch (status) {
+    case undefined:
+      return undefined;
+    case "pending":
+      return { kind: "pending" };
+    case "interrupted":
+      return { kind: "interrupted", interrupt: output["interrupt"] };
+    case "success":
+      return { kind: "success", output: output["values"] ?? null };
+    case "error":
+    case "timeout":
+      return { kind: status, ...readError(output) };
+  }
+}
+
+function readError(output: JsonRecord): { errcode?: number; description?: string } {
+  const { errcode, description } = output;
+  return {
+    ...(typeof errcode === "number" && Number.isSafeInteger(errcode) ? { errcode } : {}),
+    ...(typeof description === "string" && description !== ""
+      ? { description: description.slice(0, MAX_DESCRIPTION_LENGTH) }
+      : {}),
+  };
+}
+
+/** Undefined: it is no agent. */
+export function readAgent(value: unknown): AcpAgent | undefined {
+  if (!isRecord(value) || !isId(value["agent_id"])) return undefined;
+  return { agentId: value["agent_id"], ...readReference(value["metadata"]) };
+}
+
+/** Name and version in an agent's metadata, as far as they are there. */
+export function readReference(metadata: unknown): Pick<AcpAgent, "name" | "version"> {
+  const ref = isRecord(metadata) && isRecord(metadata["ref"]) ? metadata["ref"] : {};
+  const { name, version } = ref;
+  return {
+    name: typeof name === "string" ? name : undefined,
+    version: typeof version === "string" ? version : undefined,
+  };
+}
+
+/** Undefined: it is no thread. */
+export function readThread(value: unknown): AcpThread | undefined {
+  if (!isRecord(value) || !isId(value["thread_id"])) return undefined;
+  const { status, metadata } = value;
+  return {
+    threadId: value["thread_id"],
+    status: typeof status === "string" ? status.slice(0, 64) : undefined,
+    values: value["values"],
+    metadata: isRecord(metadata) ? metadata : {},
+  };
+}
+
+/** An id that a server made up; it comes back to it, encoded, as part of a path. */
+export function isId(value: unknown): value is string {
+  if (typeof value !== "string" || value.length > MAX_ID_LENGTH) return false;
+  // Encoding leaves dots alone, and a segment of nothing else is another path.
+  return value !== "" && value !== "." && value !== "..";
+}

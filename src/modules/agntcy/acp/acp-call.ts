@@ -1,0 +1,200 @@
+/**
+ * One call to an ACP server: bounded in time and size, JSON of bounded depth, no redirect followed,
+ * nothing of the caller's identity sent. Every way it can fail is one of the `upstream_*` errors; an
+ * answer that says no is handed on with its status.   Agent Connect Protocol, AGTP-API §12.3
+ */
+import { Deadline } from "../../../base/deadline.ts";
+import { isRecord } from "../../../base/json-value.ts";
+import { codeOf, reasonOf } from "../../../base/thrown.ts";
+import { readBoundedBody } from "../../../handlers/bounded-body.ts";
+import { upstreamFailure } from "../../../handlers/upstream-failure.ts";
+import type { UpstreamPools } from "../../../handlers/upstream-pools.ts";
+import type { UpstreamAddress } from "../upstream-address.ts";
+import { parseBody } from "./acp-body.ts";
+import { type CredentialShield, shieldCredentials } from "./credential-shield.ts";
+
+/** The errors of AGTP-API's Table 8. */
+export type UpstreamError =
+  | "upstream_timeout"
+  | "upstream_connection_error"
+  | "upstream_malformed_response"
+  | "upstream_authentication_failed"
+  | "upstream_error";
+
+/** A call that came to nothing. */
+export interface AcpFailure {
+  readonly kind: "failed";
+  readonly error: UpstreamError;
+  /** For the caller. */
+  readonly message: string;
+  /** The status of an answer that says no. */
+  readonly status?: number;
+  /** For the operator's log. */
+  readonly detail?: string;
+  /** What the operator may do about it; no business of callers. */
+  readonly hint?: string;
+}
+
+/** What was answered. */
+export type AcpAnswer = { readonly kind: "answered"; readonly body: unknown } | AcpFailure;
+
+/** A response whose body is read as it comes. */
+export type AcpResponse = Awaited<ReturnType<ReturnType<UpstreamPools["pool"]>["request"]>>;
+
+/** The way to one server. */
+export interface AcpConnection {
+  readonly address: UpstreamAddress;
+  /** Credentials. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** PEM text to trust instead of the system's CAs. */
+  readonly ca: string | undefined;
+  /** Where the credentials come from, in words. */
+  readonly credentialHint?: string;
+  readonly pools: UpstreamPools;
+}
+
+/** One call. */
+export interface AcpRequest {
+  readonly method: "GET" | "POST";
+  /** Below the server's base path; ids in it are encoded. */
+  readonly path: string;
+  readonly body?: unknown;
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+}
+
+/** The largest answer that is read. */
+export const MAX_ANSWER_BYTES = 1_048_576;
+const MAX_DETAIL_LENGTH = 500;
+/** Of a body that nobody reads, this much is drained so that its connection can be used again. */
+const DRAINED_BYTES = 65_536;
+
+/** Calls and reads the whole answer; rejects for faults of ours only. */
+export async function callAcp(connection: AcpConnection, call: AcpRequest): Promise<AcpAnswer> {
+  const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
+  try {
+    const response = await send(connection, call, deadline.signal);
+    const answer = await readAnswer(response, shieldCredentials(connection.headers));
+    return withHint(answer, connection);
+  } catch (error) {
+    return failureOf(error, deadline.signal.aborted);
+  } finally {
+    deadline.clear();
+  }
+}
+
+/** Calls and answers with the response as soon as it begins. */
+export async function openAcp(
+  connection: AcpConnection,
+  call: AcpRequest,
+): Promise<AcpResponse | AcpFailure> {
+  const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
+  try {
+    const response = await send(connection, call, deadline.signal);
+    // What it has to say may take as long as the caller likes.
+    deadline.stopClock();
+    response.body.once("close", () => deadline.clear());
+    return response;
+  } catch (error) {
+    deadline.clear();
+    return failureOf(error, deadline.signal.aborted);
+  }
+}
+
+/** Whether a call came to nothing. */
+export function isFailure(answer: { readonly kind: string } | AcpResponse): answer is AcpFailure {
+  return "kind" in answer && answer.kind === "failed";
+}
+
+/** Gives up a body; its connection is used again where little of it is left. */
+export function discard(response: AcpResponse): void {
+  response.body.dump({ limit: DRAINED_BYTES }).catch(() => {});
+}
+
+async function send(
+  { address, headers, ca, pools }: AcpConnection,
+  { method, path, body, timeoutMs }: AcpRequest,
+  signal: AbortSignal,
+): Promise<AcpResponse> {
+  const response = await pools.pool({ origin: address.origin, ca }).request({
+    method,
+    path: address.basePath + path,
+    headers: {
+      accept: "application/json, text/event-stream",
+      "accept-encoding": "identity",
+      "user-agent": "agtpd",
+      ...(body === undefined ? {} : { "content-type": "application/json" }),
+      ...headers,
+    },
+    body: body === undefined ? null : JSON.stringify(body),
+    signal,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+  });
+  // A stream that fails after nobody wants it any more must not end the process.
+  response.body.on("error", () => {});
+  return response;
+}
+
+async function readAnswer(response: AcpResponse, shield: CredentialShield): Promise<AcpAnswer> {
+  const status = response.statusCode;
+  if (status >= 300 && status < 400) {
+    discard(response);
+    const message = "the upstream redirects, which is not followed";
+    return { kind: "failed", error: "upstream_error", message, status };
+  }
+  const encoding = String(response.headers["content-encoding"] ?? "identity").toLowerCase();
+  const bytes = encoding === "identity" ? await readBoundedBody(MAX_ANSWER_BYTES, response) : null;
+  const isSuccess = status >= 200 && status < 300;
+  if (bytes === null) {
+    response.body.destroy();
+    if (!isSuccess) return refusal(status, undefined);
+    return malformed("is compressed, though identity was asked for", status);
+  }
+  if (bytes === undefined) {
+    const message = `the upstream's response is longer than ${MAX_ANSWER_BYTES} bytes`;
+    return { kind: "failed", error: "upstream_error", message, status };
+  }
+  const parsed = parseBody(bytes, shield);
+  if (parsed.fault === undefined) {
+    return isSuccess ? { kind: "answered", body: parsed.value } : refusal(status, parsed.value);
+  }
+  const text = shield(bytes.toString("utf8"));
+  return isSuccess ? malformed(parsed.fault, status, text) : refusal(status, text);
+}
+
+/** Whoever is turned away learns which of the operator's words were looked for. */
+function withHint(answer: AcpAnswer, { credentialHint: hint }: AcpConnection): AcpAnswer {
+  const isLocked = answer.kind === "failed" && answer.error === "upstream_authentication_failed";
+  return isLocked && hint !== undefined ? { ...answer, hint } : answer;
+}
+
+/** An answer that says no. What it says goes into the log: the caller learns the status. */
+function refusal(status: number, body: unknown): AcpFailure {
+  const isUnauthenticated = status === 401 || status === 403;
+  const said = isRecord(body) && "detail" in body ? body["detail"] : body;
+  const text = typeof said === "string" ? said : (JSON.stringify(said) ?? "");
+  return {
+    kind: "failed",
+    error: isUnauthenticated ? "upstream_authentication_failed" : "upstream_error",
+    message: `the upstream answered ${status}`,
+    status,
+    detail: text.slice(0, MAX_DETAIL_LENGTH),
+  };
+}
+
+/** An answer that is not what the protocol says; `text` is what it says instead, for the log. */
+export function malformed(fault: string, status?: number, text?: string): AcpFailure {
+  const message = `the upstream's response ${fault}`;
+  return {
+    ...{ kind: "failed", error: "upstream_malformed_response", message },
+    ...(status === undefined ? {} : { status }),
+    ...(text === undefined ? {} : { detail: text.slice(0, MAX_DETAIL_LENGTH) }),
+  };
+}
+
+function failureOf(error: unknown, isAborted: boolean): AcpFailure {
+  const { error: name, message = name } = upstreamFailure(error, isAborted);
+  const detail = `${codeOf(error)} ${reasonOf(error)}`.trim().slice(0, MAX_DETAIL_LENGTH);
+  return { kind: "failed", error: name as UpstreamError, message, detail };
+}

@@ -1,0 +1,184 @@
+/**
+ * Asks the servers of declared agents whether they have them, and those of their dependencies, before
+ * anything is served; agents whose verification is put off are asked for at their first use. An agent
+ * that is not there, or not what was declared, is a problem that may pass: it is refused to callers,
+ * and looked for again until it is found.   AGTP-API "Validation Timing"
+ */
+import { within } from "../../base/deadline.ts";
+import type { Environment } from "../../base/environment.ts";
+import type { Problem } from "../../base/problem.ts";
+import type { UpstreamPools } from "../../handlers/upstream-pools.ts";
+import { AcpClient } from "./acp/acp-client.ts";
+import type { DeclaredAgent, Upstream } from "./declare-agents.ts";
+import type { DependencyNode } from "./dependencies/dependency-tree.ts";
+import { type DependencyView, viewDependencies } from "./dependencies/dependency-view.ts";
+import type { AgentManifest } from "./manifest/manifest.ts";
+import type { AgentUnavailable, Readiness, RemoteAgent } from "./remote-agent.ts";
+import type { AgntcySettings } from "./settings.ts";
+import { credentialHint, readAccess } from "./upstream-access.ts";
+import { readAddress } from "./upstream-address.ts";
+import { probeCancel } from "./verification/probe-cancel.ts";
+import { LazyReadiness } from "./verification/readiness.ts";
+import { verifyAgent } from "./verification/verify-agent.ts";
+
+/** An agent, found or to be found; without `remote` it is declared and not callable. */
+export interface ConnectedAgent {
+  readonly declared: DeclaredAgent;
+  readonly remote: RemoteAgent | undefined;
+  /** Whether it was found and compared, as far as that is known by now. */
+  readonly readiness: LazyReadiness | undefined;
+  dependencies(): readonly DependencyView[];
+}
+
+/** Connections that agents' servers are called over. */
+export interface ConnectionPools {
+  readonly short: UpstreamPools;
+  /** For one agent: what waits takes connections from no other agent, though their server is one. */
+  openLong(): UpstreamPools;
+}
+
+/** The way out. */
+export interface ConnectionContext {
+  /** For calls that are answered at once, and for those that wait. */
+  readonly pools: ConnectionPools | undefined;
+  readonly env: Environment;
+  /** Ends what is asked for nobody in particular. */
+  readonly closing: AbortSignal;
+}
+
+/** How long finding one agent may take. */
+const VERIFICATION_MS = 15_000;
+
+/** The agents, and what is wrong with those that were not found. */
+export async function connectAgents(
+  declared: readonly DeclaredAgent[],
+  context: ConnectionContext,
+): Promise<{ readonly agents: readonly ConnectedAgent[]; readonly problems: readonly Problem[] }> {
+  const results = await Promise.all(declared.map((one) => connectAgent(one, context)));
+  const agents = results.map(({ agent }) => agent);
+  return { agents, problems: results.flatMap(({ problem }) => problem ?? []) };
+}
+
+interface Connected {
+  readonly agent: ConnectedAgent;
+  readonly problem?: Problem | undefined;
+}
+
+async function connectAgent(
+  declared: DeclaredAgent,
+  context: ConnectionContext,
+): Promise<Connected> {
+  const { manifest, settings, upstream } = declared;
+  const { pools } = context;
+  if (upstream === undefined || pools === undefined) {
+    const dependencies = viewDependencies(declared.dependencies, new Map());
+    const nothing = { remote: undefined, readiness: undefined };
+    return { agent: { declared, ...nothing, dependencies: () => dependencies } };
+  }
+  const client = openClient(manifest, upstream, pools.short, pools.openLong());
+  let reached: Reached = new Map();
+  const verify = (): Promise<Readiness> =>
+    briefly(context.closing, async (signal) => {
+      const found = await verifyAgent(client, manifest, upstream.agentId, signal);
+      if (found.kind !== "ready" || settings.isDeferred) return found;
+      reached = await reachAll(declared.dependencies, settings, upstream, context);
+      return missingDependency(reached) ?? found;
+    });
+  const found = settings.isDeferred ? undefined : await verify();
+  const canCancel =
+    found?.kind === "ready" &&
+    (await briefly(context.closing, (signal) => probeCancel(client, signal)));
+  const readiness = new LazyReadiness(verify, found);
+  const remote: RemoteAgent = {
+    ...{ base: settings.base, manifest, client, timeoutMs: settings.timeoutMs, canCancel },
+    ...{ agentAnswers: settings.agentAnswers, approverScope: settings.approverScope },
+    ready: (signal) => readiness.ready(signal),
+    forget: (id) => readiness.forget(id),
+  };
+  const dependencies = () => viewDependencies(declared.dependencies, reached);
+  const problem = found && problemOf(manifest, found);
+  return { agent: { declared, remote, readiness, dependencies }, problem };
+}
+
+/** One that its server may mend by itself must not keep everything else from being served. */
+function problemOf({ file }: AgentManifest, found: Readiness): Problem | undefined {
+  if (found.kind === "ready") return undefined;
+  const isUnreachable = found.kind === "failed";
+  const why = `${isUnreachable ? "cannot be verified: " : ""}${found.message}`;
+  const message = `is not served until it is found, ${why}`;
+  const { hint } = isUnreachable ? found : {};
+  return { file, key: "", message, isPassing: true, ...(hint === undefined ? {} : { hint }) };
+}
+
+function openClient(
+  { name }: Pick<AgentManifest, "name">,
+  { address, access: { headers }, ca }: Pick<Upstream, "address" | "access" | "ca">,
+  short: UpstreamPools,
+  long: UpstreamPools,
+): AcpClient {
+  const connection = { address, headers, ca, credentialHint: credentialHint(name) };
+  return new AcpClient({
+    short: { ...connection, pools: short },
+    long: { ...connection, pools: long },
+  });
+}
+
+type Reached = Map<DependencyNode, { readonly fault: string | undefined }>;
+
+function missingDependency(reached: Reached): AgentUnavailable | undefined {
+  const failed = [...reached].find(([, { fault }]) => fault !== undefined);
+  if (failed === undefined) return undefined;
+  const [{ name }, { fault }] = failed;
+  const message = `its dependency ${JSON.stringify(name)} fails: ${fault}`;
+  return { kind: "unavailable", message };
+}
+
+/** Asks for every dependency that is a service, each once. */
+async function reachAll(
+  nodes: readonly DependencyNode[],
+  settings: AgntcySettings,
+  parent: Upstream,
+  context: ConnectionContext,
+): Promise<Reached> {
+  const all = flatten(nodes);
+  const asked = new Map<AgentManifest, Promise<string | undefined>>();
+  const entries = all.flatMap((node) => {
+    if (node.choice?.kind !== "callable" || node.located === undefined) return [];
+    const { manifest } = node.located;
+    const fault = asked.get(manifest) ?? reach(node, settings, parent, context);
+    asked.set(manifest, fault);
+    return [fault.then((said) => [node, { fault: said }] as const)];
+  });
+  return new Map(await Promise.all(entries));
+}
+
+function flatten(nodes: readonly DependencyNode[]): readonly DependencyNode[] {
+  return nodes.flatMap((node) => [node, ...flatten(node.dependencies)]);
+}
+
+/** Why a dependency cannot be relied on, if so. */
+async function reach(
+  { choice, located, ref }: DependencyNode,
+  { allowsHttp }: AgntcySettings,
+  { ca }: Upstream,
+  { pools, env, closing }: ConnectionContext,
+): Promise<string | undefined> {
+  if (choice?.kind !== "callable" || located === undefined || pools === undefined) return undefined;
+  const { service } = choice;
+  const access = readAccess(ref.name, env, service.authentication);
+  const read = readAddress(service.url, allowsHttp);
+  if (read.fault !== undefined) return `its address ${read.fault}`;
+  if (access.faults.length > 0) return access.faults.join("; ");
+  const client = openClient(ref, { address: read.address, access, ca }, pools.short, pools.short);
+  const agentId = access.agentId ?? service.agentId;
+  const found = await briefly(closing, (signal) =>
+    verifyAgent(client, located.manifest, agentId, signal),
+  );
+  if (found.kind === "ready") return undefined;
+  const { hint } = found.kind === "failed" ? found : {};
+  return hint === undefined ? found.message : `${found.message} (${hint})`;
+}
+
+function briefly<T>(closing: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  return within({ signals: [closing], timeoutMs: VERIFICATION_MS }, work);
+}

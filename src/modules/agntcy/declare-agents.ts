@@ -1,0 +1,157 @@
+/**
+ * The agents that the configuration declares, as far as files and the environment tell: each manifest
+ * read, its option chosen, its dependencies found, its address allowed. Asks nobody. An agent with a
+ * problem is not served; the others are.   AGTP-API "Validation Timing"
+ */
+import { relative, resolve } from "node:path";
+import type { Config } from "../../base/config.ts";
+import type { Environment } from "../../base/environment.ts";
+import { quoteValue } from "../../base/json-value.ts";
+import { isError, type Problem } from "../../base/problem.ts";
+import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
+import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import { type Choice, chooseOption } from "./choose-option.ts";
+import { type DependencyNode, resolveDependencies } from "./dependencies/dependency-tree.ts";
+import { type LocatedManifest, ManifestLibrary } from "./dependencies/manifest-library.ts";
+import { type AgntcySettings, readAgntcySettings } from "./settings.ts";
+import {
+  credentialHint,
+  lacksCredentials,
+  readAccess,
+  type UpstreamAccess,
+} from "./upstream-access.ts";
+import { readAddress, type UpstreamAddress } from "./upstream-address.ts";
+
+/** Where an agent's server is. */
+export interface Upstream {
+  readonly address: UpstreamAddress;
+  readonly access: UpstreamAccess;
+  /** The agent with its server, where that is known already. */
+  readonly agentId: string | undefined;
+  /** PEM text. */
+  readonly ca: string | undefined;
+}
+
+/** An agent in whose files nothing is wrong. */
+export interface DeclaredAgent extends LocatedManifest {
+  readonly settings: AgntcySettings;
+  readonly choice: Exclude<Choice, { readonly kind: "unknown" }>;
+  /** Undefined for an agent that cannot be called. */
+  readonly upstream: Upstream | undefined;
+  readonly access: UpstreamAccess;
+  readonly dependencies: readonly DependencyNode[];
+}
+
+/** The agents, and what is wrong with the others. */
+export interface DeclaredAgents {
+  readonly agents: readonly DeclaredAgent[];
+  readonly problems: readonly Problem[];
+}
+
+/** What declarations are judged by. */
+export interface DeclarationContext {
+  readonly config: Config;
+  readonly names: MethodNames;
+  readonly env: Environment;
+}
+
+/** Endpoints below a base, which must be possible too. */
+const LONGEST = "/runs/{run_id}/events";
+
+/** Reads them all. */
+export function declareAgents(context: DeclarationContext): DeclaredAgents {
+  const { directory, agents } = context.config;
+  const library = new ManifestLibrary({
+    directory,
+    shelf: resolve(directory, agents.dir, "agntcy"),
+  });
+  const settings = readAgntcySettings(context.config);
+  // Dependencies are looked for among all of them, in whatever order they stand.
+  for (const { manifest } of settings) library.read(manifest);
+  const problems: Problem[] = [];
+  const bases = new Set<string>();
+  const declared = settings.flatMap((one) => {
+    const fault = checkBase(one.base, bases, context.names);
+    bases.add(one.base);
+    if (fault !== undefined) problems.push({ ...placeOf(context, one, "base"), message: fault });
+    const agent = declareAgent(one, library, context, problems);
+    return agent === undefined || fault !== undefined ? [] : [agent];
+  });
+  return { agents: declared, problems };
+}
+
+function checkBase(
+  base: string,
+  taken: ReadonlySet<string>,
+  names: MethodNames,
+): string | undefined {
+  if (base === "/") return 'must be a path of its own, "/" belongs to the protocol';
+  if (base.includes("{")) return `${quoteValue(base)} must have no parameters`;
+  if (taken.has(base)) return `${quoteValue(base)} is the path of another agent`;
+  return (checkTemplate(base, names) ?? checkTemplate(base + LONGEST, names))?.message;
+}
+
+function placeOf({ config }: DeclarationContext, { key }: AgntcySettings, name: string) {
+  return { file: relative(config.directory, config.file), key: `${key}.${name}` };
+}
+
+function declareAgent(
+  settings: AgntcySettings,
+  library: ManifestLibrary,
+  context: DeclarationContext,
+  problems: Problem[],
+): DeclaredAgent | undefined {
+  const { manifest, problems: found } = library.read(settings.manifest);
+  problems.push(...found);
+  if (manifest === undefined) return undefined;
+  const path = settings.manifest;
+  const report = (name: string, message: string, more: Partial<Problem> = {}): undefined => {
+    problems.push({ ...placeOf(context, settings, name), message, ...more });
+  };
+  const scheme = schemeOf(manifest.options, settings.option);
+  const access = readAccess(manifest.name, context.env, scheme);
+  const choice = chooseOption(manifest, settings.option, access.endpoint);
+  if (choice.kind === "unknown") {
+    const { message, hint } = choice;
+    return report("option", message, hint === undefined ? {} : { hint });
+  }
+  const tree = resolveDependencies({ manifest, path }, library, context.env);
+  const dependencies = tree.nodes;
+  const declared = { manifest, path, settings, choice, access, dependencies };
+  if (choice.kind === "declared") {
+    // It is listed and not called, and needs nothing for that.
+    problems.push(...tree.problems.map((one) => ({ ...one, severity: "warning" }) as const));
+    return { ...declared, upstream: undefined };
+  }
+  problems.push(...tree.problems);
+  if (lacksCredentials(access, choice.service.authentication)) {
+    const message = "the agent's server asks for credentials, and the environment has none";
+    const hint = credentialHint(manifest.name);
+    report("manifest", message, { hint, severity: "warning" });
+  }
+  for (const fault of access.faults) report("manifest", fault);
+  const upstream = locateUpstream(settings, choice.service, access, context, report);
+  const isWhole = access.faults.length === 0 && !tree.problems.some(isError);
+  return upstream !== undefined && isWhole ? { ...declared, upstream } : undefined;
+}
+
+function schemeOf(options: LocatedManifest["manifest"]["options"], name: string | undefined) {
+  const remote = options.filter((option) => option.type === "remote_service");
+  const chosen = name === undefined ? remote[0] : remote.find((option) => option.name === name);
+  return chosen?.authentication;
+}
+
+function locateUpstream(
+  { allowsHttp, ca }: AgntcySettings,
+  service: { readonly url: string; readonly agentId?: string },
+  access: UpstreamAccess,
+  { config: { directory } }: DeclarationContext,
+  report: (name: string, message: string) => undefined,
+): Upstream | undefined {
+  const read = readAddress(service.url, allowsHttp);
+  if (read.fault !== undefined) return report("manifest", `the agent's address ${read.fault}`);
+  const certificates = ca === undefined ? undefined : readCertificates(directory, ca);
+  if (certificates?.fault !== undefined) return report("ca", certificates.fault);
+  const agentId = access.agentId ?? service.agentId;
+  return { address: read.address, access, agentId, ca: certificates?.text };
+}

@@ -1,0 +1,161 @@
+/**
+ * Everything that an agent depends on, directly or not: each manifest found, of the version that is
+ * asked for, with an option that it has and every variable that it requires. A cycle is refused and
+ * printed. Whether services answer is for the verification to find out.
+ * Agent Manifest "Agent Dependencies"
+ */
+import type { Environment } from "../../../base/environment.ts";
+import { quoteValue } from "../../../base/json-value.ts";
+import type { Problem } from "../../../base/problem.ts";
+import { type Choice, chooseOption, type OptionView } from "../choose-option.ts";
+import type { Dependency, EnvironmentValues } from "../manifest/manifest.ts";
+import { readAccess } from "../upstream-access.ts";
+import { unsetVariables } from "./environment-check.ts";
+import type { LocatedManifest, ManifestLibrary } from "./manifest-library.ts";
+
+/** One dependency, and what it depends on itself. */
+export interface DependencyNode {
+  readonly name: string;
+  readonly ref: { readonly name: string; readonly version: string };
+  /** Undefined where no manifest was found. */
+  readonly located: LocatedManifest | undefined;
+  readonly choice: Choice | undefined;
+  readonly option: OptionView | undefined;
+  /** Why it cannot be relied on. */
+  readonly fault: string | undefined;
+  readonly dependencies: readonly DependencyNode[];
+}
+
+/** The tree, and what is wrong with it. */
+export interface DependencyTree {
+  readonly nodes: readonly DependencyNode[];
+  readonly problems: readonly Problem[];
+}
+
+const MAX_NODES = 256;
+const MAX_DEPTH = 32;
+
+/** Goes through the dependencies of a manifest. */
+export function resolveDependencies(
+  root: LocatedManifest,
+  library: ManifestLibrary,
+  env: Environment,
+): DependencyTree {
+  const walk = new Walk(library, env);
+  const nodes = walk.below(root, [root], { values: {}, dependencies: {} });
+  return { nodes, problems: walk.problems };
+}
+
+class Walk {
+  readonly problems: Problem[] = [];
+  readonly #library: ManifestLibrary;
+  readonly #env: Environment;
+  #count = 0;
+
+  constructor(library: ManifestLibrary, env: Environment) {
+    this.#library = library;
+    this.#env = env;
+  }
+
+  /** `trail` is the way from the root, `given` the values that the way has for what comes now. */
+  below(
+    parent: LocatedManifest,
+    trail: readonly LocatedManifest[],
+    given: EnvironmentValues,
+  ): readonly DependencyNode[] {
+    return parent.manifest.dependencies.map((one) => this.#visit(one, parent, trail, given));
+  }
+
+  #visit(
+    dependency: Dependency,
+    parent: LocatedManifest,
+    trail: readonly LocatedManifest[],
+    given: EnvironmentValues,
+  ): DependencyNode {
+    const { name, ref } = dependency;
+    this.#count += 1;
+    const fail = (fault: string, located?: LocatedManifest): DependencyNode => {
+      this.#report(parent, dependency, fault);
+      const nothing = { choice: undefined, option: undefined, dependencies: [] };
+      return { name, ref, located, fault, ...nothing };
+    };
+    if (this.#count > MAX_NODES) return this.#refuse(dependency, parent);
+    if (trail.length > MAX_DEPTH) return fail(`is deeper than ${MAX_DEPTH} dependencies`);
+    const located = this.#library.locate(dependency, parent);
+    if (located.fault !== undefined) return fail(located.fault);
+    const cycle = findCycle(located, trail);
+    if (cycle !== undefined) return fail(`is a dependency cycle: ${cycle}`, located);
+    const { manifest } = located;
+    if (manifest.version !== ref.version) {
+      const found = `has version ${quoteValue(manifest.version)}`;
+      return fail(`${found}, expected ${quoteValue(ref.version)}`, located);
+    }
+    return this.#check(dependency, parent, located, trail, given);
+  }
+
+  /** Said once: whatever branches so widely has thousands of them. */
+  #refuse(dependency: Dependency, parent: LocatedManifest): DependencyNode {
+    const { name, ref } = dependency;
+    const fault = `is one dependency too many, expected at most ${MAX_NODES}`;
+    if (this.#count === MAX_NODES + 1) this.#report(parent, dependency, fault);
+    const nothing = { located: undefined, choice: undefined, option: undefined };
+    return { name, ref, fault, ...nothing, dependencies: [] };
+  }
+
+  #check(
+    dependency: Dependency,
+    parent: LocatedManifest,
+    located: LocatedManifest,
+    trail: readonly LocatedManifest[],
+    given: EnvironmentValues,
+  ): DependencyNode {
+    const { name, ref } = dependency;
+    const { manifest } = located;
+    const faults: string[] = [];
+    const outer = Object.hasOwn(given.dependencies, name) ? given.dependencies[name] : undefined;
+    const values = joinValues(dependency.values, outer);
+    const unset = unsetVariables(manifest.environment, [name, ref.name], values.values, this.#env);
+    if (unset.length > 0) faults.push(`needs ${unset.join(", ")} in the environment`);
+    const access = readAccess(ref.name, this.#env, undefined);
+    const choice = chooseOption(manifest, dependency.option, access.endpoint);
+    if (choice.kind === "unknown") faults.push(choice.message);
+    for (const fault of faults) this.#report(parent, dependency, fault);
+    return {
+      ...{ name, ref, located, choice },
+      option: choice.kind === "unknown" ? undefined : choice.option,
+      fault: faults.length === 0 ? undefined : faults.join("; "),
+      dependencies: this.below(located, [...trail, located], values),
+    };
+  }
+
+  #report({ manifest: { file } }: LocatedManifest, { pointer, name }: Dependency, message: string) {
+    this.problems.push({ file, key: pointer, message: `${quoteValue(name)} ${message}` });
+  }
+}
+
+/** What is said nearer to the root counts. */
+function joinValues(
+  own: EnvironmentValues,
+  outer: EnvironmentValues | undefined,
+): EnvironmentValues {
+  if (outer === undefined) return own;
+  return {
+    values: { ...own.values, ...outer.values },
+    dependencies: { ...own.dependencies, ...outer.dependencies },
+  };
+}
+
+/** The way round, as names and versions. */
+function findCycle(
+  { path, manifest }: LocatedManifest,
+  trail: readonly LocatedManifest[],
+): string | undefined {
+  const at = trail.findIndex((earlier) => {
+    const isSame = earlier.manifest.name === manifest.name;
+    return earlier.path === path || (isSame && earlier.manifest.version === manifest.version);
+  });
+  if (at === -1) return undefined;
+  return [...trail.slice(at).map((one) => one.manifest), manifest]
+    .map(({ name, version }) => `${name} ${version}`)
+    .join(" -> ");
+}

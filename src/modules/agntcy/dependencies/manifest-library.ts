@@ -1,0 +1,147 @@
+/**
+ * The manifests that lie in a deployment: those of the configuration, those in its directory of
+ * AGNTCY agents, and what they refer to by a relative path. Nothing is fetched over the network, and
+ * no reference leads out of the directory that it starts in, by a symbolic link neither.
+ */
+import { existsSync, realpathSync } from "node:fs";
+import { dirname, join, relative, resolve, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+import { readBoundedFile } from "../../../base/bounded-file.ts";
+import { readDeploymentFiles } from "../../../base/deployment-files.ts";
+import { quoteValue } from "../../../base/json-value.ts";
+import type { AgentManifest, Dependency } from "../manifest/manifest.ts";
+import { MAX_MANIFEST_BYTES, type ReadManifest, readManifest } from "../manifest/read-manifest.ts";
+
+/** A manifest and where it lies. */
+export interface LocatedManifest {
+  readonly manifest: AgentManifest;
+  /** Absolute. */
+  readonly path: string;
+}
+
+/** What was found for a reference, or why nothing was. */
+export type Located =
+  | (LocatedManifest & { readonly fault?: undefined })
+  | { readonly fault: string };
+
+/** Where a library looks. */
+export interface LibraryOptions {
+  /** The deployment directory, absolute. */
+  readonly directory: string;
+  /** Manifests of agents that are not served; absolute, may be absent. */
+  readonly shelf?: string;
+}
+
+const SCHEME = /^[A-Za-z][A-Za-z0-9+.-]*:/;
+
+/** Reads each file once. */
+export class ManifestLibrary {
+  readonly #directory: string;
+  readonly #shelf: string | undefined;
+  readonly #byPath = new Map<string, ReadManifest>();
+
+  constructor({ directory, shelf }: LibraryOptions) {
+    this.#directory = directory;
+    this.#shelf = shelf;
+  }
+
+  /** The manifest in a file. */
+  read(path: string): ReadManifest {
+    const known = this.#byPath.get(path);
+    if (known !== undefined) return known;
+    const file = this.nameOf(path);
+    const { text, fault } = readBoundedFile(path, MAX_MANIFEST_BYTES);
+    const result =
+      fault === undefined
+        ? readManifest(text, file)
+        : { problems: [{ file, key: "", message: fault }] };
+    this.#byPath.set(path, result);
+    return result;
+  }
+
+  /** As problems name a file. */
+  nameOf(path: string): string {
+    return relative(this.#directory, path).split(sep).join("/");
+  }
+
+  /** What a dependency refers to: a file beside the manifest, or one that is known by its name. */
+  locate({ ref }: Dependency, from: LocatedManifest): Located {
+    const path = ref.url === undefined ? undefined : this.#pathOf(ref.url, from.path);
+    if (typeof path === "object") return path;
+    if (path !== undefined && existsSync(path)) {
+      const { manifest } = this.read(path);
+      if (manifest !== undefined) return { manifest, path };
+      return { fault: `the manifest ${quoteValue(this.nameOf(path))} has problems of its own` };
+    }
+    return this.#findByName(ref.name, ref.version) ?? { fault: this.#absence(ref, path) };
+  }
+
+  #absence(ref: Dependency["ref"], path: string | undefined): string {
+    const sought = `no manifest of ${quoteValue(ref.name)} ${quoteValue(ref.version)} is known here`;
+    if (path !== undefined) return `${quoteValue(ref.url)} does not exist, and ${sought}`;
+    return ref.url === undefined ? sought : `${quoteValue(ref.url)} is not fetched, and ${sought}`;
+  }
+
+  #findByName(name: string, version: string): LocatedManifest | undefined {
+    this.#readShelf();
+    for (const [path, { manifest }] of this.#byPath) {
+      if (manifest?.name === name && manifest.version === version) return { manifest, path };
+    }
+    return undefined;
+  }
+
+  /** What is wrong with a manifest that nobody refers to is nobody's problem. */
+  #readShelf(): void {
+    if (this.#shelf === undefined) return;
+    const { files } = readDeploymentFiles({
+      directory: this.#directory,
+      dir: this.#shelf,
+      defaultDir: this.nameOf(this.#shelf),
+      suffix: ".json",
+      recursive: false,
+    });
+    for (const { file, text } of files) {
+      const path = join(this.#directory, file);
+      if (!this.#byPath.has(path)) this.#byPath.set(path, readManifest(text, file));
+    }
+  }
+
+  /** Undefined for what is somewhere else. */
+  #pathOf(url: string, from: string): string | { readonly fault: string } | undefined {
+    const isFile = url.startsWith("file:");
+    if (!isFile && SCHEME.test(url)) return undefined;
+    const written = isFile ? filePath(url) : url;
+    if (written?.includes("\0") !== false) return { fault: `${quoteValue(url)} is no path` };
+    const path = resolve(dirname(from), written);
+    const root = isWithin(this.#directory, from) ? this.#directory : dirname(from);
+    // A directory may be reached by more than one name; where a file really is decides.
+    const isInside = existsSync(path)
+      ? isWithin(realPath(root), realPath(path))
+      : isWithin(root, path);
+    if (isInside) return path;
+    return { fault: `${quoteValue(url)} leads out of the deployment directory` };
+  }
+}
+
+/** `file://./name` is not a URL that names a file, and the tools mean the manifest's directory by it. */
+function filePath(url: string): string | undefined {
+  const [, relativePath] = /^file:(?:\/\/)?(?!\/)(?!localhost\/)(.*)$/i.exec(url) ?? [];
+  if (relativePath !== undefined) return relativePath;
+  try {
+    return fileURLToPath(url);
+  } catch {
+    return undefined;
+  }
+}
+
+function realPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch {
+    return path;
+  }
+}
+
+function isWithin(root: string, path: string): boolean {
+  return path === root || path.startsWith(root.endsWith(sep) ? root : root + sep);
+}

@@ -1,0 +1,208 @@
+/**
+ * The endpoints of one agent, as routes of the operator's tier: in the registry, in DISCOVER /methods
+ * and in the manifest like any other. There is none for what the agent does not have.
+ * AGTP-API §6.1, §7
+ */
+
+import type { Route, RouteHandler } from "../../../dispatch/route.ts";
+import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
+import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
+import { inputShape } from "../../../endpoint/input-shape.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { AgentManifest } from "../manifest/manifest.ts";
+import type { AgntcySettings } from "../settings.ts";
+import { cancelRun } from "./cancel-run.ts";
+import { confirmRun } from "./confirm-run.ts";
+import { type AgentDescription, describeAgent } from "./describe-agent.ts";
+import {
+  compileSchema,
+  confirmSchema,
+  createThreadSchema,
+  emptySchema,
+  eventsSchema,
+  executeSchema,
+  runOutputSchema,
+  runSchema,
+  threadSchema,
+} from "./endpoint-schemas.ts";
+import { executeAgent } from "./execute-agent.ts";
+import type { HostedRuns } from "./hosted-runs.ts";
+import { queryEvents, queryRun } from "./query-run.ts";
+import { createThread, queryThread } from "./threads.ts";
+
+/** What the endpoints say of themselves. */
+export interface RouteContext {
+  readonly manifest: AgentManifest;
+  readonly settings: AgntcySettings;
+}
+
+/** One endpoint, in short. */
+interface AgentEndpoint {
+  readonly method: string;
+  /** Below the agent's path. */
+  readonly path: string;
+  readonly intent: string;
+  readonly outcome: string;
+  readonly capability: Capability;
+  readonly impact: Impact;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+  readonly isOpen?: boolean;
+  /** What input is held to where only the handler can tell more; otherwise the input schema. */
+  readonly judged?: JsonSchema;
+  readonly handler: RouteHandler;
+}
+
+const RUN_ERRORS = ["agent_run_failed", "agent_unavailable", ...UPSTREAM_ERRORS] as const;
+/** An agent is no function: the same input need not come to the same output. */
+const CONFIDENCE = 0.7;
+const ANYTHING: JsonSchema = { type: "object" };
+
+/** The endpoint that tells about the agent, whether it can be called or not. */
+export function describeRoute(context: RouteContext, description: AgentDescription): Route {
+  const { name } = context.manifest;
+  return toRoute(context, {
+    ...{ method: "DESCRIBE", path: "", isOpen: true },
+    intent: `Learn what the agent ${name} takes, gives and needs, and whether it can be called.`,
+    outcome: "The agent's schemas, deployment options and dependencies are returned.",
+    capability: "discovery",
+    impact: "informational",
+    inputSchema: emptySchema(),
+    outputSchema: { type: "object", required: ["name", "version", "callable"] },
+    handler: () => ({ body: describeAgent(description) }),
+  });
+}
+
+/** The endpoints of an agent that can be called. */
+export function agentRoutes(context: RouteContext, hosted: HostedRuns): readonly Route[] {
+  const { specs } = context.manifest;
+  const endpoints = [
+    ...runEndpoints(context, hosted),
+    ...(specs.capabilities.interrupts ? [confirmEndpoint(context, hosted)] : []),
+    ...(hosted.agent.canCancel ? [cancelEndpoint(context, hosted)] : []),
+    ...(specs.capabilities.threads ? threadEndpoints(context, hosted) : []),
+  ];
+  return endpoints.map((endpoint) => toRoute(context, endpoint));
+}
+
+function runEndpoints(
+  { manifest, settings }: RouteContext,
+  hosted: HostedRuns,
+): readonly AgentEndpoint[] {
+  const { description, name, specs } = manifest;
+  const outputSchema = runOutputSchema(specs);
+  const reading = { capability: "retrieval", impact: "informational" } as const;
+  return [
+    {
+      ...{ method: "EXECUTE", path: "", intent: description, outputSchema },
+      outcome: `A run of ${name} has begun, and its output is returned once there is one.`,
+      capability: "domain_spanning",
+      impact: settings.impact,
+      inputSchema: executeSchema(specs),
+      handler: (call) => executeAgent(hosted, call),
+    },
+    {
+      ...{ method: "QUERY", path: "/runs/{run_id}", ...reading, outputSchema },
+      intent: `Learn how one of your runs of ${name} stands.`,
+      outcome: "The run is returned with its output, its question or its error.",
+      inputSchema: runSchema(),
+      handler: queryRun(hosted),
+    },
+    {
+      ...{ method: "QUERY", path: "/runs/{run_id}/events", ...reading },
+      intent: `Follow what happens in one of your runs of ${name}.`,
+      outcome: "A page of the run's events is returned, the oldest first.",
+      inputSchema: eventsSchema(),
+      outputSchema: { type: "object", required: ["run_id", "events", "continuation_token"] },
+      handler: queryEvents(hosted),
+    },
+  ];
+}
+
+function confirmEndpoint({ manifest, settings }: RouteContext, hosted: HostedRuns): AgentEndpoint {
+  return {
+    ...{ method: "CONFIRM", path: "/runs/{run_id}" },
+    intent: `Answer what a run of ${manifest.name} has stopped to ask.`,
+    outcome: "The run goes on with the answer.",
+    capability: "mechanics",
+    impact: settings.impact,
+    inputSchema: confirmSchema(manifest.specs, "declared"),
+    outputSchema: runOutputSchema(manifest.specs),
+    handler: (call, exchange) => confirmRun(hosted, call, exchange),
+    judged: confirmSchema(manifest.specs, "any"),
+  };
+}
+
+function cancelEndpoint({ manifest }: RouteContext, hosted: HostedRuns): AgentEndpoint {
+  return {
+    ...{ method: "CANCEL", path: "/runs/{run_id}" },
+    intent: `Call off one of your runs of ${manifest.name}.`,
+    outcome: "The run is over; what it has done stays done.",
+    capability: "domain_spanning",
+    impact: "irreversible",
+    inputSchema: runSchema(),
+    outputSchema: runOutputSchema(manifest.specs),
+    handler: (call) => cancelRun(hosted, call),
+  };
+}
+
+function threadEndpoints({ manifest }: RouteContext, hosted: HostedRuns): readonly AgentEndpoint[] {
+  const { name } = manifest;
+  const outputSchema: JsonSchema = { type: "object", required: ["thread_id"] };
+  return [
+    {
+      ...{ method: "CREATE", path: "/threads", outputSchema },
+      intent: `Begin a thread with ${name}, whose runs know what was said before.`,
+      outcome: "The thread's id is returned, to be sent with each run.",
+      capability: "creation",
+      impact: "reversible",
+      inputSchema: createThreadSchema(),
+      handler: (call) => createThread(hosted, call),
+    },
+    {
+      ...{ method: "QUERY", path: "/threads/{thread_id}", outputSchema },
+      intent: `Learn how one of your threads with ${name} stands.`,
+      outcome: "The thread is returned with its state.",
+      capability: "retrieval",
+      impact: "informational",
+      inputSchema: threadSchema(),
+      handler: queryThread(hosted),
+    },
+  ];
+}
+
+/** Whatever the operator says of the impact: these alone have the agent do nothing. */
+const LOOKING: ReadonlySet<string> = new Set(["QUERY", "DESCRIBE"]);
+
+function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint): Route {
+  const { method, capability, impact, intent, outcome, inputSchema } = endpoint;
+  const path = settings.base + endpoint.path;
+  const isOpen = endpoint.isOpen === true;
+  const definition: EndpointDefinition = {
+    ...{ file: manifest.file, method, path, inputSchema, outputSchema: endpoint.outputSchema },
+    description: intent,
+    namespace: "agntcy",
+    semantic: {
+      ...{ intent, outcome, capability, impact },
+      actor: "agent",
+      confidence: impact === "informational" ? 1 : CONFIDENCE,
+      is_idempotent: impact === "informational",
+    },
+    errors: isOpen ? [] : RUN_ERRORS,
+    requiredScopes: isOpen ? [] : settings.requiredScopes,
+    handler: { type: "registered_function", function: "agntcy.agent" },
+  };
+  return {
+    ...{ method, path, tier: "B", isReading: false, definition, warning: undefined },
+    startsWork: !LOOKING.has(method),
+    requiredScopes: definition.requiredScopes,
+    input: compileSchema(endpoint.judged ?? inputSchema),
+    // What the agent's server answers was judged when it came.
+    output: compileSchema(ANYTHING),
+    shape: inputShape(inputSchema),
+    errors: new Set(definition.errors),
+    handler: endpoint.handler,
+    // Every handler ends in time by itself, and says how things stand then.
+    endsInTime: true,
+  };
+}

@@ -1,0 +1,158 @@
+/**
+ * The input and output schemas of an agent's endpoints: the manifest's own, each under the member
+ * that carries it, in objects that are closed on the way in and open on the way out.
+ * AGTP-API §6.4, §13.3
+ */
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { prepareMeteredCheck } from "../../../schema/metered-schema.ts";
+import type { CompiledSchema } from "../../../schema/schema.ts";
+import type { AcpSpecs } from "../manifest/manifest.ts";
+import { RUN_STATES } from "../runs/run.ts";
+import { nestSchema } from "./nest-schema.ts";
+
+/** The words of a confirmation.   AGTP "CONFIRM" */
+const CONFIRMATIONS = ["accepted", "rejected", "deferred"] as const;
+
+/** How many events one answer has at most, and unless told. */
+export const MAX_EVENTS_PAGE = 200;
+export const USUAL_EVENTS_PAGE = 50;
+
+const ID = { type: "string", minLength: 1, maxLength: 64 } as const;
+const WAIT = {
+  ...{ type: "number", minimum: 0, maximum: 86_400, default: 0 },
+  description: "How long to wait for the run; 0 answers at once.",
+} as const;
+const METADATA = {
+  ...{ type: "object", maxProperties: 32, description: "Kept with the run by the agent's server." },
+} as const;
+
+/** A schema of this server's making, which judges by the manifest's. */
+export function compileSchema(schema: JsonSchema): CompiledSchema {
+  let check: CompiledSchema["check"] | undefined;
+  return {
+    schema,
+    check(value) {
+      check ??= prepareMeteredCheck(schema);
+      return check(value);
+    },
+  };
+}
+
+/** What EXECUTE takes. A configuration is optional where an empty one will do. */
+export function executeSchema({ input, config, capabilities }: AcpSpecs): JsonSchema {
+  const isConfigOptional = config.check({}) === undefined;
+  return closed(
+    {
+      input: nestSchema(input.schema, "/properties/input"),
+      config: nestSchema(config.schema, "/properties/config"),
+      ...(capabilities.threads ? { thread_id: ID } : {}),
+      metadata: METADATA,
+      wait_seconds: WAIT,
+    },
+    isConfigOptional ? ["input"] : ["input", "config"],
+  );
+}
+
+/** What names a run. */
+export function runSchema(): JsonSchema {
+  return closed({ run_id: ID }, ["run_id"]);
+}
+
+/** What asks for the events of a run. */
+export function eventsSchema(): JsonSchema {
+  return closed(
+    {
+      run_id: ID,
+      limit: { type: "integer", minimum: 1, maximum: MAX_EVENTS_PAGE },
+      continuation_token: { type: "string", maxLength: 32 },
+    },
+    ["run_id"],
+  );
+}
+
+/**
+ * What CONFIRM takes. Which of several interrupts is answered is known when it is, and `any` value is
+ * taken until then: none of the others is what a wrong one has to be compared with.
+ */
+export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any"): JsonSchema {
+  const at = "/properties/resume_value";
+  const [only, ...others] = interrupts;
+  const resume =
+    taken === "any"
+      ? {}
+      : only === undefined || others.length === 0
+        ? nestSchema(only?.resume.schema ?? {}, at)
+        : {
+            anyOf: interrupts.map((one, index) =>
+              nestSchema(one.resume.schema, `${at}/anyOf/${index}`),
+            ),
+          };
+  return closed(
+    {
+      run_id: ID,
+      interrupt_id: {
+        ...ID,
+        description: "The question that is answered; default: what is asked.",
+      },
+      status: { enum: CONFIRMATIONS },
+      reason: { type: "string", maxLength: 2000 },
+      resume_value: resume,
+      wait_seconds: WAIT,
+    },
+    ["run_id", "status"],
+  );
+}
+
+/** What creates a thread. */
+export function createThreadSchema(): JsonSchema {
+  return closed({ metadata: METADATA }, []);
+}
+
+/** What names a thread. */
+export function threadSchema(): JsonSchema {
+  return closed({ thread_id: ID }, ["thread_id"]);
+}
+
+/** Nothing is asked. */
+export function emptySchema(): JsonSchema {
+  return closed({}, []);
+}
+
+/** A run, however it stands. */
+export function runOutputSchema({ output, interrupts }: AcpSpecs): JsonSchema {
+  const text = { type: "string" };
+  return {
+    type: "object",
+    required: ["run_id", "status"],
+    properties: {
+      run_id: text,
+      status: { enum: RUN_STATES },
+      thread_id: text,
+      created_at: { ...text, format: "date-time" },
+      updated_at: { ...text, format: "date-time" },
+      output: nestSchema(output.schema, "/properties/output"),
+      interrupt_id: text,
+      escalation_id: text,
+      interrupt_type: interrupts.length === 0 ? text : { enum: interrupts.map(({ type }) => type) },
+      payload: { description: "What an interrupted run asks, by its interrupt_type." },
+      resume_schema: { description: "What CONFIRM has to send as resume_value." },
+      error: { type: "object", required: ["code", "message"] },
+    },
+    oneOf: [
+      { properties: { status: { const: "success" } }, required: ["output"] },
+      {
+        properties: { status: { const: "interrupted" } },
+        required: ["interrupt_type", "payload", "resume_schema"],
+      },
+      { properties: { status: { enum: ["pending", "cancelled"] } } },
+      { properties: { status: { enum: ["error", "timeout"] } }, required: ["error"] },
+    ],
+  };
+}
+
+function closed(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[],
+): JsonSchema {
+  return { type: "object", properties, required, additionalProperties: false };
+}

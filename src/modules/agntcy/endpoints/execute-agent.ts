@@ -1,0 +1,119 @@
+/**
+ * EXECUTE on an agent's path: begins a run with its server, and waits for it as long as the caller
+ * says. 200 with the output · 202 while it is under way, or when it stops to ask · 404 another's
+ * thread · 409 a thread that is busy · 422 the run failed, or the server did, by name · 429
+ */
+
+import { isRecord } from "../../../base/json-value.ts";
+import { refusal } from "../../../dispatch/refusal.ts";
+import type { Call, HandlerResult } from "../../../handlers/handler.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import type { AcpFailure } from "../acp/acp-call.ts";
+import type { AcpOutcome } from "../acp/acp-outcome.ts";
+import { type AgentUnavailable, type RemoteAgent, streams } from "../remote-agent.ts";
+import type { BegunRun } from "../runs/begin-by-streaming.ts";
+import { beginRun } from "../runs/begin-run.ts";
+import type { RunStream } from "../runs/record-stream.ts";
+import type { AgentRun } from "../runs/run.ts";
+import type { AgentThread } from "../runs/thread-register.ts";
+import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
+import { answerRun, refuse, threadNotFound, tooMany, upstreamError } from "./run-answers.ts";
+
+/** Answers EXECUTE. */
+export async function executeAgent(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
+  const startedAt = Date.now();
+  const { agent, register, threads, findLapse } = hosted;
+  const owner = call.agentId ?? "";
+  const lapse = findLapse();
+  if (lapse !== undefined) return upstreamError(call, lapse);
+  const threadId = call.input["thread_id"];
+  const thread = typeof threadId === "string" ? threads.find(threadId) : undefined;
+  if (threadId !== undefined) {
+    if (thread?.owner !== owner || thread.base !== agent.base) return threadNotFound();
+    if (register.isBusy(thread.threadId)) return threadBusy();
+  }
+  const reservation = register.reserve(owner, agent.base, thread?.threadId);
+  if (reservation === undefined) return tooMany("runs");
+  let begun: Begun | HandlerResult;
+  try {
+    begun = await begin(hosted, call, owner, thread);
+  } finally {
+    reservation.release();
+  }
+  if (!("run" in begun)) return begun;
+  const { run, stream } = begun;
+  hosted.follower.follow(run, agent, stream);
+  const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
+  await awaitSettled(hosted, run.runId, waitMs, call.signal);
+  return answerRun(hosted, register.find(run.runId) ?? run);
+}
+
+interface Begun {
+  readonly run: AgentRun;
+  readonly stream?: RunStream | undefined;
+}
+
+/** The run once it is kept, or why there is none. A caller that leaves does not undo it. */
+async function begin(
+  hosted: HostedRuns,
+  call: Call,
+  owner: string,
+  thread: AgentThread | undefined,
+): Promise<Begun | HandlerResult> {
+  const { agent, register, patience, closing } = hosted;
+  const { base, client, timeoutMs } = agent;
+  const { input, config, metadata } = call.input;
+  const runId = uuidv7();
+  const isStreaming = streams(agent.manifest);
+  const begun = await askServer(hosted, (signal) =>
+    asFound(agent, signal, (agentId) =>
+      beginRun({
+        creation: {
+          ...{ agentId, input, config, threadId: thread?.upstreamThreadId },
+          metadata: isRecord(metadata) ? metadata : {},
+        },
+        ...{ client, isStreaming, runId, patience, signal, timeoutMs, closing },
+      }),
+    ),
+  );
+  if (begun.kind === "failed" && begun.status === 409 && thread !== undefined) return threadBusy();
+  if (begun.kind !== "ok") return upstreamError(call, begun);
+  const { upstreamRunId, stream } = begun.value;
+  const run = await register.create({
+    ...{ runId, base, owner, upstreamAgentId: begun.agentId, upstreamRunId },
+    deadlineAt: Date.now() + timeoutMs,
+    ...(isStreaming ? { mayLackEvents: true } : {}),
+    ...(thread === undefined
+      ? {}
+      : { threadId: thread.threadId, upstreamThreadId: thread.upstreamThreadId }),
+  });
+  if (run !== undefined) return { run, stream };
+  stream?.close();
+  return tooMany("runs");
+}
+
+/**
+ * Begins with the agent as it was found. A server that was set up anew has it under another id: it is
+ * looked for once more, and compared once more.
+ */
+async function asFound(
+  agent: RemoteAgent,
+  signal: AbortSignal,
+  begin: (agentId: string) => Promise<AcpOutcome<BegunRun>>,
+): Promise<(AcpOutcome<BegunRun> & { readonly agentId: string }) | AgentUnavailable | AcpFailure> {
+  const ready = await agent.ready(signal);
+  if (ready.kind !== "ready") return ready;
+  const { agentId } = ready;
+  const begun = await begin(agentId);
+  if (begun.kind === "ok" || begun.status !== 404) return { ...begun, agentId };
+  agent.forget(agentId);
+  const again = await agent.ready(signal);
+  if (again.kind !== "ready") return again;
+  if (again.agentId === agentId) return begun;
+  return { ...(await begin(again.agentId)), agentId: again.agentId };
+}
+
+function threadBusy(): HandlerResult {
+  const message = "a run of the thread is not over: wait for it, or answer what it asks";
+  return refuse(refusal(409, "thread_busy", message));
+}

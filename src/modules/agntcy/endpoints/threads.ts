@@ -1,0 +1,71 @@
+/**
+ * Threads of an agent that keeps any: created for one caller, and shown to nobody else.
+ * 200 · 404 · 422 the agent's server, by name · 429   Agent Connect Protocol "Threads"
+ */
+
+import { isRecord } from "../../../base/json-value.ts";
+import { seesAll } from "../../../dispatch/caller.ts";
+import type { RouteHandler } from "../../../dispatch/route.ts";
+import type { Call, HandlerResult } from "../../../handlers/handler.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import type { AcpThread } from "../acp/acp-answers.ts";
+import type { AgentThread } from "../runs/thread-register.ts";
+import { askServer, type HostedRuns } from "./hosted-runs.ts";
+import { threadNotFound, tooMany, upstreamError } from "./run-answers.ts";
+
+/** The member of a thread's metadata that holds this server's id of it. */
+const THREAD_ID_MEMBER = "agtp_thread_id";
+
+/** Answers CREATE. */
+export async function createThread(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
+  const lapse = hosted.findLapse();
+  if (lapse !== undefined) return upstreamError(call, lapse);
+  return askServer(hosted, (signal) => create(hosted, call, signal));
+}
+
+async function create(
+  { agent, threads }: HostedRuns,
+  call: Call,
+  signal: AbortSignal,
+): Promise<HandlerResult> {
+  const ready = await agent.ready(signal);
+  if (ready.kind !== "ready") return upstreamError(call, ready);
+  const threadId = uuidv7();
+  const { metadata } = call.input;
+  const kept = { ...(isRecord(metadata) ? metadata : {}), [THREAD_ID_MEMBER]: threadId };
+  const created = await agent.client.createThread(kept, signal);
+  if (created.kind === "failed") return upstreamError(call, created);
+  const thread: AgentThread = {
+    ...{ threadId, base: agent.base, owner: call.agentId ?? "", createdAt: Date.now() },
+    upstreamThreadId: created.value.threadId,
+  };
+  if (!(await threads.create(thread))) return tooMany("threads");
+  return { body: view(thread, created.value) };
+}
+
+/** Answers QUERY. */
+export function queryThread(hosted: HostedRuns): RouteHandler {
+  const { agent, threads } = hosted;
+  return async (call, { caller }) => {
+    const thread = threads.find(String(call.input["thread_id"]));
+    const isOwn = thread !== undefined && thread.owner === call.agentId;
+    if (thread === undefined || thread.base !== agent.base) return threadNotFound();
+    if (!isOwn && !seesAll(caller)) return threadNotFound();
+    const found = await askServer(hosted, (signal) =>
+      agent.client.thread(thread.upstreamThreadId, signal),
+    );
+    if (found.kind === "failed") return upstreamError(call, found);
+    return { body: view(thread, found.value) };
+  };
+}
+
+function view({ threadId, createdAt }: AgentThread, { status, values, metadata }: AcpThread) {
+  const { [THREAD_ID_MEMBER]: _, ...own } = metadata;
+  return {
+    thread_id: threadId,
+    created_at: new Date(createdAt).toISOString(),
+    status: status ?? "idle",
+    values: values ?? null,
+    metadata: own,
+  };
+}

@@ -1,0 +1,186 @@
+/**
+ * The answer to what a run has stopped to ask, whoever gives it and wherever: the value is always the
+ * answerer's own, never made from the word, and must be what the interrupt that the run waits for
+ * declares. Of two at once, one goes on with the run.
+ * 409 the run does not wait · 422 the value is not what was asked for
+ */
+import { isDeepStrictEqual } from "node:util";
+import { isRecord } from "../../../base/json-value.ts";
+import type { Call, HandlerResult } from "../../../handlers/handler.ts";
+import type { AcpFailure } from "../acp/acp-call.ts";
+import { askServer, type HostedRuns } from "../endpoints/hosted-runs.ts";
+import { invalidValue, runConflict, runNotFound, upstreamError } from "../endpoints/run-answers.ts";
+import { type AgentUnavailable, streams } from "../remote-agent.ts";
+import { type AgentRun, addressOf, isSettled, type RunResult } from "../runs/run.ts";
+import type { Word } from "./interrupt-desk.ts";
+
+/** One answer. */
+export interface Answer {
+  readonly runId: string;
+  /** The question that is meant; undefined: whatever is asked. */
+  readonly interruptId: string | undefined;
+  readonly word: Word;
+  /** Has `resume_value`, or has it not. */
+  readonly call: Call;
+}
+
+/** The run after the answer, or why it was not answered. */
+export async function answerInterrupt(
+  hosted: HostedRuns,
+  answer: Answer,
+): Promise<{ readonly run: AgentRun } | { readonly refused: HandlerResult }> {
+  const { register, follower, findLapse } = hosted;
+  const { runId, call } = answer;
+  const known = register.find(runId);
+  if (known === undefined) return { refused: runNotFound() };
+  if (known.status !== "interrupted") return { refused: notWaiting(known) };
+  const lapse = findLapse();
+  if (lapse !== undefined) return { refused: upstreamError(call, lapse, runId) };
+  const answered = await follower.exclusively(runId, () => give(hosted, answer));
+  if (answered === undefined) return { refused: notWaiting(known) };
+  return "runId" in answered ? { run: answered } : { refused: answered };
+}
+
+async function give(hosted: HostedRuns, answer: Answer): Promise<AgentRun | HandlerResult> {
+  const { agent, register, follower, closing } = hosted;
+  const { runId, call, word } = answer;
+  // Somebody may have been quicker.
+  const known = register.find(runId);
+  if (known === undefined) return runNotFound();
+  const before = await register.result(runId);
+  const run =
+    known.isAnswerSent === true
+      ? await follower.reconsider(known, agent, closing, { isForced: true })
+      : known;
+  if (run.status !== "interrupted") return notWaiting(run);
+  if (run.isAnswerSent === true) return upstreamError(call, UNKNOWN_FATE, runId);
+  const { interruptId: meant = run.interrupt?.interruptId } = answer;
+  const isAsked =
+    run === known
+      ? meant === run.interrupt?.interruptId
+      : isSame(before, await register.result(runId));
+  if (!isAsked) return askingAnother(run);
+  const fault = checkValue(hosted, run, answer);
+  if (fault !== undefined) return fault;
+  if (word.status === "deferred") {
+    await register.record(runId, [wordEvent(word)]);
+    await hosted.desk.defer(run.interrupt?.interruptId ?? "", word);
+    return run;
+  }
+  const takeBack = hosted.desk.note(run.interrupt?.interruptId ?? "", word);
+  try {
+    return await resume(hosted, run, answer);
+  } finally {
+    takeBack();
+  }
+}
+
+/** An answer to the wrong question may do harm. */
+const UNKNOWN_FATE: AcpFailure = {
+  kind: "failed",
+  error: "upstream_connection_error",
+  message: "the upstream does not tell whether an earlier answer has arrived",
+};
+
+function checkValue(
+  { agent }: HostedRuns,
+  run: AgentRun,
+  { call, word: { status } }: Answer,
+): HandlerResult | undefined {
+  const { input } = call;
+  const value = input["resume_value"];
+  const isThere = Object.hasOwn(input, "resume_value");
+  const fail = (path: string, keyword: string, message: string) =>
+    invalidValue("resume_value", [{ path, keyword, message }]);
+  if (status === "deferred") {
+    return isThere
+      ? fail("", "not", "must be absent, because a deferred run goes on waiting")
+      : undefined;
+  }
+  if (!isThere) return fail("", "required", "is required: what the agent is to go on with");
+  const asked = agent.manifest.specs.interrupts.find(({ type }) => type === run.interrupt?.type);
+  if (asked === undefined) return upstreamError(call, undeclared(run), run.runId);
+  const violations = asked.resume.check(value);
+  if (violations !== undefined) return invalidValue("resume_value", violations);
+  const approved = isRecord(value) ? value["approved"] : undefined;
+  if (typeof approved !== "boolean" || approved === (status === "accepted")) return undefined;
+  return fail("/approved", "const", `contradicts the status ${JSON.stringify(status)}`);
+}
+
+/**
+ * The run under way again, or why it is not. That an answer is on its way is kept before it is sent:
+ * whatever breaks off then, the next answer is not given to a question that nobody has seen.
+ */
+async function resume(
+  hosted: HostedRuns,
+  { runId }: AgentRun,
+  { call, word }: Answer,
+): Promise<AgentRun | HandlerResult> {
+  const { agent, register, follower, closing } = hosted;
+  const before = await register.result(runId);
+  const sent = await register.change(runId, ["interrupted"], { isAnswerSent: true });
+  if (sent === undefined) return runNotFound();
+  const receipt = await askServer(hosted, (signal) =>
+    agent.client.resumeRun(addressOf(sent), call.input["resume_value"], signal),
+  );
+  const isLost = receipt.kind === "failed" && isUncertain(receipt);
+  if (receipt.kind === "failed") {
+    const refused = isLost
+      ? undefined
+      : await register.change(runId, ["interrupted"], { isAnswerSent: undefined });
+    const seen = await follower.reconsider(refused ?? sent, agent, closing, { isForced: true });
+    const isStill = seen.isAnswerSent === true || isSame(before, await register.result(runId));
+    if (seen.status === "interrupted" && isStill) return upstreamError(call, receipt, runId);
+    // The word may have arrived though its receipt did not; else it came too late.
+    if (!isLost) return notWaiting(seen);
+    await register.record(runId, [wordEvent(word)]);
+    return seen;
+  }
+  await register.record(runId, [wordEvent(word)]);
+  const deadlineAt = Date.now() + agent.timeoutMs;
+  const change = {
+    ...({ status: "pending", deadlineAt } as const),
+    ...{ interrupt: undefined, isAnswerSent: undefined },
+    // Whoever goes on with a run can listen only then.
+    ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
+  };
+  const resumed = await register.change(runId, ["interrupted"], change, {});
+  if (resumed !== undefined && !isSettled(resumed)) follower.follow(resumed, agent);
+  return resumed ?? register.find(runId) ?? sent;
+}
+
+/** Whether a run asks what it asked before, as far as can be told. */
+function isSame(before: RunResult, now: RunResult): boolean {
+  return isDeepStrictEqual(before.payload, now.payload);
+}
+
+/** Nobody knows whether it arrived. */
+function isUncertain({ error, status = 0 }: AcpFailure): boolean {
+  const silent = ["upstream_timeout", "upstream_connection_error", "upstream_malformed_response"];
+  return silent.includes(error) || status >= 500;
+}
+
+function wordEvent({ status, reason, agentId, authority }: Word) {
+  const by = agentId ?? authority;
+  return { type: "confirmation", status, by, ...(reason === undefined ? {} : { reason }) };
+}
+
+/** Since the run began, the manifest has changed: there is nothing to hold an answer to. */
+function undeclared({ interrupt }: AgentRun): AgentUnavailable {
+  const type = JSON.stringify(interrupt?.type);
+  return {
+    kind: "unavailable",
+    message: `the agent's manifest does not declare the interrupt ${type} any more`,
+  };
+}
+
+function askingAnother(run: AgentRun): HandlerResult {
+  const message = "the run waits for an answer to another question by now";
+  return runConflict("run_not_interrupted", message, run);
+}
+
+/** 409: nobody is asked anything. */
+export function notWaiting(run: AgentRun): HandlerResult {
+  const message = `the run is ${run.status}, and does not wait for an answer`;
+  return runConflict("run_not_interrupted", message, run);
+}

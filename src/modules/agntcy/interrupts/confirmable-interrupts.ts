@@ -1,0 +1,99 @@
+/**
+ * CONFIRM of the escalation of a run's question: the agent goes on with the value that was given with
+ * the word, and the escalation is decided when it does. What cannot be sent to the agent is not decided.
+ * 403 not the caller's to decide · 409 decided already · 422 the value is not what was asked for
+ * AGTP "CONFIRM"
+ */
+
+import type { Confirmable } from "../../../dispatch/confirmable.ts";
+import { type Confirmation, readConfirmation } from "../../../dispatch/confirmation.ts";
+import { decisionConflict } from "../../../dispatch/floor-refusals-tasks.ts";
+import { floorResult } from "../../../dispatch/floor-result.ts";
+import { attributionUnavailable, type Refusal } from "../../../dispatch/refusal.ts";
+import type { ExchangeView } from "../../../dispatch/route.ts";
+import type { Call, HandlerResult } from "../../../handlers/handler.ts";
+import {
+  decisionView,
+  type Escalation,
+  escalationView,
+  isOpen,
+} from "../../../state/escalation.ts";
+import type { EscalationRegister } from "../../../state/escalation-register.ts";
+import type { HostedRuns } from "../endpoints/hosted-runs.ts";
+import { answerInterrupt } from "./answer-interrupt.ts";
+import { type InterruptSubject, subjectOf } from "./interrupt-escalation.ts";
+
+/** What it takes. */
+export interface ConfirmableInterruptsOptions {
+  readonly escalations: Pick<EscalationRegister, "find">;
+  /** Whether a decision can be put on record. */
+  readonly attributor: { readonly isWritable: boolean };
+  /** Agents that can be called, with their runs. */
+  readonly hosted: readonly HostedRuns[];
+}
+
+/** Questions of runs, as CONFIRM sees them; everything else is the next one's. */
+export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Confirmable {
+  const { escalations } = options;
+  return {
+    confirm: async (call, exchange) => {
+      const confirmation = readConfirmation(call);
+      if ("kind" in confirmation) return undefined;
+      const escalation = escalations.find(confirmation.targetId);
+      const subject = escalation && subjectOf(escalation);
+      if (escalation === undefined || subject === undefined) return undefined;
+      // Who decided what is over, and who may know, is for whoever keeps it to say.
+      if (!isOpen(escalation, Date.now())) return undefined;
+      return decide(options, { escalation, subject, confirmation, call, exchange });
+    },
+  };
+}
+
+interface Confirming {
+  readonly escalation: Escalation;
+  readonly subject: InterruptSubject;
+  readonly confirmation: Confirmation;
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+}
+
+async function decide(
+  { escalations, attributor, hosted: all }: ConfirmableInterruptsOptions,
+  { escalation, subject, confirmation, call, exchange }: Confirming,
+): Promise<HandlerResult | Refusal> {
+  const { escalationId } = escalation;
+  const found = all
+    .map((hosted) => ({ hosted, run: hosted.register.find(subject.runId) }))
+    .find(({ hosted, run }) => run?.base === hosted.agent.base);
+  if (found?.run === undefined) {
+    const message = "the agent that asks is not served now: its answer would not reach it";
+    return decisionConflict(message, { escalation_id: escalationId });
+  }
+  const { hosted, run } = found;
+  const authority = hosted.desk.authorityOver(run, hosted.agent, exchange);
+  if (typeof authority !== "string") {
+    call.log.warn({ escalation_id: escalationId }, "a confirmation was refused");
+    return authority;
+  }
+  if (!attributor.isWritable) return attributionUnavailable();
+  const { status, reason, attestation } = confirmation;
+  const { agentId } = exchange.caller;
+  const answered = await answerInterrupt(hosted, {
+    ...{ runId: run.runId, interruptId: subject.interruptId, call },
+    word: {
+      ...{ status, authority, source: { call, exchange } },
+      ...(reason === undefined ? {} : { reason }),
+      ...(agentId === undefined ? {} : { agentId }),
+      ...(attestation === undefined ? {} : { attestation }),
+    },
+  });
+  if ("refused" in answered) return answered.refused;
+  await hosted.desk.settled();
+  const decided = escalations.find(escalationId) ?? escalation;
+  return floorResult(call, {
+    ...{ target_id: escalationId, escalation_id: escalationId },
+    ...(decided.decision === undefined ? {} : decisionView(decided.decision)),
+    escalation: escalationView(decided, Date.now()),
+    run: { run_id: run.runId, path: `${run.base}/runs/${run.runId}`, status: answered.run.status },
+  });
+}

@@ -1,0 +1,108 @@
+/**
+ * Reads what a manifest says of its agent over the Agent Connect Protocol, and holds it to the
+ * protocol's rules: an interrupt, a thread's state or a custom update is described exactly where the
+ * agent has it.   Agent Connect Protocol "AgentACPSpec"
+ */
+import { quoteValue } from "../../../base/json-value.ts";
+import type { AcpSpecs, Capabilities, Interrupt } from "./manifest.ts";
+import { readOptionalSchema, readSchema } from "./manifest-schema.ts";
+import type { MemberReader } from "./member-reader.ts";
+
+const MAX_INTERRUPTS = 64;
+/** It becomes part of messages, and of what callers compare. */
+const INTERRUPT_TYPE = /^[\x21-\x7e]{1,128}$/;
+
+/** Whom an interrupt asks: this server's own word, which others pass over. */
+const ASKED = "x-agtp-asks";
+
+/** The specs, or nothing and every reason why. */
+export function readAcpSpecs(specs: MemberReader): AcpSpecs | undefined {
+  const capabilities = readCapabilities(specs);
+  const input = readSchema(specs, "input");
+  const output = readSchema(specs, "output");
+  const config = readSchema(specs, "config");
+  const interrupts = readInterrupts(specs, capabilities);
+  const threadState = readThreadState(specs, capabilities);
+  const customStreamingUpdate = readCustomUpdate(specs, capabilities);
+  if (capabilities === undefined || interrupts === undefined) return undefined;
+  if (input === undefined || output === undefined || config === undefined) return undefined;
+  return {
+    ...{ capabilities, input, output, config, interrupts },
+    ...(threadState === undefined ? {} : { threadState }),
+    ...(customStreamingUpdate === undefined ? {} : { customStreamingUpdate }),
+  };
+}
+
+/** Newer OASF modules have other names for the same. */
+function readCapabilities(specs: MemberReader): Capabilities | undefined {
+  const written = specs.object("capabilities");
+  if (written === undefined) return undefined;
+  const { value } = written.find("streaming");
+  // In an OASF module it is flat.
+  const streaming = typeof value === "object" ? written.optionalObject("streaming") : written;
+  if (value !== undefined && typeof value !== "object") {
+    written.fail("streaming", `is ${quoteValue(value)}, expected an object`);
+  }
+  return {
+    threads: written.flag(["threads", "thread_support"]),
+    interrupts: written.flag(["interrupts", "interrupt_support"]),
+    callbacks: written.flag(["callbacks", "callback_support"]),
+    streaming: {
+      values: streaming?.flag(["values", "result", "result_streaming"]) ?? false,
+      custom: streaming?.flag(["custom", "custom_objects_streaming"]) ?? false,
+    },
+  };
+}
+
+function readInterrupts(
+  specs: MemberReader,
+  capabilities: Capabilities | undefined,
+): readonly Interrupt[] | undefined {
+  const written = specs.objects("interrupts", MAX_INTERRUPTS);
+  const interrupts: Interrupt[] = [];
+  for (const one of written) {
+    const type = one.text("interrupt_type");
+    const payload = readSchema(one, "interrupt_payload");
+    const resume = readSchema(one, "resume_payload");
+    const asked = one.has(ASKED) ? one.word(ASKED, ["people", "agent"]) : "people";
+    if (type !== undefined && !INTERRUPT_TYPE.test(type)) {
+      one.fail("interrupt_type", `is ${quoteValue(type)}, expected visible ASCII without spaces`);
+    } else if (interrupts.some((earlier) => earlier.type === type)) {
+      one.fail("interrupt_type", `${quoteValue(type)} is declared twice`);
+    } else if (type !== undefined && payload !== undefined && resume !== undefined) {
+      interrupts.push({ type, payload, resume, asksAgent: asked === "agent" });
+    }
+  }
+  const isEmpty = written.length === 0 && !isFilled(specs.find("interrupts").value);
+  if (capabilities?.interrupts === true && isEmpty) {
+    return specs.fail("interrupts", "is empty, expected what the agent interrupts its runs for");
+  }
+  if (capabilities?.interrupts === false && written.length > 0) {
+    return specs.fail("interrupts", "must be empty, because capabilities.interrupts is not true");
+  }
+  return interrupts;
+}
+
+/** With anything at all; what is wrong with it has been told. */
+function isFilled(written: unknown): boolean {
+  return Array.isArray(written) && written.length > 0;
+}
+
+function readThreadState(specs: MemberReader, capabilities: Capabilities | undefined) {
+  if (capabilities?.threads === false && specs.has("thread_state")) {
+    return specs.fail("thread_state", "must be absent, because capabilities.threads is not true");
+  }
+  return readOptionalSchema(specs, "thread_state");
+}
+
+function readCustomUpdate(specs: MemberReader, capabilities: Capabilities | undefined) {
+  const name = "custom_streaming_update";
+  const isNeeded = capabilities?.streaming.custom;
+  if (isNeeded === false && specs.has(name)) {
+    return specs.fail(name, "must be absent, because capabilities.streaming.custom is not true");
+  }
+  if (isNeeded === true && !specs.has(name)) {
+    return specs.fail(name, "is missing, but capabilities.streaming.custom is true");
+  }
+  return readOptionalSchema(specs, name);
+}

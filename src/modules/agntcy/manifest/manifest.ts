@@ -1,0 +1,96 @@
+/**
+ * An AGNTCY Agent Manifest as this server works with it: what the three shapes in the wild have in
+ * common, under the names of the newest.   Agent Manifest "Agent Manifest Structure"
+ */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { CompiledSchema } from "../../../schema/schema.ts";
+
+/** The shape that a manifest was written in. */
+const MANIFEST_SHAPES = ["agent-manifest", "deployment-manifest", "oasf-record"] as const;
+/** One of them. */
+export type ManifestShape = (typeof MANIFEST_SHAPES)[number];
+
+/** A manifest in which nothing is wrong. */
+export interface AgentManifest {
+  /** As problems name it. */
+  readonly file: string;
+  readonly shape: ManifestShape;
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly specs: AcpSpecs;
+  /** Empty for an ACP descriptor alone. */
+  readonly options: readonly DeploymentOption[];
+  readonly environment: readonly EnvironmentVariable[];
+  readonly dependencies: readonly Dependency[];
+}
+
+/** What the agent can do over ACP, and what is said in each direction. */
+export interface AcpSpecs {
+  readonly capabilities: Capabilities;
+  readonly input: CompiledSchema;
+  readonly output: CompiledSchema;
+  readonly config: CompiledSchema;
+  readonly customStreamingUpdate?: CompiledSchema;
+  readonly threadState?: CompiledSchema;
+  /** In the manifest's order, which decides what an interrupt is taken for. */
+  readonly interrupts: readonly Interrupt[];
+}
+
+/** What an agent's server is able to do; what is not said is not there. */
+export interface Capabilities {
+  readonly threads: boolean;
+  readonly interrupts: boolean;
+  readonly callbacks: boolean;
+  readonly streaming: { readonly values: boolean; readonly custom: boolean };
+}
+
+/** A question that a run may stop for. */
+export interface Interrupt {
+  readonly type: string;
+  readonly payload: CompiledSchema;
+  readonly resume: CompiledSchema;
+  /** Whether it asks the agent that began the run; otherwise it asks people. */
+  readonly asksAgent: boolean;
+}
+
+/** One way to have the agent. */
+export type DeploymentOption =
+  | (RemoteService & { readonly type: "remote_service"; readonly name?: string })
+  | { readonly type: "source_code"; readonly name?: string }
+  | { readonly type: "docker"; readonly name?: string };
+
+/** Where an agent is available already. */
+export interface RemoteService {
+  /** As it is written; what may be called is decided when it is. */
+  readonly url: string;
+  /** Undefined: the agent is looked for by name and version. */
+  readonly agentId?: string;
+  /** An OpenAPI security scheme. */
+  readonly authentication?: JsonRecord;
+}
+
+/** A variable that the agent reads. */
+export interface EnvironmentVariable {
+  readonly name: string;
+  readonly isRequired: boolean;
+  readonly defaultValue?: string;
+}
+
+/** Another agent that this one needs. */
+export interface Dependency {
+  /** What this manifest calls it. */
+  readonly name: string;
+  readonly ref: { readonly name: string; readonly version: string; readonly url?: string };
+  readonly option?: string;
+  readonly values: EnvironmentValues;
+  /** Where the manifest says so. */
+  readonly pointer: string;
+}
+
+/** Values of variables for an agent, and for those that it depends on, by their names. */
+export interface EnvironmentValues {
+  readonly values: Readonly<Record<string, string>>;
+  readonly dependencies: Readonly<Record<string, EnvironmentValues>>;
+}

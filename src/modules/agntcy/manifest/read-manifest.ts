@@ -1,0 +1,160 @@
+/**
+ * Reads an AGNTCY Agent Manifest in any of the three shapes in the wild: the published samples
+ * (`specs`, `deployments`, `dependencies`), the workflow server's first schema (`specs`,
+ * `deployment`), and the OASF record whose runtime extension has both. Answers with one model, or
+ * with everything that is wrong, under JSON Pointers.
+ */
+
+import { describeValue, isRecord, quoteValue } from "../../../base/json-value.ts";
+import { isError, type Problem } from "../../../base/problem.ts";
+import { parseBoundedJson } from "../../../identity/json-document.ts";
+import { readAcpSpecs } from "./acp-specs.ts";
+import { readOptions } from "./deployment-options.ts";
+import type { AgentManifest, ManifestShape } from "./manifest.ts";
+import { MAX_DEPENDENCIES, readDependencies, readVariables } from "./manifest-dependencies.ts";
+import { MemberReader } from "./member-reader.ts";
+import { AGTP_ANNOTATION, RUNTIME_EXTENSION, readRecord } from "./oasf-record.ts";
+
+/** The largest manifest that is read. */
+export const MAX_MANIFEST_BYTES = 1_048_576;
+
+/** The manifest, unless one of the problems is an error. */
+export interface ReadManifest {
+  readonly manifest?: AgentManifest;
+  readonly problems: readonly Problem[];
+}
+
+/** Where the parts of a manifest are, by whatever shape it has. */
+interface Sections {
+  readonly shape: ManifestShape;
+  /** Name and version, and the description where it stands beside them. */
+  readonly identity: { readonly ref: MemberReader; readonly description: MemberReader } | undefined;
+  readonly specs: MemberReader | undefined;
+  readonly options: readonly MemberReader[];
+  readonly dependencies: readonly MemberReader[];
+  /** Whose `env_vars` are the agent's. */
+  readonly deployment: MemberReader | undefined;
+}
+
+const MAX_OPTIONS = 64;
+/** Names are shown, compared and made into names of variables. */
+const NAME = /^[^\s\x00-\x1f\x7f](?:[^\x00-\x1f\x7f]{0,254}[^\s\x00-\x1f\x7f])?$/;
+
+/** Reads the text of a manifest; problems name it `file`. */
+export function readManifest(text: string, file: string): ReadManifest {
+  const parsed = parseBoundedJson(text);
+  if (parsed.fault !== undefined) return { problems: [{ file, key: "", message: parsed.fault }] };
+  if (!isRecord(parsed.value)) {
+    const message = `${describeValue(parsed.value)}, expected a manifest as an object`;
+    return { problems: [{ file, key: "", message }] };
+  }
+  const problems: Problem[] = [];
+  const root = new MemberReader(parsed.value, "", { file, problems });
+  const sections = findSections(root);
+  const manifest = sections && readSections(sections, root, file);
+  if (manifest === undefined || problems.some(isError)) return { problems };
+  return { manifest, problems };
+}
+
+function findSections(root: MemberReader): Sections | undefined {
+  if (root.has(["extensions", "modules"])) return recordSections(root);
+  if (!root.has(["specs", "acp"]) && root.has("schema_version")) {
+    const hint = `the manifest is in the extension ${RUNTIME_EXTENSION}`;
+    return root.fail("extensions", "is missing", { hint });
+  }
+  const metadata = root.object("metadata");
+  const ref = metadata?.object("ref");
+  const common = {
+    identity: metadata && ref && { ref, description: metadata },
+    specs: root.object(["specs", "acp"]),
+  };
+  const isNewer = root.has("deployment");
+  const isOlder = ["deployments", "dependencies"].some((name) => isThere(root, name, isNewer));
+  if (isOlder) {
+    if (isNewer) root.fail("deployment", "stands beside deployments or dependencies");
+    return {
+      ...common,
+      shape: "agent-manifest",
+      options: root.objects("deployments", MAX_OPTIONS),
+      dependencies: root.objects("dependencies", MAX_DEPENDENCIES),
+      deployment: root,
+    };
+  }
+  const deployment = root.optionalObject("deployment");
+  return { ...common, shape: "deployment-manifest", ...deploymentSections(deployment) };
+}
+
+/** Beside the newer shape an empty list of the older one says nothing: tools write it. */
+function isThere(root: MemberReader, name: string, isNewer: boolean): boolean {
+  const { value } = root.find(name);
+  const isNothing = isNewer && Array.isArray(value) && value.length === 0;
+  return value !== undefined && !isNothing;
+}
+
+function recordSections(root: MemberReader): Sections | undefined {
+  const data = readRecord(root);
+  if (data === undefined) return undefined;
+  return {
+    shape: "oasf-record",
+    identity: { ref: root, description: root },
+    specs: data.object(["acp", "specs"]),
+    ...deploymentSections(data.object("deployment")),
+  };
+}
+
+function deploymentSections(
+  deployment: MemberReader | undefined,
+): Pick<Sections, "options" | "dependencies" | "deployment"> {
+  if (deployment === undefined) return { options: [], dependencies: [], deployment };
+  const options = deployment.objects("deployment_options", MAX_OPTIONS);
+  if (options.length === 0 && !deployment.has("deployment_options")) {
+    deployment.fail("deployment_options", "is missing, expected an array");
+  }
+  const dependencies = deployment.objects(["agent_deps", "dependencies"], MAX_DEPENDENCIES);
+  return { options, dependencies, deployment };
+}
+
+function readSections(
+  { shape, identity, specs: written, ...sections }: Sections,
+  root: MemberReader,
+  file: string,
+): AgentManifest | undefined {
+  const name = identity && readName(identity.ref, "name");
+  const version = identity && readName(identity.ref, "version");
+  const description = identity?.description.text("description");
+  const specs = written && readAcpSpecs(written);
+  const options = readOptions(sections.options);
+  const isBare = shape === "agent-manifest";
+  const dependencies = readDependencies(sections.dependencies, isBare);
+  const environment = sections.deployment === undefined ? [] : readVariables(sections.deployment);
+  if (sections.options.length === 0) noteMissingOptions(shape, sections, root);
+  if (name === undefined || version === undefined || description === undefined) return undefined;
+  if (specs === undefined) return undefined;
+  return { file, shape, name, version, description, specs, options, environment, dependencies };
+}
+
+/** An ACP descriptor alone says how to talk to its agent, and not where. */
+function noteMissingOptions(
+  shape: ManifestShape,
+  { deployment }: Pick<Sections, "deployment">,
+  root: MemberReader,
+): void {
+  const message = "no deployment option is found in the manifest";
+  if (shape === "deployment-manifest" && deployment === undefined) {
+    const hint = "it is an ACP descriptor alone";
+    root.fail("deployment", message, { hint, severity: "warning" });
+  } else if (shape === "agent-manifest") root.fail("deployments", message);
+  else if (deployment !== undefined) {
+    const isReachable = root.optionalObject("annotations")?.has(AGTP_ANNOTATION) === true;
+    const hint = "the agent is reached over AGTP, which has none";
+    const more = isReachable ? ({ hint, severity: "warning" } as const) : {};
+    deployment.fail("deployment_options", message, more);
+  }
+}
+
+function readName(owner: MemberReader, member: "name" | "version"): string | undefined {
+  const text = owner.text(member);
+  if (text === undefined || NAME.test(text)) return text;
+  const expected = "expected at most 256 characters without line breaks or spaces around them";
+  return owner.fail(member, `is ${quoteValue(text)}, ${expected}`);
+}

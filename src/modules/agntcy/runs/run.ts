@@ -1,0 +1,126 @@
+/**
+ * A run of an AGNTCY agent: started by one caller, done by the agent's own server, and known here by
+ * an id of this server's making. `error` may still become something else: its server tries again.
+ * Agent Connect Protocol "Run"
+ */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { UpstreamError } from "../acp/acp-call.ts";
+import type { RunAddress } from "../acp/acp-client.ts";
+
+/** How a run stands. `timeout`: it took longer than the operator allows. */
+export const RUN_STATES = [
+  "pending",
+  "interrupted",
+  "success",
+  "error",
+  "timeout",
+  "cancelled",
+] as const;
+/** One of them. */
+export type RunState = (typeof RUN_STATES)[number];
+
+/** Why a run came to nothing. */
+export interface RunError {
+  readonly code: UpstreamError | "agent_run_failed";
+  readonly message: string;
+  /** As the agent's server has them. */
+  readonly errcode?: number;
+  readonly description?: string;
+}
+
+/** What is known of a run without looking at what it came to. */
+export interface AgentRun {
+  readonly runId: string;
+  /** The path that its agent is served on. */
+  readonly base: string;
+  /** The Agent-ID that started it. */
+  readonly owner: string;
+  /** The agent with its server. */
+  readonly upstreamAgentId: string;
+  /** The run with that server. */
+  readonly upstreamRunId: string;
+  /** This server's id of the thread. */
+  readonly threadId?: string;
+  readonly upstreamThreadId?: string;
+  readonly status: RunState;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly updatedAt: number;
+  /** Until when a pending run is waited for. */
+  readonly deadlineAt: number;
+  readonly error?: RunError;
+  /** What it waits for. */
+  readonly interrupt?: { readonly interruptId: string; readonly type: string };
+  /**
+   * An answer to it was sent, and nobody knows what became of it: what the run waits for now has to be
+   * asked anew before it is answered.
+   */
+  readonly isAnswerSent?: boolean;
+  readonly eventCount: number;
+  readonly eventBytes: number;
+  /** Something may have happened in it before anybody listened. */
+  readonly mayLackEvents?: boolean;
+  /** Whether more came than is kept. */
+  readonly isTruncated: boolean;
+  /** What its result takes in the store. */
+  readonly resultBytes: number;
+}
+
+/** What a run came to, or asks. */
+export interface RunResult {
+  readonly output?: unknown;
+  readonly payload?: unknown;
+}
+
+/** Something that happened in a run; keys are the wire's own. */
+export interface RunEvent {
+  readonly type: string;
+  readonly [member: string]: unknown;
+}
+
+/** The run as its server knows it. */
+export function addressOf({ upstreamRunId, upstreamThreadId }: AgentRun): RunAddress {
+  return { runId: upstreamRunId, threadId: upstreamThreadId };
+}
+
+/** Whether nothing is under way. */
+export function isSettled({ status }: Pick<AgentRun, "status">): boolean {
+  return status !== "pending";
+}
+
+/** Whether nothing more is expected, though an `error` may be overturned. */
+export function isOver({ status }: Pick<AgentRun, "status">): boolean {
+  return status !== "pending" && status !== "interrupted";
+}
+
+/** A run as its owner sees it. `resumeSchema` is that of the interrupt that it waits for. */
+export function runView(
+  run: AgentRun,
+  result: RunResult,
+  resumeSchema: JsonRecord | undefined,
+): Record<string, unknown> {
+  const { error, interrupt, threadId } = run;
+  return {
+    run_id: run.runId,
+    status: run.status,
+    created_at: new Date(run.startedAt).toISOString(),
+    updated_at: new Date(run.updatedAt).toISOString(),
+    ...(threadId === undefined ? {} : { thread_id: threadId }),
+    ...(run.status === "success" ? { output: result.output ?? null } : {}),
+    ...(run.status === "interrupted" && interrupt !== undefined
+      ? {
+          interrupt_id: interrupt.interruptId,
+          interrupt_type: interrupt.type,
+          payload: result.payload ?? null,
+          resume_schema: resumeSchema ?? {},
+        }
+      : {}),
+    ...(error === undefined ? {} : { error: errorView(error) }),
+  };
+}
+
+/** Why a run failed; what its server may yet make of it is said. */
+export function errorView({ code, message, ...more }: RunError): Record<string, unknown> {
+  const canChange = code === "agent_run_failed";
+  return { code, message, ...more, ...(canChange ? { may_be_retried_upstream: true } : {}) };
+}

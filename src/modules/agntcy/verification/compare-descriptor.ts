@@ -1,0 +1,109 @@
+/**
+ * Whether an agent's server describes the agent as its manifest does. What annotates a schema may
+ * differ; everything that decides about a value, or about what the agent can do, may not.
+ */
+
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { Problem } from "../../../base/problem.ts";
+import { isError } from "../../../base/problem.ts";
+import { KEYWORDS } from "../../../schema/schema-vocabulary.ts";
+import { readReference } from "../acp/acp-answers.ts";
+import { readAcpSpecs } from "../manifest/acp-specs.ts";
+import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
+import { MemberReader } from "../manifest/member-reader.ts";
+import { findDifferences } from "./find-differences.ts";
+
+/** Keywords that say nothing about values. */
+const ANNOTATIONS: ReadonlySet<string> = new Set([
+  ...["$id", "$schema", "$comment", "title", "description", "default", "examples", "example"],
+  ...["deprecated", "readOnly", "writeOnly", "discriminator", "externalDocs", "xml"],
+]);
+
+/** What differs, by its JSON Pointer in a manifest and in words; empty: nothing. */
+export function compareDescriptor(
+  { name, version, specs }: AgentManifest,
+  descriptor: JsonRecord,
+): readonly string[] {
+  const theirs = readReference(descriptor["metadata"]);
+  const differences: string[] = [];
+  const compare = (pointer: string, own: string, other: string | undefined): void => {
+    if (other !== undefined && other !== own) {
+      differences.push(...findDifferences(own, other, `/metadata/ref/${pointer}`));
+    }
+  };
+  compare("name", name, theirs.name);
+  compare("version", version, theirs.version);
+  const read = readSpecs(descriptor);
+  if (typeof read === "string") return [...differences, `/specs (${read})`];
+  return [...differences, ...compareSpecs(specs, read)];
+}
+
+function readSpecs(descriptor: JsonRecord): AcpSpecs | string {
+  const problems: Problem[] = [];
+  const reader = new MemberReader(descriptor, "", { file: "", problems });
+  const written = reader.object(["specs", "acp"]);
+  const specs = written && readAcpSpecs(written);
+  const fault = problems.find(isError);
+  if (specs !== undefined && fault === undefined) return specs;
+  return fault === undefined ? "they are missing" : `${fault.key}: ${fault.message}`;
+}
+
+function compareSpecs(ours: AcpSpecs, theirs: AcpSpecs): readonly string[] {
+  return findDifferences(meaningOf(ours), meaningOf(theirs), "/specs");
+}
+
+/** The specs without what says nothing; interrupts by their type, which is what their order is for. */
+function meaningOf(specs: AcpSpecs): JsonRecord {
+  const { capabilities, input, output, config, threadState, customStreamingUpdate } = specs;
+  const interrupts = specs.interrupts.map(({ type, payload, resume }) => [
+    type,
+    {
+      interrupt_payload: withoutAnnotations(payload.schema),
+      resume_payload: withoutAnnotations(resume.schema),
+    },
+  ]);
+  return {
+    capabilities,
+    input: withoutAnnotations(input.schema),
+    output: withoutAnnotations(output.schema),
+    config: withoutAnnotations(config.schema),
+    ...(threadState === undefined ? {} : { thread_state: withoutAnnotations(threadState.schema) }),
+    ...(customStreamingUpdate === undefined
+      ? {}
+      : { custom_streaming_update: withoutAnnotations(customStreamingUpdate.schema) }),
+    ...(interrupts.length === 0 ? {} : { interrupts: Object.fromEntries(interrupts) }),
+  };
+}
+
+/** Properties may be called like annotations, so it goes down where schemas are. */
+function withoutAnnotations(schema: unknown): unknown {
+  if (!isRecord(schema)) return schema;
+  const kept = Object.entries(schema).filter(
+    ([keyword, value]) =>
+      !ANNOTATIONS.has(keyword) &&
+      !keyword.startsWith("x-") &&
+      !(value === null && keyword !== "const"),
+  );
+  const members = kept.map(([keyword, value]): [string, unknown] => {
+    switch (KEYWORDS.get(keyword)) {
+      case "schema":
+        return [keyword, withoutAnnotations(value)];
+      case "schema list":
+        return [keyword, Array.isArray(value) ? value.map(withoutAnnotations) : value];
+      case "schema map":
+      case "schema map by pattern":
+        if (!isRecord(value)) return [keyword, value];
+        return [
+          keyword,
+          Object.fromEntries(
+            Object.entries(value).map(([name, one]) => [name, withoutAnnotations(one)]),
+          ),
+        ];
+      case "unique texts":
+        return [keyword, Array.isArray(value) ? value.toSorted() : value];
+      default:
+        return [keyword, value];
+    }
+  });
+  return Object.fromEntries(members);
+}

@@ -1,0 +1,126 @@
+/**
+ * Tasks that arrive from a peer: the token in the request says which agent hands on, and the peer
+ * vouches for it. Looked at before the gates, and only where a request brings a token. 551 with the
+ * link that does not hold · 262 for scopes that the peer may not bring.   AGTP "DELEGATE"
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { Delegation, DelegationReader } from "../../dispatch/delegation.ts";
+import {
+  type BrokenLink,
+  chainBroken,
+  delegationFailed,
+} from "../../dispatch/floor-refusals-delegation.ts";
+import { authorizationRequired, type Refusal } from "../../dispatch/refusal.ts";
+import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
+import type { Request } from "../../wire/message.ts";
+import { type ChainRules, type VerifiedChain, verifyTokens } from "./chain.ts";
+import type { PeerDirectory } from "./peers.ts";
+import type { SeenTokens } from "./seen-tokens.ts";
+import { taskHash } from "./task.ts";
+
+/** What arriving tasks are judged by. */
+export interface ArrivalRules extends ChainRules {
+  readonly peers: PeerDirectory;
+  readonly seen: Pick<SeenTokens, "take">;
+}
+
+const MARK = Buffer.from('"delegation_token"');
+/** A token is remembered a little longer than clocks can differ. */
+const REMEMBERED_MS = 60_000;
+
+/** Reads the tokens of requests. */
+export function createArrivals(rules: ArrivalRules): DelegationReader {
+  return {
+    read: (request) => {
+      const { method, path, body } = request;
+      if (method !== "DELEGATE" || path !== "/") return undefined;
+      // A name with escapes in it is not one that a peer writes, and is refused by the handler.
+      if (!Buffer.from(body.buffer, body.byteOffset, body.length).includes(MARK)) return undefined;
+      const parsed = parseBody(body);
+      if (parsed.kind === "invalid") return undefined;
+      const { parameters } = unwrapEnvelope(parsed.value, method);
+      if (!Object.hasOwn(parameters, "delegation_token")) return undefined;
+      return arrive(rules, parameters, request);
+    },
+  };
+}
+
+async function arrive(
+  rules: ArrivalRules,
+  parameters: JsonRecord,
+  request: Request,
+): Promise<Delegation | Refusal> {
+  const tokens = tokensOf(parameters);
+  if (tokens === undefined) {
+    const explanation = "delegation_token and delegation_chain must be signed tokens";
+    return chainBroken("malformed", explanation, { index: 0 });
+  }
+  const chain = await verifyTokens(tokens, rules);
+  if (chain.kind === "refusal") return chain;
+  const { links, last } = chain;
+  const fault = checkRequest(chain, parameters, request) ?? checkPeer(rules, chain);
+  if (fault !== undefined) return fault;
+  const now = rules.now();
+  if (last.deadline <= now) {
+    return delegationFailed("deadline", "the deadline of the task has passed", "not-begun");
+  }
+  const { issuer, id, deadline } = last;
+  switch (await rules.seen.take(issuer, id, deadline + REMEMBERED_MS)) {
+    case "fresh":
+      return { links, deadline, isArriving: true };
+    case "seen":
+      return broken("replayed", "the delegation token was used before", chain);
+    case "full":
+      return delegationFailed("too-many-running", "the peer has sent too many tasks", "not-begun");
+  }
+}
+
+function tokensOf(parameters: JsonRecord): readonly string[] | undefined {
+  const { delegation_token: token, delegation_chain: earlier = [] } = parameters;
+  const tokens: readonly unknown[] = Array.isArray(earlier) ? [...earlier, token] : [undefined];
+  return tokens.every((one) => typeof one === "string") ? tokens : undefined;
+}
+
+/** A token is for one agent, to another, for one task. */
+function checkRequest(
+  chain: VerifiedChain,
+  parameters: JsonRecord,
+  request: Request,
+): Refusal | undefined {
+  const { subject, target, taskHash: hash } = chain.last;
+  if (request.headers.get("agent-id") !== subject) {
+    return broken("subject", "the delegation token is another agent's", chain);
+  }
+  if ((parameters["target_agent_id"] ?? parameters["sub_agent"]) !== target) {
+    return broken("subject", "the delegation token is to another agent", chain);
+  }
+  if (taskHash(parameters["task"]) !== hash) {
+    return broken("task", "the delegation token is for another task", chain);
+  }
+  return undefined;
+}
+
+/** 262: a peer brings no more than the operator lets it. */
+function checkPeer({ peers }: ArrivalRules, chain: VerifiedChain): Refusal | undefined {
+  const { last } = chain;
+  const peer = peers.findByServerId(last.issuer);
+  // What this server signed itself was for hops within it, and brings nothing in.
+  if (peer === undefined) return broken("unknown-issuer", "the token is not from a peer", chain);
+  const invalid = last.scopes.filter((scope) => !peer.accepted.covers(scope));
+  if (invalid.length === 0) return undefined;
+  const message = `tasks of the peer "${peer.name}" may not use ${invalid.join(", ")}`;
+  return authorizationRequired("scope-required", message, {
+    scope: invalid.join(", "),
+    details: { missing_scopes: invalid },
+  });
+}
+
+function broken(reason: BrokenLink, explanation: string, { links, last }: VerifiedChain): Refusal {
+  return chainBroken(reason, explanation, {
+    index: links.length - 1,
+    server_id: last.issuer,
+    agent_id: last.subject,
+    target_agent_id: last.target,
+  });
+}

@@ -1,0 +1,144 @@
+/**
+ * The chain of tokens that a task arrives with: each link signed by a server that is known here and
+ * speaks for the agent in it, each by whom the one before handed on to, each narrower, none twice. The first link that does not hold
+ * is named.   AGTP "DELEGATE", AGTP "Status Codes" (551)
+ */
+import type { DelegationLink } from "../../dispatch/delegation.ts";
+import {
+  type BrokenLink,
+  chainBroken,
+  type FailingLink,
+} from "../../dispatch/floor-refusals-delegation.ts";
+import type { Refusal } from "../../dispatch/refusal.ts";
+import { compileGrants } from "../../identity/authority-scope.ts";
+import { sha256Hex } from "../../identity/canonical-form.ts";
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { beyond, isNarrower } from "./scopes.ts";
+import { isTokenFault, type TokenClaims, verifyToken } from "./token.ts";
+import type { Vouching } from "./vouching.ts";
+
+/** What a chain is held against. */
+export interface ChainRules {
+  /** The last link's audience. */
+  readonly serverId: string;
+  readonly maxDepth: number;
+  /** Of this server and of its peers. */
+  keyFor(serverId: string): Ed25519PublicKey | undefined;
+  readonly vouching: Pick<Vouching, "findFault">;
+  now(): number;
+}
+
+/** A chain that holds. */
+export interface VerifiedChain {
+  readonly kind: "verified";
+  /** The oldest first. */
+  readonly links: readonly DelegationLink[];
+  /** What the newest token says. */
+  readonly last: TokenClaims;
+}
+
+/** Verifies the tokens, the oldest first; one at least. */
+export async function verifyTokens(
+  tokens: readonly string[],
+  rules: ChainRules,
+): Promise<VerifiedChain | Refusal> {
+  if (tokens.length > rules.maxDepth) return tooDeep(tokens.length - 1, rules.maxDepth);
+  const claims: TokenClaims[] = [];
+  for (const [index, token] of tokens.entries()) {
+    const verdict = await verifyToken(token, rules.keyFor, rules.now());
+    if (isTokenFault(verdict)) {
+      const { fault, message, issuer } = verdict;
+      const link = { index, ...(issuer === undefined ? {} : { server_id: issuer.slice(0, 256) }) };
+      return broken(fault, `the delegation token is not accepted: ${message}`, link);
+    }
+    const fault = checkLink(index, verdict, claims.at(-1), tokens);
+    if (fault !== undefined) return fault;
+    claims.push(verdict);
+  }
+  const last = claims.at(-1);
+  if (last === undefined) throw new Error("a chain of no tokens");
+  const index = claims.length - 1;
+  if (last.audience !== rules.serverId) {
+    return broken("audience", "the delegation token is for another server", linkOf(index, last));
+  }
+  const fault = findLoop(claims) ?? (await findForeign(claims, rules));
+  if (fault !== undefined) return fault;
+  return { kind: "verified", links: claims.map((one, at) => asLink(one, tokens[at])), last };
+}
+
+/** What one link must have to do with the one before. */
+function checkLink(
+  index: number,
+  claims: TokenClaims,
+  before: TokenClaims | undefined,
+  tokens: readonly string[],
+): Refusal | undefined {
+  const link = linkOf(index, claims);
+  const hashes = tokens.slice(0, index).map((token) => sha256Hex(token));
+  if (claims.chain.length !== index || claims.chain.some((one, at) => one !== hashes[at])) {
+    return broken("chain", "the link does not name the links before it", link);
+  }
+  if (before === undefined) return undefined;
+  if (before.audience !== claims.issuer) {
+    return broken("audience", "the link is not from the server that the one before was for", link);
+  }
+  if (before.target !== claims.subject) {
+    return broken("subject", "the link is not from the agent that the one before was to", link);
+  }
+  const { covers } = compileGrants(before.scopes);
+  const held = { scopes: before.scopes, covers };
+  if (beyond(claims.scopes, held).length > 0 || !isNarrower(claims.scopes, held)) {
+    return broken("scope", "the link hands on no strict subset of what the one before does", link);
+  }
+  if (claims.deadline > before.deadline) {
+    return broken("expired", "the link lasts longer than the one before", link);
+  }
+  return undefined;
+}
+
+/** A link in which a server speaks for an agent that is not its own. */
+async function findForeign(
+  claims: readonly TokenClaims[],
+  { vouching }: ChainRules,
+): Promise<Refusal | undefined> {
+  for (const [index, one] of claims.entries()) {
+    const fault = await vouching.findFault(one.issuer, one.subject);
+    if (fault !== undefined) return broken("subject", fault, linkOf(index, one));
+  }
+  return undefined;
+}
+
+/** An agent that hands on has not been handed to, and the other way round. */
+function findLoop(claims: readonly TokenClaims[]): Refusal | undefined {
+  const seen = new Set<string>();
+  for (const [index, one] of claims.entries()) {
+    seen.add(one.subject);
+    if (seen.has(one.target)) return looped(linkOf(index, one));
+  }
+  return undefined;
+}
+
+/** 551: the work would come back to an agent that has handed it on. */
+export function looped(link: FailingLink): Refusal {
+  return broken("loop", "the task comes back to an agent that has handed it on", link);
+}
+
+/** 551: too many hops. */
+export function tooDeep(index: number, most: number): Refusal {
+  return broken("depth", `a task is handed on ${most} times at most`, { index });
+}
+
+function broken(reason: BrokenLink, explanation: string, link: FailingLink): Refusal {
+  return chainBroken(reason, explanation, link);
+}
+
+function linkOf(index: number, { issuer, subject, target }: TokenClaims): FailingLink {
+  return { index, server_id: issuer, agent_id: subject, target_agent_id: target };
+}
+
+function asLink(
+  { issuer, subject, target, scopes }: TokenClaims,
+  token: string | undefined,
+): DelegationLink {
+  return { agentId: subject, target, serverId: issuer, scopes, token };
+}

@@ -1,0 +1,29 @@
+/** What DELEGATE works with. */
+
+import type { Runs } from "../../dispatch/runs.ts";
+import type { Background } from "./background.ts";
+import type { CallbackPlaces } from "./callback.ts";
+import type { TaskTime } from "./deadline.ts";
+import type { Hop, HopRules } from "./hop.ts";
+import type { Outcome } from "./outcome.ts";
+import type { DelegationRegister } from "./register.ts";
+import type { DelegationRequest } from "./request.ts";
+
+/** A task that is about to be done. */
+export interface Performance {
+  readonly hop: Hop;
+  readonly request: DelegationRequest;
+  readonly taskId: string | undefined;
+  readonly time: TaskTime;
+}
+
+/** The parts of DELEGATE. */
+export interface DelegateOptions {
+  readonly rules: HopRules;
+  readonly runs: Runs;
+  readonly register: DelegationRegister;
+  readonly background: Pick<Background, "run" | "signal">;
+  readonly callbacks: CallbackPlaces;
+  /** Has the task done, here or at a peer. */
+  perform(performance: Performance): Promise<Outcome>;
+}

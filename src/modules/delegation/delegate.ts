@@ -1,0 +1,154 @@
+/**
+ * DELEGATE: hands a task on to another agent, hosted here or at a peer, with a strict subset of the
+ * caller's scopes. 202 where the outcome goes to a callback · 262 a scope beyond · 403 not permitted
+ * · 404 no such agent · 422 malformed · 457 out of the zone · 550 the delegate failed · 551 a link of
+ * the chain does not hold.   AGTP "DELEGATE"
+ */
+
+import { linkEntry } from "../../dispatch/delegation.ts";
+import { delegationFailed } from "../../dispatch/floor-refusals-delegation.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { Runs } from "../../dispatch/runs.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import { type Callback, readCallback } from "./callback.ts";
+import { TaskTime } from "./deadline.ts";
+import type { DelegateOptions } from "./delegate-options.ts";
+import { type Hop, prepareHop } from "./hop.ts";
+import type { Outcome } from "./outcome.ts";
+import type { KeptDelegation } from "./register.ts";
+import { type DelegationRequest, readDelegation } from "./request.ts";
+import { describeTask } from "./task.ts";
+
+type Answer = HandlerSuccess | Refusal;
+
+interface Asked {
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+  readonly request: DelegationRequest;
+  readonly hop: Hop;
+}
+
+/** The handler of DELEGATE on "/". */
+export function delegateHandler(options: DelegateOptions): RouteHandler {
+  return async (call, exchange) => {
+    const request = readDelegation(call.input, Date.now());
+    if ("kind" in request) return request;
+    const hop = prepareHop(options.rules, request, exchange);
+    if ("kind" in hop) return hop;
+    const { target, delegation } = hop;
+    const link = delegation.links.at(-1);
+    call.log.info({ delegation: link && linkEntry(link) }, "a task is handed on");
+    if (target.kind === "hosted") exchange.addressed = target.agent;
+    const asked = { call, exchange, request, hop };
+    return request.callback === undefined ? waitFor(options, asked) : takeOn(options, asked);
+  };
+}
+
+/** The caller waits, as long as it may. */
+async function waitFor(options: DelegateOptions, asked: Asked): Promise<Answer> {
+  const { call, exchange, request, hop } = asked;
+  const { runs } = options;
+  const id = runs.begin(exchange.caller.document?.agentId, runStart(asked));
+  const time = new TaskTime(hop.delegation.deadline, call.signal);
+  let outcome: Outcome | undefined;
+  try {
+    outcome = await options.perform({ hop, request, taskId: call.taskId, time });
+    for (const prior of outcome.priorActions) exchange.dependsOn(prior);
+    return answerOf(call, hop, id, outcome);
+  } finally {
+    time.clear();
+    runs.end(id, endOf(outcome));
+  }
+}
+
+/** 202: it is kept before it is answered for, and its outcome goes to the callback. */
+async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
+  const { call, exchange, request, hop } = asked;
+  const { register, runs, background } = options;
+  const { document, authority, delegation: outer } = exchange.caller;
+  if (document === undefined || outer !== undefined) {
+    const message = "is for agents of this server that ask for themselves";
+    return schemaViolation([{ path: "/callback", keyword: "not", message }]);
+  }
+  const { agentId } = document;
+  const callback = readCallback(request.callback, agentId, options.callbacks);
+  if (isRefusal(callback)) return callback;
+  const kept: KeptDelegation = {
+    id: uuidv7(),
+    agentId,
+    scopes: authority.scopes,
+    target: nameOf(hop),
+    action: describeTask(request.task),
+    ...(call.taskId === undefined ? {} : { taskId: call.taskId }),
+    callback,
+  };
+  if (!(await register.add(kept))) {
+    const explanation = "too many delegations of this agent are under way";
+    return delegationFailed("too-many-running", explanation, "not-begun");
+  }
+  runs.begin(agentId, { ...runStart(asked), runId: kept.id });
+  background.run(kept, async () => {
+    const time = new TaskTime(hop.delegation.deadline, background.signal);
+    try {
+      return await options.perform({ hop, request, taskId: call.taskId, time });
+    } finally {
+      time.clear();
+    }
+  });
+  return floorResult(call, { ...described(hop, kept.id), state: "accepted", callback }, 202);
+}
+
+function isRefusal(read: Callback | Refusal): read is Refusal {
+  return read.kind === "refusal";
+}
+
+function runStart({ call, request, hop }: Asked): Parameters<Runs["begin"]>[1] {
+  const { taskId } = call;
+  return { kind: "delegate", action: describeTask(request.task), target: nameOf(hop), taskId };
+}
+
+/** Undefined: it was a fault, of which the caller learns the id alone. */
+function endOf(outcome: Outcome | undefined): Parameters<Runs["end"]>[1] {
+  if (outcome === undefined) return { state: "failed", status: 500, code: undefined };
+  if (outcome.kind === "completed") {
+    return { state: "completed", status: outcome.status, code: undefined };
+  }
+  const { status, code } = outcome.refusal;
+  return { state: "failed", status, code };
+}
+
+function answerOf(call: Call, hop: Hop, id: string, outcome: Outcome): Answer {
+  const { priorActions } = outcome;
+  const facts = { ...described(hop, id), prior_actions: priorActions };
+  if (outcome.kind === "failed") {
+    const { refusal } = outcome;
+    return { ...refusal, carried: { ...refusal.carried, ...facts } };
+  }
+  const { status, result, peer } = outcome;
+  return floorResult(call, {
+    ...facts,
+    state: status === 202 ? "accepted" : "completed",
+    status,
+    result,
+    ...(peer === undefined ? {} : { peer }),
+  });
+}
+
+function described(hop: Hop, id: string) {
+  const { links, deadline } = hop.delegation;
+  const link = links.at(-1);
+  return {
+    delegation_id: id,
+    target_agent_id: nameOf(hop),
+    authority_scope: link?.scopes ?? [],
+    deadline: new Date(deadline).toISOString(),
+    delegation_chain: links.map(linkEntry),
+  };
+}
+
+function nameOf({ target }: Hop): string {
+  return target.kind === "hosted" ? target.agent.agentId : target.agent;
+}

@@ -1,0 +1,118 @@
+/**
+ * EXECUTE: dispatches the action that it names, through every gate, as its caller, and answers with
+ * the action's own status and result; what refuses the action refuses the call in the same words.
+ * 400 a carried protocol that is not spoken here · 404 no such action · 422 malformed, or EXECUTE of
+ * itself.   AGTP "EXECUTE"
+ */
+import type { Refusal } from "../../dispatch/refusal.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { Runs } from "../../dispatch/runs.ts";
+import type { Call, DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
+import { describeAction } from "./action.ts";
+import { mcpResult } from "./carried-mcp.ts";
+import { type ExecutionRequest, readExecution } from "./execute-request.ts";
+import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
+import type { ActionResolver, Dispatchable } from "./resolver.ts";
+
+/** What EXECUTE works with. */
+export interface ExecuteOptions {
+  readonly resolver: ActionResolver;
+  readonly runs: Runs;
+  /** Whether a pair is answered by the protocol itself. */
+  isFloor(pair: Dispatchable): boolean;
+}
+
+/** Parameters of EXECUTE; a carried message may be the whole body, hence others are let pass. */
+export const EXECUTE_SCHEMA: Readonly<Record<string, unknown>> = {
+  type: "object",
+  properties: {
+    action: { type: ["string", "object"], description: "A pair, or the name of a tool or agent" },
+    plan_id: { type: "string", description: "An older name of action" },
+    parameters: { type: "object" },
+    payload: {},
+    payload_type: { type: "string", maxLength: 256 },
+    idempotency_key: { type: "string", description: "The same as the Idempotency-Key header" },
+    context: { type: "object" },
+  },
+  examples: [{ action: "QUERY", parameters: { intent: "free rooms" } }],
+};
+
+/** The handler of EXECUTE on "/". */
+export function executeHandler(options: ExecuteOptions): RouteHandler {
+  return async (call, exchange) => {
+    const request = readExecution(call.input, exchange.header("content-type"));
+    if ("kind" in request) return request;
+    const pair = options.resolver.resolve(request.action, request.input, call.agentId);
+    if ("kind" in pair) return pair;
+    return execute(options, request, pair, { call, exchange });
+  };
+}
+
+interface Asked {
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+}
+
+async function execute(
+  options: ExecuteOptions,
+  request: ExecutionRequest,
+  pair: Dispatchable,
+  { call, exchange }: Asked,
+): Promise<HandlerSuccess | Refusal> {
+  const { runs, resolver } = options;
+  const { taskId } = call;
+  const action = describeAction(request.action);
+  const owner = exchange.caller.document?.agentId;
+  const runId = runs.begin(owner, { kind: "execute", action, taskId });
+  let answer: InnerAnswer | undefined;
+  try {
+    const result = await call.dispatch(pair.method, pair.path, request.input);
+    const isWrapped = options.isFloor(pair);
+    answer = readInnerAnswer(result, isWrapped);
+    if (answer.kind === "output")
+      return success(request, pair, answer, { call, exchange, result, runId });
+    if (answer.code !== "endpoint-not-found") return answer;
+    answer = resolver.notFound(request.action, call.agentId);
+    return answer;
+  } finally {
+    runs.end(runId, outcomeOf(answer));
+  }
+}
+
+/** Undefined: it was a fault, of which the caller learns the id alone. */
+function outcomeOf(answer: InnerAnswer | undefined): Parameters<Runs["end"]>[1] {
+  if (answer === undefined) return { state: "failed", status: 500, code: undefined };
+  const { status } = answer;
+  if (answer.kind === "output") return { state: "completed", status, code: undefined };
+  return { state: status === 500 ? "failed" : "refused", status, code: answer.code };
+}
+
+interface Told extends Asked {
+  readonly result: DispatchResult;
+  readonly runId: string;
+}
+
+/** AGTP's envelope around what the action answered; 204 has no room for one. */
+function success(
+  { carried }: ExecutionRequest,
+  { method, path }: Dispatchable,
+  { status: inner, output }: Extract<InnerAnswer, { readonly kind: "output" }>,
+  { call, exchange, result, runId }: Told,
+): HandlerSuccess {
+  const status = inner === 204 ? 200 : inner;
+  const { taskId, agentId } = call;
+  const { headers } = result;
+  const hasHeaders = Object.keys(headers).length > 0;
+  return {
+    status,
+    headers,
+    body: {
+      status,
+      ...(taskId === undefined ? {} : { task_id: taskId }),
+      run_id: runId,
+      action: { method, path, status: inner, ...(hasHeaders ? { headers } : {}) },
+      attribution: { agent_id: agentId, response_id: exchange.responseId },
+      result: carried === undefined ? (output ?? null) : mcpResult(output, carried),
+    },
+  };
+}

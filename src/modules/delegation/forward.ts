@@ -1,0 +1,207 @@
+/**
+ * A task that an agent of a peer does: this server signs what is handed on, sends it, and believes
+ * the answer only as far as the peer's record proves it. 550 where the peer cannot be asked, does not
+ * answer, or its agent failed, and what is known of the work · 551 where a link or the record does
+ * not hold.   AGTP "DELEGATE"
+ */
+import type { KeyObject } from "node:crypto";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { Delegation, DelegationLink, PriorAction } from "../../dispatch/delegation.ts";
+import {
+  chainBroken,
+  delegationFailed,
+  type WorkOutcome,
+} from "../../dispatch/floor-refusals-delegation.ts";
+import type { Refusal } from "../../dispatch/refusal.ts";
+import { sha256Hex } from "../../identity/canonical-form.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import { isStatus, isSuccess } from "../../wire/status.ts";
+import type { TaskTime } from "./deadline.ts";
+import { failed, type Outcome } from "./outcome.ts";
+import type { PeerCaller, PeerMessage } from "./peer-caller.ts";
+import { type Answered, priorActionsOf, verifyPeerRecord } from "./peer-record.ts";
+import type { PeerServer } from "./peers.ts";
+import { taskHash } from "./task.ts";
+import { signToken } from "./token.ts";
+import type { Vouching } from "./vouching.ts";
+
+/** What is sent where. */
+export interface Forwarding {
+  readonly peer: PeerServer;
+  /** Its last link is the hop that is being made. */
+  readonly delegation: Delegation;
+  readonly written: unknown;
+  readonly taskId: string | undefined;
+  readonly time: TaskTime;
+}
+
+/** With what it is sent. */
+export interface ForwardOptions {
+  readonly serverId: string;
+  /** Undefined: nothing can be handed on to others. */
+  readonly key: KeyObject | undefined;
+  readonly caller: PeerCaller;
+  readonly vouching: Pick<Vouching, "isCredible">;
+}
+
+const GRACE_MS = 1_000;
+
+/** Sends a task, and judges what comes back. */
+export async function forward(options: ForwardOptions, task: Forwarding): Promise<Outcome> {
+  const { peer, delegation, taskId, time, written } = task;
+  const hash = taskHash(written);
+  const { key } = options;
+  if (hash === undefined || key === undefined) {
+    const explanation = "the task cannot be signed, and is not handed on without a signature";
+    return failed(delegationFailed("peer-untrusted", explanation, "not-begun"));
+  }
+  const tokens = await signLinks({ ...options, key }, task, hash);
+  const link = delegation.links.at(-1);
+  const message: PeerMessage = {
+    agentId: link?.agentId ?? "",
+    taskId,
+    body: bodyOf(task, tokens, link),
+    // The deadline itself is told by the signal.
+    timeoutMs: Math.min(peer.timeoutMs, Math.max(0, time.deadline - Date.now()) + GRACE_MS),
+    signal: time.signal,
+  };
+  const answer = await options.caller.call(peer, message);
+  if (answer.kind === "answered") return judge(answer, message, task, options);
+  if (time.isOver) return failed(time.refusal(answer.outcome));
+  const { reason, message: explanation, outcome } = answer;
+  return failed(delegationFailed(reason, explanation, outcome, named(peer)));
+}
+
+/** Every link as a token, the oldest first; those of this server are signed now. */
+async function signLinks(
+  { serverId, key }: ForwardOptions & { readonly key: KeyObject },
+  { peer, delegation: { links, deadline } }: Forwarding,
+  hash: string,
+): Promise<readonly string[]> {
+  const tokens: string[] = [];
+  for (const [index, { agentId, target, scopes, token }] of links.entries()) {
+    const isLast = index === links.length - 1;
+    const claims = {
+      issuer: serverId,
+      subject: agentId,
+      audience: isLast ? peer.serverId : serverId,
+      target,
+      scopes,
+      chain: tokens.map((one) => sha256Hex(one)),
+      deadline,
+      id: uuidv7(),
+      taskHash: hash,
+    };
+    tokens.push(token ?? (await signToken(claims, key, Date.now())));
+  }
+  return tokens;
+}
+
+function bodyOf(
+  { written, taskId, delegation }: Forwarding,
+  tokens: readonly string[],
+  link: DelegationLink | undefined,
+): string {
+  const earlier = tokens.slice(0, -1);
+  const parameters = {
+    target_agent_id: link?.target,
+    task: written,
+    authority_scope: link?.scopes,
+    delegation_token: tokens.at(-1),
+    ...(earlier.length === 0 ? {} : { delegation_chain: earlier }),
+    deadline: new Date(delegation.deadline).toISOString(),
+  };
+  return JSON.stringify({ method: "DELEGATE", task_id: taskId, parameters });
+}
+
+/** Nothing is believed that the peer did not sign. */
+async function judge(
+  answer: Answered,
+  message: PeerMessage,
+  { peer, delegation }: Forwarding,
+  { vouching }: ForwardOptions,
+): Promise<Outcome> {
+  const { status, body } = answer;
+  const record = verifyPeerRecord(answer, message, peer);
+  const link = linkOf(delegation, peer);
+  if (typeof record === "string") {
+    const explanation = `the peer answered ${status}, which is not proved: ${record}`;
+    return failed(chainBroken("record-unverified", explanation, link, { outcome: "unknown" }));
+  }
+  const priorActions = priorActionsOf(record.payload, peer);
+  const credible = await Promise.all(priorActions.map((one) => vouching.isCredible(peer, one)));
+  if (credible.includes(false)) {
+    const explanation =
+      "the peer's record names an action of this server's agent that there is not";
+    return failed(chainBroken("record-unverified", explanation, link, { outcome: "unknown" }));
+  }
+  if (!isStatus(status) || !isRecord(body)) {
+    const explanation = `the peer answered ${status} with a body that is none of AGTP`;
+    const refusal = delegationFailed("peer-malformed", explanation, "unknown", named(peer));
+    return failed(refusal, priorActions);
+  }
+  if (!isSuccess(status)) return failed(peerFailed(status, body, peer, link), priorActions);
+  if (!isProved(priorActions, delegation)) {
+    const explanation = "the peer's record names nothing that its agent did";
+    return failed(chainBroken("record-unverified", explanation, link, { outcome: "unknown" }));
+  }
+  const evidence = { audit_id: record.auditId, attribution_record: record.jws };
+  const { result } = body;
+  return {
+    kind: "completed",
+    status,
+    result:
+      isRecord(result) && Object.hasOwn(result, "result") ? result["result"] : (result ?? body),
+    priorActions,
+    peer: { name: peer.name, server_id: peer.serverId, ...evidence },
+  };
+}
+
+function isProved(priorActions: readonly PriorAction[], { links }: Delegation): boolean {
+  const target = links.at(-1)?.target;
+  // A name is resolved over there, and the record has the Agent-ID.
+  const isNamed = target !== undefined && !/^[0-9a-f]{64}$/.test(target);
+  return priorActions.some(({ agent_id: agentId }) => isNamed || agentId === target);
+}
+
+/** What the peer says went wrong; a chain that breaks there is broken here. */
+function peerFailed(
+  status: number,
+  { error, ...carried }: JsonRecord,
+  peer: PeerServer,
+  link: ReturnType<typeof linkOf>,
+): Refusal {
+  const { sub_agent: inner, outcome } = carried;
+  const subAgent = { server_id: peer.serverId, status, error: isRecord(error) ? error : null };
+  const message = isRecord(error) && typeof error["message"] === "string" ? error["message"] : "";
+  if (status === 551) {
+    const further = isRecord(carried["link"]) ? { peer_link: carried["link"] } : {};
+    const explanation = `the peer does not accept the chain: ${message.slice(0, 500)}`;
+    const known = outcome === "unknown" ? { outcome } : {};
+    return chainBroken("chain", explanation, link, { ...further, ...known, sub_agent: subAgent });
+  }
+  const explanation = `the peer answered ${status}: ${message.slice(0, 500)}`;
+  // Two clocks watch one deadline: whichever is first, the reason is the same.
+  const isLate = status === 550 && carried["reason"] === "deadline";
+  const reason = isLate ? "deadline" : "sub-agent-failed";
+  return delegationFailed(reason, explanation, outcomeOf(status, outcome), {
+    sub_agent: isRecord(inner) ? { ...subAgent, sub_agent: inner } : subAgent,
+  });
+}
+
+/** What is known of the work, by the peer's own word or by its refusal. */
+function outcomeOf(status: number, written: unknown): WorkOutcome {
+  if (status < 500) return "not-begun";
+  if (status !== 550) return "unknown";
+  return written === "not-begun" || written === "failed" ? written : "unknown";
+}
+
+function named({ name, serverId }: PeerServer): JsonRecord {
+  return { peer: { name, server_id: serverId } };
+}
+
+function linkOf({ links }: Delegation, { serverId }: PeerServer) {
+  const { agentId = "", target = "" } = links.at(-1) ?? {};
+  const index = links.length - 1;
+  return { index, server_id: serverId, agent_id: agentId, target_agent_id: target };
+}

@@ -1,0 +1,127 @@
+/**
+ * One hop of a delegation, before anything is done: may this caller hand this on to that agent? A hop
+ * that a peer has made is taken as its token says it.
+ * 262 a scope that the caller does not have, or all that it has · 403 not permitted · 404 no such
+ * agent · 457 out of the zone · 550 past its deadline · 551 too deep, in a circle, or with a token
+ * that nobody looked at.   AGTP "DELEGATE"
+ */
+import type { Delegation, DelegationLink } from "../../dispatch/delegation.ts";
+import { chainBroken, delegationFailed } from "../../dispatch/floor-refusals-delegation.ts";
+import { notFound, type Refusal } from "../../dispatch/refusal.ts";
+import type { ExchangeView } from "../../dispatch/route.ts";
+import { looped } from "./chain.ts";
+import {
+  beyondAuthority,
+  checkChain,
+  checkOffer,
+  checkPermission,
+  checkScopes,
+  checkZone,
+  isDelegationPermitted,
+  notPermitted,
+  zoneOf,
+} from "./hop-checks.ts";
+import type { DelegationRequest } from "./request.ts";
+import { type DelegationTarget, resolveTarget, type TargetSources } from "./targets.ts";
+
+/** What hops are judged by. */
+export interface HopRules {
+  readonly serverId: string;
+  readonly maxDepth: number;
+  /** The longest that a task may take, and that a caller may wait for one. */
+  readonly maxMs: number;
+  readonly waitMs: number;
+  readonly targets: TargetSources;
+}
+
+/** A hop that may be made. */
+export interface Hop {
+  readonly target: DelegationTarget;
+  /** Ends in this hop. */
+  readonly delegation: Delegation;
+}
+
+/** Judges a hop. */
+export function prepareHop(
+  rules: HopRules,
+  request: DelegationRequest,
+  exchange: ExchangeView,
+): Hop | Refusal {
+  const { caller } = exchange;
+  const before = caller.delegation;
+  if (before?.isArriving) return takeArriving(rules, request, before);
+  if (request.hasToken) {
+    const index = before?.links.length ?? 0;
+    const explanation = "the delegation token was not presented with the request itself";
+    return chainBroken("not-first-hand", explanation, { index });
+  }
+  const agentId = caller.agentId ?? "";
+  const target = resolveTarget(rules.targets, request.target, agentId);
+  if (target.kind === "refusal") return target;
+  const link: DelegationLink = {
+    agentId,
+    target: target.kind === "hosted" ? target.agent.agentId : target.agent,
+    serverId: rules.serverId,
+    scopes: request.scopes,
+    token: undefined,
+  };
+  const links = [...(before?.links ?? []), link];
+  const refusal =
+    checkPermission(caller.document, target) ??
+    checkScopes(request.scopes, caller.authority) ??
+    checkOffer(request.scopes, target) ??
+    checkChain(rules, links, caller.document) ??
+    checkZone(exchange, target);
+  if (refusal !== undefined) return refusal;
+  const longestMs = request.callback === undefined ? rules.waitMs : rules.maxMs;
+  const deadline = deadlineOf(request, before, longestMs);
+  if (deadline <= Date.now()) return late();
+  const zone = zoneOf(exchange);
+  const delegation = {
+    links,
+    deadline,
+    isArriving: false,
+    ...(zone === undefined ? {} : { zone }),
+  };
+  return { target, delegation };
+}
+
+/** No hop lasts longer than the one before, or than somebody waits for it. */
+function deadlineOf(
+  request: DelegationRequest,
+  before: Delegation | undefined,
+  longestMs: number,
+): number {
+  const inherited = before?.deadline ?? Number.POSITIVE_INFINITY;
+  return Math.min(Date.now() + longestMs, inherited, request.deadline ?? inherited);
+}
+
+/** The caller has made the hop at its own server; the agent that is to work is one of ours. */
+function takeArriving(
+  { targets, waitMs }: HopRules,
+  request: DelegationRequest,
+  before: Delegation,
+): Hop | Refusal {
+  const { links } = before;
+  const link = links.at(-1);
+  const agent = targets.findHosted(link?.target ?? "", undefined);
+  if (link === undefined || agent === undefined) {
+    return notFound("agent-not-found", "this server hosts no such agent");
+  }
+  if (!isDelegationPermitted(agent)) return notPermitted("the agent takes no delegated tasks");
+  const invalid = request.scopes.filter((scope) => !link.scopes.includes(scope));
+  if (invalid.length > 0) return beyondAuthority(invalid);
+  const index = links.length - 1;
+  const hosted: DelegationLink = { ...link, target: agent.agentId, scopes: request.scopes };
+  if (links.some(({ agentId }) => agentId === agent.agentId)) {
+    return looped({ index, agent_id: link.agentId, target_agent_id: agent.agentId });
+  }
+  const deadline = deadlineOf(request, before, waitMs);
+  if (deadline <= Date.now()) return late();
+  const delegation = { links: [...links.slice(0, -1), hosted], deadline, isArriving: false };
+  return { target: { kind: "hosted", agent }, delegation };
+}
+
+function late(): Refusal {
+  return delegationFailed("deadline", "the deadline of the task has passed", "not-begun");
+}

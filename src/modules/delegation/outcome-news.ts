@@ -1,0 +1,33 @@
+/**
+ * The outcome of a delegation as an inbox is told of it. An inbox takes no more than so much at once:
+ * of a larger outcome the largest members are left out, and named, rather than nothing be told.
+ * AGTP "DELEGATE", "NOTIFY"
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import { MAX_CONTENT_BYTES } from "../../dispatch/notification-limits.ts";
+
+/** Say what became of which task, and are small. */
+const FACTS: ReadonlySet<string> = new Set([
+  ...["delegation_id", "target_agent_id", "task_id", "status", "reason", "outcome"],
+]);
+
+/** The content of the notification; `omitted` names what was too large. */
+export function outcomeNews(outcome: JsonRecord): JsonRecord {
+  const whole = { event_type: "delegation_outcome", ...outcome };
+  if (octetsOf(whole) <= MAX_CONTENT_BYTES) return whole;
+  const bySize = Object.keys(outcome)
+    .filter((name) => !FACTS.has(name))
+    .toSorted((one, other) => octetsOf(outcome[other]) - octetsOf(outcome[one]));
+  const told: Record<string, unknown> = { ...whole, omitted: [] };
+  for (const [index, name] of bySize.entries()) {
+    delete told[name];
+    told["omitted"] = bySize.slice(0, index + 1);
+    if (octetsOf(told) <= MAX_CONTENT_BYTES) break;
+  }
+  return told;
+}
+
+function octetsOf(value: unknown): number {
+  return Buffer.byteLength(JSON.stringify(value) ?? "");
+}

@@ -1,0 +1,81 @@
+/**
+ * What DELEGATE was asked for: whom, what, with which scopes, until when. 422 for a parameter that
+ * is missing or malformed.   AGTP "DELEGATE"
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { readScopes } from "./scopes.ts";
+import { readTask, type Task } from "./task.ts";
+
+/** One delegation. */
+export interface DelegationRequest {
+  readonly target: string;
+  readonly task: Task;
+  /** As it is handed on to a peer. */
+  readonly written: unknown;
+  readonly scopes: readonly string[];
+  /** Milliseconds since the epoch. */
+  readonly deadline: number | undefined;
+  readonly callback: unknown;
+  /** Whether the request brings a token. */
+  readonly hasToken: boolean;
+}
+
+/** Parameters of DELEGATE. */
+export const DELEGATE_SCHEMA: Readonly<Record<string, unknown>> = {
+  type: "object",
+  properties: {
+    target_agent_id: { type: "string", maxLength: 512, description: "Agent-ID, name or agtp URI" },
+    sub_agent: { type: "string", maxLength: 512, description: "An older name of target_agent_id" },
+    task: {
+      type: ["object", "array"],
+      description: "A call {method, path, parameters}, or several",
+    },
+    authority_scope: { type: ["string", "array"], description: "What is handed on" },
+    delegation_token: { type: "string", description: "Signed by the peer that sends the task" },
+    delegation_chain: { type: "array", items: { type: "string" }, maxItems: 16 },
+    callback: { type: ["string", "object"], description: "Where the outcome goes" },
+    deadline: { type: ["string", "number"], description: "RFC 3339, or a duration" },
+    context: { type: "object" },
+  },
+  examples: [
+    {
+      target_agent_id: "porter",
+      task: { method: "QUERY", path: "/", parameters: { intent: "free rooms" } },
+      authority_scope: [],
+    },
+  ],
+};
+
+/** Reads the parameters. */
+export function readDelegation(parameters: JsonRecord, now: number): DelegationRequest | Refusal {
+  const { target_agent_id: target = parameters["sub_agent"], task: written } = parameters;
+  if (typeof target !== "string" || target === "") return missing("target_agent_id");
+  if (written === undefined) return missing("task");
+  const { authority_scope: scopesWritten } = parameters;
+  if (scopesWritten === undefined) return missing("authority_scope");
+  const scopes = readScopes(scopesWritten);
+  if (typeof scopes === "string") return violation("/authority_scope", "format", scopes);
+  const task = readTask(written);
+  if ("kind" in task) return task;
+  const deadline = readDeadline(parameters["deadline"], now);
+  if (typeof deadline === "string") return violation("/deadline", "format", deadline);
+  const { callback, delegation_token: token } = parameters;
+  return { target, task, written, scopes, deadline, callback, hasToken: token !== undefined };
+}
+
+/** A point in time, or a duration from now on. */
+function readDeadline(value: unknown, now: number): number | string | undefined {
+  if (value === undefined) return undefined;
+  return readMoment(value, now) ?? `must be ${MOMENT_FORMS}`;
+}
+
+function missing(parameter: string): Refusal {
+  return violation(`/${parameter}`, "required", "is required");
+}
+
+function violation(path: string, keyword: string, message: string): Refusal {
+  return schemaViolation([{ path, keyword, message }]);
+}

@@ -1,0 +1,125 @@
+/**
+ * Which pair an action is dispatched as: a pair as it is, a tool as its endpoint, an agent as the
+ * endpoint that executes it. Paths are filled from the input. 404 `action-not-found` with what comes
+ * close · 422 for a path that cannot be filled, and for EXECUTE itself.   AGTP "EXECUTE"
+ */
+import { type CloseMatcher, closeMatches, compileCloseMatches } from "../../base/close-matches.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
+import { actionNotFound } from "../../dispatch/floor-refusals-execution.ts";
+import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import { type ListedDefinition, listTools, type Tool } from "../../dispatch/tool.ts";
+import { fillPath } from "../../endpoint/fill-path.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { type Action, describeAction } from "./action.ts";
+
+/** A pair that can be dispatched. */
+export interface Dispatchable {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** What actions may name. */
+export interface ActionSources {
+  /** Complete once everything is loaded. */
+  endpoints(): readonly ListedDefinition[];
+  /** The agents that a caller may learn of. */
+  agents(callerId: string | undefined): readonly AgentDocument[];
+  /** What aliases and redirects make of a pair. */
+  canonical(pair: Dispatchable): Dispatchable;
+}
+
+/** Looks actions up. */
+export class ActionResolver {
+  readonly #sources: ActionSources;
+  #index: ActionIndex | undefined;
+
+  constructor(sources: ActionSources) {
+    this.#sources = sources;
+  }
+
+  /** The pair, its path filled; for a caller, who may not learn of every agent. */
+  resolve(action: Action, input: JsonRecord, callerId: string | undefined): Dispatchable | Refusal {
+    const found = action.kind === "pair" ? action : this.#lookUp(action.name, callerId);
+    if (found === undefined) return this.notFound(action, callerId);
+    const { method } = found;
+    const filled = fillPath(found.path, new Map(Object.entries(input)));
+    if (filled.fault !== undefined) {
+      const path = filled.parameter === undefined ? "/action" : `/parameters/${filled.parameter}`;
+      return schemaViolation([{ path, keyword: "required", message: filled.fault }]);
+    }
+    const pair = { method, path: filled.path };
+    return this.#isExecute(pair) ? itself() : pair;
+  }
+
+  /** 404, with the names and pairs that come close. */
+  notFound(action: Action, callerId: string | undefined): Refusal {
+    const written = describeAction(action);
+    const agent = action.kind === "pair" ? undefined : this.#findAgent(action.name, callerId);
+    const agents = this.#sources.agents(callerId).map(({ name }) => name);
+    const near = [...this.#known().near(written), ...closeMatches(written, agents)].filter(
+      (one) => one !== written,
+    );
+    const why =
+      agent &&
+      `the agent ${JSON.stringify(agent.name)} is not executed here: ${agent.notCallable ?? "it is known by its identity alone"}`;
+    return actionNotFound(written, near.slice(0, MAX_SUGGESTIONS), why);
+  }
+
+  #isExecute(pair: Dispatchable): boolean {
+    const [path = ""] = pair.path.split("?", 1);
+    const canonical = this.#sources.canonical({ method: pair.method, path });
+    return canonical.method === "EXECUTE" && canonical.path === "/";
+  }
+
+  #lookUp(name: string, callerId: string | undefined): Dispatchable | undefined {
+    const tool = this.#known().tools.get(name);
+    if (tool !== undefined) return tool.definition;
+    const agent = this.#findAgent(name, callerId);
+    if (agent === undefined) return undefined;
+    const path = agent.executePath ?? this.#known().agentPath?.replace(PARAMETER, agent.agentId);
+    return path === undefined ? undefined : { method: "EXECUTE", path };
+  }
+
+  #findAgent(name: string, callerId: string | undefined): AgentDocument | undefined {
+    const wanted = AGENT.exec(name)?.[1] ?? name;
+    return this.#sources
+      .agents(callerId)
+      .find((one) => one.agentId === wanted || one.name === wanted);
+  }
+
+  #known(): ActionIndex {
+    this.#index ??= indexActions(this.#sources.endpoints());
+    return this.#index;
+  }
+}
+
+const MAX_SUGGESTIONS = 3;
+const AGENT = /^\/?agents\/([^/]+)$/;
+const PARAMETER = /\{[^{}/]+\}/;
+const AGENT_PATH = /^\/agents\/\{[^{}/]+\}$/;
+
+interface ActionIndex {
+  readonly tools: ReadonlyMap<string, Tool>;
+  /** The template under which agents are executed, where they can be. */
+  readonly agentPath: string | undefined;
+  readonly near: CloseMatcher;
+}
+
+function indexActions(endpoints: readonly ListedDefinition[]): ActionIndex {
+  const tools = listTools(endpoints);
+  const agents = endpoints.find(
+    ({ definition: { method, path } }) => method === "EXECUTE" && AGENT_PATH.test(path),
+  );
+  const pairs = tools.map(({ definition: { method, path } }) => `${method} ${path}`);
+  return {
+    tools: new Map(tools.map((tool) => [tool.name, tool])),
+    agentPath: agents?.definition.path,
+    near: compileCloseMatches([...tools.map(({ name }) => name), ...pairs]),
+  };
+}
+
+/** 422: whatever EXECUTE dispatches, it is not EXECUTE once more. */
+function itself(): Refusal {
+  const message = "must not be EXECUTE on / itself";
+  return schemaViolation([{ path: "/action", keyword: "not", message }]);
+}

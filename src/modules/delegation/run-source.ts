@@ -1,0 +1,37 @@
+/** Runs as QUERY finds them: the caller's own.   AGTP "QUERY" */
+import type { QueryEntry, QuerySource } from "../../dispatch/query-source.ts";
+import type { Run, Runs } from "../../dispatch/runs.ts";
+
+/** The source of runs. */
+export function runSource(runs: Pick<Runs, "of">): QuerySource {
+  return {
+    name: "run",
+    entries: async ({ caller: { document } }) =>
+      document === undefined ? [] : runs.of(document.agentId).map(entryOf),
+  };
+}
+
+function entryOf(run: Run): QueryEntry {
+  const { runId, kind, action, target, taskId, state, status, code } = run;
+  const texts = [action, target, kind, state, code, taskId].filter((text) => text !== undefined);
+  return {
+    id: runId,
+    texts,
+    content: {
+      run_id: runId,
+      kind,
+      action,
+      ...(target === undefined ? {} : { target_agent_id: target }),
+      ...(taskId === undefined ? {} : { task_id: taskId }),
+      state,
+      ...(status === undefined ? {} : { status }),
+      ...(code === undefined ? {} : { code }),
+      started_at: timestamp(run.startedAt),
+      ...(run.endedAt === undefined ? {} : { ended_at: timestamp(run.endedAt) }),
+    },
+  };
+}
+
+function timestamp(at: number): string {
+  return new Date(at).toISOString();
+}

@@ -1,0 +1,51 @@
+/**
+ * Tokens that were taken: each is good for one task, whatever happens to the process meanwhile. Only
+ * what a peer has signed gets here, for as long as it could be sent again, and so many of each peer.
+ */
+import { Collection } from "../../state/collection.ts";
+import type { Store } from "../../state/store.ts";
+import { recordReader } from "../../state/stored-record.ts";
+
+interface SeenToken {
+  readonly issuer: string;
+  /** When nobody would believe it any more, in milliseconds since the epoch. */
+  readonly until: number;
+}
+
+const MAX_PER_ISSUER = 10_000;
+/** A clock that steps back by less than this has nobody believe a token that was forgotten. */
+const CLOCK_STEP_MS = 3_600_000;
+
+/** What taking a token came to. */
+export type Taken = "fresh" | "seen" | "full";
+
+export class SeenTokens {
+  readonly #seen: Collection<SeenToken>;
+
+  private constructor(seen: Collection<SeenToken>) {
+    this.#seen = seen;
+  }
+
+  /** Opens the register of a store. */
+  static async open(store: Store, now: () => number = Date.now): Promise<SeenTokens> {
+    const seen = await Collection.open(store, {
+      name: "delegation-tokens",
+      read: recordReader<SeenToken>({ issuer: "string", until: "number" }),
+      ownerOf: ({ issuer }) => issuer,
+      orderOf: ({ until }) => until,
+      forgottenAt: ({ until }) => until + CLOCK_STEP_MS,
+      quota: { perOwner: MAX_PER_ISSUER },
+      // A token that could be sent again is never forgotten.
+      rankOf: ({ until }, at) => (until < at ? 0 : undefined),
+      now,
+    });
+    return new SeenTokens(seen);
+  }
+
+  /** Resolves once it is kept; `until` is when nobody would believe the token any more. */
+  async take(issuer: string, id: string, until: number): Promise<Taken> {
+    const { kind } = await this.#seen.add(`${issuer} ${id}`, { issuer, until });
+    if (kind === "taken") return "seen";
+    return kind === "full" ? "full" : "fresh";
+  }
+}

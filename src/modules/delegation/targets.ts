@@ -1,0 +1,90 @@
+/**
+ * Who is to do the work: an agent of this server, or one of a peer. 404 for an agent that nobody
+ * here knows · 403 for a server that is no peer, and for an agent of a peer that tasks may not go to.
+ * AGTP "DELEGATE", AGTP "URI Scheme"
+ */
+import { delegationForbidden } from "../../dispatch/floor-refusals-delegation.ts";
+import { notFound, type Refusal } from "../../dispatch/refusal.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
+import type { PeerAddress, PeerDirectory, PeerServer } from "./peers.ts";
+
+/** An agent, and where it is. */
+export type DelegationTarget =
+  | { readonly kind: "hosted"; readonly agent: AgentDocument }
+  | { readonly kind: "remote"; readonly peer: PeerServer; readonly agent: string };
+
+/** What an agtp URI says of an agent. */
+export interface AgentUri extends PeerAddress {
+  readonly agentId?: string;
+  readonly agentName?: string;
+}
+
+/** What targets are looked up in. */
+export interface TargetSources {
+  readonly peers: PeerDirectory;
+  /** This server's own names, as a URI may have them for a host. */
+  readonly ownHosts: readonly string[];
+  /** An agent of this server that a caller may learn of. */
+  findHosted(nameOrAgentId: string, callerId: string | undefined): AgentDocument | undefined;
+  /** Undefined: it is no such URI. */
+  readUri(text: string): AgentUri | undefined;
+}
+
+const LOCAL_URI = /^agtp:\/\/([0-9a-f]{64})\/?$/i;
+const NAMED_PEER = /^([a-z0-9][a-z0-9._-]*):([^/:]+)$/i;
+
+/** Looks an agent up: an Agent-ID, a name, `PEER:AGENT`, or a URI. */
+export function resolveTarget(
+  sources: TargetSources,
+  written: string,
+  callerId: string | undefined,
+): DelegationTarget | Refusal {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(written)) return resolveUri(sources, written, callerId);
+  const hosted = sources.findHosted(written, callerId);
+  if (hosted !== undefined) return { kind: "hosted", agent: hosted };
+  const [, name = "", agent = ""] = NAMED_PEER.exec(written) ?? [];
+  const named = sources.peers.findByName(name);
+  if (named !== undefined) return remote(named, agent);
+  const peer = sources.peers.findByAgent(written);
+  return peer === undefined ? unknownAgent() : remote(peer, written);
+}
+
+function resolveUri(
+  sources: TargetSources,
+  written: string,
+  callerId: string | undefined,
+): DelegationTarget | Refusal {
+  const [, localId] = LOCAL_URI.exec(written) ?? [];
+  if (localId !== undefined) return resolveTarget(sources, localId, callerId);
+  const uri = sources.readUri(written);
+  const agent = uri?.agentId ?? uri?.agentName;
+  if (uri === undefined || agent === undefined) return unknownAgent();
+  if (sources.ownHosts.includes(uri.host)) {
+    const hosted = sources.findHosted(agent, callerId);
+    return hosted === undefined ? unknownAgent() : { kind: "hosted", agent: hosted };
+  }
+  const peer = sources.peers.findByAddress(uri);
+  if (peer !== undefined) return remote(peer, agent);
+  const message = "that server is not configured as a peer, and is not asked";
+  return delegationForbidden("peer-not-configured", message);
+}
+
+function remote(peer: PeerServer, agent: string): DelegationTarget | Refusal {
+  if (peer.address === undefined) {
+    const message = `tasks are taken from the peer "${peer.name}", and not handed on to it`;
+    return delegationForbidden("peer-not-configured", message);
+  }
+  const isListed = peer.agents.length === 0 || peer.agents.includes(agent);
+  if (isListed && (isAgentId(agent) || AGENT_NAME.test(agent))) {
+    return { kind: "remote", peer, agent };
+  }
+  const message = `tasks are not handed on to that agent of the peer "${peer.name}"`;
+  return delegationForbidden("agent-not-allowed", message);
+}
+
+const AGENT_NAME = /^[A-Za-z0-9._-]{1,256}$/;
+
+function unknownAgent(): Refusal {
+  return notFound("agent-not-found", "neither this server nor a peer has such an agent");
+}

@@ -1,0 +1,145 @@
+/**
+ * A delegation token: what one hop hands on, as a JWT that the delegating server signs with its
+ * Ed25519 key. Who may be believed is for the chain to say.   AGTP "DELEGATE", RFC 7519, RFC 8725
+ */
+import type { KeyObject } from "node:crypto";
+import { isRecord } from "../../base/json-value.ts";
+import { type LateLoad, loadLate } from "../../base/late-load.ts";
+import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
+import { keyId } from "../../identity/jws.ts";
+import { readScopes } from "./scopes.ts";
+
+/** What a token says; times are milliseconds since the epoch. */
+export interface TokenClaims {
+  /** The server that signs. */
+  readonly issuer: string;
+  /** The agent that hands on. */
+  readonly subject: string;
+  /** The server that is to take the task. */
+  readonly audience: string;
+  /** The agent that is to work. */
+  readonly target: string;
+  readonly scopes: readonly string[];
+  /** SHA-256 of the tokens of the hops before, the oldest first. */
+  readonly chain: readonly string[];
+  readonly deadline: number;
+  readonly id: string;
+  readonly taskHash: string;
+}
+
+/** Why a token is not believed. */
+export interface TokenFault {
+  readonly fault: "malformed" | "unknown-issuer" | "signature" | "expired";
+  readonly message: string;
+  /** As the token says it, unverified. */
+  readonly issuer?: string;
+}
+
+/** Loaded between the start and the first task, where there are peers. */
+export const loadJose: LateLoad<typeof import("jose")> = loadLate(() => import("jose"));
+
+/** No token of an attribution record, or of anybody else, can stand for one. */
+const TYPE = "agtp-delegation+jwt";
+const MAX_TOKEN_LENGTH = 16_384;
+/** How far the clocks of two servers may be apart. */
+const CLOCK_TOLERANCE_S = 5;
+/** The longest time that any token is good for. */
+const MAX_LIFETIME_S = 86_400;
+
+/** Signs a token. */
+export async function signToken(claims: TokenClaims, key: KeyObject, now: number): Promise<string> {
+  const { SignJWT } = await loadJose();
+  const publicKey = publicKeyOf(key);
+  if (publicKey === undefined) throw new TypeError("tokens are signed with Ed25519 keys only");
+  return new SignJWT({
+    target: claims.target,
+    scopes: [...claims.scopes],
+    chain: [...claims.chain],
+    deadline: new Date(claims.deadline).toISOString(),
+    task_hash: claims.taskHash,
+  })
+    .setProtectedHeader({ alg: "EdDSA", kid: keyId(publicKey), typ: TYPE })
+    .setIssuer(claims.issuer)
+    .setSubject(claims.subject)
+    .setAudience(claims.audience)
+    .setIssuedAt(Math.floor(now / 1000))
+    .setExpirationTime(Math.ceil(claims.deadline / 1000))
+    .setJti(claims.id)
+    .sign(key);
+}
+
+/** The claims of a token, verified under its issuer's key; never rejects. */
+export async function verifyToken(
+  token: string,
+  keyFor: (issuer: string) => Ed25519PublicKey | undefined,
+  now: number,
+): Promise<TokenClaims | TokenFault> {
+  if (token.length > MAX_TOKEN_LENGTH) return { fault: "malformed", message: "it is too long" };
+  const { decodeJwt, errors, jwtVerify } = await loadJose();
+  let issuer: unknown;
+  try {
+    issuer = decodeJwt(token).iss;
+  } catch {
+    return { fault: "malformed", message: "it is no signed JWT" };
+  }
+  if (typeof issuer !== "string") return { fault: "malformed", message: "it names no issuer" };
+  const key = keyFor(issuer);
+  if (key === undefined) {
+    return { fault: "unknown-issuer", message: "its issuer is no peer of this server", issuer };
+  }
+  try {
+    const { payload } = await jwtVerify(token, key.key, {
+      algorithms: ["EdDSA", "Ed25519"],
+      typ: TYPE,
+      requiredClaims: ["iss", "sub", "aud", "exp", "iat", "jti"],
+      clockTolerance: CLOCK_TOLERANCE_S,
+      currentDate: new Date(now),
+    });
+    return readClaims(payload, now) ?? { fault: "malformed", message: MALFORMED, issuer };
+  } catch (error) {
+    if (error instanceof errors.JWTExpired) {
+      return { fault: "expired", message: "it has expired", issuer };
+    }
+    if (error instanceof errors.JWSSignatureVerificationFailed) {
+      return { fault: "signature", message: "its signature does not verify", issuer };
+    }
+    return { fault: "malformed", message: MALFORMED, issuer };
+  }
+}
+
+const MALFORMED = "its header or claims are not those of a delegation token";
+const HASH = /^[0-9a-f]{64}$/;
+const MAX_HOPS = 16;
+
+function readClaims(
+  payload: Readonly<Record<string, unknown>>,
+  now: number,
+): TokenClaims | undefined {
+  const { iss, sub, aud, jti, iat, exp, target, chain, deadline, task_hash: taskHash } = payload;
+  const scopes = readScopes(payload["scopes"]);
+  const texts = [iss, sub, aud, jti, target, deadline, taskHash];
+  if (!texts.every((text) => typeof text === "string" && text.length <= 512)) return undefined;
+  // A name is anybody's: who hands on is said by its Agent-ID alone.
+  if (!isAgentId(String(sub))) return undefined;
+  if (typeof scopes === "string" || !isHashList(chain)) return undefined;
+  if (typeof iat !== "number" || typeof exp !== "number") return undefined;
+  const at = Date.parse(String(deadline));
+  const isPlausible =
+    iat <= now / 1000 + CLOCK_TOLERANCE_S && exp - iat <= MAX_LIFETIME_S && at <= exp * 1000;
+  if (!isPlausible) return undefined;
+  return {
+    ...{ issuer: String(iss), subject: String(sub), audience: String(aud), id: String(jti) },
+    ...{ target: String(target), scopes, chain, deadline: at, taskHash: String(taskHash) },
+  };
+}
+
+function isHashList(value: unknown): value is readonly string[] {
+  if (!Array.isArray(value) || value.length >= MAX_HOPS) return false;
+  return value.every((one) => typeof one === "string" && HASH.test(one));
+}
+
+/** Whether a verdict is a fault. */
+export function isTokenFault(verdict: TokenClaims | TokenFault): verdict is TokenFault {
+  return isRecord(verdict) && "fault" in verdict;
+}

@@ -1,0 +1,118 @@
+/**
+ * A task that an agent of this server does: each call is dispatched as that agent, with what was
+ * handed on to it and no more, and is recorded in its chain. The first that does not succeed ends
+ * it. 550 with what the agent was answered · 551 where it handed on in its turn, and a link further
+ * on does not hold.   AGTP "DELEGATE"
+ */
+
+import { isRecord } from "../../base/json-value.ts";
+import { type ActAs, type Acted, actingCaller } from "../../dispatch/acting.ts";
+import type { Delegation, PriorAction } from "../../dispatch/delegation.ts";
+import {
+  chainBroken,
+  delegationFailed,
+  type WorkOutcome,
+} from "../../dispatch/floor-refusals-delegation.ts";
+import { type Refusal, refusalBody } from "../../dispatch/refusal.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { mcpResult } from "./carried-mcp.ts";
+import type { TaskTime } from "./deadline.ts";
+import type { ExecutionRequest } from "./execute-request.ts";
+import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
+import { failed, type Outcome } from "./outcome.ts";
+import type { ActionResolver, Dispatchable } from "./resolver.ts";
+import type { Task } from "./task.ts";
+
+/** Who works, on what. */
+export interface Work {
+  readonly agent: AgentDocument;
+  readonly task: Task;
+  readonly delegation: Delegation;
+  readonly taskId: string | undefined;
+  readonly time: TaskTime;
+}
+
+/** How calls are made. */
+export interface WorkOptions {
+  readonly actAs: ActAs;
+  readonly resolver: ActionResolver;
+  isFloor(pair: Dispatchable): boolean;
+}
+
+/** Does the work, as far as it goes. */
+export async function work(options: WorkOptions, work: Work): Promise<Outcome> {
+  const { agent, task, time } = work;
+  const priorActions: PriorAction[] = [];
+  const results: unknown[] = [];
+  for (const [index, step] of task.steps.entries()) {
+    if (time.isOver)
+      return failed(time.refusal(index === 0 ? "not-begun" : "unknown"), priorActions);
+    const done = await time.race(takeStep(options, work, step));
+    if (done === "aborted") return failed(time.refusal("unknown"), priorActions);
+    const { pair, answer, auditId } = done;
+    if (auditId !== undefined) priorActions.push({ agent_id: agent.agentId, audit_id: auditId });
+    if (answer.kind === "refusal") {
+      return failed(stepFailed(agent, task.isSequence ? index : undefined, answer), priorActions);
+    }
+    const { status, output } = answer;
+    const result = step.carried === undefined ? (output ?? null) : mcpResult(output, step.carried);
+    if (!task.isSequence) return { kind: "completed", status, result, priorActions };
+    results.push({ method: pair?.method, path: pair?.path, status, result });
+  }
+  return { kind: "completed", status: 200, result: results, priorActions };
+}
+
+interface StepDone {
+  readonly pair: Dispatchable | undefined;
+  readonly answer: InnerAnswer;
+  readonly auditId: string | undefined;
+}
+
+async function takeStep(
+  { actAs, resolver, isFloor }: WorkOptions,
+  { agent, delegation, taskId, time }: Work,
+  { action, input }: ExecutionRequest,
+): Promise<StepDone> {
+  const pair = resolver.resolve(action, input, agent.agentId);
+  if ("kind" in pair) return { pair: undefined, answer: pair, auditId: undefined };
+  const { method, path: target } = pair;
+  const { scopes = [] } = delegation.links.at(-1) ?? {};
+  const caller = actingCaller(agent, scopes, delegation);
+  const { signal } = time;
+  const acted = await actAs({ caller, method, target, input, taskId, signal });
+  return { pair, answer: answerOf(acted, isFloor(pair)), auditId: acted.auditId };
+}
+
+function answerOf({ status, body }: Acted, isWrapped: boolean): InnerAnswer {
+  return readInnerAnswer({ status, headers: {}, body }, isWrapped);
+}
+
+/** What the agent was answered is told in the answer's own words. */
+function stepFailed(
+  { agentId }: AgentDocument,
+  step: number | undefined,
+  refusal: Refusal,
+): Refusal {
+  const { status } = refusal;
+  const { error, ...carried } = refusalBody(refusal);
+  const subAgent = {
+    agent_id: agentId,
+    ...(step === undefined ? {} : { step }),
+    status,
+    error,
+  };
+  if (status === 551 && isRecord(carried["link"])) {
+    const link = { index: -1, ...carried["link"] };
+    const explanation = `a link further on does not hold: ${refusal.message}`;
+    return chainBroken("chain", explanation, link, { sub_agent: subAgent });
+  }
+  const explanation = `the agent was answered ${status}: ${refusal.message}`;
+  const outcome = outcomeOf(status, carried["outcome"]);
+  return delegationFailed("sub-agent-failed", explanation, outcome, { sub_agent: subAgent });
+}
+
+/** A refusal says that it was not done; a fault, or another agent's failure, may say less. */
+function outcomeOf(status: number, written: unknown): WorkOutcome {
+  if (status === 500) return "unknown";
+  return status === 550 && written === "unknown" ? "unknown" : "failed";
+}

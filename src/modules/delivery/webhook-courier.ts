@@ -1,0 +1,165 @@
+/**
+ * Carries what waits in the outbox, as long as its deployment is served: several at a time, few of
+ * them to one URL, each when its pause is over. Asked to stop it begins nothing more, lets what runs
+ * end for a moment, and then breaks it off: what was broken off is sent again by the next.
+ */
+import { reasonOf } from "../../base/thrown.ts";
+import {
+  type AttemptOutcome,
+  beginAttempt,
+  endAttempt,
+  expire,
+  isQueued,
+  type WebhookDelivery,
+} from "./webhook-delivery.ts";
+
+/** One attempt at one message. */
+export interface WebhookAttempt {
+  readonly id: string;
+  readonly url: string;
+  readonly body: unknown;
+  readonly signal: AbortSignal;
+}
+
+/** Sends within a bounded time; never rejects. */
+export type SendWebhook = (attempt: WebhookAttempt) => Promise<AttemptOutcome>;
+
+/** Calls back after so many milliseconds, unless what it answers is called before. */
+export type Schedule = (callback: () => void, afterMs: number) => () => void;
+
+/** Hears of what became of messages. */
+export interface CourierLog {
+  info(fields: object, message: string): void;
+  warn(fields: object, message: string): void;
+}
+
+/** Where the messages are. */
+export interface CourierOutbox {
+  queued(): Iterable<WebhookDelivery>;
+  bodyOf(id: string): Promise<unknown>;
+  update(delivery: WebhookDelivery): Promise<void>;
+  postpone(id: string, at: number): void;
+}
+
+/** What a courier works with; tests choose their own clock. */
+export interface CourierOptions {
+  readonly outbox: CourierOutbox;
+  readonly send: SendWebhook;
+  readonly log: CourierLog;
+  now(): number;
+  random?(): number;
+  readonly schedule?: Schedule;
+}
+
+const MAX_AT_ONCE = 16;
+const MAX_AT_ONCE_PER_URL = 4;
+/** After a fault of this server: a full disk is not cured by haste. */
+const FAULT_PAUSE_MS = 30_000;
+const GRACE_MS = 1000;
+/** Timers of Node.js fire at once beyond 2^31 milliseconds. */
+const LONGEST_WAIT_MS = 3_600_000;
+
+export class WebhookCourier {
+  readonly #options: CourierOptions;
+  readonly #running = new Map<string, Promise<void>>();
+  readonly #runningByUrl = new Map<string, number>();
+  readonly #closing = new AbortController();
+  #isStopped = false;
+  #cancelTimer: () => void = () => undefined;
+
+  constructor(options: CourierOptions) {
+    this.#options = options;
+  }
+
+  /** Begins what is due, and comes back for the rest by itself. */
+  wake(): void {
+    if (this.#isStopped) return;
+    this.#cancelTimer();
+    const { outbox, now } = this.#options;
+    const at = now();
+    let next = at + LONGEST_WAIT_MS;
+    for (const delivery of outbox.queued()) {
+      // Whatever ends wakes it again.
+      if (this.#running.size >= MAX_AT_ONCE) return;
+      if (this.#running.has(delivery.id)) continue;
+      if (delivery.at > at) next = Math.min(next, delivery.at);
+      else if ((this.#runningByUrl.get(delivery.url) ?? 0) < MAX_AT_ONCE_PER_URL) {
+        this.#run(delivery);
+      }
+    }
+    this.#cancelTimer = (this.#options.schedule ?? scheduleTimer)(() => this.wake(), next - at);
+  }
+
+  /** Resolves when nothing runs any more. */
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    if (this.#running.size === 0) return;
+    const grace = scheduleTimer(() => this.#closing.abort(new Error("closing")), GRACE_MS);
+    await Promise.all(this.#running.values());
+    grace();
+  }
+
+  #run(delivery: WebhookDelivery): void {
+    const { id, url } = delivery;
+    const { outbox, log, now } = this.#options;
+    const done = this.#carry(delivery)
+      .catch((error: unknown) => {
+        outbox.postpone(id, now() + FAULT_PAUSE_MS);
+        const fields = { event: "webhook-fault", delivery_id: id, reason: reasonOf(error) };
+        log.warn(fields, "the state of a webhook message cannot be kept");
+      })
+      .then(() => {
+        this.#running.delete(id);
+        this.#runningByUrl.set(url, (this.#runningByUrl.get(url) ?? 1) - 1);
+        this.wake();
+      });
+    this.#running.set(id, done);
+    this.#runningByUrl.set(url, (this.#runningByUrl.get(url) ?? 0) + 1);
+  }
+
+  async #carry(delivery: WebhookDelivery): Promise<void> {
+    const { outbox, send, now, random = Math.random } = this.#options;
+    const late = expire(delivery, now());
+    if (!isQueued(late)) return this.#settle(late, undefined);
+    const { id, url } = delivery;
+    const body = await outbox.bodyOf(id);
+    const begun = beginAttempt(delivery);
+    if (body === undefined) {
+      const failed = { kind: "failed", reason: "the message is not in the store" } as const;
+      return this.#settle({ ...begun, state: "failed", at: now(), reason: failed.reason }, failed);
+    }
+    // Said before it is done: after a crash it counts as tried.
+    if (begun.isOnce) await outbox.update(begun);
+    const { signal } = this.#closing;
+    const outcome = await send({ id, url, body, signal });
+    if (signal.aborted && outcome.kind === "failed" && !begun.isOnce) return;
+    await this.#settle(endAttempt(begun, outcome, { now: now(), random: random() }), outcome);
+  }
+
+  async #settle(delivery: WebhookDelivery, outcome: AttemptOutcome | undefined): Promise<void> {
+    const { outbox, log } = this.#options;
+    const { id, url, state, attempts, at, reason } = delivery;
+    const event = `webhook-${state === "queued" ? "postponed" : state}`;
+    const fields = { event, delivery_id: id, host: hostOf(url), attempts };
+    const detail = outcome?.kind === "failed" ? outcome.detail : undefined;
+    const failure = { ...fields, reason, ...(detail === undefined ? {} : { detail }) };
+    if (state === "delivered") log.info(fields, "a webhook took a message");
+    else if (state === "queued") {
+      const retryAt = new Date(at).toISOString();
+      log.warn({ ...failure, retry_at: retryAt }, "a webhook did not take a message");
+    } else log.warn(failure, "a webhook message was given up");
+    await outbox.update(delivery);
+  }
+}
+
+/** What else is in a URL may be a secret. */
+function hostOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).host : "";
+}
+
+function scheduleTimer(callback: () => void, afterMs: number): () => void {
+  const timer = setTimeout(callback, afterMs);
+  timer.unref();
+  return () => clearTimeout(timer);
+}

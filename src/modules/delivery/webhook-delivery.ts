@@ -1,0 +1,114 @@
+/**
+ * One webhook message on its way, as a state machine without a clock of its own: queued, tried as
+ * often as it takes with growing pauses, then delivered, failed or expired for good. What is sent at
+ * most once is tried once, even if the process ends meanwhile.   AGTP "NOTIFY" delivery_guarantee
+ */
+import { isRecord } from "../../base/json-value.ts";
+import type { OutgoingMessage } from "../../dispatch/webhook-queue.ts";
+
+/** How a message stands. */
+export type DeliveryState = "queued" | "delivered" | "failed" | "expired";
+
+/** A message without its body. Times are milliseconds since the epoch. */
+export interface WebhookDelivery {
+  readonly id: string;
+  readonly url: string;
+  readonly expiresAt: number;
+  /** Tried once and never again. */
+  readonly isOnce: boolean;
+  /** Nobody asks what became of it. */
+  readonly isNews?: true;
+  readonly state: DeliveryState;
+  /** Attempts that were begun. */
+  readonly attempts: number;
+  /** While it is queued, when it is tried next; afterwards, since when it is what it is. */
+  readonly at: number;
+  /** Why the last attempt came to nothing. */
+  readonly reason?: string;
+}
+
+/** What an attempt came to. */
+export type AttemptOutcome =
+  | { readonly kind: "taken" }
+  | {
+      readonly kind: "failed";
+      /** In words that whoever sent the message may read. */
+      readonly reason: string;
+      /** In words for the log. */
+      readonly detail?: string;
+    };
+
+const FIRST_PAUSE_MS = 500;
+const LONGEST_PAUSE_MS = 15 * 60_000;
+
+/** A message as it begins. */
+export function newDelivery(
+  { id, url, expiresAt, isOnce = false, isNews }: OutgoingMessage,
+  now: number,
+): WebhookDelivery {
+  const news = isNews === undefined ? {} : { isNews };
+  return { id, url, expiresAt, isOnce, ...news, state: "queued", attempts: 0, at: now };
+}
+
+/** How long to wait after so many attempts; `random` of 0 to 1 keeps the many apart. */
+export function pauseAfter(attempts: number, random: number): number {
+  const pause = FIRST_PAUSE_MS * 2 ** Math.min(Math.max(attempts, 1) - 1, 20);
+  return Math.round(Math.min(pause, LONGEST_PAUSE_MS) * (0.5 + random / 2));
+}
+
+/** Whether it can still change. */
+export function isQueued({ state }: WebhookDelivery): boolean {
+  return state === "queued";
+}
+
+/** An attempt begins. */
+export function beginAttempt(delivery: WebhookDelivery): WebhookDelivery {
+  return { ...delivery, attempts: delivery.attempts + 1 };
+}
+
+/** An attempt that was begun has ended. */
+export function endAttempt(
+  delivery: WebhookDelivery,
+  outcome: AttemptOutcome,
+  { now, random }: { readonly now: number; readonly random: number },
+): WebhookDelivery {
+  if (!isQueued(delivery)) return delivery;
+  if (outcome.kind === "taken") {
+    const { reason: _, ...others } = delivery;
+    return { ...others, state: "delivered", at: now };
+  }
+  const { reason } = outcome;
+  if (delivery.isOnce) return { ...delivery, state: "failed", at: now, reason };
+  // At its expiry it is looked at once more, and given up.
+  const at = Math.min(now + pauseAfter(delivery.attempts, random), delivery.expiresAt);
+  return expire({ ...delivery, at, reason }, now);
+}
+
+/** Nothing is sent after its expiry. */
+export function expire(delivery: WebhookDelivery, now: number): WebhookDelivery {
+  if (!isQueued(delivery) || now < delivery.expiresAt) return delivery;
+  return { ...delivery, state: "expired", at: delivery.expiresAt };
+}
+
+/** What a process left when it ended: nobody knows whether an attempt that was begun arrived. */
+export function recover(delivery: WebhookDelivery): WebhookDelivery {
+  if (!isQueued(delivery) || !delivery.isOnce || delivery.attempts === 0) return delivery;
+  return { ...delivery, state: "failed", reason: "the server ended while it was being sent" };
+}
+
+const STATES: readonly unknown[] = ["queued", "delivered", "failed", "expired"];
+
+/** What was stored here; anything else is no delivery. */
+export function readDelivery(value: unknown): WebhookDelivery | undefined {
+  if (!isRecord(value)) return undefined;
+  const { id, url, expiresAt, isOnce, state, attempts, at } = value;
+  const isWhole =
+    typeof id === "string" &&
+    typeof url === "string" &&
+    typeof expiresAt === "number" &&
+    typeof isOnce === "boolean" &&
+    typeof attempts === "number" &&
+    typeof at === "number" &&
+    STATES.includes(state);
+  return isWhole ? (value as unknown as WebhookDelivery) : undefined;
+}

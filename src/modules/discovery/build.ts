@@ -1,0 +1,95 @@
+/** The server manifest's content, from what the server loaded.   AGTP-API §8 */
+
+import type { ApiEntry, Config } from "../../base/config.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { projectEndpoint } from "../../endpoint/project.ts";
+import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
+import type { ManifestContent } from "./document.ts";
+
+/** What a manifest is made from. */
+export interface ManifestSource {
+  readonly config: Config;
+  readonly catalog: Catalog;
+  readonly apis: readonly ApiEntry[];
+  /** Every listed endpoint, built-ins included. */
+  readonly endpoints: readonly EndpointDefinition[];
+  /** The agents this variant discloses. */
+  readonly agents: readonly AgentDocument[];
+  /** Where each of them stands now. */
+  statusOf(agent: AgentDocument): AgentStatus;
+  /** `policies.methods` as it applies, §9.3. */
+  readonly methodPolicy: Readonly<Record<string, unknown>>;
+  readonly supportedFeatures: readonly string[];
+  /** Those that the operator lists, and those that this server speaks for its agents. */
+  readonly hostedProtocols: Config["hostedProtocols"];
+}
+
+/** Every field of §8.2 but the document's own version, dates and signature. */
+export function buildManifest(source: ManifestSource): ManifestContent {
+  const { config, catalog } = source;
+  const { policies, agents } = config;
+  return {
+    agtp_version: "1.0",
+    agtp_api_version: "1.0",
+    catalog_version: catalog.version,
+    catalog_versions_supported: [catalog.version],
+    server: serverBlock(source),
+    embedded_methods: embeddedMethods(source),
+    custom_methods: policies.methods.custom,
+    endpoints: source.endpoints.map(projectEndpoint),
+    agent_disclosure: agents.disclosure,
+    hosted_agents: source.agents.map((agent) => agentReference(agent, source.statusOf(agent))),
+    agent_disclosure_notice: agents.disclosureNotice ?? null,
+    apis: source.apis,
+    hosted_protocols: source.hostedProtocols,
+    policies: {
+      wildcards_accepted: policies.wildcardsAccepted,
+      anonymous_discovery: policies.anonymousDiscovery,
+      scope_required_for_invocation: policies.scopeRequiredForInvocation,
+      synthesis_enabled: policies.synthesisEnabled,
+      max_synthesis_depth: policies.maxSynthesisDepth,
+      methods: source.methodPolicy,
+    },
+  };
+}
+
+function serverBlock({ config: { server }, supportedFeatures }: ManifestSource) {
+  return {
+    server_id: server.serverId,
+    domain: server.domain ?? null,
+    operator: server.operator ?? null,
+    contact: server.contact ?? null,
+    supported_features: supportedFeatures,
+  };
+}
+
+/** Where the operator's own endpoint answers a floor method on "/", its entry says so. */
+function embeddedMethods({
+  catalog,
+  endpoints,
+}: ManifestSource): readonly Record<string, string>[] {
+  const bound = new Set(endpoints.filter(({ path }) => path === "/").map(({ method }) => method));
+  const groups = Object.entries(FLOOR_GROUPS).flatMap(([group, names]) =>
+    names.map((name): [string, string] => [name, group]),
+  );
+  const groupOf = new Map(groups);
+  return catalog.embedded.map((name) => ({
+    name,
+    group: groupOf.get(name) ?? "",
+    description: catalog.verbs.get(name)?.description ?? "",
+    ...(name !== "DISCOVER" && bound.has(name) ? { binding: "operator" } : {}),
+  }));
+}
+
+function agentReference(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
+  return {
+    agent_id: agent.agentId,
+    name: agent.name,
+    description: agent.description,
+    status,
+    trust_tier: agent.trustTier,
+    verification_path: agent.verificationPath,
+  };
+}

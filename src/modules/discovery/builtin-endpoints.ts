@@ -1,0 +1,103 @@
+/**
+ * The reserved DISCOVER built-ins as protocol endpoints, in the order the directory lists them.
+ * `policies.builtins` replaces a handler and nothing else.   AGTP-API §5.8, §5.9
+ */
+
+import type { FloorMethod } from "../../dispatch/floor.ts";
+import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
+import type { RouteHandler } from "../../dispatch/route.ts";
+import { propertiesOf } from "../../endpoint/input-shape.ts";
+import type { Handler } from "../../handlers/handler.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { SchemaCompiler } from "../../schema/schema.ts";
+import { agentsBuiltin } from "./agents.ts";
+import { apisBuiltin } from "./apis.ts";
+import type { Builtin } from "./builtin.ts";
+import { contractsBuiltin } from "./contracts.ts";
+import { genesisBuiltin } from "./genesis.ts";
+import type { Inventory } from "./inventory.ts";
+import { withTarget } from "./legacy-target.ts";
+import { methodsBuiltin } from "./methods.ts";
+import { holdToContract } from "./override.ts";
+import { patternsBuiltin } from "./patterns.ts";
+import { type RootOptions, rootHandler } from "./root.ts";
+import { toolsBuiltin } from "./tools.ts";
+
+/** What the built-ins are made of. */
+export interface BuiltinOptions {
+  readonly inventory: Inventory;
+  readonly manifestFor: RootOptions["manifestFor"];
+  /** Handlers of `policies.builtins`, by reserved name. */
+  readonly overrides: ReadonlyMap<string, Handler>;
+  readonly compiler: SchemaCompiler;
+  /** DISCOVER "/" by criteria. */
+  readonly criteria: FloorMethod | undefined;
+}
+
+/** DISCOVER "/" and every reserved path. */
+export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndpoint[] {
+  const { inventory, criteria, manifestFor } = options;
+  const builtins = [
+    methodsBuiltin(inventory),
+    agentsBuiltin(inventory),
+    genesisBuiltin(inventory),
+    toolsBuiltin(inventory),
+    apisBuiltin(inventory),
+    patternsBuiltin(inventory),
+    contractsBuiltin(inventory),
+  ];
+  const handlers = new Map(builtins.map((builtin) => [builtin.name, handlerOf(builtin, options)]));
+  const root: ProtocolEndpoint = {
+    ...DISCOVERY,
+    path: "/",
+    description:
+      "Finds agents and endpoints by criteria; else the manifest, or to an agent the directory.",
+    inputSchema: closed({ ...TARGET, ...propertiesOf(criteria?.inputSchema ?? {}) }),
+    outputSchema: { type: "object" },
+    handler: rootHandler({ handlers, manifestFor, candidates: criteria }),
+  };
+  return [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))];
+}
+
+function handlerOf(
+  { name, handler, outputSchema }: Builtin,
+  { overrides, compiler }: BuiltinOptions,
+): RouteHandler {
+  const override = overrides.get(name);
+  if (override === undefined) return handler;
+  const place = { file: `DISCOVER /${name}`, key: "output_schema" };
+  const { compiled, problems } = compiler.compile(outputSchema, place);
+  if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
+  return holdToContract(override, compiled);
+}
+
+const DISCOVERY = {
+  method: "DISCOVER",
+  capability: "discovery",
+  impact: "informational",
+  isReading: true,
+  isListed: true,
+} as const;
+
+const TARGET = {
+  target: { type: "string", description: "Deprecated: use the path instead." },
+  context: { type: "object" },
+};
+
+function closed(properties: Readonly<Record<string, unknown>>): JsonSchema {
+  return { type: "object", properties, additionalProperties: false };
+}
+
+function discoveryEndpoint(
+  { name, description, inputProperties, outputSchema, handler }: Builtin,
+  handlers: ReadonlyMap<string, RouteHandler>,
+): ProtocolEndpoint {
+  return {
+    ...DISCOVERY,
+    path: `/${name}`,
+    description,
+    inputSchema: closed({ ...TARGET, ...inputProperties }),
+    outputSchema,
+    handler: withTarget(name, handlers.get(name) ?? handler),
+  };
+}

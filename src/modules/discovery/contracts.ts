@@ -1,0 +1,26 @@
+/**
+ * DISCOVER /contracts: the caller's active contracts, or to a holder of `inspect:all` everybody's.
+ * AGTP-API §5.8.7
+ */
+import { seesAll } from "../../dispatch/caller.ts";
+import { contractEntry } from "../../endpoint/contract.ts";
+import { arrayOf, type Builtin } from "./builtin.ts";
+import type { Inventory } from "./inventory.ts";
+
+/** A bare array of contracts. */
+export function contractsBuiltin({ contracts }: Pick<Inventory, "contracts">): Builtin {
+  return {
+    name: "contracts",
+    description: "Lists the active synthesized contracts of the calling agent.",
+    outputSchema: arrayOf([
+      ...["synthesis_id", "method", "path", "originating_agent_id", "recipe_lineage"],
+      ...["contract_hash", "negotiation_origin"],
+    ]),
+    handler: ({ agentId }, { caller }) => {
+      if (seesAll(caller)) {
+        return { body: contracts.active().map(contractEntry) };
+      }
+      return { body: agentId === undefined ? [] : contracts.active(agentId).map(contractEntry) };
+    },
+  };
+}

@@ -1,0 +1,147 @@
+/**
+ * An identity document as a page for people. Whoever wrote the document is not trusted with the
+ * reader's browser: every text is escaped, and the page has no script, no link and nothing that is
+ * loaded from anywhere.   AGTP "URI Forms"
+ */
+
+import { isRecord } from "../../base/json-value.ts";
+import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
+import { PAGE_STYLE } from "./describe-page-style.ts";
+
+/** Sections of the page, and the members of the document that they show. */
+const SECTIONS: readonly { readonly title: string; readonly members: readonly string[] }[] = [
+  {
+    title: "Accountability",
+    members: [
+      ...["principal", "principal_id", "owner_id", "org_domain", "governance_zone", "role"],
+      ...["issuer", "issued_at", "updated_at"],
+    ],
+  },
+  {
+    title: "What it can do",
+    members: [
+      ...["capabilities", "skills", "modalities", "tools", "methods", "requires"],
+      ...["scopes_accepted", "zones_accepted", "budget_units_accepted"],
+    ],
+  },
+  {
+    title: "Trust",
+    members: [
+      ...["trust_tier", "verification_path", "trust_warning", "trust_explanation"],
+      ...["trust_score", "trust_score_computed_at", "trust_score_dimensions"],
+      ...["cert_fingerprint", "cert_status"],
+    ],
+  },
+  {
+    title: "Signature",
+    members: ["manifest_issuer", "manifest_issuer_public_key", "manifest_signature"],
+  },
+];
+const IN_HEADER = ["agent_id", "name", "description", "status"];
+const IN_SECTIONS: ReadonlySet<string> = new Set([
+  ...IN_HEADER,
+  ...SECTIONS.flatMap(({ members }) => members),
+]);
+
+/** The page of an agent; `status` is how it stands now, whatever its document says. */
+export function identityPage(agent: AgentDocument, status: AgentStatus): string {
+  const { document, name } = agent;
+  const others = Object.keys(document).filter((member) => !IN_SECTIONS.has(member));
+  const sections = [...SECTIONS, { title: "Also in the document", members: others }];
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escapeText(name)} · Agent Identity Document</title>
+<style>${PAGE_STYLE}</style>
+</head>
+<body>
+<main>
+${header(agent, status)}
+${sections.map(({ title, members }) => section(title, members, document)).join("")}</main>
+<footer>
+<p>This page renders the document for reading. Signatures are over its JSON form, which is served as
+<code>application/vnd.agtp.identity+json</code>.</p>
+</footer>
+</body>
+</html>
+`;
+}
+
+function header(agent: AgentDocument, status: AgentStatus): string {
+  const { agentId, name, description, trustTier, verificationPath, trustWarning } = agent;
+  const warning =
+    trustWarning === undefined ? "" : `\n<li class="warning">${escapeText(trustWarning)}</li>`;
+  return `<header>
+<p class="kind">Agent Identity Document</p>
+<h1><bdi>${escapeText(name)}</bdi></h1>
+<p class="description"><bdi>${escapeText(description)}</bdi></p>
+<ul class="standing" aria-label="Standing">
+<li class="${status}">${status}</li>
+<li>trust tier ${trustTier}</li>
+<li>${escapeText(verificationPath)}</li>${warning}
+</ul>
+<dl><dt>Agent-ID</dt><dd><code>${escapeText(agentId)}</code></dd></dl>
+</header>`;
+}
+
+function section(
+  title: string,
+  members: readonly string[],
+  document: AgentDocument["document"],
+): string {
+  const present = members.filter((member) => (document[member] ?? undefined) !== undefined);
+  if (present.length === 0) return "";
+  return `<section>
+<h2>${title}</h2>
+${list(present.map((member) => [member, document[member]]))}
+</section>
+`;
+}
+
+function list(entries: readonly (readonly [string, unknown])[]): string {
+  const items = entries.map(
+    ([name, value]) => `<dt>${escapeText(label(name))}</dt><dd>${render(value)}</dd>`,
+  );
+  return `<dl>\n${items.join("\n")}\n</dl>`;
+}
+
+/** Documents are loaded with a bounded depth. */
+function render(value: unknown): string {
+  if (Array.isArray(value)) {
+    if (value.length === 0) return '<span class="none">none</span>';
+    const isPlain = value.every((item) => typeof item !== "object" || item === null);
+    const items = value.map((item: unknown) => `<li>${render(item)}</li>`).join("");
+    return `<ul${isPlain ? ' class="words"' : ""}>${items}</ul>`;
+  }
+  if (isRecord(value)) return list(Object.entries(value));
+  const text = String(value);
+  return OPAQUE.test(text) ? `<code>${escapeText(text)}</code>` : `<bdi>${escapeText(text)}</bdi>`;
+}
+
+/** Keys, hashes and signatures: long, and without a blank. */
+const OPAQUE = /^[\x21-\x7e]{40,}$/;
+
+/** `principal_id` is read as "Principal id". */
+function label(name: string): string {
+  const words = name.replaceAll("_", " ");
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "'": "&#39;",
+};
+
+/** Control characters mean nothing on a page, and must not end up in one. */
+function escapeText(text: string): string {
+  return text
+    .replace(/[&<>"']/g, (character) => ENTITIES[character] ?? "")
+    .replace(/[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]/g, "\ufffd");
+}

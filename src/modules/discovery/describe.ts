@@ -1,0 +1,193 @@
+/**
+ * DESCRIBE: what an agent can do, or who it is. On "/" and on the agent's own path, where FETCH and
+ * QUERY read the identity document too, with the status document below it; an agent of another system
+ * is shown by QUERY as that system has it. 404 for an agent that is not here or not to be seen · 422 for parameters that mean nothing · 503 and 410 for the identity
+ * of a suspended or retired agent, which DESCRIBE alone still gives.
+ * AGTP "DESCRIBE", "URI Resolution"
+ */
+
+import { type FloorMethod, type FloorOptions, impactOf } from "../../dispatch/floor.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
+import { agentRetired, agentSuspended, notFound, type Refusal } from "../../dispatch/refusal.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { AgentStanding } from "../../identity/agent-standing.ts";
+import {
+  agentSubject,
+  type CapabilitySubject,
+  capabilityDocument,
+} from "./describe-capabilities.ts";
+import { chooseForm, type DescriptionForm, FORMAT_NAMES } from "./describe-format.ts";
+import { createIdentityReplies, type IdentityReply } from "./describe-identity.ts";
+import { statusDocument } from "./describe-status.ts";
+import { agentNotFound, type DescribedAgents, resolveTarget } from "./describe-target.ts";
+
+/** What there is to describe. */
+export interface DescribeOptions extends DescribedAgents {
+  readonly standing: AgentStanding;
+  /** The methods that this server answers. */
+  readonly methods: readonly string[];
+  readonly server: { readonly serverId: string; readonly operator?: string };
+  /**
+   * What QUERY answers for an agent of another system, known by a name of that system; undefined for
+   * a name that is none.
+   */
+  findEntry(name: string, callerId: string | undefined): object | Refusal | undefined;
+  /** Whether there are such agents, so that the endpoint which answers for them is listed. */
+  readonly listsEntries: boolean;
+  /** What an agent of another system may call here. */
+  toolsOf(agent: AgentDocument): readonly string[];
+}
+
+/** DESCRIBE on "/", and every method that describes an agent on its own path. */
+export interface Description {
+  readonly method: FloorMethod;
+  readonly endpoints: readonly ProtocolEndpoint[];
+}
+
+const FORMAT = { format: { enum: FORMAT_NAMES } };
+const CONTEXT = { context: { type: "object" } };
+const CAPABILITY_PARAMETERS = {
+  capability_domains: { type: ["string", "array"], items: { type: "string" }, maxItems: 64 },
+  version_min: { type: "string" },
+};
+const AGENT = { type: "string", minLength: 1, maxLength: 256 };
+
+/** Makes what describes the agents of one server. */
+export function createDescription(
+  options: DescribeOptions,
+  describe: FloorOptions["describe"],
+): Description {
+  const answer = createAnswers(options);
+  const onPath = (method: string): ProtocolEndpoint => {
+    const usual = method === "DESCRIBE" ? "capabilities" : "json";
+    const isListed = method === "QUERY" && options.listsEntries;
+    return {
+      ...{ ...reading(method, describe), isListed },
+      path: "/agents/{agent_id}",
+      inputSchema: schemaOf({
+        agent_id: AGENT,
+        ...FORMAT,
+        ...CONTEXT,
+        ...(method === "DESCRIBE" ? CAPABILITY_PARAMETERS : {}),
+      }),
+      handler: (call, exchange) => {
+        const { agent_id: name } = call.input;
+        const entry =
+          method === "QUERY" ? options.findEntry(String(name), call.agentId) : undefined;
+        if (entry === undefined) return answer(name, usual, call, exchange);
+        return isRefusal(entry) ? entry : { body: entry };
+      },
+    };
+  };
+  const statusOnPath = (method: string): ProtocolEndpoint => ({
+    ...reading(method, describe),
+    path: "/agents/{agent_id}/status",
+    inputSchema: schemaOf({ agent_id: AGENT, ...CONTEXT }),
+    handler: (call, exchange) => answerStatus(options, call.input["agent_id"], call, exchange),
+  });
+  return {
+    method: {
+      inputSchema: schemaOf({ agent_id: AGENT, ...FORMAT, ...CONTEXT, ...CAPABILITY_PARAMETERS }),
+      handler: (call, exchange) => answer(call.input["agent_id"], "capabilities", call, exchange),
+    },
+    endpoints: READING_METHODS.flatMap((method) => [onPath(method), statusOnPath(method)]),
+  };
+}
+
+/** DESCRIBE is of the floor; the others are the catalog's words for reading. */
+const READING_METHODS = ["DESCRIBE", "FETCH", "QUERY"] as const;
+
+function reading(method: string, describe: FloorOptions["describe"]) {
+  const what = { method, ...describe(method), impact: impactOf("DESCRIBE") };
+  return { ...what, isReading: true, isListed: false };
+}
+
+function schemaOf(properties: Readonly<Record<string, unknown>>) {
+  return { type: "object", properties };
+}
+
+type Answer = HandlerSuccess | Refusal;
+type AnswerDescription = (
+  named: unknown,
+  usual: DescriptionForm,
+  ...request: Parameters<RouteHandler>
+) => Answer | IdentityReply;
+
+function createAnswers(options: DescribeOptions): AnswerDescription {
+  const { standing, methods } = options;
+  const replyWithIdentity = createIdentityReplies();
+  return (named, usual, call, exchange) => {
+    const agent = resolveTarget(options, named, call, exchange);
+    if (agent !== undefined && "kind" in agent) return agent;
+    const form = chooseForm(call.input["format"], call.headers["accept"], usual);
+    if (agent === undefined) {
+      return form === "capabilities"
+        ? answerCapabilities(ofServer(options), call)
+        : agentNotFound();
+    }
+    const status = standing.statusOf(agent);
+    switch (form) {
+      case "capabilities":
+        return answerCapabilities(
+          agentSubject(agent, status, { methods, tools: options.toolsOf(agent) }),
+          call,
+        );
+      case "status":
+        return { body: statusDocument(agent, standing, Date.now()) };
+      case "certificate":
+        return refuseLapsed(options, agent, call) ?? answerGenesis(agent);
+      case "json":
+      case "yaml":
+      case "html":
+        return refuseLapsed(options, agent, call) ?? replyWithIdentity(agent, form, status);
+    }
+  };
+}
+
+function answerCapabilities(subject: CapabilitySubject, call: Call): Answer {
+  const document = capabilityDocument(subject, call.input);
+  return isRefusal(document) ? document : floorResult(call, document);
+}
+
+function isRefusal(value: Refusal | object): value is Refusal {
+  return "kind" in value && value.kind === "refusal";
+}
+
+function ofServer({ server, methods }: DescribeOptions): CapabilitySubject {
+  const { serverId, operator = serverId } = server;
+  const identity = { server_id: serverId, name: operator };
+  return { identity, status: "active", document: {}, governanceZone: undefined, methods };
+}
+
+/** The Genesis stands for the agent's certificate of birth: its octets are those that were signed. */
+function answerGenesis({ genesis }: AgentDocument): Answer {
+  if (genesis !== undefined) return { body: genesis.canonical };
+  return notFound("genesis-not-found", "no Agent Genesis is loaded for this agent");
+}
+
+function answerStatus(
+  options: DescribeOptions,
+  named: unknown,
+  call: Call,
+  exchange: ExchangeView,
+): Answer {
+  const agent = resolveTarget(options, named, call, exchange);
+  if (agent === undefined) return agentNotFound();
+  return "kind" in agent ? agent : { body: statusDocument(agent, options.standing, Date.now()) };
+}
+
+/** Whoever resolves an agent must not be led to believe in one that is gone. */
+function refuseLapsed(
+  { standing }: DescribeOptions,
+  agent: AgentDocument,
+  { method }: Call,
+): Refusal | undefined {
+  if (method === "DESCRIBE") return undefined;
+  const status = standing.statusOf(agent);
+  if (status === "suspended") return agentSuspended(agent.agentId);
+  if (status === "retired") return agentRetired(agent.agentId, standing.statusSince(agent));
+  return undefined;
+}

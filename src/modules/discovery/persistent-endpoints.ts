@@ -1,0 +1,38 @@
+/**
+ * The endpoints that an agent negotiated to stay. They are in the inventory and in the manifest that
+ * this agent retrieves, and in nobody else's.   AGTP-API §5.8.7, §10.8
+ */
+
+import { contractDefinition } from "../../endpoint/contract-definition.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { Inventory } from "./inventory.ts";
+
+/** Of JSON; what an agent negotiates beyond it is in DISCOVER /contracts alone. */
+const MOST_CHARACTERS = 256 * 1024;
+
+/** Each pair once, as it is answered now: the newest contract, where nothing is registered. */
+export function persistentEndpoints(
+  { contracts, endpoints }: Pick<Inventory, "contracts" | "endpoints">,
+  agentId: string | undefined,
+): readonly EndpointDefinition[] {
+  if (agentId === undefined) return [];
+  const active = contracts.active(agentId);
+  if (!active.some(({ isPersistent }) => isPersistent)) return [];
+  const taken = new Set(endpoints().map(({ definition }) => pairOf(definition)));
+  const persistent: EndpointDefinition[] = [];
+  let characters = 0;
+  for (const { endpoint, isPersistent } of active) {
+    const pair = pairOf(endpoint);
+    if (taken.has(pair)) continue;
+    taken.add(pair);
+    if (!isPersistent) continue;
+    characters += JSON.stringify(endpoint).length;
+    if (characters > MOST_CHARACTERS) break;
+    persistent.push(contractDefinition(endpoint));
+  }
+  return persistent;
+}
+
+function pairOf({ method, path }: { readonly method: string; readonly path: string }): string {
+  return `${method} ${path}`;
+}

@@ -1,0 +1,141 @@
+/**
+ * What can be done with contracts beside calling them: SUSPEND by their owner, REVOKE by owner or
+ * operator, the operator's sweep of stale ones, and INSPECT of a contract or of an attempt.
+ * 400 malformed · 403 somebody else's · 404 no such contract or attempt.   AGTP-API §10.1.4
+ */
+import type { RcnsConfig } from "../../base/config.ts";
+import type { Attempts } from "../../dispatch/attempts.ts";
+import { type Caller, INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
+import type { ContractEvent, RecordEvents } from "../../dispatch/contract-events.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import { badRequest, forbidden, notFound, type Refusal } from "../../dispatch/refusal.ts";
+import type { ExchangeView } from "../../dispatch/route.ts";
+import { type Contract, contractDetails } from "../../endpoint/contract.ts";
+import type { Recipe } from "../../endpoint/recipe.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import { type ContractRegister, isOpen } from "../../state/contract-register.ts";
+
+/** What these methods work on. */
+export interface ContractMethodsOptions {
+  readonly register: ContractRegister;
+  readonly attempts: Attempts;
+  readonly recipes: ReadonlyMap<string, Recipe>;
+  readonly rcns: RcnsConfig;
+  readonly record: RecordEvents;
+}
+
+type Answer = HandlerSuccess | Refusal;
+
+/** SUSPEND `{synthesis_id}`: the owner needs the contract no longer. */
+export async function releaseContract(
+  options: ContractMethodsOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<Answer> {
+  const contract = contractOf(options, call);
+  if ("kind" in contract) return contract;
+  if (contract.agentId !== exchange.caller.agentId) {
+    return forbidden("contract-forbidden", "only its own agent may release a contract");
+  }
+  const { state, synthesisId } = contract;
+  if (!isOpen(contract)) {
+    return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
+  }
+  const reason = textOf(call, "reason") ?? "caller-release";
+  await options.register.change(synthesisId, "released", reason);
+  const event = { type: "rcns_release", contract, reason, ...actorOf(call, exchange) } as const;
+  const [auditId] = await options.record([event], { call, exchange });
+  const result = { synthesis_id: synthesisId, status: "released", event_type: "rcns_release" };
+  return floorResult(call, { ...result, audit_id: auditId });
+}
+
+/** REVOKE `{target: "contract", synthesis_id}`: effective from the next step on. */
+export async function revokeContract(
+  options: ContractMethodsOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<Answer> {
+  const contract = contractOf(options, call);
+  if ("kind" in contract) return contract;
+  if (!mayLookAt(contract, exchange.caller)) {
+    return forbidden(
+      "contract-forbidden",
+      `this needs ${INSPECT_ALL}, or to be the contract's agent`,
+    );
+  }
+  const { state, synthesisId } = contract;
+  if (!isOpen(contract)) {
+    return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
+  }
+  const reason = textOf(call, "reason");
+  await options.register.change(synthesisId, "revoked", reason ?? "revoked");
+  const event = { type: "rcns_revoke", contract, reason, ...actorOf(call, exchange) } as const;
+  const [auditId] = await options.record([event], { call, exchange });
+  const result = { synthesis_id: synthesisId, status: "revoked", event_type: "rcns_revoke" };
+  return floorResult(call, { ...result, audit_id: auditId });
+}
+
+/** INSPECT `{target: "contract", synthesis_id}`; what is over can still be looked at. */
+export function inspectContract(
+  options: ContractMethodsOptions,
+  call: Call,
+  { caller }: ExchangeView,
+): Answer {
+  const contract = contractOf(options, call);
+  if ("kind" in contract) return contract;
+  if (!mayLookAt(contract, caller)) {
+    return forbidden(
+      "contract-forbidden",
+      `this needs ${INSPECT_ALL}, or to be the contract's agent`,
+    );
+  }
+  return floorResult(call, { target: "contract", ...contractDetails(contract) });
+}
+
+/** INSPECT `{target: "rcns-attempt", attempt_id}`. */
+export function inspectAttempt(
+  { attempts }: ContractMethodsOptions,
+  call: Call,
+  { caller }: ExchangeView,
+): Answer {
+  const attemptId = textOf(call, "attempt_id");
+  if (attemptId === undefined) {
+    const message = "attempt_id is required by this target";
+    return badRequest("missing-attempt-id", message, { parameter: "attempt_id" });
+  }
+  const attempt = attempts.find(attemptId);
+  if (attempt === undefined) return notFound("record-not-found", "no attempt has this id");
+  const isOwn = attempt.agent_id !== "" && attempt.agent_id === caller.agentId;
+  if (!isOwn && !seesAll(caller)) {
+    return forbidden("contract-forbidden", `this needs ${INSPECT_ALL}, or to be who tried`);
+  }
+  return floorResult(call, { target: "rcns-attempt", ...attempt });
+}
+
+function mayLookAt({ agentId }: Contract, caller: Caller): boolean {
+  return agentId === caller.agentId || seesAll(caller);
+}
+
+/** Whom the call says to act for, and which agent it was. */
+export function actorOf(
+  call: Call,
+  { caller }: ExchangeView,
+): Pick<ContractEvent, "actor" | "actorAgentId"> {
+  return { actor: textOf(call, "actor"), actorAgentId: caller.agentId };
+}
+
+/** The contract that a call names, or what to answer instead. */
+function contractOf({ register }: ContractMethodsOptions, call: Call): Contract | Refusal {
+  const synthesisId = textOf(call, "synthesis_id");
+  if (synthesisId === undefined) {
+    const message = "synthesis_id is required";
+    return badRequest("missing-synthesis-id", message, { parameter: "synthesis_id" });
+  }
+  const contract = register.find(synthesisId);
+  return contract ?? notFound("contract-not-found", "no contract with this synthesis_id");
+}
+
+function textOf({ input }: Call, name: string): string | undefined {
+  const value = input[name];
+  return typeof value === "string" && value !== "" ? value : undefined;
+}

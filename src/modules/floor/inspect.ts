@@ -1,0 +1,194 @@
+/**
+ * INSPECT: what this server recorded, for those whom `inspect_acl` lets see it. Targets `audit`,
+ * `chain_head` and `lifecycle`. 400 without the parameter that the target needs · 401 and 403 by the
+ * access list · 404 no such record.   AGTP "INSPECT"
+ */
+
+import type { IdentityConfig } from "../../base/config.ts";
+import { isOperator } from "../../dispatch/agent-authority.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import {
+  agentUnauthenticated,
+  badRequest,
+  forbidden,
+  notFound,
+  type Refusal,
+} from "../../dispatch/refusal.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import { decodeJws } from "../../identity/jws.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { Ledger } from "../../state/ledger.ts";
+import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
+import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
+
+/** What INSPECT looks into. */
+export interface InspectOptions {
+  readonly directory: AgentDirectory;
+  readonly ledger: Pick<Ledger, "find" | "headOf">;
+  readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
+  readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
+  readonly contracts: ContractMethodsOptions;
+  /** Handlers of further targets. */
+  readonly others: ReadonlyMap<string, RouteHandler>;
+}
+
+const MAX_EVENTS = 1000;
+const USUAL_EVENTS = 100;
+const AUDIT_ID = /^[0-9a-f]{64}$/;
+
+const ID = { type: "string", maxLength: 256 };
+const TARGETS = ["audit", "chain_head", "lifecycle", "contract", "rcns-attempt"];
+
+/** Parameters of INSPECT; which of them a target needs is for the handler to say. */
+export function inspectSchema({ others }: Pick<InspectOptions, "others">): JsonSchema {
+  return {
+    type: "object",
+    required: ["target"],
+    properties: {
+      target: { enum: [...TARGETS, ...others.keys()] },
+      audit_id: { type: "string" },
+      agent_id: { type: "string" },
+      synthesis_id: { type: "string" },
+      attempt_id: { type: "string" },
+      ...{ notification_id: ID, escalation_id: ID, session_id: ID },
+      limit: { type: "integer", minimum: 1 },
+      context: { type: "object" },
+    },
+    examples: [{ target: "chain_head", agent_id: "0".repeat(64) }],
+  };
+}
+
+/** The handler of INSPECT on "/". */
+export function inspectHandler(options: InspectOptions): RouteHandler {
+  return (call, exchange) => {
+    const other = options.others.get(String(call.input["target"]));
+    if (other !== undefined) return other(call, exchange);
+    switch (call.input["target"]) {
+      case "audit":
+        return inspectAudit(options, call, exchange);
+      case "chain_head":
+        return inspectChainHead(options, call, exchange);
+      case "lifecycle":
+        return inspectLifecycle(options, call, exchange);
+      case "contract":
+        return inspectContract(options.contracts, call, exchange);
+      default:
+        return inspectAttempt(options.contracts, call, exchange);
+    }
+  };
+}
+
+async function inspectAudit(
+  { ledger, policy }: InspectOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const { audit_id: auditId } = call.input;
+  if (typeof auditId !== "string") return missing("audit_id");
+  if (!AUDIT_ID.test(auditId)) {
+    const message = "audit_id must be 64 lower-case hex characters";
+    return badRequest("invalid-audit-id", message, { parameter: "audit_id" });
+  }
+  const anonymous = refuseStranger(exchange, policy);
+  if (anonymous !== undefined) return anonymous;
+  const jws = await ledger.find(auditId);
+  const decoded = jws === undefined ? undefined : decodeJws(jws);
+  if (decoded === undefined) return notFound("record-not-found", "no record has this Audit-ID");
+  const { header, payload } = decoded;
+  const refusal = refuseSubject(exchange, payload["agent_id"], policy);
+  if (refusal !== undefined) return refusal;
+  const found = { audit_id: auditId, jws };
+  const result = { target: "audit", ...found, header, payload, issued_at: payload["issued_at"] };
+  // Chain inspectors that were there first look for both beside `result`.
+  return floorResult(call, result, 200, found);
+}
+
+function inspectChainHead(
+  { directory, ledger, policy }: InspectOptions,
+  call: Call,
+  exchange: ExchangeView,
+): HandlerSuccess | Refusal {
+  const agentId = subjectOf(directory, call);
+  if (agentId === undefined) return missing("agent_id");
+  const refusal = refuseStranger(exchange, policy) ?? refuseSubject(exchange, agentId, policy);
+  if (refusal !== undefined) return refusal;
+  const head = ledger.headOf(agentId);
+  if (head === undefined) return notFound("record-not-found", "the agent has no record here");
+  const { auditId, at } = head;
+  const lastAt = new Date(at).toISOString();
+  return floorResult(call, {
+    target: "chain_head",
+    agent_id: agentId,
+    audit_id: auditId,
+    last_at: lastAt,
+  });
+}
+
+async function inspectLifecycle(
+  { directory, register, policy }: InspectOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const agentId = subjectOf(directory, call);
+  if (agentId === undefined) return missing("agent_id");
+  const refusal = refuseStranger(exchange, policy) ?? refuseSubject(exchange, agentId, policy);
+  if (refusal !== undefined) return refusal;
+  const agent = directory.find(agentId);
+  if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
+  exchange.addressed = agent;
+  const { limit = USUAL_EVENTS } = call.input;
+  const events = await register.events(agentId, Math.min(Number(limit), MAX_EVENTS));
+  return floorResult(call, {
+    target: "lifecycle",
+    agent_id: agentId,
+    status: register.statusOf(agent),
+    events: events.map(({ auditId, jws }) => ({
+      format: "jws",
+      audit_id: auditId,
+      jws,
+      header: decodeJws(jws)?.header,
+      payload: decodeJws(jws)?.payload,
+    })),
+    event_count: events.length,
+  });
+}
+
+/** The agent that is asked about: by id or name, else the caller itself. */
+function subjectOf(directory: AgentDirectory, { input, agentId }: Call): string | undefined {
+  const named = input["agent_id"] ?? agentId;
+  return typeof named === "string" ? (directory.resolve(named)?.agentId ?? named) : undefined;
+}
+
+function missing(parameter: "audit_id" | "agent_id"): Refusal {
+  const code = parameter === "audit_id" ? "missing-audit-id" : "missing-agent-id";
+  return badRequest(code, `${parameter} is required by this target`, { parameter });
+}
+
+type Policy = InspectOptions["policy"];
+
+/** 401: these modes know callers by their certificate alone. */
+function refuseStranger({ peer, caller }: ExchangeView, policy: Policy): Refusal | undefined {
+  const { inspectAcl } = policy;
+  if (inspectAcl === "public" || caller.isCertified || isOperator(peer.certificate, policy)) {
+    return undefined;
+  }
+  if (inspectAcl === "operator_only" && peer.certificate !== undefined) return undefined;
+  const message = "INSPECT on this server needs a client certificate";
+  return agentUnauthenticated(message, "acl-anonymous-blocked", { acl: inspectAcl });
+}
+
+/** 403: the record is about somebody else. */
+function refuseSubject(
+  { peer, caller }: ExchangeView,
+  subject: unknown,
+  policy: Policy,
+): Refusal | undefined {
+  const { inspectAcl } = policy;
+  if (inspectAcl === "public" || isOperator(peer.certificate, policy)) return undefined;
+  const isOwn = inspectAcl === "agent_only" && caller.agentId === subject;
+  if (isOwn) return undefined;
+  const message = "INSPECT on this server is not open to this caller for this record";
+  return forbidden("inspect-forbidden", message, { acl: inspectAcl });
+}

@@ -1,0 +1,82 @@
+/**
+ * The floor methods that read or change what the server keeps: the lifecycle of agents and INSPECT,
+ * each on "/", and the lifecycle on the agents' own paths too.   AGTP "Method Floor"
+ */
+
+import type { IdentityConfig } from "../../base/config.ts";
+import type { FloorMethod, FloorOptions } from "../../dispatch/floor.ts";
+import { impactOf } from "../../dispatch/floor.ts";
+import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
+import type { RouteHandler } from "../../dispatch/route.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { Attributor } from "../../state/attributor.ts";
+import { LIFECYCLE_METHODS } from "../../state/lifecycle.ts";
+import type { ServerState } from "../../state/state.ts";
+import type { ContractMethodsOptions } from "./contracts.ts";
+import { inspectHandler, inspectSchema } from "./inspect.ts";
+import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
+
+/** What these methods work on. */
+export interface KeptMethodsOptions {
+  readonly directory: AgentDirectory;
+  readonly state: ServerState;
+  readonly attributor: Attributor;
+  readonly policy: IdentityConfig;
+  readonly contracts: ContractMethodsOptions;
+  /** Further targets of INSPECT. */
+  readonly inspections: ReadonlyMap<string, RouteHandler>;
+  /** REVOKE of a session. */
+  readonly endSession: RouteHandler;
+}
+
+/** By method. */
+export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, FloorMethod> {
+  const { directory, state, policy, contracts, inspections: others } = options;
+  const { ledger, lifecycle: register } = state;
+  const inspected = { directory, ledger, register, policy, contracts, others };
+  return new Map<string, FloorMethod>([
+    ...lifecycleMethods(options),
+    ["INSPECT", { inputSchema: inspectSchema(inspected), handler: inspectHandler(inspected) }],
+  ]);
+}
+
+function lifecycleMethods({
+  directory,
+  contracts,
+  state: { ledger, lifecycle: register, certificates },
+  attributor,
+  policy,
+  endSession,
+}: KeptMethodsOptions): readonly (readonly [string, FloorMethod])[] {
+  const handlers = lifecycleHandlers({
+    ...{ directory, register, certificates },
+    ...{ attributor, ledger, policy, contracts, endSession },
+  });
+  return LIFECYCLE_METHODS.flatMap((method) => {
+    const handler = handlers.get(method);
+    if (handler === undefined) return [];
+    return [[method, { inputSchema: lifecycleSchema(method), handler, takesCertificate: true }]];
+  });
+}
+
+/** The lifecycle methods on `/agents/{agent}`. */
+export function agentLifecycleEndpoints(
+  methods: ReadonlyMap<string, FloorMethod>,
+  describe: FloorOptions["describe"],
+): readonly ProtocolEndpoint[] {
+  return LIFECYCLE_METHODS.flatMap((method) => {
+    const floor = methods.get(method);
+    if (floor === undefined) return [];
+    return [
+      {
+        ...floor,
+        ...describe(method),
+        method,
+        path: "/agents/{agent}",
+        impact: impactOf(method),
+        isReading: false,
+        isListed: false,
+      },
+    ];
+  });
+}

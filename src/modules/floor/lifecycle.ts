@@ -1,0 +1,215 @@
+/**
+ * ACTIVATE, DEACTIVATE, REINSTATE, REVOKE and DEPRECATE of a hosted agent, on "/" with `agent_id` and
+ * on the agent's own path. 401 and 403 by `lifecycle_auth` · 404 no such agent · 409 and 422 a change
+ * that is not possible from where the agent stands · 503 an event that cannot be written.
+ * AGTP "Lifecycle Methods"
+ */
+
+import type { IdentityConfig } from "../../base/config.ts";
+import { refuseAuthority } from "../../dispatch/agent-authority.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import {
+  attributionUnavailable,
+  badRequest,
+  lifecycleConflict,
+  lifecycleInvalid,
+  notFound,
+  type Refusal,
+  schemaViolation,
+} from "../../dispatch/refusal.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { Call } from "../../handlers/handler.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import type { Attributor } from "../../state/attributor.ts";
+import type { CertificateRegister } from "../../state/certificate-register.ts";
+import type { JournalRecord } from "../../state/journal.ts";
+import type { Ledger } from "../../state/ledger.ts";
+import { LIFECYCLE_METHODS, type LifecycleMethod } from "../../state/lifecycle.ts";
+import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
+import { type ContractMethodsOptions, revokeContract } from "./contracts.ts";
+import { sweepContracts } from "./stale-contracts.ts";
+
+/** What the lifecycle methods work on. */
+export interface LifecycleOptions {
+  readonly directory: AgentDirectory;
+  readonly register: LifecycleRegister;
+  readonly attributor: Attributor;
+  readonly certificates: Pick<CertificateRegister, "isRevoked">;
+  readonly ledger: Pick<Ledger, "settled">;
+  readonly policy: IdentityConfig;
+  readonly contracts: ContractMethodsOptions;
+  readonly endSession: RouteHandler;
+}
+
+type Answer = Awaited<ReturnType<RouteHandler>>;
+type LifecycleHandler = (call: Call, exchange: ExchangeView) => Promise<Answer>;
+
+/** Parameters of all five; that REVOKE of an agent says why is for the handler to ask. */
+export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string, unknown>> {
+  const text = { type: "string", minLength: 1, maxLength: 1024 };
+  const successor = {
+    successor_agent_id: { type: "string", pattern: "^[0-9a-f]{64}$" },
+    migration_deadline: { type: "string", format: "date-time" },
+  };
+  // What a contract or a session is revoked by.
+  const others = { synthesis_id: text, session_id: text, mode: text };
+  const isRevoke = method === "REVOKE";
+  const targets = isRevoke ? ["agent", "contract", "stale-contracts", "session"] : ["agent"];
+  return {
+    type: "object",
+    properties: {
+      agent_id: { type: "string", minLength: 1, maxLength: 256 },
+      agent: { type: "string", minLength: 1, maxLength: 256 },
+      target: { enum: targets },
+      actor: text,
+      reason: text,
+      ...(method === "DEPRECATE" ? successor : {}),
+      ...(isRevoke ? others : {}),
+    },
+    examples: [{ agent_id: "0".repeat(64), reason: "it is not needed any more" }],
+  };
+}
+
+/** One handler a method. */
+export function lifecycleHandlers(
+  options: LifecycleOptions,
+): ReadonlyMap<LifecycleMethod, LifecycleHandler> {
+  return new Map(
+    LIFECYCLE_METHODS.map((method) => [
+      method,
+      (call, exchange) => handle(options, method, call, exchange),
+    ]),
+  );
+}
+
+async function handle(
+  options: LifecycleOptions,
+  method: LifecycleMethod,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<Answer> {
+  const { directory, register, attributor } = options;
+  const { target = "agent" } = call.input;
+  if (target === "contract") return revokeContract(options.contracts, call, exchange);
+  if (target === "stale-contracts") return sweepContracts(options.contracts, call, exchange);
+  if (target === "session") return options.endSession(call, exchange);
+  if (method === "REVOKE" && call.input["reason"] === undefined) return reasonMissing();
+  const named = nameOf(directory, call, exchange);
+  if (typeof named !== "string") return named;
+  const agent = directory.resolve(named);
+  const refusal = refuseAuthority(exchange, agent, options);
+  if (refusal !== undefined) {
+    call.log.warn({ method, code: refusal.code }, "a lifecycle change was refused");
+    return refusal;
+  }
+  if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
+  exchange.addressed = agent;
+  if (!attributor.isWritable) return attributionUnavailable();
+  const outcome = await register.apply({
+    method,
+    agent,
+    details: eventDetails(call),
+    record: (extension) => recordEvent(options, { call, exchange, agent, extension }),
+  });
+  switch (outcome.kind) {
+    case "invalid":
+      return lifecycleInvalid(outcome.message);
+    case "conflict":
+      return lifecycleConflict(outcome.message);
+    case "unrecorded":
+      return attributionUnavailable();
+    case "noop": {
+      const { status } = outcome;
+      return floorResult(call, { ...ids(agent), status, previous_status: status, noop: true });
+    }
+    case "changed": {
+      const { event, status, previousStatus } = outcome;
+      return floorResult(call, {
+        ...ids(agent),
+        status,
+        previous_status: previousStatus,
+        event_type: event.eventType,
+        audit_id: event.auditId,
+      });
+    }
+  }
+}
+
+/** Of an agent, not of a contract. */
+function reasonMissing(): Refusal {
+  return schemaViolation([{ path: "/reason", keyword: "required", message: "is required" }]);
+}
+
+/** The agent that the path names, else the body, else the caller itself. */
+function nameOf(
+  directory: AgentDirectory,
+  { input, agentId }: Call,
+  { path }: ExchangeView,
+): string | Refusal {
+  const { agent, agent_id: written } = input;
+  const named = (path === "/" ? undefined : agent) ?? written ?? agentId;
+  if (typeof named !== "string") {
+    return badRequest("missing-agent-id", "agent_id is required", { parameter: "agent_id" });
+  }
+  // What cannot be undone must not be done to either of two.
+  if (typeof written !== "string" || written === named) return named;
+  const other = directory.resolve(written);
+  if (other !== undefined && other === directory.resolve(named)) return named;
+  const message = "must be the agent that the path names";
+  return schemaViolation([{ path: "/agent_id", keyword: "const", message }]);
+}
+
+function ids({ agentId, name }: AgentDocument): Readonly<Record<string, string>> {
+  return { agent_id: agentId, name };
+}
+
+/** What the caller says of the change, and who it is. */
+function eventDetails({ input, agentId }: Call): Readonly<Record<string, unknown>> {
+  const members = ["reason", "actor", "successor_agent_id", "migration_deadline"];
+  const said = members.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]]));
+  return {
+    ...Object.fromEntries(said),
+    ...(agentId === undefined ? {} : { actor_agent_id: agentId }),
+  };
+}
+
+interface EventSource {
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+  readonly agent: AgentDocument;
+  readonly extension: Readonly<Record<string, unknown>>;
+}
+
+/** The event is the next record of the chain of the agent that it is about; undefined: unwritten. */
+async function recordEvent(
+  { attributor, ledger }: LifecycleOptions,
+  { call, exchange, agent, extension }: EventSource,
+): Promise<JournalRecord | undefined> {
+  const draft = attributor.chained({
+    agentId: agent.agentId,
+    ownerId: agent.ownerId ?? "",
+    requestId: call.requestId ?? "",
+    responseId: exchange.responseId,
+    actionId: uuidv7(),
+    method: exchange.method,
+    requestedMethod: exchange.requestedMethod,
+    path: exchange.path,
+    status: 200,
+    sessionId: call.sessionId,
+    taskId: call.taskId,
+    principalId: call.principalId,
+    assurance: exchange.peer.certificate === undefined ? "unverified" : "certificate-bound",
+    requestBody: exchange.request.body,
+    responseBody: "",
+    extension,
+  });
+  try {
+    await ledger.settled();
+  } catch {
+    // The ledger has reported why.
+    return undefined;
+  }
+  return draft.jws === "" ? undefined : draft;
+}

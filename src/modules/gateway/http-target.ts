@@ -1,0 +1,47 @@
+/**
+ * The target of an HTTP request line as path and query, both raw: what is encoded stays so, and
+ * nothing is normalised, because the path grammar judges what the client wrote. Answers with the same
+ * faults as the parser of AGTP.   RFC 9112 §3.2, AGTP "Wire Format"
+ */
+import type { WireFault } from "../../wire/message.ts";
+
+/** A target, taken apart. */
+export interface HttpTarget {
+  readonly path: string;
+  /** Without the "?"; undefined when there is none. */
+  readonly query: string | undefined;
+}
+
+/** A request to a proxy, which a server has to understand as well. */
+const ABSOLUTE = /^https?:\/\/([^/?#]*)/i;
+const VISIBLE = /^[\x21-\x22\x24-\x7e]*$/;
+
+/** A target, and whose it says that it is. */
+export interface AddressedTarget {
+  /** Undefined in origin-form. */
+  readonly authority: string | undefined;
+  /** What is left without it. */
+  readonly relative: string;
+}
+
+/** Takes the authority off a target in absolute-form. */
+export function readAuthority(target: string): AddressedTarget {
+  const found = ABSOLUTE.exec(target);
+  return { authority: found?.[1], relative: target.slice(found?.[0].length ?? 0) };
+}
+
+/** Takes a target apart. */
+export function readTarget(target: string, maxOctets: number): HttpTarget | WireFault {
+  if (target.length > maxOctets) {
+    const message = `the request target exceeds ${maxOctets} octets`;
+    return { kind: "wire-fault", code: "request-line-too-long", message };
+  }
+  if (!VISIBLE.test(target)) {
+    const message = "the request target must be visible ASCII characters without a fragment";
+    return { kind: "wire-fault", code: "invalid-request-line", message };
+  }
+  const { relative } = readAuthority(target);
+  const mark = relative.indexOf("?");
+  const path = mark === -1 ? relative : relative.slice(0, mark);
+  return { path: path || "/", query: mark === -1 ? undefined : relative.slice(mark + 1) };
+}

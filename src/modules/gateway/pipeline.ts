@@ -1,0 +1,91 @@
+/**
+ * The way from an HTTP request into the pipeline and back: the request becomes one of the sidecar's
+ * own agent, a caller that hangs up ends its call, and no answer leaves before its record is kept.
+ * AGTP "HTTP Gateway", AGTP-IDENTIFIERS "Attribution-Record"
+ */
+
+import type { Dispatcher } from "../../dispatch/dispatcher.ts";
+import { Exchange } from "../../dispatch/exchange.ts";
+import type { InputShape } from "../../endpoint/input-shape.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { HeaderFields, Request, Response, WireFault } from "../../wire/message.ts";
+import type { HttpTarget } from "./http-target.ts";
+import { splitQuery } from "./query-lists.ts";
+import type { VerbRoutes } from "./verb-routes.ts";
+
+/** What the way leads through. */
+export interface PipelineParts {
+  readonly dispatcher: Dispatcher;
+  readonly verbs: VerbRoutes;
+  /** Whom the sidecar speaks as. */
+  readonly agent: AgentDocument;
+  /** No operator has named it: it stands for anybody who reaches the port. */
+  readonly isAgentIssued: boolean;
+  /** Calls back once the records of what was answered are kept, or cannot be. */
+  settle(done: () => void): void;
+}
+
+/** The other end of the connection. */
+export interface HttpPeer {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** A request as HTTP has it. */
+export interface HttpRequest {
+  readonly method: string;
+  readonly target: HttpTarget;
+  /** Those that pass. */
+  readonly headers: HeaderFields;
+  readonly body: Uint8Array;
+  readonly peer: HttpPeer;
+  /** Calls back if the caller leaves before it is answered. */
+  onLeave(listener: () => void): void;
+}
+
+/** Answers requests; undefined: the record of the answer could not be kept, so there is none. */
+export interface Pipeline {
+  ask(request: HttpRequest): Promise<Response | undefined>;
+  refuse(fault: WireFault, peer: HttpPeer): Promise<Response | undefined>;
+}
+
+/** Builds the way. */
+export function createPipeline(parts: PipelineParts): Pipeline {
+  const { dispatcher, verbs, agent, isAgentIssued: isAnybody, settle } = parts;
+  const settled = async (response: Response): Promise<Response | undefined> => {
+    await new Promise<void>((resolve) => settle(resolve));
+    return response.lateFields?.isKnown === false ? undefined : response;
+  };
+  return {
+    async ask(request) {
+      const { method: httpMethod, target } = request;
+      const { method, path } = verbs.translate(httpMethod, target.path);
+      const exchange = new Exchange(
+        { method, path, ...contentOf(request, () => verbs.shapeOf({ method, path })) },
+        { ...request.peer, speaksAs: agent.agentId, isAnybody },
+        performance.now(),
+      );
+      if (method !== httpMethod) exchange.translatedFrom = httpMethod;
+      request.onLeave(() => exchange.abort(new Error("the caller left")));
+      return settled(await dispatcher.answer(exchange));
+    },
+    refuse: (fault, peer) => settled(dispatcher.answerFault(fault, peer)),
+  };
+}
+
+type Content = Pick<Request, "query" | "headers" | "body">;
+
+/** Query, fields and body; lists of the query are in the body of what has none. */
+function contentOf(
+  { target: { query }, headers, body }: HttpRequest,
+  shapeOf: () => InputShape | undefined,
+): Content {
+  const shape = query === undefined || body.length > 0 ? undefined : shapeOf();
+  const split = query === undefined || shape === undefined ? undefined : splitQuery(query, shape);
+  if (split === undefined) return { query, headers, body };
+  return {
+    query: split.rest,
+    headers: new Map(headers).set("content-type", "application/json"),
+    body: Buffer.from(JSON.stringify(split.lists)),
+  };
+}

@@ -1,0 +1,108 @@
+/** 263: the contract that a proposal comes to, and the body that says so.   AGTP-API §10.4.3, §10.8 */
+import type { SynthesisConfig } from "../../base/config.ts";
+import { grantDuration } from "../../base/duration.ts";
+import type { RecordEvents } from "../../dispatch/contract-events.ts";
+import type { EventSource } from "../../dispatch/stream-events.ts";
+import { type Contract, timestamp } from "../../endpoint/contract.ts";
+import type { SemanticBlock } from "../../endpoint/endpoint.ts";
+import type { SynthesisPlan } from "../../endpoint/plan.ts";
+import type { HandlerSuccess } from "../../handlers/handler.ts";
+import type { ContractRegister } from "../../state/contract-register.ts";
+import { makeContract } from "./make-contract.ts";
+import { strongestImpact } from "./planner-impact.ts";
+import type { ProposalRequest } from "./proposal-request.ts";
+
+interface ApprovalOptions {
+  readonly synthesis: SynthesisConfig;
+  readonly register: Pick<ContractRegister, "add">;
+  readonly record: RecordEvents;
+}
+
+/** Makes and keeps the contract. */
+export async function approve(
+  { synthesis, register, record }: ApprovalOptions,
+  { agentId, sessionId, negotiationId, proposal }: ProposalRequest,
+  plan: SynthesisPlan,
+  source: EventSource | undefined,
+): Promise<HandlerSuccess> {
+  const { raw, description, semantic, inputSchema, outputSchema } = proposal;
+  const lifetimeSeconds = grantDuration(
+    raw.requestedSeconds,
+    limitsOf(raw.isPersistent, synthesis),
+  );
+  const contract = makeContract(
+    {
+      agentId,
+      method: raw.method,
+      path: raw.path,
+      description,
+      semantic: honestSemantic(semantic, plan),
+      inputSchema,
+      outputSchema,
+      requiredScopes: raw.requiredScopes,
+      origin: "propose",
+      state: "active",
+      sessionId,
+      isPersistent: raw.isPersistent,
+      lifetimeSeconds,
+      now: Date.now(),
+    },
+    plan,
+  );
+  await register.add(contract);
+  await record([{ type: "rcns_propose_accepted", contract, actorAgentId: agentId }], source);
+  const body = approvalBody(contract, plan, { negotiationId, lifetimeSeconds });
+  return { status: 263, body };
+}
+
+/** A contract does not promise less than what its steps may leave behind.   AGTP-API §16.1 */
+function honestSemantic(semantic: SemanticBlock, plan: SynthesisPlan): SemanticBlock {
+  return {
+    ...semantic,
+    impact: strongestImpact([semantic.impact, plan.impact]),
+    is_idempotent: semantic.is_idempotent && plan.isIdempotent,
+  };
+}
+
+function limitsOf(isPersistent: boolean, synthesis: SynthesisConfig) {
+  return isPersistent
+    ? { usual: synthesis.persistentDefaultSeconds, most: synthesis.persistentMaxSeconds }
+    : { usual: synthesis.sessionTtlSeconds, most: synthesis.sessionTtlSeconds };
+}
+
+interface Grant {
+  readonly negotiationId: string;
+  readonly lifetimeSeconds: number;
+}
+
+/** The members that any draft has for it. */
+function approvalBody(
+  contract: Contract,
+  plan: SynthesisPlan,
+  { negotiationId, lifetimeSeconds }: Grant,
+): Record<string, unknown> {
+  const { synthesisId, endpoint, lineage, contractHash, expiresAt, isPersistent } = contract;
+  return {
+    status: 263,
+    method: endpoint.method,
+    path: endpoint.path,
+    proposed: true,
+    synthesis_id: synthesisId,
+    endpoint,
+    instantiated_endpoint: endpoint,
+    recipe_lineage: lineage ?? null,
+    synthesis: {
+      kind: plan.kind,
+      recipe_name: lineage?.recipe_name ?? null,
+      recipe_version: lineage?.recipe_version ?? null,
+    },
+    contract_hash: contractHash,
+    negotiation_origin: contract.origin,
+    negotiation_id: negotiationId,
+    expires_at: timestamp(expiresAt),
+    expires: isPersistent ? timestamp(expiresAt) : "session",
+    persistent: isPersistent,
+    granted_duration: lifetimeSeconds,
+    synthesis_log: plan.log,
+  };
+}

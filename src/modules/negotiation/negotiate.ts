@@ -1,0 +1,213 @@
+/**
+ * What answers a pair that is not registered once all four locks are open: a contract is synthesized,
+ * and previewed with 461 or run at once. 429 too many evaluations · 464 where nothing can be composed
+ * · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3, §10.1.5
+ */
+import type { RcnsConfig } from "../../base/config.ts";
+import type { RateWindow } from "../../base/rate-window.ts";
+import type { TaskQueue } from "../../base/task-queue.ts";
+import type { Attempts } from "../../dispatch/attempts.ts";
+import { previewContract } from "../../dispatch/contract-preview.ts";
+import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
+import { refuse } from "../../dispatch/gates/08-negotiation.ts";
+import { payerOf } from "../../dispatch/payer.ts";
+import {
+  authorizationRequired,
+  type Refusal,
+  rateLimited,
+  schemaViolation,
+} from "../../dispatch/refusal.ts";
+import {
+  inputSchemaOf,
+  proposalOf,
+  readQuery,
+  semanticOf,
+} from "../../dispatch/request-proposal.ts";
+import type { ExchangeView, Route } from "../../dispatch/route.ts";
+import type { Contract } from "../../endpoint/contract.ts";
+import { inputShape } from "../../endpoint/input-shape.ts";
+import type { SynthesisPlan, Synthesizer } from "../../endpoint/plan.ts";
+import type { Call, HandlerResult } from "../../handlers/handler.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
+import { PROPOSED_SCHEMA_BOUNDS } from "../../schema/schema-bounds.ts";
+import type { ContractRegister } from "../../state/contract-register.ts";
+import { makeContract } from "./make-contract.ts";
+import { readProposedSchema } from "./proposed-schema.ts";
+
+export interface NegotiationOptions {
+  readonly synthesizer: Synthesizer;
+  readonly register: Pick<ContractRegister, "add">;
+  readonly routes: Pick<ContractRoutes, "routeOf">;
+  readonly attempts: Attempts;
+  readonly rate: RateWindow;
+  /** What takes longer than others want to wait. */
+  readonly work: TaskQueue;
+  readonly rcns: RcnsConfig;
+  /** Why a pair may never be an endpoint: it is the protocol's own. */
+  reservation(method: string, path: string): string | undefined;
+  /** Hears of a contract that is run at once, which is agreeing to it. */
+  accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
+  /** Accepts any object. */
+  readonly anyInput: CompiledSchema;
+  /** Where a fault of the synthesis goes; the caller learns only that there was one. */
+  onFault(error: unknown): void;
+}
+
+type Answer = HandlerResult | Refusal;
+
+/** As many as a proposal may have. */
+const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
+
+/** The route that negotiates; gate 08 puts it in place of what is missing. */
+export function negotiationRoute(options: NegotiationOptions): Route {
+  return {
+    method: "",
+    path: "",
+    tier: "A",
+    isReading: false,
+    definition: {
+      file: "",
+      method: "",
+      path: "",
+      description: "Negotiates a contract for a pair that is not registered.",
+      semantic: semanticOf("negotiate a contract"),
+      inputSchema: { type: "object" },
+      outputSchema: {},
+      errors: [],
+      requiredScopes: [],
+      handler: { type: "registered_function", function: "" },
+    },
+    requiredScopes: [],
+    input: options.anyInput,
+    output: undefined,
+    shape: inputShape({ type: "object" }),
+    errors: new Set(),
+    warning: undefined,
+    endsInTime: false,
+    handler: (call, exchange) => negotiate(options, call, exchange),
+  };
+}
+
+async function negotiate(
+  options: NegotiationOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<Answer> {
+  const { register, rcns, rate } = options;
+  const { method, path, caller } = exchange;
+  const { agentId = "" } = caller;
+  // Here and not at the gate: what is replayed under an Idempotency-Key is not evaluated.
+  const wait = rate.take(agentId, rcns.rateLimitPerMinute);
+  if (wait !== undefined) return rateLimited("rcns", wait);
+  const owner = payerOf(exchange);
+  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
+  const planned = await options.work.run(() => planFor(options, call, exchange), owner);
+  if (planned.kind === "refusal") return planned;
+  const { plan, inputSchema, input } = planned;
+  const isAtOnce = rcns.mode === "optimistic" && mayRunUnseen(plan);
+  const pair = `${method} ${path}`;
+  const contract = makeContract(
+    {
+      agentId,
+      method,
+      path,
+      description: plan.recipe.description || `${pair}, negotiated at run time.`,
+      semantic: plan.recipe.semantic ?? {
+        ...semanticOf(`Do what ${pair} asks for.`),
+        impact: plan.impact,
+        is_idempotent: plan.isIdempotent,
+      },
+      inputSchema,
+      outputSchema: {},
+      requiredScopes: [],
+      origin: "rcns-gate",
+      state: isAtOnce ? "active" : "offered",
+      sessionId: call.sessionId,
+      isPersistent: false,
+      lifetimeSeconds: rcns.contractTtlSeconds,
+      now: Date.now(),
+    },
+    plan,
+  );
+  await register.add(contract);
+  if (!isAtOnce) return previewContract(contract);
+  await options.accepted(contract, call, exchange);
+  return options.routes.routeOf(contract).handler(withInput(call, input), exchange);
+}
+
+function withInput(call: Call, input: Call["input"]): Call {
+  return new Proxy(call, {
+    get: (target, name) => (name === "input" ? input : Reflect.get(target, name, target)),
+  });
+}
+
+/**
+ * A recipe says what its operator wants done for the pair. What is only found to fit is not done
+ * before its agent has seen it, where it would change anything.   AGTP-API §10.1.3
+ */
+function mayRunUnseen({ kind, impact }: SynthesisPlan): boolean {
+  return kind === "recipe" || impact === "informational";
+}
+
+type Planned =
+  | {
+      readonly kind: "planned";
+      readonly plan: SynthesisPlan;
+      readonly inputSchema: JsonSchema;
+      /** What was sent, as this schema reads it. */
+      readonly input: Call["input"];
+    }
+  | Refusal;
+
+function planFor(
+  { synthesizer, attempts, reservation, onFault }: NegotiationOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Planned {
+  const { method, path, caller } = exchange;
+  const impossible = (explanation: string): Refusal =>
+    refuse(exchange, attempts, "composition-impossible", explanation);
+  const reserved = reservation(method, path);
+  if (reserved !== undefined) return impossible(reserved);
+  const sent = Object.keys(call.input).length;
+  if (sent > MAX_INPUTS) {
+    return impossible(`the request has ${sent} parameters, expected at most ${MAX_INPUTS}`);
+  }
+  try {
+    const outcome = synthesizer.plan(proposalOf(call, exchange), caller.authority);
+    if (outcome.kind !== "failure") {
+      if (!isWhatWasAsked(outcome, method)) {
+        return impossible(`no recipe answers ${method} ${path}, and no other ${method} would do`);
+      }
+      const read = readProposedSchema(inputSchemaOf(call.input, outcome), "input_schema");
+      if ("fault" in read) return impossible(`the parameters' schema ${read.fault.message}`);
+      const inputSchema = read.schema.schema;
+      const input = readQuery(call, inputSchema);
+      // As the gate would, had the contract been there before.
+      const violations = read.schema.check(input);
+      if (violations !== undefined) return schemaViolation(violations);
+      return { kind: "planned", plan: outcome, inputSchema, input };
+    }
+    if (outcome.reason === "scope-required") {
+      const { scopes } = outcome.missing;
+      return authorizationRequired("scope-required", outcome.explanation, {
+        ...(scopes[0] === undefined ? {} : { scope: scopes[0] }),
+        details: { missing_scopes: scopes },
+      });
+    }
+    return impossible(outcome.explanation);
+  } catch (error) {
+    onFault(error);
+    return refuse(exchange, attempts, "synthesis-error", "the synthesis failed");
+  }
+}
+
+/**
+ * Without a word on outputs, only what an operator wrote down for the pair, or the same method
+ * elsewhere, can be taken for what was asked.
+ */
+function isWhatWasAsked({ kind, recipe }: SynthesisPlan, method: string): boolean {
+  if (kind === "recipe") return true;
+  return kind === "passthrough" && recipe.steps[0]?.method === method;
+}

@@ -1,0 +1,210 @@
+/**
+ * Builds the planner's index, once for a deployment: reads what each endpoint takes and gives, and
+ * links outputs to the inputs that they can be.
+ */
+
+import { atOnce, type Paced } from "../../base/paced.ts";
+import { templateParameters } from "../../catalog/path-grammar.ts";
+import { type EndpointDefinition, IMPACTS, type Impact } from "../../endpoint/endpoint.ts";
+import { compileImpacts } from "./planner-impact.ts";
+import {
+  compareTexts,
+  type IndexedEndpoint,
+  type Input,
+  type Output,
+  type PlannerIndex,
+} from "./planner-index.ts";
+import { findCondition, membersOf } from "./planner-members.ts";
+import { PropertyTable } from "./planner-property.ts";
+import { isKindCovered } from "./schema-compatibility.ts";
+import type { DisjointType, SchemaKind } from "./schema-kind.ts";
+
+interface GrowingInput extends Input {
+  readonly takers: IndexedEndpoint[];
+  readonly sources: Set<Output>;
+}
+
+interface GrowingEndpoint extends IndexedEndpoint {
+  readonly feeds: Input[];
+}
+
+interface GrowingOutput extends Output {
+  readonly givers: IndexedEndpoint[];
+  readonly occasional: IndexedEndpoint[];
+  readonly sinks: GrowingInput[];
+}
+
+/** What a path can hold as one segment. */
+const PATH_TYPES: ReadonlySet<DisjointType> = new Set(["string", "integer", "fraction", "boolean"]);
+/** Of one name; kinds beyond these fit only what is of the same kind. */
+const MAX_COMPARISONS = 100_000;
+
+/** Indexes the endpoints; their order does not matter. */
+export function buildPlannerIndex(definitions: readonly EndpointDefinition[]): PlannerIndex {
+  return atOnce(indexingForPlans(definitions));
+}
+
+/** The same, an endpoint or a property a step. */
+export function* indexingForPlans(definitions: readonly EndpointDefinition[]): Paced<PlannerIndex> {
+  const impactOf = compileImpacts(definitions);
+  yield;
+  const inputs = new PropertyTable<GrowingInput>((property, id) => {
+    return { ...property, id, takers: [], sources: new Set() };
+  });
+  const outputs = new PropertyTable<GrowingOutput>((property, id) => {
+    return { ...property, id, givers: [], occasional: [], sinks: [] };
+  });
+  const sorts = new Sorts();
+  const endpoints: GrowingEndpoint[] = [];
+  for (const [index, definition] of definitions.toSorted(byPair).entries()) {
+    const condition = findCondition(definition.inputSchema);
+    const fault =
+      condition && `its input_schema has "${condition}", which plans do not see through`;
+    const taken = inputsOf(definition, inputs);
+    const given = outputsOf(definition, outputs);
+    const impact = impactOf(definition);
+    const sort = sorts.of(impact, [
+      taken.required,
+      taken.optional,
+      given.outputs,
+      given.occasional,
+    ]);
+    const endpoint: GrowingEndpoint = {
+      index,
+      sort,
+      definition,
+      impact,
+      fault,
+      ...taken,
+      ...given,
+      feeds: [],
+    };
+    for (const input of taken.required) input.takers.push(endpoint);
+    for (const output of given.outputs) output.givers.push(endpoint);
+    for (const output of given.occasional) output.occasional.push(endpoint);
+    endpoints.push(endpoint);
+    yield;
+  }
+  for (const [name, given] of outputs.byName) {
+    link(given, inputs.byName.get(name) ?? []);
+    yield;
+  }
+  for (const { feeds, outputs: given } of endpoints) {
+    for (const { sinks } of given) feeds.push(...sinks);
+    yield;
+  }
+  return {
+    endpoints,
+    byMethod: groupByMethod(endpoints),
+    requiredCounts: Int32Array.from(endpoints, ({ required }) => required.length),
+    openImpacts: Int8Array.from(endpoints, openImpact),
+    undemanding: endpoints.filter(({ required }) => required.length === 0),
+    ...{ inputCount: inputs.size },
+    ...{ inputs: inputs.byName, outputs: outputs.byName },
+  };
+}
+
+/** Numbers what is alike. */
+class Sorts {
+  readonly #known = new Map<string, number>();
+
+  of(impact: Impact, properties: readonly (readonly { readonly id: number }[])[]): number {
+    const ids = properties.map((some) => some.map(({ id }) => id).sort((a, b) => a - b));
+    const key = `${impact} ${JSON.stringify(ids)}`;
+    const known = this.#known.get(key) ?? this.#known.size;
+    this.#known.set(key, known);
+    return known;
+  }
+}
+
+function openImpact({ fault, impact, definition }: IndexedEndpoint): number {
+  const isOpen = fault === undefined && definition.requiredScopes.length === 0;
+  return isOpen ? IMPACTS.indexOf(impact) : -1;
+}
+
+/** By method, then path, in the order of code units: the same on every machine. */
+function byPair(a: EndpointDefinition, b: EndpointDefinition): number {
+  return compareTexts(a.method, b.method) || compareTexts(a.path, b.path);
+}
+
+interface Taken {
+  readonly required: readonly GrowingInput[];
+  readonly optional: readonly GrowingInput[];
+}
+
+/** What a path holds is required, and is one segment. */
+function inputsOf(
+  { inputSchema: root, path }: EndpointDefinition,
+  table: PropertyTable<GrowingInput>,
+): Taken {
+  const { properties, required } = membersOf(root);
+  const inPath = new Set(templateParameters(path));
+  const taken = { required: [] as GrowingInput[], optional: [] as GrowingInput[] };
+  for (const name of new Set([...properties.keys(), ...inPath])) {
+    const written = { name, schema: properties.get(name) ?? true, root };
+    const input = inPath.has(name)
+      ? table.intern(written, "path", withinPath)
+      : table.intern(written);
+    (required.has(name) || inPath.has(name) ? taken.required : taken.optional).push(input);
+  }
+  return taken;
+}
+
+function withinPath(kind: SchemaKind): SchemaKind {
+  return new Map([...kind].filter(([type]) => PATH_TYPES.has(type)));
+}
+
+interface Given {
+  readonly outputs: readonly GrowingOutput[];
+  readonly occasional: readonly GrowingOutput[];
+}
+
+function outputsOf(
+  { outputSchema: root }: EndpointDefinition,
+  table: PropertyTable<GrowingOutput>,
+): Given {
+  const { properties, required } = membersOf(root);
+  const given = { outputs: [] as GrowingOutput[], occasional: [] as GrowingOutput[] };
+  for (const [name, schema] of properties) {
+    // What may have no value is never there.
+    if (schema === false) continue;
+    const output = table.intern({ name, schema, root });
+    (required.has(name) ? given.outputs : given.occasional).push(output);
+  }
+  return given;
+}
+
+/** Links outputs to the inputs of their name that they can be. */
+function link(outputs: readonly GrowingOutput[], inputs: readonly GrowingInput[]): void {
+  const ofKind = new Map(inputs.map((input) => [input.kindText, input]));
+  let comparisons = 0;
+  for (const output of outputs) {
+    // Sources reach into an output by a dotted path, so such a name leads elsewhere.
+    if (!isReachable(output.name) || output.kind?.size === 0) continue;
+    comparisons += inputs.length;
+    const same = ofKind.get(output.kindText) ?? [];
+    for (const input of comparisons <= MAX_COMPARISONS ? inputs : [same].flat()) {
+      if (!isKindCovered(output.kind, input.kind)) continue;
+      output.sinks.push(input);
+      input.sources.add(output);
+    }
+  }
+}
+
+/** Whether a member of this name can be reached in an earlier output. */
+function isReachable(name: string): boolean {
+  return name !== "" && !name.includes(".");
+}
+
+function groupByMethod(
+  endpoints: readonly IndexedEndpoint[],
+): ReadonlyMap<string, readonly IndexedEndpoint[]> {
+  const groups = new Map<string, IndexedEndpoint[]>();
+  for (const endpoint of endpoints) {
+    const { method } = endpoint.definition;
+    const group = groups.get(method) ?? [];
+    group.push(endpoint);
+    groups.set(method, group);
+  }
+  return groups;
+}

@@ -1,0 +1,23 @@
+/** A proposal whose form is right, on its way to an answer: now, or when there is time for it. */
+import type { SemanticBlock } from "../../endpoint/endpoint.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { RawProposal } from "./proposal.ts";
+
+/** A proposal whose parts are as they should be. */
+export interface CheckedProposal {
+  readonly raw: RawProposal;
+  readonly description: string;
+  readonly semantic: SemanticBlock;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema: JsonSchema;
+}
+
+/** A proposal on its way to an answer. */
+export interface ProposalRequest {
+  readonly agentId: string;
+  readonly sessionId: string | undefined;
+  readonly negotiationId: string;
+  /** The authority that it was proposed under. */
+  readonly scopes: readonly string[];
+  readonly proposal: CheckedProposal;
+}

@@ -1,0 +1,165 @@
+/**
+ * PROPOSE: asks for an endpoint that does not exist. 263 with the contract, 261 while it is being
+ * evaluated, else why not: 463 `synthesis-disabled` before anything else where the policy switches
+ * synthesis off, and 463 once more when a negotiation has had its three turns.   AGTP-API §8.7, §10
+ */
+import type { SynthesisConfig } from "../../base/config.ts";
+import type { TaskQueue } from "../../base/task-queue.ts";
+import type { RecordEvents } from "../../dispatch/contract-events.ts";
+import { payerOf } from "../../dispatch/payer.ts";
+import {
+  authorizationRequired,
+  badRequest,
+  proposalRejected,
+  type Refusal,
+  rateLimited,
+} from "../../dispatch/refusal.ts";
+import type { RouteHandler } from "../../dispatch/route.ts";
+import type { EventSource } from "../../dispatch/stream-events.ts";
+import type { HandlerSuccess } from "../../handlers/handler.ts";
+import type { ContractRegister } from "../../state/contract-register.ts";
+import { approve } from "./approval.ts";
+import type { Negotiations } from "./negotiations.ts";
+import { readProposal } from "./proposal.ts";
+import {
+  checkProposal,
+  type EvaluationParts,
+  planProposal,
+  refuseForm,
+} from "./proposal-evaluation.ts";
+import type { ProposalRequest } from "./proposal-request.ts";
+import type { Proposals } from "./proposals.ts";
+
+/** What it takes to make a contract of a proposal. */
+export interface SettleOptions extends EvaluationParts {
+  readonly synthesis: SynthesisConfig;
+  readonly register: Pick<ContractRegister, "add">;
+  readonly negotiations: Negotiations;
+  readonly record: RecordEvents;
+  /** Plans, in turns with all else that takes long. */
+  readonly work: TaskQueue;
+}
+
+/** What PROPOSE works with. */
+export interface ProposeOptions extends SettleOptions {
+  readonly synthesisEnabled: boolean;
+  /** Evaluates later, and answers with 261 meanwhile. */
+  readonly proposals: Proposals;
+}
+
+/** Parameters of PROPOSE; its forms are too many for a schema, and are read by hand. */
+export const PROPOSE_SCHEMA: Readonly<Record<string, unknown>> = {
+  type: "object",
+  examples: [
+    {
+      endpoint: {
+        method: "BOOK",
+        path: "/stays",
+        description: "Books a room and orders something for its guest.",
+        semantic: {
+          ...{ intent: "Book a room with a welcome.", actor: "agent", outcome: "Both are booked." },
+          ...{ capability: "transaction", confidence: 0.8 },
+          ...{ impact: "reversible", is_idempotent: false },
+        },
+        input_schema: { type: "object", properties: { guest_name: { type: "string" } } },
+        output_schema: { type: "object" },
+      },
+    },
+  ],
+};
+
+/** Where schemas stand: one that is nested too deeply is malformed like any other.   §10.6 */
+export const PROPOSED_SCHEMAS: ReadonlySet<string> = new Set(["input_schema", "output_schema"]);
+
+type Answer = HandlerSuccess | Refusal;
+
+/** The handler of PROPOSE on "/". */
+export function proposeHandler(options: ProposeOptions): RouteHandler {
+  return (call, exchange) => {
+    if (!options.synthesisEnabled) {
+      return proposalRejected("synthesis-disabled", "this server does not synthesize endpoints");
+    }
+    if (exchange.contract !== undefined) {
+      return proposalRejected("policy-refused", "what runs under a contract makes no other one");
+    }
+    return propose(options, { call, exchange }, exchange.header("negotiation-id"));
+  };
+}
+
+async function propose(
+  options: ProposeOptions,
+  source: EventSource,
+  negotiation: string | undefined,
+): Promise<Answer> {
+  const { agentId = "" } = source.exchange.caller;
+  const turn = options.negotiations.turn(agentId, negotiation);
+  if (turn.kind === "unknown") {
+    const message = "no negotiation of this agent has this Negotiation-ID";
+    return badRequest("unknown-negotiation", message, { reason: "unknown-negotiation" });
+  }
+  const { negotiationId } = turn;
+  if (turn.kind === "exhausted") return withNegotiation(exhausted(), negotiationId);
+  const answer = await evaluate(options, source, negotiationId);
+  if ("kind" in answer && answer.status === 463)
+    options.negotiations.reject(agentId, negotiationId);
+  return withNegotiation(answer, negotiationId);
+}
+
+async function evaluate(
+  options: ProposeOptions,
+  source: EventSource,
+  negotiationId: string,
+): Promise<Answer> {
+  const { call, exchange } = source;
+  const { agentId = "", authority, document } = exchange.caller;
+  const reading = readProposal(call.input);
+  if (reading.kind === "fault") return refuseForm(reading);
+  const owner = payerOf(source.exchange);
+  if (!options.work.hasRoom(owner)) return rateLimited("work", 1);
+  const checked = await options.work.run(() => checkProposal(reading.proposal, options), owner);
+  if (checked.kind === "refusal") return checked;
+  // Contracts are kept, and nobody whom this server does not know makes it write.
+  if (document === undefined) return unknownAgent();
+  const { proposal } = checked;
+  const { scopes } = authority;
+  const { sessionId } = call;
+  const request = { agentId, sessionId, negotiationId, scopes, proposal };
+  if (options.synthesis.asyncEvaluation) return options.proposals.submit(request);
+  return settle(options, request, authority, source);
+}
+
+function unknownAgent(): Refusal {
+  const message = "contracts are made with agents that this server knows";
+  return authorizationRequired("credentials-missing", message);
+}
+
+/** Plans, and makes the contract. */
+export async function settle(
+  options: SettleOptions,
+  request: ProposalRequest,
+  authority: Parameters<typeof planProposal>[1],
+  source?: EventSource,
+): Promise<Answer> {
+  const { agentId } = request;
+  // What is evaluated later is done for an agent that this server knows.
+  const owner = source === undefined ? { key: agentId, isKnown: true } : payerOf(source.exchange);
+  const planned = await options.work.run(
+    () => planProposal(request.proposal, authority, options),
+    owner,
+  );
+  if (planned.kind === "refusal") return planned;
+  return approve(options, request, planned.plan, source);
+}
+
+function exhausted(): Refusal {
+  const explanation = "three proposals were rejected: escalate";
+  return proposalRejected("policy-refused", explanation, { escalate: true });
+}
+
+/** Every answer of a negotiation says which one it belongs to.   AGTP "Negotiation-ID" */
+function withNegotiation(answer: Answer, negotiationId: string): Answer {
+  const headers = { ...answer.headers, "Negotiation-ID": negotiationId };
+  if (!("kind" in answer)) return { ...answer, headers };
+  const carried = { ...answer.carried, negotiation_id: negotiationId };
+  return { ...answer, carried, headers };
+}

@@ -1,0 +1,74 @@
+/**
+ * Reads the schemas that callers propose: JSON Schema 2020-12, bounded in every dimension before
+ * anything is made of it. What passes is checked against values within a bounded time, whatever it
+ * says and whatever they are; what does not is a fault, for a 400.   AGTP-API §6.4, §10.6, §13.3
+ */
+
+import { describeValue, isRecord } from "../../base/json-value.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
+import { PROPOSED_SCHEMA_BOUNDS } from "../../schema/schema-bounds.ts";
+import { checkSchema } from "../../schema/schema-check.ts";
+import { type ContractSchemas, createContractSchemas } from "./contract-schemas.ts";
+import { findProposedExcess } from "./proposed-schema-size.ts";
+
+/** The two schemas of a proposal. */
+export type ProposedPlace = "input_schema" | "output_schema";
+
+/** What is wrong with a proposed schema. */
+export interface ProposedSchemaFault {
+  /** JSON Pointer into the schema; "" is the whole of it. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A schema that values can be checked against, or the first thing that is wrong with it. */
+export type ProposedSchemaResult =
+  | { readonly schema: CompiledSchema }
+  | { readonly fault: ProposedSchemaFault };
+
+/**
+ * Reads one schema of a proposal. An input schema is one of objects, and it is closed: where it has
+ * no `additionalProperties` they become false, and they must not be anything else. A schema that
+ * says `unevaluatedProperties = false` is closed already. An output schema may also be a boolean.
+ */
+export function readProposedSchema(
+  value: unknown,
+  place: ProposedPlace,
+  schemas: ContractSchemas = createContractSchemas(1),
+): ProposedSchemaResult {
+  const proposed = place === "output_schema" && typeof value === "boolean" ? spell(value) : value;
+  if (!isRecord(proposed)) return refuse("", `${describeValue(value)}, expected a JSON Schema`);
+  const excess = findProposedExcess(proposed);
+  if (excess !== undefined) return refuse("", excess);
+  const [fault] = checkSchema(proposed, PROPOSED_SCHEMA_BOUNDS);
+  if (fault !== undefined) {
+    const hint = fault.hint === undefined ? "" : ` (${fault.hint})`;
+    return refuse(fault.pointer, fault.message + hint);
+  }
+  if (place === "output_schema") return { schema: schemas.compile(proposed) };
+  return checkInput(proposed) ?? { schema: schemas.compile(closeInput(proposed)) };
+}
+
+/** A boolean as a schema with keywords, which is what endpoints have. */
+function spell(value: boolean): JsonSchema {
+  return value ? {} : { not: {} };
+}
+
+function checkInput(schema: JsonSchema): ProposedSchemaResult | undefined {
+  const { type, additionalProperties } = schema;
+  if (type !== "object") return refuse("/type", `${describeValue(type)}, expected "object"`);
+  if (additionalProperties === undefined || additionalProperties === false) return undefined;
+  const message = `${describeValue(additionalProperties)}, expected false: an input is closed`;
+  return refuse("/additionalProperties", message);
+}
+
+function closeInput(schema: JsonSchema): JsonSchema {
+  const isClosed =
+    schema["additionalProperties"] === false || schema["unevaluatedProperties"] === false;
+  return isClosed ? schema : { ...schema, additionalProperties: false };
+}
+
+function refuse(path: string, message: string): ProposedSchemaResult {
+  return { fault: { path, message } };
+}

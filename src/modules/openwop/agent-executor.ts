@@ -1,0 +1,88 @@
+/**
+ * Between runs and agents: a run asks for one turn of an agent, and hears of every step before the
+ * next one is taken.   OpenWOP RFC 0002 §B, RFC 0072 §B
+ */
+import type { JsonRecord } from "../../base/json-value.ts";
+
+/** The agent.* events of a turn, and nothing else. */
+export type AgentEventType =
+  | "agent.reasoned"
+  | "agent.reasoning.delta"
+  | "agent.toolCalled"
+  | "agent.toolReturned"
+  | "agent.handoff"
+  | "agent.decided";
+
+/** One step of a turn, redacted. */
+export interface AgentEvent {
+  readonly type: AgentEventType;
+  readonly payload: JsonRecord;
+  /** The eventId of the event that this one answers. */
+  readonly causationId?: string;
+}
+
+/** For whom a run is done. */
+export interface RunOwner {
+  readonly tenant: string;
+  /** `agtp:<64 hex>` or the name of an API key. */
+  readonly principal: string;
+  /** Undefined: started over HTTP. */
+  readonly agentId?: string;
+  /** Authority-Scope tokens that whoever started the run holds; its tools are called with no more. */
+  readonly scopes: readonly string[];
+}
+
+/** One turn to be taken. */
+export interface AgentTurn {
+  readonly agentId: string;
+  readonly task: unknown;
+  /** The run's `configurable`. */
+  readonly configurable: JsonRecord;
+  readonly owner: RunOwner;
+  readonly runId: string;
+  readonly nodeId: string;
+  readonly signal: AbortSignal;
+  /** False: handoff schemas are not looked at. Only the public suite's seam asks for that. */
+  readonly validatesHandoff?: boolean;
+  /** Keeps the event; resolves with its eventId once it is kept. */
+  emit(event: AgentEvent): Promise<string>;
+}
+
+/** An agent's wish that another one goes on. */
+export interface Handoff {
+  readonly toAgentId: string;
+  readonly reason?: string;
+}
+
+/** What a turn came to. */
+export type AgentOutcome =
+  | { readonly kind: "completed"; readonly result: unknown; readonly handoffTo?: string }
+  /** RFC 0002 §F: the run waits for a word. */
+  | {
+      readonly kind: "low-confidence";
+      readonly threshold: number;
+      readonly observed: number;
+      readonly decision: unknown;
+      /** What the turn comes to if the word is yes. */
+      readonly result: unknown;
+      /** To whom the agent hands on then. */
+      readonly handoff?: Handoff;
+    }
+  | {
+      readonly kind: "failed";
+      readonly error: {
+        readonly code: string;
+        readonly message: string;
+        readonly details?: JsonRecord;
+      };
+    };
+
+/** Takes turns; what it throws is a fault. */
+export interface AgentExecutor {
+  /** Undefined: no such agent is installed, for this tenant. */
+  find(
+    agentId: string,
+    tenant: string,
+  ): { readonly agentId: string; readonly label: string } | undefined;
+  takeTurn(turn: AgentTurn): Promise<AgentOutcome>;
+}

@@ -1,0 +1,103 @@
+/**
+ * What a dispatch comes to: a run that goes on (202), its result within the time that the caller
+ * waits (200), or why there is none (422, by the name of the error).   OpenWOP RFC 0072 §B
+ */
+
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { Call, HandlerError, HandlerResult } from "../../handlers/handler.ts";
+import type { RunOwner } from "./agent-executor.ts";
+import type { FaceScope } from "./face/api-keys.ts";
+import type { RunError, RunStart, RunStarter } from "./run-starter.ts";
+
+/** The errors that an agent's endpoint declares. */
+export const DISPATCH_ERRORS = [
+  "agent_unavailable",
+  "agent_pin_mismatch",
+  "agent_timeout",
+  "agent_failed",
+  "agent_not_found",
+  "agent_malformed_answer",
+  "handoff_task_schema_violation",
+  "handoff_return_schema_violation",
+  "model_unavailable",
+  "model_rate_limited",
+  "model_refused",
+  "model_malformed_response",
+  "model_not_available",
+  "tool_limit_exceeded",
+  "capability_not_provided",
+  "validation_error",
+  "rate_limited",
+  "run_timeout",
+  "run_cancelled",
+  "run_failed",
+] as const;
+
+/** Dispatching an agent starts a run, and takes what starting one takes. */
+export const START_SCOPES: readonly FaceScope[] = ["runs:create"];
+
+const DECLARED: ReadonlySet<string> = new Set(DISPATCH_ERRORS);
+
+/** What dispatching takes. */
+export interface DispatchOptions {
+  readonly starter: RunStarter;
+  /** Whose the runs of AGTP callers are. */
+  readonly tenant: string;
+  /** A handler has to be done by then. */
+  readonly maxWaitMs: number;
+}
+
+/** Starts a run of an agent for whoever calls. */
+export async function dispatchAgent(
+  { starter, tenant, maxWaitMs }: DispatchOptions,
+  agentId: string,
+  call: Call,
+): Promise<HandlerResult> {
+  const { task, configurable, tags, metadata, wait_seconds: wait } = call.input;
+  const waitSeconds = typeof wait === "number" ? Math.min(wait, maxWaitMs / 1000) : 0;
+  const started = await starter.start({
+    ...{ agentId, task, waitSeconds, signal: call.signal },
+    configurable: recordOf(configurable),
+    tags: Array.isArray(tags) ? tags.map(String) : [],
+    metadata: recordOf(metadata),
+    owner: agtpOwner(tenant, call),
+  });
+  return resultOf(started);
+}
+
+/** Whose a run is that an AGTP caller starts. */
+export function agtpOwner(tenant: string, { agentId, scopes }: Call): RunOwner {
+  const principal = `agtp:${agentId ?? "nobody"}`;
+  return { tenant, principal, scopes, ...(agentId === undefined ? {} : { agentId }) };
+}
+
+function recordOf(value: unknown): JsonRecord {
+  return isRecord(value) ? value : {};
+}
+
+function resultOf(started: RunStart): HandlerResult {
+  switch (started.kind) {
+    case "accepted":
+      return { status: 202, body: started.run };
+    case "completed":
+      return { body: { ...started.run, result: started.result } };
+    case "ended": {
+      const { runId, status } = started;
+      const otherwise = status === "cancelled" ? "run_cancelled" : "run_failed";
+      return declared(started.error, otherwise, { runId, status });
+    }
+    case "refused":
+      return declared(started.error, "run_failed", {});
+  }
+}
+
+/** An error that the endpoint does not declare is told inside one that it does. */
+function declared(
+  { code, message, details = {} }: RunError,
+  otherwise: string,
+  run: JsonRecord,
+): HandlerError {
+  const isDeclared = DECLARED.has(code);
+  const told = { ...details, ...run, ...(isDeclared ? {} : { code }) };
+  return { error: isDeclared ? code : otherwise, message, details: told };
+}

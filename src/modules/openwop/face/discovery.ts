@@ -1,0 +1,94 @@
+/**
+ * The discovery document: what this host does, and nothing else. Whatever is advertised here behaves
+ * as advertised.   OpenWOP "capabilities"
+ */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { VERSION } from "../../../base/version.ts";
+import { MAX_NODE_EXECUTIONS } from "../runs/run-limits.ts";
+import type { Workflows } from "../workflows/load-workflows.ts";
+
+/** What the document depends on. */
+export interface DiscoveryFacts {
+  readonly isConformance: boolean;
+  readonly installScope: "host" | "tenant";
+  /** Agents of the host, or of any tenant. */
+  readonly agentIds: ReadonlySet<string>;
+  readonly workflows: Workflows;
+  readonly durationMs: number;
+  /** How agents' thoughts are told, unless a run says otherwise. */
+  readonly reasoning: {
+    readonly verbosity: "summary" | "full" | "off";
+    readonly tokenLimit: number;
+    readonly isStreaming: boolean;
+  };
+}
+
+const PROTOCOL_VERSION = "1.0";
+/** Workflows of the public suite begin so. */
+const FIXTURE = /^(?:conformance|openwop)-/;
+
+/** The document, without what the listener knows. */
+export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
+  const { isConformance, agentIds, durationMs } = facts;
+  const hasAgents = agentIds.size > 0;
+  const fixtures = isConformance ? fixturesOf(facts) : [];
+  return {
+    protocolVersion: PROTOCOL_VERSION,
+    supportedEnvelopes: [],
+    schemaVersions: {},
+    limits: {
+      ...{ clarificationRounds: 0, schemaRounds: 1, envelopesPerTurn: 0 },
+      ...{ maxNodeExecutions: MAX_NODE_EXECUTIONS, maxRunDurationMs: durationMs },
+    },
+    implementation: { name: "agtpd", version: VERSION },
+    eventLogSchemaVersion: 1,
+    supportedTransports: ["rest"],
+    runtimeCapabilities: [],
+    replay: { ...{ supported: true, modes: ["replay", "branch"] }, ...SUPPRESSION },
+    idempotency: { crossRegion: "single-region" },
+    ...(hasAgents || isConformance ? { agents: agentFamily(facts, hasAgents) } : {}),
+    ...(hasAgents || isConformance ? { toolHooks: TOOL_HOOKS } : {}),
+    ...(isConformance ? { conformance: { mockAgent: true } } : {}),
+    ...(fixtures.length === 0 ? {} : { fixtures }),
+  };
+}
+
+/** Nothing with an effect is done again: its recorded outcome is told, or the replay fails. */
+const SUPPRESSION = { sideEffectSuppression: "recorded-outcome" };
+
+const TOOL_HOOKS = {
+  ...{ supported: true, prePostEvents: true, perToolAuthorization: true },
+  perToolRateLimit: false,
+};
+
+function agentFamily(
+  { installScope, reasoning, isConformance }: DiscoveryFacts,
+  hasAgents: boolean,
+): JsonRecord {
+  const { verbosity, tokenLimit, isStreaming } = reasoning;
+  return {
+    supported: true,
+    // The mock agent streams wherever it is.
+    reasoning: { verbosity, tokenLimit, streaming: isStreaming || isConformance },
+    // A host-wide inventory is never empty where it is advertised.
+    ...(hasAgents || installScope === "tenant"
+      ? { manifestRuntime: { supported: true, handoffValidation: true, installScope } }
+      : {}),
+  };
+}
+
+/** Those that can be run: every agent that they need is here. */
+function fixturesOf({ workflows, agentIds }: DiscoveryFacts): readonly string[] {
+  return [...workflows.values()]
+    .map(({ definition }) => definition)
+    .filter(({ id, metadata, nodes }) => {
+      const { requiresAgentId } = metadata;
+      const pinned = nodes.flatMap(({ typeId, agent }) =>
+        typeId === "core.agent" ? [agent?.agentId] : [],
+      );
+      const needed = [...pinned, ...(requiresAgentId === undefined ? [] : [requiresAgentId])];
+      return FIXTURE.test(id) && needed.every((agentId) => agentIds.has(String(agentId)));
+    })
+    .map(({ id }) => id)
+    .toSorted();
+}

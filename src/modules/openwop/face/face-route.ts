@@ -1,0 +1,74 @@
+/** One operation of the HTTP face: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Change } from "../../../state/store.ts";
+import type { AgentCatalog } from "../agent-catalog.ts";
+import type { AgentExecutor } from "../agent-executor.ts";
+import type { RunCaller } from "../runs/run-caller.ts";
+import type { RunHost } from "../runs/run-host.ts";
+import type { Redact } from "../runs/run-log.ts";
+import type { FaceAnswer } from "./answer.ts";
+import type { ApiKey, ApiKeys, FaceScope } from "./api-keys.ts";
+import type { Audience } from "./audience.ts";
+import type { Idempotency } from "./idempotency.ts";
+import type { InterruptTokens } from "./interrupt-token.ts";
+
+/** What the face of one deployment serves. */
+export interface FaceParts {
+  readonly host: RunHost;
+  readonly catalog: AgentCatalog;
+  readonly executor: AgentExecutor;
+  readonly redact: Redact;
+  readonly keys: ApiKeys;
+  readonly isConformance: boolean;
+  /** The discovery document, without what the listener knows. */
+  readonly discovery: JsonRecord;
+  readonly state: FaceState;
+  readonly log: { warn(fields: object, message?: string): void };
+}
+
+/** What the face keeps through every reload. */
+export interface FaceState {
+  readonly idempotency: Idempotency;
+  readonly tokens: InterruptTokens;
+  readonly audience: Audience;
+}
+
+/** One request that may be answered. */
+export interface FaceCall {
+  readonly parts: FaceParts;
+  readonly key: ApiKey;
+  readonly caller: RunCaller;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: JsonRecord;
+  readonly body: JsonRecord;
+  header(name: string): string | undefined;
+  /** The client's: it ends the waiting. */
+  readonly signal: AbortSignal;
+  /** What has to be kept together with what the answer says. */
+  keep(answer: FaceAnswer): readonly Change[];
+}
+
+/** Something that a caller may say beside the path and the body. */
+export interface FaceParameter {
+  readonly name: string;
+  readonly in: "query" | "header";
+  readonly description: string;
+  readonly schema: JsonRecord;
+}
+
+/** One operation. */
+export interface FaceRoute {
+  readonly method: "GET" | "POST";
+  /** `{name}` for parameters, as the API's description has it. */
+  readonly path: string;
+  readonly summary: string;
+  /** What a key has to be good for, all of it. */
+  readonly scopes: readonly FaceScope[];
+  readonly isConformance?: boolean;
+  readonly parameters?: readonly FaceParameter[];
+  /** The JSON Schema of the body; without one, any object. */
+  readonly body?: JsonRecord;
+  /** What a listener may accept in place of JSON. */
+  readonly streams?: "text/event-stream";
+  handle(call: FaceCall): FaceAnswer | Promise<FaceAnswer>;
+}

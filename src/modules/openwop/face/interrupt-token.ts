@@ -1,0 +1,81 @@
+/**
+ * Tokens that name one interrupt for half an hour: signed, so that nobody can make one up, and good
+ * for nothing without a key that may answer.   OpenWOP "interrupt"
+ */
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isRecord } from "../../../base/json-value.ts";
+import { parseBoundedJson } from "../../../identity/json-document.ts";
+import type { Store } from "../../../state/store.ts";
+
+/** What a token is issued for. */
+export interface TokenSubject {
+  readonly runId: string;
+  readonly nodeId: string;
+  readonly interruptId: string;
+}
+
+/** What a token says. */
+export interface NamedInterrupt extends TokenSubject {
+  /** Milliseconds since the epoch. */
+  readonly expiresAt: number;
+}
+
+/** A token that was read. */
+export type ReadToken = NamedInterrupt | "expired";
+
+const LIFE_MS = 30 * 60_000;
+const MAX_LENGTH = 2048;
+const SECRETS = "openwop-secrets";
+const SECRET = "interrupt-tokens";
+
+export class InterruptTokens {
+  readonly #secret: Buffer;
+  readonly #now: () => number;
+
+  constructor(secret: Buffer, now: () => number = Date.now) {
+    this.#secret = secret;
+    this.#now = now;
+  }
+
+  /** With the secret of this store, which is made once. */
+  static async open(store: Store, now: () => number = Date.now): Promise<InterruptTokens> {
+    const known = await store.get(SECRETS, SECRET);
+    if (typeof known === "string") return new InterruptTokens(Buffer.from(known, "base64"), now);
+    const secret = randomBytes(32);
+    const value = secret.toString("base64");
+    await store.commit([{ kind: "put", collection: SECRETS, key: SECRET, value }]);
+    return new InterruptTokens(secret, now);
+  }
+
+  issue({ runId, nodeId, interruptId }: TokenSubject): string {
+    const expiresAt = this.#now() + LIFE_MS;
+    const text = JSON.stringify({ runId, nodeId, interruptId, expiresAt });
+    const payload = Buffer.from(text).toString("base64url");
+    return `${payload}.${this.#sign(payload).toString("base64url")}`;
+  }
+
+  /** Undefined: it is none of ours. */
+  read(token: string): ReadToken | undefined {
+    const [payload = "", signature = "", ...others] = token.split(".");
+    if (token.length > MAX_LENGTH || others.length > 0) return undefined;
+    const given = Buffer.from(signature, "base64url");
+    const expected = this.#sign(payload);
+    if (given.length !== expected.length || !timingSafeEqual(given, expected)) return undefined;
+    const { value } = parseBoundedJson(Buffer.from(payload, "base64url").toString()) as {
+      readonly value?: unknown;
+    };
+    if (!isRecord(value)) return undefined;
+    const { runId, nodeId, interruptId, expiresAt } = value;
+    if (typeof expiresAt !== "number" || expiresAt < this.#now()) return "expired";
+    return {
+      runId: String(runId),
+      nodeId: String(nodeId),
+      interruptId: String(interruptId),
+      expiresAt,
+    };
+  }
+
+  #sign(payload: string): Buffer {
+    return createHmac("sha256", this.#secret).update(payload).digest();
+  }
+}

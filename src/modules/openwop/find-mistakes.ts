@@ -1,0 +1,133 @@
+/**
+ * Names that an operator or a pack wrote and that are nobody's: each would do nothing, in silence. A
+ * mistake of a key or a table is an error; what may be there tomorrow, such as an agent or an
+ * endpoint, is told as a warning.   OpenWOP "auth", RFC 0072
+ */
+import { joinIndex, joinKey } from "../../base/dotted-key.ts";
+import { isRecord, quoteValue } from "../../base/json-value.ts";
+import type { Problem } from "../../base/problem.ts";
+import type { AgentRef } from "./agent-ref.ts";
+import { type ApiKeyEntry, FACE_SCOPES } from "./face/api-keys.ts";
+import { type InstalledAgent, type InstalledPack, MANIFEST_CLASSES } from "./installed-agent.ts";
+import { findPinFault } from "./runs/agent-pins.ts";
+import type { OpenwopSettings } from "./settings.ts";
+import { readToolId } from "./turn/tool-surface.ts";
+import type { WorkflowFault } from "./workflows/check-workflow.ts";
+import type { WorkflowDefinition } from "./workflows/workflow.ts";
+
+/** Scopes of OpenWOP's that no operation of this server asks for. */
+const UNUSED_SCOPES: ReadonlySet<string> = new Set([
+  ...["artifacts:read", "webhooks:manage", "packs:publish", "packs:yank"],
+]);
+
+/** Scopes of bearer keys; `file` is the configuration. */
+export function findKeyMistakes(keys: readonly ApiKeyEntry[], file: string): readonly Problem[] {
+  const known: readonly string[] = FACE_SCOPES;
+  return keys.flatMap(({ scopes }, at) =>
+    scopes.flatMap((scope, index): Problem[] => {
+      if (known.includes(scope)) return [];
+      const key = joinIndex(joinKey(joinIndex("openwop.api_keys", at), "scopes"), index);
+      const expected = `expected some of ${known.join(", ")}`;
+      if (!UNUSED_SCOPES.has(scope)) {
+        return [{ file, key, message: `${quoteValue(scope)} is no scope of keys, ${expected}` }];
+      }
+      const message = `${quoteValue(scope)} opens nothing here, ${expected}`;
+      return [{ file, key, message, severity: "warning" }];
+    }),
+  );
+}
+
+/** Grants to agents, and models by class; `file` is the configuration. */
+export function findTableMistakes(
+  { grants, runtime }: Pick<OpenwopSettings, "grants" | "runtime">,
+  agents: readonly Pick<InstalledAgent, "agentId">[],
+  file: string,
+): readonly Problem[] {
+  const installed = new Set(agents.map(({ agentId }) => agentId));
+  const classes: readonly string[] = [...MANIFEST_CLASSES, "default"];
+  const models = runtime.kind === "openai-compatible" ? [...runtime.models.keys()] : [];
+  return [
+    ...[...grants.keys()]
+      .filter((agentId) => !installed.has(agentId))
+      .map((agentId): Problem => {
+        const key = joinKey("openwop.agents", agentId);
+        return { file, key, message: "is nobody: no such agent is installed", severity: "warning" };
+      }),
+    ...models
+      .filter((name) => !classes.includes(name))
+      .map((name): Problem => {
+        const message = `is no class of model, expected one of ${classes.join(", ")}`;
+        return { file, key: joinKey("openwop.runtime.models", name), message };
+      }),
+  ];
+}
+
+/** Tools of other hosts, such as `mcp:weather`, which a pack that travels has too. */
+const FOREIGN = /^(?!agtp:)[a-z][a-z0-9.-]*:\S/;
+
+/** Tools of agents that name nothing which can be called. */
+export function findToolMistakes(
+  packs: readonly InstalledPack[],
+  isEndpoint: (method: string, path: string) => boolean,
+): readonly Problem[] {
+  return packs.flatMap(({ file, agents, manifest }) =>
+    agents.flatMap(({ agentId, toolAllowlist }): Problem[] => {
+      const lost = toolAllowlist.filter((tool) => {
+        if (FOREIGN.test(tool)) return false;
+        const named = readToolId(tool);
+        return named === undefined || !isEndpoint(named.method, named.path);
+      });
+      if (lost.length === 0) return [];
+      const written = Array.isArray(manifest["agents"]) ? manifest["agents"] : [];
+      const at = written.findIndex((one) => isRecord(one) && one["agentId"] === agentId);
+      const key = joinKey(joinIndex("agents", at), "toolAllowlist");
+      const message = `${listed(lost)} no endpoint of this server, expected "agtp:METHOD /path"`;
+      return [{ file, key, message, severity: "warning" }];
+    }),
+  );
+}
+
+const MAX_LISTED = 5;
+
+function listed(tools: readonly string[]): string {
+  const shown = tools.slice(0, MAX_LISTED).map(quoteValue).join(", ");
+  const others = tools.length > MAX_LISTED ? ` and ${tools.length - MAX_LISTED} more` : "";
+  return `${shown}${others} ${tools.length === 1 ? "names" : "name"}`;
+}
+
+/** Which agents there are. */
+export interface InstalledNames {
+  readonly all: readonly Pick<InstalledAgent, "agentId">[];
+  reference(agentId: string, tenant: string): AgentRef | undefined;
+}
+
+/** Agents of a workflow that are not installed, or are others than it pins. */
+export function findAgentMistakes(
+  { nodes, metadata, tenantId }: WorkflowDefinition,
+  { all, reference }: InstalledNames,
+  tenant: string,
+): readonly WorkflowFault[] {
+  const installed = new Set(all.map(({ agentId }) => agentId));
+  const absent = (key: string, agentId: string): readonly WorkflowFault[] =>
+    installed.has(agentId)
+      ? []
+      : [{ key, message: `${quoteValue(agentId)} is not installed here: its runs fail` }];
+  const { requiresAgentId } = metadata;
+  return [
+    ...nodes.flatMap(({ typeId, agent }, at) => {
+      if (agent === undefined) return [];
+      const key = joinKey(joinIndex("nodes", at), "agent");
+      const scope = { catalog: { reference }, tenant: tenantId ?? tenant };
+      const fault = findPinFault(agent, scope);
+      return [
+        ...(typeId === "core.agent" ? absent(`${key}.agentId`, agent.agentId) : []),
+        ...(fault === undefined
+          ? []
+          : [{ key: `${key}.${fault.member}`, message: `${fault.message}: runs are refused` }]),
+      ];
+    }),
+    ...(typeof requiresAgentId === "string"
+      ? absent("metadata.requiresAgentId", requiresAgentId)
+      : []),
+  ];
+}

@@ -1,0 +1,71 @@
+/**
+ * What installing agent packs comes to: the agents of this host, each with its prompt read, its
+ * handoff schemas compiled, and what of it cannot be had here.   OpenWOP RFC 0003, RFC 0072 §C
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
+
+/** The classes of model that a manifest may ask for. */
+export const MANIFEST_CLASSES = [
+  "reasoning",
+  "writing",
+  "coding",
+  "research",
+  "classification",
+  "general",
+] as const;
+
+/** One of them. */
+export type ManifestClass = (typeof MANIFEST_CLASSES)[number];
+
+/** Which memories an agent counts on. */
+export interface MemoryShape {
+  readonly scratchpad?: boolean;
+  readonly conversation?: boolean;
+  readonly longTerm?: boolean;
+}
+
+/** An agent of a pack, ready to take turns. */
+export interface InstalledAgent {
+  readonly agentId: string;
+  readonly persona: string;
+  readonly label: string;
+  readonly description: string | undefined;
+  readonly modelClass: ManifestClass;
+  readonly prompt: string;
+  readonly toolAllowlist: readonly string[];
+  readonly memoryShape: MemoryShape | undefined;
+  /** `confidence.defaultThreshold`. */
+  readonly confidenceThreshold: number | undefined;
+  /** Undefined: any value is a task. */
+  readonly taskSchema: CompiledSchema | undefined;
+  /** Undefined: any value is a result. */
+  readonly returnSchema: CompiledSchema | undefined;
+  /** The suite that `evalSuiteRef` names; it is not run here. */
+  readonly evalSuite: string | undefined;
+  /** Capabilities that it does without here. */
+  readonly degraded: readonly string[];
+  readonly pack: PackIdentity;
+  /** The manifest as it is written in the pack. */
+  readonly manifest: JsonRecord;
+}
+
+/** What names a pack. */
+export interface PackIdentity {
+  readonly name: string;
+  readonly version: string;
+  /** Whose it is; undefined: everybody's. */
+  readonly tenant: string | undefined;
+  /** Its pack.json, relative to the deployment directory. */
+  readonly file: string;
+}
+
+/** A pack, and the agents of it that could be installed. */
+export interface InstalledPack extends PackIdentity {
+  /** Its pack.json. */
+  readonly manifest: JsonRecord;
+  /** Ranges of versions by the names of other packs. */
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly agents: readonly InstalledAgent[];
+}

@@ -1,0 +1,123 @@
+/**
+ * core.conformance.mock-agent: emits the events of an agent as it is told to, in the order of a real
+ * turn, and waits for a word where it is not sure. For the public suite alone.   OpenWOP RFC 0023
+ */
+
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
+import type { Verbosity } from "../settings.ts";
+import { resolveThreshold } from "../turn/confidence.ts";
+import { cutReasoning } from "../turn/reasoning.ts";
+import { readVerbosity } from "../turn/run-options.ts";
+import { MOCK_AGENT_SCHEMA } from "./mock-agent-schema.ts";
+import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
+
+/** What it has in common with the agents of this host. */
+export interface MockAgentOptions {
+  readonly reasoning: { readonly verbosity: Verbosity; readonly tokenLimit: number };
+  /** What the manifest of an agent says; undefined: nothing, or there is no such agent. */
+  thresholdOf(agentId: string, tenant: string): number | undefined;
+}
+
+/** The node type of the suite's agent. */
+export function mockAgentNode(compiler: SchemaCompiler, options: MockAgentOptions): NodeType {
+  const place = { file: "core.conformance.mock-agent", key: "config" };
+  const { compiled } = compiler.compile(MOCK_AGENT_SCHEMA, place);
+  return {
+    isEffectful: true,
+    execute: (call) => execute(call, options),
+    checkNode: ({ config }) =>
+      (compiled?.check(config) ?? []).map(({ path, message }) => ({
+        key: `config${path.replaceAll("/", ".")}`,
+        message,
+      })),
+  };
+}
+
+async function execute(call: NodeCall, options: MockAgentOptions): Promise<NodeOutcome> {
+  const { config } = call.node;
+  const agentId = agentOf(call);
+  await reason(call, agentId, options.reasoning);
+  const { mockToolCalls, mockHandoff } = config;
+  if (Array.isArray(mockToolCalls)) {
+    for (const one of mockToolCalls) await callTool(call, agentId, one);
+  }
+  if (isRecord(mockHandoff)) {
+    const { toAgentId, ...why } = mockHandoff;
+    await call.emit({
+      type: "agent.handoff",
+      payload: { fromAgentId: agentId, toAgentId, ...why },
+    });
+  }
+  const { escalationThreshold } = call.run.configurable;
+  const ofManifest = options.thresholdOf(agentId, call.run.owner.tenant);
+  return decide(call, agentId, resolveThreshold(escalationThreshold, ofManifest));
+}
+
+function agentOf({ node: { id, config, agent } }: NodeCall): string {
+  const { agentId } = config;
+  return typeof agentId === "string" ? agentId : (agent?.agentId ?? `host:mock-agent:${id}`);
+}
+
+async function reason(
+  { run, node, emit }: NodeCall,
+  agentId: string,
+  { verbosity: usual, tokenLimit }: MockAgentOptions["reasoning"],
+): Promise<void> {
+  const { mockReasoning } = node.config;
+  const verbosity = readVerbosity(run.configurable) ?? usual;
+  if (mockReasoning === undefined || mockReasoning === false || verbosity === "off") return;
+  const said = isRecord(mockReasoning) ? mockReasoning : { summary: "a made-up line of thought" };
+  const { summary, trace, streamChunks } = said;
+  const chunks = Array.isArray(streamChunks) ? streamChunks.map(String) : [];
+  const show = (text: string): string => cutReasoning(text, { verbosity, tokenLimit });
+  let whole = "";
+  for (const [sequence, chunk] of chunks.entries()) {
+    const delta = show(whole + chunk).slice(show(whole).length);
+    whole += chunk;
+    if (delta === "") break;
+    await emit({
+      type: "agent.reasoning.delta",
+      payload: { agentId, delta, sequence, verbosity },
+    });
+  }
+  const text = verbosity === "full" ? (trace ?? summary) : summary;
+  const reasoning = show(chunks.length > 0 ? whole : String(text));
+  await emit({ type: "agent.reasoned", payload: { agentId, reasoning, verbosity } });
+}
+
+async function callTool({ emit }: NodeCall, agentId: string, one: JsonRecord): Promise<void> {
+  const { toolId: toolName, arguments: inputs, result, error, durationMs = 0 } = one;
+  const called = { agentId, toolName, callId: uuidv7() };
+  const causationId = await emit({
+    type: "agent.toolCalled",
+    payload: { ...called, ...(inputs === undefined ? {} : { inputs }) },
+  });
+  const outcome = isRecord(error)
+    ? {
+        status: "error",
+        error: { ...error, code: error["code"] ?? error["error"] ?? "tool_error" },
+      }
+    : { status: "ok", outcome: result };
+  await emit({
+    type: "agent.toolReturned",
+    payload: { ...called, ...outcome, durationMs },
+    causationId,
+  });
+}
+
+async function decide(call: NodeCall, agentId: string, threshold: number): Promise<NodeOutcome> {
+  const { mockDecision, mockConfidence } = call.node.config;
+  const completed: NodeOutcome = { kind: "completed", outputs: {} };
+  const said = isRecord(mockDecision)
+    ? mockDecision
+    : mockConfidence === undefined
+      ? undefined
+      : { decision: { kind: "made-up" }, confidence: mockConfidence };
+  if (said === undefined) return completed;
+  await call.emit({ type: "agent.decided", payload: { agentId, ...said } });
+  const { confidence: observed, decision } = said;
+  if (typeof observed !== "number" || observed >= threshold) return completed;
+  return { kind: "low-confidence", agentId, threshold, observed, decision, result: {} };
+}

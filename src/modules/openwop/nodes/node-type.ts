@@ -1,0 +1,54 @@
+/** What a node does when its turn comes: one type a file, by the typeId that definitions name. */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { AgentEvent, Handoff } from "../agent-executor.ts";
+import type { RunError } from "../run-starter.ts";
+import type { Run } from "../runs/run.ts";
+import type { WorkflowNode } from "../workflows/workflow.ts";
+
+/** One execution of a node. */
+export interface NodeCall {
+  readonly run: Run;
+  readonly node: WorkflowNode;
+  /** Its input ports, put together. */
+  readonly inputs: JsonRecord;
+  /** Who goes on, and with what: somebody's word let an agent hand on that was not sure. */
+  readonly handedOn?: { readonly agentId: string; readonly task: unknown };
+  /** When it was started first, in milliseconds since the epoch: a restart does not begin anew. */
+  readonly startedAt: number;
+  readonly now: number;
+  readonly signal: AbortSignal;
+  /** Keeps an event of an agent; resolves with its eventId once it is kept. */
+  emit(event: AgentEvent): Promise<string>;
+}
+
+/** What it came to. */
+export type NodeOutcome =
+  | { readonly kind: "completed"; readonly outputs: JsonRecord }
+  | { readonly kind: "failed"; readonly error: RunError }
+  /** RFC 0002 §F: it waits for a word, and comes to `result` if that is yes. */
+  | {
+      readonly kind: "low-confidence";
+      readonly agentId: string;
+      readonly threshold: number;
+      readonly observed: number;
+      readonly decision: unknown;
+      readonly result: unknown;
+      readonly handoff?: Handoff;
+    };
+
+/** What is wrong with a node of a definition; the key is the node's. */
+export interface NodeFault {
+  readonly key: string;
+  readonly message: string;
+}
+
+/** A type of node. */
+export interface NodeType {
+  /** Whether executing it twice could do something twice: it is never done again by itself. */
+  readonly isEffectful: boolean;
+  execute(call: NodeCall): NodeOutcome | Promise<NodeOutcome>;
+  checkNode?(node: WorkflowNode): readonly NodeFault[];
+}
+
+/** By typeId. */
+export type NodeTypes = ReadonlyMap<string, NodeType>;

@@ -1,0 +1,191 @@
+/**
+ * Every pack of the packs directory: one directory a pack, or with `install_scope = "tenant"` one
+ * directory a tenant and in it one a pack. A directory without pack.json is no pack. What two packs
+ * claim belongs to the first of them, in the order of their directories.
+ * OpenWOP RFC 0003, RFC 0074
+ */
+import { existsSync, readdirSync, realpathSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { describeFileError } from "../../../base/bounded-file.ts";
+import { quoteValue } from "../../../base/json-value.ts";
+import type { Problem } from "../../../base/problem.ts";
+import { codeOf } from "../../../base/thrown.ts";
+import type { InstalledAgent, InstalledPack } from "../installed-agent.ts";
+import { resolveDependencies } from "./pack-dependencies.ts";
+import { PackFiles } from "./pack-files.ts";
+import { MANIFEST_NAME, type PackPlace, PackReader, type PackRules } from "./read-pack.ts";
+
+/** Where packs are. */
+export interface PacksLocation {
+  /** The deployment directory, absolute. */
+  readonly directory: string;
+  /** Absolute. */
+  readonly packsDir: string;
+  readonly installScope: "host" | "tenant";
+}
+
+/** The packs that could be installed, and what is wrong with the others. */
+export interface LoadedPacks {
+  readonly packs: readonly InstalledPack[];
+  readonly problems: readonly Problem[];
+}
+
+const DEFAULT_DIR = "agents/openwop";
+const MAX_PACKS = 1024;
+const MAX_AGENTS = 4096;
+
+/** Loads them all. */
+export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPacks {
+  const listing = new Listing(location);
+  const places = listing.places();
+  const reader = new PackReader(rules);
+  const problems: Problem[] = [...listing.problems];
+  const claims = new Claims();
+  const packs: InstalledPack[] = [];
+  for (const place of places) {
+    const { pack, problems: found } = reader.read(place);
+    problems.push(...found);
+    if (pack === undefined) continue;
+    const { taken, problems: doubled } = claims.claim(pack);
+    problems.push(...doubled);
+    if (taken !== undefined) packs.push(taken);
+  }
+  const resolved = resolveDependencies(packs);
+  return { packs: resolved.packs, problems: [...problems, ...resolved.problems] };
+}
+
+/** Where packs lie; whatever a link leads to must lie in the deployment, or in the packs directory. */
+class Listing {
+  readonly problems: Problem[] = [];
+  readonly #location: PacksLocation;
+  readonly #roots: readonly string[];
+
+  constructor(location: PacksLocation) {
+    this.#location = location;
+    const { directory, packsDir } = location;
+    this.#roots = [directory, packsDir].flatMap((path) => realPath(path) ?? []);
+  }
+
+  places(): readonly PackPlace[] {
+    const { packsDir, installScope } = this.#location;
+    const places =
+      installScope === "host"
+        ? this.#packsIn(packsDir, undefined)
+        : this.#directoriesIn(packsDir).flatMap(([name, path]) => this.#packsOf(name, path));
+    if (places.length > MAX_PACKS) {
+      this.#report(packsDir, `has ${places.length} packs, expected at most ${MAX_PACKS}`);
+    }
+    return places.slice(0, MAX_PACKS);
+  }
+
+  #packsOf(tenant: string, path: string): readonly PackPlace[] {
+    if (!existsSync(join(path, MANIFEST_NAME))) return this.#packsIn(path, tenant);
+    this.#report(
+      path,
+      'is a pack where install_scope = "tenant" expects the directory of a tenant',
+    );
+    return [];
+  }
+
+  #packsIn(directory: string, tenant: string | undefined): readonly PackPlace[] {
+    return this.#directoriesIn(directory).flatMap(([, path]) => {
+      const manifest = join(path, MANIFEST_NAME);
+      if (!existsSync(manifest)) {
+        if (tenant === undefined) this.#reportTenant(path);
+        return [];
+      }
+      const root = realPath(path) ?? "";
+      if (!this.#roots.some((inside) => root.startsWith(inside + sep))) {
+        this.#report(path, "is a link that leads out of the deployment directory");
+        return [];
+      }
+      return [{ files: new PackFiles(root), tenant, file: this.#nameOf(manifest) }];
+    });
+  }
+
+  /** Packs of a tenant are nobody's where there are no tenants. */
+  #reportTenant(path: string): void {
+    const packs = this.#directoriesIn(path).filter(([, one]) =>
+      existsSync(join(one, MANIFEST_NAME)),
+    );
+    if (packs.length === 0) return;
+    const message = 'has packs of a tenant, which install_scope = "host" does not install';
+    this.#report(path, message);
+  }
+
+  /** In an order that is the same on every machine. */
+  #directoriesIn(directory: string): readonly (readonly [name: string, path: string])[] {
+    try {
+      return readdirSync(directory, { withFileTypes: true })
+        .filter((entry) => entry.isDirectory() || entry.isSymbolicLink())
+        .map(({ name }) => name)
+        .filter((name) => !name.startsWith("."))
+        .sort()
+        .map((name) => [name, join(directory, name)] as const);
+    } catch (error) {
+      // A link to something else than a directory holds no pack.
+      if (directory !== this.#location.packsDir) return [];
+      const isDefault = this.#nameOf(directory) === DEFAULT_DIR;
+      if (codeOf(error) !== "ENOENT" || !isDefault)
+        this.#report(directory, describeFileError(error));
+      return [];
+    }
+  }
+
+  #report(path: string, message: string): void {
+    this.problems.push({ file: this.#nameOf(path), key: "", message });
+  }
+
+  #nameOf(path: string): string {
+    return relative(this.#location.directory, path).split(sep).join("/");
+  }
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Names of packs and of agents, each tenant's apart. */
+class Claims {
+  readonly #owners = new Map<string, string>();
+  #agents = 0;
+
+  claim(pack: InstalledPack): {
+    readonly taken: InstalledPack | undefined;
+    readonly problems: readonly Problem[];
+  } {
+    const { file, tenant, name } = pack;
+    const problem = this.#claim(["pack", tenant, name], file, "name", name);
+    if (problem !== undefined) return { taken: undefined, problems: [problem] };
+    const problems: Problem[] = [];
+    const agents = pack.agents.filter((agent) => {
+      const { agentId } = agent;
+      const found =
+        this.#claim(["agent", tenant, agentId], file, "agents", agentId) ?? this.#count(agent);
+      if (found !== undefined) problems.push(found);
+      return found === undefined;
+    });
+    return { taken: { ...pack, agents }, problems };
+  }
+
+  #claim(what: readonly unknown[], file: string, key: string, name: string): Problem | undefined {
+    const claim = JSON.stringify(what);
+    const owner = this.#owners.get(claim);
+    if (owner === undefined) {
+      this.#owners.set(claim, file);
+      return undefined;
+    }
+    return { file, key, message: `${quoteValue(name)} is already installed from ${owner}` };
+  }
+
+  #count(agent: InstalledAgent): Problem | undefined {
+    this.#agents += 1;
+    if (this.#agents <= MAX_AGENTS) return undefined;
+    const message = `is one agent too many, expected at most ${MAX_AGENTS} in all`;
+    return { file: agent.pack.file, key: "agents", message };
+  }
+}

@@ -1,0 +1,168 @@
+/**
+ * What a pack.json may be: a closed object that names the pack, what it needs, and the agents or
+ * nodes in it. Its agents are judged one by one elsewhere, so that a bad one does not take the
+ * others with it.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
+ */
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+
+const TEXT: JsonSchema = { type: "string", maxLength: 4096 };
+const SOME_TEXT: JsonSchema = { ...TEXT, minLength: 1 };
+const FLAG: JsonSchema = { type: "boolean" };
+const MAX_ENTRIES = 256;
+
+function closed(
+  properties: Readonly<Record<string, JsonSchema>>,
+  required: readonly string[] = [],
+): JsonSchema {
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+function listOf(items: JsonSchema, more: JsonSchema = {}): JsonSchema {
+  return { type: "array", items, maxItems: MAX_ENTRIES, ...more };
+}
+
+function mapOf(values: JsonSchema): JsonSchema {
+  return { type: "object", additionalProperties: values, maxProperties: MAX_ENTRIES };
+}
+
+const oauth = closed({ type: { const: "oauth2" }, provider: SOME_TEXT, scopes: listOf(TEXT) }, [
+  "type",
+  "provider",
+]);
+const credentialScope: JsonSchema = { enum: ["user", "workspace", "tenant"] };
+
+const secretRequirement = closed(
+  {
+    id: SOME_TEXT,
+    kind: { enum: ["ai-provider", "api-key", "oauth-token", "custom"] },
+    provider: TEXT,
+    scope: { enum: ["tenant", "user", "run"] },
+  },
+  ["id", "kind"],
+);
+
+const artifact = closed({
+  typeId: TEXT,
+  syncOn: { enum: ["completion", "approval", "manual"] },
+  supportsCheckpoint: FLAG,
+});
+
+const node = closed(
+  {
+    typeId: { type: "string", pattern: "^[a-z][a-zA-Z0-9._-]*$", maxLength: 256 },
+    version: TEXT,
+    label: SOME_TEXT,
+    description: TEXT,
+    category: { enum: ["chat", "control", "data", "canvas", "coordination", "integration"] },
+    role: TEXT,
+    capabilities: listOf(
+      { enum: ["streamable", "cacheable", "side-effectful", "mcp-exportable"] },
+      { uniqueItems: true },
+    ),
+    configSchemaRef: TEXT,
+    inputSchemaRef: TEXT,
+    outputSchemaRef: TEXT,
+    outputs: mapOf({ type: "object", properties: { sensitive: FLAG } }),
+    envelopeContractRef: TEXT,
+    artifact,
+    mcp: closed({ exposeAsTool: FLAG, toolName: TEXT }),
+    requiresSecrets: listOf(secretRequirement),
+    requiredCredentials: listOf(
+      closed({ key: SOME_TEXT, scope: credentialScope, displayName: TEXT }, ["key"]),
+    ),
+    auth: oauth,
+    requiredModelCapabilities: listOf(
+      { type: "string", pattern: "^[a-z][a-z0-9-]*$" },
+      { uniqueItems: true, maxItems: 32 },
+    ),
+    fallbackModel: closed(
+      { provider: { type: "string", pattern: "^[a-z][a-z0-9-]*$" }, model: SOME_TEXT },
+      ["provider", "model"],
+    ),
+  },
+  ["typeId", "version", "category", "role"],
+);
+
+const connector = closed(
+  {
+    id: { type: "string", pattern: "^[a-z][a-z0-9.-]*$" },
+    displayName: SOME_TEXT,
+    auth: {
+      anyOf: [
+        oauth,
+        closed({ type: { const: "credential" }, key: SOME_TEXT, scope: credentialScope }, [
+          "type",
+          "key",
+        ]),
+      ],
+    },
+    actions: listOf(
+      closed(
+        {
+          typeId: SOME_TEXT,
+          displayName: SOME_TEXT,
+          idempotent: FLAG,
+          rateLimit: closed({
+            requests: { type: "integer", minimum: 1 },
+            perSeconds: { type: "integer", minimum: 1 },
+          }),
+          paginated: FLAG,
+        },
+        ["typeId", "displayName"],
+      ),
+    ),
+    triggers: listOf(SOME_TEXT),
+  },
+  ["id", "displayName"],
+);
+
+const PRIMITIVES = [
+  ...["net.dns", "net.outbound", "crypto", "subprocess"],
+  ...["fs.read", "fs.write", "env.read", "clock"],
+];
+
+const runtime = closed(
+  {
+    language: { enum: ["javascript", "python", "go", "wasm", "wasm-component", "remote"] },
+    entry: TEXT,
+    format: {
+      enum: ["esm", "cjs", "wheel", "binary", "shared-library", "wasm", "wasm-component"],
+    },
+    minRuntimeVersion: TEXT,
+    requires: listOf({ enum: PRIMITIVES }, { uniqueItems: true }),
+  },
+  ["language", "entry"],
+);
+
+/** `tier.org.name`; packs have no `local` tier. */
+const PACK_NAME = "^(core|vendor|community|private)\\.[a-z][a-z0-9_-]*(\\.[a-z][a-zA-Z0-9_-]*)+$";
+const VERSION = "^\\d+\\.\\d+\\.\\d+(?:-[0-9A-Za-z.-]+)?(?:\\+[0-9A-Za-z.-]+)?$";
+
+/** A pack.json. */
+export const PACK_SCHEMA: JsonSchema = closed(
+  {
+    kind: { const: "node" },
+    name: { type: "string", pattern: PACK_NAME, maxLength: 256 },
+    version: { type: "string", pattern: VERSION, maxLength: 256 },
+    description: { type: "string", maxLength: 1024 },
+    author: TEXT,
+    license: TEXT,
+    homepage: { ...TEXT, format: "uri" },
+    repository: { ...TEXT, format: "uri" },
+    keywords: listOf({ type: "string", maxLength: 64 }, { maxItems: 50 }),
+    engines: { type: "object", required: ["openwop"], properties: { openwop: TEXT } },
+    dependencies: mapOf(TEXT),
+    peerDependencies: mapOf(TEXT),
+    peerDependenciesMeta: mapOf(closed({ optional: FLAG })),
+    nodes: listOf(node),
+    agents: listOf({ type: "object" }),
+    runtime,
+    signing: closed({
+      publicKeyRef: SOME_TEXT,
+      signatureRef: SOME_TEXT,
+      method: { enum: ["manual", "sigstore"] },
+    }),
+    connector,
+  },
+  ["name", "version", "engines", "runtime"],
+);

@@ -1,0 +1,110 @@
+/**
+ * What a pack needs of its host beyond running agents. A need that is not met refuses the pack,
+ * unless the pack says that it can do without: then every one of its agents is degraded, and says
+ * so. A range that cannot be judged is a need that is not met.   OpenWOP RFC 0072 §C, RFC 0092
+ */
+import { satisfies, valid, validRange } from "semver";
+import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+
+/** What this host has of itself, whatever its configuration, at the version of the protocol. */
+const OWN_CAPABILITIES = [
+  "agents@1.0.0",
+  "agents.manifestRuntime@1.0.0",
+  "agents.manifestRuntime.handoffValidation@1.0.0",
+  "agents.reasoning@1.0.0",
+];
+
+/** What needs that it is there, and nothing about it; the last one is a pack's own way of saying so. */
+const PRESENCE: ReadonlySet<string> = new Set(["supported", "*", "", "true", "optional"]);
+/** RFC 0003 §E: backends of memory, each of them more than those before it. */
+const TIERS = ["scratchpad", "conversation", "longTerm"];
+
+/** Capabilities by their keys in the discovery document. */
+export class Capabilities {
+  /** The level of each; undefined: the operator does not say which. */
+  readonly #levels: ReadonlyMap<string, string | undefined>;
+
+  /** `beyond`: what the operator says that there is besides, perhaps as `name@level`. */
+  constructor(beyond: readonly string[]) {
+    this.#levels = new Map(
+      [...OWN_CAPABILITIES, ...beyond].map((written) => {
+        const at = written.lastIndexOf("@");
+        if (at <= 0) return [plainKey(written), undefined];
+        return [plainKey(written.slice(0, at)), written.slice(at + 1)];
+      }),
+    );
+  }
+
+  has(key: string): boolean {
+    return this.#levels.has(plainKey(key));
+  }
+
+  /** Those that are not there, each once. */
+  missing(keys: readonly string[]): readonly string[] {
+    return [...new Set(keys.filter((key) => !this.has(key)))];
+  }
+
+  /** Why a need is not met, in words that follow its name; undefined: it is. */
+  lack(key: string, range: string): string | undefined {
+    if (!this.has(key)) return "which this server does not have";
+    const wanted = range.trim();
+    if (PRESENCE.has(wanted)) return undefined;
+    const level = this.#levels.get(plainKey(key));
+    const tier = /^(?:>=)?([A-Za-z]+)$/.exec(wanted)?.[1];
+    if (tier !== undefined && TIERS.includes(tier)) return lackOfTier(tier, wanted, level);
+    if (validRange(wanted) === null) return `in ${quoteValue(wanted)}, which is no range`;
+    if (level === undefined || valid(level) === null) {
+      const remedy = `"${plainKey(key)}@VERSION" in openwop.satisfied says so`;
+      return `in ${quoteValue(wanted)}, and it is not known which version this server has: ${remedy}`;
+    }
+    const isMet = satisfies(level, wanted, { includePrerelease: true });
+    return isMet ? undefined : `in ${quoteValue(wanted)}, and this server has ${level}`;
+  }
+}
+
+/** An operator who does not say how far it goes has all of it. */
+function lackOfTier(tier: string, wanted: string, level: string | undefined): string | undefined {
+  if (level === undefined) return undefined;
+  const isMet = wanted.startsWith(">=")
+    ? TIERS.indexOf(level) >= TIERS.indexOf(tier)
+    : level === tier;
+  return isMet ? undefined : `in ${quoteValue(wanted)}, and this server has ${quoteValue(level)}`;
+}
+
+/** Older packs write `openwop.agents.manifestRuntime`, and some end in `supported`. */
+function plainKey(key: string): string {
+  return key.replace(/^openwop\./, "").replace(/\.supported$/, "");
+}
+
+/** A need that is not met. */
+export interface UnmetPeer {
+  readonly key: string;
+  /** Why, in words that follow its name. */
+  readonly lack: string;
+}
+
+/** What becomes of a pack's peer dependencies. */
+export interface PeerDisposition {
+  /** Required, and not met: the pack is refused. */
+  readonly refused: readonly UnmetPeer[];
+  /** Optional, and not met. */
+  readonly degraded: readonly string[];
+}
+
+/** Judges them one by one; what nothing is said of is required. */
+export function judgePeers(manifest: JsonRecord, capabilities: Capabilities): PeerDisposition {
+  const peers = isRecord(manifest["peerDependencies"]) ? manifest["peerDependencies"] : {};
+  const meta = isRecord(manifest["peerDependenciesMeta"]) ? manifest["peerDependenciesMeta"] : {};
+  const isOptional = (key: string): boolean => {
+    const entry = Object.hasOwn(meta, key) ? meta[key] : undefined;
+    return (isRecord(entry) && entry["optional"] === true) || peers[key] === "optional";
+  };
+  const unmet = Object.entries(peers).flatMap(([key, range]): UnmetPeer[] => {
+    const lack = capabilities.lack(key, String(range));
+    return lack === undefined ? [] : [{ key, lack }];
+  });
+  return {
+    refused: unmet.filter(({ key }) => !isOptional(key)),
+    degraded: unmet.map(({ key }) => key).filter(isOptional),
+  };
+}

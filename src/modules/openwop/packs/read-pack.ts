@@ -1,0 +1,161 @@
+/**
+ * One pack: its manifest, its signature, what it needs of its host, and its agents one by one. A
+ * fault of the manifest refuses the pack; a fault of an agent, that agent.
+ * OpenWOP "Node Packs", RFC 0003, RFC 0072 §C
+ */
+import { intersects, validRange } from "semver";
+import { fromPointer, joinIndex } from "../../../base/dotted-key.ts";
+import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import type { Problem } from "../../../base/problem.ts";
+import { parseBoundedJson } from "../../../identity/json-document.ts";
+import { type MeteredCheck, prepareMeteredCheck } from "../../../schema/metered-schema.ts";
+import type { SchemaViolation } from "../../../schema/schema-violation.ts";
+import type {
+  InstalledAgent,
+  InstalledPack,
+  ManifestClass,
+  PackIdentity,
+} from "../installed-agent.ts";
+import { AGENT_SCHEMA } from "./agent-schema.ts";
+import type { PackFiles } from "./pack-files.ts";
+import { PACK_SCHEMA } from "./pack-schema.ts";
+import { checkSignature, type SignaturePolicy } from "./pack-signature.ts";
+import { type Capabilities, judgePeers, type UnmetPeer } from "./peer-capabilities.ts";
+import { readAgent } from "./read-agent.ts";
+
+/** What packs are judged by. */
+export interface PackRules {
+  readonly capabilities: Capabilities;
+  readonly signatures: SignaturePolicy;
+  /** Why no model takes turns of a class, in words. */
+  modelFault(modelClass: ManifestClass): string | undefined;
+}
+
+/** Where a pack lies. */
+export interface PackPlace {
+  readonly files: PackFiles;
+  readonly tenant: string | undefined;
+  /** Its pack.json, relative to the deployment directory. */
+  readonly file: string;
+}
+
+/** A pack, undefined when it is refused. */
+export interface ReadPack {
+  readonly pack: InstalledPack | undefined;
+  readonly problems: readonly Problem[];
+}
+
+export const MANIFEST_NAME = "pack.json";
+const MAX_MANIFEST_BYTES = 1_048_576;
+/** What this host speaks. */
+const OPENWOP_VERSIONS = "1.x";
+
+/** Reads packs; the checks of their manifests are prepared once. */
+export class PackReader {
+  readonly #rules: PackRules;
+  readonly #checkPack: MeteredCheck = prepareMeteredCheck(PACK_SCHEMA);
+  readonly #checkAgent: MeteredCheck = prepareMeteredCheck(AGENT_SCHEMA);
+
+  constructor(rules: PackRules) {
+    this.#rules = rules;
+  }
+
+  read(place: PackPlace): ReadPack {
+    const problems: Problem[] = [];
+    const report = (key: string, message: string, severity?: "warning"): void => {
+      problems.push({
+        ...{ file: place.file, key, message },
+        ...(severity === undefined ? {} : { severity }),
+      });
+    };
+    const { value: text, fault } = place.files.readText(MANIFEST_NAME, MAX_MANIFEST_BYTES);
+    const parsed = text === undefined ? { fault } : parseBoundedJson(text);
+    if (text === undefined || parsed.fault !== undefined || !isRecord(parsed.value)) {
+      report("", parsed.fault ?? "must be a JSON object");
+      return { pack: undefined, problems };
+    }
+    const manifest = parsed.value;
+    reportViolations(this.#checkPack(manifest), manifest, "", report);
+    if (problems.length > 0) return { pack: undefined, problems };
+    const signature = checkSignature(manifest, text, place.files, this.#rules.signatures);
+    if (signature !== undefined) report(signature.key, signature.message, signature.severity);
+    checkContent(manifest, report);
+    const { refused, degraded } = judgePeers(manifest, this.#rules.capabilities);
+    for (const peer of refused) report("peerDependencies", missingPeer(peer));
+    if (problems.some(({ severity }) => severity === undefined)) {
+      return { pack: undefined, problems };
+    }
+    const identity = {
+      name: String(manifest["name"]),
+      version: String(manifest["version"]),
+      ...{ tenant: place.tenant, file: place.file },
+    };
+    const agents = this.#readAgents(manifest, { ...place, identity, degraded }, report);
+    const dependencies = dependenciesOf(manifest);
+    return { pack: { ...identity, manifest, dependencies, agents }, problems };
+  }
+
+  #readAgents(
+    manifest: JsonRecord,
+    { files, identity, degraded }: PackPlace & AgentsOf,
+    report: Report,
+  ): readonly InstalledAgent[] {
+    const { capabilities, modelFault } = this.#rules;
+    const around = { pack: identity, files, capabilities, degraded, modelFault };
+    const entries = Array.isArray(manifest["agents"]) ? manifest["agents"] : [];
+    return entries.flatMap((entry: JsonRecord, index) => {
+      const key = joinIndex("agents", index);
+      const violations = this.#checkAgent(entry);
+      reportViolations(violations, entry, key, report);
+      if (violations !== undefined) return [];
+      return (
+        readAgent(entry, around, (inner, message) =>
+          report(inner === "" ? key : `${key}.${inner}`, message),
+        ) ?? []
+      );
+    });
+  }
+}
+
+type Report = (key: string, message: string, severity?: "warning") => void;
+
+interface AgentsOf {
+  readonly identity: PackIdentity;
+  readonly degraded: readonly string[];
+}
+
+function reportViolations(
+  violations: readonly SchemaViolation[] | undefined,
+  root: unknown,
+  under: string,
+  report: Report,
+): void {
+  for (const { path, message } of violations ?? []) {
+    const key = fromPointer(path, root);
+    report([under, key].filter((part) => part !== "").join("."), message);
+  }
+}
+
+function checkContent(manifest: JsonRecord, report: Report): void {
+  const { agents = [], nodes = [], engines } = manifest;
+  const isEmpty = [agents, nodes].every((list) => Array.isArray(list) && list.length === 0);
+  if (isEmpty) report("", "must have an agent or a node");
+  if (Array.isArray(nodes) && nodes.length > 0) {
+    report("nodes", "are not run by this server, only the pack's agents are", "warning");
+  }
+  const range = isRecord(engines) ? String(engines["openwop"]) : "";
+  if (validRange(range) === null) {
+    report("engines.openwop", `must be a range of versions, got ${quoteValue(range)}`);
+  } else if (!intersects(range, OPENWOP_VERSIONS, { includePrerelease: true })) {
+    report("engines.openwop", `must take in some version 1, got ${quoteValue(range)}`);
+  }
+}
+
+/** That they are ranges, and of what, is looked at once all packs are read. */
+function dependenciesOf({ dependencies }: JsonRecord): Readonly<Record<string, string>> {
+  return isRecord(dependencies) ? (dependencies as Readonly<Record<string, string>>) : {};
+}
+
+function missingPeer({ key, lack }: UnmetPeer): string {
+  return `pack_peer_dependency_missing: the pack requires ${quoteValue(key)}, ${lack}`;
+}

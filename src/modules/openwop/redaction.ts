@@ -1,0 +1,163 @@
+/**
+ * Takes secrets out of what is about to be kept or sent: known ones by their names, others by what
+ * they look like. Everything that runs say of agents passes through here, and so does what a model
+ * is told of a tool's answer. A 64-hex Agent-ID passes untouched.   OpenWOP SR-1, RFC 0002 §B
+ */
+import { isRecord } from "../../base/json-value.ts";
+import { credentialPatterns, namesCredential, OPEN_CREDENTIAL } from "./credential-patterns.ts";
+
+/** A secret that this server knows, and the name it is replaced with. */
+export interface KnownSecret {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Takes secrets out of texts and values. */
+export interface Redactor {
+  text(text: string): string;
+  /** A copy of a JSON value. */
+  value(value: unknown): unknown;
+  /** Where the secrets of a text are, in order and apart. */
+  spans(text: string): readonly Span[];
+  /** Up to where, in a text that goes on, no secret begins whose end has not been seen. */
+  settledLength(text: string): number;
+}
+
+/** One secret in a text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+  readonly replacement: string;
+}
+
+/** Shorter ones would be found in words that are none. */
+const MIN_SECRET_LENGTH = 6;
+const MAX_SECRETS = 1024;
+const MAX_DEPTH = 64;
+const TOO_DEEP = "[REDACTED:too-deep]";
+/** No credential is longer before one of the patterns knows it. */
+const MAX_UNKNOWN_LENGTH = 512;
+const WHITE_SPACE = /\s/;
+const OPENING_LENGTH = 96;
+const AGENT_ID_LENGTH = 64;
+const AGENT_ID = /(?<![0-9A-Za-z])[0-9a-f]{64}(?![0-9A-Za-z])/g;
+
+/** A redactor that knows some secrets; the longest are looked for first. */
+export function createRedactor(known: readonly KnownSecret[]): Redactor {
+  const secrets = known
+    .filter(({ value }) => value.length >= MIN_SECRET_LENGTH)
+    .toSorted((a, b) => b.value.length - a.value.length)
+    .slice(0, MAX_SECRETS);
+  const patterns = credentialPatterns();
+  const spans = (text: string): readonly Span[] => apart(findSpans(text, secrets, patterns));
+  const redactText = (text: string): string => replaceSpans(text, spans(text));
+  const redact = (value: unknown, depth: number): unknown => {
+    if (typeof value === "string") return redactText(value);
+    if (typeof value !== "object" || value === null) return value;
+    if (depth === 0) return TOO_DEEP;
+    if (Array.isArray(value)) return value.map((item) => redact(item, depth - 1));
+    if (!isRecord(value)) return value;
+    const members = Object.entries(value).map(([name, member]): [string, unknown] => {
+      const meant = namesCredential(name) ? conceal(member, name, depth) : member;
+      const shown = redact(meant, depth - 1);
+      return [redactText(name), shown];
+    });
+    return Object.fromEntries(members);
+  };
+  return {
+    text: redactText,
+    value: (value) => redact(value, MAX_DEPTH),
+    spans,
+    settledLength: (text) => settledLength(text, secrets),
+  };
+}
+
+/** Every text and number in what is a credential by its name. */
+function conceal(value: unknown, name: string, depth: number): unknown {
+  if (typeof value === "number" || (typeof value === "string" && value !== "")) {
+    return `[REDACTED:${name}]`;
+  }
+  if (typeof value !== "object" || value === null) return value;
+  if (depth === 0) return TOO_DEEP;
+  if (Array.isArray(value)) return value.map((item) => conceal(item, name, depth - 1));
+  const members = Object.entries(value).map(([key, member]) => {
+    return [key, conceal(member, name, depth - 1)] as const;
+  });
+  return Object.fromEntries(members);
+}
+
+/** A secret may begin with the last word, or with what announces one. */
+function settledLength(text: string, secrets: readonly KnownSecret[]): number {
+  let at = text.length;
+  const least = text.length - Math.max(MAX_UNKNOWN_LENGTH, secrets[0]?.value.length ?? 0);
+  while (at > 0 && at > least && !WHITE_SPACE.test(text[at - 1] ?? "")) at -= 1;
+  const opening = OPEN_CREDENTIAL.exec(text.slice(Math.max(0, at - OPENING_LENGTH), at));
+  at -= opening?.[0].length ?? 0;
+  for (const { value } of secrets) {
+    if (WHITE_SPACE.test(value)) at = Math.min(at, text.length - overlapOf(text, value));
+  }
+  return Math.max(0, at);
+}
+
+/** How much of a secret's beginning a text ends with. */
+function overlapOf(text: string, secret: string): number {
+  for (let length = Math.min(secret.length - 1, text.length); length > 0; length -= 1) {
+    if (text.endsWith(secret.slice(0, length))) return length;
+  }
+  return 0;
+}
+
+/** A text without its secrets. */
+export function replaceSpans(text: string, spans: readonly Span[]): string {
+  if (spans.length === 0) return text;
+  let rest = 0;
+  let shown = "";
+  for (const { start, end, replacement } of spans) {
+    shown += text.slice(rest, start) + replacement;
+    rest = end;
+  }
+  return shown + text.slice(rest);
+}
+
+function findSpans(
+  text: string,
+  secrets: readonly KnownSecret[],
+  patterns: ReturnType<typeof credentialPatterns>,
+): Span[] {
+  const found: Span[] = [];
+  const agentIds = [...text.matchAll(AGENT_ID)].map(({ index }) => index);
+  for (const { name, value } of secrets) {
+    const replacement = `[REDACTED:${name}]`;
+    let agentId = 0;
+    for (let start = text.indexOf(value); start !== -1; ) {
+      const end = start + value.length;
+      while ((agentIds[agentId + 1] ?? Number.POSITIVE_INFINITY) <= start) agentId += 1;
+      // A secret that happens to be a part of an Agent-ID is none there.
+      if (!isPartOf(agentIds[agentId], start, end)) found.push({ start, end, replacement });
+      start = text.indexOf(value, end);
+    }
+  }
+  for (const [name, pattern] of patterns) {
+    for (const { index: start, 0: match } of text.matchAll(pattern)) {
+      found.push({ start, end: start + match.length, replacement: `[REDACTED:${name}]` });
+    }
+  }
+  return found;
+}
+
+function isPartOf(agentId: number | undefined, start: number, end: number): boolean {
+  if (agentId === undefined || end - start >= AGENT_ID_LENGTH) return false;
+  return start >= agentId && end <= agentId + AGENT_ID_LENGTH;
+}
+
+/** What overlaps becomes one span, under the name of the first and longest. */
+function apart(spans: readonly Span[]): readonly Span[] {
+  const sorted = spans.toSorted((a, b) => a.start - b.start || b.end - a.end);
+  const merged: Span[] = [];
+  for (const span of sorted) {
+    const last = merged.at(-1);
+    if (last === undefined || span.start >= last.end) merged.push(span);
+    else if (span.end > last.end) merged[merged.length - 1] = { ...last, end: span.end };
+  }
+  return merged;
+}

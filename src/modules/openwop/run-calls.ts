@@ -1,0 +1,174 @@
+/**
+ * What AGTP callers ask of runs, answered: each handler reads its call, asks the runs, and says what
+ * came of it in the words of the protocol.   OpenWOP RFC 0072 §B
+ */
+import { within } from "../../base/deadline.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
+import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
+import { runNotFound, tooManyRuns } from "../../dispatch/floor-refusals-runs.ts";
+import { confirmationForbidden } from "../../dispatch/floor-refusals-tasks.ts";
+import { namedError, type Refusal } from "../../dispatch/refusal.ts";
+import type { Call, HandlerResult } from "../../handlers/handler.ts";
+import { acceptedRun } from "./runs/agent-runs.ts";
+import { awaitRun } from "./runs/await-run.ts";
+import { awaitPage } from "./runs/event-page.ts";
+import { isOver } from "./runs/run.ts";
+import type { RunCaller } from "./runs/run-caller.ts";
+import type { RunHost } from "./runs/run-host.ts";
+import type { RunLog } from "./runs/run-log.ts";
+import { isRefused, type RunRefusal } from "./runs/run-refusal.ts";
+import { runResult, runSnapshot } from "./runs/run-snapshot.ts";
+import { interruptOf } from "./runs/verdict.ts";
+
+/** What they work with. */
+export interface RunCallOptions {
+  readonly host: RunHost;
+  /** A handler has to be done by then. */
+  readonly maxWaitMs: number;
+  /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
+  agtpIdOf(agentId: string, tenant: string): string | undefined;
+}
+
+type Answer = Promise<HandlerResult | Refusal>;
+
+/** EXECUTE /runs */
+export async function startRun(
+  { host, maxWaitMs }: RunCallOptions,
+  call: Call,
+  { owner }: RunCaller,
+): Answer {
+  const { wait_seconds: wait = 0, idempotency_key: _, ...body } = call.input;
+  const log = await host.create(body, owner);
+  if (isRefused(log)) return refuse(log);
+  const waitMs = Math.min(Number(wait) * 1000, maxWaitMs);
+  await awaitRun(log, host.whileServing(call.signal, waitMs));
+  if (!isOver(log.state.status)) return { status: 202, body: acceptedRun(log) };
+  const result = runResult(log.state);
+  const snapshot = runSnapshot(log.run, log.state);
+  return { body: { ...snapshot, ...(result === undefined ? {} : { result }) } };
+}
+
+/** QUERY /runs/{run_id} */
+export async function readRun(
+  { host }: RunCallOptions,
+  { input }: Call,
+  caller: RunCaller,
+): Answer {
+  const log = await host.find(String(input["run_id"]), caller);
+  return isRefused(log) ? refuse(log) : { body: runSnapshot(log.run, log.state) };
+}
+
+/** QUERY /runs/{run_id}/events; the Continuation-Token is the last sequence */
+export async function readRunEvents(
+  { host, maxWaitMs }: RunCallOptions,
+  { input, headers, signal }: Call,
+  caller: RunCaller,
+): Answer {
+  const { run_id: runId, lastSequence, timeout = 0 } = input;
+  const after = lastSequence ?? readToken(headers["continuation-token"]);
+  if (typeof after !== "number") {
+    return namedError("validation_error", "the Continuation-Token is none of this run", undefined);
+  }
+  const log = await host.find(String(runId), caller);
+  if (isRefused(log)) return refuse(log);
+  const waitMs = Math.min(Number(timeout) * 1000, maxWaitMs);
+  const wait = host.whileServing(signal, waitMs);
+  const page = await within(wait, (end) => awaitPage(host, log, after, end));
+  const last = page.events.at(-1)?.sequence ?? after;
+  return { body: page, ...(last < 0 ? {} : { headers: { "Continuation-Token": String(last) } }) };
+}
+
+/** -1 where there is none; undefined for one that was not given out here. */
+function readToken(token: string | undefined): number | undefined {
+  if (token === undefined) return -1;
+  return /^\d{1,8}$/.test(token) ? Number(token) : undefined;
+}
+
+/** CANCEL /runs/{run_id} */
+export async function cancelRun(
+  { host }: RunCallOptions,
+  { input }: Call,
+  caller: RunCaller,
+): Answer {
+  const { run_id: runId, reason } = input;
+  const why = typeof reason === "string" ? reason : undefined;
+  const log = await host.cancel(String(runId), why, caller);
+  return isRefused(log) ? refuse(log) : { body: standing(log) };
+}
+
+/** FORK /runs/{run_id} */
+export async function forkRun(
+  { host }: RunCallOptions,
+  { input }: Call,
+  caller: RunCaller,
+): Answer {
+  const { run_id: sourceRunId, idempotency_key: _, ...body } = input;
+  const log = await host.fork(String(sourceRunId), body, caller);
+  if (isRefused(log)) return refuse(log);
+  const { mode, fromSeq = 0 } = body;
+  return { status: 202, body: { ...acceptedRun(log), sourceRunId, mode, fromSeq } };
+}
+
+/** CONFIRM /runs/{run_id}/interrupts/{node_id} */
+export async function confirmInterrupt(
+  options: RunCallOptions,
+  call: Call,
+  caller: RunCaller,
+): Answer {
+  const { host } = options;
+  const { run_id: runId, node_id: nodeId, status, reason, resume_value: given } = call.input;
+  if (await isOwnDoubt(options, call, caller)) {
+    return confirmationForbidden("the agent that was not sure may not answer its own doubt");
+  }
+  if (status === "deferred") return defer(host, String(runId), String(nodeId), caller);
+  const why = reason === undefined ? {} : { reason };
+  const said = status === "rejected" ? { rejected: true, ...why } : { ratified: true, ...why };
+  const resumeValue = status === "accepted" ? (given ?? said) : said;
+  const word = { resumeValue, by: caller.owner.principal };
+  const answered = await host.answer(String(runId), String(nodeId), word, caller);
+  if (isRefused(answered)) return refuse(answered);
+  const { log, interruptId, eventId } = answered;
+  const receipt = { attestation_id: eventId, timestamp: new Date().toISOString(), interruptId };
+  return { body: { ...receipt, nodeId, confirmed: status, ...standing(log) } };
+}
+
+/** Whether the agent that calls is the one whose decision waits for a word: nobody approves of itself. */
+async function isOwnDoubt(
+  { host, agtpIdOf }: RunCallOptions,
+  { input, agentId }: Call,
+  caller: RunCaller,
+): Promise<boolean> {
+  const log = await host.find(String(input["run_id"]), caller);
+  const interrupt = isRefused(log) ? undefined : interruptOf(log.state, String(input["node_id"]));
+  if (isRefused(log) || interrupt === undefined || agentId === undefined) return false;
+  return agtpIdOf(String(interrupt.data["agentId"]), log.run.owner.tenant) === agentId;
+}
+
+/** Somebody has seen it, and nothing changes. */
+async function defer(host: RunHost, runId: string, nodeId: string, caller: RunCaller): Answer {
+  const log = await host.find(runId, caller);
+  if (isRefused(log)) return refuse(log);
+  const interrupt = interruptOf(log.state, nodeId);
+  if (interrupt === undefined || interrupt.isResolved) {
+    return namedError("interrupt_not_found", "the node of this run waits for nothing", undefined);
+  }
+  const { interruptId } = interrupt;
+  return { body: { interruptId, nodeId, confirmed: "deferred", ...standing(log) } };
+}
+
+function standing({ run, state }: RunLog): JsonRecord {
+  return { runId: run.runId, status: state.status };
+}
+
+function refuse({ code, message, details }: RunRefusal): Refusal {
+  switch (code) {
+    case "run_not_found":
+      return runNotFound();
+    case "agent_not_found":
+      return agentNotInstalled();
+    case "rate_limited":
+      return tooManyRuns(message);
+    default:
+      return namedError(code, message, details);
+  }
+}

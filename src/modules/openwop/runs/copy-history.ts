@@ -1,0 +1,101 @@
+/**
+ * The beginning of a fork: events of its source, at the same sequences and with the same payloads,
+ * so that two forks of one point never differ. What was recorded is never done again; where an effect
+ * was begun and nothing of its outcome is recorded, a replay fails closed.   OpenWOP "replay"
+ */
+import { sha256Hex } from "../../../identity/canonical-form.ts";
+import type { Change } from "../../../state/store.ts";
+import type { NodeTypes } from "../nodes/node-type.ts";
+import type { RunError } from "../run-starter.ts";
+import type { ForkSource, Run } from "./run.ts";
+import type { EventDraft, RunEvent } from "./run-event.ts";
+import type { RunLog } from "./run-log.ts";
+import { putHeld } from "./run-storage.ts";
+
+/** Where the source is read, and what its nodes do. */
+export interface CopyOptions {
+  readonly types: NodeTypes;
+  events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]>;
+  /** What a suspended node comes to if the word is yes. */
+  held(runId: string, nodeId: string): Promise<unknown>;
+}
+
+/** Why a replay cannot go on, and at which node. */
+export interface ReplayFault {
+  readonly nodeId: string;
+  readonly error: RunError;
+}
+
+const COPIED_AT_ONCE = 200;
+
+/** Copies what is not copied yet. */
+export async function copyHistory(
+  log: RunLog,
+  source: ForkSource,
+  options: CopyOptions,
+): Promise<ReplayFault | undefined> {
+  while (log.state.nextSequence < source.copied) {
+    const after = log.state.nextSequence - 1;
+    const limit = Math.min(COPIED_AT_ONCE, source.copied - log.state.nextSequence);
+    const page = await options.events(source.runId, after, limit);
+    // One after the other: what comes may depend on where the run stands.
+    for (const event of page) {
+      const lost = source.mode === "replay" ? findLost(log, event, options.types) : undefined;
+      if (lost !== undefined) return lost;
+      await log.append([copyOf(event, log.run)], await heldBy(event, log.run, options));
+    }
+    if (page.length === 0) return sourceGone(log);
+  }
+  return undefined;
+}
+
+/** An effect that was cut off: what it did is not known, and it is not done again. */
+function findLost(log: RunLog, event: RunEvent, types: NodeTypes): ReplayFault | undefined {
+  const { type, nodeId } = event;
+  if (type !== "node.cancelled" || nodeId === undefined) return undefined;
+  if (log.state.nodes[nodeId]?.status !== "running") return undefined;
+  return isEffectful(log.run, nodeId, types) ? { nodeId, error: missingSource() } : undefined;
+}
+
+/** What a replay says of an effect whose outcome is not recorded. */
+export function missingSource(): RunError {
+  const message = "the source has no recorded outcome of this node, and it is not done again";
+  return { code: "replay_source_missing", message };
+}
+
+/** Whether a node of the run must not be done twice. */
+export function isEffectful({ workflow }: Run, nodeId: string, types: NodeTypes): boolean {
+  const typeId = workflow.nodes.find(({ id }) => id === nodeId)?.typeId ?? "";
+  return types.get(typeId)?.isEffectful ?? true;
+}
+
+function sourceGone({ run, state }: RunLog): ReplayFault {
+  const nodeId = state.currentNodeId ?? run.workflow.nodes[0]?.id ?? "";
+  const message = "the run that this one was forked from is no longer kept";
+  return { nodeId, error: { code: "replay_source_missing", message } };
+}
+
+async function heldBy(
+  { type, runId, nodeId }: RunEvent,
+  fork: Run,
+  options: CopyOptions,
+): Promise<readonly Change[]> {
+  if (type !== "node.suspended" || nodeId === undefined) return [];
+  return [putHeld(fork.runId, nodeId, await options.held(runId, nodeId))];
+}
+
+function copyOf(
+  { eventId, type, payload, nodeId, causationId }: RunEvent,
+  { runId }: Run,
+): EventDraft {
+  return {
+    ...{ type, payload, eventId: copiedId(runId, eventId) },
+    ...(nodeId === undefined ? {} : { nodeId }),
+    ...(causationId === undefined ? {} : { causationId: copiedId(runId, causationId) }),
+  };
+}
+
+/** Which event stands for which can be told without a table. */
+function copiedId(runId: string, eventId: string): string {
+  return sha256Hex(`${runId} ${eventId}`).slice(0, 32);
+}

@@ -1,0 +1,184 @@
+/**
+ * Executes a run from where its log ends to where it ends or waits: node after node, in an order that
+ * never differs. The same steps take a new run, a resumed one, a fork, and one that a killed process
+ * left behind.   OpenWOP RFC 0072 §B, "replay"
+ */
+import type { Change } from "../../../state/store.ts";
+import type { RunError } from "../run-starter.ts";
+import { orderNodes } from "../workflows/node-order.ts";
+import type { WorkflowNode } from "../workflows/workflow.ts";
+import { findPinFault, pinMismatch } from "./agent-pins.ts";
+import { beginNode } from "./begin-node.ts";
+import { type CopyOptions, copyHistory } from "./copy-history.ts";
+import { begun, nodeFailed, runCompleted, runFailed, stopped } from "./endings.ts";
+import { executeNode } from "./execute-node.ts";
+import { checkHandoffGate, type HandoffGate } from "./handoff-gate.ts";
+import { nodeCompleted, nodeSuspended } from "./node-events.ts";
+import { readInputs } from "./node-inputs.ts";
+import { runPaused } from "./pause-request.ts";
+import { isHeld, isOver } from "./run.ts";
+import type { EventDraft, RunEvent } from "./run-event.ts";
+import type { RunLog } from "./run-log.ts";
+import type { RunStop } from "./run-schedule.ts";
+import type { RunState } from "./run-state.ts";
+import { putHeld } from "./run-storage.ts";
+
+/** What runs are executed with. */
+export interface DriveOptions extends CopyOptions, HandoffGate {
+  now(): number;
+}
+
+/** Goes on until the run is over or waits; the signal's reason is a `RunStop`. */
+export async function driveRun(
+  log: RunLog,
+  signal: AbortSignal,
+  options: DriveOptions,
+): Promise<void> {
+  const { run } = log;
+  const { now } = options;
+  try {
+    await new Drive(log, signal, options).walk();
+  } catch (error) {
+    if (!signal.aborted) throw error;
+    await log.append((state) => stopped(signal.reason as RunStop, state, run, now()));
+  }
+}
+
+class Drive {
+  readonly #log: RunLog;
+  readonly #signal: AbortSignal;
+  readonly #options: DriveOptions;
+
+  constructor(log: RunLog, signal: AbortSignal, options: DriveOptions) {
+    this.#log = log;
+    this.#signal = signal;
+    this.#options = options;
+  }
+
+  async walk(): Promise<void> {
+    const { run } = this.#log;
+    if (run.source !== undefined) {
+      const fault = await copyHistory(this.#log, run.source, this.#options);
+      if (fault !== undefined) return this.#fail(fault.nodeId, fault.error);
+    }
+    await this.#say((state) => begun(state, run));
+    // A branch goes its own way, whether or not its source was to stop there.
+    if (run.source?.mode === "branch" && this.#log.state.status === "paused") {
+      await this.#say(() => [{ type: "run.resumed", payload: {} }]);
+    }
+    // What was copied may have ended, or wait for the word that its source waits for.
+    if (this.#isHalted()) return;
+    const isBegun = Object.keys(this.#log.state.nodes).length > 0;
+    const gate = isBegun ? undefined : checkHandoffGate(run, this.#options);
+    const nodes = orderNodes(run.workflow) ?? [];
+    let pinned: string | undefined;
+    for (const node of nodes) {
+      await this.#say(() => this.#askedPause());
+      if (this.#isHalted()) return;
+      await this.#step(node, pinned, gate);
+      if (this.#isHalted()) return;
+      if (node.disabled !== true) pinned = node.agent?.agentId ?? pinned;
+    }
+    await this.#say((state) => {
+      const pause = this.#askedPause();
+      return pause.length > 0 ? pause : [runCompleted(run, state, this.#options.now())];
+    });
+  }
+
+  /** Between two nodes, and behind the last one, a run is paused that somebody wants paused. */
+  #askedPause(): readonly EventDraft[] {
+    const { pause } = this.#log;
+    return pause === undefined ? [] : [runPaused(pause)];
+  }
+
+  #isHalted(): boolean {
+    const { status } = this.#log.state;
+    return isOver(status) || isHeld(status);
+  }
+
+  async #step(
+    node: WorkflowNode,
+    pinned: string | undefined,
+    gate: RunError | undefined,
+  ): Promise<void> {
+    const { state } = this.#log;
+    const before = state.nodes[node.id];
+    if (before?.status === "completed" || before?.status === "skipped") return;
+    if (before?.status === "failed" && before.error !== undefined) {
+      const { error } = before;
+      await this.#append([runFailed(error, state, this.#options.now(), node.id)]);
+      return;
+    }
+    if (node.disabled === true) {
+      const payload = { nodeId: node.id, reason: "disabled" };
+      await this.#append([{ type: "node.skipped", nodeId: node.id, payload }]);
+      return;
+    }
+    this.#signal.throwIfAborted();
+    const error = (await this.#begin(node, pinned)) ?? gate ?? this.#checkPin(node);
+    if (error !== undefined) return this.#fail(node.id, error);
+    await this.#execute(node);
+  }
+
+  /** Says that the node is begun; why it must not be, if it must not. */
+  async #begin(node: WorkflowNode, pinned: string | undefined): Promise<RunError | undefined> {
+    const { run, state } = this.#log;
+    const { events, error } = beginNode(node, pinned, { run, state, types: this.#options.types });
+    if (events.length > 0) await this.#append(events);
+    return error;
+  }
+
+  /** Packs may have been changed since the run was created. */
+  #checkPin({ agent }: WorkflowNode): RunError | undefined {
+    const { catalog } = this.#options;
+    const { tenant } = this.#log.run.owner;
+    const fault = agent && findPinFault(agent, { catalog, tenant });
+    return fault && pinMismatch(fault);
+  }
+
+  async #execute(node: WorkflowNode): Promise<void> {
+    const { state } = this.#log;
+    const read = readInputs(node, state);
+    if (read.error !== undefined) return this.#fail(node.id, read.error);
+    const startedAt = Date.parse(state.nodes[node.id]?.startedAt ?? "");
+    const outcome = await executeNode(node, read.inputs, {
+      ...{ log: this.#log, signal: this.#signal, startedAt, options: this.#options },
+      append: (drafts) => this.#append(drafts),
+    });
+    switch (outcome.kind) {
+      case "failed":
+        return this.#fail(node.id, outcome.error);
+      case "completed":
+        await this.#append([nodeCompleted(node, outcome.outputs, this.#options.now() - startedAt)]);
+        return;
+      case "low-confidence": {
+        const { result } = outcome;
+        const held = putHeld(this.#log.run.runId, node.id, result);
+        await this.#say(() => [nodeSuspended(node.id, outcome)], [held]);
+      }
+    }
+  }
+
+  async #fail(nodeId: string, error: RunError): Promise<void> {
+    const { run } = this.#log;
+    await this.#say((state) => [
+      ...begun(state, run),
+      ...nodeFailed(nodeId, error, state, this.#options.now()),
+    ]);
+  }
+
+  #append(drafts: readonly EventDraft[]): Promise<readonly RunEvent[]> {
+    return this.#say(() => drafts);
+  }
+
+  /** An execution that was stopped says nothing more: whoever stopped it has said what there is. */
+  #say(
+    drafts: (state: RunState) => readonly EventDraft[],
+    alongside: readonly Change[] = [],
+  ): Promise<readonly RunEvent[]> {
+    return this.#log.append((state) => {
+      this.#signal.throwIfAborted();
+      return drafts(state);
+    }, alongside);
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * Forks: a replay tells again what was recorded, a branch goes its own way from a point of the log.
+ * Which is possible is decided here, before anything is kept.   OpenWOP "replay"
+ */
+
+import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
+import type { RunOwner } from "../agent-executor.ts";
+import { invalid } from "./make-run.ts";
+import type { ForkMode, Run } from "./run.ts";
+import { OVERLAY_SCHEMA } from "./run-body-schema.ts";
+import type { Redact } from "./run-log.ts";
+import { type RunRefusal, refuseRun } from "./run-refusal.ts";
+import type { RunState } from "./run-state.ts";
+
+/** What forks are checked with. */
+export interface ForkMaker {
+  readonly overlay: CompiledSchema;
+  readonly redact: Redact;
+  now(): number;
+}
+
+/** The run that is forked. */
+export interface ForkedRun {
+  readonly run: Run;
+  readonly state: RunState;
+}
+
+const MODES: readonly ForkMode[] = ["replay", "branch"];
+
+/** Compiles the shape of overlays. */
+export function compileOverlay(compiler: SchemaCompiler): CompiledSchema {
+  const place = { file: "POST /v1/runs/{runId}:fork", key: "runOptionsOverlay" };
+  const { compiled } = compiler.compile(OVERLAY_SCHEMA, place);
+  if (compiled === undefined) throw new Error("the schema of overlays does not compile");
+  return compiled;
+}
+
+/** Makes the fork that a body asks for, or says why there is none. */
+export function makeFork(
+  maker: ForkMaker,
+  source: ForkedRun,
+  body: JsonRecord,
+  owner: RunOwner,
+): Run | RunRefusal {
+  const asked = readFork(maker, body);
+  if ("code" in asked) return asked;
+  const { mode, fromSeq, overlay } = asked;
+  const { nextSequence: length } = source.state;
+  if (fromSeq >= length && !(fromSeq === 0 && length === 0)) {
+    const message = `fromSeq ${fromSeq} is past the log, which has ${length} events`;
+    return refuseRun("fork_invalid_seq", message, { fromSeq, length });
+  }
+  const now = maker.now();
+  const { run } = source;
+  const copied = mode === "replay" ? length : fromSeq;
+  return {
+    ...run,
+    ...{ runId: uuidv7(), createdAt: now },
+    owner: { ...owner, tenant: run.owner.tenant },
+    source: { runId: run.runId, mode, fromSeq, copied },
+    ...maker.redact(withOverlay(run, overlay)),
+  };
+}
+
+interface AskedFork {
+  readonly mode: ForkMode;
+  readonly fromSeq: number;
+  readonly overlay: JsonRecord;
+}
+
+function readFork({ overlay: shape, redact }: ForkMaker, body: JsonRecord): AskedFork | RunRefusal {
+  const { mode: named, fromSeq = 0, runOptionsOverlay: overlay = {}, ...others } = body;
+  const [unknown] = Object.keys(others);
+  if (unknown !== undefined) {
+    return refuseRun("validation_error", `${quoteValue(redact(unknown))} is no member of a fork`);
+  }
+  const mode = MODES.find((one) => one === named);
+  if (mode === undefined) {
+    const message = `mode is ${quoteValue(redact(named))}, expected "replay" or "branch"`;
+    return refuseRun("validation_error", message, { supported: MODES });
+  }
+  if (mode === "branch" && body["fromSeq"] === undefined) {
+    return refuseRun("validation_error", "fromSeq is missing, a branch begins somewhere");
+  }
+  if (typeof fromSeq !== "number" || !Number.isSafeInteger(fromSeq) || fromSeq < 0) {
+    const message = `fromSeq is ${quoteValue(redact(fromSeq))}, expected a whole number from 0 on`;
+    return refuseRun("validation_error", message);
+  }
+  if (!isRecord(overlay)) {
+    return refuseRun("validation_error", "runOptionsOverlay must be an object");
+  }
+  if (mode === "replay" && Object.keys(overlay).length > 0) {
+    return refuseRun("validation_error", "a replay changes no options: the overlay must be empty");
+  }
+  const violations = shape.check(overlay);
+  return violations === undefined ? { mode, fromSeq, overlay } : invalid(violations);
+}
+
+function withOverlay(
+  run: Run,
+  { configurable, tags, metadata }: JsonRecord,
+): Pick<Run, "configurable" | "tags" | "metadata"> {
+  return {
+    configurable: isRecord(configurable)
+      ? { ...run.configurable, ...configurable }
+      : run.configurable,
+    tags: Array.isArray(tags) ? tags : run.tags,
+    metadata: isRecord(metadata) ? { ...run.metadata, ...metadata } : run.metadata,
+  };
+}

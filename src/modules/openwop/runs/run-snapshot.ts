@@ -1,0 +1,52 @@
+/** A run as its readers see it: what was asked for, and where its log has brought it.   OpenWOP "run-snapshot" */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Run } from "./run.ts";
+import type { Interrupt, NodeState, RunState } from "./run-state.ts";
+
+const EVENT_LOG_SCHEMA_VERSION = 1;
+
+/** The snapshot; the same run at the same event always has the same one. */
+export function runSnapshot(run: Run, state: RunState): JsonRecord {
+  const { runId, workflow, owner, source, scopeId, tags, metadata, configurable } = run;
+  const { status, currentNodeId, startedAt, completedAt, pausedAt, agent } = state;
+  const { variables, outputs, error } = state;
+  const interrupt = openInterrupt(state);
+  return {
+    ...{ runId, workflowId: workflow.id, status },
+    owner: { tenant: owner.tenant, principal: owner.principal },
+    ...present({ currentNodeId, startedAt, completedAt, pausedAt, agent }),
+    nodeStates: Object.fromEntries(Object.entries(state.nodes).map(withoutSequence)),
+    variables,
+    ...present({ outputs, error }),
+    ...present({ interrupt: interrupt && interruptView(interrupt) }),
+    ...present({ parentRunId: source?.runId, parentSeq: source?.fromSeq, forkMode: source?.mode }),
+    ...present({ scopeId }),
+    ...{ tags, metadata, configurable, eventLogSchemaVersion: EVENT_LOG_SCHEMA_VERSION },
+  };
+}
+
+/** What the run waits for. */
+export function openInterrupt({ status, interrupts }: RunState): Interrupt | undefined {
+  if (status !== "waiting-approval") return undefined;
+  return Object.values(interrupts).find(({ isResolved }) => !isResolved);
+}
+
+/** An interrupt, as its readers see it. */
+export function interruptView({ interruptId, nodeId, kind, data }: Interrupt): JsonRecord {
+  return { interruptId, nodeId, kind, data };
+}
+
+/** What an agent's turn came to; of other workflows, all that they put out. */
+export function runResult({ outputs }: RunState): unknown {
+  if (outputs === undefined) return undefined;
+  return Object.hasOwn(outputs, "result") ? outputs["result"] : outputs;
+}
+
+function withoutSequence([nodeId, node]: readonly [string, NodeState]): [string, JsonRecord] {
+  const { startedSequence: _, handedTo: __, ...shown } = node;
+  return [nodeId, shown];
+}
+
+function present(members: JsonRecord): JsonRecord {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined));
+}

@@ -1,0 +1,106 @@
+/**
+ * Takes one run after the other as far as it goes. Whatever goes wrong ends in the run's own log, or
+ * is left to the next process.
+ */
+
+import { traceOf } from "../../../base/thrown.ts";
+import type { CallLog } from "../../../handlers/handler.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import type { AgentCatalog } from "../agent-catalog.ts";
+import type { NodeTypes } from "../nodes/node-type.ts";
+import type { RunError } from "../run-starter.ts";
+import { driveRun } from "./drive-run.ts";
+import { failWherever } from "./endings.ts";
+import type { Run } from "./run.ts";
+import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
+import { type Redact, type RunLog, RunLogError } from "./run-log.ts";
+import type { RunRegister } from "./run-register.ts";
+import type { RunExecutor } from "./run-schedule.ts";
+import { openInterrupt } from "./run-snapshot.ts";
+import type { Interrupt } from "./run-state.ts";
+import type { Word } from "./verdict.ts";
+
+/** Who hears that runs wait for somebody. */
+export interface RunWatcher {
+  waiting(run: Run, interrupt: Interrupt): void;
+  /** It has its answer, or is cancelled. */
+  over(run: Run, interrupt: Interrupt, word: Word | undefined): void;
+}
+
+/** What runs are executed with. */
+export interface RunWorkerOptions {
+  readonly register: RunRegister;
+  readonly types: NodeTypes;
+  readonly catalog: AgentCatalog;
+  readonly redact: Redact;
+  readonly limits: RunLimits;
+  readonly isConformance: boolean;
+  readonly log: Pick<CallLog, "warn">;
+  readonly watcher?: RunWatcher;
+}
+
+export class RunWorker implements RunExecutor {
+  readonly concurrent: number;
+  readonly #options: RunWorkerOptions;
+
+  constructor(options: RunWorkerOptions) {
+    this.#options = options;
+    this.concurrent = options.limits.concurrent;
+  }
+
+  async execute(runId: string, stop: AbortController): Promise<void> {
+    const { register, log: lines, redact } = this.#options;
+    let timer: NodeJS.Timeout | undefined;
+    try {
+      const log = await register.log(runId, this.#options);
+      if (log === undefined) return;
+      const limitMs = this.#durationOf(log.run);
+      timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
+      await this.#drive(log, stop.signal);
+    } catch (error) {
+      // What could not be written down is taken up by the next process.
+      lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async #drive(log: RunLog, signal: AbortSignal): Promise<void> {
+    const { register, types, catalog, isConformance, watcher } = this.#options;
+    const { run } = log;
+    try {
+      await driveRun(log, signal, {
+        ...{ types, catalog, isConformance, now: register.now },
+        events: (source, after, limit) => register.events(source, after, limit),
+        held: (source, nodeId) => register.held(source, nodeId),
+      });
+    } catch (error) {
+      if (error instanceof RunLogError && error.reason === "over") return;
+      const fault = this.#faultOf(run, error);
+      await log.append((state) => failWherever(fault, state, run, register.now()));
+    }
+    const interrupt = openInterrupt(log.state);
+    if (interrupt !== undefined) watcher?.waiting(run, interrupt);
+  }
+
+  #faultOf({ runId }: Run, error: unknown): RunError {
+    if (error instanceof RunLogError) {
+      return { code: "event_limit_exceeded", message: error.message };
+    }
+    const { log, redact } = this.#options;
+    const correlationId = uuidv7();
+    // What an agent threw may quote what it was given.
+    const fields = { error_id: correlationId, run_id: runId, trace: redact(traceOf(error)) };
+    log.warn(fields, "a node failed");
+    return { code: "internal_error", message: "the server failed", details: { correlationId } };
+  }
+
+  /** The least of what the deployment, the workflow and the caller allow. */
+  #durationOf({ configurable, workflow }: Run): number {
+    const asked = [configurable["runTimeoutMs"], workflow.settings["timeout"]].filter(
+      (value): value is number => typeof value === "number" && value > 0,
+    );
+    const { durationMs } = this.#options.limits;
+    return Math.min(durationMs, ...asked.map((ms) => Math.max(ms, MIN_DURATION_MS)));
+  }
+}

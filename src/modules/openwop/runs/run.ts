@@ -1,0 +1,60 @@
+/**
+ * A run: what was asked for, and for whom. It never changes; where the run stands follows from its
+ * events.   OpenWOP "rest-endpoints", RFC 0072 §B
+ */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { RunOwner } from "../agent-executor.ts";
+import type { WorkflowDefinition } from "../workflows/workflow.ts";
+
+/** How a fork goes on from the run it was taken of. */
+export type ForkMode = "replay" | "branch";
+
+/** The run that a fork was taken of. */
+export interface ForkSource {
+  readonly runId: string;
+  readonly mode: ForkMode;
+  readonly fromSeq: number;
+  /** How many of its events the fork begins with. */
+  readonly copied: number;
+}
+
+/** One run, as it was created. */
+export interface Run {
+  readonly runId: string;
+  /** As it was when the run was created; a reload does not change it. */
+  readonly workflow: WorkflowDefinition;
+  readonly owner: RunOwner;
+  readonly inputs: JsonRecord;
+  readonly configurable: JsonRecord;
+  readonly tags: readonly string[];
+  readonly metadata: JsonRecord;
+  readonly scopeId?: string;
+  /** Milliseconds since the epoch. */
+  readonly createdAt: number;
+  readonly source?: ForkSource;
+}
+
+/** Where a run stands. */
+export type RunStatus =
+  | "pending"
+  | "running"
+  | "paused"
+  | "waiting-approval"
+  | "completed"
+  | "failed"
+  | "cancelled";
+
+/** Whether nothing more happens to a run. */
+export function isOver(status: RunStatus): boolean {
+  return status === "completed" || status === "failed" || status === "cancelled";
+}
+
+/** Whether a run stays where it is until somebody says a word. */
+export function isHeld(status: RunStatus): boolean {
+  return status === "paused" || status === "waiting-approval";
+}
+
+/** Runs of one owner are counted together. */
+export function ownerKey({ tenant, principal }: Pick<RunOwner, "tenant" | "principal">): string {
+  return `${tenant}\n${principal}`;
+}

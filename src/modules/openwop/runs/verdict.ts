@@ -1,0 +1,113 @@
+/**
+ * The word that an interrupt waits for: an operator lets the agent's decision stand, puts another in
+ * its place, or turns it down.   OpenWOP "interrupt" low-confidence, RFC 0002 §F
+ */
+import { isRecord } from "../../../base/json-value.ts";
+import { nodeFailed } from "./endings.ts";
+import { nodeCompleted } from "./node-events.ts";
+import { isOver, type Run } from "./run.ts";
+import type { EventDraft } from "./run-event.ts";
+import { type RunRefusal, refuseRun } from "./run-refusal.ts";
+import type { Interrupt, RunState } from "./run-state.ts";
+
+/** A word, and whose it is. */
+export interface Word {
+  readonly resumeValue: unknown;
+  readonly by: string;
+}
+
+type Verdict =
+  | { readonly kind: "stands" }
+  | { readonly kind: "replaced"; readonly decision: unknown }
+  | { readonly kind: "rejected"; readonly reason: unknown };
+
+/** What a node waits for, or has waited for. */
+export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt | undefined {
+  return Object.hasOwn(interrupts, nodeId) ? interrupts[nodeId] : undefined;
+}
+
+/** Why a node takes no word any more. */
+export function refuseWord(state: RunState, nodeId: string): RunRefusal | undefined {
+  if (interruptOf(state, nodeId)?.isResolved === true) {
+    return refuseRun("interrupt_already_resolved", "the node has been answered already");
+  }
+  if (isOver(state.status)) {
+    return refuseRun("interrupt_cancelled", "the run is over, and waits for nothing");
+  }
+  return undefined;
+}
+
+/** What the run says once the word is there. */
+export function answered(
+  interrupt: Interrupt,
+  { resumeValue, by }: Word,
+  result: unknown,
+  { state, run, now }: { readonly state: RunState; readonly run: Run; readonly now: number },
+): readonly EventDraft[] {
+  const { nodeId, interruptId, kind, handoff } = interrupt;
+  const { agentId, decision: proposed } = interrupt.data;
+  const verdict = readVerdict(resumeValue);
+  const decision = decisionOf(verdict, proposed ?? null);
+  const said: readonly EventDraft[] = [
+    {
+      type: "interrupt.resolved",
+      nodeId,
+      payload: {
+        ...{ nodeId, interruptId, kind, resumeValue },
+        ...{ resolvedBy: by, resolvedAt: new Date(now).toISOString() },
+      },
+    },
+    { type: "agent.decided", nodeId, payload: { agentId, decision, ratifiedBy: by } },
+  ];
+  if (verdict.kind === "rejected") {
+    const error = { code: "decision_rejected", message: "the agent's decision was turned down" };
+    return [...said, ...nodeFailed(nodeId, error, state, now)];
+  }
+  if (verdict.kind === "stands" && handoff !== undefined) {
+    const payload = { fromAgentId: agentId, ...handoff, ratifiedBy: by };
+    return [...said, { type: "agent.handoff", nodeId, payload }];
+  }
+  const startedAt = Date.parse(state.nodes[nodeId]?.startedAt ?? "");
+  const outputs = { result: result ?? null, decision };
+  const node = run.workflow.nodes.find(({ id }) => id === nodeId) ?? { id: nodeId };
+  return [...said, nodeCompleted(node, outputs, now - startedAt)];
+}
+
+function decisionOf(verdict: Verdict, proposed: unknown): unknown {
+  switch (verdict.kind) {
+    case "stands":
+      return proposed;
+    case "replaced":
+      return verdict.decision;
+    case "rejected": {
+      const { reason } = verdict;
+      return { rejected: true, ...(reason === undefined ? {} : { reason }) };
+    }
+  }
+}
+
+const ACCEPTING: ReadonlySet<unknown> = new Set(["accept", "accepted", "approve", "approved"]);
+const REJECTING: ReadonlySet<unknown> = new Set(["reject", "rejected", "deny", "denied"]);
+
+/** Whether a word turns the decision down. */
+export function isRejection(resumeValue: unknown): boolean {
+  return readVerdict(resumeValue).kind === "rejected";
+}
+
+/** The forms that operators' tools write; any other value is the decision itself. */
+function readVerdict(value: unknown): Verdict {
+  if (value === true || ACCEPTING.has(value)) return { kind: "stands" };
+  if (value === false || REJECTING.has(value)) return { kind: "rejected", reason: undefined };
+  if (!isRecord(value)) return { kind: "replaced", decision: value };
+  const { decision, ratified, approved, accepted, rejected, action, status, reason } = value;
+  const words = [action, status];
+  const isRejected =
+    rejected === true ||
+    [ratified, approved, accepted].includes(false) ||
+    words.some((word) => REJECTING.has(word));
+  if (isRejected) return { kind: "rejected", reason };
+  if (decision !== undefined) return { kind: "replaced", decision };
+  const isAccepted =
+    [ratified, approved, accepted].includes(true) || words.some((word) => ACCEPTING.has(word));
+  return isAccepted ? { kind: "stands" } : { kind: "replaced", decision: value };
+}

@@ -1,0 +1,121 @@
+/**
+ * Who takes an agent's turn: a model, a function of the operator's, or nobody at all. A runtime is
+ * given a turn and answers with what it came to; events, tools, schemas and thresholds are not its
+ * business.   OpenWOP RFC 0002 §B, RFC 0070
+ */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { CompiledSchema } from "../../../schema/schema.ts";
+import type { ManifestClass } from "../installed-agent.ts";
+
+/** A tool that the agent may call. */
+export interface OfferedTool {
+  /** `agtp:<METHOD> <path>`, as the manifest has it. */
+  readonly toolId: string;
+  readonly description: string;
+  readonly inputSchema: JsonSchema;
+}
+
+/** What came of calling one. */
+export type ToolAnswer =
+  | { readonly kind: "returned"; readonly outcome: unknown }
+  | { readonly kind: "failed"; readonly error: TurnError };
+
+/** Why something did not work, in the words that events carry. */
+export interface TurnError {
+  readonly code: string;
+  readonly message: string;
+  readonly details?: JsonRecord;
+}
+
+/** An earlier answer to the same task, and what was wrong with it. */
+export interface TurnRemark {
+  readonly role: "agent" | "host";
+  readonly content: string;
+}
+
+/** How the run wants its model to be asked. */
+export interface ModelOptions {
+  readonly model?: string;
+  readonly temperature?: number;
+  readonly maxTokens?: number;
+}
+
+/** Where a turn's reasoning goes, redacted and cut on its way. */
+export interface ReasoningSink {
+  /** A piece of a block that is still open; nothing is shown of it where pieces are not. */
+  add(piece: string): Promise<void>;
+  /** Ends the block; an empty one leaves no trace. */
+  close(): Promise<void>;
+  /** A block in one piece, behind whatever was said before. */
+  say(text: string): Promise<void>;
+}
+
+/** One turn. */
+export interface RuntimeTurn {
+  readonly agent: {
+    readonly agentId: string;
+    readonly persona: string;
+    readonly modelClass: ManifestClass;
+  };
+  readonly prompt: string;
+  readonly task: unknown;
+  readonly tools: readonly OfferedTool[];
+  /** What the result must satisfy. */
+  readonly returnSchema: CompiledSchema | undefined;
+  /** Empty in a first attempt. */
+  readonly history: readonly TurnRemark[];
+  readonly options: ModelOptions;
+  readonly reasoning: ReasoningSink;
+  /** Aborted when the run is cancelled, and when the turn's time is over. */
+  readonly signal: AbortSignal;
+  callTool(toolId: string, input: unknown): Promise<ToolAnswer>;
+}
+
+/** What models charge for; keys as they stand in events. */
+export interface TokenUsage {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+}
+
+/** What two answers charge for together. */
+export function sumOfUsage(
+  a: TokenUsage | undefined,
+  b: TokenUsage | undefined,
+): TokenUsage | undefined {
+  if (a === undefined || b === undefined) return a ?? b;
+  return {
+    inputTokens: a.inputTokens + b.inputTokens,
+    outputTokens: a.outputTokens + b.outputTokens,
+  };
+}
+
+/** What a turn came to. */
+export type RuntimeAnswer =
+  | {
+      readonly kind: "answered";
+      readonly result: unknown;
+      /** Reasoning that did not go to the sink. */
+      readonly reasoning?: string;
+      readonly decision?: unknown;
+      /** As it was stated; whether it is one is for the turn to say. */
+      readonly confidence?: unknown;
+      readonly handoff?: { readonly toAgentId: string; readonly reason?: string };
+      readonly usage?: TokenUsage;
+    }
+  /** It cannot be read, and is asked for once more. */
+  | {
+      readonly kind: "malformed";
+      readonly content: string;
+      /** What is wrong with it. */
+      readonly message: string;
+      readonly usage?: TokenUsage;
+    }
+  | { readonly kind: "failed"; readonly error: TurnError; readonly usage?: TokenUsage };
+
+/** Takes turns; what it throws is a fault. */
+export interface AgentRuntime {
+  takeTurn(turn: RuntimeTurn): Promise<RuntimeAnswer>;
+  close(): Promise<void>;
+}

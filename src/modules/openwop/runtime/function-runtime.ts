@@ -1,0 +1,130 @@
+/**
+ * A turn that a function of the operator's takes. What it is given is plain data with two functions
+ * in it; what it hands over is copied as it stands, and looked at member by member, since it may be
+ * anything. What it throws is told to the log, and to the run only that it threw.
+ */
+import { setImmediate } from "node:timers/promises";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { type JsonDocument, parseBoundedJson } from "../../../identity/json-document.ts";
+import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
+
+/** The operator's function. */
+export type TurnFunction = (turn: unknown) => unknown;
+
+/** What it is called with. */
+export interface FunctionRuntimeOptions {
+  readonly take: TurnFunction;
+  onFault(error: unknown, agentId: string): void;
+}
+
+/** What is longer takes too long to look through for secrets. */
+const MAX_LENGTH = 4_194_304;
+
+/** Creates it. */
+export function createFunctionRuntime({ take, onFault }: FunctionRuntimeOptions): AgentRuntime {
+  return {
+    async takeTurn(turn) {
+      const hear = (error: unknown): void => {
+        if (!turn.signal.aborted) onFault(error, turn.agent.agentId);
+      };
+      let returned: unknown;
+      try {
+        returned = await take(describeTurn(turn));
+      } catch (error) {
+        hear(error);
+        return failed("agent_failed", "the agent's function threw");
+      }
+      return readAnswer(plainCopy(returned, hear));
+    },
+    close: () => Promise.resolve(),
+  };
+}
+
+/** A copy: what the function changes is its own. */
+function describeTurn(turn: RuntimeTurn): Readonly<Record<string, unknown>> {
+  const { agent, prompt, task, tools, history, options, signal, reasoning } = turn;
+  return {
+    ...structuredClone({ agent, prompt, task, tools, history, options }),
+    returnSchema: structuredClone(turn.returnSchema?.schema),
+    signal,
+    callTool: (toolId: unknown, input: unknown = {}) =>
+      unwaited(takeStep(signal, () => callTool(turn, toolId, input))),
+    reason: (text: unknown) =>
+      unwaited(takeStep(signal, () => reasoning.say(typeof text === "string" ? text : ""))),
+  };
+}
+
+/**
+ * Lets everybody else go on in between: a function that only ever asks would keep the whole server
+ * waiting. It ends with the turn's time, by what is thrown at it then.
+ */
+async function takeStep<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const acting = unwaited(act());
+  await setImmediate();
+  signal.throwIfAborted();
+  return acting;
+}
+
+async function callTool(
+  turn: RuntimeTurn,
+  toolId: unknown,
+  input: unknown,
+): Promise<Readonly<Record<string, unknown>>> {
+  const copy = plainCopy(input);
+  if (copy.fault !== undefined) {
+    return { error: { code: "invalid_arguments", message: `the arguments ${copy.fault}` } };
+  }
+  const answer = await turn.callTool(typeof toolId === "string" ? toolId : "", copy.value);
+  return answer.kind === "returned" ? { outcome: answer.outcome } : { error: answer.error };
+}
+
+/** A function need not wait for what it asks for; what becomes of that is nobody's fault then. */
+function unwaited<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => undefined);
+  return promise;
+}
+
+/** Through JSON: what cannot be kept is found out here, and getters are asked once. */
+function plainCopy(value: unknown, hear?: (error: unknown) => void): JsonDocument {
+  let text: string | undefined;
+  try {
+    text = JSON.stringify(value);
+  } catch (error) {
+    hear?.(error);
+    return { fault: "cannot be written as JSON" };
+  }
+  if (text === undefined) return { value: undefined };
+  if (text.length > MAX_LENGTH)
+    return { fault: `must not be longer than ${MAX_LENGTH} characters` };
+  return parseBoundedJson(text);
+}
+
+function readAnswer(copy: JsonDocument): RuntimeAnswer {
+  if (copy.fault !== undefined) {
+    return failed("agent_malformed_answer", `what the agent's function returned ${copy.fault}`);
+  }
+  return isRecord(copy.value)
+    ? readMembers(copy.value)
+    : failed("agent_malformed_answer", "the agent's function returned no object");
+}
+
+function readMembers(answer: JsonRecord): RuntimeAnswer {
+  const { result = null, reasoning, decision, confidence, handoff } = answer;
+  const toAgentId = isRecord(handoff) ? handoff["toAgentId"] : handoff;
+  const reason = isRecord(handoff) ? handoff["reason"] : undefined;
+  return {
+    kind: "answered",
+    result,
+    ...(typeof reasoning === "string" ? { reasoning } : {}),
+    ...(decision === undefined ? {} : { decision }),
+    ...(confidence === undefined || confidence === null ? {} : { confidence }),
+    ...(typeof toAgentId === "string"
+      ? { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } }
+      : {}),
+  };
+}
+
+function failed(code: string, message: string): RuntimeAnswer {
+  return { kind: "failed", error: { code, message } };
+}

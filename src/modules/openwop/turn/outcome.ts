@@ -1,0 +1,52 @@
+/** What turns come to when they come to nothing, in the words that runs carry. */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { SchemaViolation } from "../../../schema/schema-violation.ts";
+import type { AgentOutcome } from "../agent-executor.ts";
+import type { Redactor } from "../redaction.ts";
+import type { TurnRemark } from "../runtime/agent-runtime.ts";
+
+/** A turn that failed. */
+export type FailedTurn = Extract<AgentOutcome, { kind: "failed" }>;
+
+/** One such. */
+export function failedTurn(code: string, message: string, details?: JsonRecord): FailedTurn {
+  return {
+    kind: "failed",
+    error: { code, message, ...(details === undefined ? {} : { details }) },
+  };
+}
+
+/** A task or a result that its schema does not take. */
+export function schemaFailure(
+  code: "handoff_task_schema_violation" | "handoff_return_schema_violation",
+  violations: readonly SchemaViolation[],
+  redactor: Redactor,
+): FailedTurn {
+  const what = code === "handoff_task_schema_violation" ? "task" : "result";
+  const errors = redactor.value(violations.map((one) => ({ ...one })));
+  const first = violations[0];
+  const where = first === undefined ? "" : `: ${first.path || "/"} ${first.message}`;
+  return failedTurn(code, redactor.text(`the ${what} does not satisfy its schema${where}`), {
+    errors,
+  });
+}
+
+/** What a runtime is told whose result its schema does not take. */
+export function remarksOnResult(
+  result: unknown,
+  violations: readonly SchemaViolation[],
+): readonly TurnRemark[] {
+  const faults = violations.map(({ path, message }) => `${path || "/"} ${message}`);
+  return remarksOn(
+    JSON.stringify(result),
+    `The result does not satisfy the schema: ${faults.join("; ")}`,
+  );
+}
+
+/** What a runtime is told that has to answer once more. */
+export function remarksOn(answer: string, fault: string): readonly TurnRemark[] {
+  const remark: TurnRemark = { role: "host", content: `${fault}. Answer again.` };
+  // Not every server takes a message that says nothing.
+  return answer === "" ? [remark] : [{ role: "agent", content: answer }, remark];
+}

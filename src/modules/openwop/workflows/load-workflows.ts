@@ -1,0 +1,101 @@
+/**
+ * The workflows of a deployment: every JSON file of `[openwop] workflows_dir`, checked as a whole.
+ * A definition with a problem is not served, and does not keep the others from being served.
+ */
+
+import { readDeploymentFiles } from "../../../base/deployment-files.ts";
+import { fromPointer } from "../../../base/dotted-key.ts";
+import { isRecord } from "../../../base/json-value.ts";
+import type { Problem } from "../../../base/problem.ts";
+import { parseBoundedJson } from "../../../identity/json-document.ts";
+import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
+import type { NodeTypes } from "../nodes/node-type.ts";
+import { checkWorkflow, type WorkflowFault } from "./check-workflow.ts";
+import type { WorkflowDefinition } from "./workflow.ts";
+import { WORKFLOW_SCHEMA } from "./workflow-schema.ts";
+
+/** A workflow that can be run. */
+export interface Workflow {
+  readonly definition: WorkflowDefinition;
+  /** Undefined: any `configurable` is taken. */
+  readonly configurable: CompiledSchema | undefined;
+}
+
+/** By id. */
+export type Workflows = ReadonlyMap<string, Workflow>;
+
+/** Where the definitions are, and what they are checked against. */
+export interface WorkflowsLocation {
+  /** The deployment directory. */
+  readonly directory: string;
+  readonly dir: string;
+  readonly types: NodeTypes;
+  readonly compiler: SchemaCompiler;
+  /** What to warn of in a definition that is served all the same. */
+  remarksOn?(definition: WorkflowDefinition): readonly WorkflowFault[];
+}
+
+const DEFAULT_DIR = "agents/openwop/workflows";
+const MAX_WORKFLOWS = 1024;
+
+/** Loads all of them. */
+export function loadWorkflows(location: WorkflowsLocation): {
+  readonly workflows: Workflows;
+  readonly problems: readonly Problem[];
+} {
+  const { directory, dir } = location;
+  const { files, problems } = readDeploymentFiles({
+    ...{ directory, dir, defaultDir: DEFAULT_DIR, suffix: ".json", recursive: false },
+  });
+  const workflows = new Map<string, Workflow>();
+  const found: Problem[] = [...problems];
+  for (const { file, text } of files) {
+    const read = readWorkflow(file, text, location);
+    if (read.workflow === undefined) {
+      found.push(...read.problems);
+      continue;
+    }
+    const { id } = read.workflow.definition;
+    if (workflows.has(id)) {
+      found.push({ file, key: "id", message: `"${id}" is another workflow's already` });
+    } else if (workflows.size === MAX_WORKFLOWS) {
+      found.push({ file, key: "", message: `is one workflow more than ${MAX_WORKFLOWS}` });
+    } else {
+      workflows.set(id, read.workflow);
+      for (const remark of location.remarksOn?.(read.workflow.definition) ?? []) {
+        found.push({ file, ...remark, severity: "warning" });
+      }
+    }
+  }
+  return { workflows, problems: found };
+}
+
+type Reading =
+  | { readonly workflow: Workflow }
+  | { readonly workflow?: undefined; readonly problems: readonly Problem[] };
+
+function readWorkflow(file: string, text: string, location: WorkflowsLocation): Reading {
+  const { types, compiler } = location;
+  const document = parseBoundedJson(text);
+  if (document.fault !== undefined) {
+    return { problems: [{ file, key: "", message: document.fault }] };
+  }
+  const { compiled: shape } = compiler.compile(WORKFLOW_SCHEMA, { file, key: "" });
+  const violations = shape?.check(document.value) ?? [];
+  if (violations.length > 0) {
+    return {
+      problems: violations.map(({ path, message }) => {
+        return { file, key: fromPointer(path, document.value), message };
+      }),
+    };
+  }
+  const definition = document.value as WorkflowDefinition;
+  const faults = checkWorkflow(definition, types).map((fault) => ({ file, ...fault }));
+  if (faults.length > 0) return { problems: faults };
+  const { configurableSchema } = definition;
+  if (!isRecord(configurableSchema)) return { workflow: { definition, configurable: undefined } };
+  const place = { file, key: "configurableSchema" };
+  const { compiled, problems } = compiler.compile(configurableSchema, place);
+  if (compiled === undefined) return { problems };
+  return { workflow: { definition, configurable: compiled } };
+}

@@ -1,0 +1,96 @@
+/**
+ * An endpoint as something that can be found, and everything that an agent which has never seen
+ * this server needs to call it: the pair, the semantic block, both schemas, the errors, the scopes
+ * and whether this caller has them, and an example of a request.   AGTP "QUERY", AGTP-API §6.2
+ */
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { projectEndpoint } from "../../endpoint/project.ts";
+import { type AccessPolicy, accessOf } from "./access.ts";
+import { endpointInWords } from "./endpoint-words.ts";
+import type { Asker, SearchEntry } from "./entry.ts";
+import { type ExampleOptions, type ExampleRequest, exampleRequest } from "./example-request.ts";
+import { schemaWords } from "./schema-words.ts";
+
+/** An endpoint, and whose it is. */
+export interface FoundEndpoint {
+  readonly tier: "A" | "B";
+  readonly definition: EndpointDefinition;
+}
+
+export interface EndpointEntryOptions extends ExampleOptions {
+  readonly policy: AccessPolicy;
+  /** What the catalog says of a method. */
+  meaningOf(method: string): string | undefined;
+}
+
+/** An endpoint of the operator comes before one that every server has. */
+const PROMINENCE = { A: 0.5, B: 1 } as const;
+
+/** The entry of an endpoint. */
+export function endpointEntry(
+  options: EndpointEntryOptions,
+  { tier, definition }: FoundEndpoint,
+): SearchEntry {
+  const { method, path, namespace, semantic, requiredScopes } = definition;
+  const access = (asker: Asker) => accessOf(options.policy, tier, definition, asker);
+  let example: { readonly request: ExampleRequest | undefined } | undefined;
+  return {
+    kind: "endpoint",
+    id: `${method} ${path}`,
+    // Read once, by the index.
+    get texts() {
+      return textsOf(definition, options.meaningOf(method));
+    },
+    facets: {
+      ...{ method, path, tier, requiredScopes },
+      ...(namespace === undefined ? {} : { namespace }),
+      capability: semantic.capability,
+      impact: semantic.impact,
+      actor: semantic.actor,
+      isIdempotent: semantic.is_idempotent,
+      isDeprecated: definition.deprecated !== undefined,
+    },
+    prominence: PROMINENCE[tier],
+    isVisibleTo: () => true,
+    accessOf: access,
+    show: (asker, format) => {
+      const projected = projectEndpoint(definition);
+      if (format === "raw") return projected;
+      example ??= { request: exampleRequest(options, definition) };
+      const { request } = example;
+      const { callable, missingScopes, obstacles } = access(asker);
+      if (format === "natural") {
+        return endpointInWords({ definition, request, obstacles, missingScopes });
+      }
+      return {
+        ...projected,
+        tier,
+        required_scopes: requiredScopes,
+        callable,
+        missing_scopes: missingScopes,
+        obstacles,
+        ...(request === undefined ? {} : { example: request }),
+      };
+    },
+  };
+}
+
+/** An endpoint of the protocol says of its outcome what it says of its intent. */
+function textsOf(
+  { method, path, description, namespace, semantic, errors, ...rest }: EndpointDefinition,
+  meaning: string | undefined,
+): SearchEntry["texts"] {
+  const { intent, outcome, capability, actor } = semantic;
+  const input = schemaWords(rest.inputSchema);
+  const output = schemaWords(rest.outputSchema);
+  return {
+    name: `${method} ${path}`,
+    intent,
+    description,
+    ...(outcome === intent ? {} : { outcome }),
+    tags: [namespace, capability, actor, ...errors, ...rest.requiredScopes].join(" "),
+    members: `${input.names} ${output.names}`,
+    details: `${input.descriptions} ${output.descriptions}`,
+    ...(meaning === undefined ? {} : { meaning }),
+  };
+}

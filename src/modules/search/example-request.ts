@@ -1,0 +1,93 @@
+/**
+ * An example of a request that an endpoint accepts: made from its input schema, and shown only when
+ * it is valid by that schema, keeps the path grammar and arrives where it is meant to.
+ * AGTP-API §5.3, §6.4 "input_schema"
+ */
+
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { checkPath, type MethodNames } from "../../catalog/path-grammar.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { mergeInput } from "../../endpoint/input.ts";
+import { inputShape } from "../../endpoint/input-shape.ts";
+import { compileTemplate } from "../../endpoint/path-template.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { type MeteredCheck, prepareMeteredCheck } from "../../schema/metered-schema.ts";
+import { type ExampleExtent, schemaExample } from "../../schema/schema-example.ts";
+
+/** What a caller could send. */
+export interface ExampleRequest {
+  readonly method: string;
+  /** The template with its parameters filled in. */
+  readonly path: string;
+  readonly body: JsonRecord;
+}
+
+export interface ExampleOptions {
+  readonly names: MethodNames;
+  /** Whether a request for this pair is answered by this endpoint. */
+  arrives(method: string, path: string, definition: EndpointDefinition): boolean;
+}
+
+/** With what is required, else with all there is; undefined where neither is valid. */
+export function exampleRequest(
+  options: ExampleOptions,
+  definition: EndpointDefinition,
+): ExampleRequest | undefined {
+  const { method, inputSchema } = definition;
+  const check = prepareCheck(inputSchema);
+  if (check === undefined) return undefined;
+  for (const extent of ["required", "all"] as const) {
+    const example = fillIn(definition, extent);
+    if (example === undefined || checkPath(example.path, options.names) !== undefined) continue;
+    if (!options.arrives(method, example.path, definition)) continue;
+    const input = mergeInput(inputShape(inputSchema), example.body, undefined, example.values);
+    if (check(input) !== undefined) continue;
+    return { method, path: example.path, body: example.body };
+  }
+  return undefined;
+}
+
+/** Generating code for one value takes a hundred times as long. Undefined: a pattern is too large. */
+function prepareCheck(schema: JsonSchema): MeteredCheck | undefined {
+  try {
+    return prepareMeteredCheck(schema);
+  } catch {
+    return undefined;
+  }
+}
+
+interface FilledIn {
+  readonly path: string;
+  readonly body: JsonRecord;
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** Parameters of the path stand in the path alone. */
+function fillIn(
+  { path, inputSchema }: EndpointDefinition,
+  extent: ExampleExtent,
+): FilledIn | undefined {
+  const { segments = [], parameters = [] } = compileTemplate(path) ?? {};
+  const names = parameters.map(({ name }) => name);
+  const input = schemaExample(withRequired(inputSchema, names), extent);
+  if (!isRecord(input)) return undefined;
+  const filled = [...segments];
+  const values = new Map<string, string>();
+  for (const { name, index } of parameters) {
+    const value = input[name];
+    if (typeof value === "object" || value === undefined || value === "") return undefined;
+    values.set(name, String(value));
+    filled[index] = encodeURIComponent(String(value));
+  }
+  const body = Object.entries(input).filter(([name]) => !names.includes(name));
+  return {
+    path: parameters.length === 0 ? path : `/${filled.join("/")}`,
+    body: Object.fromEntries(body),
+    values: Object.fromEntries(values),
+  };
+}
+
+function withRequired(schema: JsonSchema, names: readonly string[]): JsonSchema {
+  const required: readonly unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+  return { ...schema, required: [...required, ...names] };
+}

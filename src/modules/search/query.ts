@@ -1,0 +1,159 @@
+/**
+ * QUERY on "/": what this server knows, by intent. Results are ranked, each with its source, the
+ * confidence that it is what was asked for, and all it takes to use it. 422 without an intent, or
+ * for parameters that mean nothing; nothing found is a 200 with no results.   AGTP "QUERY"
+ */
+
+import type { Drive } from "../../base/paced.ts";
+import type { TaskQueue } from "../../base/task-queue.ts";
+import type { FloorMethod } from "../../dispatch/floor.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import { payerOf } from "../../dispatch/payer.ts";
+import { type Refusal, rateLimited, schemaViolation } from "../../dispatch/refusal.ts";
+import type { ExchangeView } from "../../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
+import type { Hit } from "./best-hits.ts";
+import { type Asker, FORMATS, type Format, type SearchEntry, sourceOf } from "./entry.ts";
+import { FILTER_SCHEMA } from "./filter.ts";
+import { MAX_QUESTION_LENGTH, readQuestion } from "./question.ts";
+import type { Findings, Search } from "./search.ts";
+import {
+  COUNT_SCHEMA,
+  fitResults,
+  QUESTION_SCHEMA,
+  readAsker,
+  readMaxResults,
+  readNames,
+} from "./search-parameters.ts";
+
+/** What QUERY searches with. */
+export interface QueryOptions {
+  readonly search: Search;
+  readonly work: TaskQueue;
+  /** `FILTER_SCHEMA`, compiled. */
+  readonly filter: CompiledSchema;
+}
+
+const NAMES = {
+  type: ["string", "array"],
+  maxLength: MAX_QUESTION_LENGTH,
+  items: { type: "string", maxLength: 256 },
+  maxItems: 64,
+};
+
+/** Parameters of QUERY: the draft's, and `query` and `limit` as others call them. */
+const QUERY_SCHEMA: JsonSchema = {
+  type: "object",
+  anyOf: [{ required: ["intent"] }, { required: ["query"] }],
+  properties: {
+    intent: { ...QUESTION_SCHEMA, description: "What you want to know or do, in words." },
+    query: { ...QUESTION_SCHEMA, description: "The same as intent." },
+    scope: { ...NAMES, description: "Where to look: kinds, sources or namespaces." },
+    format: { enum: FORMATS },
+    confidence_threshold: { type: "number", minimum: 0, maximum: 1 },
+    max_results: COUNT_SCHEMA,
+    limit: COUNT_SCHEMA,
+    filter: FILTER_SCHEMA,
+    context: { type: "object" },
+  },
+};
+
+/** QUERY as a floor method. */
+export function queryMethod(options: QueryOptions): FloorMethod {
+  return {
+    inputSchema: QUERY_SCHEMA,
+    handler: (call, exchange) => answerQuery(options, call, exchange),
+  };
+}
+
+async function answerQuery(
+  { search, work, filter }: QueryOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const { input } = call;
+  const name = input["intent"] === undefined ? "query" : "intent";
+  const value = input[name];
+  const conditions = (input["filter"] ?? {}) as Readonly<Record<string, unknown>>;
+  const question = readQuestion({ name, value, filter: conditions }, filter);
+  if (question.kind === "fault") return schemaViolation(question.violations);
+  const owner = payerOf(exchange);
+  if (!work.hasRoom(owner)) return rateLimited("work", 1);
+  const drive: Drive = (steps) => work.pace(steps, owner, call.signal);
+  const asker = readAsker(exchange);
+  const format = (input["format"] ?? "structured") as Format;
+  const threshold = Number(input["confidence_threshold"] ?? 0);
+  const request = {
+    question,
+    scope: readNames(input["scope"]),
+    threshold,
+    maxResults: readMaxResults(input["max_results"] ?? input["limit"]),
+    asksLiveSources: true,
+  };
+  const findings = await search.find(request, asker, { log: call.log, drive });
+  const { hits } = findings;
+  const showing = fitResults(hits, (hit, index) => queryResult(hit, index, format, asker));
+  const results = await drive(showing);
+  return floorResult(call, {
+    intent: value,
+    format,
+    confidence_threshold: threshold,
+    results,
+    result_count: results.length,
+    has_more: findings.hasMore || results.length < hits.length,
+    ...(format === "natural" ? { answer: inWords(results, findings) } : {}),
+    ...searchedPlaces(findings),
+  });
+}
+
+/** A result as QUERY answers it. */
+interface QueryResult {
+  readonly rank: number;
+  readonly kind: string;
+  readonly source: string;
+  readonly confidence: number;
+  readonly method?: string;
+  readonly path?: string;
+  readonly content: unknown;
+}
+
+function queryResult(
+  { entry, confidence }: Hit,
+  index: number,
+  format: Format,
+  asker: Asker,
+): QueryResult {
+  return {
+    rank: index + 1,
+    kind: entry.kind,
+    source: sourceOf(entry),
+    confidence,
+    ...pairOf(entry),
+    content: entry.show(asker, format),
+  };
+}
+
+/** What can be called is named by its pair. */
+function pairOf({ kind, facets: { method, path } }: SearchEntry) {
+  if (kind !== "endpoint" || method === undefined || path === undefined) return {};
+  return { method, path };
+}
+
+function searchedPlaces({ searched, unknownScope, unavailable }: Findings) {
+  return {
+    sources: searched,
+    ...(unknownScope.length === 0 ? {} : { unknown_scope: unknownScope }),
+    ...(unavailable.length === 0 ? {} : { unavailable_sources: unavailable }),
+  };
+}
+
+function inWords(results: readonly QueryResult[], { searched }: Findings): string {
+  const places = searched.join(", ") || "nothing";
+  if (results.length === 0) return `Nothing here answers that. Searched: ${places}.`;
+  const lines = results.map(
+    ({ rank, confidence, content }) => `${rank}. (confidence ${confidence}) ${String(content)}`,
+  );
+  return [`Searched: ${places}. Best first:`, ...lines].join("\n");
+}

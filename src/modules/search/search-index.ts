@@ -1,0 +1,132 @@
+/**
+ * An index over entries: which of them have the words of a question, and how much of it each
+ * answers. It is built step by step and never changes afterwards. What is found does not depend on
+ * the order in which entries or words come.
+ */
+import type { Paced } from "../../base/paced.ts";
+import { SEARCH_FIELDS, type SearchEntry, type SearchField } from "./entry.ts";
+import { FacetIndex } from "./facet-index.ts";
+import { type Postings, PostingsBuilder } from "./postings.ts";
+import { Vocabulary } from "./vocabulary.ts";
+import { wordsOf } from "./words.ts";
+
+const FIELDS = Object.keys(SEARCH_FIELDS) as readonly SearchField[];
+
+/** BM25+, against what is usual for a field: an entry's share does not depend on the other entries. */
+const SATURATION = 1.2;
+const LENGTH_SHARE = 0.7;
+const PRESENCE = 0.5;
+const USUAL_LENGTHS: Readonly<Record<SearchField, number>> = {
+  ...{ name: 4, intent: 8, description: 12, outcome: 10 },
+  ...{ tags: 8, members: 8, details: 24, meaning: 10 },
+};
+
+/** By the bits of the fields, the most that finding a word there counts. */
+const FIELD_WEIGHTS: Float64Array = Float64Array.from({ length: 1 << FIELDS.length }, (_, bits) =>
+  FIELDS.reduce(
+    (most, field, at) => ((bits >> at) & 1 ? Math.max(most, SEARCH_FIELDS[field].weight) : most),
+    0,
+  ),
+);
+
+/** What the words of an entry are worth. */
+interface WordWorth {
+  fields: number;
+  impact: number;
+}
+
+/** An index that is complete. */
+export interface SearchIndex {
+  readonly entries: readonly SearchEntry[];
+  readonly vocabulary: Vocabulary;
+  readonly postings: Postings;
+  readonly facets: FacetIndex;
+  /** The words of the entries' methods. */
+  readonly methods: ReadonlySet<string>;
+  /** The namespaces of the entries. */
+  readonly namespaces: ReadonlySet<string>;
+  /** By the numbers of the entries. */
+  readonly prominences: Float64Array;
+  /** The numbers of the entries, the most prominent first. */
+  readonly byProminence: Uint32Array;
+}
+
+/** Builds an index, an entry a step. */
+export function* buildIndex(entries: readonly SearchEntry[]): Paced<SearchIndex> {
+  const vocabulary = new Vocabulary();
+  const builder = new PostingsBuilder();
+  const facets = new FacetIndex();
+  const methods = new Set<string>();
+  const namespaces = new Set<string>();
+  for (const [number, entry] of entries.entries()) {
+    for (const [word, { fields, impact }] of worthsOf(entry)) {
+      builder.add(vocabulary.add(word), number, fields, impact);
+    }
+    facets.add(entry, number);
+    const { method, namespace } = entry.facets;
+    if (method !== undefined && !methods.has(method)) {
+      for (const word of wordsOf(method)) methods.add(word);
+    }
+    if (namespace !== undefined) namespaces.add(namespace);
+    yield;
+  }
+  yield* vocabulary.complete();
+  const postings = yield* builder.complete(vocabulary.words.length);
+  const prominences = Float64Array.from(entries, ({ prominence }) => prominence);
+  const byProminence = orderByProminence(prominences);
+  return {
+    ...{ entries, vocabulary, postings, facets, methods, namespaces },
+    ...{ prominences, byProminence },
+  };
+}
+
+/** How many entries have this very word; 0 for one that is not known. */
+export function frequencyOf({ vocabulary, postings }: SearchIndex, word: string): number {
+  const number = vocabulary.numberOf(word);
+  return number === undefined ? 0 : postings.startOf(number + 1) - postings.startOf(number);
+}
+
+/** What finding a word in fields counts for the confidence. */
+export function fieldWeight(fields: number): number {
+  return FIELD_WEIGHTS[fields] ?? 0;
+}
+
+function worthsOf({ texts }: SearchEntry): ReadonlyMap<string, WordWorth> {
+  const worths = new Map<string, WordWorth>();
+  for (const [bit, field] of FIELDS.entries()) {
+    const text = texts[field];
+    if (text === undefined || text === "") continue;
+    const words = wordsOf(text);
+    for (const [word, count] of countsOf(words)) {
+      const worth = worths.get(word) ?? { fields: 0, impact: 0 };
+      worth.fields |= 1 << bit;
+      worth.impact += impactOf(field, count, words.length);
+      worths.set(word, worth);
+    }
+  }
+  return worths;
+}
+
+function countsOf(words: readonly string[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const word of words) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
+}
+
+function impactOf(field: SearchField, count: number, length: number): number {
+  const norm = 1 - LENGTH_SHARE + (LENGTH_SHARE * length) / USUAL_LENGTHS[field];
+  const frequency = (count * (SATURATION + 1)) / (count + SATURATION * norm);
+  return SEARCH_FIELDS[field].boost * (PRESENCE + frequency);
+}
+
+/** Equals stay in their order. */
+function orderByProminence(prominences: Float64Array): Uint32Array {
+  const groups = new Map<number, number[]>();
+  for (const [number, prominence] of prominences.entries()) {
+    const group = groups.get(prominence);
+    if (group === undefined) groups.set(prominence, [number]);
+    else group.push(number);
+  }
+  const sorted = [...groups].sort(([one], [other]) => other - one);
+  return Uint32Array.from(sorted.flatMap(([, numbers]) => numbers));
+}

@@ -1,0 +1,52 @@
+/**
+ * Where a question is to be looked into: kinds of entries, live sources, or namespaces of endpoints.
+ * A name that means nothing here is no fault, and is said to mean nothing.   AGTP "QUERY" scope
+ */
+
+import type { QuerySource } from "../../dispatch/query-source.ts";
+import type { SearchEntry } from "./entry.ts";
+
+/** The kinds that every server has. */
+export const KINDS = ["endpoint", "agent", "recipe", "api"] as const;
+
+/** A scope, read. */
+export interface Scope {
+  readonly unknown: readonly string[];
+  /** Whether a kind or source is looked into at all. */
+  includes(kind: string): boolean;
+  /** Whether it was asked for by its own name. */
+  names(kind: string): boolean;
+  admits(entry: SearchEntry): boolean;
+}
+
+/** Reads the names of a scope; undefined is everything. */
+export function readScope(
+  named: readonly string[] | undefined,
+  sources: readonly QuerySource[],
+  namespaces: ReadonlySet<string>,
+): Scope {
+  if (named === undefined) {
+    return { unknown: [], includes: () => true, names: () => false, admits: () => true };
+  }
+  const live = sources.map(({ name }) => name);
+  const kinds = new Set<string>();
+  const domains = new Set<string>();
+  const unknown: string[] = [];
+  for (const name of named) {
+    const kind = [...KINDS, ...live].find((one) => isNameOf(one, name.toLowerCase()));
+    if (kind !== undefined) kinds.add(kind);
+    else if (namespaces.has(name)) domains.add(name);
+    else unknown.push(name);
+  }
+  return {
+    unknown,
+    includes: (kind) => kinds.has(kind) || (kind === "endpoint" && domains.size > 0),
+    names: (kind) => kinds.has(kind),
+    admits: ({ kind, facets }) => kinds.has(kind) || domains.has(facets.namespace ?? ""),
+  };
+}
+
+/** One or many: "agent" and "agents" are the same place. */
+function isNameOf(kind: string, name: string): boolean {
+  return name === kind || name === `${kind}s` || kind === `${name}s`;
+}

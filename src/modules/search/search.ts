@@ -1,0 +1,198 @@
+/**
+ * Looks through everything that a caller may find: endpoints, agents, recipes and APIs in indexes
+ * that are built from the start on, and live sources, which are asked for this caller alone. What a
+ * caller may not see leaves no trace in what it is shown.   AGTP "QUERY", "DISCOVER"
+ */
+
+import type { Drive, Paced } from "../../base/paced.ts";
+import type { QuerySource } from "../../dispatch/query-source.ts";
+import type { CallLog } from "../../handlers/handler.ts";
+import { bestHits, type Candidates, type Hit, mostProminent } from "./best-hits.ts";
+import { type QuestionWord, weighWords } from "./confidence.ts";
+import type { Asker, SearchEntry } from "./entry.ts";
+import { type Condition, compileFilter, type Filter } from "./filter.ts";
+import { liveEntries } from "./live-entry.ts";
+import type { Question } from "./question.ts";
+import { questionWork, scoreWords } from "./scores.ts";
+import { buildIndex, frequencyOf, type SearchIndex } from "./search-index.ts";
+import { KINDS, readScope, type Scope } from "./search-scope.ts";
+import { selectListed } from "./select-listed.ts";
+
+/** What is the same for every caller, up to what it may see of it. */
+export interface Surface {
+  /** What anybody who may ask is shown: its words weigh the words of questions. */
+  readonly open: readonly SearchEntry[];
+  /** What some are not shown. */
+  readonly disclosed: readonly SearchEntry[];
+}
+
+export interface SearchOptions {
+  surface(): Paced<Surface>;
+  sources(): readonly QuerySource[];
+  /** What nobody in particular waits for. */
+  readonly drive: Drive;
+}
+
+/** A search. */
+export interface SearchRequest {
+  readonly question: Question;
+  /** Names of kinds, live sources or namespaces; undefined: everything. */
+  readonly scope: readonly string[] | undefined;
+  readonly threshold: number;
+  readonly maxResults: number;
+  /** Conditions beside those of the question. */
+  readonly condition?: Condition;
+  readonly asksLiveSources: boolean;
+}
+
+/** What was found. */
+export interface Findings {
+  /** Best first. */
+  readonly hits: readonly Hit[];
+  /** Whether more answered than were asked for. */
+  readonly hasMore: boolean;
+  /** Kinds and sources that were looked into. */
+  readonly searched: readonly string[];
+  /** Names in the scope that mean nothing here. */
+  readonly unknownScope: readonly string[];
+  /** Sources that could not answer. */
+  readonly unavailable: readonly string[];
+}
+
+interface Indexes {
+  readonly open: SearchIndex;
+  readonly disclosed: SearchIndex;
+}
+
+export class Search {
+  readonly #options: SearchOptions;
+  #indexes: Promise<Indexes> | undefined;
+
+  constructor(options: SearchOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Gathers what there is to find, and indexes it by and by, so that others have their turn. Who asks
+   * before that is done waits for it.
+   */
+  prepare(): Promise<Indexes> {
+    this.#indexes ??= Promise.resolve(this.#options.drive(this.#build()));
+    return this.#indexes;
+  }
+
+  *#build(): Paced<Indexes> {
+    const { open, disclosed } = yield* this.#options.surface();
+    return { open: yield* buildIndex(open), disclosed: yield* buildIndex(disclosed) };
+  }
+
+  async find(
+    request: SearchRequest,
+    asker: Asker,
+    { log, drive }: { readonly log: Pick<CallLog, "warn">; readonly drive: Drive },
+  ): Promise<Findings> {
+    const indexes = await this.prepare();
+    const sources = request.asksLiveSources ? this.#options.sources() : [];
+    const scope = readScope(request.scope, sources, indexes.open.namespaces);
+    const asked = sources.filter(({ name }) => scope.includes(name));
+    const { live, unavailable } = await askSources(asked, asker, log);
+    const found = await drive(answer(indexes, live, { request, asker, scope }));
+    return {
+      hits: found.slice(0, request.maxResults),
+      hasMore: found.length > request.maxResults,
+      searched: [...KINDS.filter((kind) => scope.includes(kind)), ...asked.map(({ name }) => name)],
+      unknownScope: scope.unknown,
+      unavailable,
+    };
+  }
+}
+
+interface Asking {
+  readonly request: SearchRequest;
+  readonly asker: Asker;
+  readonly scope: Scope;
+}
+
+/** One more than were asked for, where there are so many. */
+function* answer(
+  { open, disclosed }: Indexes,
+  live: readonly SearchEntry[],
+  asking: Asking,
+): Paced<readonly Hit[]> {
+  const { question, threshold, maxResults } = asking.request;
+  const filter = compileFilter(question.filter);
+  const passing = live.length === 0 ? undefined : yield* buildIndex(live);
+  const most = maxResults + 1;
+  const candidates: Candidates[] = [];
+  for (const index of [open, disclosed, passing]) {
+    if (index === undefined || index.entries.length === 0) continue;
+    candidates.push(yield* candidatesIn(index, filter, asking));
+  }
+  if (question.words === undefined) return yield* mostProminent(candidates, most);
+  const words = weigh(question.words, open);
+  const work = questionWork();
+  const scored = [];
+  for (const one of candidates) {
+    scored.push({ ...one, scores: yield* scoreWords(one.index, words, work) });
+  }
+  const hits = yield* bestHits(scored, most, threshold);
+  if (threshold > 0 || passing === undefined || hits.length === most) return hits;
+  const own = candidates.find(({ index }) => index === passing);
+  return [...hits, ...(own === undefined ? [] : rest(own, hits, asking.scope))].slice(0, most);
+}
+
+/** What an entry must meet, cheapest first. */
+function* candidatesIn(
+  index: SearchIndex,
+  filter: Filter,
+  { request, asker, scope }: Asking,
+): Paced<Candidates> {
+  const isListed = yield* selectListed(index, filter.listed);
+  const accepts = (number: number): boolean => {
+    const entry = index.entries[number];
+    if (entry === undefined || !isListed(number)) return false;
+    return (
+      scope.admits(entry) &&
+      entry.isVisibleTo(asker) &&
+      filter.meets(entry, asker) &&
+      (request.condition?.(entry, asker) ?? true)
+    );
+  };
+  return { index, accepts };
+}
+
+function weigh(words: readonly string[], open: SearchIndex): readonly QuestionWord[] {
+  return weighWords(words, {
+    frequencyOf: (word) => frequencyOf(open, word),
+    total: open.entries.length,
+    isMethod: (word) => open.methods.has(word),
+  });
+}
+
+/** A caller that names a source of its own is shown what is in it, whatever words it uses. */
+function rest({ index, accepts }: Candidates, found: readonly Hit[], scope: Scope): readonly Hit[] {
+  const known = new Set(found.map(({ entry }) => entry));
+  return index.entries
+    .filter((entry, number) => scope.names(entry.kind) && !known.has(entry) && accepts(number))
+    .map((entry, place) => ({ entry, confidence: 0, score: -place }));
+}
+
+/** One source that fails takes nothing from what the others have. */
+async function askSources(
+  sources: readonly QuerySource[],
+  asker: Asker,
+  log: Pick<CallLog, "warn">,
+): Promise<{ readonly live: readonly SearchEntry[]; readonly unavailable: readonly string[] }> {
+  const answers = await Promise.allSettled(sources.map(async (source) => source.entries(asker)));
+  const answered = answers.flatMap((answer, at) => {
+    const source = sources[at]?.name ?? "";
+    return answer.status === "fulfilled" ? [{ source, entries: answer.value }] : [];
+  });
+  const unavailable = answers.flatMap((answer, at) => {
+    if (answer.status === "fulfilled") return [];
+    const name = sources[at]?.name ?? "";
+    log.warn({ source: name, error: answer.reason }, "a source could not be queried");
+    return [name];
+  });
+  return { live: liveEntries(answered), unavailable };
+}

@@ -1,0 +1,99 @@
+/**
+ * From a text to the words that are compared: letters and digits of any script, folded to one
+ * spelling, without the words that say nothing. Scripts that write no spaces are taken in pairs of
+ * characters. No text is refused, and each costs time in proportion to its length.
+ */
+import { flatText } from "../../base/flat-text.ts";
+import { stem } from "./stem.ts";
+
+/** Longer runs of letters are compared by their beginning. */
+const MAX_WORD_LENGTH = 40;
+
+const UNSPACED =
+  "\\p{Script=Han}\\p{Script=Hiragana}\\p{Script=Katakana}\\p{Script=Thai}\\p{Script=Lao}\\p{Script=Khmer}\\p{Script=Myanmar}";
+const RUNS = new RegExp(`[${UNSPACED}]+|(?:(?![${UNSPACED}])[\\p{L}\\p{N}\\p{M}])+`, "gu");
+const IS_UNSPACED = new RegExp(`^[${UNSPACED}]`, "u");
+/** The accents of Latin, Greek and Cyrillic, once they stand apart from their letters. */
+const ACCENTS = /[\u0300-\u036f]/gu;
+const CAMEL_CASE = /(\p{Ll}|\p{N})(\p{Lu})/gu;
+
+const SILENT: ReadonlySet<string> = new Set(
+  (
+    "a about again also an and another any are as at be been being but by can could did do does for from had has have having " +
+    "he her here him his how i if in into is it its itself let like may me might my no not of off " +
+    "on one or other our out over please shall she should so some than that the their them then there these " +
+    "they this those to too up us use using very want wants was we were what when where which " +
+    "while who whom whose why will with would you your yours need needs am im id"
+  ).split(" "),
+);
+
+/** Nearly all texts are no more than this, and are read much quicker. */
+const PLAIN = /^[\0-\x7f]*$/;
+
+/** The words of a text, in order, repeated as they are. */
+export function wordsOf(text: string): string[] {
+  return PLAIN.test(text) ? plainWordsOf(text) : anyWordsOf(text);
+}
+
+/** The same for a text that has no letters but the English ones. */
+function plainWordsOf(text: string): string[] {
+  const words: string[] = [];
+  let start = 0;
+  let isBetween = true;
+  let mayBreak = false;
+  const end = (at: number): void => {
+    const run = text.slice(start, at).toLowerCase();
+    if (!SILENT.has(run)) words.push(stemOf(run.slice(0, MAX_WORD_LENGTH)));
+  };
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    const isUpper = code >= 65 && code <= 90;
+    const isLower = (code >= 97 && code <= 122) || (code >= 48 && code <= 57);
+    if (!isBetween && !(isLower || (isUpper && !mayBreak))) {
+      end(at);
+      isBetween = true;
+    }
+    if (isBetween && (isUpper || isLower)) {
+      start = at;
+      isBetween = false;
+    }
+    mayBreak = isLower;
+  }
+  if (!isBetween) end(text.length);
+  return words;
+}
+
+function anyWordsOf(text: string): string[] {
+  const folded = text
+    .replace(CAMEL_CASE, "$1 $2")
+    .normalize("NFKD")
+    .replace(ACCENTS, "")
+    .normalize("NFC")
+    .toLowerCase();
+  const words: string[] = [];
+  for (const [run] of folded.matchAll(RUNS)) {
+    if (IS_UNSPACED.test(run)) words.push(...pairsOf(run));
+    else if (!SILENT.has(run)) words.push(stemOf(run.slice(0, MAX_WORD_LENGTH)));
+  }
+  return words;
+}
+
+/** So many stems are remembered: texts have few different words. */
+const MAX_STEMS = 16_384;
+const stems = new Map<string, string>();
+
+function stemOf(run: string): string {
+  const known = stems.get(run);
+  if (known !== undefined) return known;
+  if (stems.size === MAX_STEMS) stems.clear();
+  const stemmed = flatText(stem(run));
+  stems.set(flatText(run), stemmed);
+  return stemmed;
+}
+
+/** "予約する" is "予約", "約す", "する"; a single character stands for itself. */
+function pairsOf(run: string): string[] {
+  const characters = [...run];
+  if (characters.length < 2) return characters;
+  return characters.slice(1).map((character, index) => `${characters[index]}${character}`);
+}

@@ -1,0 +1,118 @@
+/**
+ * CONFIRM of an escalation: the decision is kept, its task goes on or does not, and an event in the
+ * stream of the agent that escalated says who decided. Saying the same again answers the first
+ * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late.   AGTP "CONFIRM"
+ */
+
+import type { Confirmable } from "../../dispatch/confirmable.ts";
+import { type Confirmation, readConfirmation } from "../../dispatch/confirmation.ts";
+import { authorityOver, type OperatorPolicy } from "../../dispatch/escalation-authority.ts";
+import { escalationEvent } from "../../dispatch/escalation-events.ts";
+import { decisionConflict } from "../../dispatch/floor-refusals-tasks.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import { attributionUnavailable, type Refusal } from "../../dispatch/refusal.ts";
+import type { ExchangeView } from "../../dispatch/route.ts";
+import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import type { Attributor } from "../../state/attributor.ts";
+import {
+  type Decision,
+  decisionView,
+  type Escalation,
+  escalationView,
+} from "../../state/escalation.ts";
+import type { EscalationRegister } from "../../state/escalation-register.ts";
+
+/** What a decision changes. */
+export interface ConfirmEscalationOptions {
+  readonly escalations: Pick<EscalationRegister, "find" | "decide">;
+  readonly policy: OperatorPolicy;
+  readonly attributor: Pick<Attributor, "isWritable">;
+  readonly record: RecordStreamEvents;
+}
+
+type Answer = HandlerSuccess | Refusal;
+
+/** Escalations, as CONFIRM sees them. */
+export function confirmableEscalations(options: ConfirmEscalationOptions): Confirmable {
+  return {
+    confirm: async (call, exchange) => {
+      const confirmation = readConfirmation(call);
+      if ("kind" in confirmation) return confirmation;
+      const escalation = options.escalations.find(confirmation.targetId);
+      return escalation && decide(options, escalation, confirmation, { call, exchange });
+    },
+  };
+}
+
+interface Source {
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+}
+
+async function decide(
+  options: ConfirmEscalationOptions,
+  escalation: Escalation,
+  confirmation: Confirmation,
+  source: Source,
+): Promise<Answer | undefined> {
+  const { call, exchange } = source;
+  const authority = authorityOver(escalation, exchange, options.policy);
+  if (typeof authority !== "string") {
+    const { escalationId } = escalation;
+    call.log.warn({ escalation_id: escalationId }, "a confirmation was refused");
+    return authority;
+  }
+  if (!options.attributor.isWritable) return attributionUnavailable();
+  const decision = decisionOf(confirmation, authority, exchange);
+  const outcome = await options.escalations.decide(escalation.escalationId, decision);
+  switch (outcome.kind) {
+    case "unknown":
+      return undefined;
+    case "conflict":
+      return conflict(outcome.escalation, confirmation);
+    case "repeated":
+      return receipt(call, outcome.escalation, { noop: true });
+    case "decided": {
+      const event = escalationEvent("escalation_decided", outcome.escalation);
+      const [auditId] = await options.record([event], source);
+      return receipt(call, outcome.escalation, { audit_id: auditId });
+    }
+  }
+}
+
+function decisionOf(
+  { status, reason, attestation }: Confirmation,
+  authority: Decision["authority"],
+  { caller: { agentId } }: ExchangeView,
+): Decision {
+  return {
+    attestationId: `att-${uuidv7()}`,
+    ...{ status, authority, at: Date.now() },
+    ...(agentId === undefined ? {} : { agentId }),
+    ...(reason === undefined ? {} : { reason }),
+    ...(attestation === undefined ? {} : { attestation }),
+  };
+}
+
+function conflict(escalation: Escalation, { status }: Confirmation): Refusal {
+  const { escalationId, status: present } = escalation;
+  const message =
+    present === "expired"
+      ? "the escalation's deadline has passed, and it is decided no more"
+      : `the escalation is ${present} already, and does not become ${status}`;
+  return decisionConflict(message, { escalation_id: escalationId, escalation_status: present });
+}
+
+/** The receipt of the decision that stands. */
+function receipt(call: Call, escalation: Escalation, more: object): HandlerSuccess {
+  const { escalationId, taskId, decision } = escalation;
+  const result = {
+    ...{ target_id: escalationId, escalation_id: escalationId },
+    ...(decision === undefined ? {} : decisionView(decision)),
+    ...more,
+    escalation: escalationView(escalation, Date.now()),
+  };
+  return floorResult({ taskId: taskId ?? call.taskId }, result);
+}

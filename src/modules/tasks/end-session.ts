@@ -1,0 +1,76 @@
+/**
+ * REVOKE of a session: its agent closes it for good, or an operator does. What was negotiated for it
+ * ends with it, and nothing resumes it. 404 no such session that is the caller's to end · 422 no
+ * session is named.   AGTP "Sessions", AGTP-API §10.8
+ */
+
+import { isOperating, type OperatorPolicy } from "../../dispatch/escalation-authority.ts";
+import { tooManyWaiting } from "../../dispatch/floor-refusals-tasks.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { SessionRegister } from "../../identity/session-register.ts";
+import { endSessionContracts, type SessionEndOptions } from "./session-end.ts";
+import type { HaltedSession, SuspensionRegister } from "./suspension-register.ts";
+
+/** What ends, and where. */
+export interface EndSessionOptions {
+  readonly sessions: Pick<SessionRegister, "find">;
+  readonly suspensions: Pick<SuspensionRegister, "end" | "holdOf">;
+  readonly contracts: SessionEndOptions;
+  readonly policy: OperatorPolicy;
+}
+
+/** The handler of REVOKE `{target: "session", session_id, reason?}`. */
+export function endSessionHandler(options: EndSessionOptions): RouteHandler {
+  return (call, exchange) => endSession(options, call, exchange);
+}
+
+async function endSession(
+  options: EndSessionOptions,
+  call: Call,
+  exchange: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  const sessionId = call.input["session_id"] ?? call.sessionId;
+  if (typeof sessionId !== "string") {
+    return schemaViolation([{ path: "/session_id", keyword: "required", message: "is required" }]);
+  }
+  const session = sessionOf(options, sessionId, exchange);
+  if (session === undefined) {
+    return notFound("record-not-found", "the caller has no session with this session_id");
+  }
+  const { reason } = call.input;
+  const because = typeof reason === "string" ? { reason } : {};
+  const halting = await options.suspensions.end({ ...session, ...because });
+  switch (halting.kind) {
+    case "full":
+      return tooManyWaiting("suspensions");
+    case "held":
+      return floorResult(call, endOf(sessionId, halting.suspension.state, { noop: true }));
+    case "halted": {
+      const source = { call, exchange };
+      await endSessionContracts(options.contracts, session, "session-ended", source);
+      return floorResult(call, endOf(sessionId, "ended", because));
+    }
+  }
+}
+
+/** The session, if it is the caller's to end. */
+function sessionOf(
+  { sessions, suspensions, policy }: EndSessionOptions,
+  sessionId: string,
+  exchange: ExchangeView,
+): Omit<HaltedSession, "reason"> | undefined {
+  const known = suspensions.holdOf(sessionId) ?? sessions.find(sessionId);
+  if (known === undefined) return undefined;
+  const { agentId, tlsIdentity } = known;
+  const isOwn =
+    agentId === exchange.caller.agentId && tlsIdentity === exchange.peer.certificate?.fingerprint;
+  if (!isOwn && !isOperating(exchange, policy)) return undefined;
+  return { sessionId, agentId, ...(tlsIdentity === undefined ? {} : { tlsIdentity }) };
+}
+
+function endOf(sessionId: string, status: string, more: object): Record<string, unknown> {
+  return { session_id: sessionId, status, ...more };
+}

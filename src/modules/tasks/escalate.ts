@@ -1,0 +1,182 @@
+/**
+ * ESCALATE: an agent leaves a decision to somebody else, and its task waits for it: for operators,
+ * or the agent it names. 202 it is in the queue · 262 nobody that this server knows · 404 no such
+ * recipient · 409 the task waits for another decision · 422 malformed · 429 too many wait.
+ * AGTP "ESCALATE"
+ */
+import { hash } from "node:crypto";
+import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
+import type { FloorMethod } from "../../dispatch/floor.ts";
+import { taskPaused, tooManyWaiting } from "../../dispatch/floor-refusals-tasks.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import {
+  authorizationRequired,
+  notFound,
+  type Refusal,
+  schemaViolation,
+} from "../../dispatch/refusal.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { AgentDirectory } from "../../identity/agent-directory.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { SchemaViolation } from "../../schema/schema.ts";
+import type { EscalationRequest } from "../../state/escalation.ts";
+import {
+  ESCALATION_REASONS,
+  type Escalation,
+  escalationView,
+  PRIORITIES,
+} from "../../state/escalation.ts";
+import type { EscalationRegister } from "../../state/escalation-register.ts";
+
+/** What ESCALATE works with. */
+export interface EscalateOptions {
+  readonly directory: Pick<AgentDirectory, "resolve">;
+  readonly escalations: Pick<EscalationRegister, "open">;
+  /** Names under which the operators are known, in lower case. */
+  readonly operators: ReadonlySet<string>;
+}
+
+const ID = { type: "string", pattern: "^[\\x21-\\x7e]{1,256}$" };
+
+/** Parameters of ESCALATE; `decision_point` is an older word for what has to be decided. */
+const ESCALATE_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    task_id: ID,
+    reason: { enum: ESCALATION_REASONS },
+    context: { type: ["object", "string"] },
+    decision_point: { type: ["object", "string"] },
+    priority: { enum: PRIORITIES },
+    recipient: { type: "string", minLength: 1, maxLength: 256 },
+    deadline: { type: ["string", "number"] },
+  },
+  examples: [
+    {
+      task_id: "task-7",
+      reason: "scope_limit",
+      context: { question: "May I book above the limit?" },
+    },
+  ],
+};
+
+const MAX_CONTEXT_BYTES = 16 * 1024;
+const USUAL_MS = 7 * 24 * 3_600_000;
+const LONGEST_MS = 30 * 24 * 3_600_000;
+
+/** ESCALATE on "/". */
+export function escalateMethod(options: EscalateOptions): FloorMethod {
+  return {
+    inputSchema: ESCALATE_SCHEMA,
+    handler: async (call, { caller: { agentId, document } }) => {
+      // Escalations are kept, and nobody whom this server does not know makes it write.
+      if (agentId === undefined || document === undefined) return unknownAgent();
+      const violations = violationsOf(call);
+      if (violations.length > 0) return schemaViolation(violations);
+      const recipient = readRecipient(options, call, agentId);
+      if (typeof recipient === "object") return recipient;
+      return escalate(options, call, requestOf(call, agentId, recipient));
+    },
+  };
+}
+
+function unknownAgent(): Refusal {
+  const message = "escalations are taken from agents that this server knows";
+  return authorizationRequired("credentials-missing", message);
+}
+
+/** What a schema does not say: either form is whole, and what is said is not too much. */
+function violationsOf(call: Call): readonly SchemaViolation[] {
+  const { reason, context, decision_point: point, deadline } = call.input;
+  const violations: SchemaViolation[] = [];
+  const isMissing = (name: string): void => {
+    violations.push({ path: `/${name}`, keyword: "required", message: "is required" });
+  };
+  if (point === undefined) {
+    if (taskOf(call) === undefined) isMissing("task_id");
+    if (reason === undefined) isMissing("reason");
+    if (context === undefined) isMissing("context");
+  }
+  const octets = Buffer.byteLength(JSON.stringify(askedIn(call)) ?? "");
+  if (octets > MAX_CONTEXT_BYTES) {
+    const message = `must be at most ${MAX_CONTEXT_BYTES} octets of JSON, has ${octets}`;
+    violations.push({ path: "/context", keyword: "maxLength", message });
+  }
+  const now = Date.now();
+  if (deadline !== undefined && !((readMoment(deadline, now) ?? 0) > now)) {
+    const message = `must be in the future: ${MOMENT_FORMS}`;
+    violations.push({ path: "/deadline", keyword: "format", message });
+  }
+  return violations;
+}
+
+/** The parameter names the task that escalates; the header, which task it is done in. */
+function taskOf({ input, taskId }: Call): string | undefined {
+  const named = input["task_id"] ?? taskId;
+  return typeof named === "string" ? named : undefined;
+}
+
+/** What has to be decided; both forms may be given. */
+function askedIn({ input: { context, decision_point: point } }: Call): unknown {
+  if (point === undefined) return context;
+  return context === undefined ? point : { decision_point: point, context };
+}
+
+/** The Agent-ID of the recipient; undefined: the operators. */
+function readRecipient(
+  { directory, operators }: EscalateOptions,
+  { input: { recipient } }: Call,
+  agentId: string,
+): string | undefined | Refusal {
+  if (typeof recipient !== "string" || operators.has(recipient.toLowerCase())) return undefined;
+  const agent = directory.resolve(recipient);
+  if (agent === undefined) {
+    return notFound("agent-not-found", "this server knows no recipient of this name");
+  }
+  if (agent.agentId !== agentId) return agent.agentId;
+  const message = "must be another than the agent that escalates";
+  return schemaViolation([{ path: "/recipient", keyword: "not", message }]);
+}
+
+function requestOf(call: Call, agentId: string, recipient: string | undefined): EscalationRequest {
+  const { input, sessionId } = call;
+  const { reason, priority = "normal", deadline } = input;
+  const taskId = taskOf(call);
+  const context = askedIn(call);
+  const now = Date.now();
+  const wanted = readMoment(deadline, now) ?? now + USUAL_MS;
+  const asked = { reason: reason ?? null, context, priority, recipient: recipient ?? null };
+  return {
+    ...{ agentId, context, deadlineAt: Math.min(wanted, now + LONGEST_MS) },
+    ...(taskId === undefined ? {} : { taskId }),
+    ...(sessionId === undefined ? {} : { sessionId }),
+    ...(recipient === undefined ? {} : { recipient }),
+    ...(reason === undefined ? {} : { reason: reason as NonNullable<Escalation["reason"]> }),
+    priority: priority as Escalation["priority"],
+    fingerprint: hash("sha256", JSON.stringify(asked)),
+  };
+}
+
+async function escalate(
+  { escalations }: EscalateOptions,
+  call: Call,
+  request: EscalationRequest,
+): Promise<HandlerSuccess | Refusal> {
+  const opening = await escalations.open(request);
+  switch (opening.kind) {
+    case "full":
+      return tooManyWaiting("escalations");
+    case "waiting":
+      return taskPaused(opening.escalation);
+    case "opened":
+    case "repeated":
+      return receipt(call, opening.escalation);
+  }
+}
+
+function receipt(call: Call, escalation: Escalation): HandlerSuccess {
+  const { escalationId, taskId } = escalation;
+  const { deadline, context: _, ...view } = escalationView(escalation, Date.now());
+  const poll = { method: "QUERY", path: `/escalations/${escalationId}` };
+  const result = { ...view, deadline, estimated_review_by: deadline, poll };
+  return floorResult({ taskId: taskId ?? call.taskId }, result, 202);
+}

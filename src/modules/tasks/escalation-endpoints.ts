@@ -1,0 +1,106 @@
+/**
+ * QUERY /escalations and /escalations/{escalation_id}: what waits for a decision, for those whom it
+ * concerns; and CONFIRM there, for those who decide. 404 none that the caller may see.
+ * AGTP "ESCALATE", "CONFIRM"
+ */
+
+import { CONFIRM_SCHEMA } from "../../dispatch/confirmation.ts";
+import { maySee, type OperatorPolicy } from "../../dispatch/escalation-authority.ts";
+import type { FloorMethod } from "../../dispatch/floor.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
+import { notFound } from "../../dispatch/refusal.ts";
+import type { RouteHandler } from "../../dispatch/route.ts";
+import { ESCALATION_STATUSES, escalationView } from "../../state/escalation.ts";
+import type { EscalationRegister } from "../../state/escalation-register.ts";
+
+/** What these endpoints show. */
+export interface EscalationEndpointOptions {
+  readonly escalations: Pick<EscalationRegister, "find" | "list">;
+  readonly policy: OperatorPolicy;
+  readonly confirm: FloorMethod;
+}
+
+const ID = { type: "string", minLength: 1, maxLength: 128 };
+const OPEN: readonly unknown[] = ["pending_review", "deferred"];
+const USUAL_LIMIT = 50;
+const MOST = 200;
+
+const READING = {
+  method: "QUERY",
+  capability: "retrieval",
+  impact: "informational",
+  isReading: true,
+  isListed: false,
+} as const;
+
+/** The endpoints. */
+export function escalationEndpoints(
+  options: EscalationEndpointOptions,
+): readonly ProtocolEndpoint[] {
+  return [
+    {
+      ...READING,
+      path: "/escalations",
+      description: "Returns the escalations that concern the caller and wait for a decision.",
+      inputSchema: {
+        type: "object",
+        properties: {
+          status: { enum: ["open", "all", ...ESCALATION_STATUSES] },
+          limit: { type: "integer", minimum: 1, maximum: MOST },
+        },
+      },
+      handler: listHandler(options),
+    },
+    {
+      ...READING,
+      path: "/escalations/{escalation_id}",
+      description: "Returns one escalation, and what was decided.",
+      inputSchema: { type: "object", properties: { escalation_id: ID } },
+      handler: readHandler(options),
+    },
+    {
+      ...options.confirm,
+      method: "CONFIRM",
+      path: "/escalations/{escalation_id}",
+      description: "Decides an escalation.",
+      capability: "mechanics",
+      impact: "reversible",
+      isReading: false,
+      isListed: false,
+      inputSchema: {
+        ...CONFIRM_SCHEMA,
+        examples: [
+          { escalation_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" },
+        ],
+      },
+    },
+  ];
+}
+
+function listHandler({ escalations, policy }: EscalationEndpointOptions): RouteHandler {
+  return (call, exchange) => {
+    const { status = "open", limit = USUAL_LIMIT } = call.input;
+    const seen = escalations
+      .list()
+      .filter((one) => maySee(one, exchange, policy))
+      .filter((one) => status === "all" || isWanted(one.status, status));
+    const now = Date.now();
+    const shown = seen.slice(0, Number(limit)).map((one) => escalationView(one, now));
+    return floorResult(call, { escalations: shown, count: shown.length, total: seen.length });
+  };
+}
+
+function isWanted(status: string, wanted: unknown): boolean {
+  return wanted === "open" ? OPEN.includes(status) : status === wanted;
+}
+
+function readHandler({ escalations, policy }: EscalationEndpointOptions): RouteHandler {
+  return (call, exchange) => {
+    const escalation = escalations.find(String(call.input["escalation_id"]));
+    if (escalation === undefined || !maySee(escalation, exchange, policy)) {
+      return notFound("record-not-found", "no escalation that concerns the caller has this id");
+    }
+    return floorResult(call, escalationView(escalation, Date.now()));
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * Tells people of escalations, where the operator has named an endpoint for it: that somebody is
+ * asked, and what became of it. Each escalation remembers what people were told of it last, so that
+ * what a crash or a full outbox has kept from them is told at the next start, or a little later. An
+ * escalation is in the queue whether people hear of it or not.
+ */
+import type { WebhookQueue } from "../../dispatch/webhook-queue.ts";
+import { type Escalation, escalationView, statusAt } from "../../state/escalation.ts";
+import type { EscalationRegister } from "../../state/escalation-register.ts";
+
+/** What it takes to tell people. */
+export interface NewsOptions {
+  readonly escalations: Pick<EscalationRegister, "list" | "told">;
+  /** Undefined: nobody is told. */
+  readonly queue: WebhookQueue | undefined;
+  readonly url: string | undefined;
+  readonly serverId: string;
+  onFault(error: unknown): void;
+}
+
+/** How long people can be told that an escalation is over. */
+const CLOSED_NEWS_MS = 24 * 3_600_000;
+
+interface News {
+  /** The outbox takes nothing twice under one id. */
+  readonly id: string;
+  readonly type: "escalation.opened" | "escalation.decided" | "escalation.expired";
+  readonly expiresAt: number;
+}
+
+export class EscalationNews {
+  readonly #options: NewsOptions;
+
+  constructor(options: NewsOptions) {
+    this.#options = options;
+  }
+
+  /** Tells how an escalation stands, unless that was told. Never rejects. */
+  async tell(escalation: Escalation): Promise<void> {
+    const { queue, url, serverId, escalations, onFault } = this.#options;
+    if (queue === undefined || url === undefined) return;
+    const now = Date.now();
+    const { id, type, expiresAt } = newsOf(escalation, now);
+    if (escalation.toldId === id || expiresAt <= now) return;
+    const { escalationId } = escalation;
+    const view = escalationView(escalation, now);
+    const at = new Date(now).toISOString();
+    const body = { type, at, server_id: serverId, escalation: view };
+    try {
+      await queue.enqueue({ id, url, body, expiresAt });
+      await escalations.told(escalationId, id);
+    } catch (error) {
+      onFault(error);
+    }
+  }
+
+  /** Tells whatever was not told, the oldest first. */
+  async catchUp(): Promise<void> {
+    const { queue, url, escalations } = this.#options;
+    if (queue === undefined || url === undefined) return;
+    for (const escalation of escalations.list().toReversed()) await this.tell(escalation);
+  }
+}
+
+/** What there is to tell of an escalation as it stands. */
+function newsOf(escalation: Escalation, now: number): News {
+  const { escalationId, decision, deadlineAt } = escalation;
+  if (statusAt(escalation, now) === "expired") {
+    const id = `${escalationId}.escalation.expired`;
+    return { id, type: "escalation.expired", expiresAt: deadlineAt + CLOSED_NEWS_MS };
+  }
+  if (decision === undefined) {
+    const id = `${escalationId}.escalation.opened`;
+    return { id, type: "escalation.opened", expiresAt: deadlineAt };
+  }
+  const { attestationId: id, at } = decision;
+  return { id, type: "escalation.decided", expiresAt: at + CLOSED_NEWS_MS };
+}

@@ -1,0 +1,153 @@
+/**
+ * SUSPEND: of a contract releases it; of a session halts it, keeps a checkpoint, and answers the
+ * nonce that alone resumes it, once. 262 nobody that this server knows · 404 not the caller's
+ * session · 408 and 409 it is over or suspended already · 422 malformed · 429 too many are suspended ·
+ * 501 the server's catalog or policy has no RESUME.   AGTP "SUSPEND", AGTP-API §10.1.4
+ */
+
+import { MOMENT_FORMS, readMoment } from "../../base/moment.ts";
+import type { FloorMethod } from "../../dispatch/floor.ts";
+import { refuseHeldSession, tooManyWaiting } from "../../dispatch/floor-refusals-tasks.ts";
+import { floorResult } from "../../dispatch/floor-result.ts";
+import {
+  authorizationRequired,
+  notFound,
+  notImplemented,
+  type Refusal,
+  schemaViolation,
+} from "../../dispatch/refusal.ts";
+import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { SessionRegister } from "../../identity/session-register.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { SchemaViolation } from "../../schema/schema.ts";
+import { SUSPENSION_REASONS, type Suspension } from "./suspension.ts";
+import type { SuspensionRegister } from "./suspension-register.ts";
+
+/** What SUSPEND works with. */
+export interface SuspendOptions {
+  readonly sessions: Pick<SessionRegister, "admit">;
+  readonly suspensions: Pick<SuspensionRegister, "suspend" | "holdOf">;
+  readonly releaseContract: RouteHandler;
+  /** Whether RESUME is admitted here: nothing is halted that cannot go on. */
+  readonly canResume: boolean;
+}
+
+const TEXT = { type: "string", minLength: 1, maxLength: 1024 };
+
+/** Parameters of both; a contract is let go of for any reason. */
+const SUSPEND_SCHEMA: JsonSchema = {
+  type: "object",
+  properties: {
+    ...{ synthesis_id: TEXT, reason: TEXT, actor: TEXT },
+    session_id: { type: "string", pattern: "^[\\x21-\\x7e]{1,256}$" },
+    resume_by: { type: ["string", "number"] },
+    checkpoint: {},
+  },
+  examples: [{ session_id: "session-7", reason: "awaiting_input", resume_by: "PT1H" }],
+};
+
+const MAX_CHECKPOINT_BYTES = 64 * 1024;
+const USUAL_MS = 3_600_000;
+const LONGEST_MS = 30 * 24 * 3_600_000;
+
+/** SUSPEND on "/". */
+export function suspendMethod(options: SuspendOptions): FloorMethod {
+  return {
+    inputSchema: SUSPEND_SCHEMA,
+    handler: (call, exchange) =>
+      call.input["synthesis_id"] === undefined
+        ? suspendSession(options, call, exchange)
+        : options.releaseContract(call, exchange),
+  };
+}
+
+async function suspendSession(
+  { sessions, suspensions, canResume }: SuspendOptions,
+  call: Call,
+  { caller, peer }: ExchangeView,
+): Promise<HandlerSuccess | Refusal> {
+  if (!canResume) return notImplemented("suspend", "this server admits no RESUME of sessions");
+  const violations = violationsOf(call);
+  if (violations.length > 0) return schemaViolation(violations);
+  const { agentId, document } = caller;
+  // Sessions are kept, and nobody whom this server does not know makes it write.
+  if (agentId === undefined || document === undefined) return unknownAgent();
+  const sessionId = String(sessionOf(call));
+  const tlsIdentity = peer.certificate?.fingerprint;
+  const hold = suspensions.holdOf(sessionId);
+  if (hold !== undefined)
+    return hold.agentId === agentId ? refuseHeldSession(hold) : notFoundHere();
+  if (!sessions.admit(sessionId, { agentId, tlsIdentity, isHosted: true })) return notFoundHere();
+  const { reason, resume_by: resumeBy, checkpoint } = call.input;
+  const now = Date.now();
+  const wanted = readMoment(resumeBy, now) ?? now + USUAL_MS;
+  const session = {
+    ...{ sessionId, agentId, resumeBy: Math.min(wanted, now + LONGEST_MS) },
+    ...(tlsIdentity === undefined ? {} : { tlsIdentity }),
+    ...(typeof reason === "string" ? { reason } : {}),
+  };
+  const halting = await suspensions.suspend(session, checkpoint);
+  switch (halting.kind) {
+    case "full":
+      return tooManyWaiting("suspensions");
+    case "held":
+      return refuseHeldSession(halting.suspension);
+    case "halted":
+      return receipt(call, halting.suspension, halting.nonce);
+  }
+}
+
+/** The parameter, else the session that the request is made in. */
+function sessionOf({ input, sessionId }: Call): unknown {
+  return input["session_id"] ?? sessionId;
+}
+
+function violationsOf(call: Call): readonly SchemaViolation[] {
+  const { reason, resume_by: resumeBy, checkpoint } = call.input;
+  const violations: SchemaViolation[] = [];
+  if (sessionOf(call) === undefined) {
+    violations.push({ path: "/session_id", keyword: "required", message: "is required" });
+  }
+  if (reason !== undefined && !SUSPENSION_REASONS.includes(String(reason))) {
+    const message = `must be one of ${SUSPENSION_REASONS.join(", ")}`;
+    violations.push({ path: "/reason", keyword: "enum", message });
+  }
+  const now = Date.now();
+  if (resumeBy !== undefined && !((readMoment(resumeBy, now) ?? 0) > now)) {
+    const message = `must be in the future: ${MOMENT_FORMS}`;
+    violations.push({ path: "/resume_by", keyword: "format", message });
+  }
+  const octets = Buffer.byteLength(JSON.stringify(checkpoint) ?? "");
+  if (octets > MAX_CHECKPOINT_BYTES) {
+    const message = `must be at most ${MAX_CHECKPOINT_BYTES} octets of JSON, has ${octets}`;
+    violations.push({ path: "/checkpoint", keyword: "maxLength", message });
+  }
+  return violations;
+}
+
+function unknownAgent(): Refusal {
+  const message = "sessions are suspended for agents that this server knows";
+  return authorizationRequired("credentials-missing", message);
+}
+
+/** Another's session is as good as none. */
+function notFoundHere(): Refusal {
+  return notFound("record-not-found", "this agent has no session with this session_id");
+}
+
+function receipt(call: Call, suspension: Suspension, nonce: string): HandlerSuccess {
+  const { suspensionId, sessionId, reason, suspendedAt, resumeBy } = suspension;
+  const result = {
+    suspension_id: suspensionId,
+    session_id: sessionId,
+    status: "suspended",
+    ...(reason === undefined ? {} : { reason }),
+    resumption_nonce: nonce,
+    suspended_at: new Date(suspendedAt).toISOString(),
+    resume_by: new Date(resumeBy).toISOString(),
+    resume: { method: "RESUME", path: "/" },
+  };
+  // The nonce is kept nowhere, not even for whoever asks again under the same Idempotency-Key.
+  return { ...floorResult(call, result), headers: { "Cache-Control": "no-store" } };
+}

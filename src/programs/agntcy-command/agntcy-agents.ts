@@ -1,0 +1,117 @@
+/**
+ * The AGNTCY agents of a deployment, as they are exported: what their manifests say, in the newest of
+ * the shapes. Where their servers are is left out unless it is asked for: callers are to come here.
+ */
+import { isAbsolute } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import type { Config } from "../../base/config.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
+import type { AcpSpecs, AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
+import { MAX_MANIFEST_BYTES } from "../../modules/agntcy/manifest/read-manifest.ts";
+import { readAgntcySettings } from "../../modules/agntcy/settings.ts";
+import type { ExportedAgent } from "./build-record.ts";
+import { agtpUri, authorsOf, type Candidate, type ExportOptions } from "./candidate.ts";
+import { listOf, locatorPart, optionPart, skillPart, variablePart } from "./record-parts.ts";
+
+/** Every agent of the configuration whose manifest can be read. */
+export function agntcyAgents(
+  config: Config,
+  { showsUpstream }: ExportOptions,
+): readonly Candidate[] {
+  const library = new ManifestLibrary({ directory: config.directory });
+  return readAgntcySettings(config).map(({ manifest: path, base }) => {
+    const { manifest, problems } = library.read(path);
+    return {
+      names: [...(manifest === undefined ? [] : [manifest.name]), base],
+      problems,
+      build: () => {
+        if (manifest === undefined) throw new Error("an agent with problems is not exported");
+        return exportManifest(manifest, path, config, { base, showsUpstream });
+      },
+    };
+  });
+}
+
+function exportManifest(
+  manifest: AgentManifest,
+  path: string,
+  config: Config,
+  { base, showsUpstream }: { readonly base: string; readonly showsUpstream: boolean },
+): ExportedAgent {
+  const raw = readRaw(path);
+  const deployment = deploymentOf(raw);
+  const written = listOf(deployment["deployment_options"] ?? raw["deployments"]);
+  const options = written
+    .flatMap(optionPart)
+    .filter(({ type }) => showsUpstream || type !== "remote_service");
+  const { name, version, description, specs } = manifest;
+  const authors = listOf(raw["authors"]).filter((one) => typeof one === "string");
+  const createdAt = raw["created_at"];
+  return {
+    ...{ name, version, description, options },
+    authors: authors.length === 0 ? authorsOf(config) : authors,
+    skills: listOf(raw["skills"]).flatMap(skillPart),
+    specs: specsOf(specs),
+    environment: listOf(deployment["env_vars"] ?? raw["env_vars"]).flatMap(variablePart),
+    dependencies: manifest.dependencies.map(dependencyOf),
+    locators: locatorsOf(raw, options),
+    uri: agtpUri(config, base),
+    method: "EXECUTE",
+    ...(typeof createdAt === "string" ? { createdAt } : {}),
+  };
+}
+
+/** It was read before, and was JSON then. */
+function readRaw(path: string): JsonRecord {
+  const { text = "{}" } = readBoundedFile(path, MAX_MANIFEST_BYTES);
+  const value: unknown = JSON.parse(text);
+  return isRecord(value) ? value : {};
+}
+
+function deploymentOf(raw: JsonRecord): JsonRecord {
+  for (const extension of listOf(raw["extensions"] ?? raw["modules"])) {
+    const data = isRecord(extension) ? extension["data"] : undefined;
+    const deployment = isRecord(data) ? data["deployment"] : undefined;
+    if (isRecord(deployment)) return deployment;
+  }
+  return isRecord(raw["deployment"]) ? raw["deployment"] : {};
+}
+
+function specsOf(specs: AcpSpecs): JsonRecord {
+  const { capabilities, input, output, config, threadState, customStreamingUpdate } = specs;
+  return {
+    ...{ capabilities, input: input.schema, output: output.schema, config: config.schema },
+    ...(threadState === undefined ? {} : { thread_state: threadState.schema }),
+    ...(customStreamingUpdate === undefined
+      ? {}
+      : { custom_streaming_update: customStreamingUpdate.schema }),
+    interrupts: specs.interrupts.map(({ type, payload, resume }) => ({
+      interrupt_type: type,
+      interrupt_payload: payload.schema,
+      resume_payload: resume.schema,
+    })),
+  };
+}
+
+/** A reference that is a path leads nowhere from where the record is read. */
+function dependencyOf({ name, ref, option }: AgentManifest["dependencies"][number]): JsonRecord {
+  const { url, ...named } = ref;
+  const isUrl = url !== undefined && !isAbsolute(url) && URL.canParse(url);
+  return {
+    name,
+    ref: { ...named, ...(isUrl ? { url } : {}) },
+    ...(option === undefined ? {} : { deployment_option: option }),
+  };
+}
+
+function locatorsOf(raw: JsonRecord, options: readonly JsonRecord[]): ExportedAgent["locators"] {
+  const written = listOf(raw["locators"]).flatMap(locatorPart);
+  if (written.length > 0) return written;
+  return options.flatMap(({ type, url, image }) => {
+    if (type === "source_code" && typeof url === "string") return [{ type: "source-code", url }];
+    if (type === "docker" && typeof image === "string")
+      return [{ type: "docker-image", url: image }];
+    return [];
+  });
+}

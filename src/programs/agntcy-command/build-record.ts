@@ -1,0 +1,54 @@
+/**
+ * An OASF record with the manifest extension, of an agent that this server hosts. It claims no ACP
+ * endpoint: this server is reached over AGTP, which the record says as a locator and an annotation.
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import { AGTP_ANNOTATION, RUNTIME_EXTENSION } from "../../modules/agntcy/manifest/oasf-record.ts";
+
+/** What a record says of an agent. */
+export interface ExportedAgent {
+  readonly name: string;
+  readonly version: string;
+  readonly description: string;
+  readonly authors: readonly string[];
+  readonly skills: readonly unknown[];
+  /** The `acp` block. */
+  readonly specs: JsonRecord;
+  readonly options: readonly unknown[];
+  readonly environment: readonly unknown[];
+  readonly dependencies: readonly unknown[];
+  readonly locators: readonly { readonly type: string; readonly url: string }[];
+  /** Where it is reached over AGTP. */
+  readonly uri: string;
+  readonly method: string;
+  readonly createdAt?: string;
+}
+
+const SCHEMA_VERSION = "0.3.1";
+const EXTENSION_VERSION = "v0.0.1";
+
+/** The record. */
+export function buildRecord(agent: ExportedAgent, now: Date): JsonRecord {
+  const { name, version, description, authors, skills, uri, method } = agent;
+  return {
+    ...{ name, version, schema_version: SCHEMA_VERSION, description, authors, skills },
+    created_at: agent.createdAt ?? now.toISOString(),
+    locators: [...agent.locators, { type: "unspecified", url: uri }],
+    annotations: { [AGTP_ANNOTATION]: uri, "agtp.method": method },
+    extensions: [
+      {
+        name: RUNTIME_EXTENSION,
+        version: EXTENSION_VERSION,
+        data: {
+          acp: agent.specs,
+          deployment: {
+            deployment_options: agent.options,
+            env_vars: agent.environment,
+            agent_deps: agent.dependencies,
+          },
+        },
+      },
+    ],
+  };
+}

@@ -1,0 +1,112 @@
+/** `agtp-agntcy validate`: everything that is wrong with a manifest, under JSON Pointers. */
+import { dirname, resolve } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import type { Environment } from "../../base/environment.ts";
+import { isError, type Problem } from "../../base/problem.ts";
+import { chooseOption, viewOptions } from "../../modules/agntcy/choose-option.ts";
+import { resolveDependencies } from "../../modules/agntcy/dependencies/dependency-tree.ts";
+import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
+import type { AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
+import { MAX_MANIFEST_BYTES, readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
+import { readAccess } from "../../modules/agntcy/upstream-access.ts";
+import { readAddress } from "../../modules/agntcy/upstream-address.ts";
+import { usage } from "../shell/command-file.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import type { ValidateLine } from "./command-line.ts";
+
+/** Whether the manifest is valid. */
+export function runValidate(
+  { manifest: named, dependencies = false, json = false }: ValidateLine,
+  terminal: Terminal,
+  environment: Environment,
+): boolean {
+  const path = resolve(terminal.directory, named);
+  const { text, fault } = readBoundedFile(path, MAX_MANIFEST_BYTES);
+  if (fault !== undefined) throw usage(`${JSON.stringify(named)} ${fault}`);
+  const { manifest, problems: own } = readManifest(text, named);
+  const problems = [
+    ...own,
+    ...(manifest === undefined ? [] : checkAddresses(manifest)),
+    ...(manifest !== undefined && dependencies
+      ? checkDependencies(manifest, path, environment)
+      : []),
+  ];
+  const isValid = !problems.some(isError);
+  const { out } = terminal;
+  if (json)
+    out.write(`${JSON.stringify(report(named, manifest, problems, isValid), undefined, 2)}\n`);
+  else out.write(describe(named, manifest, problems, isValid));
+  return isValid;
+}
+
+/** A daemon would not call them. */
+function checkAddresses({ options, file }: AgentManifest): readonly Problem[] {
+  return options.flatMap((option): Problem[] => {
+    if (option.type !== "remote_service") return [];
+    const { fault } = readAddress(option.url, true);
+    const name = option.name === undefined ? "" : ` of the option ${JSON.stringify(option.name)}`;
+    if (fault === undefined) return [];
+    return [{ file, key: "", message: `the address${name} ${fault}`, severity: "warning" }];
+  });
+}
+
+function checkDependencies(
+  manifest: AgentManifest,
+  path: string,
+  environment: Environment,
+): readonly Problem[] {
+  const library = new ManifestLibrary({ directory: dirname(path) });
+  return resolveDependencies({ manifest, path }, library, environment).problems;
+}
+
+function report(
+  file: string,
+  manifest: AgentManifest | undefined,
+  problems: readonly Problem[],
+  isValid: boolean,
+): object {
+  return {
+    file,
+    valid: isValid,
+    ...(manifest === undefined ? {} : summary(manifest)),
+    problems: problems.map(({ file: where, key: pointer, message, hint, severity = "error" }) => ({
+      ...{ file: where, pointer, message },
+      ...(hint === undefined ? {} : { hint }),
+      severity,
+    })),
+  };
+}
+
+function summary(manifest: AgentManifest): object {
+  const { name, version, shape, specs, dependencies } = manifest;
+  const { endpoint } = readAccess(name, {}, undefined);
+  const choice = chooseOption(manifest, undefined, endpoint);
+  return {
+    ...{ name, version, shape },
+    capabilities: specs.capabilities,
+    interrupts: specs.interrupts.map(({ type }) => type),
+    callable: choice.kind === "callable",
+    options: viewOptions(manifest, endpoint),
+    dependencies: dependencies.map(({ name: known, ref }) => ({ name: known, ref })),
+  };
+}
+
+function describe(
+  file: string,
+  manifest: AgentManifest | undefined,
+  problems: readonly Problem[],
+  isValid: boolean,
+): string {
+  const what =
+    manifest === undefined
+      ? file
+      : `${file}: ${manifest.name} ${manifest.version} (${manifest.shape})`;
+  const lines = problems.map(({ file: where, key, message, hint, severity }) => {
+    const kind = severity === "warning" ? "warning: " : "";
+    const more = hint === undefined ? "" : ` (${hint})`;
+    return `${kind}${where}: ${key === "" ? "" : `${key}: `}${message}${more}`;
+  });
+  return [...lines, `${what} is ${isValid ? "valid" : "not valid"}`]
+    .map((line) => `${defuseLine(line)}\n`)
+    .join("");
+}

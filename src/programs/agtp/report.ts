@@ -1,0 +1,98 @@
+/**
+ * How `agtp` shows a response: the result on standard output, as it came or laid out for a person;
+ * warnings and the reason of a refusal on standard error.
+ */
+import pc from "picocolors";
+import type { ClientResponse } from "../../client/agtp-client.ts";
+import { isAccepted } from "../../client/response.ts";
+import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
+import { doubtsAbout } from "./doubts.ts";
+
+/** What of a response is wanted. */
+export interface ReportOptions {
+  readonly json?: boolean;
+  readonly include?: boolean;
+}
+
+type Colours = ReturnType<typeof pc.createColors>;
+
+/** Deprecation of a method and of an endpoint.   AGTP-API §9.3 */
+const WARNING_FIELDS = ["agtp-catalog-warning", "agtp-endpoint-warning"];
+
+/** Prints all there is to say about a response. */
+export function printResponse(
+  response: ClientResponse,
+  { json = false, include = false }: ReportOptions,
+  { out, err }: Terminal,
+): void {
+  const colours = pc.createColors(out.hasColour);
+  if (json) out.write(`${JSON.stringify(asRecord(response), undefined, 2)}\n`);
+  else
+    out.write(`${include ? head(response, out, colours) : ""}${bodyText(response, out, colours)}`);
+  printMessages(response, err);
+}
+
+function printMessages(response: ClientResponse, err: Output): void {
+  const colours = pc.createColors(err.hasColour);
+  for (const name of WARNING_FIELDS) {
+    const value = response.headers.get(name);
+    if (value === undefined) continue;
+    err.write(`${colours.yellow("warning:")} ${name}: ${defuseLine(value)}\n`);
+  }
+  for (const doubt of doubtsAbout(response)) {
+    err.write(`${colours.yellow("warning:")} ${defuseLine(doubt)}\n`);
+  }
+  if (isAccepted(response.status)) return;
+  const line = [`${response.status} ${response.statusText}`.trim(), ...reasons(response.body)];
+  err.write(`${colours.red("refused:")} ${defuseLine(line.join(": "))}\n`);
+}
+
+/** The error code and its explanation, from wherever a server puts them. */
+function reasons(body: unknown): string[] {
+  const error = member(body, "error");
+  const code = member(error, "code") ?? member(body, "reason") ?? member(body, "type");
+  const text =
+    member(error, "message") ??
+    member(error, "explanation") ??
+    member(error, "detail") ??
+    member(body, "explanation");
+  return [code, text].filter((reason) => typeof reason === "string");
+}
+
+function member(value: unknown, name: string): unknown {
+  if (typeof value !== "object" || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}
+
+function asRecord({ status, headers, body, text }: ClientResponse): object {
+  return {
+    status,
+    headers: Object.fromEntries(headers),
+    body: body ?? (text === "" ? null : text),
+  };
+}
+
+function head(response: ClientResponse, out: Output, colours: Colours): string {
+  const { status, statusText, headers } = response;
+  const paint = isAccepted(status) ? colours.green : colours.red;
+  const show = (text: string): string => (out.isTerminal ? defuse(text) : text);
+  const fields = [...headers].map(([name, value]) => `${colours.cyan(name)}: ${show(value)}\n`);
+  const line = paint(show(`AGTP/1.0 ${status} ${statusText}`.trimEnd()));
+  return `${line}\n${fields.join("")}\n`;
+}
+
+/** As it came, but for a person: JSON is laid out and nothing reaches the terminal's controls. */
+function bodyText({ body, text }: ClientResponse, out: Output, colours: Colours): string {
+  if (text === "") return "";
+  if (!out.isTerminal) return text.endsWith("\n") ? text : `${text}\n`;
+  if (body === undefined) return `${defuse(text)}\n`;
+  return `${paintJson(defuse(JSON.stringify(body, undefined, 2)), colours)}\n`;
+}
+
+function paintJson(text: string, colours: Colours): string {
+  const token = /("(?:\\.|[^"\\])*")(:)?|\b(?:true|false|null)\b|-?\d[\d.eE+-]*/g;
+  return text.replace(token, (whole, string?: string, colon?: string) => {
+    if (colon !== undefined) return `${colours.cyan(string ?? "")}:`;
+    return string === undefined ? colours.yellow(whole) : colours.green(whole);
+  });
+}

@@ -1,0 +1,100 @@
+/**
+ * Asks a server under test: one request's octets out, and whatever the server makes of it back, by a
+ * deadline. Keeps the connection for the next request where the server does.
+ */
+import {
+  connectRaw,
+  type RawAnswer,
+  type RawConnection,
+  type RawPeer,
+} from "../../client/raw-connection.ts";
+import type { ResponseLimits } from "../../wire/message.ts";
+import type { ReceivedResponse } from "../../wire/response-parser.ts";
+
+/** Whom to ask. */
+export interface Target {
+  readonly peer: RawPeer;
+  /** For one case, connecting included. */
+  readonly timeoutMs: number;
+}
+
+/** What there was where an answer was waited for. */
+export type Answer = RawAnswer | { readonly kind: "unreachable"; readonly message: string };
+
+/** How a request is sent. */
+export interface Manner {
+  /** This side ends behind it. */
+  readonly isCut: boolean;
+  /** It may be sent once more where a connection that was open is not any longer. */
+  readonly isRepeatable: boolean;
+}
+
+const ONCE: Manner = { isCut: false, isRepeatable: false };
+
+/** More than a manifest takes, and not without end. */
+const LIMITS: ResponseLimits = { headBytes: 262_144, bodyBytes: 16 * 1024 * 1024 };
+
+/** Requests to one server, one after the other. */
+export class Questioner {
+  readonly deadline: number;
+  readonly #peer: RawPeer;
+  #connection: RawConnection | undefined;
+
+  /** The deadline is for everything that is asked. */
+  constructor({ peer, timeoutMs }: Target) {
+    this.#peer = peer;
+    this.deadline = performance.now() + timeoutMs;
+  }
+
+  /** Sends a request, and waits for an answer. */
+  async ask(bytes: Uint8Array, manner: Manner = ONCE): Promise<Answer> {
+    const { isCut, isRepeatable } = manner;
+    const known = this.#connection?.isOpen === true ? this.#connection : undefined;
+    if (known?.hasUnread) return { kind: "garbage", message: "a response that nobody asked for" };
+    const answer = await this.#send(bytes, isCut);
+    if (answer.kind !== "closed" || known === undefined || !isRepeatable) return answer;
+    this.close();
+    return this.#send(bytes, isCut);
+  }
+
+  /** Whether the server ends the connection that was asked last. */
+  async isClosedByServer(): Promise<boolean> {
+    return (await this.#connection?.closes(this.deadline)) ?? true;
+  }
+
+  close(): void {
+    this.#connection?.destroy();
+    this.#connection = undefined;
+  }
+
+  async #send(bytes: Uint8Array, isCut: boolean): Promise<Answer> {
+    if (this.#connection?.isOpen !== true) {
+      this.close();
+      const result = await connectRaw(this.#peer, { deadline: this.deadline, limits: LIMITS });
+      if (result.kind === "unreachable") return result;
+      this.#connection = result.connection;
+    }
+    this.#connection?.send(bytes);
+    if (isCut) this.#connection?.end();
+    return this.#connection?.next(this.deadline) ?? { kind: "closed" };
+  }
+}
+
+/** What an answer was, where it is no response: ends "the server …". */
+export function describeAnswer(answer: Exclude<Answer, { kind: "response" }>): string {
+  switch (answer.kind) {
+    case "closed":
+      return "closed the connection without an answer";
+    case "garbage":
+      return `sent what is no response: ${answer.message}`;
+    case "silence":
+      return answer.isPartial ? "sent part of a response, and no more" : "did not answer in time";
+    case "unreachable":
+      return `cannot be reached: ${answer.message}`;
+  }
+}
+
+/** A body as UTF-8. */
+export function bodyText({ body }: Pick<ReceivedResponse, "body">): string {
+  return new TextDecoder().decode(body);
+}

@@ -1,0 +1,148 @@
+/**
+ * What a command line of `agtp-conformance` means: whom to ask and as whom, which cases, and the files
+ * that it names, read whole. Everything that cannot be meant is a usage error.
+ */
+
+import { isRecord } from "../../base/json-value.ts";
+import { formatProblem, type Problem } from "../../base/problem.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { parseCatalog } from "../../catalog/catalog-file.ts";
+import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import type { RawPeer } from "../../client/raw-connection.ts";
+import { parseUri } from "../../client/uri.ts";
+import { parseAuthorityScope } from "../../identity/authority-scope.ts";
+import { isAgentId, isOwnerId } from "../../identity/identifiers.ts";
+import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
+import { readOptions } from "../agtp/command.ts";
+import { readText, usage } from "../shell/command-file.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import type { ConformanceCase } from "./case.ts";
+import { liesWithin, readClause } from "./clauses.ts";
+import type { ConformanceLine } from "./command-line.ts";
+import type { Identity } from "./identity-lines.ts";
+import { type KnownFailing, parseKnownFailing } from "./known-failing.ts";
+import type { Proposal } from "./subject.ts";
+
+const FINGERPRINT = /^[0-9a-f]{64}$/;
+const MAX_SECONDS = 86_400;
+
+/** Whom to ask. */
+export function readPeer(line: ConformanceLine, terminal: Terminal): RawPeer {
+  if (line.uri === undefined) throw usage("expected the server to ask, agtp://HOST[:PORT]");
+  const uri = parseUri(line.uri);
+  if (uri.path !== undefined || uri.query !== undefined || uri.agentId !== undefined) {
+    throw usage("expected a server, agtp://HOST[:PORT], without a path or an agent");
+  }
+  const { fingerprint, ca, insecure } = line;
+  if (fingerprint === undefined) return readOptions(line, uri, terminal);
+  if (ca !== undefined || insecure) throw usage("expected --fingerprint, --ca or --insecure alone");
+  const pin = fingerprint.replaceAll(":", "").toLowerCase();
+  if (!FINGERPRINT.test(pin)) throw usage("expected 64 hexadecimal digits for --fingerprint");
+  return { ...readOptions(line, uri, terminal), fingerprint: pin };
+}
+
+/** As whom. */
+export function readIdentity(line: ConformanceLine): Identity {
+  const { agentId, ownerId, otherAgentId, scope, header } = line;
+  for (const id of [agentId, otherAgentId]) {
+    if (id === undefined || isAgentId(id)) continue;
+    throw usage(`expected 64 lower-case hexadecimal digits for an Agent-ID, got "${id}"`);
+  }
+  if (ownerId !== undefined && !isOwnerId(ownerId)) throw usage(`"${ownerId}" is no Owner-ID`);
+  const scopes = scope === undefined ? undefined : parseAuthorityScope(scope);
+  if (scope !== undefined && (scopes === undefined || scopes.length === 0)) {
+    throw usage(`expected scopes such as a:b,c:d for --scope, got "${scope}"`);
+  }
+  // Its certificate speaks for the one agent.
+  const other = line.cert === undefined ? otherAgentId : undefined;
+  return { agentId, ownerId, scopes, otherAgentId: other, headers: header.map(readField) };
+}
+
+function readField(written: string): string {
+  const colon = written.indexOf(":");
+  const name = written.slice(0, colon);
+  const value = written.slice(colon + 1).trim();
+  if (colon > 0 && isFieldName(name) && isFieldValue(value)) return `${name}: ${value}`;
+  throw usage(`expected a header field "Name: value", got ${JSON.stringify(written)}`);
+}
+
+/** The catalog that the server should use. */
+export function readCatalog({ catalog }: ConformanceLine, { directory }: Terminal): Catalog {
+  const file = catalog ?? shippedCatalogPath();
+  const { catalog: read, problems } = parseCatalog(readText(directory, file), file);
+  if (read === undefined) throw usage(messageOf(problems));
+  return read;
+}
+
+/** What the server is to make: `{endpoint, input}`, or the endpoint alone. */
+export function readProposal(
+  { proposal: file }: ConformanceLine,
+  { directory }: Terminal,
+): Proposal | undefined {
+  if (file === undefined) return undefined;
+  const document = readJson(readText(directory, file), file);
+  const endpoint = isRecord(document["endpoint"]) ? document["endpoint"] : document;
+  const { method, path } = endpoint;
+  if (typeof method !== "string" || typeof path !== "string") {
+    throw usage(`${file}: expected {"endpoint": {"method": …, "path": …, …}, "input": {…}}`);
+  }
+  const { input } = document;
+  return { endpoint, input: isRecord(input) ? input : undefined };
+}
+
+function readJson(text: string, file: string): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (isRecord(value)) return value;
+  } catch {
+    // Said below, as for any other document.
+  }
+  throw usage(`${file}: expected a JSON object`);
+}
+
+/** The cases that the line asks for; all of them unless it names some. */
+export function chooseCases(
+  cases: readonly ConformanceCase[],
+  line: ConformanceLine,
+): readonly ConformanceCase[] {
+  const sections = [...line.only, ...line.clause].map((text) => {
+    const section = readClause(text);
+    if (section !== undefined) return section;
+    throw usage(`expected a section such as 5.1 or 13.1(4), got "${text}"`);
+  });
+  const unknown = line.case.find((name) => !cases.some((one) => one.name === name));
+  if (unknown !== undefined) throw usage(`there is no case "${unknown}"; --list has them all`);
+  const chosen = cases.filter(
+    ({ name, clauses }) =>
+      (sections.length === 0 && line.case.length === 0) ||
+      line.case.includes(name) ||
+      sections.some((section) => clauses.some((clause) => liesWithin(clause, section))),
+  );
+  if (chosen.length === 0) throw usage(`no case is about ${sections.join(", ")}`);
+  return chosen;
+}
+
+/** The cases that may fail; `cases` are all there are, chosen or not. */
+export function readKnownFailing(
+  { knownFailing: file }: ConformanceLine,
+  cases: readonly ConformanceCase[],
+  { directory }: Terminal,
+): KnownFailing {
+  if (file === undefined) return new Map();
+  const names = new Set(cases.map(({ name }) => name));
+  const { known, problems } = parseKnownFailing(readText(directory, file), file, names);
+  if (problems.length > 0) throw usage(messageOf(problems));
+  return known;
+}
+
+/** A time of the command line, in milliseconds. */
+export function readSeconds(text: string, flag: string): number {
+  const seconds = /^\d{1,5}(?:\.\d{1,3})?$/.test(text) ? Number(text) : 0;
+  if (seconds > 0 && seconds <= MAX_SECONDS) return seconds * 1000;
+  throw usage(`expected seconds for ${flag}, more than 0, got "${text}"`);
+}
+
+/** Several problems as one message. */
+export function messageOf(problems: readonly Problem[]): string {
+  return problems.map(formatProblem).join("; ");
+}

@@ -1,0 +1,139 @@
+/**
+ * `agtp-conformance`: does a server do what AGTP-API asks of it? The exit code is 0 when no case failed
+ * but those that are known to, 1 when one did, 2 when it could not be asked.
+ */
+import { writeFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { isRecord } from "../../base/json-value.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import { AgtpClientError } from "../../client/client-error.ts";
+import { usage } from "../shell/command-file.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import type { Target } from "./ask.ts";
+import type { ConformanceCase } from "./case.ts";
+import {
+  chooseCases,
+  messageOf,
+  readCatalog,
+  readIdentity,
+  readKnownFailing,
+  readPeer,
+  readProposal,
+  readSeconds,
+} from "./command-inputs.ts";
+import { type ConformanceLine, parseCommandLine } from "./command-line.ts";
+import { loadCases, shippedCasesPath } from "./load-cases.ts";
+import { describeCase, jsonReport } from "./report-json.ts";
+import { junitReport } from "./report-junit.ts";
+import { textReport } from "./report-text.ts";
+import { runSuite } from "./run-suite.ts";
+import { prepareSubject } from "./subject.ts";
+import { type Survey, surveyServer } from "./survey.ts";
+import { isConforming, type RunVerdict, type ServerFacts } from "./verdict.ts";
+
+/** Runs the program and answers its exit code. */
+export async function runConformance(args: readonly string[], terminal: Terminal): Promise<number> {
+  const line = parseCommandLine(args, terminal);
+  if (line.kind === "end") return line.exitCode;
+  try {
+    const all = readCases(line, terminal);
+    const cases = chooseCases(all, line);
+    if (line.list) {
+      listCases(cases, line, terminal);
+      return 0;
+    }
+    const run = await askServer(line, { all, cases }, terminal);
+    await report(run, line, terminal);
+    return isConforming(run) ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof AgtpClientError)) throw error;
+    terminal.err.write(`agtp-conformance: ${defuseLine(error.message)}\n`);
+    return 2;
+  }
+}
+
+function readCases({ cases: folder }: ConformanceLine, { directory }: Terminal): Cases {
+  const path = folder === undefined ? shippedCasesPath() : resolve(directory, folder);
+  const { cases, problems } = loadCases(path);
+  if (problems.length > 0) throw usage(messageOf(problems));
+  return cases;
+}
+
+type Cases = readonly ConformanceCase[];
+
+function listCases(cases: Cases, { json }: ConformanceLine, { out }: Terminal): void {
+  if (json) {
+    out.write(`${JSON.stringify(cases.map(describeCase), undefined, 2)}\n`);
+    return;
+  }
+  const width = Math.max(...cases.map(({ name }) => name.length));
+  for (const { name, title, clauses, changesState } of cases) {
+    const sections = clauses.map((clause) => `§${clause}`).join(" ");
+    const remark = changesState ? " (changes state)" : "";
+    out.write(`${name.padEnd(width)}  ${sections}  ${title}${remark}\n`);
+  }
+}
+
+async function askServer(
+  line: ConformanceLine,
+  { all, cases }: { readonly all: Cases; readonly cases: Cases },
+  terminal: Terminal,
+): Promise<RunVerdict> {
+  const timeoutMs = readSeconds(line.timeout, "--timeout");
+  const target: Target = { peer: readPeer(line, terminal), timeoutMs };
+  const identity = readIdentity(line);
+  const belongings = {
+    identity,
+    catalog: readCatalog(line, terminal),
+    proposal: readProposal(line, terminal),
+  };
+  const options = {
+    target,
+    allowStateChanges: line.allowStateChanges === true,
+    isStrict: line.strict === true,
+    known: readKnownFailing(line, all, terminal),
+    totalTimeoutMs: readSeconds(line.totalTimeout, "--total-timeout"),
+  };
+  const result = await surveyServer(target, identity);
+  if (result.kind === "unreachable") {
+    throw new AgtpClientError("ERR_AGTP_CONNECT", result.message + hint(result.message, line));
+  }
+  const subject = prepareSubject(result.survey, belongings);
+  const verdicts = await runSuite(cases, subject, options);
+  return { uri: line.uri ?? "", server: factsOf(result.survey), verdicts };
+}
+
+function hint(message: string, { ca, fingerprint, insecure }: ConformanceLine): string {
+  const isUntrusted = message.startsWith("no trusted TLS connection");
+  if (!isUntrusted || insecure || (ca ?? fingerprint) !== undefined) return "";
+  return " (name its authority with --ca, its certificate with --fingerprint, or use --insecure)";
+}
+
+function factsOf({ manifest }: Survey): ServerFacts {
+  if (manifest.kind === "missing") return {};
+  const { server, agtp_api_version: api, catalog_version: catalog } = manifest.value;
+  const text = (value: unknown): string | undefined =>
+    typeof value === "string" ? value : undefined;
+  return {
+    serverId: isRecord(server) ? text(server["server_id"]) : undefined,
+    apiVersion: text(api),
+    catalogVersion: text(catalog),
+  };
+}
+
+async function report(
+  run: RunVerdict,
+  { json, junit }: ConformanceLine,
+  { out, directory }: Terminal,
+): Promise<void> {
+  out.write(json ? `${JSON.stringify(jsonReport(run), undefined, 2)}\n` : textReport(run, out));
+  if (junit !== undefined) writeReport(resolve(directory, junit), await junitReport(run));
+}
+
+function writeReport(path: string, text: string): void {
+  try {
+    writeFileSync(path, text);
+  } catch (error) {
+    throw usage(`the JUnit report cannot be written: ${reasonOf(error)}`);
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * The report as JUnit XML, which build servers read: a suite a clause. A case that is known to fail
+ * and a SHOULD that is not met count as skipped there, with what there is to say.
+ */
+import { defuse } from "../shell/terminal.ts";
+import { titleOf } from "./clauses.ts";
+import { byClause, type CaseVerdict, countStandings, type RunVerdict } from "./verdict.ts";
+
+/** What XML 1.0 has no way to write, lone surrogates among it. */
+const NOT_XML =
+  /[\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
+
+/** The text of the XML file. */
+export async function junitReport({ uri, verdicts }: RunVerdict): Promise<string> {
+  // Loaded by those who want XML alone.
+  const { create } = await import("xmlbuilder2");
+  const root = create({ version: "1.0", encoding: "UTF-8" }).ele("testsuites", {
+    name: xmlText(`agtp-conformance ${uri}`),
+    ...totals(verdicts),
+  });
+  for (const [clause, members] of byClause(verdicts)) {
+    const name = `§${clause} ${titleOf(clause)}`.trim();
+    const suite = root.ele("testsuite", { name, ...totals(members) });
+    for (const verdict of members) {
+      const { case: one, durationMs } = verdict;
+      const test = suite.ele("testcase", {
+        name: xmlText(`${one.name}: ${one.title}`),
+        classname: `agtp-api.${clause}`,
+        time: seconds(durationMs),
+      });
+      const { element, message, text } = elementOf(verdict);
+      if (element !== undefined)
+        test.ele(element, { message: xmlText(message) }).txt(xmlText(text));
+    }
+  }
+  return `${root.end({ prettyPrint: true })}\n`;
+}
+
+function totals(verdicts: readonly CaseVerdict[]): Readonly<Record<string, string>> {
+  const { failed, skipped, advised, "known-failing": known } = countStandings(verdicts);
+  const durationMs = verdicts.reduce((sum, verdict) => sum + verdict.durationMs, 0);
+  return {
+    tests: String(verdicts.length),
+    failures: String(failed),
+    errors: "0",
+    skipped: String(skipped + advised + known),
+    time: seconds(durationMs),
+  };
+}
+
+interface JunitElement {
+  readonly element?: "failure" | "skipped";
+  readonly message: string;
+  readonly text: string;
+}
+
+function elementOf({ outcome, standing, knownReason }: CaseVerdict): JunitElement {
+  if (outcome.kind === "passed") return { message: "", text: "" };
+  if (outcome.kind === "skipped") return { element: "skipped", message: outcome.reason, text: "" };
+  const { differences, request, expected, got } = outcome.failure;
+  const text = [
+    ...differences,
+    ...blockOf("sent", request),
+    ...blockOf("expected", expected),
+    ...blockOf("got", got),
+  ].join("\n");
+  if (standing === "failed") return { element: "failure", message: differences[0], text };
+  const why = standing === "advised" ? "the draft says SHOULD" : `known to fail: ${knownReason}`;
+  return { element: "skipped", message: `${why}; ${differences[0]}`, text };
+}
+
+function blockOf(name: string, text: string): readonly string[] {
+  return text === "" ? [] : ["", `${name}:`, text];
+}
+
+function xmlText(text: string): string {
+  return defuse(text).replace(NOT_XML, "\ufffd");
+}
+
+function seconds(ms: number): string {
+  return (ms / 1000).toFixed(3);
+}

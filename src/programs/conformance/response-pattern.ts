@@ -1,0 +1,167 @@
+/**
+ * What a transcript expects of a response. Decides whether a response is the expected one, and says
+ * every way in which it is not. Every header field must be listed, in any order; the status text
+ * informs and is not compared; a JSON body is compared by structure. `text-pattern.ts` and
+ * `value-pattern.ts` have the placeholders.
+ *
+ * A status is a number, `404|405` either, `!459` any other. A header field `{absent}` may not be there.
+ */
+import type { HeaderFields } from "../../wire/message.ts";
+import { type Bindings, createBindings } from "./bindings.ts";
+import { matchText } from "./text-pattern.ts";
+import { checkKind, kindOf } from "./value-kinds.ts";
+import { type Mismatches, matchValue, shortest, show } from "./value-pattern.ts";
+
+/** A response as a transcript writes it. */
+export interface ExpectedResponse {
+  /** As written. */
+  readonly status: string;
+  /** The status line, fields and body as written. */
+  readonly lines: readonly string[];
+  readonly headers: readonly (readonly [name: string, pattern: string])[];
+  readonly body: ExpectedBody;
+  /** A response like this one shows that there is nothing to be asked, and why. */
+  readonly skipReason?: string | undefined;
+}
+
+/** Compared by structure when it is JSON, else as a text. */
+export type ExpectedBody =
+  /** None is written: empty, unless what is not listed is ignored. */
+  | { readonly kind: "unwritten" }
+  | { readonly kind: "json"; readonly value: unknown }
+  | { readonly kind: "text"; readonly pattern: string };
+
+/** A response as it was received. */
+export interface ActualResponse {
+  readonly status: number;
+  readonly headers: HeaderFields;
+  readonly body: string;
+}
+
+/** How strict the comparison is, and what the names in the transcript stand for. */
+export interface MatchOptions {
+  /** "ignore": other servers may send header fields, and a body, that a transcript does not list. */
+  readonly unlistedHeaders: "refuse" | "ignore";
+  readonly bindings?: Bindings;
+}
+
+const UNWRITTEN: ExpectedBody = { kind: "unwritten" };
+const ABSENT = "{absent}";
+const STATUS_LINE = /^AGTP\/1\.0 (!?\d{3}(?:\|\d{3})*)(?: .*)?$/;
+const FIELD = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+):[ \t]*(.*)$/;
+
+/** Reads the lines of an expected response. */
+export function parseExpectedResponse(lines: readonly string[]): {
+  readonly response?: ExpectedResponse;
+  readonly fault?: string;
+} {
+  const blank = lines.indexOf("");
+  const [statusLine = "", ...fields] = blank === -1 ? lines : lines.slice(0, blank);
+  const status = STATUS_LINE.exec(statusLine)?.[1];
+  if (status === undefined) return { fault: `"${statusLine}" is no status line` };
+  const headers: (readonly [string, string])[] = [];
+  for (const field of fields) {
+    const match = FIELD.exec(field);
+    if (match === null) return { fault: `"${field}" is no header field` };
+    headers.push([(match[1] ?? "").toLowerCase(), match[2] ?? ""]);
+  }
+  const body = blank === -1 ? UNWRITTEN : parseBody(lines.slice(blank + 1).join("\n"));
+  return { response: { status, lines, headers, body } };
+}
+
+function parseBody(text: string): ExpectedBody {
+  try {
+    return { kind: "json", value: JSON.parse(text) };
+  } catch {
+    return { kind: "text", pattern: text };
+  }
+}
+
+/** Which of the expected responses a response is, or why it is none of them. */
+export type Matched =
+  | { readonly kind: "match"; readonly response: ExpectedResponse }
+  | { readonly kind: "mismatch"; readonly mismatches: Mismatches };
+
+/** Finds the first expected response that it is; else the mismatches of that which comes closest. */
+export function matchAny(
+  expected: readonly ExpectedResponse[],
+  actual: ActualResponse,
+  options: MatchOptions,
+): Matched {
+  const ofStatus: Mismatches[] = [];
+  for (const response of expected) {
+    const mismatches = matchResponse(response, actual, options);
+    if (mismatches.length === 0) return { kind: "match", response };
+    if (isStatus(response.status, actual)) ofStatus.push(mismatches);
+  }
+  if (ofStatus.length > 0) return { kind: "mismatch", mismatches: shortest(ofStatus) };
+  const wanted = expected.filter(({ skipReason }) => skipReason === undefined);
+  const statuses = wanted.map(({ status }) => status).join("|");
+  return { kind: "mismatch", mismatches: [statusMismatch(statuses, actual)] };
+}
+
+/** Says something of the connection, on its first response; looked at where it is expected. */
+const OF_CONNECTION = "supported-methods";
+
+/** Every way in which a response is not the expected one. */
+export function matchResponse(
+  expected: ExpectedResponse,
+  actual: ActualResponse,
+  { unlistedHeaders, bindings = createBindings() }: MatchOptions = { unlistedHeaders: "refuse" },
+): Mismatches {
+  const mismatches: string[] = [];
+  if (!isStatus(expected.status, actual)) mismatches.push(statusMismatch(expected.status, actual));
+  for (const [name, pattern] of expected.headers) {
+    const fault = fieldFault(pattern, actual.headers.get(name), bindings);
+    if (fault !== undefined) mismatches.push(`header ${name}: ${fault}`);
+  }
+  const listed = new Set([OF_CONNECTION, ...expected.headers.map(([name]) => name)]);
+  for (const [name, value] of unlistedHeaders === "refuse" ? actual.headers : []) {
+    if (!listed.has(name)) mismatches.push(`header ${name}: not expected, got ${value}`);
+  }
+  const isIgnored = unlistedHeaders === "ignore" && expected.body.kind === "unwritten";
+  if (isIgnored) return mismatches;
+  return [...mismatches, ...matchBody(expected.body, actual.body, bindings)];
+}
+
+function isStatus(pattern: string, { status }: ActualResponse): boolean {
+  const isListed = pattern.replace("!", "").split("|").includes(String(status));
+  return pattern.startsWith("!") ? !isListed : isListed;
+}
+
+function statusMismatch(pattern: string, { status }: ActualResponse): string {
+  const wanted = pattern.replace("!", "any but ").replaceAll("|", " or ");
+  return `status: expected ${wanted}, got ${status}`;
+}
+
+function fieldFault(
+  pattern: string,
+  value: string | undefined,
+  bindings: Bindings,
+): string | undefined {
+  if (pattern === ABSENT) return value === undefined ? undefined : `not expected, got ${value}`;
+  if (value === undefined) return "missing";
+  const kind = kindOf(pattern);
+  if (kind !== undefined) return checkKind(kind, value, bindings);
+  return matchText(pattern, value, bindings) ? undefined : `expected ${pattern}, got ${value}`;
+}
+
+function matchBody(expected: ExpectedBody, actual: string, bindings: Bindings): Mismatches {
+  if (expected.kind !== "json") {
+    const pattern = expected.kind === "text" ? expected.pattern : "";
+    if (matchText(pattern, actual, bindings)) return [];
+    return [`body: expected "${pattern}", got ${show(actual)}`];
+  }
+  const value = parseJson(actual);
+  if (value === undefined) return [`body: expected JSON, got ${show(actual)}`];
+  return matchValue(expected.value, value, "body", bindings);
+}
+
+/** Undefined, which JSON has not: the text is none. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+/**
+ * Endpoints of the server under test that may be tried: those that, by their own word, only read, and
+ * for which a valid input can be made up. Decides how such a request looks; whether it changes
+ * nothing after all is the server's word.   AGTP-API §6.2, §7.1
+ */
+
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { templateParameters } from "../../catalog/path-grammar.ts";
+import { covers } from "../../identity/authority-scope.ts";
+import { sampleValue } from "./sample-value.ts";
+import { judgeOf, type ValueJudge } from "./schema-kinds.ts";
+import { asText } from "./text-pattern.ts";
+
+/** A request that the server should understand, and the endpoint it is for. */
+export interface Trial {
+  readonly method: string;
+  /** The path as registered. */
+  readonly template: string;
+  /** With values for its parameters. */
+  readonly target: string;
+  /** What goes into the body. */
+  readonly input: JsonRecord;
+  /** What the path says. */
+  readonly inPath: JsonRecord;
+  readonly endpoint: JsonRecord;
+  readonly requiredScopes: readonly string[];
+  readonly judge: ValueJudge;
+}
+
+const METHOD = /^[A-Z]{3,32}$/;
+const PATH = /^\/[\x21-\x7e]{0,2000}$/;
+/** What a template may be built of; a server could write anything there. */
+const PARAMETER = /\{([A-Za-z0-9_]+)\}/g;
+
+/** A request for an endpoint of the manifest; undefined: it is not to be tried. */
+export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): Trial | undefined {
+  if (!isRecord(endpoint)) return undefined;
+  const { method, path, semantic, input_schema: schema } = endpoint;
+  if (typeof method !== "string" || !METHOD.test(method)) return undefined;
+  if (typeof path !== "string" || !PATH.test(path)) return undefined;
+  if (!isReading(semantic) || tierOf(`${method} ${path}`) === "A" || method === "DISCOVER") {
+    return undefined;
+  }
+  const judge = judgeOf(schema);
+  const input = isRecord(schema) ? sampleInput(schema, path) : undefined;
+  if (judge === undefined || input === undefined || judge(input) !== undefined) return undefined;
+  const inPath = new Set(templateParameters(path));
+  const entries = Object.entries(input);
+  return {
+    method,
+    template: path,
+    target: fillPath(path, input),
+    input: Object.fromEntries(entries.filter(([name]) => !inPath.has(name))),
+    inPath: Object.fromEntries(entries.filter(([name]) => inPath.has(name))),
+    endpoint,
+    requiredScopes: scopesOf(endpoint),
+    judge,
+  };
+}
+
+function isReading(semantic: unknown): boolean {
+  return isRecord(semantic) && semantic["impact"] === "informational";
+}
+
+function scopesOf({ required_scopes: scopes }: JsonRecord): readonly string[] {
+  return Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
+}
+
+/** What is required, and what the path needs. */
+function sampleInput(schema: JsonRecord, path: string): JsonRecord | undefined {
+  const { required } = schema;
+  const names = [...(Array.isArray(required) ? required : []), ...templateParameters(path)];
+  const sample = sampleValue({ ...schema, required: [...new Set(names)] });
+  return isRecord(sample) ? sample : undefined;
+}
+
+/** The name of an endpoint; its members are whatever a server sent. */
+export function pairOf({ method, path }: JsonRecord): string {
+  return `${asText(method ?? null)} ${asText(path ?? null)}`;
+}
+
+/** A path with its parameters' values. */
+export function fillPath(template: string, input: JsonRecord): string {
+  return template.replace(PARAMETER, (whole, name: string) =>
+    Object.hasOwn(input, name) ? encodeText(asText(input[name])) : whole,
+  );
+}
+
+/** As a part of a path or query; half a character becomes a replacement. */
+export function encodeText(text: string): string {
+  return encodeURIComponent(Buffer.from(text).toString());
+}
+
+/** Whether an agent that holds these scopes may call it; undefined: nobody said what it holds. */
+export function mayCall(trial: Trial, held: readonly string[] | undefined): boolean {
+  return trial.requiredScopes.every((scope) => held !== undefined && covers(held, scope));
+}
+
+/** The properties that a body or a query of it may carry, with their schemas. */
+export function bodyProperties({
+  endpoint,
+  inPath,
+}: Trial): readonly (readonly [string, unknown])[] {
+  const { input_schema: schema } = endpoint;
+  const properties = isRecord(schema) ? schema["properties"] : undefined;
+  if (!isRecord(properties)) return [];
+  return Object.entries(properties).filter(([name]) => !Object.hasOwn(inPath, name));
+}

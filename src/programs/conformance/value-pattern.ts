@@ -1,0 +1,171 @@
+/**
+ * JSON values as transcripts expect them. Decides whether a value is of the expected form, and says
+ * every place where it is not.
+ *
+ * Strings are texts with placeholders; a string that is one placeholder alone may stand for any type
+ * of value, see `value-kinds.ts`. Members are all named, unless `"{more}"` stands for the others; a
+ * name that ends in `?` may be missing, and `"{absent}": [names]` may not be there. An array lists
+ * its elements, with `"{more}"` in last place for whatever follows; `["{every}", P]` is of any length,
+ * each element a P; `["{some}", P, Q]` has a P and a Q among its elements; `["{none}", P]` has no P.
+ * `{"{all}": [P, Q]}` is both, `{"{either}": [P, Q]}` one of the two.
+ */
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { Bindings } from "./bindings.ts";
+import { matchText } from "./text-pattern.ts";
+import { checkKind, kindOf } from "./value-kinds.ts";
+
+/** Ways in which a value is not the expected one; empty: it is. */
+export type Mismatches = readonly string[];
+
+const MORE = "{more}";
+const WHOLE_VARIABLE = /^\{\{([a-z][a-z0-9_.]*)\}\}$/;
+const MAX_SHOWN = 300;
+
+/** Compares a value with what is expected at a place. */
+export function matchValue(
+  expected: unknown,
+  actual: unknown,
+  at: string,
+  bindings: Bindings,
+): Mismatches {
+  if (typeof expected === "string") return matchString(expected, actual, at, bindings);
+  if (Array.isArray(expected)) {
+    if (!Array.isArray(actual)) return differs(expected, actual, at);
+    return matchArray(expected, actual, at, bindings);
+  }
+  if (isRecord(expected)) return matchRecord(expected, actual, at, bindings);
+  return expected === actual ? [] : differs(expected, actual, at);
+}
+
+function matchString(
+  expected: string,
+  actual: unknown,
+  at: string,
+  bindings: Bindings,
+): Mismatches {
+  const kind = kindOf(expected);
+  if (kind !== undefined) {
+    const fault = checkKind(kind, actual, bindings);
+    return fault === undefined ? [] : [`${at}: ${fault}, got ${show(actual)}`];
+  }
+  const name = WHOLE_VARIABLE.exec(expected)?.[1];
+  const value = name === undefined ? undefined : bindings.get(name);
+  if (value !== undefined && typeof value !== "string") {
+    return isSame(value, actual) ? [] : differs(value, actual, at);
+  }
+  if (typeof actual === "string" && matchText(expected, actual, bindings)) return [];
+  return differs(name === undefined ? expected : (value ?? expected), actual, at);
+}
+
+function matchArray(
+  [first, ...rest]: readonly unknown[],
+  actual: readonly unknown[],
+  at: string,
+  bindings: Bindings,
+): Mismatches {
+  const isMatch = (pattern: unknown, item: unknown): boolean =>
+    matchValue(pattern, item, at, bindings).length === 0;
+  switch (first) {
+    case "{every}":
+      return actual.flatMap((item, index) =>
+        rest.flatMap((pattern) => matchValue(pattern, item, `${at}/${index}`, bindings)),
+      );
+    case "{some}":
+      return rest
+        .filter((pattern) => !actual.some((item) => isMatch(pattern, item)))
+        .map((pattern) => `${at}: expected an element ${show(pattern)}`);
+    case "{none}":
+      return actual.flatMap((item, index) =>
+        rest
+          .filter((pattern) => isMatch(pattern, item))
+          .map((pattern) => `${at}/${index}: expected no element ${show(pattern)}`),
+      );
+    default:
+      return matchElements(first === undefined ? [] : [first, ...rest], actual, at, bindings);
+  }
+}
+
+function matchElements(
+  expected: readonly unknown[],
+  actual: readonly unknown[],
+  at: string,
+  bindings: Bindings,
+): Mismatches {
+  const isOpen = expected.at(-1) === MORE;
+  const items = isOpen ? expected.slice(0, -1) : expected;
+  if (actual.length < items.length || (!isOpen && actual.length > items.length)) {
+    return [`${at}: expected ${items.length} elements, got ${actual.length}`];
+  }
+  return items.flatMap((item, index) =>
+    matchValue(item, actual[index], `${at}/${index}`, bindings),
+  );
+}
+
+function matchRecord(
+  expected: JsonRecord,
+  actual: unknown,
+  at: string,
+  bindings: Bindings,
+): Mismatches {
+  const { "{all}": all, "{either}": either } = expected;
+  if (Array.isArray(all)) {
+    return all.flatMap((pattern) => matchValue(pattern, actual, at, bindings));
+  }
+  if (Array.isArray(either)) {
+    const tried = either.map((pattern) => matchValue(pattern, actual, at, bindings));
+    return tried.some((mismatches) => mismatches.length === 0) ? [] : shortest(tried);
+  }
+  if (!isRecord(actual)) return differs(expected, actual, at);
+  return matchMembers(expected, actual, at, bindings);
+}
+
+function matchMembers(
+  { "{absent}": absent, ...expected }: JsonRecord,
+  actual: JsonRecord,
+  at: string,
+  bindings: Bindings,
+): Mismatches {
+  const isOpen = Object.hasOwn(expected, MORE) || absent !== undefined;
+  const listed = new Set<string>();
+  const mismatches: string[] = [];
+  for (const [key, pattern] of Object.entries(expected)) {
+    if (key === MORE) continue;
+    const isOptional = key.endsWith("?");
+    const name = isOptional ? key.slice(0, -1) : key;
+    listed.add(name);
+    if (Object.hasOwn(actual, name)) {
+      mismatches.push(...matchValue(pattern, actual[name], `${at}/${name}`, bindings));
+    } else if (!isOptional) mismatches.push(`${at}/${name}: missing`);
+  }
+  const unwanted = isOpen
+    ? (Array.isArray(absent) ? absent : []).filter((name) => Object.hasOwn(actual, name))
+    : Object.keys(actual).filter((name) => !listed.has(name));
+  return [...mismatches, ...unwanted.map((name) => `${at}/${name}: not expected`)];
+}
+
+/** Of several ways to fail, the one that came closest. */
+export function shortest(tried: readonly Mismatches[]): Mismatches {
+  return tried.reduce((best, next) => (next.length < best.length ? next : best), tried[0] ?? []);
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  if (Array.isArray(one)) {
+    if (!Array.isArray(other) || one.length !== other.length) return false;
+    return one.every((item, index) => isSame(item, other[index]));
+  }
+  if (!isRecord(one)) return one === other;
+  if (!isRecord(other) || Object.keys(one).length !== Object.keys(other).length) return false;
+  return Object.entries(one).every(
+    ([name, value]) => Object.hasOwn(other, name) && isSame(value, other[name]),
+  );
+}
+
+function differs(expected: unknown, actual: unknown, at: string): Mismatches {
+  return [`${at}: expected ${show(expected)}, got ${show(actual)}`];
+}
+
+/** A value as a mismatch shows it: a server may send more than anybody wants to read. */
+export function show(value: unknown): string {
+  const text = value === undefined ? "nothing" : JSON.stringify(value);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}

@@ -1,0 +1,67 @@
+/** The paths of a deployment by what they are: what a daemon serves by, its private keys, its state. */
+import { realpathSync } from "node:fs";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import { findModuleFile } from "../../handlers/module-file.ts";
+import { parseFunctionReference } from "../../handlers/registered-function.ts";
+import { listTree } from "./file-tree.ts";
+import { keyDirectory, madeCertificateKey, stateDirectory } from "./state-places.ts";
+import type { Subject } from "./subject.ts";
+
+const MAX_PEM_BYTES = 1024 * 1024;
+
+/** Whoever can write one of these decides what the daemon does. */
+export function servedPaths(subject: Subject): readonly string[] {
+  const { config } = subject;
+  const trees = [config.endpoints.dir, config.recipes.dir, config.agents.dir].flatMap(listTree);
+  const single = [config.directory, config.file, config.catalog.file, ...modulePaths(subject)];
+  return [...new Set([...single, ...trees])];
+}
+
+/** The modules of handlers; what they import themselves is not known without running them. */
+function modulePaths({ config, endpoints }: Subject): readonly string[] {
+  const functions = [
+    ...Object.values(config.policies.builtins),
+    ...endpoints.flatMap(({ handler }) =>
+      handler.type === "registered_function" ? [handler.function] : [],
+    ),
+  ];
+  const root = realpathSync(config.handlers.root);
+  return functions.flatMap((reference) => {
+    const modulePath = parseFunctionReference(reference)?.modulePath;
+    return (modulePath === undefined ? undefined : findModuleFile(root, modulePath).path) ?? [];
+  });
+}
+
+/** A private key, and the configuration key that names it, "" for none. */
+export interface KeyPath {
+  readonly path: string;
+  readonly key: string;
+}
+
+/** Every private key that is known to be one. */
+export function privateKeyPaths({ config, machine }: Subject): readonly KeyPath[] {
+  const { tls, gateway, signing, peers } = config;
+  const named = [
+    { path: signing.key, key: "signing.key" },
+    { path: tls.key, key: "tls.key" },
+    { path: gateway.key, key: "gateway.key" },
+    ...peers.map((peer, index) => ({ path: peer.key, key: `peers[${index}].key` })),
+  ].flatMap(({ path, key }) => (path === undefined ? [] : [{ path, key }]));
+  const kept = [madeCertificateKey(config), ...listTree(keyDirectory(config)).filter(holdsKey)];
+  const taken = new Set(named.map(({ path }) => path));
+  const unnamed = kept.filter((path) => !taken.has(path)).map((path) => ({ path, key: "" }));
+  return [...named, ...unnamed].filter(({ path }) => machine.status(path) !== undefined);
+}
+
+function holdsKey(path: string): boolean {
+  const { text = "" } = path.endsWith(".pem") ? readBoundedFile(path, MAX_PEM_BYTES) : {};
+  return text.includes("PRIVATE KEY-----");
+}
+
+/** What the daemon keeps, and the directories that it keeps it in. */
+export function statePaths({ config, machine }: Subject): readonly string[] {
+  const database = ["", "-wal", "-shm"]
+    .map((suffix) => config.store.path + suffix)
+    .filter((path) => config.store.driver === "sqlite" && machine.status(path) !== undefined);
+  return [...new Set([...listTree(stateDirectory(config)), ...database])];
+}

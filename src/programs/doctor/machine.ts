@@ -1,0 +1,71 @@
+/** What checks see of the machine: its clock, its user, its disk and its files; never its network. */
+import { type Stats, statfsSync, statSync } from "node:fs";
+import { codeOf } from "../../base/thrown.ts";
+
+/** The machine around a deployment. */
+export interface Machine {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Who asks; undefined where files have no owners and modes. */
+  readonly uid: number | undefined;
+  /** Such as `v22.1.0`. */
+  readonly nodeVersion: string;
+  /** Of what a path leads to; undefined where it leads to nothing. */
+  status(path: string): FileStatus | undefined;
+  /** Of the file system that a path is on. */
+  space(path: string): DiskSpace;
+}
+
+/** What is known of a file without opening it. */
+export interface FileStatus {
+  readonly isDirectory: boolean;
+  readonly uid: number;
+  /** Permission bits. */
+  readonly mode: number;
+  readonly size: number;
+  /** Milliseconds since the epoch. */
+  readonly modifiedAt: number;
+}
+
+/** Room on a file system. */
+export interface DiskSpace {
+  /** For whoever is not root. */
+  readonly freeBytes: number;
+  /** How many more files there can be; undefined where nobody counts. */
+  readonly freeFiles: number | undefined;
+}
+
+/** The machine that this process runs on. */
+export function thisMachine(): Machine {
+  return {
+    now: Date.now(),
+    uid: process.getuid?.(),
+    nodeVersion: process.version,
+    status: readStatus,
+    space: readSpace,
+  };
+}
+
+function readStatus(path: string): FileStatus | undefined {
+  try {
+    return describe(statSync(path));
+  } catch (error) {
+    if (["ENOENT", "ENOTDIR"].includes(codeOf(error))) return undefined;
+    throw error;
+  }
+}
+
+function describe(status: Stats): FileStatus {
+  return {
+    isDirectory: status.isDirectory(),
+    uid: status.uid,
+    mode: status.mode & 0o7777,
+    size: status.size,
+    modifiedAt: status.mtimeMs,
+  };
+}
+
+function readSpace(path: string): DiskSpace {
+  const { bavail, bsize, files, ffree } = statfsSync(path);
+  return { freeBytes: bavail * bsize, freeFiles: files > 0 ? ffree : undefined };
+}

@@ -1,0 +1,49 @@
+/** Asks every question of a deployment. A question that cannot be asked keeps none of the others from it. */
+import { reasonOf } from "../../base/thrown.ts";
+import type { Check, Finding, Observation, Severity } from "./finding.ts";
+import type { Subject } from "./subject.ts";
+
+/** What came of the checks. */
+export interface Examination {
+  readonly asked: readonly Check[];
+  /** The most serious first, then in the order of the checks. */
+  readonly findings: readonly Finding[];
+  /** Questions that could not be asked, and why. */
+  readonly unasked: readonly Unasked[];
+}
+
+/** A question that could not be asked. */
+export interface Unasked {
+  readonly id: string;
+  readonly reason: string;
+}
+
+const RANK: Readonly<Record<Severity, number>> = { error: 0, warning: 1, note: 2 };
+/** A deployment may have thousands of files with the same fault; nobody reads that many. */
+const MAX_OF_A_CHECK = 50;
+
+/** Runs checks one after another. */
+export function runChecks(subject: Subject, checks: readonly Check[]): Examination {
+  const findings: Finding[] = [];
+  const unasked: Unasked[] = [];
+  for (const check of checks) {
+    try {
+      const observed = check.look(subject).toSorted(bySeverity);
+      findings.push(...bound(observed).map((observation) => ({ id: check.id, ...observation })));
+    } catch (error) {
+      unasked.push({ id: check.id, reason: reasonOf(error) });
+    }
+  }
+  return { asked: checks, findings: findings.toSorted(bySeverity), unasked };
+}
+
+function bySeverity(left: Observation, right: Observation): number {
+  return RANK[left.severity] - RANK[right.severity];
+}
+
+function bound(observed: readonly Observation[]): readonly Observation[] {
+  const next = observed[MAX_OF_A_CHECK];
+  if (next === undefined) return observed;
+  const message = `${observed.length - MAX_OF_A_CHECK} more findings of this kind are not listed`;
+  return [...observed.slice(0, MAX_OF_A_CHECK), { ...next, file: "", key: "", message }];
+}

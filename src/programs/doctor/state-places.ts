@@ -1,0 +1,24 @@
+/** Where a deployment keeps its state; what is not there yet was never made. */
+import { join } from "node:path";
+import type { Config } from "../../base/config.ts";
+import { stateDirectory as stateDirectoryOf } from "../../state/state-directory.ts";
+
+/** `.agtp/` */
+export function stateDirectory({ directory }: Pick<Config, "directory">): string {
+  return stateDirectoryOf(directory);
+}
+
+/** The certificate that the daemon makes itself. */
+export function madeCertificate(config: Pick<Config, "directory">): string {
+  return join(stateDirectory(config), "tls", "cert.pem");
+}
+
+/** The key of that certificate. */
+export function madeCertificateKey(config: Pick<Config, "directory">): string {
+  return join(stateDirectory(config), "tls", "key.pem");
+}
+
+/** Where `agtp-keys` puts keys and certificates unless it is told otherwise. */
+export function keyDirectory(config: Pick<Config, "directory">): string {
+  return join(stateDirectory(config), "keys");
+}

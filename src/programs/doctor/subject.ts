@@ -1,0 +1,90 @@
+/**
+ * What is examined: a deployment as its files describe it, and the machine it lies on. Read as the
+ * daemon reads it, but no handler is loaded, nothing is started and nothing is written.
+ */
+import { basename, relative, resolve } from "node:path";
+import { type ConfigOverrides, loadConfig } from "../../app/config/load.ts";
+import { loadContents } from "../../app/contents.ts";
+import { loadOperatorAgents } from "../../app/identity-parts.ts";
+import { surveyOpenwop } from "../../app/openwop-survey.ts";
+import { loadVocabulary } from "../../app/vocabulary.ts";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import type { Config } from "../../base/config.ts";
+import type { Environment } from "../../base/environment.ts";
+import type { Problem } from "../../base/problem.ts";
+import { parseToml, type TomlTable } from "../../base/toml-document.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { Machine } from "./machine.ts";
+
+/** A deployment and its machine. */
+export interface Subject {
+  readonly config: Config;
+  /** The configuration's file, as findings name it. */
+  readonly configFile: string;
+  /** The configuration as it is written: without defaults, and before variables are replaced. */
+  readonly written: TomlTable;
+  readonly catalog: Catalog;
+  readonly endpoints: readonly EndpointDefinition[];
+  readonly agents: readonly AgentDocument[];
+  /** What is wrong with packs, workflows and what the configuration says of them. */
+  readonly openwop: readonly Problem[];
+  /** What the loaders say of the files. */
+  readonly problems: readonly Problem[];
+  readonly machine: Machine;
+}
+
+/** Where the deployment is, and what a daemon would be told beside its files. */
+export interface SubjectOptions {
+  readonly configPath: string;
+  readonly overrides: ConfigOverrides;
+  readonly environment: Environment;
+  readonly machine: Machine;
+}
+
+/** The subject, or every problem for which no daemon would start. */
+export type LoadedSubject =
+  | { readonly subject: Subject; readonly problems?: undefined }
+  | { readonly subject?: undefined; readonly problems: readonly Problem[] };
+
+const MAX_BYTES = 1024 * 1024;
+
+/** Reads a deployment. */
+export function loadSubject(options: SubjectOptions): LoadedSubject {
+  const { configPath, overrides, environment, machine } = options;
+  const loaded = loadConfig(configPath, environment, overrides);
+  const { config } = loaded;
+  const problems = [...loaded.problems];
+  if (config === undefined) return { problems };
+  const vocabulary = loadVocabulary(config, problems);
+  const known = vocabulary && loadOperatorAgents(config, problems);
+  if (vocabulary === undefined || known === undefined) return { problems };
+  const { endpoints } = loadContents(config, vocabulary, environment, problems);
+  const definitions = endpoints.map(({ definition }) => definition);
+  const subject: Subject = {
+    config,
+    configFile: basename(config.file),
+    written: readWritten(config.file),
+    catalog: vocabulary.catalog,
+    endpoints: definitions,
+    openwop: surveyOpenwop(config, definitions),
+    agents: known.documents,
+    problems,
+    machine,
+  };
+  return { subject };
+}
+
+/** It has been read before, so that only somebody's writing meanwhile makes it another. */
+function readWritten(path: string): TomlTable {
+  const { text } = readBoundedFile(path, MAX_BYTES);
+  return parseToml(text ?? "").table ?? {};
+}
+
+/** A path as findings name it: relative inside of the deployment, absolute beyond it. */
+export function nameOf({ config }: Pick<Subject, "config">, path: string): string {
+  const name = relative(config.directory, path).replaceAll("\\", "/");
+  if (name === "") return ".";
+  return name === ".." || name.startsWith("../") ? resolve(path) : name;
+}

@@ -1,0 +1,54 @@
+/** The files of a new deployment, each complete: whatever order they come in, it starts with them. */
+import { dirname, join } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import { makeDirectory } from "../../base/make-directory.ts";
+import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { type NewFile, writeFiles } from "../shell/write-files.ts";
+import type { Answers } from "./answers.ts";
+import { makeIdentity } from "./identity-files.ts";
+import { readmeFile } from "./readme-file.ts";
+import { ENDPOINT_FILE, HANDLER_FILE, IGNORE_FILE, RECIPE_FILE } from "./sample-files.ts";
+import { SERVER_FILE, serverFile } from "./server-file.ts";
+
+/** A deployment that is not written yet. */
+export interface NewDeployment {
+  readonly files: readonly NewFile[];
+  readonly agentId: string | undefined;
+}
+
+const MAX_CATALOG_BYTES = 4 * 1024 * 1024;
+
+/** Makes everything, keys included. */
+export function makeDeployment(answers: Answers): NewDeployment {
+  const { files, agentId } = makeIdentity(answers);
+  const texts = {
+    [SERVER_FILE]: serverFile(answers),
+    "README.md": readmeFile(answers, agentId),
+    ".gitignore": IGNORE_FILE,
+    "endpoints/query-item.toml": ENDPOINT_FILE,
+    "endpoints/items.mjs": HANDLER_FILE,
+    "recipes/compare-items.toml": RECIPE_FILE,
+    "catalog/methods.json": readShippedCatalog(),
+  };
+  const written = Object.entries(texts).map(([path, content]) => {
+    return { path, content, isSecret: false };
+  });
+  return { files: [...written, ...files], agentId };
+}
+
+/** A deployment has its own, so that an upgrade of the product does not change what it serves. */
+function readShippedCatalog(): string {
+  const path = shippedCatalogPath();
+  const { text, fault } = readBoundedFile(path, MAX_CATALOG_BYTES);
+  if (text === undefined) throw new Error(`the product's own catalog ${fault}`);
+  return text;
+}
+
+/** Writes everything into an empty directory. */
+export function writeDeployment({ files }: NewDeployment, directory: string): void {
+  for (const { path, isSecret } of files) {
+    // Whoever can write here has code run by the daemon, whatever the umask.
+    if (!isSecret) makeDirectory(join(directory, dirname(path)), 0o755);
+  }
+  writeFiles(directory, files, false);
+}

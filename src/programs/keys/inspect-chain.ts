@@ -1,0 +1,70 @@
+/**
+ * An agent's chain, asked for record by record over INSPECT. What comes back is believed for its
+ * hash alone.   AGTP "INSPECT"
+ */
+
+import { isRecord } from "../../base/json-value.ts";
+import type { AgtpClient, ClientResponse } from "../../client/agtp-client.ts";
+import { AgtpClientError } from "../../client/client-error.ts";
+import { isAccepted } from "../../client/response.ts";
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { type ChainReport, verifyChain } from "../../state/verify-chain.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import { defuseLine } from "../shell/terminal.ts";
+
+/** Whose chain is walked, and who asks for it. */
+export interface InspectedChain {
+  readonly agentId: string;
+  readonly callerId: string;
+  readonly keys: readonly Ed25519PublicKey[];
+  readonly trustedHead?: string | undefined;
+}
+
+/** Walks the chain; undefined when the server has none of this agent. */
+export async function verifyInspectedChain(
+  client: AgtpClient,
+  { agentId, callerId, keys, trustedHead }: InspectedChain,
+): Promise<ChainReport | undefined> {
+  const head = await inspectHead(client, { agentId, callerId });
+  if (head === undefined) return undefined;
+  return verifyChain({
+    ...{ agentId, head, keys, trustedHead },
+    fetch: (auditId) => inspect(client, callerId, { target: "audit", audit_id: auditId }, "jws"),
+  });
+}
+
+/** The newest record of an agent's chain; undefined when the server has none. */
+export function inspectHead(
+  client: AgtpClient,
+  { agentId, callerId }: Pick<InspectedChain, "agentId" | "callerId">,
+): Promise<string | undefined> {
+  return inspect(client, callerId, { target: "chain_head", agent_id: agentId }, "audit_id");
+}
+
+async function inspect(
+  client: AgtpClient,
+  callerId: string,
+  parameters: object,
+  member: string,
+): Promise<string | undefined> {
+  const request = { method: "INSPECT", path: "/", parameters, agentId: callerId };
+  return readResult(await client.request(request), member);
+}
+
+/** A text of the result; undefined for 404. */
+function readResult(response: ClientResponse, member: string): string | undefined {
+  const { status, body } = response;
+  if (status === 404) return undefined;
+  if (!isAccepted(status)) throw new CommandRefusal(`INSPECT was refused: ${reasonOf(response)}`);
+  const result = isRecord(body) && isRecord(body["result"]) ? body["result"] : body;
+  const value = isRecord(result) ? result[member] : undefined;
+  if (typeof value === "string") return value;
+  throw new AgtpClientError("ERR_AGTP_RESPONSE", `the response to INSPECT has no "${member}"`);
+}
+
+function reasonOf({ status, body }: ClientResponse): string {
+  const error = isRecord(body) && isRecord(body["error"]) ? body["error"] : {};
+  const { code, message } = error;
+  const said = [code, message].filter((text) => typeof text === "string").join(": ");
+  return defuseLine(`${status} ${said}`.trim());
+}

@@ -1,0 +1,99 @@
+/**
+ * `agtp-keys repair`: goes on with a journal that lost records, beside no daemon. The explicit act
+ * behind which a daemon starts again; it is itself a record of every chain that it concerns.
+ */
+import { relative, resolve } from "node:path";
+import { loadConfig } from "../../app/config/load.ts";
+import type { Config } from "../../base/config.ts";
+import type { Environment } from "../../base/environment.ts";
+import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { describeDamage } from "../../state/journal-damage.ts";
+import { openStore } from "../../state/open-store.ts";
+import { type RepairReport, repairJournal } from "../../state/repair-journal.ts";
+import { createRecordSigner, type RecordSigner } from "../../state/signer.ts";
+import { journalDirectory, takeStateDirectory } from "../../state/state-directory.ts";
+import { usage } from "../shell/command-file.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import type { RepairLine } from "./command-options.ts";
+import { readSigningKey } from "./key-files.ts";
+
+/** Repairs the journal of a deployment, and says what was done. */
+export async function repair(
+  line: RepairLine,
+  terminal: Terminal,
+  environment: Environment,
+): Promise<void> {
+  const config = readConfig(line.config, terminal, environment);
+  if (config.store.driver !== "sqlite") {
+    throw new CommandRefusal(`store.driver is "${config.store.driver}": no journal is kept`);
+  }
+  const signer = signerOf(config, terminal);
+  const { lock, problems } = await takeStateDirectory(config, "agtp-keys repair");
+  if (problems !== undefined) throw refusal(problems);
+  try {
+    const report = await repairLocked(config, signer, line.reason);
+    terminal.out.write(line.json === true ? asJson(report) : asText(report));
+  } finally {
+    lock?.release();
+  }
+}
+
+async function repairLocked(
+  config: Config,
+  signer: RecordSigner,
+  reason: string | undefined,
+): Promise<RepairReport> {
+  const { directory, file, server } = config;
+  const { store, problems } = await openStore(config.store, relative(directory, file));
+  if (store === undefined) throw refusal(problems);
+  try {
+    const journal = { store, directory: journalDirectory(directory) };
+    const { serverId } = server;
+    return await repairJournal({ ...journal, signer, serverId, reason, now: Date.now() });
+  } finally {
+    await store.close();
+  }
+}
+
+function readConfig(path: string, { directory }: Terminal, environment: Environment): Config {
+  const { config, problems } = loadConfig(resolve(directory, path), environment);
+  if (config !== undefined) return config;
+  throw usage(problems.filter(isError).map(formatProblem).join("; "));
+}
+
+function signerOf({ signing: { key } }: Config, terminal: Terminal): RecordSigner {
+  return createRecordSigner(key === undefined ? undefined : readSigningKey(key, terminal));
+}
+
+function refusal(problems: readonly Problem[]): CommandRefusal {
+  return new CommandRefusal(problems.map(formatProblem).join("; "));
+}
+
+function asJson({ damages, chains, setAside }: RepairReport): string {
+  const document = {
+    repaired: damages.length > 0,
+    damages: damages.map((damage) => ({ file: damage.file, message: describeDamage(damage) })),
+    chains: chains.map(({ agentId, lost, follows, auditId }) => ({
+      agent_id: agentId,
+      lost_records: lost,
+      follows: follows ?? null,
+      audit_id: auditId,
+    })),
+    set_aside: setAside,
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+function asText({ damages, chains, setAside }: RepairReport): string {
+  if (damages.length === 0) return "the journal lacks nothing that is known of; nothing was done\n";
+  const lines = [
+    ...damages.map((damage) => `${damage.file} ${describeDamage(damage)}`),
+    ...setAside.map((copy) => `what was there is kept as ${copy}`),
+    ...chains.map(({ agentId, follows, auditId }) => {
+      const place = follows === undefined ? "begins anew" : `goes on behind record ${follows}`;
+      return `the chain of agent ${agentId} ${place}; record ${auditId} says so`;
+    }),
+  ];
+  return lines.map((line) => `${defuseLine(line)}\n`).join("");
+}

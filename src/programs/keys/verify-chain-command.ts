@@ -1,0 +1,179 @@
+/** `agtp-keys verify --chain`: walks an attribution chain, and reports where it breaks. */
+import { statSync } from "node:fs";
+import { resolve } from "node:path";
+import { reasonOf } from "../../base/thrown.ts";
+import type { AgtpClient } from "../../client/agtp-client.ts";
+import { createClient } from "../../client/client.ts";
+import { parseUri } from "../../client/uri.ts";
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { isAgentId } from "../../identity/identifiers.ts";
+import { verifyJournalChain } from "../../state/journal-chain.ts";
+import { type ChainRecord, type ChainReport, truncation } from "../../state/verify-chain.ts";
+import { readOptions } from "../agtp/command.ts";
+import { usage } from "../shell/command-file.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import type { VerifyLine } from "./command-options.ts";
+import { inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
+import { readVerificationKeys } from "./key-files.ts";
+
+/** A chain that is asked for, and what it is checked with. */
+interface Question {
+  readonly line: VerifyLine & { readonly chain: string };
+  readonly agentId: string;
+  readonly keys: readonly Ed25519PublicKey[];
+  readonly trustedHead: string | undefined;
+}
+
+const SERVER = /^agtp:\/\//i;
+const AUDIT_ID = /^[0-9a-f]{64}$/;
+
+/** Walks the chain of a command line; whether it holds. */
+export async function verifyChainOf(
+  line: VerifyLine & { readonly chain: string },
+  terminal: Terminal,
+): Promise<boolean> {
+  const { chain, agent, json = false } = line;
+  if (line.files.length > 0) throw usage("expected files or --chain, got both");
+  if (agent === undefined) throw usage("expected --agent beside --chain");
+  if (!isAgentId(agent))
+    throw usage(`--agent must be 64 lower-case hex characters, got "${agent}"`);
+  const keys = readVerificationKeys(line.key, terminal);
+  // Asked for first: what is written meanwhile is not missing.
+  const trustedHead = await readTrustedHead(line, agent, terminal);
+  const question: Question = { line, agentId: agent, keys, trustedHead };
+  const walked = SERVER.test(chain)
+    ? await walkServer(question, terminal)
+    : await walkJournal(question, terminal);
+  const report = walked ?? nothingLeft(question);
+  if (report === undefined) throw new CommandRefusal(`${chain} has no record of agent ${agent}`);
+  terminal.out.write(json ? asJson(report, chain) : asText(report, chain));
+  return report.broken === undefined;
+}
+
+/** `--head`: an Audit-ID, or a server that says which it is. */
+async function readTrustedHead(
+  line: VerifyLine,
+  agentId: string,
+  terminal: Terminal,
+): Promise<string | undefined> {
+  const { head } = line;
+  if (head === undefined) return undefined;
+  if (SERVER.test(head)) {
+    const callerId = line.agentId ?? agentId;
+    const asked = await withClient(line, head, terminal, (client) =>
+      inspectHead(client, { agentId, callerId }),
+    );
+    if (asked !== undefined) return asked;
+    throw new CommandRefusal(`${head} has no record of agent ${agentId}`);
+  }
+  const auditId = head.replace(/^sha256:/, "");
+  if (AUDIT_ID.test(auditId)) return auditId;
+  throw usage(`expected --head to be an Audit-ID or agtp://HOST, got ${JSON.stringify(head)}`);
+}
+
+/** Undefined where nothing was ever known to be there. */
+function nothingLeft({ agentId, trustedHead }: Question): ChainReport | undefined {
+  if (trustedHead === undefined) return undefined;
+  const none = { records: 0, first: undefined, last: undefined };
+  const counts = { verified: 0, unsigned: 0, unchecked: 0 };
+  return { agentId, head: trustedHead, ...none, ...counts, broken: truncation(trustedHead) };
+}
+
+function walkServer(
+  { line, agentId, keys, trustedHead }: Question,
+  terminal: Terminal,
+): Promise<ChainReport | undefined> {
+  const callerId = line.agentId ?? agentId;
+  return withClient(line, line.chain, terminal, (client) =>
+    verifyInspectedChain(client, { agentId, callerId, keys, trustedHead }),
+  );
+}
+
+/** Asks a server as the command line says, and hangs up. */
+async function withClient<T>(
+  line: VerifyLine,
+  uri: string,
+  terminal: Terminal,
+  ask: (client: AgtpClient) => Promise<T>,
+): Promise<T> {
+  const { clientCert: cert, clientKey: key, ca, insecure } = line;
+  if ((cert === undefined) !== (key === undefined)) {
+    throw usage("expected --client-cert and --client-key together");
+  }
+  const flags = {
+    ...(cert === undefined ? {} : { cert }),
+    ...(key === undefined ? {} : { key }),
+    ...(ca === undefined ? {} : { ca }),
+    ...(insecure === undefined ? {} : { insecure }),
+  };
+  const client = createClient(readOptions(flags, parseUri(uri), terminal));
+  try {
+    return await ask(client);
+  } finally {
+    await client.close();
+  }
+}
+
+async function walkJournal(
+  { line: { chain }, agentId, keys, trustedHead }: Question,
+  { directory }: Terminal,
+): Promise<ChainReport | undefined> {
+  const path = resolve(directory, chain);
+  if (!statSync(path, { throwIfNoEntry: false })?.isDirectory()) {
+    throw usage(`expected --chain to be a journal directory or agtp://HOST, got "${chain}"`);
+  }
+  try {
+    return await verifyJournalChain(path, agentId, keys, trustedHead);
+  } catch (error) {
+    throw usage(`${JSON.stringify(chain)} cannot be read: ${reasonOf(error)}`);
+  }
+}
+
+function asJson({ broken, ...report }: ChainReport, source: string): string {
+  const { agentId, head, records, first, last, verified, unsigned, unchecked } = report;
+  const document = {
+    ok: broken === undefined,
+    source,
+    agent_id: agentId,
+    head,
+    records,
+    first: first && recordAsJson(first),
+    last: last && recordAsJson(last),
+    signatures: { verified, unsigned, unchecked },
+    broken:
+      broken === undefined
+        ? null
+        : { kind: broken.kind, audit_id: broken.auditId, message: broken.message },
+  };
+  return `${JSON.stringify(document, undefined, 2)}\n`;
+}
+
+function recordAsJson({ auditId, issuedAt, method, path, status }: ChainRecord) {
+  return { audit_id: auditId, issued_at: issuedAt, method, path, status };
+}
+
+function asText(report: ChainReport, source: string): string {
+  const { agentId, records, first, last, broken } = report;
+  const lines: readonly (readonly [string, string])[] = [
+    ["agent", agentId],
+    ["source", source],
+    ["records", String(records)],
+    ["first", describeRecord(first)],
+    ["last", describeRecord(last)],
+    ["signatures", describeSignatures(report)],
+    broken === undefined ? ["chain", "holds"] : ["broken", `${broken.kind}: ${broken.message}`],
+  ];
+  return lines.map(([name, text]) => `${name.padEnd(10)}  ${defuseLine(text)}\n`).join("");
+}
+
+function describeRecord(record: ChainRecord | undefined): string {
+  if (record === undefined) return "none";
+  const { issuedAt, method, path, status = "", auditId } = record;
+  return `${issuedAt}  ${method} ${path} ${status}  ${auditId}`;
+}
+
+function describeSignatures({ verified, unsigned, unchecked }: ChainReport): string {
+  const unused = unchecked > 0 ? `, ${unchecked} not checked for want of --key` : "";
+  return `${verified} verified, ${unsigned} unsigned${unused}`;
+}

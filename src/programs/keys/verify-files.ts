@@ -1,0 +1,111 @@
+/** `agtp-keys verify FILE...`: recognises each file and verifies it, together with the others. */
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { isRecord } from "../../base/json-value.ts";
+import { readTrustAnchors } from "../../identity/certificate-anchors.ts";
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { readText, usage } from "../shell/command-file.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import { type CertificateContext, checkCertificates } from "./check-certificate.ts";
+import { checkDocument } from "./check-document.ts";
+import { checkGenesis, type GenesisReport } from "./check-genesis.ts";
+import { checkKey } from "./check-key.ts";
+import { checkManifest } from "./check-manifest.ts";
+import { checkRecords } from "./check-records.ts";
+import { type FileReport, hasPassed, printReports } from "./checks.ts";
+import type { VerifyLine } from "./command-options.ts";
+import { readVerificationKeys } from "./key-files.ts";
+import { type RecognizedFile, recognize } from "./recognize.ts";
+
+interface NamedFile {
+  readonly file: string;
+  readonly text: string;
+  readonly recognized: RecognizedFile;
+}
+
+interface Context extends CertificateContext {
+  readonly directory: string;
+  readonly keys: readonly Ed25519PublicKey[];
+  readonly issuers: readonly Ed25519PublicKey[];
+  readonly reports: readonly GenesisReport[];
+}
+
+/** Verifies the files of a command line; whether all of them passed. */
+export function verifyFiles(line: VerifyLine, terminal: Terminal, now: number): boolean {
+  const { directory } = terminal;
+  const files = line.files.map((file): NamedFile => {
+    const text = readText(directory, file);
+    return { file, text, recognized: recognize(text) };
+  });
+  const issuers = readVerificationKeys(line.issuerKey, terminal);
+  const geneses = files
+    .filter(({ recognized }) => recognized.kind === "genesis")
+    .map(({ text, file }) => checkGenesis(text, file, issuers));
+  const context: Context = {
+    directory,
+    keys: readVerificationKeys(line.key, terminal),
+    issuers,
+    reports: geneses,
+    geneses: geneses.flatMap(({ genesis }) => genesis ?? []),
+    anchors: line.ca === undefined ? undefined : readAnchors(line.ca, terminal),
+    now,
+  };
+  const reports = files.map((file) => verifyFile(file, context));
+  printReports(reports, line.json === true, terminal);
+  return reports.every(hasPassed);
+}
+
+function verifyFile({ file, text, recognized }: NamedFile, context: Context): FileReport {
+  switch (recognized.kind) {
+    case "certificate":
+      return checkCertificates(text, file, context);
+    case "key":
+      return checkKey(text, file, statSync(resolve(context.directory, file)).mode);
+    case "records":
+      return checkRecords(text, file, context.keys);
+    case "genesis": {
+      const { kind, checks } = checkGenesis(text, file, context.issuers);
+      return { file, kind, checks };
+    }
+    case "document":
+      return checkDocument(text, file, findGenesis(file, text, context), context.issuers);
+    case "manifest":
+      return checkManifest(recognized.manifest, file, context.keys);
+    case "unknown": {
+      const { fault } = recognized;
+      return {
+        file,
+        kind: "unknown",
+        checks: [{ check: "form", outcome: "failed", message: fault }],
+      };
+    }
+  }
+}
+
+/** Of the files that were named the one with this Agent-ID, else the one of the same stem. */
+function findGenesis(
+  file: string,
+  text: string,
+  { directory, reports, issuers }: Context,
+): GenesisReport | undefined {
+  const document: unknown = JSON.parse(text);
+  const agentId = isRecord(document) ? document["agent_id"] : undefined;
+  const named = reports.find(({ genesis }) => genesis?.agentId === agentId);
+  if (named !== undefined) return named;
+  const beside = file.replace(/\.agent\.json$/, ".genesis.json");
+  const given = reports.find((report) => report.file === beside);
+  if (given !== undefined || beside === file) return given;
+  if (!existsSync(resolve(directory, beside))) return undefined;
+  return checkGenesis(readText(directory, beside), beside, issuers);
+}
+
+function readAnchors(file: string, { directory }: Terminal): CertificateContext["anchors"] {
+  const pem = readText(directory, file);
+  try {
+    const anchors = readTrustAnchors(pem);
+    if (anchors.length > 0) return anchors;
+  } catch {
+    // What is damaged is no certificate, either.
+  }
+  throw usage(`${JSON.stringify(file)} must hold certificates in PEM`);
+}

@@ -1,0 +1,89 @@
+/**
+ * Checks a server manifest by every rule of the draft, in the order in which it is written down.
+ * AGTP-API §8
+ */
+
+import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import type { ManifestVerdict } from "../../identity/manifest-signature.ts";
+import { checkAgents } from "./check-agents.ts";
+import { checkEndpoints } from "./check-endpoints.ts";
+import { checkMethods } from "./check-methods.ts";
+import { checkPolicies } from "./check-policies.ts";
+import { checkRevision } from "./check-revision.ts";
+import { checkServer } from "./check-server.ts";
+import { checkSignature } from "./check-signature.ts";
+import { checkSurface } from "./check-surface.ts";
+import { checkVersions } from "./check-versions.ts";
+import type { ReportFinding } from "./findings.ts";
+import { Place } from "./place.ts";
+import { createVocabulary } from "./vocabulary.ts";
+
+/** What a manifest is checked with. */
+export interface ManifestContext {
+  /** Milliseconds since 1970. */
+  readonly now: number;
+  /** Who should have signed; empty: nobody in particular. */
+  readonly keys: readonly Ed25519PublicKey[];
+  /** Whether it was given to somebody without an identity. */
+  readonly isAnonymous: boolean;
+  /** An earlier revision. */
+  readonly earlier?: JsonRecord | undefined;
+  /** The catalog of a version; undefined where nobody has it. */
+  catalogOf(version: string): Catalog | undefined;
+}
+
+/** What became known beside the findings. */
+export interface ManifestCheck {
+  readonly signature: ManifestVerdict;
+  /** The version of the catalog that method names were looked up in. */
+  readonly catalog: string | undefined;
+}
+
+const KNOWN = [
+  ...["agtp_version", "agtp_api_version", "document_version", "catalog_version"],
+  ...["catalog_versions_supported", "server", "embedded_methods", "custom_methods", "endpoints"],
+  ...["agent_disclosure", "hosted_agents", "agent_disclosure_notice", "apis", "hosted_protocols"],
+  ...["policies", "manifest_signature"],
+];
+
+/** Checks a value that may be a manifest. */
+export function checkManifest(
+  value: unknown,
+  context: ManifestContext,
+  report: ReportFinding,
+): ManifestCheck {
+  const manifest = new Place(value, { pointer: "", clause: "8.2" }, report);
+  if (!isRecord(value)) {
+    manifest.fault(`is ${quoteValue(value)}, expected an object`);
+    return { signature: { kind: "unsigned" }, catalog: undefined };
+  }
+  manifest.warnOfOthers(KNOWN);
+  const catalog = findCatalog(checkVersions(manifest), manifest, context);
+  checkServer(manifest.at("server").under("8.3"), context.now);
+  const vocabulary = createVocabulary(catalog, checkMethods(manifest, catalog));
+  const pairs = checkEndpoints(manifest.at("endpoints").under("8.9"), vocabulary);
+  checkAgents(manifest, context.isAnonymous);
+  checkSurface(manifest, vocabulary, pairs);
+  checkPolicies(manifest.at("policies").under("8.7"), vocabulary);
+  if (context.earlier !== undefined) checkRevision(manifest, value, context.earlier);
+  const signature = checkSignature(manifest, value, context.keys);
+  return { signature, catalog: catalog?.version };
+}
+
+function findCatalog(
+  version: string | undefined,
+  manifest: Place,
+  { catalogOf }: ManifestContext,
+): Catalog | undefined {
+  if (version === undefined) return undefined;
+  const catalog = catalogOf(version);
+  const place = manifest.at("catalog_version").under("6.4");
+  if (catalog === undefined) {
+    place.warn(`the catalog ${version} is not at hand, so no method was looked up in it`);
+  } else if (catalog.version !== version) {
+    place.warn(`methods were looked up in the catalog ${catalog.version}`);
+  }
+  return catalog;
+}

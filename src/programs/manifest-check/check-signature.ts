@@ -1,0 +1,49 @@
+/**
+ * The signature of a manifest. None, or one that proves nothing about its author, is no fault; one
+ * that does not verify is.   AGTP-API §8.8
+ */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
+import { type ManifestVerdict, verifyManifest } from "../../identity/manifest-signature.ts";
+import type { Place } from "./place.ts";
+
+/** Judges the signature by the first of some keys that made it, or by the key that it brings. */
+export function checkSignature(
+  manifest: Place,
+  value: JsonRecord,
+  keys: readonly Ed25519PublicKey[],
+): ManifestVerdict {
+  const verdicts = keys.map((key) => verifyManifest(value, key));
+  const verified = verdicts.find(({ kind }) => kind === "verified");
+  const verdict = verified ?? verdicts[0] ?? verifyManifest(value);
+  const place = manifest.at("manifest_signature").under("8.8");
+  switch (verdict.kind) {
+    case "unsigned":
+      // Without a key nobody expects a signature; whoever names one does.
+      if (keys.length === 0) place.warn("there is none, so nobody vouches for the manifest");
+      else place.fault("there is none, expected one by the key that was named");
+      break;
+    case "invalid":
+      place.fault(verdict.fault);
+      break;
+    case "verified":
+    case "intact":
+      break;
+  }
+  return verdict;
+}
+
+/** What a verdict proves, in a sentence. */
+export function describeVerdict(verdict: ManifestVerdict): string {
+  switch (verdict.kind) {
+    case "verified":
+      return `verified, by ${verdict.kid}`;
+    case "intact":
+      return `intact, by ${verdict.kid}, a key that it brings itself: no --key says whose it is`;
+    case "unsigned":
+      return "there is none";
+    case "invalid":
+      return verdict.fault;
+  }
+}

@@ -1,0 +1,105 @@
+/**
+ * Where a manifest comes from: a file, or a server that is asked for it over AGTP as the draft says.
+ * What cannot be read is an error of the client; what a server answers instead is a finding.
+ * AGTP-API §8.10
+ */
+
+import { isDeeperThan, isRecord, quoteValue } from "../../base/json-value.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import type { ClientResponse } from "../../client/agtp-client.ts";
+import { createClient } from "../../client/client.ts";
+import { parseUri } from "../../client/uri.ts";
+import { findRepeatedMember } from "../../identity/repeated-member.ts";
+import { readOptions, type TrustFlags } from "../agtp/command.ts";
+import { readText, usage } from "../shell/command-file.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import { checkResponse } from "./check-response.ts";
+import type { ReportFinding } from "./findings.ts";
+
+/** Whom to ask as, and whom to trust. */
+export interface FetchFlags extends TrustFlags {
+  readonly agentId?: string | undefined;
+}
+
+const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
+/** Deeper values have no use in a manifest, and would exhaust the stack of whoever walks them. */
+const MAX_DEPTH = 128;
+
+/** Whether a source is a server, as opposed to a file. */
+export function isUri(source: string): boolean {
+  return /^agtp:\/\//i.test(source);
+}
+
+/** The manifest in a file; throws ERR_AGTP_REQUEST for what is no JSON. */
+export function readManifestFile(file: string, terminal: Terminal, report: ReportFinding): unknown {
+  const text = readText(terminal.directory, file);
+  const parsed = parseManifest(text, report);
+  if (parsed.fault === undefined) return parsed.value;
+  throw usage(`${JSON.stringify(file)} ${parsed.fault}`);
+}
+
+/** The manifest of a server; undefined where it answered with something else. */
+export async function fetchManifest(
+  uri: string,
+  flags: FetchFlags,
+  terminal: Terminal,
+  report: ReportFinding,
+): Promise<unknown> {
+  const response = await ask(uri, flags, terminal);
+  const fault = (message: string): undefined => {
+    report({ severity: "fault", pointer: "", clause: "8.10", message });
+  };
+  if (response.status !== 200) {
+    const code = errorCode(response.body);
+    const reason = code === undefined ? "" : ` ${quoteValue(code)}`;
+    return fault(`the server answers ${response.status}${reason}, expected 200 and its manifest`);
+  }
+  checkResponse(response, report);
+  const parsed = parseManifest(response.text, report);
+  return parsed.fault === undefined ? parsed.value : fault(`the body ${parsed.fault}`);
+}
+
+/** DISCOVER without an Agent-ID asks for the manifest; with one, the media type does. */
+async function ask(
+  written: string,
+  { agentId, ...trust }: FetchFlags,
+  terminal: Terminal,
+): Promise<ClientResponse> {
+  const uri = parseUri(written);
+  const { host, port, path, query, agentId: named } = uri;
+  if (path !== undefined || query !== undefined || named !== undefined) {
+    throw usage(`expected the URI of a server, agtp://HOST[:PORT], got ${quoteValue(written)}`);
+  }
+  const client = createClient(readOptions(trust, { host, port }, terminal));
+  try {
+    const headers = agentId === undefined ? [] : [["Accept", MANIFEST_TYPE] as const];
+    return await client.request({ method: "DISCOVER", path: "/", agentId, headers });
+  } finally {
+    await client.close();
+  }
+}
+
+function errorCode(body: unknown): unknown {
+  const error = isRecord(body) ? body["error"] : undefined;
+  return isRecord(error) ? error["code"] : undefined;
+}
+
+type ParsedManifest =
+  | { readonly value: unknown; readonly fault?: undefined }
+  | { readonly fault: string };
+
+function parseManifest(text: string, report: ReportFinding): ParsedManifest {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return { fault: `is not JSON: ${reasonOf(error)}` };
+  }
+  if (isDeeperThan(value, MAX_DEPTH)) return { fault: `is nested deeper than ${MAX_DEPTH} levels` };
+  const repeated = findRepeatedMember(text);
+  if (repeated !== undefined) {
+    const message = `has the member ${quoteValue(repeated)} twice in one object, so nobody knows what is signed`;
+    report({ severity: "fault", pointer: "", clause: "8.8", message });
+  }
+  return { value };
+}

@@ -1,0 +1,108 @@
+/**
+ * `agtp-openapi import`: reads a document, drafts a deployment and writes it. Nothing is written
+ * unless all of it can be, and nothing that is there is replaced unless that is asked for.
+ */
+import { readdirSync } from "node:fs";
+import { join, relative, resolve } from "node:path";
+import type { JsonRecord } from "../../base/json-value.ts";
+import { checkDocument } from "../../openapi/check-document.ts";
+import { type ImportedDocument, importDocument } from "../../openapi/import-document.ts";
+import { importFiles, importReport, needsReview } from "../../openapi/import-files.ts";
+import { readDocument } from "../../openapi/read-document.ts";
+import { checkBaseUrl } from "../../openapi/server-url.ts";
+import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
+import { validateDocument } from "../../openapi/validate-document.ts";
+import { readText, usage } from "../shell/command-file.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { writeFiles } from "../shell/write-files.ts";
+import type { ImportLine } from "./command-line.ts";
+
+/** Documents with fewer operations are done before anybody reads of it. */
+const LONG_DOCUMENT = 100;
+const PROGRESS_STEP = 50;
+const MAX_SHOWN_FAULTS = 12;
+
+/** Imports; whether the answer is yes. */
+export async function runImport(line: ImportLine, terminal: Terminal): Promise<boolean> {
+  const { spec, output, strict = false, force = false, json = false } = line;
+  if (line.baseUrl !== undefined) {
+    const { fault } = checkBaseUrl(line.baseUrl);
+    if (fault !== undefined) throw usage(fault);
+  }
+  const document = await openDocument(spec, terminal);
+  const faults = checkDocument(document);
+  if (faults.length > 0) throw refusal(spec, faults);
+  const warnings = await validateDocument(document);
+  const catalog = loadShippedCatalog();
+  const result = importDocument(document, {
+    catalog: catalog.catalog,
+    ...(line.baseUrl === undefined ? {} : { baseUrl: line.baseUrl }),
+    onProgress: (done, total) => report(done, total, terminal),
+  });
+  if (result.kind === "fault") throw refusal(spec, [result.message]);
+  const { imported } = result;
+  const files = importFiles(imported, warnings, catalog);
+  const directory = resolve(terminal.directory, output);
+  const earlier = earlierEndpoints(directory, new Set(files.map(({ path }) => path)));
+  const placed = files.map((file) => ({ ...file, path: join(output, file.path), isSecret: false }));
+  writeFiles(terminal.directory, placed, force);
+  if (json)
+    terminal.out.write(`${JSON.stringify(importReport(imported, warnings), undefined, 2)}\n`);
+  tell(imported, { line, warnings, earlier }, terminal);
+  return !strict || !(needsReview(imported) || warnings.length > 0);
+}
+
+async function openDocument(spec: string, terminal: Terminal): Promise<JsonRecord> {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(spec)) {
+    throw usage(`${JSON.stringify(spec)} is a URL, expected a file: nothing is downloaded`);
+  }
+  const text = spec === "-" ? await terminal.readInput() : readText(terminal.directory, spec);
+  const read = await readDocument(text.replace(/^\ufeff/, ""));
+  if (read.kind === "fault") throw usage(`${JSON.stringify(spec)} ${read.message}`);
+  return read.document;
+}
+
+function refusal(spec: string, faults: readonly string[]): CommandRefusal {
+  const shown = faults.slice(0, MAX_SHOWN_FAULTS).map((fault) => `${spec}: ${fault}`);
+  return new CommandRefusal(shown.join("\n"));
+}
+
+function report(done: number, total: number, { err }: Terminal): void {
+  if (total < LONG_DOCUMENT || (done % PROGRESS_STEP !== 0 && done !== total)) return;
+  err.write(`${done} of ${total} operations\n`);
+}
+
+/** Endpoint files of another origin: the daemon will load them as well. */
+function earlierEndpoints(directory: string, written: ReadonlySet<string>): readonly string[] {
+  try {
+    return readdirSync(join(directory, "endpoints"), { recursive: true, encoding: "utf8" })
+      .filter((name) => name.endsWith(".toml"))
+      .map((name) => relative(directory, join(directory, "endpoints", name)).replaceAll("\\", "/"))
+      .filter((file) => !written.has(file));
+  } catch {
+    return [];
+  }
+}
+
+interface Outcome {
+  readonly line: ImportLine;
+  readonly warnings: readonly string[];
+  readonly earlier: readonly string[];
+}
+
+function tell(
+  imported: ImportedDocument,
+  { line, warnings, earlier }: Outcome,
+  { err }: Terminal,
+): void {
+  const { endpoints, leftOut, variables } = imported;
+  const open = endpoints.filter(({ reviews }) => reviews.length > 0).length;
+  const say = (text: string): void => err.write(`${defuseLine(text)}\n`);
+  say(`${endpoints.length} endpoints in ${line.output}, ${open} to review: see REVIEW.md`);
+  for (const { operation, reason } of leftOut) say(`left out: ${operation}: ${reason}`);
+  if (warnings.length > 0)
+    say(`the document breaks its specification in ${warnings.length} places`);
+  for (const { name, sentTo } of variables) say(`set ${name}, sent to ${sentTo.join(", ")}`);
+  if (earlier.length > 0) say(`there before, and still served: ${earlier.join(", ")}`);
+}

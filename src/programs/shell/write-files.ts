@@ -1,0 +1,73 @@
+/**
+ * Puts the files of a command in place: all of them or none, each complete, secrets for their owner
+ * alone. A file that is there stays, unless the command line says otherwise.
+ */
+import { randomUUID } from "node:crypto";
+import { linkSync, lstatSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { makeDirectory } from "../../base/make-directory.ts";
+import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { usage } from "./command-file.ts";
+import { CommandRefusal } from "./command-refusal.ts";
+
+/** A file that is to be written. */
+export interface NewFile {
+  /** As the command line has it. */
+  readonly path: string;
+  readonly content: string;
+  readonly isSecret: boolean;
+}
+
+/** Writes files below a directory. */
+export function writeFiles(directory: string, files: readonly NewFile[], force: boolean): void {
+  if (!force) for (const { path } of files) checkAbsent(directory, path);
+  for (const file of files) {
+    try {
+      makeDirectoryOf(resolve(directory, file.path), file.isSecret);
+      place({ ...file, path: resolve(directory, file.path) }, force);
+    } catch (error) {
+      if (error instanceof CommandRefusal) throw error;
+      throw usage(`${JSON.stringify(file.path)} cannot be written: ${reasonOf(error)}`);
+    }
+  }
+}
+
+function checkAbsent(directory: string, path: string): void {
+  try {
+    // A link that leads nowhere is something that is there, too.
+    lstatSync(resolve(directory, path));
+  } catch {
+    return;
+  }
+  throw alreadyThere(path);
+}
+
+function alreadyThere(path: string): CommandRefusal {
+  return new CommandRefusal(`${JSON.stringify(path)} is there already, --force replaces it`);
+}
+
+function makeDirectoryOf(path: string, isSecret: boolean): void {
+  makeDirectory(dirname(path), isSecret ? 0o700 : undefined);
+}
+
+/** `link` fails where a file came meanwhile, and `rename` follows no link. */
+function place({ path, content, isSecret }: NewFile, force: boolean): void {
+  const temporary = `${path}.${randomUUID()}.tmp`;
+  try {
+    writeFileSync(temporary, content, { mode: isSecret ? 0o600 : 0o644, flag: "wx" });
+    if (force) renameSync(temporary, path);
+    else linkOrRename(temporary, path);
+  } finally {
+    rmSync(temporary, { force: true });
+  }
+}
+
+function linkOrRename(temporary: string, path: string): void {
+  try {
+    linkSync(temporary, path);
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") throw alreadyThere(path);
+    // Some file systems have no hard links.
+    renameSync(temporary, path);
+  }
+}

@@ -1,0 +1,131 @@
+/**
+ * `agtp-catalog-diff`: what changed between two catalogs, and what of a deployment breaks. The exit
+ * code is 0 when nothing does, 1 when something does, 2 when a file could not be read or written.
+ * AGTP-API §4.7
+ */
+import { resolve } from "node:path";
+import type { Environment } from "../../base/environment.ts";
+import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import { loadCatalog } from "../../catalog/catalog-file.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { diffCatalogs } from "./catalog-diff.ts";
+import { type DiffCommandLine, parseCommandLine } from "./command-line.ts";
+import { printDeployment, printOutcome, printPlan } from "./deployment-report.ts";
+import {
+  type DeploymentReport,
+  type DiffReport,
+  exitCodeOf,
+  type FixOutcome,
+  type NamedCatalog,
+} from "./diff-report.ts";
+import { type FixPlan, planFixes } from "./fix-plan.ts";
+import { toJsonReport } from "./json-report.ts";
+import type { CatalogStep } from "./method-judge.ts";
+import { replaceText } from "./replace-text.ts";
+import { type Scan, scanDeployment } from "./scan.ts";
+import { printCatalogs } from "./text-report.ts";
+import { isSemanticVersion, judgeVersion } from "./version-verdict.ts";
+
+/** Runs the program and answers its exit code. */
+export function runCatalogDiff(
+  args: readonly string[],
+  terminal: Terminal,
+  environment: Environment,
+): number {
+  const line = parseCommandLine(args, terminal);
+  if (line.kind === "end") return line.exitCode;
+  const problems: Problem[] = [];
+  const compared = compare(line, terminal, problems);
+  printProblems(problems, terminal);
+  if (compared === undefined) {
+    if (line.json) printJson({ ok: false, problems }, terminal);
+    return 2;
+  }
+  if (!line.json) printCatalogs(compared, terminal.out);
+  const deployment = lookAtDeployment(line, compared, terminal, environment);
+  const report = { ...compared, ...(deployment === undefined ? {} : { deployment }) };
+  if (line.json) printJson(toJsonReport(report), terminal);
+  return exitCodeOf(report);
+}
+
+/** Undefined when a catalog is none. */
+function compare(
+  line: DiffCommandLine,
+  { directory }: Terminal,
+  problems: Problem[],
+): DiffReport | undefined {
+  const load = (file: string): NamedCatalog | undefined => {
+    const loaded = loadCatalog(resolve(directory, file), file);
+    problems.push(...loaded.problems);
+    return loaded.catalog === undefined ? undefined : { file, catalog: loaded.catalog };
+  };
+  const older = load(line.older);
+  const newer = load(line.newer);
+  if (older === undefined || newer === undefined) return undefined;
+  const diff = diffCatalogs(older.catalog, newer.catalog);
+  const verdict = judgeVersion(older.catalog, newer.catalog, diff);
+  if (verdict !== undefined) return { older, newer, diff, verdict, problems };
+  for (const { file, catalog } of [older, newer]) {
+    if (isSemanticVersion(catalog.version)) continue;
+    const message = `is ${JSON.stringify(catalog.version)}, which is no semantic version`;
+    problems.push({ file, key: "version", message });
+  }
+  return undefined;
+}
+
+function lookAtDeployment(
+  line: DiffCommandLine,
+  { older, newer }: Pick<DiffReport, "older" | "newer">,
+  terminal: Terminal,
+  environment: Environment,
+): DeploymentReport | undefined {
+  const directory = line.againstDeployment;
+  if (directory === undefined) return undefined;
+  const step: CatalogStep = { older: older.catalog, newer: newer.catalog };
+  const look = (): Scan => {
+    const absolute = resolve(terminal.directory, directory);
+    return scanDeployment({ ...step, directory: absolute, config: line.config, environment });
+  };
+  const scan = look();
+  printProblems(scan.problems, terminal);
+  const show = (report: DeploymentReport): DeploymentReport => {
+    if (!line.json) printDeployment(report, terminal.out);
+    return report;
+  };
+  const found = show({ directory, scan });
+  if (!line.fix && !line.dryRun) return found;
+  const plan = planFixes(scan, step);
+  // What is going to be written is shown before it is; under --json the results are one document.
+  printPlan(plan, scan, line.json ? terminal.err : terminal.out);
+  const fix = line.dryRun ? dryRun(plan) : apply(plan, scan);
+  printOutcome(fix, terminal.err);
+  return fix.written.length === 0 ? { ...found, fix } : show({ directory, scan: look(), fix });
+}
+
+function dryRun(plan: FixPlan): FixOutcome {
+  return { plan, isDryRun: true, written: [], failed: [] };
+}
+
+/** Each file by itself: one that cannot be written does not keep the others from it. */
+function apply(plan: FixPlan, { texts: { directory } }: Scan): FixOutcome {
+  const written: string[] = [];
+  const failed: { file: string; reason: string }[] = [];
+  for (const { source, after } of plan.fixes) {
+    const { file, text: before } = source;
+    const reason = replaceText({ directory, file, before, after });
+    if (reason === undefined) written.push(file);
+    else failed.push({ file, reason });
+  }
+  return { plan, isDryRun: false, written, failed };
+}
+
+function printProblems(problems: readonly Problem[], { err }: Terminal): void {
+  for (const problem of problems) {
+    const word = isError(problem) ? "" : "warning: ";
+    err.write(`agtp-catalog-diff: ${word}${defuseLine(formatProblem(problem))}\n`);
+  }
+}
+
+function printJson(value: unknown, { out }: Terminal): void {
+  out.write(`${JSON.stringify(value, undefined, 2)}\n`);
+}

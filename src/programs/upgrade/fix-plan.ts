@@ -1,0 +1,91 @@
+/**
+ * What `--fix` would write: the successor in place of each method that is gone, and nothing else.
+ * Edits are ranges of the text as its author wrote it, so that everything around them stays.
+ */
+import { parseToml } from "../../base/toml-document.ts";
+import type { Conflict } from "./conflict.ts";
+import type { DeploymentText } from "./deployment-texts.ts";
+import { type FixableConflict, FixRules } from "./fix-rules.ts";
+import type { CatalogStep } from "./method-judge.ts";
+import type { Scan } from "./scan.ts";
+
+/** One value that is replaced. */
+export interface Edit {
+  readonly conflict: FixableConflict;
+  readonly line: number;
+  /** Characters of the file. */
+  readonly range: readonly [start: number, end: number];
+  readonly replacement: string;
+}
+
+/** One file as it will be. */
+export interface FileFix {
+  readonly source: DeploymentText;
+  readonly edits: readonly Edit[];
+  readonly after: string;
+}
+
+/** A conflict that stays, and why. */
+export interface RefusedFix {
+  readonly conflict: Conflict;
+  readonly reason: string;
+}
+
+/** Everything that would be written, and what would not. */
+export interface FixPlan {
+  readonly fixes: readonly FileFix[];
+  readonly refused: readonly RefusedFix[];
+}
+
+/** Plans the fixes of a deployment; writes nothing. */
+export function planFixes(scan: Scan, step: CatalogStep): FixPlan {
+  const rules = new FixRules(scan, step);
+  const edits: Edit[] = [];
+  const refused: RefusedFix[] = [];
+  // What becomes of a step or a policy depends on what becomes of the endpoints.
+  const rank = ({ reference: { role } }: Conflict): number => Number(role !== "endpoint");
+  for (const conflict of scan.conflicts.toSorted((one, other) => rank(one) - rank(other))) {
+    const edit = planEdit(conflict, scan, rules);
+    if (typeof edit === "string") refused.push({ conflict, reason: edit });
+    else edits.push(edit);
+  }
+  const sources = new Set(edits.map(({ conflict }) => conflict.reference.source));
+  const fixes = [...sources].map((source) =>
+    toFix(
+      source,
+      edits.filter(({ conflict }) => conflict.reference.source === source),
+    ),
+  );
+  return { fixes, refused };
+}
+
+/** The edit, or why there is none. */
+function planEdit(conflict: Conflict, scan: Scan, rules: FixRules): Edit | string {
+  const { successor, reference } = conflict;
+  if (successor === undefined) return conflict.remedy;
+  if (!reference.isWritten) return "it comes out of the environment";
+  const fixable = { ...conflict, successor };
+  const reason = rules.check(fixable);
+  if (reason !== undefined) return reason;
+  const { line = 0, range } = scan.placeOf(reference) ?? {};
+  const written = range && reference.source.text.slice(...range);
+  // An escape or a line break inside the quotes is its author's own way to write, and rare.
+  const [, quote = ""] = /^("""|'''|"|')/.exec(written ?? "") ?? [];
+  if (range === undefined || written !== quote + reference.value + quote) {
+    return "it is not written on one line as it is read, so it is left to a person";
+  }
+  return { conflict: fixable, line, range, replacement: quote + successor + quote };
+}
+
+function toFix(source: DeploymentText, edits: readonly Edit[]): FileFix {
+  const ordered = edits.toSorted((one, other) => one.range[0] - other.range[0]);
+  let after = "";
+  let end = 0;
+  for (const { range, replacement } of ordered) {
+    after += source.text.slice(end, range[0]) + replacement;
+    end = range[1];
+  }
+  after += source.text.slice(end);
+  if (parseToml(after).fault !== undefined) throw new Error(`a fix of ${source.file} is no TOML`);
+  return { source, edits: ordered, after };
+}

@@ -1,0 +1,198 @@
+/**
+ * Where a successor may be written in place of a method that is gone, and where that would break
+ * something that works: each rule answers with the reason why not.   AGTP-API §4.5, §5.9, §9.2
+ */
+
+import { isTable, type TomlTable } from "../../base/toml-document.ts";
+import { checkTemplate } from "../../catalog/path-grammar.ts";
+import { createRegistry, type RouteEntry } from "../../endpoint/endpoint-registry.ts";
+import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
+import type { Conflict } from "./conflict.ts";
+import type { CatalogStep } from "./method-judge.ts";
+import type { Reference } from "./reference.ts";
+import type { Scan } from "./scan.ts";
+
+/** A conflict that has a successor. */
+export interface FixableConflict extends Conflict {
+  readonly successor: string;
+}
+
+interface Pair extends RouteEntry {
+  readonly file: string;
+}
+
+/** Judges fixes; the deployment and the endpoints whose fix was refused are known to it. */
+export class FixRules {
+  readonly #scan: Scan;
+  readonly #step: CatalogStep;
+  /** Pairs that are not to be changed. */
+  readonly #standing: readonly Pair[];
+  /** Pairs of endpoints that cannot be fixed, as steps may name them, and why. */
+  readonly #stuck = new Map<string, string>();
+  /** Pairs as they will be. */
+  readonly #becoming: Pair[];
+
+  constructor(scan: Scan, step: CatalogStep) {
+    this.#scan = scan;
+    this.#step = step;
+    const broken = new Set(scan.conflicts.map(({ reference }) => reference));
+    this.#standing = scan.references.methods
+      .filter((one) => one.role === "endpoint" && !broken.has(one))
+      .flatMap((one) => pairOf(one, one.value) ?? []);
+    this.#becoming = [...this.#standing];
+  }
+
+  /** Why this fix must not be made. Endpoints are to be asked for before everything else. */
+  check(conflict: FixableConflict): string | undefined {
+    const { reference, successor } = conflict;
+    const { within } = reference;
+    switch (reference.role) {
+      case "endpoint":
+        return this.#checkEndpoint(reference, successor);
+      case "endpoint-successor":
+        return this.#checkOwnSuccessor(reference, successor);
+      case "step":
+        return this.#checkStep(conflict, textOf(within, "path") ?? "/");
+      case "disallow":
+        return this.#checkUse(successor, "would not be served any more");
+      case "token":
+        return this.#checkUse(successor, "would need a token");
+      case "redirect-from":
+      case "redirect-to":
+        return this.#checkRedirect(reference, successor);
+      case "alias-target":
+        return Object.hasOwn(within, successor)
+          ? `${successor} is an alias itself, and aliases are single-hop`
+          : undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  #checkEndpoint(reference: Reference, successor: string): string | undefined {
+    const pair = pairOf(reference, successor);
+    if (pair === undefined) return "its path is no path, so nobody can say what it would become";
+    const reason = this.#endpointReason(reference, pair);
+    if (reason === undefined) this.#becoming.push(pair);
+    else this.#stuck.set(keyOf(reference.value, pair.path), `${pair.file} keeps it: ${reason}`);
+    return reason;
+  }
+
+  #endpointReason({ within }: Reference, pair: Pair): string | undefined {
+    const reserved = checkReservation(pair.method, pair.path, this.#step.newer.embedded);
+    if (reserved !== undefined) return reserved;
+    const rivals = this.#becoming.filter(({ method }) => method === pair.method);
+    const [conflict] = createRegistry([...rivals, pair]).conflicts;
+    if (conflict !== undefined) {
+      const { method, path, file } = conflict.other;
+      return `${file} has ${method} ${path} already, so this one can be removed`;
+    }
+    const { disallow } = this.#policy();
+    if (Array.isArray(disallow) && disallow.includes(pair.method)) {
+      return `policies.methods.disallow has ${pair.method}`;
+    }
+    const named = tableOf(within["deprecated"], "successor");
+    return named !== undefined && isSamePair(named, pair)
+      ? "[endpoint.deprecated] would name the endpoint itself"
+      : undefined;
+  }
+
+  /** A step follows its endpoint, or goes to the one that stands in its way. */
+  #checkStep({ method, successor }: FixableConflict, path: string): string | undefined {
+    const target = keyOf(successor, path);
+    const isServed = this.#becoming.some((pair) => keyOf(pair.method, pair.path) === target);
+    return isServed ? undefined : this.#stuck.get(keyOf(method, path));
+  }
+
+  /** The endpoint itself may be about to become what its successor is to be. */
+  #checkOwnSuccessor({ source, within }: Reference, successor: string): string | undefined {
+    const endpoint = tableOf(source.table, "endpoint") ?? {};
+    const path = textOf(endpoint, "path");
+    const isOwn = this.#becoming.some(
+      ({ file, method }) => file === source.file && method === successor,
+    );
+    return isOwn && (textOf(within, "path") ?? path) === path
+      ? "it would name the endpoint itself, so [endpoint.deprecated] can be removed"
+      : undefined;
+  }
+
+  /** What is done to one method must not befall another one that is in use. */
+  #checkUse(successor: string, consequence: string): string | undefined {
+    if (this.#step.newer.embedded.includes(successor)) {
+      return `${successor} is a floor method, which ${consequence}`;
+    }
+    const user = this.#standing.find(({ method }) => method === successor);
+    return user && `${user.method} ${user.path} of ${user.file} ${consequence}`;
+  }
+
+  #checkRedirect({ within, role }: Reference, successor: string): string | undefined {
+    const after = (name: string): string | undefined => this.#afterFix(within, name);
+    const [from, to] = [after("from_method"), after("to_method")];
+    const fromPath = textOf(within, "from_path");
+    const toPath = textOf(within, "to_path") ?? fromPath;
+    if (from === to && fromPath === toPath) {
+      return "it would redirect to itself, so the entry can be removed";
+    }
+    if (role === "redirect-to") return undefined;
+    if (this.#step.newer.embedded.includes(successor)) {
+      return `requests for the floor method ${successor} would be redirected`;
+    }
+    const captured = this.#standing.find(
+      ({ method, path }) => method === successor && (fromPath === undefined || path === fromPath),
+    );
+    if (captured !== undefined) {
+      return `requests for ${captured.method} ${captured.path} of ${captured.file} would be redirected`;
+    }
+    const rival = this.#redirects().some(
+      (other) =>
+        textOf(other, "from_method") === successor && textOf(other, "from_path") === fromPath,
+    );
+    return rival ? `another redirect is for ${successor} already` : undefined;
+  }
+
+  /** The method that a member of a redirect will name. */
+  #afterFix(within: TomlTable, name: string): string | undefined {
+    const method = textOf(within, name);
+    const conflict = this.#scan.conflicts.find(
+      (one) => one.reference.within === within && one.reference.key.endsWith(`.${name}`),
+    );
+    return conflict?.successor ?? method;
+  }
+
+  #redirects(): readonly TomlTable[] {
+    const { redirects } = this.#policy();
+    return Array.isArray(redirects) ? redirects.filter(isTable) : [];
+  }
+
+  #policy(): TomlTable {
+    const { config } = this.#scan.references;
+    return tableOf(tableOf(config?.table, "policies"), "methods") ?? {};
+  }
+}
+
+/** The pair of an endpoint under some method; undefined where its path is none. */
+function pairOf({ source, within }: Reference, method: string): Pair | undefined {
+  const path = textOf(within, "path");
+  if (path === undefined || checkTemplate(path, new Set()) !== undefined) return undefined;
+  return { method, path, file: source.file };
+}
+
+/** A pair whatever its parameters are called. */
+function keyOf(method: string, path: string): string {
+  return `${method} ${path.replace(/\{[^{}]*\}/g, "{}")}`;
+}
+
+function isSamePair(successor: TomlTable, { method, path }: Pair): boolean {
+  const named = textOf(successor, "method") ?? method;
+  return named === method && (textOf(successor, "path") ?? path) === path;
+}
+
+function tableOf(owner: unknown, name: string): TomlTable | undefined {
+  const value = isTable(owner) && Object.hasOwn(owner, name) ? owner[name] : undefined;
+  return isTable(value) ? value : undefined;
+}
+
+function textOf(owner: TomlTable, name: string): string | undefined {
+  const value = Object.hasOwn(owner, name) ? owner[name] : undefined;
+  return typeof value === "string" ? value : undefined;
+}

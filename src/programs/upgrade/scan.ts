@@ -1,0 +1,70 @@
+/**
+ * Reads a deployment and says what a step from one catalog to another does to it, each finding with
+ * its line. Findings are complete only where no problem is an error.   AGTP-API §4.7
+ */
+import type { Environment } from "../../base/environment.ts";
+import type { Problem } from "../../base/problem.ts";
+import { type DeploymentText, type DeploymentTexts, readDeployment } from "./deployment-texts.ts";
+import { collectEndpoint } from "./endpoint-references.ts";
+import { type DeploymentFindings, findConflicts } from "./find-conflicts.ts";
+import type { CatalogStep } from "./method-judge.ts";
+import { collectPolicies } from "./policy-references.ts";
+import { collectRecipes } from "./recipe-references.ts";
+import type { Reference, References } from "./reference.ts";
+import { ReferenceCollector } from "./reference-collector.ts";
+import { locateKeys, placeOf, type TomlPlace, type TomlPlaces } from "./toml-places.ts";
+
+/** What to read, and between which catalogs. */
+export interface ScanOptions extends CatalogStep {
+  /** Absolute. */
+  readonly directory: string;
+  readonly config: string;
+  readonly environment: Environment;
+}
+
+/** A deployment, judged. */
+export interface Scan extends DeploymentFindings {
+  readonly texts: DeploymentTexts;
+  readonly references: References;
+  readonly problems: readonly Problem[];
+  /** Where something stands in its file; undefined where it is not written at all. */
+  placeOf(reference: Reference): TomlPlace | undefined;
+}
+
+/** Reads and judges; writes nothing. */
+export function scanDeployment(options: ScanOptions): Scan {
+  const texts = readDeployment(options);
+  const config = texts.files.find(({ kind }) => kind === "config");
+  const references = new ReferenceCollector(config, options.environment);
+  for (const source of texts.files) {
+    switch (source.kind) {
+      case "config":
+        collectPolicies(source, references);
+        break;
+      case "endpoint":
+        collectEndpoint(source, references);
+        break;
+      case "recipe":
+        collectRecipes(source, references);
+        break;
+    }
+  }
+  const findings = findConflicts(references, options);
+  return {
+    ...findings,
+    texts,
+    references,
+    problems: [...texts.problems, ...references.problems],
+    placeOf: createPlaceFinder(),
+  };
+}
+
+/** Each file is read for places once, and only when somebody asks. */
+function createPlaceFinder(): Scan["placeOf"] {
+  const known = new Map<DeploymentText, TomlPlaces>();
+  return ({ source, key }) => {
+    const places = known.get(source) ?? locateKeys(source.text);
+    known.set(source, places);
+    return placeOf(places, key);
+  };
+}

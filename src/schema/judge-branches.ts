@@ -1,0 +1,131 @@
+/** The keywords that have other schemas judge the same value. */
+import { isRecord } from "../base/json-value.ts";
+import type { JudgeMaker, JudgeSurroundings } from "./judge-maker.ts";
+import type { Judge, Judgement } from "./judgement.ts";
+import type { SchemaError } from "./schema-violation.ts";
+
+/** By keyword, in the order in which they judge. */
+export const BRANCH_MAKERS: readonly (readonly [string, JudgeMaker])[] = [
+  ["$ref", reference],
+  ["allOf", allOf],
+  ["anyOf", anyOf],
+  ["oneOf", oneOf],
+  ["not", not],
+  ["if", ifThenElse],
+  ["dependentSchemas", dependentSchemas],
+];
+
+/** A branch that must hold; what it finds wrong is wrong with the value. */
+function holds(judge: Judge, value: unknown, at: Judgement): boolean {
+  const branch = at.branch();
+  if (!judge(value, branch)) return false;
+  at.adopt(branch);
+  return true;
+}
+
+/** A branch that is tried out. */
+function fits(judge: Judge, value: unknown, at: Judgement): boolean {
+  const branch = at.silently();
+  if (!judge(value, branch)) return false;
+  at.adopt(branch);
+  return true;
+}
+
+/** What it leads to may be the schema around it, so it is looked up when there is a value. */
+function reference(value: unknown, { resolve, judgeOf }: JudgeSurroundings): Judge {
+  let judge: Judge | undefined;
+  return (judged, at) => {
+    judge ??= judgeOf(resolve(String(value)));
+    return holds(judge, judged, at);
+  };
+}
+
+function allOf(value: unknown, surroundings: JudgeSurroundings): Judge {
+  const judges = judgesOf(value, surroundings);
+  return (judged, at) => {
+    let isValid = true;
+    for (const judge of judges) {
+      if (holds(judge, judged, at)) continue;
+      isValid = false;
+      if (at.isSettled) break;
+    }
+    return isValid;
+  };
+}
+
+/** Where members are kept account of, every branch that fits has looked at some. */
+function anyOf(value: unknown, surroundings: JudgeSurroundings): Judge {
+  const judges = judgesOf(value, surroundings);
+  return (judged, at) => {
+    const apart: SchemaError[] | undefined = at.isSettled ? undefined : [];
+    let isValid = false;
+    for (const judge of judges) {
+      const branch = apart === undefined || isValid ? at.silently() : at.branch(apart);
+      if (!judge(judged, branch)) continue;
+      at.adopt(branch);
+      isValid = true;
+      if (at.evaluated === undefined) break;
+    }
+    if (isValid) return true;
+    at.report(apart ?? []);
+    return at.fail("anyOf", "must match a schema in anyOf");
+  };
+}
+
+function oneOf(value: unknown, surroundings: JudgeSurroundings): Judge {
+  const judges = judgesOf(value, surroundings);
+  return (judged, at) => {
+    const apart: SchemaError[] | undefined = at.isSettled ? undefined : [];
+    let fitting: Judgement | undefined;
+    let count = 0;
+    for (const judge of judges) {
+      const branch = apart === undefined || count > 0 ? at.silently() : at.branch(apart);
+      if (!judge(judged, branch)) continue;
+      fitting = branch;
+      count += 1;
+      if (count > 1) break;
+    }
+    if (fitting !== undefined && count === 1) {
+      at.adopt(fitting);
+      return true;
+    }
+    if (count === 0) at.report(apart ?? []);
+    return at.fail("oneOf", "must match exactly one schema in oneOf");
+  };
+}
+
+function not(value: unknown, { judgeOf }: JudgeSurroundings): Judge {
+  const judge = judgeOf(value);
+  return (judged, at) => !judge(judged, at.silently()) || at.fail("not", "must not be valid");
+}
+
+function ifThenElse(value: unknown, { schema, judgeOf }: JudgeSurroundings): Judge {
+  const judge = judgeOf(value);
+  const ifFitting = judgeOf(schema["then"] ?? true);
+  const otherwise = judgeOf(schema["else"] ?? true);
+  return (judged, at) =>
+    fits(judge, judged, at)
+      ? holds(ifFitting, judged, at) || at.fail("if", 'must match "then" schema')
+      : holds(otherwise, judged, at) || at.fail("if", 'must match "else" schema');
+}
+
+function dependentSchemas(value: unknown, { judgeOf }: JudgeSurroundings): Judge {
+  const judges = Object.entries(isRecord(value) ? value : {}).map(([name, schema]) => {
+    return { name, judge: judgeOf(schema) };
+  });
+  return (judged, at) => {
+    if (!isRecord(judged)) return true;
+    at.spend(judges.length);
+    let isValid = true;
+    for (const { name, judge } of judges) {
+      if (!Object.hasOwn(judged, name) || holds(judge, judged, at)) continue;
+      isValid = false;
+      if (at.isSettled) break;
+    }
+    return isValid;
+  };
+}
+
+function judgesOf(value: unknown, { judgeOf }: JudgeSurroundings): readonly Judge[] {
+  return Array.isArray(value) ? value.map((schema: unknown) => judgeOf(schema)) : [];
+}

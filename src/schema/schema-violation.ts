@@ -1,0 +1,103 @@
+/**
+ * What a value did wrong, as callers read it in a 422: a JSON Pointer to the offending value, or to
+ * where the missing one should be, the keyword and a message.   AGTP-API §13.2
+ */
+import type { ErrorObject } from "ajv";
+import { escapeToken } from "../base/json-pointer.ts";
+
+/** What a validator says is wrong: the violation, before it is put into words. */
+export type SchemaError = Pick<
+  ErrorObject,
+  "keyword" | "instancePath" | "params" | "message" | "propertyName"
+>;
+
+/** One violation of a schema. */
+export interface SchemaViolation {
+  /** JSON Pointer to the offending member; "" is the whole value. */
+  readonly path: string;
+  readonly keyword: string;
+  readonly message: string;
+}
+
+/** More say nothing new to whoever has to mend the input. */
+const MAX_VIOLATIONS = 20;
+/** A key may be as long as a body; twenty copies of it need not be in the answer. */
+const MAX_PATH_LENGTH = 512;
+const MAX_LISTED_LENGTH = 200;
+
+/** At most twenty violations, in the order in which they were found. */
+export function toViolations(
+  errors: readonly SchemaError[],
+  word: (error: SchemaError) => SchemaViolation = toViolation,
+): readonly SchemaViolation[] {
+  const first = errors.length > MAX_VIOLATIONS ? errors.slice(0, MAX_VIOLATIONS) : errors;
+  return first.map(word);
+}
+
+/** The error in words. Equal errors make equal violations, whichever schema they are against. */
+export function toViolation(error: SchemaError): SchemaViolation {
+  return {
+    path: shorten(pathOf(error), MAX_PATH_LENGTH),
+    keyword: error.keyword,
+    message: messageOf(error),
+  };
+}
+
+/** The member that an error is about, where the validator only names it in the parameters. */
+export function memberOf({ keyword, params, propertyName }: SchemaError): string | undefined {
+  const member: unknown = namedMember(keyword, params) ?? propertyName;
+  return typeof member === "string" ? member : undefined;
+}
+
+function namedMember(keyword: string, params: SchemaError["params"]): unknown {
+  switch (keyword) {
+    case "required":
+    case "dependentRequired":
+      return params["missingProperty"];
+    case "additionalProperties":
+      return params["additionalProperty"];
+    case "unevaluatedProperties":
+      return params["unevaluatedProperty"];
+    case "propertyNames":
+      return params["propertyName"];
+    default:
+      return undefined;
+  }
+}
+
+function pathOf(error: SchemaError): string {
+  const member = memberOf(error);
+  if (member === undefined) return error.instancePath;
+  return `${error.instancePath}/${escapeToken(member)}`;
+}
+
+function messageOf({ keyword, params, message }: SchemaError): string {
+  switch (keyword) {
+    case "required":
+      return "is required";
+    case "additionalProperties":
+    case "unevaluatedProperties":
+      return "is not a member that the schema declares";
+    case "enum":
+      return `must be one of ${list(params["allowedValues"])}`;
+    case "const":
+      return `must be ${shorten(JSON.stringify(params["allowedValue"]), MAX_LISTED_LENGTH)}`;
+    case "type":
+      return `must be ${typeNames(params["type"])}`;
+    default:
+      return (message ?? "is not valid").replaceAll("NOT", "not");
+  }
+}
+
+function typeNames(type: unknown): string {
+  return Array.isArray(type) ? type.join(" or ") : String(type);
+}
+
+function list(values: unknown): string {
+  const texts = Array.isArray(values) ? values.map((value) => JSON.stringify(value)) : [];
+  return shorten(texts.join(", "), MAX_LISTED_LENGTH);
+}
+
+function shorten(text: string, length: number): string {
+  return text.length <= length ? text : `${text.slice(0, length)}…`;
+}

@@ -1,0 +1,40 @@
+/**
+ * What may be stored: names that compare alike in every driver, and values that are JSON of a
+ * bounded size. Whatever breaks these rules is a fault of the code that stores it, and is thrown.
+ */
+import { quoteValue } from "../base/json-value.ts";
+
+/** The longest collection or key, in octets of UTF-8. */
+export const MAX_NAME_BYTES = 512;
+/** The largest value, in octets of its JSON. */
+export const MAX_VALUE_BYTES: number = 16 * 1024 * 1024;
+
+const LONE_SURROGATE = /\p{Surrogate}/u;
+
+/** Throws unless a text can be a collection or a key. */
+export function checkName(what: "collection" | "key", name: string): void {
+  if (name === "") throw new RangeError(`the ${what} must not be empty`);
+  checkBound(what, name);
+}
+
+/** Throws unless a text can bound a range of keys; the empty one bounds nothing. */
+export function checkBound(what: string, text: string): void {
+  const quoted = quoteValue(text);
+  // A driver may end a text at NUL, and writes U+FFFD for half of a surrogate pair.
+  if (text.includes("\0")) throw new RangeError(`the ${what} ${quoted} must not contain NUL`);
+  if (LONE_SURROGATE.test(text))
+    throw new RangeError(`the ${what} ${quoted} must be well-formed text`);
+  const length = Buffer.byteLength(text);
+  if (length <= MAX_NAME_BYTES) return;
+  const limit = `at most ${MAX_NAME_BYTES} octets long, has ${length}`;
+  throw new RangeError(`the ${what} ${quoted} must be ${limit}`);
+}
+
+/** A value as the JSON that is kept of it. */
+export function encodeValue(value: unknown): string {
+  const json: string | undefined = JSON.stringify(value);
+  if (json === undefined) throw new TypeError(`a ${typeof value} cannot be stored as JSON`);
+  const length = Buffer.byteLength(json);
+  if (length <= MAX_VALUE_BYTES) return json;
+  throw new RangeError(`a value must be at most ${MAX_VALUE_BYTES} octets of JSON, has ${length}`);
+}

@@ -1,0 +1,197 @@
+/**
+ * All escalations of this server, and which task of which agent waits for one. A task waits until
+ * its escalation is accepted: neither a rejection nor a deadline that passed lets it go on. Every
+ * change is in the store before anybody hears of it.   AGTP "ESCALATE", "CONFIRM"
+ */
+import { uuidv7 } from "../identity/uuid.ts";
+import { Collection } from "./collection.ts";
+import {
+  closedAt,
+  type Decision,
+  type Escalation,
+  type EscalationRequest,
+  type EscalationStatus,
+  isOpen,
+  type Opening,
+  statusAt,
+} from "./escalation.ts";
+import type { Quota } from "./quota.ts";
+import type { Store } from "./store.ts";
+import { recordReader } from "./stored-record.ts";
+
+/** What became of a decision. */
+export type Deciding =
+  /** `repeated`: this was decided before; the first word is the receipt. */
+  | { readonly kind: "decided" | "repeated"; readonly escalation: Escalation }
+  /** It was decided otherwise, or its time is over. */
+  | { readonly kind: "conflict"; readonly escalation: Escalation }
+  | { readonly kind: "unknown" };
+
+/** What tests choose. */
+export interface EscalationOptions {
+  readonly limits?: Quota;
+  /** Milliseconds since the epoch. */
+  now?(): number;
+}
+
+/** Tells people how an escalation stands. Never rejects. */
+export interface EscalationTeller {
+  tell(escalation: Escalation): Promise<void>;
+}
+
+const LIMITS: Quota = { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 };
+/** How long what is over can be looked at, and keeps its task waiting. */
+const KEPT_MS = 30 * 24 * 3_600_000;
+/** What goes first when room is needed: what no task waits for. What is open never goes. */
+const RANKS: Readonly<Record<EscalationStatus, number | undefined>> = {
+  pending_review: undefined,
+  deferred: undefined,
+  accepted: 0,
+  expired: 1,
+  rejected: 1,
+};
+
+export class EscalationRegister {
+  readonly #escalations: Collection<Escalation>;
+  #teller: EscalationTeller | undefined;
+
+  private constructor(escalations: Collection<Escalation>) {
+    this.#escalations = escalations;
+  }
+
+  /** Opens the register of a store. */
+  static async open(store: Store, options: EscalationOptions = {}): Promise<EscalationRegister> {
+    const { limits, now = Date.now } = options;
+    const escalations = await Collection.open<Escalation>(store, {
+      name: "escalations",
+      read: readEscalation,
+      ownerOf: ({ agentId }) => agentId,
+      orderOf: ({ openedAt }) => openedAt,
+      indexes: { pause: pauseNameOf },
+      forgottenAt: (one) => (isOpen(one, now()) ? Infinity : closedAt(one) + KEPT_MS),
+      quota: { ...LIMITS, ...limits },
+      rankOf: (one, at) => RANKS[statusAt(one, at)],
+      now,
+    });
+    return new EscalationRegister(escalations);
+  }
+
+  /** One as it is now. */
+  find(escalationId: string): Escalation | undefined {
+    return this.#asItIs(this.#escalations.get(escalationId));
+  }
+
+  /** All of them, the newest first. */
+  list(): readonly Escalation[] {
+    return this.#escalations
+      .values()
+      .map((one) => this.#asItIs(one))
+      .reverse();
+  }
+
+  /** What a task of an agent waits for, decided or not. */
+  pauseOf(agentId: string, taskId: string): Escalation | undefined {
+    if (this.#escalations.size === 0) return undefined;
+    return this.#asItIs(this.#escalations.find("pause", pauseName(agentId, taskId)));
+  }
+
+  /** From now on people are told by this, until the function that is answered was called. */
+  tellBy(teller: EscalationTeller): () => void {
+    this.#teller = teller;
+    return () => {
+      if (this.#teller === teller) this.#teller = undefined;
+    };
+  }
+
+  /** Takes one on, and has its task wait. */
+  async open(request: EscalationRequest): Promise<Opening> {
+    const { agentId, taskId, fingerprint } = request;
+    const escalationId = `esc-${uuidv7()}`;
+    const openedAt = this.#escalations.now();
+    const escalation = { escalationId, ...request, openedAt, status: "pending_review" } as const;
+    const exclusion = taskId !== undefined && {
+      turn: pauseName(agentId, taskId),
+      unless: () => this.#openPauseOf(agentId, taskId),
+    };
+    const adding = await this.#escalations.add(escalationId, escalation, exclusion || {});
+    switch (adding.kind) {
+      case "full":
+        return adding;
+      case "taken": {
+        const isSame = adding.item.fingerprint === fingerprint;
+        return { kind: isSame ? "repeated" : "waiting", escalation: adding.item };
+      }
+      case "added":
+        await this.#teller?.tell(adding.item);
+        return { kind: "opened", escalation: adding.item };
+    }
+  }
+
+  /** Says the word that an escalation waits for. Who may is for the caller to know. */
+  async decide(escalationId: string, decision: Decision): Promise<Deciding> {
+    const { item, isChanged } = await this.#escalations.change(escalationId, (one) => {
+      const isDecidable = one.status !== decision.status && isOpen(one, this.#escalations.now());
+      return isDecidable ? { ...one, status: decision.status, decision } : undefined;
+    });
+    if (item === undefined) return { kind: "unknown" };
+    const escalation = this.#asItIs(item);
+    if (!isChanged) {
+      const isRepeated = escalation.status === decision.status;
+      return { kind: isRepeated ? "repeated" : "conflict", escalation };
+    }
+    await this.#teller?.tell(escalation);
+    return { kind: "decided", escalation };
+  }
+
+  /** People have been told this news of it. */
+  async told(escalationId: string, toldId: string): Promise<void> {
+    await this.#escalations.change(escalationId, (one) => ({ ...one, toldId }));
+  }
+
+  /** Stores what has expired, and answers it; forgets what has been over for long. */
+  sweep(): Promise<readonly Escalation[]> {
+    return this.#escalations.sweep((one) => {
+      const status = statusAt(one, this.#escalations.now());
+      return status === one.status ? undefined : { ...one, status };
+    });
+  }
+
+  #openPauseOf(agentId: string, taskId: string): Escalation | undefined {
+    const pause = this.pauseOf(agentId, taskId);
+    return pause !== undefined && isOpen(pause, this.#escalations.now()) ? pause : undefined;
+  }
+
+  #asItIs<Known extends Escalation | undefined>(escalation: Known): Known {
+    if (escalation === undefined) return escalation;
+    const status = statusAt(escalation, this.#escalations.now());
+    return status === escalation.status ? escalation : { ...escalation, status };
+  }
+}
+
+/** The task that waits for an escalation; undefined for one that holds up nothing. */
+function pauseNameOf({ agentId, taskId, status }: Escalation): string | undefined {
+  const isWaiting = taskId !== undefined && status !== "accepted";
+  return isWaiting ? pauseName(agentId, taskId) : undefined;
+}
+
+/** No Agent-ID has a space. */
+function pauseName(agentId: string, taskId: string): string {
+  return `${agentId} ${taskId}`;
+}
+
+const readWhole = recordReader<Escalation & { readonly isAnnounced?: boolean }>({
+  escalationId: "string",
+  agentId: "string",
+  openedAt: "number",
+  deadlineAt: "number",
+  status: "string",
+});
+
+function readEscalation(value: unknown): Escalation | undefined {
+  const whole = readWhole(value);
+  if (whole === undefined) return undefined;
+  // What an earlier version kept: that people were told of the opening, and nothing of the rest.
+  const { isAnnounced, ...kept } = whole;
+  const told = isAnnounced === true ? { toldId: `${kept.escalationId}.escalation.opened` } : {};
+  return { ...told, ...kept };
+}

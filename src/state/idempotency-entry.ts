@@ -1,0 +1,64 @@
+/**
+ * What the store has of an Idempotency-Key: one small entry, and the response in a collection of its
+ * own, so that opening a store does not read what nobody has asked for.
+ */
+import { isRecord } from "../base/json-value.ts";
+import type { KeptResponse } from "./kept-response.ts";
+import type { Change, StoredEntry } from "./store.ts";
+
+/** A key of an agent, and how far the request under it has come. */
+export interface KnownKey {
+  /** As it is stored. */
+  readonly id: string;
+  readonly agentId: string;
+  /** Equal for two requests that ask for the same. */
+  readonly fingerprint: string;
+  /** When it came, in milliseconds since the epoch. */
+  readonly at: number;
+  /** `unknown`: it was begun, and nobody saw its end. */
+  state: "running" | "answered" | "unknown";
+  /** What it was answered with; 0 before. */
+  status: number;
+  /** What the kept response takes; 0 without one. */
+  bytes: number;
+}
+
+/** Entries by `AGENT_ID/KEY`. */
+export const KEYS = "idempotency";
+/** Responses by the same. */
+export const RESPONSES = "idempotency-responses";
+
+/** Writes the entry. */
+export function putKey({ id, fingerprint, at, state, status, bytes }: KnownKey): Change {
+  const value = { fingerprint, at, state, status, bytes };
+  return { kind: "put", collection: KEYS, key: id, value };
+}
+
+/** Writes the response of a key. */
+export function putResponse({ id }: KnownKey, value: KeptResponse): Change {
+  return { kind: "put", collection: RESPONSES, key: id, value };
+}
+
+/** Takes the response of a key away. */
+export function deleteResponse({ id }: Pick<KnownKey, "id">): Change {
+  return { kind: "delete", collection: RESPONSES, key: id };
+}
+
+/** Takes everything of a key away. */
+export function deleteKey({ id }: Pick<KnownKey, "id">): readonly Change[] {
+  return [{ kind: "delete", collection: KEYS, key: id }, deleteResponse({ id })];
+}
+
+/**
+ * An entry that another process left; undefined for what is none. A request that was running then
+ * will not be answered any more.
+ */
+export function readKey({ key: id, value }: StoredEntry): KnownKey | undefined {
+  if (!isRecord(value)) return undefined;
+  const { fingerprint, at, state, status, bytes } = value;
+  if (typeof fingerprint !== "string" || typeof at !== "number") return undefined;
+  if (typeof status !== "number" || typeof bytes !== "number") return undefined;
+  const agentId = id.slice(0, id.indexOf("/"));
+  const known = { id, agentId, fingerprint, at, status, bytes };
+  return { ...known, state: state === "answered" ? "answered" : "unknown" };
+}

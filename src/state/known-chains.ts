@@ -1,0 +1,88 @@
+/**
+ * What the store knows of the journal: where each chain ends, and the position up to which every
+ * record is told of by these heads. Both change together.   AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import { isRecord } from "../base/json-value.ts";
+import type { JournalPosition } from "./file-journal.ts";
+import type { RecordPlace } from "./journal.ts";
+import type { ChainHead } from "./ledger.ts";
+import { readAll } from "./read-all.ts";
+import type { Change, Store, StoredEntry } from "./store.ts";
+
+/** The heads and the checkpoint of a store. */
+export interface KnownChains {
+  /** Undefined: the store knows of no journal. */
+  readonly checkpoint: JournalPosition | undefined;
+  readonly heads: ReadonlyMap<string, ChainHead>;
+}
+
+const HEADS = "chain-heads";
+const CHECKPOINTS = "chain-checkpoints";
+const JOURNAL = "journal";
+const AUDIT_ID = /^[0-9a-f]{64}$/;
+
+/** Reads what a store knows. */
+export async function readKnownChains(store: Store): Promise<KnownChains> {
+  const heads: StoredEntry[] = [];
+  for await (const entry of readAll(store, HEADS)) heads.push(entry);
+  return knownChainsOf(heads, await store.list(CHECKPOINTS));
+}
+
+/** The collections that hold what is known, as `knownChainsOf` takes them. */
+export const KNOWN_CHAINS: readonly string[] = [HEADS, CHECKPOINTS];
+
+/** What entries of these collections say. */
+export function knownChainsOf(
+  entries: readonly Pick<StoredEntry, "key" | "value">[] = [],
+  checkpoints: readonly Pick<StoredEntry, "key" | "value">[] = [],
+): KnownChains {
+  const heads = new Map<string, ChainHead>();
+  for (const { key, value } of entries) {
+    const head = readHead(value);
+    if (head !== undefined) heads.set(key, head);
+  }
+  const checkpoint = readPosition(checkpoints.find(({ key }) => key === JOURNAL)?.value);
+  return { checkpoint, heads };
+}
+
+/** The changes by which a store knows these heads, and this position. */
+export function knownChainChanges(
+  heads: ReadonlyMap<string, ChainHead>,
+  { segment, offset }: JournalPosition,
+): readonly Change[] {
+  const changes = [...heads].map(([key, { auditId, at, method, place }]): Change => {
+    const value = { audit_id: auditId, at, method, ...place };
+    return { kind: "put", collection: HEADS, key, value };
+  });
+  const value = { segment, offset };
+  return [...changes, { kind: "put", collection: CHECKPOINTS, key: JOURNAL, value }];
+}
+
+/** The changes by which a store knows nothing of these chains any more. */
+export function forgottenHeads(agentIds: readonly string[]): readonly Change[] {
+  return agentIds.map((key): Change => ({ kind: "delete", collection: HEADS, key }));
+}
+
+function readHead(value: unknown): ChainHead | undefined {
+  if (!isRecord(value)) return undefined;
+  const { audit_id: auditId, at, method } = value;
+  if (typeof auditId !== "string" || !AUDIT_ID.test(auditId)) return undefined;
+  if (typeof at !== "number") return undefined;
+  const place = readPlace(value);
+  return { auditId, at, method: typeof method === "string" ? method : "", place };
+}
+
+/** Undefined in the store of an earlier build. */
+function readPlace(value: Readonly<Record<string, unknown>>): RecordPlace | undefined {
+  const { length } = value;
+  const position = readPosition(value);
+  return position && typeof length === "number" ? { ...position, length } : undefined;
+}
+
+function readPosition(value: unknown): JournalPosition | undefined {
+  if (!isRecord(value)) return undefined;
+  const { segment, offset } = value;
+  return typeof segment === "number" && typeof offset === "number"
+    ? { segment, offset }
+    : undefined;
+}

@@ -1,0 +1,216 @@
+/**
+ * Where each hosted agent stands, over what its document says, and the stream of events that brought
+ * it there. An event is a record of the agent's chain; the state follows it, also after a crash
+ * between the two. Of the others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
+ */
+import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
+import type { JournalRecord } from "./journal.ts";
+import { type LifecycleMethod, type Transition, transition } from "./lifecycle.ts";
+import {
+  type AgentState,
+  type LifecycleEvent,
+  readEvent,
+  readRecord,
+  readState,
+} from "./lifecycle-event.ts";
+import type { Change, Store } from "./store.ts";
+
+/** What a change was decided to be; an event is written by `record`. */
+export interface LifecycleChange {
+  readonly method: LifecycleMethod;
+  readonly agent: AgentDocument;
+  /** Makes the event a record of the agent's chain; undefined when it could not be written. */
+  record(extension: Readonly<Record<string, unknown>>): Promise<JournalRecord | undefined>;
+  /** Members of the event beside its type and states. */
+  readonly details: Readonly<Record<string, unknown>>;
+}
+
+/** How a change ended. */
+export type LifecycleOutcome =
+  | {
+      readonly kind: "changed";
+      readonly status: AgentStatus;
+      readonly previousStatus: AgentStatus;
+      readonly event: LifecycleEvent;
+    }
+  | { readonly kind: "noop"; readonly status: AgentStatus }
+  /** Nothing has changed. */
+  | { readonly kind: "unrecorded" }
+  | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
+
+const STATES = "lifecycle";
+const EVENTS = "lifecycle-events";
+/** Of an agent, beside those that changed where it stands: those are for good. */
+const EVENTS_KEPT = 10_000;
+
+export class LifecycleRegister {
+  readonly #store: Store;
+  readonly #eventsKept: number;
+  readonly #states = new Map<string, AgentState>();
+  /** Events that are not in the store yet, in order, and the agents whose state is not. */
+  #unsaved: Change[] = [];
+  #unsavedAgents = new Set<string>();
+  /** The end of each agent's queue of changes. */
+  readonly #queues = new Map<string, Promise<unknown>>();
+
+  #revision = 0;
+
+  private constructor(store: Store, eventsKept: number) {
+    this.#store = store;
+    this.#eventsKept = eventsKept;
+  }
+
+  /** Opens the register; `journaled` are records that the store may not have seen. */
+  static async open(
+    store: Store,
+    journaled: readonly JournalRecord[] = [],
+    { eventsKept = EVENTS_KEPT }: { readonly eventsKept?: number } = {},
+  ): Promise<LifecycleRegister> {
+    const register = new LifecycleRegister(store, eventsKept);
+    for (const { key, value } of await store.list(STATES)) {
+      const state = readState(value);
+      if (state !== undefined) register.#states.set(key, state);
+    }
+    const events = journaled.flatMap((record) => readEvent(record) ?? []);
+    for (const agentId of new Set(events.map((event) => event.agentId))) {
+      const own = events.filter((event) => event.agentId === agentId);
+      for (const event of await register.#missing(agentId, own)) await register.#take(event);
+    }
+    await register.save();
+    return register;
+  }
+
+  /** The agent's status now: its last event's, else its document's. */
+  statusOf({ agentId, status }: AgentDocument): AgentStatus {
+    return this.#states.get(agentId)?.status ?? status;
+  }
+
+  /** Grows whenever an agent comes to another status. */
+  get revision(): number {
+    return this.#revision;
+  }
+
+  /** When the agent came to its status; undefined without an event. */
+  statusSince({ agentId }: AgentDocument): string | undefined {
+    return this.#states.get(agentId)?.since;
+  }
+
+  /** Decides a change and makes it, after those of this agent that came before. */
+  apply(change: LifecycleChange): Promise<LifecycleOutcome> {
+    const { agentId } = change.agent;
+    const before = this.#queues.get(agentId) ?? Promise.resolve();
+    const result = before.then(() => this.#decide(change));
+    const settled = result.then(
+      () => undefined,
+      () => undefined,
+    );
+    this.#queues.set(agentId, settled);
+    void settled.then(() => {
+      if (this.#queues.get(agentId) === settled) this.#queues.delete(agentId);
+    });
+    return result;
+  }
+
+  /** Puts an event into its agent's stream that does not change where the agent stands. */
+  async append(record: JournalRecord): Promise<void> {
+    const event = readEvent(record);
+    if (event === undefined) throw new Error("an event of the stream cannot be read back");
+    await this.#take(event);
+    await this.save();
+  }
+
+  /** The newest events of an agent's stream, newest first. */
+  async events(agentId: string, limit: number): Promise<readonly JournalRecord[]> {
+    const range = { prefix: `${agentId}/`, isReversed: true, limit };
+    const entries = await this.#store.list(EVENTS, range);
+    return entries.flatMap(({ value }) => readRecord(value) ?? []);
+  }
+
+  async #decide({ method, agent, record, details }: LifecycleChange): Promise<LifecycleOutcome> {
+    const previousStatus = this.statusOf(agent);
+    const hasHistory = this.#states.get(agent.agentId)?.status !== undefined;
+    const decided = transition(method, previousStatus, hasHistory);
+    if (decided.kind === "noop") return { kind: "noop", status: previousStatus };
+    if (decided.kind !== "change") return decided;
+    const { status, eventType } = decided;
+    const written = await record({
+      event_type: eventType,
+      previous_status: previousStatus,
+      new_status: status,
+      ...details,
+    });
+    if (written === undefined) return { kind: "unrecorded" };
+    const event = readEvent(written);
+    if (event === undefined) throw new Error("a lifecycle event cannot be read back");
+    this.#adopt(event);
+    await this.save();
+    return { kind: "changed", status, previousStatus, event };
+  }
+
+  /** Which events of an agent are not in the store, and never were. */
+  async #missing(agentId: string, events: readonly LifecycleEvent[]) {
+    const entries = await this.#store.list(EVENTS, { prefix: `${agentId}/` });
+    const kept = new Set(entries.map(({ value }) => readRecord(value)?.auditId));
+    const isPassing = ({ status }: LifecycleEvent): boolean => status === undefined;
+    const hasForgotten = (this.#states.get(agentId)?.events ?? 0) > this.#eventsKept;
+    // What is older than one that is there was there as well, and had to go.
+    const oldest = hasForgotten
+      ? events.findIndex((event) => isPassing(event) && kept.has(event.auditId))
+      : 0;
+    return events.filter(
+      (event, index) => !kept.has(event.auditId) && (!isPassing(event) || index >= oldest),
+    );
+  }
+
+  /** For one more event that changes nothing an older such event of the agent goes. */
+  async #take(event: LifecycleEvent): Promise<void> {
+    this.#adopt(event);
+    const { agentId, status } = event;
+    const number = (this.#states.get(agentId)?.events ?? 0) - this.#eventsKept;
+    if (status !== undefined || number <= 0) return;
+    const key = eventKey(agentId, number);
+    const record = readRecord(await this.#store.get(EVENTS, key));
+    if (record === undefined || readEvent(record)?.status !== undefined) return;
+    this.#unsaved.push({ kind: "delete", collection: EVENTS, key });
+  }
+
+  /** The event is in the journal already, so it holds whatever becomes of the store. */
+  #adopt({ agentId, status, at, auditId, jws }: LifecycleEvent): void {
+    const before = this.#states.get(agentId);
+    const events = (before?.events ?? 0) + 1;
+    const state: AgentState =
+      status === undefined
+        ? { status: before?.status, since: before?.since, events }
+        : { status, since: at, events };
+    const key = eventKey(agentId, events);
+    this.#states.set(agentId, state);
+    if (status !== undefined) this.#revision += 1;
+    this.#unsavedAgents.add(agentId);
+    const value = { audit_id: auditId, jws };
+    this.#unsaved.push({ kind: "put", collection: EVENTS, key, value });
+  }
+
+  /** Stores what is not stored yet; what cannot be now is tried again with the next. */
+  async save(): Promise<void> {
+    const events = this.#unsaved;
+    const agentIds = [...this.#unsavedAgents];
+    if (events.length === 0) return;
+    this.#unsaved = [];
+    this.#unsavedAgents.clear();
+    // As they are now: what is tried again must not undo what was stored after it.
+    const states = agentIds.map((key): Change => {
+      return { kind: "put", collection: STATES, key, value: this.#states.get(key) };
+    });
+    try {
+      await this.#store.commit([...states, ...events]);
+    } catch (error) {
+      this.#unsaved = [...events, ...this.#unsaved];
+      for (const agentId of agentIds) this.#unsavedAgents.add(agentId);
+      throw error;
+    }
+  }
+}
+
+function eventKey(agentId: string, number: number): string {
+  return `${agentId}/${String(number).padStart(12, "0")}`;
+}

@@ -1,0 +1,152 @@
+/**
+ * Opens the ledger of a daemon: chain heads from the store, brought up to date from what the journal
+ * has beyond them. After a crash every acknowledged record is in its chain, and none is twice.
+ * AGTP-IDENTIFIERS "Attribution Chain"
+ */
+import { continueIdsAfter } from "../identity/uuid.ts";
+import { FileJournal, type JournalPosition } from "./file-journal.ts";
+import { createMemoryJournal, type JournalRecord } from "./journal.ts";
+import { compareJournal } from "./journal-comparison.ts";
+import { JournalDamageError } from "./journal-damage.ts";
+import type { JournalDisk } from "./journal-disk.ts";
+import { replayJournal } from "./journal-replay.ts";
+import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
+import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
+import type { StateNotice } from "./notice.ts";
+import type { Store } from "./store.ts";
+
+/** Where the ledger keeps what. */
+export interface LedgerOptions {
+  readonly store: Store;
+  /** Undefined: records end with the process. */
+  readonly journalDirectory: string | undefined;
+  readonly segmentBytes?: number;
+  /** Stores what else was made of the records before a checkpoint; where it rejects, none is made. */
+  beforeCheckpoint?(): Promise<void>;
+  /** A journal that cannot be written, or work beside serving that failed. */
+  onFault(error: unknown): void;
+  onNotice?(notice: StateNotice): void;
+  readonly disk?: JournalDisk;
+  now?(): number;
+}
+
+/** A ledger that is open. */
+export interface OpenLedger {
+  readonly ledger: Ledger;
+  /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
+  readonly events: readonly JournalRecord[];
+  /** Stores where the chains end, so that the journal up to here is not read again. */
+  checkpoint(): Promise<void>;
+  /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
+  close(): Promise<void>;
+}
+
+const START: JournalPosition = { segment: 1, offset: 0 };
+
+/** Opens the journal and brings the chain heads up to date; rejects with what the journal lacks. */
+export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
+  const { journalDirectory, onFault } = options;
+  if (journalDirectory === undefined) {
+    const ledger = new Ledger(createMemoryJournal(), new Map(), onFault, clockOf(options));
+    const checkpoint = (): Promise<void> => Promise.resolve();
+    return { ledger, events: [], checkpoint, close: () => ledger.close() };
+  }
+  return openKept({ ...options, journalDirectory });
+}
+
+interface KeptOptions extends LedgerOptions {
+  readonly journalDirectory: string;
+}
+
+async function openKept(options: KeptOptions): Promise<OpenLedger> {
+  const known = await readKnownChains(options.store);
+  const { damages, placed } = await compareJournal(options.journalDirectory, known);
+  if (damages.length > 0) throw new JournalDamageError(damages);
+  const checkpoint = known.checkpoint ?? START;
+  let checkpointNow: () => Promise<void> = () => Promise.resolve();
+  const journal = await openJournal(options, checkpoint, () => checkpointNow());
+  const heads = withPlaces(known, placed);
+  const { grown, events, damages: found } = await replayJournal(journal, checkpoint, heads);
+  if (found.length > 0) {
+    await journal.close();
+    throw new JournalDamageError(found);
+  }
+  const all = new Map([...heads, ...grown]);
+  const ledger = new Ledger(journal, all, options.onFault, clockOf(options));
+  continueIdsAfter(newestOf(all.values()));
+  ledger.markChanged(placed.keys());
+  ledger.markChanged(grown.keys());
+  checkpointNow = () => storeCheckpoint(options, ledger, journal);
+  return {
+    ledger,
+    events,
+    checkpoint: checkpointNow,
+    close: async () => {
+      await ledger.settled().catch(() => undefined);
+      try {
+        await checkpointNow();
+      } finally {
+        await ledger.close();
+      }
+    },
+  };
+}
+
+function openJournal(
+  { journalDirectory, segmentBytes, onFault, onNotice, disk }: KeptOptions,
+  checkpoint: JournalPosition,
+  checkpointNow: () => Promise<void>,
+): Promise<FileJournal> {
+  return FileJournal.open({
+    directory: journalDirectory,
+    firstSegment: checkpoint.segment,
+    ...(segmentBytes === undefined ? {} : { segmentBytes }),
+    ...(disk === undefined ? {} : { disk }),
+    onFinished: () => {
+      // The records of this turn are in the heads only when the turn is over.
+      setImmediate(() => void checkpointNow().catch(onFault));
+    },
+    onFault,
+    onNotice: (notice) => onNotice?.(notice),
+  });
+}
+
+function clockOf({ onNotice, now }: LedgerOptions): LedgerClock {
+  const onStepBack = (milliseconds: number): void =>
+    onNotice?.({
+      level: "warn",
+      event: "clock-stepped-back",
+      message: `the clock is ${milliseconds} ms behind what it was: records keep the time of the ones before them until it has caught up`,
+      fields: { step_ms: milliseconds },
+    });
+  return now === undefined ? { onStepBack } : { onStepBack, now };
+}
+
+function withPlaces(
+  { heads }: KnownChains,
+  placed: Awaited<ReturnType<typeof compareJournal>>["placed"],
+): ReadonlyMap<string, ChainHead> {
+  return new Map(
+    [...heads].map(([id, head]) => [id, { ...head, place: head.place ?? placed.get(id) }]),
+  );
+}
+
+async function storeCheckpoint(
+  { store, beforeCheckpoint }: LedgerOptions,
+  ledger: Ledger,
+  journal: FileJournal,
+): Promise<void> {
+  // What is written from here on is told of once more: nothing may have been made of it yet.
+  const { position } = journal;
+  await beforeCheckpoint?.();
+  const changed = ledger.takeChanged();
+  try {
+    // The store is synced: it must not know of records that a power cut takes from the journal.
+    await journal.sync();
+    await store.commit(knownChainChanges(changed, position));
+  } catch (error) {
+    // A later checkpoint lies beyond these records, and nothing would tell of them again.
+    ledger.markChanged(changed.keys());
+    throw error;
+  }
+}

@@ -1,0 +1,51 @@
+/**
+ * Opens the store that `[store]` describes. The driver is loaded when it is the one asked for; what
+ * is wrong with it or its file is a start-up problem, never an exception.
+ */
+import { resolve } from "node:path";
+import type { Problem } from "../base/problem.ts";
+import { createMemoryStore } from "./memory-store.ts";
+import { loadSqliteDriver } from "./sqlite-driver.ts";
+import { openSqliteFile } from "./sqlite-file.ts";
+import { createSqliteStore } from "./sqlite-store.ts";
+import type { Store } from "./store.ts";
+
+/** `[store]` */
+export interface StoreLocation {
+  readonly driver: "sqlite" | "memory" | "postgres";
+  /** The database file of sqlite. */
+  readonly path: string;
+  /** The database of postgres. */
+  readonly url?: string;
+}
+
+/** A store that can be used, or every reason why there is none. */
+export type StoreOpening =
+  | { readonly store: Store; readonly problems?: undefined }
+  | { readonly store?: undefined; readonly problems: readonly Problem[] };
+
+/** Opens a store; `file` is the configuration that problems name. */
+export async function openStore(location: StoreLocation, file: string): Promise<StoreOpening> {
+  switch (location.driver) {
+    case "memory":
+      return { store: createMemoryStore() };
+    case "sqlite":
+      return openSqliteStore(location.path, file);
+    case "postgres":
+      return refuseDriver(file, 'this build has no driver "postgres"');
+  }
+}
+
+async function openSqliteStore(path: string, file: string): Promise<StoreOpening> {
+  const driver = loadSqliteDriver();
+  if (driver.fault !== undefined) return refuseDriver(file, driver.fault);
+  // An absolute path cannot be taken for a URL, nor for `:memory:`.
+  const { database, fault } = await openSqliteFile(resolve(path), driver.Database);
+  if (database !== undefined) return { store: createSqliteStore(database) };
+  return { problems: [{ file, key: "store.path", message: `"${path}" ${fault}` }] };
+}
+
+function refuseDriver(file: string, message: string): StoreOpening {
+  const hint = 'expected driver = "sqlite" or "memory"';
+  return { problems: [{ file, key: "store.driver", message, hint }] };
+}

@@ -1,0 +1,538 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { type LoadedConfig, loadConfig } from "../../../src/app/config/load.ts";
+import { formatProblem, type Problem } from "../../../src/base/problem.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { makeKey } from "../../support/private-key.ts";
+
+const MINIMAL = '[server]\nserver_id = "agents.example"\n';
+
+function load(
+  toml: string | Uint8Array,
+  files: Readonly<Record<string, string>> = {},
+  environment: Readonly<Record<string, string>> = {},
+): LoadedConfig {
+  const directory = makeDirectory({
+    "catalog/methods.json": "{}",
+    "agtp-server.toml": toml,
+    ...files,
+  });
+  return loadConfig(join(directory, "agtp-server.toml"), environment);
+}
+
+/** Problems as an operator reads them, without the file they all have in common. */
+function written(problems: readonly Problem[]): string[] {
+  return problems.map((problem) => formatProblem(problem).replace("agtp-server.toml: ", ""));
+}
+
+function problemsOf(...deployment: Parameters<typeof load>): string[] {
+  return written(load(...deployment).problems);
+}
+
+describe("loadConfig", () => {
+  it("fills in every default", () => {
+    const { config, problems } = load(MINIMAL);
+    expect(problems).toEqual([]);
+    expect(config?.server).toEqual({
+      serverId: "agents.example",
+      host: "127.0.0.1",
+      port: 4480,
+      onInvalid: "skip",
+    });
+    expect(config?.limits).toEqual({
+      requestLineBytes: 8192,
+      headerBytes: 65_536,
+      headerCount: 128,
+      bodyBytes: 1_048_576,
+      headerTimeoutMs: 10_000,
+      bodyTimeoutMs: 30_000,
+      idleTimeoutMs: 60_000,
+      handlerTimeoutMs: 30_000,
+      maxConnections: 10_000,
+      maxConnectionsPerAddress: 1000,
+      maxPipelined: 64,
+      drainTimeoutMs: 10_000,
+      requestsPerSecond: 0,
+      workMsPerSecond: 200,
+      sendBufferBytes: 16_777_216,
+      sendBufferTotalBytes: 268_435_456,
+    });
+    expect(config?.policies.methods).toEqual({
+      allow: "*",
+      disallow: [],
+      legacy: "NONE",
+      custom: [],
+      redirects: [],
+    });
+    expect(config?.openwop).toMatchObject({
+      tenant: "default",
+      runtime: { kind: "deterministic" },
+    });
+    expect(config?.tls).toEqual({ clientAuth: "none" });
+  });
+
+  it("makes paths absolute, from the directory of the file", () => {
+    const directory = makeDirectory({
+      "catalog/methods.json": "{}",
+      "agtp-server.toml": `${MINIMAL}[recipes]\ndir = "../shared/recipes"\n[agents]\ndir = "/agents"`,
+    });
+    const { config } = loadConfig(join(directory, "agtp-server.toml"), {});
+    expect(config?.directory).toBe(directory);
+    expect(config?.file).toBe(join(directory, "agtp-server.toml"));
+    expect(config?.endpoints.dir).toBe(join(directory, "endpoints"));
+    expect(config?.handlers.root).toBe(directory);
+    expect(config?.recipes.dir).toBe(join(directory, "..", "shared", "recipes"));
+    expect(config?.agents.dir).toBe("/agents");
+  });
+
+  it("converts keys to camelCase and keeps the operator's own", () => {
+    const { config, problems } = load(`${MINIMAL}
+      [policies.methods.aliases]
+      look_up = "QUERY"
+      [[policies.methods.redirects]]
+      from_method = "BOOK"
+      to_method = "RESERVE"
+      to_path = "/rooms"
+      [policies.builtins]
+      methods = "endpoints.inventory.methods"
+      [policies.oauth]
+      issuer = "https://id.example"
+      jwks_uri = "https://id.example/jwks"
+      [[apis]]
+      name = "orders"
+      base_url = "https://orders.example"
+      [[hosted_protocols]]
+      protocol = "mcp"
+      method = "EXECUTE"
+      path = "/mcp"
+      [[agntcy]]
+      manifest = "mail.json"
+      base = "/mail"
+      [openwop.runtime.models]
+      tool_using = "small"`);
+    expect(problems).toEqual([]);
+    expect(config?.policies.methods.aliases).toEqual({ look_up: "QUERY" });
+    expect(config?.policies.methods.redirects).toEqual([
+      { fromMethod: "BOOK", toMethod: "RESERVE", toPath: "/rooms" },
+    ]);
+    expect(config?.policies.builtins).toEqual({ methods: "endpoints.inventory.methods" });
+    expect(config?.policies.oauth).toEqual({
+      issuer: "https://id.example",
+      jwksUri: "https://id.example/jwks",
+      principalClaim: "sub",
+      requiredOnMethods: [],
+    });
+    expect(config?.apis).toEqual([{ name: "orders", base_url: "https://orders.example" }]);
+    expect(config?.hostedProtocols).toHaveLength(1);
+    expect(config?.agntcy[0]).toMatchObject({ base: "/mail", timeout_seconds: 300 });
+    expect(config?.openwop).toMatchObject({ runtime: { models: { tool_using: "small" } } });
+  });
+
+  it("tells no aliases from an empty table of them", () => {
+    expect(load(MINIMAL).config?.policies.methods).not.toHaveProperty("aliases");
+    const emptied = load(`${MINIMAL}[policies.methods.aliases]\n`);
+    expect(emptied.config?.policies.methods.aliases).toEqual({});
+  });
+
+  it("freezes the configuration all the way down", () => {
+    const { config } = load(`${MINIMAL}[[apis]]\nname = "orders"`);
+    expect(Object.isFrozen(config)).toBe(true);
+    expect(Object.isFrozen(config?.policies.methods.custom)).toBe(true);
+    expect(Object.isFrozen(config?.apis[0])).toBe(true);
+  });
+
+  it("replaces variables of the environment, once", () => {
+    const { config } = load(
+      `[server]\nserver_id = "\${NAME}.example"\noperator = "\${WHO}"`,
+      {},
+      { NAME: "agents", WHO: `\${NAME}` },
+    );
+    expect(config?.server.serverId).toBe("agents.example");
+    expect(config?.server.operator).toBe(`\${NAME}`);
+  });
+
+  it("names the key and the variable that is not set, and says nothing else about the key", () => {
+    expect(problemsOf(`[server]\nserver_id = "\${AGTP_ID}"\nport = 70000`)).toEqual([
+      "server.server_id: the environment variable AGTP_ID is not set",
+      "server.port: must be at most 65535, got 70000",
+    ]);
+  });
+
+  it("quotes what was written, not the variable's value", () => {
+    const problems = problemsOf(`${MINIMAL}port = "\${PORT}"`, {}, { PORT: "5000" });
+    expect(problems).toEqual([`server.port: must be an integer, got "\${PORT}"`]);
+  });
+
+  it("never quotes a secret", () => {
+    const problems = problemsOf(`${MINIMAL}
+      [webhooks]
+      secret = "hush\\u0001"
+      [store]
+      driver = "postgres"
+      url = "mysql://root:hush@db"`);
+    expect(problems).toEqual([
+      "webhooks.secret: must be a text",
+      'store.url: must start with "postgres://"',
+    ]);
+  });
+
+  it("knows webhooks and groups by the operator's names", () => {
+    const { config, problems } = load(`${MINIMAL}
+      [webhooks.recipients]
+      front_desk = "https://desk.example/hook"
+      [groups]
+      night_shift = ["concierge", "webhook:front_desk"]`);
+    expect(problems).toEqual([]);
+    expect(config?.webhooks.recipients).toEqual({ front_desk: "https://desk.example/hook" });
+    expect(config?.groups).toEqual({ night_shift: ["concierge", "webhook:front_desk"] });
+    expect(load(MINIMAL).config).toMatchObject({ webhooks: { recipients: {} }, groups: {} });
+  });
+
+  it.each([
+    ['[webhooks]\nca = "gone.pem"', /^webhooks\.ca: .*gone\.pem/],
+    ['[webhooks.recipients]\n"a b" = "https://x.example"', /^webhooks\.recipients\.?.*a b/],
+    [
+      '[webhooks.recipients]\ndesk = "http://x.example"',
+      /^webhooks\.recipients\.desk: must be an https/,
+    ],
+    [
+      '[webhooks.recipients]\ndesk = "https://a:b@x.example"',
+      /^webhooks\.recipients\.desk: must be/,
+    ],
+    ['[webhooks.recipients]\ndesk = "https://["', "webhooks.recipients.desk: must be a URL"],
+    ["[groups]\nnight = []", "groups.night: must have a member"],
+    [
+      '[groups]\nnight = ["group:day"]',
+      'groups.night[0]: must be an agent or webhook:NAME, got "group:day"',
+    ],
+    [
+      '[groups]\nnight = ["webhook:toString"]',
+      'groups.night[0]: webhooks.recipients has no "toString"',
+    ],
+    [
+      `[groups]\nnight = [${Array.from({ length: 257 }, (_, n) => `"a${n}"`).join(", ")}]`,
+      "groups.night: must have at most 256 members",
+    ],
+  ])("finds what is wrong with %j", (toml, expected) => {
+    const [problem = "", ...others] = problemsOf(`${MINIMAL}${toml}`);
+    if (typeof expected === "string") expect(problem).toBe(expected);
+    else expect(problem).toMatch(expected);
+    expect(others).toEqual([]);
+  });
+
+  it.each([
+    ["", "server.server_id: is required"],
+    [`limits = 1979-05-27\n${MINIMAL}`, "limits: must not be a date"],
+    ["server = 3", "server: must be a table, got 3"],
+    [`${MINIMAL}hots = "::1"`, 'server.hots: unknown key "hots" (did you mean "host"?)'],
+    [`${MINIMAL}[polices]`, 'polices: unknown key "polices" (did you mean "policies"?)'],
+    [`${MINIMAL}[catalog]\nzzzzzz = 1`, 'catalog.zzzzzz: unknown key "zzzzzz" (known keys: file)'],
+    [`${MINIMAL}"a.b" = 1`, /^server\."a\.b": unknown key "a\.b"/],
+    [`${MINIMAL}__proto__ = 1`, /^server\.__proto__: unknown key "__proto__"/],
+    [`${MINIMAL}port = 4480.5`, "server.port: must be an integer, got 4480.5"],
+    [`${MINIMAL}port = nan`, "server.port: must be an integer, got NaN"],
+    [`${MINIMAL}port = -1`, "server.port: must be at least 0, got -1"],
+    [`${MINIMAL}host = "a b"`, 'server.host: must be a host name or an IP address, got "a b"'],
+    [`${MINIMAL}operator = ["x"]`, "server.operator: must be a string, got a list"],
+    [`${MINIMAL}[agentcli]\nexpose = "nightly"`, 'agentcli.expose: must be a list, got "nightly"'],
+    [`${MINIMAL}on_invalid = true`, 'server.on_invalid: must be one of "skip", "fail", got true'],
+    [
+      `${MINIMAL}on_invalid = "stop"`,
+      'server.on_invalid: must be one of "skip", "fail", got "stop"',
+    ],
+    [
+      `${MINIMAL}[policies.rcns]\nmode = "eager"`,
+      'policies.rcns.mode: must be one of "confirm-first", "optimistic", got "eager"',
+    ],
+    [
+      `${MINIMAL}[policies.identity]\nunknown_trust_tier = 4`,
+      "policies.identity.unknown_trust_tier: must be one of 1, 2, 3, got 4",
+    ],
+    [`${MINIMAL}[[agntcy]]\nmanifest = "a.json"`, "agntcy[0].base: is required"],
+    [
+      `${MINIMAL}[[agntcy]]\nmanifest = "a.json"\nbase = "mail"`,
+      'agntcy[0].base: must be a path that starts with "/", got "mail"',
+    ],
+    [
+      `${MINIMAL}[policies.methods]\nallow = "all"`,
+      'policies.methods.allow: must be "*" or a list, got "all"',
+    ],
+    [
+      `${MINIMAL}[policies.methods]\nlegacy = "GET"`,
+      'policies.methods.legacy: must be "NONE", "*" or a list, got "GET"',
+    ],
+    [
+      `${MINIMAL}[policies.methods]\nlegacy = ["GET", "HEAD"]`,
+      'policies.methods.legacy[1]: must be one of "GET", "POST", "PUT", "DELETE", "PATCH", got "HEAD"',
+    ],
+    [
+      `${MINIMAL}[policies.methods]\ncustom = ["CheckIn"]`,
+      'policies.methods.custom[0]: must be a method name of 3 to 32 upper-case letters, got "CheckIn"',
+    ],
+    [
+      `${MINIMAL}[policies.methods]\ncustom = ["TRACE"]`,
+      'policies.methods.custom[0]: must not be an HTTP method, got "TRACE" (policies.methods.legacy accepts HTTP verbs)',
+    ],
+    [
+      `${MINIMAL}[[policies.methods.redirects]]\nfrom_method = "BOOK"`,
+      "policies.methods.redirects[0].to_method: is required",
+    ],
+    [
+      `${MINIMAL}[[policies.methods.redirects]]\nfrom_method = "BOOK"\nto_method = "BOOK"`,
+      "policies.methods.redirects[0]: must not redirect to itself",
+    ],
+    [
+      `${MINIMAL}[policies.builtins]\nmethod = "endpoints.inventory"`,
+      /^policies\.builtins\.method: the key must be one of "methods".* \(did you mean "methods"\?\)$/,
+    ],
+    [
+      `${MINIMAL}[policies.builtins]\nmethods = "inventory"`,
+      /^policies\.builtins\.methods: must be a dotted path/,
+    ],
+    [
+      `${MINIMAL}[policies.oauth]\nissuer = "x"`,
+      "policies.oauth: must have one of jwks_uri and jwks_file",
+    ],
+    [
+      `${MINIMAL}[policies.oauth]\nissuer = "x"\njwks_uri = "http://id.example/jwks"`,
+      /^policies\.oauth\.jwks_uri: must be an https URL/,
+    ],
+    [`${MINIMAL}[store]\ndriver = "postgres"`, 'store.url: is required by driver = "postgres"'],
+    [
+      `${MINIMAL}[synthesis]\npersistent_max_seconds = 60`,
+      "synthesis.persistent_default_seconds: must be at most synthesis.persistent_max_seconds, 60, got 604800",
+    ],
+    [
+      `${MINIMAL}[limits]\nidle_timeout_ms = 2147483648`,
+      "limits.idle_timeout_ms: must be at most 2147483647, got 2147483648",
+    ],
+    [`${MINIMAL}[tls]\nclient_auth = "required"`, /^tls\.client_ca: is required by/],
+    [
+      `${MINIMAL}[policies.identity]\nassurance = "certificate"`,
+      /^policies\.identity\.assurance: "certificate" needs tls\.client_auth, got "none"/,
+    ],
+    [`${MINIMAL}[agentcli]\nprompt_runtime = "magic"`, /^agentcli\.prompt_runtime: .*AGNTCY/],
+    [`${MINIMAL}[agentcli.trust_levels]\n4 = "autonomous"`, /^agentcli\.trust_levels\.4: unknown/],
+  ])("refuses %j", (toml, expected) => {
+    const { config, problems } = load(toml);
+    expect(written(problems)).toEqual([
+      typeof expected === "string" ? expected : expect.stringMatching(expected),
+    ]);
+    expect(config).toBeUndefined();
+  });
+
+  it("collects every problem, across the schema and the rules between keys", () => {
+    const problems = problemsOf(`${MINIMAL}hots = "::1"
+      host = "0.0.0.0"
+      [limits]
+      header_count = 0
+      [tls]
+      client_auth = "optional"`);
+    expect(problems.map((problem) => problem.replace(/:.*/, ""))).toEqual([
+      "server.hots",
+      "limits.header_count",
+      "tls.cert",
+      "tls.client_ca",
+      "policies.identity.assurance",
+    ]);
+  });
+
+  it("shows a bounded number of problems", () => {
+    const keys = Array.from({ length: 1000 }, (_, index) => `key_${index} = 1\n`);
+    const { problems } = load(`${MINIMAL}${keys.join("")}`);
+    expect(problems).toHaveLength(201);
+    expect(problems.at(-1)?.message).toBe("800 more problems are not shown");
+  });
+});
+
+describe("loadConfig, for a file that is no configuration", () => {
+  it("says where the TOML is wrong, without an excerpt that may show a secret", () => {
+    const problems = problemsOf('[server]\nserver_id = "a"\nsecret = "hush" "hush"');
+    expect(problems).toEqual([expect.stringMatching(/^is not TOML: line 3, column \d+: /)]);
+    expect(problems.join()).not.toContain("hush");
+  });
+
+  it("answers for a file that does not exist", () => {
+    const directory = makeDirectory({});
+    const { config, problems } = loadConfig(join(directory, "agtp-server.toml"), {});
+    expect(config).toBeUndefined();
+    expect(problems).toEqual([
+      {
+        file: "agtp-server.toml",
+        key: "",
+        message: `"${join(directory, "agtp-server.toml")}" does not exist`,
+      },
+    ]);
+  });
+
+  it("answers for a directory, a path with a NUL, and a file that is no UTF-8 or too long", () => {
+    const directory = makeDirectory({
+      "binary.toml": new Uint8Array([0x61, 0xff]),
+      "long.toml": "#".repeat(1024 * 1024 + 1),
+    });
+    mkdirSync(join(directory, "dir.toml"));
+    const messageOf = (name: string): string | undefined =>
+      loadConfig(join(directory, name), {}).problems[0]?.message;
+    expect(messageOf("dir.toml")).toContain("must be a file, is a directory");
+    expect(messageOf("a\0b.toml")).toContain("cannot be read");
+    expect(messageOf("binary.toml")).toContain("must be UTF-8 text");
+    expect(messageOf("long.toml")).toContain("must be at most 1048576 bytes long, has 1048577");
+  });
+
+  it("refuses dotted keys that nest without end", () => {
+    const { problems } = load(`${MINIMAL}${"a.".repeat(100_000)}a = 1`);
+    expect(problems.some(({ message }) => message.includes("nested deeper than"))).toBe(true);
+  });
+
+  it("never throws, whatever the file says", () => {
+    const scalar = fc.oneof(
+      fc.integer().map(String),
+      fc
+        .double({ noNaN: true })
+        .map((value) => (Number.isInteger(value) ? `${value}.0` : `${value}`)),
+      fc.boolean().map(String),
+      fc.string().map((value) => JSON.stringify(value)),
+      fc.constantFrom("nan", "inf", "1979-05-27T07:32:00Z", "[]", "{}", '[["*"]]', `"\${PATH}"`),
+    );
+    const section = fc.constantFrom("server", "tls", "limits", "policies", "policies.methods");
+    const key = fc.constantFrom("host", "port", "cert", "allow", "custom", "builtins", "__proto__");
+    const directory = makeDirectory({ "agtp-server.toml": "" });
+    fc.assert(
+      fc.property(section, key, scalar, (name, member, value) => {
+        const toml = `[${name}]\n${member} = ${value}\n`;
+        const path = join(directory, "agtp-server.toml");
+        writeFileSync(path, toml);
+        expect(loadConfig(path, {}).problems.length).toBeGreaterThan(0);
+      }),
+      { numRuns: 40 },
+    );
+  });
+});
+
+describe("loadConfig, beyond loopback", () => {
+  const OPEN = `${MINIMAL}host = "0.0.0.0"\n`;
+  const TLS = '[tls]\ncert = "cert.pem"\nkey = "key.pem"\n';
+  const FILES = { "cert.pem": "", "key.pem": "" };
+
+  it.each(["127.0.0.1", "127.8.8.8", "::1", "0:0:0:0:0:0:0:1", "localhost", "LOCALHOST"])(
+    "treats %s as loopback",
+    (host) => {
+      expect(problemsOf(`${MINIMAL}host = "${host}"`)).toEqual([]);
+    },
+  );
+
+  it.each(["0.0.0.0", "::", "10.0.0.1", "fe80::1%eth0", "hotel.example", "127.example"])(
+    "refuses %s without a certificate and without proof of identity",
+    (host) => {
+      const keys = load(`${MINIMAL}host = "${host}"`).problems.map(({ key }) => key);
+      expect(keys).toEqual(["tls.cert", "policies.identity.assurance"]);
+    },
+  );
+
+  it("serves unverified identities only when told so in as many words", () => {
+    const allowed = "[policies.identity]\nallow_unverified_identity = true";
+    expect(problemsOf(`${OPEN}${TLS}`, FILES)).toEqual([
+      expect.stringContaining("allow_unverified_identity = true"),
+    ]);
+    expect(problemsOf(`${OPEN}${TLS}${allowed}`, FILES)).toEqual([]);
+  });
+
+  it("serves with certificates as proof", () => {
+    const toml = `${OPEN}${TLS}client_auth = "required"\nclient_ca = "ca.pem"
+      [policies.identity]\nassurance = "certificate"`;
+    expect(problemsOf(toml, { ...FILES, "ca.pem": "" })).toEqual([]);
+  });
+
+  it("refuses an open lifecycle", () => {
+    const toml = `${OPEN}${TLS}[policies.identity]
+      allow_unverified_identity = true\nlifecycle_auth = "open"`;
+    expect(problemsOf(toml, FILES)).toEqual([
+      expect.stringMatching(/^policies\.identity\.lifecycle_auth: must not be "open"/),
+    ]);
+    expect(problemsOf(`${MINIMAL}[policies.identity]\nlifecycle_auth = "open"`)).toEqual([]);
+  });
+
+  it.each(["gateway", "metrics"])("refuses an open lifecycle beside an open %s", (section) => {
+    const identity = '[policies.identity]\nlifecycle_auth = "open"\n';
+    const listener = (more: string): string =>
+      `${MINIMAL}${identity}[${section}]\nport = 0\n${section === "gateway" ? "allow_plain_http = true\n" : ""}${more}`;
+    expect(problemsOf(listener('enabled = true\nhost = "0.0.0.0"'))).toEqual([
+      expect.stringMatching(
+        `^policies\\.identity\\.lifecycle_auth: must not be "open" on ${section}\\.host "0\\.0\\.0\\.0"`,
+      ),
+    ]);
+    expect(problemsOf(listener('host = "0.0.0.0"'))).toEqual([]);
+    expect(problemsOf(listener('enabled = true\nhost = "::1"'))).toEqual([]);
+  });
+
+  it("judges the host of the command line, not the one it replaces", () => {
+    const directory = makeDirectory({
+      "catalog/methods.json": "{}",
+      "agtp-server.toml": MINIMAL,
+    });
+    const path = join(directory, "agtp-server.toml");
+    const opened = loadConfig(path, {}, { host: "0.0.0.0" });
+    expect(opened.problems.map(({ key }) => key)).toContain("policies.identity.assurance");
+    const moved = loadConfig(path, {}, { host: "::1", port: 0 });
+    expect(moved.config?.server).toMatchObject({ host: "::1", port: 0 });
+    expect(loadConfig(path, {}, { port: 65_536 }).problems.map(({ key }) => key)).toEqual([
+      "server.port",
+    ]);
+  });
+
+  it("refuses a sidecar in plain HTTP beyond loopback, unless a proxy stands before it", () => {
+    const exposed = `${MINIMAL}[gateway]\nenabled = true\nhost = "0.0.0.0"\n`;
+    expect(problemsOf(exposed)).toEqual([
+      expect.stringContaining('gateway.cert: is required on host "0.0.0.0", which is not loopback'),
+    ]);
+    expect(problemsOf(`${exposed}allow_plain_http = true`)).toEqual([]);
+    expect(problemsOf(`${MINIMAL}[gateway]\nenabled = true`)).toEqual([]);
+  });
+
+  it("knows an origin by its scheme, host and port", () => {
+    const written = (value: string): string => `${MINIMAL}[gateway]\ncors_origins = ["${value}"]`;
+    for (const origin of ["https://app.example", "http://localhost:3000", "http://[::1]:3000"]) {
+      expect(problemsOf(written(origin))).toEqual([]);
+    }
+    for (const other of ["*", "https://app.example/", "app.example", "https://App.example"]) {
+      expect(problemsOf(written(other)).length).toBe(1);
+    }
+  });
+});
+
+describe("loadConfig, for the files that a configuration names", () => {
+  it("wants both a certificate and its key, readable", () => {
+    expect(problemsOf(`${MINIMAL}[tls]\ncert = "cert.pem"`, { "cert.pem": "" })).toEqual([
+      "tls.key: is required beside cert",
+    ]);
+    expect(problemsOf(`${MINIMAL}[gateway]\nkey = "key.pem"`, { "key.pem": "" })).toEqual([
+      "gateway.cert: is required beside key",
+    ]);
+    const missing = load(`${MINIMAL}[tls]\ncert = "cert.pem"\nkey = "key.pem"`).problems;
+    expect(missing.map(({ key, message }) => [key, message.replace(/^".*" /, "")])).toEqual([
+      ["tls.cert", "does not exist"],
+      ["tls.key", "does not exist"],
+    ]);
+  });
+
+  it("wants a catalog, and a directory of handlers", () => {
+    const { problems } = load(`${MINIMAL}[catalog]\nfile = "none.json"\n[handlers]\nroot = "h"`, {
+      h: "",
+    });
+    expect(problems.map(({ key, message }) => [key, message.replace(/^".*" /, "")])).toEqual([
+      ["catalog.file", "does not exist"],
+      ["handlers.root", "must be a directory"],
+    ]);
+  });
+
+  it("wants a signing key that is named to be an Ed25519 key", () => {
+    const toml = `${MINIMAL}[signing]\nkey = "signing.pem"`;
+    expect(problemsOf(toml)).toEqual([expect.stringContaining("does not exist")]);
+    expect(problemsOf(toml, { "signing.pem": makeKey("x25519") })).toEqual([
+      expect.stringContaining("must be an Ed25519 private key"),
+    ]);
+    expect(problemsOf(toml, { "signing.pem": makeKey("ed25519") })).toEqual([]);
+  });
+});

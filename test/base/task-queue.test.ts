@@ -1,0 +1,166 @@
+/** One queue for all that waits: strict where it has no slices, fair where it has. */
+import { describe, expect, it } from "vitest";
+import { type TaskOwner, TaskQueue } from "../../src/base/task-queue.ts";
+import { countTurns } from "../support/event-loop.ts";
+
+const NEVER = new AbortController().signal;
+
+/** A queue whose time is the work that is done in it: each step takes one millisecond. */
+function pacedQueue(sliceMs = 4) {
+  const done: string[] = [];
+  const queue = new TaskQueue({ sliceMs, now: () => done.length });
+  const work = function* (name: string, steps: number): Generator<undefined, string> {
+    for (let step = 0; step < steps; step += 1) {
+      done.push(name);
+      yield;
+    }
+    return name;
+  };
+  const run = (owner: TaskOwner, steps: number): Promise<string> =>
+    queue.pace(work(owner.key, steps), owner, NEVER);
+  return { queue, done, run, work };
+}
+
+const stranger = (at: number | string): TaskOwner => ({ key: `stranger ${at}`, isKnown: false });
+const agent = (name: string): TaskOwner => ({ key: name, isKnown: true });
+
+describe("a queue without slices", () => {
+  it("does one task after the other, whatever becomes of the one before", async () => {
+    const queue = new TaskQueue();
+    const seen: string[] = [];
+    const slow = async (name: string): Promise<string> => {
+      seen.push(`${name} begins`);
+      await Promise.resolve();
+      seen.push(`${name} ends`);
+      if (name === "b") throw new Error("lost");
+      return name;
+    };
+    const results = await Promise.allSettled(
+      ["a", "b", "c"].map((one) => queue.run(() => slow(one))),
+    );
+    expect(results.map(({ status }) => status)).toEqual(["fulfilled", "rejected", "fulfilled"]);
+    const order = ["a", "b", "c"].flatMap((one) => [`${one} begins`, `${one} ends`]);
+    expect(seen).toEqual(order);
+  });
+
+  it("waits for no round of the event loop", async () => {
+    const queue = new TaskQueue();
+    const loop = countTurns();
+    for (let at = 0; at < 50; at += 1) await queue.run(() => at);
+    loop.stop();
+    expect(loop.turns).toBe(0);
+  });
+
+  it("rejects with what a task throws at once, and takes on more afterwards", async () => {
+    const queue = new TaskQueue();
+    const broken = queue.run(() => {
+      throw new Error("broken");
+    });
+    await expect(broken).rejects.toThrow("broken");
+    await expect(queue.run(() => "whole")).resolves.toBe("whole");
+  });
+});
+
+// `[limits]`, AGTP "SUMMARIZE"
+describe("a queue with slices", () => {
+  it("lets everything else have a round after each slice", async () => {
+    const { run } = pacedQueue();
+    const loop = countTurns();
+    await run(agent("ina"), 400);
+    loop.stop();
+    expect(loop.turns).toBeGreaterThanOrEqual(99);
+  });
+
+  it("begins nothing in the turn that asks for it", async () => {
+    const { done, run } = pacedQueue();
+    const running = run(agent("ina"), 1);
+    await Promise.resolve();
+    expect(done).toEqual([]);
+    await running;
+    expect(done).toEqual(["ina"]);
+  });
+
+  it.each([4, 10, 40, 100])(
+    "delays an agent's %i steps among strangers by no more than as many",
+    async (steps) => {
+      const { done, run } = pacedQueue();
+      const heavy = Array.from({ length: 12 }, (_, at) => run(stranger(at), 1000));
+      await new Promise((resolve) => setImmediate(resolve));
+      await new Promise((resolve) => setImmediate(resolve));
+      const before = done.length;
+      await run(agent("ina"), steps);
+      expect(done.slice(before).filter((name) => name === "ina")).toHaveLength(steps);
+      expect(done.length - before).toBeLessThanOrEqual(2 * steps + 4);
+      await Promise.all(heavy);
+    },
+  );
+
+  it("shares evenly among strangers, however much one of them asks for", async () => {
+    const { done, run } = pacedQueue();
+    const many = Array.from({ length: 20 }, () => run(stranger("greedy"), 100));
+    await run(stranger("modest"), 40);
+    expect(done.length).toBeLessThanOrEqual(88);
+    await Promise.all(many);
+  });
+
+  it("owes nobody for the time when it asked for nothing", async () => {
+    const { done, run } = pacedQueue();
+    await run(stranger(1), 1000);
+    const late = run(agent("ina"), 100);
+    await run(stranger(2), 40);
+    expect(done.slice(1000).length).toBeLessThanOrEqual(88);
+    await late;
+  });
+
+  it("does small things together, and each owner's in their order", async () => {
+    const queue = new TaskQueue({ sliceMs: 1000 });
+    const loop = countTurns();
+    const order: number[] = [];
+    await Promise.all(
+      Array.from({ length: 20 }, (_, at) => queue.run(() => order.push(at), agent("ina"))),
+    );
+    loop.stop();
+    expect(order).toEqual([...order].sort((a, b) => a - b));
+    expect(loop.turns).toBeLessThanOrEqual(2);
+  });
+
+  it("has room for so many of each owner", async () => {
+    const { queue, run } = pacedQueue();
+    const waiting: Promise<string>[] = [];
+    while (queue.hasRoom(stranger(1))) waiting.push(run(stranger(1), 1));
+    expect(waiting).toHaveLength(32);
+    expect(queue.hasRoom(stranger(2))).toBe(true);
+    await Promise.all(waiting);
+    expect(queue.hasRoom(stranger(1))).toBe(true);
+  });
+
+  it("gives up what nobody waits for, and goes on", async () => {
+    const { queue, done, run, work } = pacedQueue();
+    const leaving = new AbortController();
+    const left = queue.pace(work("left", 1000), stranger(1), leaving.signal);
+    const stays = run(stranger(2), 8);
+    leaving.abort(new Error("the caller left"));
+    await expect(left).rejects.toThrow("the caller left");
+    await stays;
+    expect(done).not.toContain("left");
+  });
+
+  it("has each owner pay for its own", async () => {
+    const paid = new Map<string, number>();
+    let now = 0;
+    const meter = {
+      begin: () => undefined,
+      end: (startedAt: number) => now - startedAt,
+      charge: ({ key }: TaskOwner, ms: number) => paid.set(key, (paid.get(key) ?? 0) + ms),
+    };
+    const queue = new TaskQueue({ sliceMs: 4, now: () => now, meter });
+    const cost = (ms: number) => (): void => {
+      now += ms;
+    };
+    await Promise.all([queue.run(cost(7), agent("ina")), queue.run(cost(2), stranger(1))]);
+    expect([...paid]).toEqual([
+      ["ina", 7],
+      ["stranger 1", 2],
+    ]);
+  });
+});

@@ -1,0 +1,54 @@
+import { describe, expect, it } from "vitest";
+import { formatProblem } from "../../src/base/problem.ts";
+import { type EndpointFile, parseEndpointFile } from "../../src/endpoint/endpoint-file.ts";
+import { BOOK_ROOM, FETCH_ARTICLE } from "../support/endpoint-toml.ts";
+import { smallVocabulary } from "../support/vocabulary.ts";
+
+function parse(text: string): EndpointFile {
+  const env = { API_HOST: "api.acme.example", API_TOKEN: "s3cret" };
+  return parseEndpointFile(text, "x.toml", { ...smallVocabulary(), directory: "/nowhere", env });
+}
+
+function linesOf({ problems }: EndpointFile): readonly string[] {
+  return problems.map(formatProblem);
+}
+
+// AGTP-API §12
+describe("an endpoint file with the older names of handler keys", () => {
+  it("means the function by reference, and is warned of", () => {
+    const newer = parse(BOOK_ROOM);
+    const older = parse(BOOK_ROOM.replace("function = ", "reference = "));
+    expect(older.definition).toEqual(newer.definition);
+    expect(older.problems).toMatchObject([{ severity: "warning" }]);
+    expect(linesOf(older)).toEqual([
+      "x.toml: endpoint.handler.reference: is the older name of function (write function instead)",
+    ]);
+  });
+
+  it("means url and transforms by reference and output_map", () => {
+    const transforms = /\[endpoint\.handler\.output_transform\]/;
+    const text = FETCH_ARTICLE.replace(/^url = /m, "reference = ").replace(
+      transforms,
+      "[endpoint.handler.output_map]",
+    );
+    expect(text).toMatch(/reference = .*output_map/s);
+    const older = parse(text);
+    expect(older.definition?.handler).toEqual(parse(FETCH_ARTICLE).definition?.handler);
+    expect(older.problems.map(({ severity }) => severity)).toEqual(["warning", "warning"]);
+  });
+
+  it("says which of two names stands beside the other", () => {
+    const both = parse(BOOK_ROOM.replace("function = ", 'reference = "a.b"\nfunction = '));
+    expect(both.definition).toBeUndefined();
+    expect(linesOf(both)).toEqual([
+      "x.toml: endpoint.handler.reference: stands beside function, of which it is the older name",
+    ]);
+  });
+
+  it("has no older names where the type has none", () => {
+    const text = BOOK_ROOM.replace("function = ", "input_map = { a = 1 }\nfunction = ");
+    expect(linesOf(parse(text))).toEqual([
+      "x.toml: endpoint.handler.input_map: unknown key (known keys: type, function)",
+    ]);
+  });
+});

@@ -1,0 +1,308 @@
+import { existsSync, mkdirSync, readFileSync, statSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import type { EndpointDefinition } from "../../../src/endpoint/endpoint.ts";
+import type { MergedContract } from "../../../src/modules/agentcli/compile/merge-governance.ts";
+import {
+  applyProfile,
+  declareIdentity,
+  isDeclared,
+} from "../../../src/modules/agentcli/compile/merge-identity.ts";
+import { isFailure } from "../../../src/modules/agentcli/failure.ts";
+import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts";
+import type { Binding } from "../../../src/modules/agentcli/manifest/identity-blocks.ts";
+import { checkContract } from "../../../src/modules/agentcli/run/check-contract.ts";
+import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
+import { readRuntimePath, sendPrompt } from "../../../src/modules/agentcli/run/prompt-runtime.ts";
+import { createRedactor, secretsOf } from "../../../src/modules/agentcli/run/redact-output.ts";
+import { parseStructured } from "../../../src/modules/agentcli/run/structured-output.ts";
+import { TaskSlots } from "../../../src/modules/agentcli/run/task-slots.ts";
+import { makeDirectory } from "../../support/directory.ts";
+
+describe("the redactor", () => {
+  const redact = createRedactor(["hunter2-hunter2", "short"]);
+
+  it("takes out what it knows, in base64 too, and what looks like a credential", () => {
+    const encoded = Buffer.from("hunter2-hunter2").toString("base64");
+    for (const secret of [
+      "hunter2-hunter2",
+      encoded,
+      "Bearer abcdefgh12345678",
+      "AKIAABCDEFGHIJKLMNOP",
+      "ghp_abcdefghijklmnopqrstuvwxyz012345",
+      "eyJhbGciOiJub25lIn0.eyJzdWIiOiJhIn0.sig",
+      "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----",
+    ]) {
+      expect(redact(`a ${secret} b`)).toBe("a [REDACTED] b");
+    }
+  });
+
+  it("leaves ordinary words and Agent-IDs alone", () => {
+    const text = `short ${"a".repeat(64)} sha256:${"0".repeat(64)}`;
+    expect(redact(text)).toBe(text);
+  });
+
+  it("leaves no part of a secret, wherever it stands", () => {
+    const secrets = fc
+      .string({ minLength: 8, maxLength: 20 })
+      .filter((text) => text.trim().length >= 8);
+    fc.assert(
+      fc.property(secrets, fc.string(), fc.string(), (secret, before, after) => {
+        expect(createRedactor([secret])(`${before}${secret}${after}`)).not.toContain(secret.trim());
+      }),
+    );
+  });
+
+  it("is quick with what only looks like the beginning of a secret", () => {
+    const started = performance.now();
+    for (const part of ["eyJ-", "-----BEGIN PRIVATE KEY-----\n", "Bearer ", "sk-", "ghp_"]) {
+      redact(part.repeat(1_000_000 / part.length));
+    }
+    expect(performance.now() - started).toBeLessThan(5_000);
+  });
+
+  it("knows secrets of an environment by their names", () => {
+    expect(secretsOf({ DB_PASSWORD: "a", API_KEY: "b", HOME: "c", NONE_TOKEN: undefined })).toEqual(
+      ["a", "b"],
+    );
+  });
+});
+
+// agentcli spec "Contract"
+describe("checkContract", () => {
+  const contract = (members: Partial<MergedContract>): MergedContract => ({
+    ...{ sandbox: null, allowed_paths: null, network: null, max_cost_usd: null, audit: null },
+    ...{ required_trust_level: null, trust_enforcement: null },
+    ...members,
+  });
+
+  it.each([
+    [{ sandbox: "strict" }],
+    [{ allowed_paths: ["/"] }],
+    [{ network: "none" }],
+    [{ network: "restricted" }],
+  ] as const)("refuses %j, which cannot be enforced", (members) => {
+    expect(checkContract(contract(members), null, "/")).toMatchObject({
+      ...{ kind: "broken", error: "sandbox_enforcement_unavailable" },
+    });
+  });
+
+  it("holds the working directory to the allowed paths, links resolved", () => {
+    const directory = makeDirectory();
+    for (const name of ["in", "in/side", "inner", "out"]) mkdirSync(join(directory, name));
+    symlinkSync(join(directory, "out"), join(directory, "in/link"));
+    const check = (cwd: string | null) =>
+      checkContract(contract({ allowed_paths: ["in"] }), cwd, directory);
+    // What the program opens is not confined, wherever it starts.
+    expect(check("in/side")).toMatchObject({ error: "sandbox_enforcement_unavailable" });
+    for (const cwd of ["out", "inner", "in/../out", "in/link", null]) {
+      expect(check(cwd)).toMatchObject({ kind: "broken", error: "contract_violation" });
+    }
+    expect(check("gone")).toMatchObject({ kind: "broken", error: "task_not_started" });
+  });
+
+  it("lets a permissive sandbox be, and says that there is none", () => {
+    expect(checkContract(contract({ sandbox: "permissive" }), null, "/")).toEqual({
+      ...{ kind: "kept", cwd: "/" },
+      warnings: ['contract.sandbox is "permissive": the program is not isolated'],
+    });
+  });
+});
+
+// agentcli execution identity "Presentation"
+describe("presentCredentials", () => {
+  function identity(bindings: readonly Binding[], handoff: string | null = null) {
+    const declared = declareIdentity(undefined, { ref: "p", presentation: { bindings, handoff } });
+    if (!isDeclared(declared)) throw new Error("declared");
+    const effective = applyProfile(undefined, declared);
+    return { effective, session: bearerSession("env-bearer", effective, "t0ken-value") };
+  }
+  const source = "credentials.access_token.value";
+
+  it("puts them in variables, files and standard input, and takes files back", () => {
+    const presented = presentCredentials(
+      identity([
+        { source, target: { kind: "env", name: "TOKEN" } },
+        { source, format: "base64", target: { kind: "env", name: "TOKEN64" } },
+        { source, target: { kind: "file", name: "TOKEN_FILE" } },
+        { source, target: { kind: "stdin" } },
+        { source: "credentials.nothing", target: { kind: "env", name: "NOTHING" } },
+      ]),
+      null,
+    );
+    if (isFailure(presented)) throw new Error(presented.message);
+    const { TOKEN_FILE: file = "", ...env } = presented.env;
+    expect(env).toEqual({
+      TOKEN: "t0ken-value",
+      TOKEN64: Buffer.from("t0ken-value").toString("base64"),
+    });
+    expect(readFileSync(file, "utf8")).toBe("t0ken-value");
+    expect(statSync(file).mode & 0o077).toBe(0);
+    expect(presented.stdin).toBe("t0ken-value");
+    expect(presented.secrets).toContain("t0ken-value");
+    presented.remove();
+    expect(existsSync(file)).toBe(false);
+  });
+
+  it.each<[string, readonly Binding[], string | null, string]>([
+    [
+      "a taken standard input",
+      [{ source, target: { kind: "stdin" } }],
+      "mine",
+      "presentation_stdin_conflict",
+    ],
+    [
+      "a name that is none",
+      [{ source, target: { kind: "env", name: "A=B" } }],
+      null,
+      "presentation_target_invalid",
+    ],
+    [
+      "what is required and not there",
+      [{ source: "constructor.name", required: true }],
+      null,
+      "presentation_binding_missing",
+    ],
+  ])("refuses %s", (_, bindings, stdin, code) => {
+    expect(presentCredentials(identity(bindings), stdin)).toMatchObject({ kind: "failure", code });
+  });
+
+  it("hands nothing off", () => {
+    expect(presentCredentials(identity([], "downscope"), null)).toMatchObject({ kind: "failure" });
+  });
+});
+
+describe("parseStructured", () => {
+  it.each([
+    ['{"a":1}', "json", { value: { a: 1 } }],
+    ['{"a":1}\n\n2\n', "ndjson", { value: [{ a: 1 }, 2] }],
+  ] as const)("parses %j as %s", (text, format, expected) => {
+    expect(parseStructured(text, format, false)).toEqual(expected);
+  });
+
+  it("warns of what is none, what was cut off and what is too deep", () => {
+    const deep = `${"[".repeat(200)}${"]".repeat(200)}`;
+    for (const [text, isCut] of [
+      ["{", false],
+      ["{}", true],
+      [deep, false],
+    ] as const) {
+      expect(parseStructured(text, "json", isCut)).toEqual({ warning: expect.any(String) });
+    }
+  });
+});
+
+describe("TaskSlots", () => {
+  const signal = new AbortController().signal;
+  const overlap = (policy: "skip" | "allow" | "queue", maxQueued = 2) => ({ policy, maxQueued });
+
+  it("skips, allows or queues as the policy has it", async () => {
+    const slots = new TaskSlots();
+    const first = await slots.take("a", overlap("skip"), signal);
+    expect(await slots.take("a", overlap("skip"), signal)).toMatchObject({ kind: "none" });
+    expect(await slots.take("b", overlap("skip"), signal)).toMatchObject({ kind: "slot" });
+    expect(await slots.take("a", overlap("allow"), signal)).toMatchObject({ kind: "slot" });
+    expect(first.kind).toBe("slot");
+  });
+
+  it("hands a place on in order, to a bounded number, and not to who has gone", async () => {
+    const slots = new TaskSlots();
+    const order: number[] = [];
+    const first = await slots.take("a", overlap("queue"), signal);
+    const abort = new AbortController();
+    const gone = slots.take("a", overlap("queue"), abort.signal);
+    const second = slots.take("a", overlap("queue"), signal).then((slot) => {
+      order.push(2);
+      return slot;
+    });
+    expect(await slots.take("a", overlap("queue"), signal)).toMatchObject({ kind: "none" });
+    abort.abort();
+    expect(await gone).toMatchObject({ kind: "none" });
+    const third = slots.take("a", overlap("queue"), signal).then((slot) => {
+      order.push(3);
+      return slot;
+    });
+    release(first);
+    release(await second);
+    release(await third);
+    expect(order).toEqual([2, 3]);
+    expect(await slots.take("a", overlap("skip"), signal)).toMatchObject({ kind: "slot" });
+  });
+
+  it("bounds all tasks together: further ones wait in order, and a bounded number of them", async () => {
+    const slots = new TaskSlots();
+    let started = 0;
+    const takeOne = async (waiter = new AbortController().signal) => {
+      const slot = await slots.take(`t${started}`, overlap("allow"), waiter);
+      if (slot.kind === "slot") started += 1;
+      return slot;
+    };
+    const running = await Promise.all(Array.from({ length: 32 }, () => takeOne()));
+    const abort = new AbortController();
+    const gone = takeOne(abort.signal);
+    const waiting = Array.from({ length: 255 }, () => takeOne());
+    expect(await takeOne()).toMatchObject({ kind: "none", message: "too many tasks are running" });
+    abort.abort();
+    expect(await gone).toMatchObject({ kind: "none" });
+    expect(started).toBe(32);
+    for (const slot of running) release(slot);
+    for (const slot of waiting) release(await slot);
+    expect(started).toBe(32 + 255);
+    expect(await slots.take("x", overlap("skip"), signal)).toMatchObject({ kind: "slot" });
+  });
+
+  function release(slot: Awaited<ReturnType<TaskSlots["take"]>>): void {
+    if (slot.kind === "slot") slot.release();
+  }
+});
+
+describe("a prompt runtime", () => {
+  it.each([
+    ["agntcy:/mailcomposer", "/mailcomposer"],
+    ["agntcy:mail", undefined],
+    ["openwop:/x", undefined],
+  ])("is read from %s", (text, path) => {
+    expect(readRuntimePath(text)).toBe(path);
+  });
+
+  it.each<[object, unknown]>([
+    [{ type: "string" }, "hi"],
+    [
+      {
+        type: "object",
+        properties: { topic: { type: "string" }, n: { type: "integer" } },
+        required: ["topic"],
+      },
+      { topic: "hi" },
+    ],
+    [
+      { type: "object", properties: { a: { type: "string" }, message: { type: "string" } } },
+      { message: "hi" },
+    ],
+    [
+      {
+        type: "object",
+        properties: { a: { type: "string" }, b: { type: "string" } },
+        required: ["a", "b"],
+      },
+      undefined,
+    ],
+    [{ type: "object", properties: { n: { type: "integer" } } }, undefined],
+    [{ $ref: "#/$defs/in" }, { prompt: "hi" }],
+  ])("is sent a prompt as its input %j has it", async (input, expected) => {
+    const sent: unknown[] = [];
+    const inputSchema = {
+      ...{ type: "object", properties: { input } },
+      $defs: { in: { type: "object", properties: { prompt: { type: "string" } } } },
+    };
+    const endpoint = () => ({ inputSchema }) as unknown as EndpointDefinition;
+    const dispatch = (_method: string, _path: string, body: unknown) => {
+      sent.push(body);
+      return Promise.resolve({ status: 200, headers: {}, body: {} });
+    };
+    const answer = await sendPrompt({ path: "/m", endpoint }, "hi", 5_000, { dispatch });
+    expect(answer.kind).toBe(expected === undefined ? "no-runtime" : "answer");
+    expect(sent).toEqual(expected === undefined ? [] : [{ input: expected }]);
+  });
+});

@@ -1,0 +1,281 @@
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { Acting } from "../../../src/dispatch/acting.ts";
+import { Runs } from "../../../src/dispatch/runs.ts";
+import type { AgentDocument } from "../../../src/identity/agent-document.ts";
+import { Background, type BackgroundOptions } from "../../../src/modules/delegation/background.ts";
+import type { Callback } from "../../../src/modules/delegation/callback.ts";
+import type { Outcome } from "../../../src/modules/delegation/outcome.ts";
+import {
+  DelegationRegister,
+  type KeptDelegation,
+} from "../../../src/modules/delegation/register.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import type { Store } from "../../../src/state/store.ts";
+import { ALICE, BOB, delegate, delegationFiles } from "../../support/delegation.ts";
+import { endpointFile } from "../../support/deployment.ts";
+import { makeDirectory } from "../../support/directory.ts";
+import { openServer, type TestServer } from "../../support/dispatch.ts";
+import { makeLastingStore, openTestState } from "../../support/state.ts";
+
+const PRIOR = { agent_id: BOB, audit_id: "0".repeat(64) };
+const DONE: Outcome = { kind: "completed", status: 200, result: { n: 1 }, priorActions: [PRIOR] };
+
+function kept(callback: Callback = { kind: "inbox" }): KeptDelegation {
+  return {
+    ...{ id: "d-1", agentId: ALICE, scopes: ["booking:room"], target: BOB },
+    ...{ action: "BOOK /rooms", taskId: "t-1", callback },
+  };
+}
+
+interface Rig {
+  readonly background: Background;
+  readonly register: DelegationRegister;
+  readonly runs: Runs;
+  readonly acted: readonly Acting[];
+  readonly warned: readonly object[];
+}
+
+/** Deliveries are answered with these statuses, the last one for good. */
+async function rig(
+  statuses: readonly number[] = [200],
+  { store = createMemoryStore(), findAgent }: Partial<BackgroundOptions> & { store?: Store } = {},
+): Promise<Rig> {
+  const acted: Acting[] = [];
+  const warned: object[] = [];
+  const register = await DelegationRegister.open(store);
+  const runs = new Runs();
+  const background = new Background({
+    ...{ register, runs },
+    log: { info: () => undefined, warn: (fields) => void warned.push(fields) },
+    actAs: async (acting) => {
+      acted.push(acting);
+      const status = statuses[acted.length - 1] ?? statuses.at(-1) ?? 200;
+      return { status, body: {}, auditId: undefined };
+    },
+    findAgent: findAgent ?? ((agentId) => ({ agentId, trustTier: 2 }) as AgentDocument),
+  });
+  return { background, register, runs, acted, warned };
+}
+
+async function run({ background, register }: Rig, one: KeptDelegation, outcome = DONE) {
+  await register.add(one);
+  background.run(one, () => Promise.resolve(outcome));
+}
+
+// AGTP "DELEGATE"
+describe("Background", () => {
+  beforeEach(() => void vi.useFakeTimers());
+  afterEach(() => void vi.useRealTimers());
+
+  it("tells the caller's inbox, with the authority that the caller had", async () => {
+    const one = await rig();
+    await run(one, kept());
+    await vi.advanceTimersByTimeAsync(0);
+    const [told] = one.acted;
+    expect(told).toMatchObject({
+      ...{ method: "NOTIFY", target: "/", taskId: undefined, priorActions: [PRIOR] },
+      caller: { agentId: ALICE, authority: { scopes: ["booking:room"] } },
+      input: {
+        recipient: ALICE,
+        content: { event_type: "delegation_outcome", delegation_id: "d-1", result: { n: 1 } },
+        notification_id: "d-1",
+        delivery_guarantee: "at_least_once",
+      },
+    });
+    expect(told?.caller.delegation).toBeUndefined();
+    expect(one.register.list()).toEqual([]);
+  });
+
+  it.each([503, 500, 429])("tries again after %i", async (status) => {
+    const one = await rig([status, status, 200]);
+    await run(one, kept());
+    await vi.advanceTimersByTimeAsync(900);
+    expect(one.acted).toHaveLength(1);
+    expect(one.register.list()).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect(one.acted).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(one.acted).toHaveLength(3);
+    expect(one.register.list()).toEqual([]);
+  });
+
+  it("gives up in the end, and says so", async () => {
+    const one = await rig([503]);
+    await run(one, kept());
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(one.acted).toHaveLength(5);
+    expect(one.warned).toEqual([{ delegation_id: "d-1", agent_id: ALICE, status: 503 }]);
+    expect(one.register.list()).toEqual([]);
+  });
+
+  it("does not try again what is refused for good", async () => {
+    const one = await rig([422]);
+    await run(one, kept({ kind: "endpoint", method: "RECEIVE", path: "/outcomes" }));
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(one.acted).toHaveLength(1);
+    expect(one.acted[0]).toMatchObject({ method: "RECEIVE", target: "/outcomes" });
+    expect(one.warned).toHaveLength(1);
+  });
+
+  it("tells nobody who is gone", async () => {
+    const one = await rig([200], { findAgent: () => undefined });
+    await run(one, kept());
+    await vi.advanceTimersByTimeAsync(0);
+    expect(one.acted).toEqual([]);
+    expect(one.register.list()).toEqual([]);
+  });
+
+  it("does not run again what ran when the process ended: nobody knows what became of it", async () => {
+    const store = createMemoryStore();
+    await (await DelegationRegister.open(store)).add(kept());
+    const one = await rig([200], { store });
+    one.background.start();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(one.acted[0]?.input).toMatchObject({
+      content: { status: 550, reason: "interrupted", outcome: "unknown" },
+    });
+    expect(one.runs.of(ALICE)).toMatchObject([
+      { runId: "d-1", state: "failed", code: "interrupted" },
+    ]);
+  });
+
+  it("keeps what it could not deliver before it ended", async () => {
+    const store = createMemoryStore();
+    const one = await rig([503], { store });
+    await run(one, kept());
+    await vi.advanceTimersByTimeAsync(0);
+    await one.background.close();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect(one.acted).toHaveLength(1);
+    const next = await rig([200], { store });
+    next.background.start();
+    await vi.advanceTimersByTimeAsync(0);
+    expect(next.acted[0]?.input).toMatchObject({ content: { status: 200, result: { n: 1 } } });
+  });
+
+  it("makes an outcome of a fault", async () => {
+    const one = await rig();
+    await one.register.add(kept());
+    one.background.run(kept(), () => Promise.reject(new Error("broken")));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(one.acted[0]?.input).toMatchObject({ content: { status: 550, outcome: "unknown" } });
+    expect(one.warned).toHaveLength(1);
+  });
+});
+
+async function outcomes(server: TestServer) {
+  const headers = { "Agent-ID": ALICE };
+  const { body } = await server.send({ method: "QUERY", path: "/outcomes", headers });
+  return Object.values(body["outcomes"] ?? {});
+}
+
+describe("DELEGATE with a callback", () => {
+  const callback = "RECEIVE /outcomes";
+
+  it("is taken on, and its outcome delivered in the caller's name", async () => {
+    const server = await openServer(delegationFiles());
+    const reply = await delegate(server, { more: { callback }, headers: { "Task-ID": "t-4" } });
+    expect(reply.status).toBe(202);
+    const { result } = reply.body;
+    expect(result).toMatchObject({
+      ...{ state: "accepted", target_agent_id: BOB },
+      callback: { kind: "endpoint", method: "RECEIVE", path: "/outcomes" },
+    });
+    const told = await vi.waitUntil(async () => (await outcomes(server))[0]);
+    expect(told).toMatchObject({
+      ...{ delegation_id: result?.["delegation_id"], task_id: "t-4", target_agent_id: BOB },
+      ...{ status: 200, result: { booked: 2, agent: BOB }, agent: ALICE },
+    });
+  });
+
+  it("is told of a failure as well", async () => {
+    const server = await openServer(delegationFiles());
+    const task = { method: "BOOK", path: "/rooms", parameters: { nights: 12 } };
+    await delegate(server, { task, more: { callback } });
+    const told = await vi.waitUntil(async () => (await outcomes(server))[0]);
+    expect(told).toMatchObject({ status: 550, reason: "sub-agent-failed", outcome: "failed" });
+  });
+
+  async function inbox(server: TestServer) {
+    const headers = { "Agent-ID": ALICE };
+    const { body } = await server.send({ method: "QUERY", path: "/inbox", headers });
+    return Object.values(body["result"]?.["entries"] ?? {});
+  }
+
+  it("comes into the inbox, even while the task waits for a decision", async () => {
+    const server = await openServer(delegationFiles());
+    const headers = { "Agent-ID": ALICE, "Task-ID": "t-1" };
+    const task = { method: "EXECUTE", path: "/waits" };
+    const more = { callback: "inbox", deadline: "1s" };
+    const { status } = await delegate(server, { task, more, headers });
+    const body = { reason: "scope_limit", context: {} };
+    const escalated = await server.send({ method: "ESCALATE", headers, body });
+    expect([status, escalated.status]).toEqual([202, 202]);
+    const told = await vi.waitUntil(async () => (await inbox(server))[0], { timeout: 5_000 });
+    expect(told).toMatchObject({ content: { task_id: "t-1", status: 550, reason: "deadline" } });
+  });
+
+  it("comes into the inbox without what is too large for it", async () => {
+    const server = await openServer(delegationFiles());
+    const parameters = { intent: "*", max_results: 100 };
+    const task = Array.from({ length: 8 }, () => ({ method: "QUERY", path: "/", parameters }));
+    await delegate(server, { task, scopes: [], more: { callback: "inbox" } });
+    const told = await vi.waitUntil(async () => (await inbox(server))[0], { timeout: 5_000 });
+    expect(told).toMatchObject({ content: { status: 200, omitted: ["result"] } });
+  });
+
+  it("promises no inbox where NOTIFY is the operator's own", async () => {
+    const endpoint = endpointFile({
+      ...{ method: "NOTIFY", path: "/" },
+      handler: { type: "registered_function", function: "handlers.receive" },
+    });
+    const server = await openServer(delegationFiles({}, { "endpoints/notify.toml": endpoint }));
+    const { status, body } = await delegate(server, { more: { callback: "inbox" } });
+    expect(status).toBe(422);
+    expect(body["error"]?.["details"]?.["errors"]).toMatchObject([{ path: "/callback" }]);
+  });
+
+  it("outlives the server, which does not claim to have finished", async () => {
+    const store = makeLastingStore();
+    const directory = makeDirectory();
+    const first = await openServer(delegationFiles(), {
+      state: await openTestState(directory, store),
+    });
+    const task = { method: "EXECUTE", path: "/waits" };
+    const reply = await delegate(first, { task, more: { callback } });
+    expect(reply.status).toBe(202);
+    await first.deployment.close();
+    const state = await openTestState(directory, store);
+    const second = await openServer(delegationFiles(), { state });
+    const told = await vi.waitUntil(async () => (await outcomes(second))[0]);
+    expect(told).toMatchObject({
+      ...{
+        delegation_id: reply.body["result"]?.["delegation_id"],
+        status: 550,
+        outcome: "unknown",
+      },
+    });
+  });
+
+  it("takes on so many of an agent and no more", async () => {
+    const server = await openServer(delegationFiles());
+    const task = { method: "EXECUTE", path: "/waits" };
+    for (let count = 0; count < 32; count += 1) {
+      expect((await delegate(server, { task, more: { callback } })).status).toBe(202);
+    }
+    const { status, body } = await delegate(server, { task, more: { callback } });
+    expect([status, body["reason"], body["outcome"]]).toEqual([
+      550,
+      "too-many-running",
+      "not-begun",
+    ]);
+  });
+
+  it("is for agents that ask for themselves", async () => {
+    const server = await openServer(delegationFiles());
+    const inner = { target_agent_id: "carol", authority_scope: [], callback };
+    const parameters = { ...inner, task: { action: "QUERY /counts" } };
+    const reply = await delegate(server, { task: { method: "DELEGATE", parameters } });
+    expect(reply.body["sub_agent"]).toMatchObject({ status: 422 });
+  });
+});

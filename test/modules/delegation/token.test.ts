@@ -1,0 +1,83 @@
+import fc from "fast-check";
+import { describe, expect, it } from "vitest";
+import { taskHash } from "../../../src/modules/delegation/task.ts";
+import {
+  isTokenFault,
+  signToken,
+  type TokenClaims,
+  verifyToken,
+} from "../../../src/modules/delegation/token.ts";
+import { createRecordSigner } from "../../../src/state/signer.ts";
+import { keyOf } from "../../support/genesis.ts";
+
+const KEY = keyOf(31);
+const NOW = Date.UTC(2026, 5, 1);
+const keyFor = (issuer: string) => (issuer === "home" ? KEY.publicKey : undefined);
+
+const CLAIMS: TokenClaims = {
+  ...{ issuer: "home", subject: "a".repeat(64), audience: "away", target: "erin" },
+  ...{ scopes: ["a:b"], chain: ["0".repeat(64)], deadline: NOW + 1500, id: "1" },
+  taskHash: "sha256:x",
+};
+
+// RFC 7519, RFC 8725
+describe("a delegation token", () => {
+  it("says what was signed, to the millisecond", async () => {
+    const token = await signToken(CLAIMS, KEY.privateKey, NOW);
+    expect(await verifyToken(token, keyFor, NOW)).toEqual(CLAIMS);
+    expect(await verifyToken(token, keyFor, NOW + 6_000)).toEqual(CLAIMS);
+    expect(await verifyToken(token, keyFor, NOW + 8_000)).toMatchObject({ fault: "expired" });
+  });
+
+  it("is not what it was once a character of it is another", async () => {
+    const token = await signToken(CLAIMS, KEY.privateKey, NOW);
+    await fc.assert(
+      fc.asyncProperty(
+        fc.nat({ max: token.length - 1 }),
+        fc.constantFrom("A", "x", "."),
+        async (at, by) => {
+          fc.pre(token[at] !== by);
+          const altered = token.slice(0, at) + by + token.slice(at + 1);
+          expect(isTokenFault(await verifyToken(altered, keyFor, NOW))).toBe(true);
+        },
+      ),
+      { numRuns: 60 },
+    );
+  });
+
+  it("is no other JWT of the same key, and none without a signature", async () => {
+    const payload = JSON.stringify({
+      ...{ iss: "home", sub: "x", aud: "away", jti: "1", target: "e", scopes: [], chain: [] },
+      ...{ iat: NOW / 1000, exp: NOW / 1000 + 5, deadline: new Date(NOW).toISOString() },
+      task_hash: "x",
+    });
+    for (const key of [KEY.privateKey, undefined]) {
+      const record = createRecordSigner(key).sign(payload);
+      expect(isTokenFault(await verifyToken(record, keyFor, NOW))).toBe(true);
+    }
+  });
+
+  it("never throws, whatever is presented", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ maxLength: 300 }), async (text) => {
+        expect(isTokenFault(await verifyToken(text, keyFor, NOW))).toBe(true);
+      }),
+    );
+    expect(await verifyToken("a".repeat(20_000), keyFor, NOW)).toMatchObject({
+      fault: "malformed",
+    });
+  });
+});
+
+describe("taskHash", () => {
+  it("is the same for the same task, however its members are ordered", () => {
+    expect(taskHash({ a: 1, b: { c: [1, 2] } })).toBe(taskHash({ b: { c: [1, 2] }, a: 1 }));
+    expect(taskHash({ a: 1 })).not.toBe(taskHash({ a: 2 }));
+    expect(taskHash(undefined)).not.toBe(taskHash(null));
+  });
+
+  it("is none for what has no canonical form", () => {
+    expect(taskHash({ a: Number.NaN })).toBeUndefined();
+    expect(taskHash({ a: "\ud800" })).toBeUndefined();
+  });
+});

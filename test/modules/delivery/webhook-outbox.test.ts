@@ -1,0 +1,304 @@
+import { describe, expect, it } from "vitest";
+import type { OutgoingMessage } from "../../../src/dispatch/webhook-queue.ts";
+import type { WebhookAttempt } from "../../../src/modules/delivery/webhook-courier.ts";
+import type { AttemptOutcome } from "../../../src/modules/delivery/webhook-delivery.ts";
+import {
+  DAY_MS,
+  HOUR_MS,
+  openDelivery,
+  settle,
+  TestClock,
+  TestWebhook,
+} from "../../support/delivery.ts";
+import { makeLastingStore } from "../../support/state.ts";
+
+function setUp() {
+  const clock = new TestClock();
+  const webhook = new TestWebhook(clock);
+  const store = makeLastingStore();
+  return { clock, webhook, store, open: () => openDelivery({ store, clock, webhook }) };
+}
+
+function message(clock: TestClock, changes: Partial<OutgoingMessage> = {}): OutgoingMessage {
+  return {
+    ...{ id: "m-1", url: "https://desk.example/hook", body: { n: 1 } },
+    ...{ expiresAt: clock.now() + HOUR_MS },
+    ...changes,
+  };
+}
+
+describe("WebhookOutbox", () => {
+  it("tries again until a message is taken, pausing longer each time", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    webhook.fail(3);
+    start();
+    const begun = clock.now();
+    await outbox.enqueue(message(clock));
+    await clock.advance(10_000);
+    expect(webhook.attempts.map(({ at }) => at - begun)).toEqual([0, 500, 1500, 3500]);
+    expect(webhook.attempts.map(({ id, body }) => [id, body])).toEqual(
+      Array.from({ length: 4 }, () => ["m-1", { n: 1 }]),
+    );
+    expect(outbox.find("m-1")).toMatchObject({ state: "delivered", attempts: 4, at: begun + 3500 });
+    expect(outbox.find("m-1")).not.toHaveProperty("reason");
+  });
+
+  it("gives up when the message expires", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start, logged } = await open();
+    webhook.fail(1000);
+    start();
+    await outbox.enqueue(message(clock, { expiresAt: clock.now() + 5000 }));
+    await clock.advance(HOUR_MS);
+    expect(outbox.find("m-1")).toMatchObject({
+      state: "expired",
+      reason: "answered with status 500",
+    });
+    const attempts = webhook.attempts.length;
+    await clock.advance(HOUR_MS);
+    expect(webhook.attempts.length).toBe(attempts);
+    expect(logged.at(-1)).toMatchObject({ event: "webhook-expired", host: "desk.example" });
+  });
+
+  it("sends nothing that has expired while nothing was sent", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    await outbox.enqueue(message(clock));
+    await clock.advance(HOUR_MS);
+    expect(outbox.find("m-1")?.state).toBe("expired");
+    start();
+    await clock.advance(0);
+    expect(webhook.attempts).toEqual([]);
+  });
+
+  it("sends once what is to be sent at most once", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    webhook.fail(1);
+    start();
+    await outbox.keep([message(clock, { isOnce: true })], []);
+    await clock.advance(HOUR_MS / 2);
+    expect(webhook.attempts).toHaveLength(1);
+    expect(outbox.find("m-1")).toMatchObject({ state: "failed", attempts: 1 });
+  });
+
+  it("delivers one id once, however often it is put there", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    start();
+    await Promise.all([outbox.enqueue(message(clock)), outbox.enqueue(message(clock))]);
+    await clock.advance(1000);
+    await outbox.enqueue(message(clock));
+    await clock.advance(1000);
+    expect(webhook.attempts).toHaveLength(1);
+  });
+
+  it("remembers the latest of the news that was told, also in the next process", async () => {
+    const { clock, webhook, store, open } = setUp();
+    const { outbox, start } = await open();
+    start();
+    const asked = message(clock, { id: "asked" });
+    await outbox.keep([asked], []);
+    for (let index = 0; index < 1010; index += 1) {
+      await outbox.enqueue(message(clock, { id: `m-${index}` }));
+      await settle();
+    }
+    expect(webhook.attempts).toHaveLength(1011);
+    expect(outbox.find("m-9")).toBeUndefined();
+    expect(outbox.find("m-10")).toMatchObject({ state: "delivered" });
+    expect(outbox.find("asked")).toMatchObject({ state: "delivered" });
+    expect(await store.list("webhook-deliveries")).toHaveLength(1001);
+
+    const next = await open();
+    next.start();
+    await next.outbox.enqueue(message(clock, { id: "m-1010" }));
+    await settle();
+    expect(await store.list("webhook-deliveries")).toHaveLength(1001);
+  });
+
+  it("logs no more of a URL than its host", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start, logged } = await open();
+    webhook.fail(1);
+    start();
+    await outbox.enqueue(message(clock, { url: "https://desk.example/hook/t0ken?key=s3cret" }));
+    await clock.advance(10_000);
+    expect(logged.map(({ event }) => event)).toEqual(["webhook-postponed", "webhook-delivered"]);
+    expect(JSON.stringify(logged)).not.toMatch(/t0ken|s3cret/);
+  });
+});
+
+describe("the outbox of a process that was killed", () => {
+  it("is continued by the next one", async () => {
+    const { clock, webhook, open } = setUp();
+    const first = await open();
+    await first.outbox.enqueue(message(clock));
+    const second = await open();
+    second.start();
+    await clock.advance(0);
+    expect(webhook.attempts.map(({ id }) => id)).toEqual(["m-1"]);
+    const third = await open();
+    third.start();
+    await clock.advance(HOUR_MS);
+    expect(webhook.attempts).toHaveLength(1);
+    expect(third.outbox.find("m-1")?.state).toBe("delivered");
+  });
+
+  it("waits as long as the first would have", async () => {
+    const { clock, webhook, open } = setUp();
+    webhook.fail(4);
+    const first = await open();
+    const stop = first.start();
+    await first.outbox.enqueue(message(clock));
+    await clock.advance(2000);
+    await stop();
+    expect(webhook.attempts).toHaveLength(3);
+    const second = await open();
+    second.start();
+    await clock.advance(1000);
+    expect(webhook.attempts).toHaveLength(3);
+    await clock.advance(1000);
+    expect(webhook.attempts).toHaveLength(4);
+  });
+
+  it("does not send again what may have been sent, if once was to be enough", async () => {
+    const { clock, webhook, open } = setUp();
+    const first = await open();
+    webhook.answer = () => new Promise(() => undefined);
+    first.start();
+    await first.outbox.keep([message(clock, { isOnce: true })], []);
+    await clock.advance(0);
+    expect(webhook.attempts).toHaveLength(1);
+    const second = await open();
+    second.start();
+    await clock.advance(1000);
+    expect(webhook.attempts).toHaveLength(1);
+    expect(second.outbox.find("m-1")).toMatchObject({ state: "failed", attempts: 1 });
+  });
+
+  it("has nothing that its sender was not told of", async () => {
+    const { clock, store, webhook, open } = setUp();
+    const first = await open();
+    first.start();
+    store.fault = new Error("the disk is full");
+    await expect(first.outbox.enqueue(message(clock))).rejects.toThrow("the disk is full");
+    store.fault = undefined;
+    await clock.advance(1000);
+    expect(webhook.attempts).toEqual([]);
+    expect((await open()).outbox.find("m-1")).toBeUndefined();
+    await first.outbox.enqueue(message(clock));
+    await clock.advance(0);
+    expect(webhook.attempts).toHaveLength(1);
+  });
+
+  it("forgets what is long over", async () => {
+    const { clock, store, open } = setUp();
+    const first = await open();
+    await first.outbox.enqueue(message(clock));
+    await clock.advance(HOUR_MS + 2 * DAY_MS + 1);
+    await first.outbox.enqueue(message(clock, { id: "m-2", expiresAt: clock.now() + 1 }));
+    expect(first.outbox.find("m-1")).toBeUndefined();
+    const keys = (await store.list("webhook-bodies")).map(({ key }) => key);
+    expect(keys).toEqual(["m-2"]);
+    await clock.advance(3 * DAY_MS);
+    await open();
+    expect(await store.list("webhook-deliveries")).toEqual([]);
+    expect(await store.list("webhook-bodies")).toEqual([]);
+  });
+});
+
+describe("the outbox under load", () => {
+  it("sends few at a time to one URL, and several in all", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    const release: (() => void)[] = [];
+    webhook.answer = () =>
+      new Promise<AttemptOutcome>((resolve) => {
+        release.push(() => resolve({ kind: "taken" }));
+      });
+    start();
+    for (let n = 0; n < 40; n += 1) {
+      const url = `https://${n % 8 < 4 ? "slow" : `desk-${n % 8}`}.example/`;
+      await outbox.enqueue(message(clock, { id: `m-${n}`, url }));
+    }
+    await settle();
+    const hosts = (attempts: readonly WebhookAttempt[]) => attempts.map(({ url }) => url);
+    expect(webhook.attempts).toHaveLength(16);
+    expect(hosts(webhook.attempts).filter((url) => url.includes("slow"))).toHaveLength(4);
+    while (release.length > 0) {
+      for (const one of release.splice(0)) one();
+      await settle();
+    }
+    expect(new Set(webhook.attempts.map(({ id }) => id)).size).toBe(40);
+    expect(webhook.attempts).toHaveLength(40);
+  });
+
+  it("takes so many for one URL", async () => {
+    const { clock, open } = setUp();
+    const { outbox } = await open();
+    const { url } = message(clock);
+    const many = Array.from({ length: 1000 }, (_, n) => message(clock, { id: `m-${n}` }));
+    await outbox.keep(many, []);
+    expect(outbox.hasRoom(url)).toBe(false);
+    expect(outbox.hasRoom("https://other.example/")).toBe(true);
+  });
+
+  it("comes back later to what it cannot keep the state of", async () => {
+    const { clock, store, webhook, open } = setUp();
+    const { outbox, start, logged } = await open();
+    start();
+    webhook.answer = () => {
+      store.fault = new Error("the disk is full");
+      return { kind: "failed", reason: "no" };
+    };
+    await outbox.enqueue(message(clock));
+    await clock.advance(1000);
+    expect(logged.at(-1)).toMatchObject({ event: "webhook-fault", reason: "the disk is full" });
+    store.fault = undefined;
+    webhook.answer = () => ({ kind: "taken" });
+    await clock.advance(60_000);
+    expect(outbox.find("m-1")?.state).toBe("delivered");
+  });
+});
+
+describe("an outbox that stops sending", () => {
+  it("waits for what is being sent, and sends nothing more", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    const stop = start();
+    let release = (): void => undefined;
+    webhook.answer = () =>
+      new Promise((resolve) => {
+        release = () => resolve({ kind: "taken" });
+      });
+    await outbox.enqueue(message(clock));
+    await settle();
+    const stopped = stop();
+    await outbox.enqueue(message(clock, { id: "m-2" }));
+    release();
+    await stopped;
+    expect(outbox.find("m-1")?.state).toBe("delivered");
+    await clock.advance(HOUR_MS / 2);
+    expect(webhook.attempts).toHaveLength(1);
+    expect(outbox.find("m-2")?.state).toBe("queued");
+  });
+
+  it("breaks off what does not end, and leaves it to the next", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    webhook.answer = ({ signal }) =>
+      new Promise((resolve) => {
+        signal.addEventListener("abort", () => resolve({ kind: "failed", reason: "broken off" }));
+      });
+    const stop = start();
+    await outbox.enqueue(message(clock));
+    await settle();
+    await stop();
+    expect(outbox.find("m-1")).toMatchObject({ state: "queued", attempts: 0 });
+    webhook.answer = () => ({ kind: "taken" });
+    start();
+    await clock.advance(0);
+    expect(outbox.find("m-1")?.state).toBe("delivered");
+  });
+});

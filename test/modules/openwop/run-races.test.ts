@@ -1,0 +1,132 @@
+/** Runs that two ask something of at once: each finds the same log, and nobody is left waiting. */
+import { describe, expect, it } from "vitest";
+import { isRecord } from "../../../src/base/json-value.ts";
+import {
+  type ExecutionParts,
+  executeNode,
+} from "../../../src/modules/openwop/runs/execute-node.ts";
+import type { Run } from "../../../src/modules/openwop/runs/run.ts";
+import type { RunCaller } from "../../../src/modules/openwop/runs/run-caller.ts";
+import { RunRegister } from "../../../src/modules/openwop/runs/run-register.ts";
+import type { RunWatcher } from "../../../src/modules/openwop/runs/run-worker.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import type { Store } from "../../../src/state/store.ts";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
+import { LIMITS, openRuns } from "../../support/openwop-runs.ts";
+import { node, workflow } from "../../support/openwop-workflows.ts";
+import { alterStore } from "../../support/store.ts";
+
+const RUN: Run = {
+  ...{ runId: "run-1", workflow: workflow("w", [node("one", "core.noop")]) },
+  owner: { tenant: "acme", principal: "key:1", scopes: [] },
+  ...{ inputs: {}, configurable: {}, tags: [], metadata: {}, createdAt: 0 },
+};
+const RULES = { limits: LIMITS, redact: <Value>(value: Value): Value => value };
+
+interface HaltingStore {
+  readonly store: Store;
+  /** Such a commit was asked for. */
+  readonly reached: Promise<void>;
+  letThrough(): void;
+}
+
+/** A store whose commits of such values wait until they are let through. */
+function haltingStore(isHalted: (value: unknown) => boolean): HaltingStore {
+  const memory = createMemoryStore();
+  let reach: () => void = () => undefined;
+  let letThrough: () => void = () => undefined;
+  const reached = new Promise<void>((resolve) => {
+    reach = resolve;
+  });
+  const passed = new Promise<void>((resolve) => {
+    letThrough = resolve;
+  });
+  const store = alterStore(memory, {
+    commit: async (changes, expectations) => {
+      if (changes.some((change) => change.kind === "put" && isHalted(change.value))) {
+        reach();
+        await passed;
+      }
+      return memory.commit(changes, expectations);
+    },
+  });
+  return { store, reached, letThrough };
+}
+
+describe("the log of a run", () => {
+  it("is one, whoever finds the run before it is kept", async () => {
+    const { store, letThrough } = haltingStore(() => true);
+    const register = await RunRegister.open(store);
+    const created = register.create(RUN, RULES);
+    expect(register.unfinished()).toHaveLength(1);
+    const found = register.log(RUN.runId, RULES);
+    letThrough();
+    expect(await created).toBeDefined();
+    expect(await found).toBe(await created);
+  });
+
+  it("is not there when the run is forgotten while it is read", async () => {
+    const store = createMemoryStore();
+    const before = await RunRegister.open(store);
+    const log = await before.create(RUN, RULES);
+    await log?.append([{ type: "run.cancelled", payload: { cancelledBy: "key:1" } }]);
+    const register = await RunRegister.open(store);
+    const read = register.log(RUN.runId, RULES);
+    await register.sweep({ retentionMs: -60_000 });
+    expect(await read).toBeUndefined();
+  });
+});
+
+describe("cancelling a run", () => {
+  it("tells whoever was told that it waits, when it begins to wait meanwhile", async () => {
+    const isSuspension = (value: unknown): boolean =>
+      isRecord(value) && value["type"] === "node.suspended";
+    const { store, reached, letThrough } = haltingStore(isSuspension);
+    const executor = scriptedAgents(async ({ agentId, emit }) => {
+      const decision = { book: true };
+      await emit({ type: "agent.decided", payload: { agentId, decision, confidence: 0.2 } });
+      return { kind: "low-confidence", threshold: 0.7, observed: 0.2, decision, result: {} };
+    });
+    const told: string[] = [];
+    const watcher: RunWatcher = {
+      waiting: (_, { interruptId }) => void told.push(`waiting ${interruptId}`),
+      over: (_, { interruptId }) => void told.push(`over ${interruptId}`),
+    };
+    const server = await openRuns({ catalog: CATALOG, executor, store, watcher });
+    const { body } = await server.post("/v1/runs", { agentId: CONCIERGE });
+    await reached;
+    const overseer: RunCaller = { owner: RUN.owner, sees: "all" };
+    const cancelled = server.host.cancel(body.runId, undefined, overseer);
+    await server.get(`/v1/runs/${body.runId}`);
+    letThrough();
+    await cancelled;
+    expect(told.filter((one) => one.startsWith("over"))).toHaveLength(1);
+    expect(told.at(-1)).toMatch(/^over /);
+  });
+});
+
+describe("executing a node", () => {
+  it("does not begin when the run is stopped while what it needs is read", async () => {
+    const stop = new AbortController();
+    const stopped = { kind: "cancelled", by: "key:1" };
+    const state = { nodes: { one: { handedTo: CONCIERGE } } };
+    let executions = 0;
+    const type = {
+      execute: () => {
+        executions += 1;
+        return Promise.reject(new Error("nobody hears of this"));
+      },
+    };
+    const executed = executeNode(node("one", "core.agent"), {}, {
+      ...{ log: { run: RUN, state }, signal: stop.signal, startedAt: 0 },
+      append: () => Promise.resolve([]),
+      options: {
+        types: new Map([["core.agent", type]]),
+        now: () => 0,
+        held: async () => stop.abort(stopped),
+      },
+    } as unknown as ExecutionParts);
+    await expect(executed).rejects.toBe(stopped);
+    expect(executions).toBe(0);
+  });
+});

@@ -1,0 +1,261 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { runCommand } from "../../../src/programs/agtp/command.ts";
+import { type AgtpPeer, type Answer, reply, startPeer } from "../../support/agtp-peer.ts";
+import { makeCertificate } from "../../support/certificate.ts";
+
+const ID = "0123456789abcdef".repeat(4);
+
+let directory: string;
+let peer: AgtpPeer | undefined;
+
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), "agtp-command-"));
+});
+
+afterEach(async () => {
+  rmSync(directory, { recursive: true });
+  await peer?.close();
+  peer = undefined;
+});
+
+/** A peer whose certificate lies where a daemon of this directory would have put it. */
+async function serve(answer: Answer | Buffer): Promise<string> {
+  peer = await startPeer(typeof answer === "function" ? answer : (socket) => socket.write(answer));
+  mkdirSync(join(directory, ".agtp/tls"), { recursive: true });
+  writeFileSync(join(directory, ".agtp/tls/cert.pem"), peer.cert);
+  return `agtp://localhost:${peer.port}`;
+}
+
+interface Run {
+  readonly exitCode: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+async function run(args: string[], { isTerminal = false, input = "" } = {}): Promise<Run> {
+  const written = { out: "", err: "" };
+  const output = (name: "out" | "err") => ({
+    write: (text: string) => {
+      written[name] += text;
+    },
+    isTerminal,
+    hasColour: isTerminal,
+  });
+  const exitCode = await runCommand(args, {
+    ...{ out: output("out"), err: output("err"), directory },
+    readInput: async () => input,
+  });
+  return { exitCode, ...written };
+}
+
+describe("what agtp asks", () => {
+  it.each([
+    ["", [], "DISCOVER", "/", undefined],
+    ["", ["QUERY"], "QUERY", "/", undefined],
+    ["", ["QUERY", "/facts?a=b"], "QUERY", "/facts", "a=b"],
+    ["/orders/7?x=1", ["CANCEL"], "CANCEL", "/orders/7", "x=1"],
+    ["/agents/lauren", [], "DESCRIBE", "/agents/lauren", undefined],
+    ["/agents/lauren", ["DISCOVER"], "DISCOVER", "/agents/lauren", undefined],
+    ["/agents/lauren", ["BOOK", "/room"], "BOOK", "/room", undefined],
+  ])("for a URI with %j and %j", async (path, args, method, askedPath, query) => {
+    const uri = await serve(reply());
+    expect(await run([uri + path, ...args])).toMatchObject({ exitCode: 0, err: "" });
+    expect(peer?.requests).toMatchObject([{ method, path: askedPath, query }]);
+  });
+
+  it("asks for an agent by its id", async () => {
+    const uri = await serve(reply(JSON.stringify({ agent_id: ID })));
+    expect(await run([uri.replace("//", `//${ID}@`)])).toMatchObject({ exitCode: 0 });
+    expect(peer?.requests).toMatchObject([{ method: "DESCRIBE", path: `/agents/${ID}` }]);
+  });
+
+  it("carries identity, scopes and header fields", async () => {
+    const uri = await serve(reply());
+    const identity = ["--agent-id", ID, "--owner-id", "acme", "--scope", "a:b, c:d"];
+    await run([uri, ...identity, "-H", "Task-ID: t1", "-H", "X-Odd:a:b"]);
+    const headers = peer?.requests[0]?.headers;
+    expect(headers?.get("agent-id")).toBe(ID);
+    expect(headers?.get("owner-id")).toBe("acme");
+    expect(headers?.get("authority-scope")).toBe("a:b, c:d");
+    expect(headers?.get("task-id")).toBe("t1");
+    expect(headers?.get("x-odd")).toBe("a:b");
+  });
+
+  it("takes parameters from the argument as written, a file, or standard input", async () => {
+    const uri = await serve(reply());
+    writeFileSync(join(directory, "in.json"), '{"from":"file"}');
+    await run([uri, "BOOK", "-d", '{"n": 12345678901234567890}']);
+    await run([uri, "BOOK", "-d", "@in.json"]);
+    await run([uri, "BOOK", "-d", "-"], { input: "[1]" });
+    await run([uri, "BOOK", "-d", '{"a":1}', "--envelope"]);
+    const bodies = peer?.requests.map(({ body }) => Buffer.from(body).toString());
+    expect(bodies).toEqual([
+      '{"n": 12345678901234567890}',
+      '{"from":"file"}',
+      "[1]",
+      '{"method":"BOOK","parameters":{"a":1}}',
+    ]);
+  });
+
+  it("trusts the authority that is named instead of the local certificate", async () => {
+    const uri = await serve(reply());
+    const other = await makeCertificate();
+    writeFileSync(join(directory, "other.pem"), other.cert);
+    const refused = await run([uri, "--ca", "other.pem"]);
+    expect(refused).toMatchObject({ exitCode: 2, out: "" });
+    expect((await run([uri, "--ca", ".agtp/tls/cert.pem"])).exitCode).toBe(0);
+  });
+
+  it("trusts nobody by itself, and anybody when told to", async () => {
+    const uri = await serve(reply());
+    rmSync(join(directory, ".agtp"), { recursive: true });
+    const refused = await run([uri]);
+    expect(refused.exitCode).toBe(2);
+    expect(refused.err).toContain("--insecure");
+    expect((await run([uri, "--insecure"])).exitCode).toBe(0);
+  });
+});
+
+describe("what agtp answers", () => {
+  it.each([
+    ["200 OK", 0],
+    ["202 Accepted", 0],
+    ["261 Negotiation In Progress", 0],
+    ["263 Proposal Approved", 0],
+    ["262 Authorization Required", 1],
+    ["301 Moved Permanently", 1],
+    ["459 Method Violation", 1],
+    ["500 Server Error", 1],
+    ["299 Whatever", 1],
+  ])("to %s, with the body on standard output, is exit code %i", async (status, exitCode) => {
+    const uri = await serve(reply('{"a":1}', status));
+    expect(await run([uri])).toMatchObject({ exitCode, out: '{"a":1}\n' });
+  });
+
+  it("prints nothing for 204, and exits 0", async () => {
+    const uri = await serve(reply("", "204 No Content"));
+    expect(await run([uri])).toEqual({ exitCode: 0, out: "", err: "" });
+  });
+
+  it("explains a refusal in one line on standard error", async () => {
+    const error = { code: "method-not-in-catalog", message: "no such\nmethod" };
+    const uri = await serve(reply(JSON.stringify({ error }), "459 Method Violation"));
+    const { err } = await run([uri]);
+    expect(err).toBe("refused: 459 Method Violation: method-not-in-catalog: no such method\n");
+  });
+
+  // The reference implementation's two error bodies.
+  it.each(["explanation", "detail"])("explains a refusal by its error's %s", async (name) => {
+    const body = JSON.stringify({ error: { code: "agent-not-found", [name]: "not here" } });
+    const uri = await serve(reply(body, "404 Not Found"));
+    const { err } = await run([uri]);
+    expect(err).toBe("refused: 404 Not Found: agent-not-found: not here\n");
+  });
+
+  it("explains a refusal by what the body says at top level", async () => {
+    const body = JSON.stringify({ reason: "rcns-disabled", explanation: "not here" });
+    const uri = await serve(reply(body, "464 RCNS No Contract"));
+    const { err } = await run([uri]);
+    expect(err).toBe("refused: 464 RCNS No Contract: rcns-disabled: not here\n");
+  });
+
+  // AGTP-API §9.3
+  it("always shows warnings on standard error", async () => {
+    const fields =
+      "AGTP-Catalog-Warning: deprecated; successor=RESERVE\r\nAGTP-Endpoint-Warning: deprecated\r\n";
+    const uri = await serve(reply("{}", "200 OK", fields));
+    const { out, err } = await run([uri]);
+    expect(out).toBe("{}\n");
+    expect(err).toBe(
+      "warning: agtp-catalog-warning: deprecated; successor=RESERVE\n" +
+        "warning: agtp-endpoint-warning: deprecated\n",
+    );
+  });
+
+  it("prints status line and header fields with -i", async () => {
+    const uri = await serve(reply("{}", "200 OK", "Server-ID: acme\r\n"));
+    const { out } = await run([uri, "-i"]);
+    expect(out).toBe("AGTP/1.0 200 OK\nserver-id: acme\ncontent-length: 2\n\n{}\n");
+  });
+
+  it("prints one JSON object with --json, whatever came", async () => {
+    const uri = await serve(reply('{"a":1}', "459 Method Violation", "__proto__: x\r\n"));
+    const { exitCode, out } = await run([uri, "--json"]);
+    expect(exitCode).toBe(1);
+    expect(out).toContain('"__proto__": "x"');
+    expect(JSON.parse(out)).toMatchObject({ status: 459, body: { a: 1 } });
+  });
+
+  it("lays JSON out in colour on a terminal", async () => {
+    const uri = await serve(reply('{"a":[1,"b",null]}'));
+    const { out } = await run([uri], { isTerminal: true });
+    expect(out).toContain("\u001b[36m");
+    const plain = out.replace(/\u001b\[\d+m/g, "");
+    expect(plain).toBe(`${JSON.stringify({ a: [1, "b", null] }, undefined, 2)}\n`);
+  });
+
+  it("does not let a peer write to the controls of a terminal", async () => {
+    const hostile = "\u001b]0;owned\u0007\u009b31m\u202e";
+    const fields = `X: ${"\x9b"}31m\r\nAGTP-Catalog-Warning: ${"\x9b"}2J\r\n`;
+    const head = Buffer.from(`AGTP/1.0 400 ${"\x9b"}2J\r\n${fields}`, "latin1");
+    const body = Buffer.from(hostile);
+    const length = Buffer.from(`Content-Length: ${body.length}\r\n\r\n`);
+    const uri = await serve(Buffer.concat([head, length, body]));
+    const { out, err } = await run([uri, "-i"], { isTerminal: true });
+    const shown = (out + err).replace(/\u001b\[\d+m/g, "");
+    expect(shown).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]/);
+  });
+
+  it("rejects a document of another agent than the URI names", async () => {
+    const uri = await serve(reply(JSON.stringify({ agent_id: "f".repeat(64) })));
+    const result = await run([uri.replace("//", `//${ID}@`)]);
+    expect(result).toMatchObject({ exitCode: 2, out: "" });
+    expect(result.err).toContain("another agent");
+  });
+});
+
+describe("when there is no answer, agtp exits 2 and says why:", () => {
+  it.each([
+    ["no URI", []],
+    ["an option that is none", ["agtp://localhost", "--nonsense"]],
+    ["too many arguments", ["agtp://localhost", "QUERY", "/", "x"]],
+    ["a URI that is none", ["localhost"]],
+    ["an agent without a host", [`agtp://${ID}`]],
+    ["two paths", ["agtp://localhost/a", "QUERY", "/b"]],
+    ["parameters that are no JSON", ["agtp://localhost", "-d", "{a:1}"]],
+    ["a file that is not there", ["agtp://localhost", "-d", "@missing.json"]],
+    ["an authority that is not there", ["agtp://localhost", "--ca", "missing.pem"]],
+    ["a header field that is none", ["agtp://localhost", "-H", "nonsense"]],
+    ["a header field with a line end", ["agtp://localhost", "-H", "A: b\r\nC: d"]],
+    ["a certificate without its key", ["agtp://localhost", "--cert", "c.pem"]],
+    ["an authority that does not matter", ["agtp://localhost", "--ca", "c.pem", "--insecure"]],
+    ["a method that is none", ["agtp://localhost", "A B"]],
+  ])("%s", async (_, args) => {
+    const { exitCode, out, err } = await run(args);
+    expect({ exitCode, out }).toEqual({ exitCode: 2, out: "" });
+    expect(err).not.toBe("");
+    expect(err).not.toMatch(/\n\s+at /);
+  });
+
+  it("nobody there", async () => {
+    const uri = await serve(reply());
+    await peer?.close();
+    expect(await run([uri])).toMatchObject({ exitCode: 2, out: "" });
+  });
+
+  it("no AGTP from the peer", async () => {
+    const uri = await serve(Buffer.from("HTTP/1.1 400 Bad Request\r\n\r\n"));
+    expect(await run([uri])).toMatchObject({ exitCode: 2, out: "" });
+  });
+});
+
+describe("agtp", () => {
+  it.each(["--help", "--version"])("prints %s on standard output, and exits 0", async (option) => {
+    const { exitCode, out, err } = await run([option]);
+    expect({ exitCode, err }).toEqual({ exitCode: 0, err: "" });
+    expect(out).toMatch(option === "--help" ? /Usage: agtp/ : /^\d+\.\d+\.\d+\n$/);
+  });
+});

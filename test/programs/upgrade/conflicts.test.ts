@@ -1,0 +1,416 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: these are placeholders of the files
+import { symlinkSync, unlinkSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it } from "vitest";
+import { type CatalogJson, makeVerb } from "../../support/catalog-versions.ts";
+import { configFile, endpointFile } from "../../support/deployment.ts";
+import { type DiffFiles, type FindingJson, makeDiffProgram } from "../../support/diff-program.ts";
+
+/** BOOK goes and RESERVE follows it, SELL goes and nothing does, AUDITLOG comes. */
+const older = ({ verbs }: CatalogJson): void => {
+  verbs["BOOK"] = makeVerb("Books.", {
+    deprecated_in: "1.0.0",
+    removed_in: "2.0.0",
+    successor: "RESERVE",
+  });
+};
+const newer = (catalog: CatalogJson): void => {
+  catalog.version = "2.0.0";
+  delete catalog.verbs["BOOK"];
+  delete catalog.verbs["SELL"];
+  catalog.verbs["AUDITLOG"] = makeVerb();
+  catalog.verbs["SEARCH"] = makeVerb("Finds.", {
+    deprecated_in: "2.0.0",
+    removed_in: "3.0.0",
+    successor: "QUERY",
+  });
+};
+
+const GROUPS = [
+  "path_grammar_conflicts",
+  "endpoint_conflicts",
+  "recipe_conflicts",
+  "policy_conflicts",
+] as const;
+
+function conflictsOf(site: NonNullable<DiffFiles["site"]>, environment = {}) {
+  const program = makeDiffProgram({ older, newer, site, environment });
+  const { exitCode, deployment, err } = program.report();
+  const found = GROUPS.flatMap((group) =>
+    deployment[group].map((conflict): FindingJson => ({ group, ...conflict })),
+  );
+  return { exitCode, found, deployment, err };
+}
+
+const room = { method: "QUERY", path: "/room" };
+const policy = (methods: object) => ({ "agtp-server.toml": configFile({ policies: { methods } }) });
+const recipe = (text: string) => ({
+  "recipes/r.toml": `[[recipe]]\nname = "r"\nversion = "1"\n${text}`,
+});
+
+// AGTP-API §4.5, §4.7, §9.4
+describe("a deployment that an upgrade breaks", () => {
+  it.each<[string, NonNullable<DiffFiles["site"]>, FindingJson]>([
+    [
+      "an endpoint that declares a removed method",
+      { "endpoints/deep/book.toml": `# first\n\n[endpoint]\nmethod = "BOOK"\npath = "/room"\n` },
+      {
+        group: "endpoint_conflicts",
+        file: "endpoints/deep/book.toml",
+        line: 4,
+        column: 1,
+        key: "endpoint.method",
+        value: "BOOK",
+        method: "BOOK",
+        effect: "not-served",
+        successor: "RESERVE",
+        remedy: "use RESERVE",
+      },
+    ],
+    [
+      "an endpoint whose successor is a removed method",
+      {
+        "endpoints/a.toml": endpointFile({
+          ...room,
+          deprecated: { deprecated_in: "1", successor: { method: "BOOK", path: "/rooms" } },
+        }),
+      },
+      { group: "endpoint_conflicts", key: "endpoint.deprecated.successor.method", line: 33 },
+    ],
+    [
+      "an endpoint without a way out",
+      { "endpoints/a.toml": endpointFile({ method: "SELL", path: "/room" }) },
+      { group: "endpoint_conflicts", method: "SELL", successor: null },
+    ],
+    [
+      "a path with the name of an added method",
+      { "endpoints/a.toml": endpointFile({ method: "QUERY", path: "/rooms/audit-log/{id}" }) },
+      {
+        group: "path_grammar_conflicts",
+        key: "endpoint.path",
+        value: "/rooms/audit-log/{id}",
+        method: "AUDITLOG",
+        effect: "not-served",
+      },
+    ],
+    [
+      "the path of a successor with one",
+      {
+        "endpoints/a.toml": endpointFile({
+          ...room,
+          deprecated: { deprecated_in: "1", successor: { path: "/auditlog" } },
+        }),
+      },
+      { group: "path_grammar_conflicts", key: "endpoint.deprecated.successor.path" },
+    ],
+    [
+      "a value of a path that is one",
+      {
+        "endpoints/a.toml": endpointFile({
+          method: "QUERY",
+          path: "/rooms/{kind}",
+          properties: { kind: { type: "string", enum: ["suite", "auditlog"] } },
+        }),
+      },
+      {
+        group: "path_grammar_conflicts",
+        key: "endpoint.input_schema.properties.kind.enum[1]",
+        effect: "refused-requests",
+      },
+    ],
+    [
+      "such a value of a field list",
+      {
+        "endpoints/a.toml": `[endpoint]\nmethod = "QUERY"\npath = "/rooms/{kind}"\n[[endpoint.input.required]]\nname = "kind"\nenum = ["auditlog"]\n`,
+      },
+      {
+        group: "path_grammar_conflicts",
+        key: "endpoint.input.required[0].enum[0]",
+        line: 6,
+        column: 9,
+      },
+    ],
+    [
+      "a step of a recipe",
+      recipe(
+        `[[recipe.steps]]\nmethod = "QUERY"\n[[recipe.steps]]\nmethod = "BOOK"\npath = "/room"\n`,
+      ),
+      {
+        group: "recipe_conflicts",
+        file: "recipes/r.toml",
+        line: 7,
+        key: "recipe[0].steps[1].method",
+        successor: "RESERVE",
+      },
+    ],
+    [
+      "a step written inline",
+      recipe(`steps = [{ method = "QUERY" },\n  { method = "BOOK" }]\n`),
+      { group: "recipe_conflicts", line: 5, column: 5, key: "recipe[0].steps[1].method" },
+    ],
+    [
+      "what a recipe answers for",
+      recipe(`[recipe.pattern]\nmethod_exact = "SELL"\n[[recipe.steps]]\nmethod = "QUERY"\n`),
+      { group: "recipe_conflicts", key: "recipe[0].pattern.method_exact", line: 5 },
+    ],
+    [
+      "the same under its older name",
+      recipe(`[recipe.pattern]\nname_exact = "SELL"\n[[recipe.steps]]\nmethod = "QUERY"\n`),
+      { group: "recipe_conflicts", key: "recipe[0].pattern.name_exact" },
+    ],
+    [
+      "the path of a step",
+      recipe(`[[recipe.steps]]\nmethod = "QUERY"\npath = "/auditLog"\n`),
+      { group: "path_grammar_conflicts", key: "recipe[0].steps[0].path" },
+    ],
+    [
+      "the path of a pattern",
+      recipe(
+        `[recipe.pattern]\nmethod_exact = "QUERY"\npath_exact = "/audit_log"\n[[recipe.steps]]\nmethod = "QUERY"\n`,
+      ),
+      { group: "path_grammar_conflicts", key: "recipe[0].pattern.path_exact" },
+    ],
+    [
+      "an allowed method",
+      policy({ allow: ["QUERY", "BOOK"] }),
+      {
+        group: "policy_conflicts",
+        file: "agtp-server.toml",
+        key: "policies.methods.allow[1]",
+        line: 6,
+        column: 20,
+        effect: "skipped",
+      },
+    ],
+    [
+      "a disallowed method",
+      policy({ disallow: ["SELL"] }),
+      { group: "policy_conflicts", key: "policies.methods.disallow[0]", effect: "skipped" },
+    ],
+    [
+      "a redirect from a removed method",
+      policy({ redirects: [{ from_method: "BOOK", to_method: "QUERY" }] }),
+      { group: "policy_conflicts", key: "policies.methods.redirects[0].from_method" },
+    ],
+    [
+      "a redirect to one",
+      policy({ redirects: [{ from_method: "QUERY", to_method: "BOOK" }] }),
+      { group: "policy_conflicts", key: "policies.methods.redirects[0].to_method" },
+    ],
+    [
+      "a path of a redirect",
+      policy({ redirects: [{ from_method: "QUERY", to_method: "FETCH", to_path: "/auditlog" }] }),
+      {
+        group: "path_grammar_conflicts",
+        key: "policies.methods.redirects[0].to_path",
+        effect: "stops-start",
+      },
+    ],
+    [
+      "an alias of a removed method",
+      policy({ aliases: { HIRE: "BOOK" } }),
+      {
+        group: "policy_conflicts",
+        key: "policies.methods.aliases.HIRE",
+        effect: "stops-start",
+        successor: "RESERVE",
+      },
+    ],
+    [
+      "an alias that hides an added method",
+      policy({ aliases: { AUDITLOG: "QUERY" } }),
+      {
+        group: "policy_conflicts",
+        key: "policies.methods.aliases.AUDITLOG",
+        effect: "changes-meaning",
+      },
+    ],
+    [
+      "a custom method that is the catalog's now",
+      policy({ custom: ["AUDITLOG"] }),
+      {
+        group: "policy_conflicts",
+        key: "policies.methods.custom[0]",
+        method: "AUDITLOG",
+        effect: "changes-meaning",
+      },
+    ],
+    [
+      "a method that needs a token",
+      {
+        "agtp-server.toml": configFile({
+          policies: { oauth: { issuer: "https://i.example", required_on_methods: ["BOOK"] } },
+        }),
+      },
+      { group: "policy_conflicts", key: "policies.oauth.required_on_methods[0]" },
+    ],
+    [
+      "a hosted protocol",
+      {
+        "agtp-server.toml": configFile({
+          hosted_protocols: [{ protocol: "mcp", method: "BOOK", path: "/mcp" }] as object,
+        }),
+      },
+      { group: "policy_conflicts", key: "hosted_protocols[0].method" },
+    ],
+    [
+      "the path of an agent",
+      {
+        "agtp-server.toml": configFile({
+          agntcy: [{ manifest: "agents/agntcy/a.json", base: "/auditlog" }] as object,
+        }),
+      },
+      { group: "path_grammar_conflicts", key: "agntcy[0].base" },
+    ],
+  ])("has %s", (_, site, expected) => {
+    const { exitCode, found, err } = conflictsOf(site);
+    expect(found).toMatchObject([expected]);
+    expect([exitCode, err]).toEqual([1, ""]);
+  });
+
+  it("finds what the environment brings in", () => {
+    const site = policy({ allow: ["${METHOD}"] });
+    const { found } = conflictsOf(site, { METHOD: "BOOK" });
+    expect(found).toMatchObject([{ value: "BOOK", key: "policies.methods.allow[0]" }]);
+  });
+
+  it("looks where the configuration says", () => {
+    const { found } = conflictsOf({
+      "agtp-server.toml": configFile({ endpoints: { dir: "pairs" }, recipes: { dir: "mixes" } }),
+      "pairs/a.toml": endpointFile({ method: "BOOK", path: "/room" }),
+      "endpoints/b.toml": endpointFile({ method: "BOOK", path: "/room" }),
+      "mixes/r.toml": `[[recipe]]\n[[recipe.steps]]\nmethod = "BOOK"\n`,
+    });
+    expect(found.map(({ file }) => file)).toEqual(["pairs/a.toml", "mixes/r.toml"]);
+  });
+
+  // AGTP-API §3.6, §9.2
+  it("is told when HTTP verbs are dispatched as something else", () => {
+    const program = makeDiffProgram({
+      newer: (catalog) => {
+        catalog.version = "2.0.0";
+        catalog.legacy["GET"] = { preferred: "QUERY", description: "Reads." };
+        delete catalog.legacy["PATCH"];
+      },
+      site: policy({ legacy: ["PATCH"] }),
+    });
+    const { deployment, exitCode } = program.report();
+    expect(exitCode).toBe(1);
+    expect(deployment.policy_conflicts).toMatchObject([
+      { key: "policies.methods.legacy[0]", method: "PATCH" },
+      { key: "policies.methods.aliases", method: "GET", value: "FETCH", line: 5 },
+      { key: "policies.methods.aliases", method: "PATCH", value: "MODIFY" },
+    ]);
+  });
+});
+
+describe("a deployment that an upgrade does not break", () => {
+  it("has nothing of what was removed", () => {
+    const site = {
+      ...policy({ allow: "*", disallow: ["PATCH"], legacy: ["GET"], custom: ["SALUTE"] }),
+      "endpoints/a.toml": endpointFile({ method: "SALUTE", path: "/rooms" }),
+      "recipes/r.toml": `[[recipe]]\n[[recipe.steps]]\nmethod = "RESERVE"\n`,
+    };
+    expect(conflictsOf(site)).toMatchObject({ exitCode: 0, found: [], err: "" });
+  });
+
+  it("keeps a removed method as its own", () => {
+    const site = {
+      ...policy({ custom: ["SELL"] }),
+      "endpoints/a.toml": endpointFile({ method: "SELL", path: "/rooms" }),
+    };
+    expect(conflictsOf(site)).toMatchObject({ exitCode: 0, found: [] });
+  });
+
+  it("had a custom method in no path before either", () => {
+    const site = {
+      ...policy({ custom: ["AUDITLOG"] }),
+      "endpoints/a.toml": endpointFile({ method: "QUERY", path: "/auditlog" }),
+    };
+    expect(conflictsOf(site).found.map(({ group }) => group)).toEqual(["policy_conflicts"]);
+  });
+
+  it("is told of what is deprecated, and of what was unknown before", () => {
+    const { exitCode, found, deployment } = conflictsOf({
+      "endpoints/a.toml": endpointFile({ method: "SEARCH", path: "/rooms" }),
+      "endpoints/b.toml": endpointFile({ method: "FROBNICATE", path: "/rooms" }),
+      "endpoints/c.toml": endpointFile({ method: "GET", path: "/rooms" }),
+    });
+    expect([exitCode, found]).toEqual([0, []]);
+    expect(deployment.deprecated_uses).toMatchObject([
+      { file: "endpoints/a.toml", method: "SEARCH", successor: "QUERY", removed_in: "3.0.0" },
+    ]);
+    expect(deployment.unknown_methods).toMatchObject([
+      { file: "endpoints/b.toml", method: "FROBNICATE" },
+      { file: "endpoints/c.toml", method: "GET" },
+    ]);
+  });
+});
+
+describe("what cannot be judged", () => {
+  const broken = (files: DiffFiles["site"]) => makeDiffProgram({ older, newer, site: files ?? {} });
+
+  it.each([
+    ["endpoints/a.toml", "[endpoint", "is not TOML: line 1"],
+    ["endpoints/a.toml", "", "endpoint: is missing, expected a table"],
+    ["endpoints/a.toml", '[endpoint]\npath = "/a"', "endpoint.method: is missing"],
+    ["endpoints/a.toml", '[endpoint]\nmethod = 7\npath = "/a"', "endpoint.method: is 7"],
+    ["endpoints/a.toml", '[endpoint]\nmethod = "QUERY"\npath = []', "endpoint.path: is an array"],
+    ["recipes/a.toml", "x = 1", "recipe: is missing"],
+    ["recipes/a.toml", "[[recipe]]\nsteps = 1", "recipe[0].steps: is 1"],
+    ["recipes/a.toml", "[[recipe]]\n[[recipe.steps]]", "recipe[0].steps[0].method: is missing"],
+    ["agtp-server.toml", "=", "is not TOML"],
+    ["agtp-server.toml", "policies = 1", "policies: is 1, expected a table"],
+    ["agtp-server.toml", "[policies.methods]\nallow = 'BOOK'", 'allow: is "BOOK", expected a list'],
+    ["agtp-server.toml", "[policies.methods]\ndisallow = [1]", "disallow[0]: is 1"],
+    ["agtp-server.toml", "endpoints.dir = 1", "endpoints.dir: must be a string"],
+    ["agtp-server.toml", 'endpoints.dir = "${UNSET}"', "UNSET is not set"],
+    ["agtp-server.toml", 'endpoints.dir = "nowhere"', "nowhere: the directory does not exist"],
+    ["agtp-server.toml", '[policies.methods]\nallow = ["${UNSET}"]', "UNSET is not set"],
+  ])("is %s with %j", (file, text, message) => {
+    const program = broken({ [file]: text });
+    const { exitCode, err, deployment } = program.report();
+    expect(exitCode).toBe(2);
+    expect(err).toContain(message);
+    expect(deployment.problems.length).toBeGreaterThan(0);
+  });
+
+  it("does not hide what can be", () => {
+    const { exitCode, deployment } = broken({
+      "endpoints/a.toml": "[",
+      "endpoints/b.toml": endpointFile({ method: "BOOK", path: "/room" }),
+    }).report();
+    expect(exitCode).toBe(2);
+    expect(deployment.endpoint_conflicts).toHaveLength(1);
+  });
+
+  it.each([
+    ["nowhere", "does not exist"],
+    ["old.json", "must be a directory"],
+  ])("is the deployment %s", (name, message) => {
+    const { exitCode, err } = broken({}).run("old.json", "new.json", "--against-deployment", name);
+    expect(exitCode).toBe(2);
+    expect(err).toContain(message);
+  });
+
+  it("is a directory without a configuration, unless another one is named", () => {
+    const program = broken({
+      "agtp-server.open.toml": configFile(),
+      "endpoints/a.toml": endpointFile({ method: "BOOK", path: "/room" }),
+    });
+    unlinkSync(join(program.directory, "site/agtp-server.toml"));
+    const without = program.report();
+    expect(without).toMatchObject({ exitCode: 2 });
+    expect(without.err).toBe("agtp-catalog-diff: agtp-server.toml: does not exist\n");
+    expect(program.report("--config", "agtp-server.open.toml").exitCode).toBe(1);
+  });
+
+  it("is a file that a link brings in from elsewhere", () => {
+    const program = broken({ "endpoints/a.toml": endpointFile(room) });
+    symlinkSync(
+      join(program.directory, "old.json"),
+      join(program.directory, "site/endpoints/l.toml"),
+    );
+    expect(program.report()).toMatchObject({ exitCode: 2 });
+  });
+});

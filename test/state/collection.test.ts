@@ -1,0 +1,253 @@
+/** What every collection promises, whichever driver its store has. */
+import { describe, expect, it } from "vitest";
+import { Collection } from "../../src/state/collection.ts";
+import type { CollectionOptions } from "../../src/state/collection-view.ts";
+import type { Store } from "../../src/state/store.ts";
+import { alterStore, openTestStore } from "../support/store.ts";
+
+interface Note {
+  readonly owner: string;
+  readonly text: string;
+  readonly at: number;
+  readonly isOpen?: boolean;
+}
+
+const note = (owner: string, text: string, at = 0): Note => ({ owner, text, at });
+
+const OPTIONS: CollectionOptions<Note> = {
+  name: "notes",
+  read: (value) => (typeof (value as Note).owner === "string" ? (value as Note) : undefined),
+  ownerOf: ({ owner }) => owner,
+  orderOf: ({ at }) => at,
+  rankOf: ({ isOpen }) => (isOpen ? undefined : 0),
+};
+
+const openNotes = (
+  store: Store,
+  options: Partial<CollectionOptions<Note>> = {},
+): Promise<Collection<Note>> => Collection.open(store, { ...OPTIONS, ...options });
+
+/** A store whose commits can be made to fail, and to wait. */
+function faultyStore(store: Store) {
+  const faulty = {
+    isBroken: false,
+    gate: Promise.resolve(),
+    store: alterStore(store, {
+      commit: async (changes, expectations) => {
+        await faulty.gate;
+        if (faulty.isBroken) throw new Error("the disk is full");
+        return store.commit(changes, expectations);
+      },
+    }),
+  };
+  return faulty;
+}
+
+describe.each(["memory", "sqlite"] as const)("a collection in a store of driver %s", (driver) => {
+  const openStore = (): Promise<Store> => openTestStore(driver);
+
+  it("finds what was added, by key, by owner and in order", async () => {
+    const notes = await openNotes(await openStore());
+    await notes.add("z", note("ada", "first", 1));
+    await notes.add("a", note("bob", "second", 2));
+    await notes.add("m", note("ada", "third", 3));
+    expect(notes.get("a")).toEqual(note("bob", "second", 2));
+    expect(notes.get("none")).toBeUndefined();
+    expect(notes.ofOwner("ada").map(({ text }) => text)).toEqual(["first", "third"]);
+    expect(notes.values().map(({ text }) => text)).toEqual(["first", "second", "third"]);
+    expect(notes.size).toBe(3);
+  });
+
+  it("finds the same after it was opened anew, but for what is no item", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store);
+    await notes.add("z", note("ada", "first", 1));
+    await notes.add("a", note("bob", "second", 2));
+    await notes.change("z", (one) => ({ ...one, text: "changed" }));
+    await store.commit([{ kind: "put", collection: "notes", key: "b", value: { foreign: true } }]);
+    const again = await openNotes(store);
+    expect(again.values()).toEqual(notes.values());
+    expect(again.values().map(({ text }) => text)).toEqual(["changed", "second"]);
+  });
+
+  it("shows a write once it is stored, and an early one at once", async () => {
+    const faulty = faultyStore(await openStore());
+    const notes = await openNotes(faulty.store);
+    await notes.add("k", note("ada", "as it was"));
+    let open: () => void = () => undefined;
+    faulty.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const changing = notes.change("k", (one) => ({ ...one, text: "changed" }));
+    await Promise.resolve();
+    await Promise.resolve();
+    expect(notes.get("k")?.text).toBe("as it was");
+    open();
+    await changing;
+    expect(notes.get("k")?.text).toBe("changed");
+    faulty.gate = new Promise((resolve) => {
+      open = resolve;
+    });
+    const deleting = notes.delete(["k"], { isEarly: true });
+    await Promise.resolve();
+    expect(notes.get("k")).toBeUndefined();
+    open();
+    await deleting;
+    expect(notes.get("k")).toBeUndefined();
+  });
+
+  it("undoes a write that could not be stored, early or not", async () => {
+    const store = await openStore();
+    const faulty = faultyStore(store);
+    const notes = await openNotes(faulty.store, { quota: { perOwner: 1 } });
+    await notes.add("k", note("ada", "kept"));
+    faulty.isBroken = true;
+    const edit = (one: Note): Note => ({ ...one, text: "lost" });
+    const broken = [
+      () => notes.add("other", note("ada", "lost")),
+      () => notes.change("k", edit),
+      () => notes.change("k", edit, { isEarly: true }),
+      () => notes.delete(["k"]),
+      () => notes.delete(["k"], { isEarly: true }),
+      () => notes.put("k", note("ada", "lost")),
+    ];
+    for (const write of broken) await expect(write()).rejects.toThrow("the disk is full");
+    expect(notes.values()).toEqual([note("ada", "kept")]);
+    expect(notes.ofOwner("ada")).toEqual([note("ada", "kept")]);
+    faulty.isBroken = false;
+    expect(await notes.add("other", note("ada", "new"))).toMatchObject({
+      kind: "added",
+      gone: ["k"],
+    });
+    expect((await store.list("notes")).map(({ key }) => key)).toEqual(["other"]);
+  });
+
+  it("keeps a copy of an item", async () => {
+    const notes = await openNotes(await openStore());
+    const item = { owner: "ada", text: "as it was", at: 0 };
+    await notes.add("k", item);
+    item.text = "changed";
+    expect(notes.get("k")?.text).toBe("as it was");
+  });
+
+  it("adds a key once, however many add it at the same moment", async () => {
+    const notes = await openNotes(await openStore());
+    const adding = await Promise.all([1, 2, 3].map((at) => notes.add("k", note("ada", `${at}`))));
+    expect(adding.map(({ kind }) => kind)).toEqual(["added", "taken", "taken"]);
+    expect(notes.get("k")?.text).toBe("1");
+  });
+
+  it("decides each change from the one before it, also where another collection made that", async () => {
+    const store = await openStore();
+    const views = await Promise.all([openNotes(store), openNotes(store), openNotes(store)]);
+    await views[0]!.add("k", note("ada", "", 0));
+    const grow = (view: Collection<Note>): Promise<unknown> =>
+      view.change("k", (one) => ({ ...one, at: one.at + 1 }));
+    await Promise.all(views.map((view) => view.refresh()));
+    await Promise.all(Array.from({ length: 60 }, (_, at) => grow(views[at % 3]!)));
+    await Promise.all(views.map((view) => view.refresh()));
+    expect(views.map((view) => view.get("k")?.at)).toEqual([60, 60, 60]);
+  });
+
+  it("stores what belongs to a write together with it, or neither", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store);
+    const bodyOf = (key: string) => ({ kind: "put", collection: "bodies", key, value: 1 }) as const;
+    await notes.add("k", note("ada", "x"), { also: [bodyOf("k")] });
+    await notes.add("k", note("ada", "x"), { also: [bodyOf("taken")] });
+    await notes.change("k", () => undefined, { also: [bodyOf("unchanged")] });
+    expect((await store.list("bodies")).map(({ key }) => key)).toEqual(["k"]);
+  });
+
+  it("makes room with the owner's own, and never with what is open", async () => {
+    const notes = await openNotes(await openStore(), { quota: { perOwner: 2, openPerOwner: 2 } });
+    await notes.add("a", note("ada", "1"));
+    await notes.add("b", { ...note("ada", "2"), isOpen: true });
+    await notes.add("x", note("bob", "3"));
+    expect(await notes.add("c", { ...note("ada", "4"), isOpen: true })).toMatchObject({
+      gone: ["a"],
+    });
+    expect(await notes.add("d", note("ada", "5"))).toEqual({ kind: "full" });
+    expect(notes.values().map(({ text }) => text)).toEqual(["2", "3", "4"]);
+  });
+
+  it("gives no room twice to those that come at the same moment", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store, { quota: { perOwner: 3, openPerOwner: 3 } });
+    const adding = await Promise.all(
+      Array.from({ length: 10 }, (_, at) =>
+        notes.add(`k${at}`, { ...note("ada", `${at}`), isOpen: true }),
+      ),
+    );
+    expect(adding.filter(({ kind }) => kind === "added")).toHaveLength(3);
+    expect(await store.list("notes")).toHaveLength(3);
+    const closed = await openNotes(store, { name: "closed", quota: { perOwner: 3 } });
+    await Promise.all(
+      Array.from({ length: 10 }, (_, at) => closed.add(`k${at}`, note("ada", `${at}`))),
+    );
+    expect(await store.list("closed")).toHaveLength(3);
+    expect(closed.size).toBe(3);
+  });
+
+  it("finds by its other names the newest that has one, and no older one after that", async () => {
+    const indexes = { text: ({ text, isOpen }: Note) => (isOpen ? text : undefined) };
+    const store = await openStore();
+    const notes = await openNotes(store, { indexes });
+    const open = (text: string, at: number): Note => ({ ...note("ada", text, at), isOpen: true });
+    await notes.add("a", open("same", 1));
+    await notes.add("b", open("same", 2));
+    expect(notes.find("text", "same")?.at).toBe(2);
+    expect((await openNotes(store, { indexes })).find("text", "same")?.at).toBe(2);
+    await notes.change("a", (one) => ({ ...one, owner: "bob" }));
+    expect(notes.find("text", "same")?.at).toBe(2);
+    await notes.change("b", (one) => ({ ...one, isOpen: false }));
+    expect(notes.find("text", "same")).toBeUndefined();
+    await notes.change("a", (one) => ({ ...one, text: "other" }));
+    expect(notes.find("text", "other")?.at).toBe(1);
+    await notes.delete(["a"]);
+    expect(notes.find("text", "other")).toBeUndefined();
+  });
+
+  it("keeps out what another item excludes, however many come at the same moment", async () => {
+    const notes = await openNotes(await openStore());
+    const adding = await Promise.all(
+      ["a", "b", "c"].map((key) =>
+        notes.add(key, note("ada", key), { turn: "ada", unless: () => notes.ofOwner("ada")[0] }),
+      ),
+    );
+    expect(adding.map(({ kind }) => kind)).toEqual(["added", "taken", "taken"]);
+  });
+
+  it("does not show what nobody needs any more, and sweeps it away", async () => {
+    let now = 1_000;
+    const store = await openStore();
+    const options = { forgottenAt: ({ at }: Note) => at, now: () => now };
+    const notes = await openNotes(store, options);
+    await notes.add("old", note("ada", "old", 2_000));
+    await notes.add("new", note("ada", "new", 90_000));
+    now = 3_000;
+    expect(notes.get("old")).toBeUndefined();
+    expect(notes.values()).toHaveLength(1);
+    expect(await store.list("notes")).toHaveLength(2);
+    await notes.sweep();
+    expect(await store.list("notes")).toHaveLength(1);
+    await notes.add("old", note("ada", "again", 4_000));
+    now = 70_000;
+    await notes.add("next", note("ada", "next", 99_000));
+    expect((await store.list("notes")).map(({ key }) => key)).toEqual(["new", "next"]);
+    now = 100_000;
+    expect((await openNotes(store, options)).size).toBe(0);
+    expect(await store.list("notes")).toEqual([]);
+  });
+
+  it("moves on in a sweep what is due, and says what that was", async () => {
+    const notes = await openNotes(await openStore());
+    await notes.add("a", { ...note("ada", "a"), isOpen: true });
+    await notes.add("b", note("ada", "b"));
+    const close = (one: Note): Note | undefined =>
+      one.isOpen ? { ...one, isOpen: false } : undefined;
+    expect(await notes.sweep(close)).toEqual([{ ...note("ada", "a"), isOpen: false }]);
+    expect(await notes.sweep(close)).toEqual([]);
+    expect(notes.get("a")?.isOpen).toBe(false);
+  });
+});

@@ -1,0 +1,83 @@
+import { describe, expect, it } from "vitest";
+import { Holdings, type Quota } from "../../src/state/quota.ts";
+
+const QUOTA: Quota = { openPerOwner: 2, perOwner: 3, open: 4, all: 6 };
+
+/** Holdings of so many for each owner, and which of them can be done without, with what rank. */
+function hold(
+  counts: Readonly<Record<string, number>>,
+  closed: Readonly<Record<string, number>> = {},
+  quota: Quota = QUOTA,
+) {
+  const holdings = new Holdings(quota);
+  for (const [owner, count] of Object.entries(counts)) {
+    for (let index = 0; index < count; index += 1) holdings.set(`${owner}${index}`, owner, 10);
+  }
+  return (owner: string, wanted = {}) =>
+    holdings.surplus({ owner, characters: 10, rank: undefined, ...wanted }, (key) => closed[key]);
+}
+
+describe("Holdings", () => {
+  it("have room for an owner that has nothing", () => {
+    expect(hold({})("a")).toEqual([]);
+  });
+
+  it("have no room for an owner that waits for as much as one may", () => {
+    const surplus = hold({ a: 2 });
+    expect(surplus("a")).toBeUndefined();
+    expect(surplus("b")).toEqual([]);
+  });
+
+  it("have room for what is over from the start, whatever else is waited for", () => {
+    const surplus = hold({ a: 2 });
+    expect(surplus("a", { rank: 0 })).toEqual([]);
+  });
+
+  it("let the lowest rank of the owner go first, then the oldest", () => {
+    expect(hold({ a: 3 }, { a0: 1, a1: 0, a2: 0 })("a")).toEqual(["a1"]);
+    expect(hold({ a: 3 }, { a0: 1, a1: 1 })("a")).toEqual(["a0"]);
+  });
+
+  it("let nothing that is waited for go, however much there is of it in all", () => {
+    expect(hold({ a: 2, b: 2 })("c")).toBeUndefined();
+  });
+
+  it("let what is over go, whoever's, once there is too much in all", () => {
+    const closed = { a1: 1, a2: 1, b1: 0, b2: 1 };
+    expect(hold({ a: 3, b: 3 }, closed)("c")).toEqual(["b1"]);
+  });
+
+  it("spare others where the quota says so, and use the owner's own", () => {
+    const closed = { a0: 0, a1: 0, b0: 0 };
+    const quota = { perOwner: 2, all: 3, sparesOthers: true };
+    expect(hold({ a: 2, b: 1 }, closed, quota)("c")).toBeUndefined();
+    expect(hold({ a: 2, b: 1 }, closed, quota)("a")).toEqual(["a0"]);
+  });
+
+  it("bound the characters of an owner, but for one item that is too large alone", () => {
+    const closed = { a0: 0, a1: 0, a2: 0 };
+    const quota = { charactersPerOwner: 30 };
+    expect(hold({ a: 2 }, closed, quota)("a")).toEqual([]);
+    expect(hold({ a: 3 }, closed, quota)("a")).toEqual(["a0"]);
+    expect(hold({ a: 3 }, closed, quota)("a", { characters: 20 })).toEqual(["a0", "a1"]);
+    expect(hold({ a: 3 }, closed, quota)("a", { characters: 99 })).toEqual(["a0", "a1", "a2"]);
+  });
+
+  it("forget what was deleted, and count anew what has another size or owner", () => {
+    const holdings = new Holdings({ perOwner: 2, charactersPerOwner: 100 });
+    const surplus = (owner: string, characters = 10) =>
+      holdings.surplus({ owner, characters, rank: 0 }, () => undefined);
+    holdings.set("one", "a", 10);
+    holdings.set("two", "a", 10);
+    expect(surplus("a")).toBeUndefined();
+    holdings.delete("one");
+    holdings.delete("none");
+    expect(surplus("a")).toEqual([]);
+    holdings.set("two", "a", 95);
+    expect(surplus("a")).toBeUndefined();
+    holdings.set("two", "b", 95);
+    expect(surplus("a")).toEqual([]);
+    expect([...holdings.keysOf("a")]).toEqual([]);
+    expect([...holdings.keysOf("b")]).toEqual(["two"]);
+  });
+});
