@@ -19,6 +19,7 @@ function load(files: Readonly<Record<string, object | string>>, isConformance = 
   const compiler = createSchemaCompiler();
   const types = nodeTypes({
     ...{ executor: NOBODY, compiler, isConformance },
+    effects: { record: () => Promise.reject(new Error("nothing is done")) },
     mockAgent: {
       reasoning: { verbosity: "summary", tokenLimit: 512 },
       thresholdOf: () => undefined,

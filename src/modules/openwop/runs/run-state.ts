@@ -6,6 +6,10 @@ import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Handoff } from "../agent-executor.ts";
 import type { RunError } from "../run-starter.ts";
 import type { PinnedAgent } from "../workflows/workflow.ts";
+import type { Vote } from "./approval.ts";
+import { afterWrite } from "./channels.ts";
+import { applyInterrupt } from "./fold-interrupt.ts";
+import { afterNode } from "./fold-loop.ts";
 import type { Run, RunStatus } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
 
@@ -21,14 +25,23 @@ export interface NodeState {
   readonly error?: RunError;
   /** The agent that goes on, as long as it has done nothing yet. */
   readonly handedTo?: string;
+  /** The run that it began, and waits for. */
+  readonly childRunId?: string;
 }
+
+/** Why a run may wait for somebody. */
+export type InterruptKind = "low-confidence" | "approval" | "clarification";
 
 /** What a node waits for. */
 export interface Interrupt {
   readonly interruptId: string;
   readonly nodeId: string;
-  readonly kind: "low-confidence";
+  readonly kind: InterruptKind;
   readonly data: JsonRecord;
+  /** What the word has to be; undefined: anything means something. */
+  readonly resumeSchema?: JsonRecord;
+  /** What was said already where more than one has to. */
+  readonly votes: readonly Vote[];
   /** What else becomes of it if the word is yes. */
   readonly handoff?: Handoff;
   readonly requestedAt: string;
@@ -52,17 +65,25 @@ export interface RunState {
   readonly variables: JsonRecord;
   readonly outputs?: JsonRecord;
   readonly error?: RunError;
+  /** How many nodes were begun, each as often as it was. */
+  readonly executions: number;
+  /** How often an edge led back, by its id. */
+  readonly loops: Readonly<Record<string, number>>;
+  /** Where one led back to last, and how often any did. */
+  readonly backTo?: { readonly nodeId: string; readonly round: number };
   /** By node. */
   readonly interrupts: Readonly<Record<string, Interrupt>>;
 }
 
 /** Before the first event. */
-export function initialState({ workflow, inputs }: Run): RunState {
+export function initialState({ workflow, inputs, parent }: Run): RunState {
+  const unset = new Set(parent?.unset);
   const defaults = workflow.variables.flatMap(({ name, defaultValue }) =>
-    defaultValue === undefined ? [] : [[name, defaultValue] as const],
+    defaultValue === undefined || unset.has(name) ? [] : [[name, defaultValue] as const],
   );
   const variables = { ...Object.fromEntries(defaults), ...inputs };
-  return { status: "pending", nextSequence: 0, nodes: {}, variables, interrupts: {} };
+  const nothing = { nodes: {}, interrupts: {}, loops: {}, executions: 0 };
+  return { status: "pending", nextSequence: 0, variables, ...nothing };
 }
 
 /** After one more event. */
@@ -83,6 +104,7 @@ export function applyEvent(before: RunState, event: RunEvent, run: Run): RunStat
     case "run.cancelled":
       return ended(state, "cancelled", timestamp);
     case "interrupt.resolved":
+    case "approval.received":
     case "node.suspended":
       return nodeId === undefined ? state : applyInterrupt(state, event, nodeId);
     case "node.started":
@@ -91,6 +113,7 @@ export function applyEvent(before: RunState, event: RunEvent, run: Run): RunStat
     case "node.failed":
     case "node.skipped":
     case "node.cancelled":
+    case "node.dispatched":
       return nodeId === undefined ? state : applyNode(state, event, nodeId, run);
     case "agent.reasoned":
     case "agent.reasoning.delta":
@@ -99,6 +122,17 @@ export function applyEvent(before: RunState, event: RunEvent, run: Run): RunStat
     case "agent.handoff":
     case "agent.decided":
       return nodeId === undefined ? state : applyTurn(state, event, nodeId);
+    case "channel.written": {
+      const variables = afterWrite(state.variables, event.payload, run.workflow);
+      return { ...state, variables };
+    }
+    case "variable.changed": {
+      const { name, next } = event.payload;
+      return { ...state, variables: { ...state.variables, [String(name)]: next } };
+    }
+    case "interrupt.requested":
+    case "clarification.resolved":
+    case "workflow.loopback-limit":
     case "cap.breached":
       return state;
   }
@@ -128,7 +162,8 @@ function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): 
         ...{ status: "running", startedAt: event.timestamp },
         ...{ startedSequence: event.sequence, attempt },
       };
-      const started = { ...withNode(state, nodeId, node), currentNodeId: nodeId };
+      const executions = state.executions + 1;
+      const started = { ...withNode(state, nodeId, node), currentNodeId: nodeId, executions };
       return typeof agent["agentId"] === "string"
         ? { ...started, agent: agent as unknown as PinnedAgent }
         : started;
@@ -140,7 +175,11 @@ function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): 
     case "node.completed": {
       const outputs = recordOf(event, "outputs");
       const node: NodeState = { ...before, status: "completed", completedAt, outputs };
-      return { ...withNode(state, nodeId, node), variables: withOutputs(state, outputs, run) };
+      const done = {
+        ...withNode(state, nodeId, node),
+        variables: withOutputs(state, outputs, run),
+      };
+      return afterNode(done, nodeId, run);
     }
     case "node.failed":
       return withNode(state, nodeId, {
@@ -148,6 +187,10 @@ function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): 
       });
     case "node.skipped":
       return withNode(state, nodeId, { status: "skipped" });
+    case "node.dispatched": {
+      const childRunId = String(event.payload["childRunId"]);
+      return withNode(state, nodeId, { ...before, status: "running", childRunId });
+    }
     default:
       return withNode(state, nodeId, { ...before, status: "cancelled", completedAt });
   }
@@ -163,42 +206,6 @@ function applyTurn(state: RunState, { type, payload }: RunEvent, nodeId: string)
     return withNode(state, nodeId, { ...node, handedTo: String(toAgentId) });
   }
   return before.handedTo === undefined ? state : withNode(state, nodeId, node);
-}
-
-/** What node.suspended says of it; nothing in logs of agents that do not hand on. */
-function readHandoff({ handoff }: JsonRecord): { readonly handoff?: Handoff } {
-  if (!isRecord(handoff) || typeof handoff["toAgentId"] !== "string") return {};
-  const { toAgentId, reason } = handoff;
-  return { handoff: { toAgentId, ...(typeof reason === "string" ? { reason } : {}) } };
-}
-
-function applyInterrupt(state: RunState, event: RunEvent, nodeId: string): RunState {
-  const before = state.nodes[nodeId];
-  const { payload } = event;
-  if (event.type === "node.suspended") {
-    const interrupt: Interrupt = {
-      ...{ interruptId: String(payload["interruptId"]), nodeId, kind: "low-confidence" },
-      ...{ data: interruptData(payload), requestedAt: event.timestamp, isResolved: false },
-      ...readHandoff(payload),
-    };
-    return {
-      ...withNode(state, nodeId, { ...before, status: "suspended" }),
-      ...{ status: "waiting-approval", currentNodeId: nodeId },
-      interrupts: { ...state.interrupts, [nodeId]: interrupt },
-    };
-  }
-  const interrupt = state.interrupts[nodeId];
-  if (interrupt === undefined) return state;
-  return {
-    ...withNode(state, nodeId, { ...before, status: "running" }),
-    status: "running",
-    interrupts: { ...state.interrupts, [nodeId]: { ...interrupt, isResolved: true } },
-  };
-}
-
-/** What the interrupt's own schema has of the event.   OpenWOP "suspend-request" LowConfidenceData */
-function interruptData({ agentId, threshold, observed, decision }: JsonRecord): JsonRecord {
-  return { agentId, threshold, observed, ...(decision === undefined ? {} : { decision }) };
 }
 
 /** What a node puts out under the name of a variable becomes the variable. */
