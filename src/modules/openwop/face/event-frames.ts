@@ -6,7 +6,8 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Run } from "../runs/run.ts";
 import type { RunEvent } from "../runs/run-event.ts";
 import { runSnapshot } from "../runs/run-snapshot.ts";
-import { applyEvent, initialState, type RunState } from "../runs/run-state.ts";
+import { applyEvent } from "../runs/fold-run.ts";
+import { initialState, type RunState } from "../runs/run-state.ts";
 import { isShown, isStep, type StreamMode } from "./stream-mode.ts";
 
 /** One thing to be sent. */

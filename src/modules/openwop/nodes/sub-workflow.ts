@@ -6,10 +6,9 @@
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
-import type { ChildRequest } from "../runs/child-runs.ts";
+import type { ChildRequest, ChildRun } from "../runs/child-request.ts";
 import { isOver } from "../runs/run.ts";
 import type { EventDraft } from "../runs/run-event.ts";
-import type { RunLog } from "../runs/run-log.ts";
 import { runResult } from "../runs/run-snapshot.ts";
 import { SUB_WORKFLOW } from "../workflows/sub-workflows.ts";
 import { closed, configCheck, NAME } from "./node-config.ts";
@@ -63,7 +62,7 @@ function requestOf({ node: { config }, inputs, state }: NodeCall): ChildRequest 
   };
 }
 
-function dispatched(nodeId: string, { run, state }: RunLog): EventDraft {
+function dispatched(nodeId: string, { run, state }: ChildRun): EventDraft {
   const payload = {
     ...{ childRunId: run.runId, childWorkflowId: run.workflow.id },
     childStatus: state.status,
@@ -73,7 +72,7 @@ function dispatched(nodeId: string, { run, state }: RunLog): EventDraft {
 
 function conclude(
   { node, state }: NodeCall,
-  { run: { runId: childRunId }, state: child }: RunLog,
+  { run: { runId: childRunId }, state: child }: ChildRun,
   events: readonly EventDraft[],
 ): NodeOutcome {
   const { onChildFailure, outputMapping } = node.config;

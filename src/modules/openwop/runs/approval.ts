@@ -8,14 +8,8 @@ import { nodeFailed } from "./endings.ts";
 import { nodeDone } from "./node-events.ts";
 import type { EventDraft } from "./run-event.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
-import type { Interrupt } from "./run-state.ts";
+import type { Interrupt, Vote } from "./run-state.ts";
 import { type Answering, resolved, type Word } from "./word.ts";
-
-/** One principal's word. */
-export interface Vote {
-  readonly by: string;
-  readonly action: string;
-}
 
 const ACCEPTING: ReadonlySet<string> = new Set(["accept", "edit-accept"]);
 

@@ -7,33 +7,13 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { RunError } from "../run-starter.ts";
+import type { ChildPlace, ChildRequest, ChildRuns } from "./child-request.ts";
 import { makeRun, type RunMaker } from "./make-run.ts";
 import { isOver, type Run } from "./run.ts";
 import { RESERVED_OPTIONS } from "./run-body-schema.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused } from "./run-refusal.ts";
 import type { LogRules, RunRegister } from "./run-register.ts";
-
-/** What is asked of a child. */
-export interface ChildRequest {
-  readonly workflowId: string;
-  readonly inputs: JsonRecord;
-  /** Variables that have no value, whatever their defaults are. */
-  readonly unset: readonly string[];
-}
-
-/** One execution of a node that begins a run. */
-export interface ChildPlace {
-  readonly run: Run;
-  readonly nodeId: string;
-  readonly startedSequence: number;
-}
-
-/** Begins runs for nodes. */
-export interface ChildRuns {
-  /** The run of an execution, begun now unless it `isBegun`; or why there is none. */
-  begin(place: ChildPlace, request: ChildRequest, isBegun: boolean): Promise<RunLog | RunError>;
-}
 
 /** What children are begun with. */
 export interface ChildRunsOptions {

@@ -9,7 +9,7 @@ import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { findPinFault, pinMismatch } from "./agent-pins.ts";
 import { beginNode } from "./begin-node.ts";
-import type { ChildRuns } from "./child-runs.ts";
+import type { ChildRuns } from "./child-request.ts";
 import { type CopyOptions, copyHistory } from "./copy-history.ts";
 import { begun, loopExceeded, nodeFailed, runCompleted, runFailed, stopped } from "./endings.ts";
 import { executeNode } from "./execute-node.ts";

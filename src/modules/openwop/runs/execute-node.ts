@@ -7,7 +7,7 @@ import { raceAbort } from "../../../base/race-abort.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
-import type { ChildRuns } from "./child-runs.ts";
+import type { ChildRuns } from "./child-request.ts";
 import type { CopyOptions } from "./copy-history.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";

@@ -3,13 +3,14 @@
  * answered for is in the store; how many there may be is bounded for each owner and for all.
  */
 import type { Change, Store } from "../../../state/store.ts";
+import { applyEvent } from "./fold-run.ts";
 import { isHeld, isOver, type Run } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
 import { RunIndex } from "./run-index.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { type Redact, RunLog } from "./run-log.ts";
 import { RunSchedule } from "./run-schedule.ts";
-import { applyEvent, initialState } from "./run-state.ts";
+import { initialState } from "./run-state.ts";
 import {
   deleteEvents,
   deleteRun,

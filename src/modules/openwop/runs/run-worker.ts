@@ -9,7 +9,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
-import type { ChildRuns } from "./child-runs.ts";
+import type { ChildRuns } from "./child-request.ts";
 import { driveRun } from "./drive-run.ts";
 import { failWherever } from "./endings.ts";
 import type { Run } from "./run.ts";
