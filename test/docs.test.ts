@@ -79,7 +79,7 @@ describe("the README", () => {
   it("draws every gate of the pipeline", () => {
     const gates = readdirSync(join(ROOT, "src/dispatch/gates")).filter((name) => /^\d/.test(name));
     for (const gate of gates) {
-      const [number = "", name = ""] = gate.replace(/\.ts$/, "").split("-");
+      const [, number = "", name = ""] = /^(\d+)-(.+)\.ts$/.exec(gate) ?? [];
       expect(readme).toMatch(new RegExp(`\\b${number} ${name}\\b`));
     }
   });
