@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import type { WorkflowDefinition } from "../../../src/modules/openwop/workflows/workflow.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import { expectValidLog, killableStore, openRuns } from "../../support/openwop-runs.ts";
 import { node, workflow } from "../../support/openwop-workflows.ts";
 
@@ -150,6 +151,37 @@ describe("a loop", () => {
     expect(await server.until(runId, "completed", "failed")).toMatchObject({
       ...{ status: "completed", variables: { rounds: 3, steps: 3 } },
     });
+  });
+
+  it("keeps what each of its rounds comes to if the word is yes", async () => {
+    let turns = 0;
+    const executor = scriptedAgents(() => {
+      turns += 1;
+      const unsure = { kind: "low-confidence", threshold: 0.7, observed: 0.1 } as const;
+      return Promise.resolve({ ...unsure, decision: {}, result: { turn: turns } });
+    });
+    const plain = workflow("asks", [node("ask", "core.agent", { agent: { agentId: CONCIERGE } })]);
+    const again = back("ask", "ask", { type: "equals", left: "result.turn", right: 1 });
+    const flow = { ...plain, edges: [again as never] };
+    const server = await openRuns({ executor, catalog: CATALOG, workflows: [flow] });
+    const runId = await server.run("asks");
+    const path = (id: string): string => `/v1/runs/${id}/interrupts/ask`;
+    await server.until(runId, "waiting-approval");
+    await server.post(path(runId), { resumeValue: true });
+    await server.until(runId, "waiting-approval");
+    const suspended = (await server.events(runId)).findIndex(
+      ({ type }) => type === "node.suspended",
+    );
+    const fork = { mode: "branch", fromSeq: suspended + 1 };
+    const { body } = await server.post(`/v1/runs/${runId}:fork`, fork);
+    await server.until(body.runId, "waiting-approval");
+    await server.post(path(body.runId), { resumeValue: true });
+    await server.until(body.runId, "waiting-approval", "completed");
+    const done = (await server.events(body.runId)).find(({ type }) => type === "node.completed");
+    expect(done?.payload).toMatchObject({ outputs: { result: { turn: 1 } } });
+    await server.post(path(runId), { resumeValue: true });
+    const snapshot = await server.until(runId, "completed");
+    expect(snapshot).toMatchObject({ outputs: { result: { turn: 2 } } });
   });
 
   it("goes on where a process was killed, and is replayed as it went", async () => {

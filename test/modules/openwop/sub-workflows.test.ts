@@ -160,6 +160,21 @@ describe("a sub-workflow", () => {
     expect((await server.post(path, { resumeValue: { action: "accept" } })).status).toBe(422);
   });
 
+  it("does not outlive a parent that failed before it could wait", async () => {
+    const slow = workflow("child", [node("wait", "core.delay", { config: { ms: 60_000 } })]);
+    const server = await openRuns({
+      workflows: [PLAIN_PARENT, slow],
+      limits: { eventsPerRun: 2 },
+    });
+    const runId = await server.run("parent");
+    const parent = await server.until(runId, "failed", "completed");
+    expect(parent).toHaveProperty("error.code", "event_limit_exceeded");
+    const [child] = server.register.childrenOf(runId);
+    expect((await server.until(child?.runId ?? "", "cancelled", "completed")).status).toBe(
+      "cancelled",
+    );
+  });
+
   it("that is cancelled alone fails its parent", async () => {
     const server = await openRuns({ workflows: [PLAIN_PARENT, GATED_CHILD] });
     const runId = await server.run("parent");

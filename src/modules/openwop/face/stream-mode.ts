@@ -13,6 +13,7 @@ const DETAILS: ReadonlySet<RunEventType> = new Set([
   "node.started",
   "node.retried",
   "cap.breached",
+  "variable.changed",
   "agent.reasoning.delta",
 ]);
 
@@ -41,7 +42,9 @@ export function isStep({ type }: RunEvent): boolean {
   return type === "node.started" || !DETAILS.has(type);
 }
 
+const WAITING: ReadonlySet<RunEventType> = new Set(["node.suspended", "interrupt.requested"]);
+
 /** What nobody is kept waiting for. */
 export function isUrgent({ type }: RunEvent): boolean {
-  return type.startsWith("run.") || type === "node.suspended";
+  return type.startsWith("run.") || WAITING.has(type);
 }

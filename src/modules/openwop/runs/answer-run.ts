@@ -46,7 +46,7 @@ export async function answerRun(
   const word = { ...given, resumeValue: readWord(interrupt, given.resumeValue) };
   const misfit = refuseMisfit(interrupt, word, compiler);
   if (misfit !== undefined) return redact(misfit);
-  const result = await register.held(run.runId, nodeId);
+  const result = await register.held(run.runId, interrupt);
   let refusal: RunRefusal | undefined;
   const [event] = await log.append((state) => {
     const now = interruptOf(state, nodeId) ?? interrupt;

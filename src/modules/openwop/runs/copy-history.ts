@@ -10,6 +10,7 @@ import type { RunError } from "../run-starter.ts";
 import type { ForkSource, Run } from "./run.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
+import type { Interrupt } from "./run-state.ts";
 import { putHeld } from "./run-storage.ts";
 
 /** Where the source is read, and what its nodes do. */
@@ -17,7 +18,7 @@ export interface CopyOptions {
   readonly types: NodeTypes;
   events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]>;
   /** What a suspended node comes to if the word is yes. */
-  held(runId: string, nodeId: string): Promise<unknown>;
+  held(runId: string, interrupt: Pick<Interrupt, "interruptId" | "nodeId">): Promise<unknown>;
 }
 
 /** Why a replay cannot go on, and at which node. */
@@ -74,12 +75,14 @@ function sourceGone({ run, state }: RunLog): ReplayFault {
 }
 
 async function heldBy(
-  { type, runId, nodeId }: RunEvent,
+  { type, runId, nodeId, payload }: RunEvent,
   fork: Run,
   options: CopyOptions,
 ): Promise<readonly Change[]> {
-  if (type !== "node.suspended" || nodeId === undefined) return [];
-  return [putHeld(fork.runId, nodeId, await options.held(runId, nodeId))];
+  const isHeld = type === "node.suspended" && payload["kind"] === "low-confidence";
+  if (!isHeld || nodeId === undefined) return [];
+  const interruptId = String(payload["interruptId"]);
+  return [putHeld(fork.runId, interruptId, await options.held(runId, { interruptId, nodeId }))];
 }
 
 function copyOf(

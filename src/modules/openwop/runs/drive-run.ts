@@ -189,8 +189,9 @@ class Drive {
       }
       case "low-confidence": {
         const { result } = outcome;
-        const held = putHeld(run.runId, node.id, result);
-        await this.#say(() => [nodeSuspended(node.id, outcome)], [held]);
+        const suspended = nodeSuspended(node.id, outcome);
+        const held = putHeld(run.runId, String(suspended.payload["interruptId"]), result);
+        await this.#say(() => [suspended], [held]);
       }
     }
   }

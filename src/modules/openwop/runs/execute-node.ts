@@ -67,5 +67,7 @@ async function handedOn(
   { held }: ExecutionParts["options"],
 ): Promise<Pick<NodeCall, "handedOn">> {
   const agentId = state.nodes[id]?.handedTo;
-  return agentId === undefined ? {} : { handedOn: { agentId, task: await held(run.runId, id) } };
+  const interrupt = state.interrupts[id];
+  if (agentId === undefined || interrupt === undefined) return {};
+  return { handedOn: { agentId, task: await held(run.runId, interrupt) } };
 }

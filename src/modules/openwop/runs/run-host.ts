@@ -14,7 +14,7 @@ import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
 import type { ChildRuns } from "./child-request.ts";
 import { createChildRuns } from "./child-runs.ts";
-import { stopped } from "./endings.ts";
+import { RunEnder } from "./end-runs.ts";
 import { compileOverlay, makeFork } from "./fork-run.ts";
 import { compileRunBody, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
@@ -25,9 +25,6 @@ import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, refuseRun, runNotFound } from "./run-refusal.ts";
 import type { LogRules } from "./run-register.ts";
-import type { RunStop } from "./run-schedule.ts";
-import { openInterrupt } from "./run-snapshot.ts";
-import type { Interrupt } from "./run-state.ts";
 import type { RunEntry } from "./run-storage.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
 import type { Word } from "./word.ts";
@@ -60,13 +57,18 @@ export class RunHost {
   readonly #body: CompiledSchema;
   readonly #overlay: CompiledSchema;
   readonly #worker: RunWorker;
+  readonly #ender: RunEnder;
   #sweeping: NodeJS.Timeout | undefined;
 
   constructor(options: RunHostOptions) {
     this.#options = options;
     this.#rules = { limits: options.limits, redact: options.redact };
     this.#body = compileRunBody(options.compiler);
-    this.#worker = new RunWorker({ ...options, children: this.#childRuns() });
+    this.#ender = new RunEnder({ ...options, rules: this.#rules });
+    this.#worker = new RunWorker({
+      ...{ ...options, children: this.#childRuns() },
+      ended: (run) => this.#ender.endChildren(run),
+    });
     this.#overlay = compileOverlay(options.compiler);
   }
 
@@ -171,33 +173,8 @@ export class RunHost {
     if (isRefused(log)) return log;
     const { redact } = this.#options;
     const why = reason === undefined ? {} : { reason: redact(reason) };
-    await this.#end(log, { kind: "cancelled", ...why, by: caller.owner.principal });
+    await this.#ender.end(log, { kind: "cancelled", ...why, by: caller.owner.principal });
     return log;
-  }
-
-  /** Ends a run, and with it whatever it began. */
-  async #end(log: RunLog, stop: Extract<RunStop, { kind: "cancelled" }>): Promise<void> {
-    const { register, watcher } = this.#options;
-    const { run } = log;
-    // The end is written here: a node that does not hear the signal cannot put it off.
-    let waiting: Interrupt | undefined;
-    await log.append((state) => {
-      waiting = openInterrupt(state);
-      return stopped(stop, state, run, register.now());
-    });
-    if (waiting !== undefined) watcher?.over(run, waiting, undefined);
-    this.#halt(run.runId, stop);
-    for (const child of register.childrenOf(run.runId)) {
-      if (isOver(child.status)) continue;
-      const theirs = await register.log(child.runId, this.#rules);
-      if (theirs !== undefined) await this.#orphan(theirs, stop.by);
-    }
-  }
-
-  /** The run that began it is over, and nobody waits for what it would come to. */
-  #orphan(log: RunLog, by: string): Promise<void> {
-    const parent = log.run.parent === undefined ? {} : { parentRunId: log.run.parent.runId };
-    return this.#end(log, { kind: "cancelled", reason: "parent-cancelled", by, ...parent });
   }
 
   /** Pauses a run, or has it paused behind the node that is executed. */
@@ -210,7 +187,7 @@ export class RunHost {
     if (isRefused(log)) return log;
     const { redact, types } = this.#options;
     const asked = redact({ ...request, by: caller.owner.principal });
-    const stop = (): void => this.#halt(runId, { kind: "paused" });
+    const stop = (): void => this.#ender.halt(runId, { kind: "paused" });
     return (await pauseRun(log, asked, { types, stop })) ?? log;
   }
 
@@ -248,14 +225,6 @@ export class RunHost {
     return answered;
   }
 
-  /** Ends its execution, or its waiting for one. */
-  #halt(runId: string, stop: RunStop): void {
-    const { register } = this.#options;
-    register.schedule.stop(runId, stop);
-    const entry = register.find(runId);
-    if (entry !== undefined) register.schedule.remove(entry);
-  }
-
   async #keep(run: Run, alongside: Alongside): Promise<RunLog | RunRefusal> {
     const { register } = this.#options;
     const log = await register.create(run, this.#rules, alongside("pending", run.runId));
@@ -272,22 +241,9 @@ export class RunHost {
     const { register } = this.#options;
     const { schedule } = register;
     for (const entry of register.unfinished()) {
-      const { parentRunId, runId } = entry;
-      if (parentRunId !== undefined && isOver(register.find(parentRunId)?.status ?? "cancelled")) {
-        this.#takeDown(runId);
-      } else if (!isHeld(entry.status) && !schedule.has(entry)) schedule.add(entry);
+      if (this.#ender.takeDown(entry)) continue;
+      if (!isHeld(entry.status) && !schedule.has(entry)) schedule.add(entry);
     }
-  }
-
-  /** An earlier process ended its parent, and did not get to it. */
-  #takeDown(runId: string): void {
-    const { register, log: lines, redact } = this.#options;
-    const ending = register
-      .log(runId, this.#rules)
-      .then((log) => log && this.#orphan(log, log.run.owner.principal));
-    ending.catch((error: unknown) => {
-      lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not be ended");
-    });
   }
 
   #maker(): RunMaker {
@@ -299,7 +255,7 @@ export class RunHost {
     return createChildRuns({
       ...{ register: this.#options.register, rules: this.#rules, maker: this.#maker() },
       go: (log) => this.#continue(log),
-      orphaned: (log) => this.#orphan(log, log.run.owner.principal),
+      orphaned: (log) => this.#ender.orphan(log),
     });
   }
 

@@ -10,7 +10,7 @@ import { RunIndex } from "./run-index.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { type Redact, RunLog } from "./run-log.ts";
 import { RunSchedule } from "./run-schedule.ts";
-import { initialState } from "./run-state.ts";
+import { type Interrupt, initialState } from "./run-state.ts";
 import {
   deleteEvents,
   deleteRun,
@@ -131,8 +131,8 @@ export class RunRegister {
   }
 
   /** What a node's turn comes to if the word is yes. */
-  held(runId: string, nodeId: string): Promise<unknown> {
-    return readHeld(this.store, runId, nodeId);
+  held(runId: string, interrupt: Pick<Interrupt, "interruptId" | "nodeId">): Promise<unknown> {
+    return readHeld(this.store, runId, interrupt);
   }
 
   /** Forgets what is over for long enough. */

@@ -8,6 +8,7 @@ import type { Change, Store } from "../../../state/store.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { isOver, type Run, type RunStatus } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
+import type { Interrupt } from "./run-state.ts";
 
 /** What is known of every run without reading it. */
 export interface RunEntry {
@@ -59,11 +60,11 @@ export function putEvent(event: RunEvent): Change {
 }
 
 /** Keeps the result that waits for a word. */
-export function putHeld(runId: string, nodeId: string, result: unknown): Change {
+export function putHeld(runId: string, interruptId: string, result: unknown): Change {
   return {
     kind: "put",
     collection: HELD,
-    key: `${runId}/${nodeId}`,
+    key: `${runId}/${interruptId}`,
     value: { result: result ?? null },
   };
 }
@@ -75,8 +76,14 @@ export async function readRun(store: Store, runId: string): Promise<Run | undefi
 }
 
 /** The result that waits for a word. */
-export async function readHeld(store: Store, runId: string, nodeId: string): Promise<unknown> {
-  const value = await store.get(HELD, `${runId}/${nodeId}`);
+export async function readHeld(
+  store: Store,
+  runId: string,
+  { interruptId, nodeId }: Pick<Interrupt, "interruptId" | "nodeId">,
+): Promise<unknown> {
+  const kept = await store.get(HELD, `${runId}/${interruptId}`);
+  // An earlier version kept one for each node.
+  const value = kept ?? (await store.get(HELD, `${runId}/${nodeId}`));
   return isRecord(value) ? value["result"] : undefined;
 }
 

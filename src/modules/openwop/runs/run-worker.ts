@@ -12,7 +12,7 @@ import type { RunError } from "../run-starter.ts";
 import type { ChildRuns } from "./child-request.ts";
 import { driveRun } from "./drive-run.ts";
 import { failWherever } from "./endings.ts";
-import type { Run } from "./run.ts";
+import { isOver, type Run } from "./run.ts";
 import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
 import { type Redact, type RunLog, RunLogError } from "./run-log.ts";
 import type { RunRegister } from "./run-register.ts";
@@ -40,9 +40,10 @@ export interface RunWorkerOptions {
   readonly watcher?: RunWatcher;
 }
 
-/** What a worker has besides: how nodes begin runs. */
+/** What a worker has besides: how nodes begin runs, and who hears that a run is over. */
 interface WorkerParts extends RunWorkerOptions {
   readonly children: ChildRuns;
+  ended(run: Run): Promise<void>;
 }
 
 export class RunWorker implements RunExecutor {
@@ -78,13 +79,15 @@ export class RunWorker implements RunExecutor {
       await driveRun(log, signal, {
         ...{ types, catalog, isConformance, now: register.now, limits, children },
         events: (source, after, limit) => register.events(source, after, limit),
-        held: (source, nodeId) => register.held(source, nodeId),
+        held: (source, interrupt) => register.held(source, interrupt),
       });
     } catch (error) {
       if (error instanceof RunLogError && error.reason === "over") return;
       const fault = this.#faultOf(run, error);
       await log.append((state) => failWherever(fault, state, run, register.now()));
     }
+    // A run that failed may have begun others.
+    if (isOver(log.state.status)) await this.#options.ended(run);
     const interrupt = openInterrupt(log.state);
     if (interrupt !== undefined) watcher?.waiting(run, interrupt);
   }

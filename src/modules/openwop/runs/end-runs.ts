@@ -1,0 +1,81 @@
+/**
+ * Ending runs from outside: with a run goes whatever it began, at any depth, since nobody waits for that
+ * any more.   OpenWOP "rest-endpoints" §cancel, "interrupt-profiles" parent and child
+ */
+import { traceOf } from "../../../base/thrown.ts";
+import { stopped } from "./endings.ts";
+import { isOver, type Run } from "./run.ts";
+import type { RunLog } from "./run-log.ts";
+import type { LogRules, RunRegister } from "./run-register.ts";
+import type { RunStop } from "./run-schedule.ts";
+import { openInterrupt } from "./run-snapshot.ts";
+import type { Interrupt } from "./run-state.ts";
+import type { RunEntry } from "./run-storage.ts";
+import type { RunWorkerOptions } from "./run-worker.ts";
+
+/** What runs are ended with. */
+export interface EnderOptions extends Pick<RunWorkerOptions, "watcher" | "log" | "redact"> {
+  readonly register: RunRegister;
+  readonly rules: LogRules;
+}
+
+type Cancelling = Extract<RunStop, { kind: "cancelled" }>;
+
+export class RunEnder {
+  readonly #options: EnderOptions;
+
+  constructor(options: EnderOptions) {
+    this.#options = options;
+  }
+
+  /** Ends a run that is not over, and what it began; they have ended when this resolves. */
+  async end(log: RunLog, stop: Cancelling): Promise<void> {
+    const { register, watcher } = this.#options;
+    const { run } = log;
+    // The end is written here: a node that does not hear the signal cannot put it off.
+    let waiting: Interrupt | undefined;
+    await log.append((state) => {
+      waiting = openInterrupt(state);
+      return stopped(stop, state, run, register.now());
+    });
+    if (waiting !== undefined) watcher?.over(run, waiting, undefined);
+    this.halt(run.runId, stop);
+    await this.endChildren(run, stop.by);
+  }
+
+  /** Ends what a run began that is over itself. */
+  async endChildren({ runId, owner }: Run, by: string = owner.principal): Promise<void> {
+    const { register, rules } = this.#options;
+    for (const child of register.childrenOf(runId)) {
+      const log = isOver(child.status) ? undefined : await register.log(child.runId, rules);
+      if (log !== undefined) await this.orphan(log, by);
+    }
+  }
+
+  /** The run that began it is over. */
+  orphan(log: RunLog, by: string = log.run.owner.principal): Promise<void> {
+    const { parent } = log.run;
+    const whose = parent === undefined ? {} : { parentRunId: parent.runId };
+    return this.end(log, { kind: "cancelled", reason: "parent-cancelled", by, ...whose });
+  }
+
+  /** Ends what an earlier process left behind when it ended its parent; whether it is such a run. */
+  takeDown({ runId, parentRunId }: RunEntry): boolean {
+    const { register, rules, log: lines, redact } = this.#options;
+    if (parentRunId === undefined) return false;
+    if (!isOver(register.find(parentRunId)?.status ?? "cancelled")) return false;
+    const ending = register.log(runId, rules).then((log) => log && this.orphan(log));
+    ending.catch((error: unknown) => {
+      lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not be ended");
+    });
+    return true;
+  }
+
+  /** Ends its execution, or its waiting for one. */
+  halt(runId: string, stop: RunStop): void {
+    const { register } = this.#options;
+    register.schedule.stop(runId, stop);
+    const entry = register.find(runId);
+    if (entry !== undefined) register.schedule.remove(entry);
+  }
+}
