@@ -75,7 +75,7 @@ export function runsPart(parts: FloorParts): FloorPart {
   });
   const face = openFace(config.limits.bodyBytes, {
     ...{ host, catalog, executor, redact, isConformance, discovery, log, state: kept },
-    keys: new ApiKeys(apiKeys),
+    ...{ keys: new ApiKeys(apiKeys), toll: floor.toll },
   });
   return {
     endpoints: runEndpoints({

@@ -1,5 +1,6 @@
 /** One operation of the HTTP face: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Toll } from "../../../dispatch/toll.ts";
 import type { Change } from "../../../state/store.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
@@ -20,6 +21,7 @@ export interface FaceParts {
   readonly redact: Redact;
   readonly keys: ApiKeys;
   readonly isConformance: boolean;
+  readonly toll: Toll;
   /** The discovery document, without what the listener knows. */
   readonly discovery: JsonRecord;
   readonly state: FaceState;
