@@ -5,6 +5,7 @@
 
 import type { Problem } from "../../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
+import { payerOf } from "../../dispatch/payer.ts";
 import type { Route } from "../../dispatch/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { inputShape } from "../../endpoint/input-shape.ts";
@@ -100,8 +101,9 @@ function taskRoute(
     input: compile(compiler, definition, "input_schema"),
     output: compile(compiler, definition, "output_schema"),
     warning: undefined,
-    handler: async (call, { caller: { document } }) => {
-      const caller = { call, isKnown: document !== undefined };
+    handler: async (call, exchange) => {
+      const isKnown = exchange.caller.document !== undefined;
+      const caller = { call, isKnown, payer: payerOf(exchange) };
       return toHandlerResult(await runTask(found, caller, executor));
     },
     // The operator's manifest says how long it may take, which may be longer than other handlers.

@@ -3,7 +3,12 @@
  * for others: what is over goes before what waits for an answer, the oldest first; what is under way
  * never.
  */
+import { mayHold } from "../../../base/places.ts";
+import type { TaskOwner } from "../../../base/task-queue.ts";
 import { type AgentRun, isOver, isSettled } from "./run.ts";
+
+/** A run that is under way, or about to be. */
+export type RunPlace = Pick<AgentRun, "owner" | "base" | "stranger">;
 
 /** How many runs there may be. */
 export interface RunLimits {
@@ -50,16 +55,14 @@ export class RunIndex {
   }
 
   /** Whether another run may begin; `reserved` are about to. */
-  admits(
-    owner: string,
-    base: string,
-    reserved: readonly { readonly owner: string; readonly base: string }[],
-  ): boolean {
+  admits(wanted: RunPlace, reserved: readonly RunPlace[]): boolean {
+    const { activePerOwner, activePerBase } = this.#limits;
     const active = [...this.all().filter((run) => !isSettled(run)), ...reserved];
-    return (
-      active.filter((one) => one.owner === owner).length < this.#limits.activePerOwner &&
-      active.filter((one) => one.base === base).length < this.#limits.activePerBase
-    );
+    const owner = placeOwner(wanted);
+    const holdings = active.map((one) => ({ owner: placeOwner(one), base: one.base }));
+    const own = holdings.filter((one) => one.owner.key === owner.key).length;
+    const there = holdings.filter(({ base }) => base === wanted.base);
+    return own < activePerOwner && mayHold(owner, activePerBase, there);
   }
 
   /** Runs that have to go so that there is room for one more; undefined: there is none. */
@@ -89,6 +92,11 @@ export class RunIndex {
     const weight = () => this.#bytes - [...gone].reduce((sum, run) => sum + sizeOf(run), 0);
     return shed(candidates, () => weight() <= bytes) ? [...gone] : undefined;
   }
+}
+
+/** Whoever is not known can be somebody else each time, but not from elsewhere. */
+function placeOwner({ owner, stranger }: RunPlace): TaskOwner {
+  return { key: stranger ?? owner, isKnown: stranger === undefined };
 }
 
 function isWaiting({ status }: AgentRun): boolean {

@@ -8,7 +8,7 @@ import { TaskQueue } from "../../../base/task-queue.ts";
 import type { Store } from "../../../state/store.ts";
 import { type AgentRun, isSettled, type RunEvent, type RunResult, type RunState } from "./run.ts";
 import { fitEvent, sizeOf, statusEvent, withEvents } from "./run-events.ts";
-import { RunIndex, type RunLimits } from "./run-index.ts";
+import { RunIndex, type RunLimits, type RunPlace } from "./run-index.ts";
 import { deleteRun, putResult, putRun, readEvents, readResult, readRuns } from "./run-storage.ts";
 
 /** A run that begins. */
@@ -47,14 +47,17 @@ export interface RunRegisterOptions {
 /** Hears of every change of a run; undefined: the run is there no more. */
 export type RunWatcher = (before: AgentRun, after: AgentRun | undefined) => void;
 
-/** Room for a run that is about to begin. */
+/** A run that is about to begin. */
+type Wanted = RunPlace & Pick<AgentRun, "threadId">;
+
+/** Room for it. */
 export interface Reservation {
   release(): void;
 }
 
 const DAY_MS = 86_400_000;
 const LIMITS: RunLimits = {
-  ...{ activePerOwner: 64, activePerBase: 64, perOwner: 512, all: 4096 },
+  ...{ activePerOwner: 64, activePerBase: 128, perOwner: 512, all: 4096 },
   ...{ bytes: 268_435_456, overMs: 7 * DAY_MS, interruptedMs: 30 * DAY_MS },
 };
 
@@ -63,9 +66,7 @@ export class RunRegister {
   readonly #now: () => number;
   readonly #index: RunIndex;
   readonly #changes = new TaskQueue();
-  readonly #reserved = new Set<
-    Readonly<Record<"owner" | "base", string> & { threadId?: string }>
-  >();
+  readonly #reserved = new Set<Wanted>();
   #follow: (run: AgentRun) => void = () => undefined;
   #watcher: RunWatcher | undefined;
   readonly #listeners = new Map<string, Set<() => void>>();
@@ -132,11 +133,10 @@ export class RunRegister {
   }
 
   /** Keeps room for one more; undefined: too many are under way. Release it, whatever comes. */
-  reserve(owner: string, base: string, threadId?: string): Reservation | undefined {
-    if (!this.#index.admits(owner, base, [...this.#reserved])) return undefined;
-    const reserved = { owner, base, ...(threadId === undefined ? {} : { threadId }) };
-    this.#reserved.add(reserved);
-    return { release: () => void this.#reserved.delete(reserved) };
+  reserve(wanted: Wanted): Reservation | undefined {
+    if (!this.#index.admits(wanted, [...this.#reserved])) return undefined;
+    this.#reserved.add(wanted);
+    return { release: () => void this.#reserved.delete(wanted) };
   }
 
   /** Takes a run on. Undefined: there is no room, and nothing that could make any. */
