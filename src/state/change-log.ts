@@ -16,7 +16,7 @@ const MAX_CHANGES = 4_096;
 export class ChangeLog {
   #changes: LoggedChange[] = [];
   #revision: number;
-  /** What came before this is not in the log. */
+  /** The revision after which the log is complete. */
   #from: number;
 
   constructor(revision: number) {

@@ -6,7 +6,7 @@
 import { Holdings, type Quota, type Rank } from "./quota.ts";
 import type { Change, Expectation, StoredEntry } from "./store.ts";
 
-/** What a collection is made of. */
+/** The parts that make a collection. */
 export interface CollectionOptions<Item> {
   readonly name: string;
   /** The item of a stored value; undefined for a value that is none. */
@@ -20,7 +20,7 @@ export interface CollectionOptions<Item> {
   /** Other names of items: of those that share one, the newest is found by it. */
   readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
   readonly quota?: Quota;
-  /** What goes first where there is no room; without this, the oldest. */
+  /** Ranks the items to evict where there is no room; without this, the oldest goes first. */
   rankOf?(item: Item, now: number): Rank;
   /** Milliseconds since the epoch. */
   now?(): number;
@@ -47,7 +47,7 @@ export class CollectionView<Item> {
   readonly #holdings: Holdings;
   /** By index and name: which key. */
   readonly #names = new Map<string, Map<string, string>>();
-  /** What own writes settled while the feed is being asked: by key, with which revision. */
+  /** Keys that own writes settled while the feed is being asked, with their revisions. */
   readonly #settled = new Map<string, number>();
   #isAsking = false;
 
@@ -121,7 +121,7 @@ export class CollectionView<Item> {
     };
   }
 
-  /** Has writes seen before they are stored. Answers what undoes it. */
+  /** Shows writes before they are stored. Returns the function that undoes it. */
   show(writes: readonly Write<Item>[]): () => void {
     const undone = writes.map(({ key, item }) => {
       const before = this.#held.get(key);
@@ -136,7 +136,7 @@ export class CollectionView<Item> {
     };
   }
 
-  /** What a write of these keys is decided from. */
+  /** The expectation that a write of this key is decided from. */
   expectationOf(key: string): Expectation {
     const revision = this.#held.get(key)?.revision ?? this.#foreign.get(key) ?? 0;
     return { collection: this.#options.name, key, revision };
