@@ -37,6 +37,7 @@ import {
 import type { Gate } from "./gates/gate.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
+import { isLasting } from "./idempotent-reply.ts";
 import { innerRequest, resultOf } from "./inner.ts";
 import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
 import type { LoopTime } from "./loop-time.ts";
@@ -140,6 +141,12 @@ function admissionGates(naming: readonly Gate[], parts: DispatcherParts): readon
     inputGate(standing), //                                                       06  422
     scopeGate(policies.scopeRequiredForInvocation), //                            07  455 262
   ];
+}
+
+/** Whatever fails from here on, nobody can say that nothing was done. */
+function markActed(exchange: Exchange): void {
+  exchange.hasActed = true;
+  if (exchange.inner !== undefined) markActed(exchange.inner.parent);
 }
 
 class Pipeline implements Dispatcher, InnerEntrance {
@@ -304,7 +311,11 @@ class Pipeline implements Dispatcher, InnerEntrance {
     }
     this.#time.begin(inner.startedAt);
     try {
-      return this.#admit(inner, resultOf);
+      return this.#admit(inner, (reply) => {
+        const isRefused = reply.refusal !== undefined && !isLasting(reply);
+        if (inner.route?.isReading !== true && !isRefused) markActed(parent);
+        return resultOf(reply);
+      });
     } finally {
       this.#settle(inner, inner.startedAt);
     }
