@@ -10,8 +10,8 @@ import type { Change, Store, StoredEntry } from "./store.ts";
 
 /** How a write is made. */
 export interface WriteOptions {
-  /** Changes of other collections that belong to it: all are made or none. */
-  readonly also?: readonly Change[];
+  /** Changes of other collections that belong to it, as it was decided: all are made or none. */
+  readonly also?: readonly Change[] | (() => readonly Change[]);
   /** Seen at once, and undone where it cannot be stored: for what takes something away. */
   readonly isEarly?: boolean;
 }
@@ -139,6 +139,24 @@ export class Collection<Item> {
     await this.#inTurn(key, () => this.#write([{ key, item }], options));
   }
 
+  /** Keeps several items in one commit, whatever was there; what they are is asked for each attempt. */
+  async putAll(decide: () => ReadonlyMap<string, Item>, options: WriteOptions = {}): Promise<void> {
+    await this.#attempt(() => {
+      const writes = [...decide()].map(([key, item]) => ({ key, item }));
+      return this.#write(writes, options);
+    });
+  }
+
+  /** Deletes an item that is the one meant, and answers it: of many that take it one gets it. */
+  async take(key: string, isMeant: (item: Item) => boolean): Promise<Item | undefined> {
+    const { item } = await this.#inTurn(key, async () => {
+      const before = this.get(key);
+      if (before === undefined || !isMeant(before)) return { item: undefined };
+      return (await this.#write([{ key, item: undefined }], {})) ? { item: before } : undefined;
+    });
+    return item;
+  }
+
   /** Deletes items; those that are not there are no fault. */
   async delete(keys: readonly string[], options: WriteOptions = {}): Promise<void> {
     const writes = keys.map((key) => ({ key, item: undefined }));
@@ -214,12 +232,13 @@ export class Collection<Item> {
     writes: readonly Write<Item>[],
     { also = [], isEarly = false }: WriteOptions,
   ): Promise<boolean> {
-    if (writes.length + also.length === 0) return true;
+    const others = typeof also === "function" ? also() : also;
+    if (writes.length + others.length === 0) return true;
     const expectations = writes.map(({ key }) => this.#view.expectationOf(key));
-    const changes = writes.map((write) => this.#view.changeOf(write));
+    const changes = writes.flatMap((write) => this.#view.changesOf(write));
     const undo = isEarly ? this.#view.show(writes) : undefined;
     try {
-      const outcome = await this.#store.commit([...changes, ...also], expectations);
+      const outcome = await this.#store.commit([...changes, ...others], expectations);
       if (outcome.kind === "committed") {
         for (const write of writes) this.#view.settle(write, outcome.revision);
         return true;
