@@ -13,7 +13,8 @@ import type { MethodNames } from "../catalog/path-grammar.ts";
 import { recordContractEvents } from "../dispatch/contract-events.ts";
 import { ContractRoutes } from "../dispatch/contract-routes.ts";
 import { type FloorMethod, impactOf } from "../dispatch/floor.ts";
-import type { NegotiationGateOptions } from "../dispatch/gates/08-negotiation.ts";
+import type { ContractGateOptions } from "../dispatch/gates/10-contract.ts";
+import type { NegotiationGateOptions } from "../dispatch/gates/12-negotiation.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { ProtocolEndpoint } from "../dispatch/protocol-endpoint.ts";
 import type { ExchangeView, Route } from "../dispatch/route.ts";
@@ -70,7 +71,7 @@ export interface Negotiation {
   readonly reaches: StepReaches;
   readonly contractMethods: ContractMethodsOptions;
   readonly endpoints: readonly ProtocolEndpoint[];
-  gate(registry: EndpointRegistry<Route>): NegotiationGateOptions;
+  gate(registry: EndpointRegistry<Route>): NegotiationGateOptions & ContractGateOptions;
   /** Takes up what an earlier process left; called when the deployment is served. */
   start(): void;
 }

@@ -47,7 +47,7 @@ export function refuseAuthority(
   if (agent === undefined || issuer !== certificate.keyFingerprint) {
     return forbidden("lifecycle-forbidden", "the certificate is not that of the agent's issuer");
   }
-  // An agent that issued itself shares its key with its issuer. Gate 00 saw no Agent-ID to look up.
+  // An agent that issued itself shares its key with its issuer. The gate of callers saw no Agent-ID to look up.
   if (!certificates.isRevoked(certificate, agent.agentId)) return undefined;
   return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
 }

@@ -1,11 +1,11 @@
 /**
- * Who is asking, and under which authority this request acts. Resolved once by gate 00 and handed
+ * Who is asking, and under which authority this request acts. Resolved once by its gate and handed
  * unchanged to every inner dispatch.   AGTP "Identity", AGTP-API §6.4 "required_scopes"
  */
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Delegation } from "./delegation.ts";
 
-/** An agent as gate 00 resolved it, or nobody. */
+/** An agent as its gate resolved it, or nobody. */
 export interface Caller {
   readonly agentId: string | undefined;
   readonly ownerId: string | undefined;

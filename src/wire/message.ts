@@ -12,7 +12,7 @@ export interface HeaderFields extends Iterable<readonly [name: string, value: st
 }
 
 export interface Request {
-  /** As on the wire: any RFC 9110 token. Gate 02 decides whether it is a method. */
+  /** As on the wire: any RFC 9110 token. A gate decides whether it is a method. */
   readonly method: string;
   /** The request-target up to the first "?", raw; "/" for a two-token request line. */
   readonly path: string;

@@ -1,5 +1,5 @@
 /**
- * Gate 07. Does the caller hold, and claim, what the endpoint requires?
+ * Does the caller hold, and claim, what the endpoint requires?
  * 262 `scope-required` with neither a claim nor a document · 455 the missing scopes · 403 for what is
  * an agent's own affair, and is not delegated.   AGTP-API §6.4 "required_scopes", §8.7
  */
@@ -8,7 +8,7 @@ import { authorizationRequired, scopeViolation } from "../refusal.ts";
 import type { Route } from "../route.ts";
 import type { Gate } from "./gate.ts";
 
-/** Gate 07 for whatever requires scopes; most of the protocol's own decide for themselves. */
+/** Looks at whatever requires scopes; most of the protocol's own decide for themselves. */
 export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
   return ({ route, caller }) => {
     if (route === undefined) return undefined;

@@ -1,11 +1,9 @@
 import { describe, expect, it } from "vitest";
 import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
-import { endpointGate } from "../../../src/dispatch/gates/05-endpoint.ts";
-import { notFound } from "../../../src/dispatch/refusal.ts";
+import { endpointGate } from "../../../src/dispatch/gates/11-endpoint.ts";
 import { createRegistry } from "../../../src/endpoint/endpoint-registry.ts";
 import { makeExchange, makeRoute } from "../../support/exchange.ts";
 
-const MISS = notFound("endpoint-not-found", "missed");
 const READING = { tier: "A", isReading: true, method: "DISCOVER", path: "/methods" } as const;
 const routes = [makeRoute(), makeRoute({ path: "/rooms/{room_id}" }), makeRoute(READING)];
 const { registry } = createRegistry(routes);
@@ -13,7 +11,6 @@ const OPTIONS = {
   registry,
   anonymousDiscovery: false,
   tokenMethods: new Set<string>(),
-  onMiss: () => MISS,
 };
 
 function ask(method: string, path: string, agentId?: string) {
@@ -33,9 +30,9 @@ describe("endpointGate", () => {
     expect(exchange.pathValues).toEqual({ room_id: "a%20b" });
   });
 
-  it("hands a miss to the next gate", () => {
+  it("leaves a miss to the next gate", () => {
     const exchange = ask("BOOK", "/nowhere", "agent");
-    expect(gate(exchange)).toBe(MISS);
+    expect(gate(exchange)).toBeUndefined();
     expect(exchange.route).toBeUndefined();
   });
 

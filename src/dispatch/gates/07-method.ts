@@ -1,10 +1,11 @@
 /**
- * Gate 02. Is the method in the catalog, opted-in legacy, or custom?   459 · AGTP-API §3.2, §4.4
+ * Is the method in the catalog, opted-in legacy, or custom?   459 · AGTP-API §3.2, §4.4
  * A deprecated method passes with its AGTP-Catalog-Warning.
  */
 
 import { compileCloseMatches } from "../../base/close-matches.ts";
-import { type Catalog, catalogWarning } from "../../catalog/catalog.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { compileCatalogWarnings } from "../catalog-warnings.ts";
 import type { MethodPolicy } from "../method-policy.ts";
 import { methodViolation, type Refusal } from "../refusal.ts";
 import type { Gate } from "./gate.ts";
@@ -12,9 +13,9 @@ import type { Gate } from "./gate.ts";
 /** How much of an unknown method a refusal repeats. */
 const QUOTED_METHOD_LENGTH = 64;
 
-/** Gate 02 over the catalog and the policy's own names. */
+/** Looks into the catalog and at the policy's own names. */
 export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
-  const warnings = compileWarnings(catalog);
+  const warnings = compileCatalogWarnings(catalog);
   const violation = createViolations(catalog.version, policy.suggestions);
   return (exchange) => {
     const { method } = exchange;
@@ -22,16 +23,6 @@ export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
     if (warnings.size > 0) exchange.catalogWarning = warnings.get(method);
     return undefined;
   };
-}
-
-/** The AGTP-Catalog-Warning of every deprecated method.   AGTP-API §4.4 */
-export function compileWarnings(catalog: Catalog): ReadonlyMap<string, string> {
-  const warnings = new Map<string, string>();
-  for (const verb of catalog.verbs.values()) {
-    const warning = catalogWarning(verb);
-    if (warning !== undefined) warnings.set(verb.name, warning);
-  }
-  return warnings;
 }
 
 /** A client that keeps making one mistake must not cost more than one that makes none. */

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Catalog, Verb } from "../../../src/catalog/catalog.ts";
-import { compileWarnings, methodGate } from "../../../src/dispatch/gates/02-method.ts";
+import { compileCatalogWarnings } from "../../../src/dispatch/catalog-warnings.ts";
+import { methodGate } from "../../../src/dispatch/gates/07-method.ts";
 import { makeExchange } from "../../support/exchange.ts";
 import { makePolicy } from "../../support/policy.ts";
 import { smallCatalog } from "../../support/vocabulary.ts";
@@ -59,13 +60,13 @@ describe("methodGate", () => {
   });
 });
 
-describe("compileWarnings", () => {
+describe("compileCatalogWarnings", () => {
   it("leaves out what the catalog does not declare", () => {
     const { removedIn: _removedIn, successor: _successor, ...bare } = DEPRECATED;
-    expect([...compileWarnings(catalogWith(bare))]).toEqual([["BOOK", "deprecated"]]);
+    expect([...compileCatalogWarnings(catalogWith(bare))]).toEqual([["BOOK", "deprecated"]]);
   });
 
   it("is empty for a catalog without deprecated verbs", () => {
-    expect(compileWarnings(smallCatalog()).size).toBe(0);
+    expect(compileCatalogWarnings(smallCatalog()).size).toBe(0);
   });
 });

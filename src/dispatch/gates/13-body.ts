@@ -1,38 +1,21 @@
 /**
- * Gate 06. Does the merged input (body, query, path) satisfy the endpoint's input schema?
- * 400 a body or query that cannot be read · 401, 408, 409 a session in the body that may not be used ·
- * 409 a task that waits for a decision · 460 an undecodable path value · 422 every violation, up to
- * 20.   AGTP-API §5.5, §13.2, §13.3; AGTP "ESCALATE"
+ * Can the input be read: the body, the query, and the values in the path? Its envelope may name a
+ * session and a task, too.
+ * 400 a body or query that cannot be read · 460 an undecodable path value.   AGTP-API §5.5
  */
 import { mergeInput, parseQuery } from "../../endpoint/input.ts";
 import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
 import { isOpaqueId } from "../../identity/identifiers.ts";
 import type { Exchange } from "../exchange.ts";
-import { badRequest, endpointViolation, type Refusal, schemaViolation } from "../refusal.ts";
+import { badRequest, endpointViolation, type Refusal } from "../refusal.ts";
 import type { Route } from "../route.ts";
-import { refuseSession, type SessionStanding } from "../session-use.ts";
-import { refuseTask, type TaskStanding } from "../task-pause.ts";
 import type { Gate } from "./gate.ts";
 
-/** Gate 06; the first place that looks into a body, where a Session-ID and a Task-ID may stand too. */
-export function inputGate(standing: SessionStanding & TaskStanding): Gate {
-  return (exchange) => {
-    const { route, sessionId } = exchange;
-    if (route === undefined) return undefined;
-    return (
-      readInput(exchange, route) ??
-      (sessionId === undefined ? checkSession(exchange, standing) : undefined) ??
-      refuseTask(exchange, route, standing) ??
-      checkInput(exchange, route)
-    );
-  };
-}
-
-function checkSession(exchange: Exchange, standing: SessionStanding): Refusal | undefined {
-  const { sessionId, caller, method } = exchange;
-  if (sessionId === undefined) return undefined;
-  return refuseSession(exchange, caller, { sessionId, method }, standing);
-}
+/** Reads and merges; the first place that looks into a body. */
+export const bodyGate: Gate = (exchange) => {
+  const { route } = exchange;
+  return route && readInput(exchange, route);
+};
 
 function readInput(exchange: Exchange, route: Route): Refusal | undefined {
   const body = readParameters(exchange, route);
@@ -127,18 +110,4 @@ function withMapped(
   const declared = definition.inputSchema["properties"] ?? {};
   const added = Object.entries(mappedParameters).filter(([name]) => Object.hasOwn(declared, name));
   return added.length === 0 ? parameters : { ...Object.fromEntries(added), ...parameters };
-}
-
-function checkInput(exchange: Exchange, route: Route): Refusal | undefined {
-  const violations =
-    route.input.check(exchange.input, isSmall(exchange)) ?? route.precheck?.(exchange.input);
-  return violations && schemaViolation(violations);
-}
-
-/** No text has more members and items than half its octets. */
-const SMALL_OCTETS = 8192;
-
-function isSmall({ inner, request }: Exchange): boolean {
-  const octets = request.body.length + (request.query?.length ?? 0);
-  return inner === undefined && octets <= SMALL_OCTETS;
 }

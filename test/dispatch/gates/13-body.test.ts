@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
-import { inputGate } from "../../../src/dispatch/gates/06-input.ts";
+import { bodyGate } from "../../../src/dispatch/gates/13-body.ts";
+import { inputGate } from "../../../src/dispatch/gates/16-input.ts";
+import type { Refusal } from "../../../src/dispatch/refusal.ts";
 import type { Route } from "../../../src/dispatch/route.ts";
 import { type ExchangeOptions, makeExchange, makeRoute } from "../../support/exchange.ts";
-import { makeStanding } from "../../support/standing.ts";
 
 const ROUTE = makeRoute({
   properties: {
@@ -16,17 +17,17 @@ const ROUTE = makeRoute({
 
 interface Judged {
   readonly exchange: Exchange;
-  readonly refusal: ReturnType<ReturnType<typeof inputGate>>;
+  readonly refusal: Refusal | undefined;
 }
 
 function judge(options: ExchangeOptions, prepare: Partial<Exchange> = {}, route: Route = ROUTE) {
   const exchange = makeExchange(options);
   Object.assign(exchange, { route, ...prepare });
-  return { exchange, refusal: inputGate(makeStanding())(exchange) } satisfies Judged;
+  return { exchange, refusal: bodyGate(exchange) ?? inputGate(exchange) } satisfies Judged;
 }
 
 // AGTP-API §5.5, §13.2, §13.3
-describe("inputGate", () => {
+describe("bodyGate, and inputGate behind it", () => {
   it("takes no body for no parameters", () => {
     expect(judge({}).exchange.input).toEqual({});
   });

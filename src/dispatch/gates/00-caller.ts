@@ -1,15 +1,11 @@
 /**
- * Gate 00. Who is asking, is what they say of themselves true, and may they act now?
- * 400 malformed identifiers · 401 an unknown agent, a certificate, token or session that is not the
- * agent's own · 262 a scope claim the document does not grant · 455 and 457 a claim beyond the
- * certificate · 503 a suspended agent · 410 a retired one · 409 and 408 a session that is suspended or
- * over · 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for
- * an agent that only the peer knows.
- * AGTP "Request Headers", "Authority Scope", "Agent Lifecycle"; AGTP-CERT "Validation"
+ * Who is asking, and is what they say of themselves true?
+ * 400 malformed identifiers · 401 an unknown agent, a certificate or token that is not the agent's
+ * own · 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for
+ * an agent that only the peer knows.   AGTP "Request Headers"; AGTP-CERT "Validation"
  */
 import type { IdentityConfig } from "../../base/config.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
 import { ANONYMOUS, type Caller } from "../caller.ts";
@@ -21,83 +17,36 @@ import {
 } from "../caller-resolver.ts";
 import type { Delegation } from "../delegation.ts";
 import type { Exchange } from "../exchange.ts";
-import type { MethodPolicy } from "../method-policy.ts";
-import {
-  agentRetired,
-  agentSuspended,
-  agentUnauthenticated,
-  badRequest,
-  notImplemented,
-  type Refusal,
-  zoneViolation,
-} from "../refusal.ts";
-import { refuseSession, type SessionStanding } from "../session-use.ts";
-import type { TaskStanding } from "../task-pause.ts";
+import { agentUnauthenticated, badRequest, notImplemented, type Refusal } from "../refusal.ts";
+import type { Standing } from "../standing.ts";
 import type { Gate } from "./gate.ts";
 
-/** Where agents, sessions, tasks and certificates stand while the server runs. */
-export interface Standing extends SessionStanding, TaskStanding {
-  statusOf(agent: AgentDocument): AgentStatus;
-  /** When the agent came to its status; RFC 3339. */
-  statusSince(agent: AgentDocument): string | undefined;
-  isRevoked(certificate: ClientCertificate, agentId: string): boolean;
-}
-
-/** Where agents alone stand. */
-export type LifecycleStanding = Pick<Standing, "statusOf" | "statusSince">;
-
-export interface StandingOptions {
+/** What it decides by. */
+export interface CallerGateOptions {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
-  readonly methodPolicy: Pick<MethodPolicy, "alias">;
-  readonly standing: Standing;
+  readonly standing: Pick<Standing, "isRevoked">;
 }
 
-/** Methods that an agent which may not act can still call: how else would it come back? */
-const EXEMPT: ReadonlySet<string> = new Set([
-  ...["ACTIVATE", "DEACTIVATE", "REINSTATE", "REVOKE", "DEPRECATE"],
-  ...["INSPECT", "DESCRIBE", "DISCOVER"],
-]);
-
-/** Whether the method is answered whatever the caller's state. */
-export function isExemptFromLifecycle(method: string): boolean {
-  return EXEMPT.has(method);
-}
-
-/** Gate 00 over the agents this server knows. */
-export function standingGate(options: StandingOptions): Gate {
-  const { directory, policy, methodPolicy, standing } = options;
+/** Knows the caller by the agents of this server, or by whoever vouches for it. */
+export function callerGate({ directory, policy, standing }: CallerGateOptions): Gate {
   const { unknownTrustTier } = policy;
   const resolve = createCallerResolver(directory, policy);
-  const context = { methodPolicy, standing, resolve, unknownTrustTier };
+  const context = { standing, resolve, unknownTrustTier };
   return (exchange) => {
     const fault = checkIdentifiers(exchange) ?? checkCredentials(exchange);
     if (fault !== undefined) return fault;
     const agentId = exchange.header("agent-id");
-    if (agentId === undefined) return admitNobody(exchange, context);
-    const refusal = identify(exchange, agentId, context);
-    if (refusal !== undefined) return refusal;
-    exchange.lapse = lapseOf(exchange.caller.document ?? directory.find(agentId), standing);
-    if (exchange.lapse === undefined) return undefined;
-    return isExemptFromLifecycle(resolvedMethod(exchange, context)) ? undefined : exchange.lapse;
+    if (agentId !== undefined) return identify(exchange, agentId, context);
+    const { principalId } = exchange;
+    if (principalId !== undefined) exchange.caller = { ...ANONYMOUS, principalId };
+    return undefined;
   };
 }
 
-interface Context extends Pick<StandingOptions, "methodPolicy" | "standing"> {
+interface Context extends Pick<CallerGateOptions, "standing"> {
   readonly resolve: CallerResolver;
   readonly unknownTrustTier: number;
-}
-
-/** What gate 01 will make of the method. */
-function resolvedMethod({ request: { method } }: Exchange, { methodPolicy }: Context): string {
-  return methodPolicy.alias(method)?.method ?? method;
-}
-
-function checkSession(exchange: Exchange, caller: Caller, context: Context): Refusal | undefined {
-  const { sessionId } = exchange;
-  if (sessionId === undefined) return undefined;
-  const use = { sessionId, method: resolvedMethod(exchange, context) };
-  return refuseSession(exchange, caller, use, context.standing);
 }
 
 /** Syntax of the identifier headers, each only when present.   AGTP "Identifier Formats" */
@@ -150,15 +99,6 @@ function vouched(agentId: string, delegation: Delegation, trustTier: number): Re
   return { caller, refusal: undefined };
 }
 
-/** A caller that names no agent has no session, and takes none over. */
-function admitNobody(exchange: Exchange, context: Context): Refusal | undefined {
-  const { principalId } = exchange;
-  const refusal = checkSession(exchange, ANONYMOUS, context);
-  if (refusal !== undefined) return refusal;
-  if (principalId !== undefined) exchange.caller = { ...ANONYMOUS, principalId };
-  return undefined;
-}
-
 /** Sets the caller as soon as it is known who it is: its refusals are its own from there on. */
 function identify(exchange: Exchange, agentId: string, context: Context): Refusal | undefined {
   const { certificate } = exchange.peer;
@@ -176,20 +116,19 @@ function identify(exchange: Exchange, agentId: string, context: Context): Refusa
     if (refusal !== undefined) return refusal;
   }
   const { principalId } = exchange;
-  const held = checkSession(exchange, caller, context);
-  if (held?.status === 401) return held;
   exchange.caller =
     ownerId === undefined && principalId === undefined
       ? caller
       : { ...caller, ownerId: ownerId ?? caller.ownerId, principalId };
-  return held ?? checkZone(exchange) ?? resolution.refusal;
+  exchange.claimRefusal = resolution.refusal;
+  return undefined;
 }
 
 function checkCertificate(
   certificate: ClientCertificate,
   agentId: string,
   ownerId: string | undefined,
-  standing: Standing,
+  standing: Pick<Standing, "isRevoked">,
 ): Refusal | undefined {
   if (standing.isRevoked(certificate, agentId)) {
     return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
@@ -199,25 +138,5 @@ function checkCertificate(
     const message = "the Owner-ID is not the one that the certificate names";
     return agentUnauthenticated(message, "certificate-mismatch");
   }
-  return undefined;
-}
-
-/** An agent that names no zone stays in its own.   AGTP-CERT "Governance Zone" */
-function checkZone(exchange: Exchange): Refusal | undefined {
-  const zone = exchange.peer.certificate?.agent?.governanceZone;
-  const asked = exchange.header("agtp-zone-id");
-  if (zone === undefined || asked === undefined || zone === asked) return undefined;
-  return zoneViolation("the AGTP-Zone-ID is not the governance zone of the certificate");
-}
-
-/** Why an agent may not act now; undefined when it may. */
-export function lapseOf(
-  document: AgentDocument | undefined,
-  standing: LifecycleStanding,
-): Refusal | undefined {
-  if (document === undefined) return undefined;
-  const status = standing.statusOf(document);
-  if (status === "suspended") return agentSuspended(document.agentId);
-  if (status === "retired") return agentRetired(document.agentId, standing.statusSince(document));
   return undefined;
 }

@@ -2,7 +2,9 @@ import { describe, expect, it } from "vitest";
 import type { IdentityConfig } from "../../../src/base/config.ts";
 import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
 import type { Exchange } from "../../../src/dispatch/exchange.ts";
-import { type Standing, standingGate } from "../../../src/dispatch/gates/00-standing.ts";
+import { callerGate } from "../../../src/dispatch/gates/00-caller.ts";
+import { authorityGate } from "../../../src/dispatch/gates/02-authority.ts";
+import type { Gate } from "../../../src/dispatch/gates/gate.ts";
 import { createAgentDirectory } from "../../../src/identity/agent-directory.ts";
 import { readAgentFile } from "../../../src/identity/agent-file.ts";
 import { agentFile } from "../../support/deployment.ts";
@@ -22,11 +24,7 @@ const POLICY: IdentityConfig = {
   operatorCertificates: [],
 };
 
-function makeGate(
-  scopes: readonly string[],
-  policy: Partial<IdentityConfig> = {},
-  standing: Partial<Standing> = {},
-) {
+function makeGate(scopes: readonly string[], policy: Partial<IdentityConfig> = {}): Gate {
   const text = agentFile({
     agent_id: ALICE,
     name: "alice",
@@ -35,12 +33,12 @@ function makeGate(
   });
   const { document } = readAgentFile(text, "agents/alice.agent.json");
   if (document === undefined) throw new Error("the document has problems");
-  return standingGate({
+  const caller = callerGate({
     directory: createAgentDirectory([document]),
     policy: { ...POLICY, ...policy },
-    methodPolicy: { alias: () => undefined },
-    standing: makeStanding(standing),
+    standing: makeStanding(),
   });
+  return (exchange) => caller(exchange) ?? authorityGate(exchange);
 }
 
 function ask(headers: Readonly<Record<string, string>>): Exchange {
@@ -48,7 +46,7 @@ function ask(headers: Readonly<Record<string, string>>): Exchange {
 }
 
 // AGTP "Request Headers"
-describe("standingGate", () => {
+describe("callerGate, and authorityGate behind it", () => {
   it("lets a request without Agent-ID pass as anonymous, whatever it claims", () => {
     const exchange = ask({ "authority-scope": "booking:room", "owner-id": "acme" });
     expect(makeGate([])(exchange)).toBeUndefined();

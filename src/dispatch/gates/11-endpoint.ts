@@ -1,57 +1,50 @@
 /**
- * Gate 05. Which endpoint answers, and may this caller reach it?
- * 401 `oauth-required` where the method needs a bearer token. A miss goes on to gate 08. 262
+ * Which endpoint answers, and may this caller reach it?
+ * 401 `oauth-required` where the method needs a bearer token. A miss is left to negotiation. 262
  * `credentials-missing` on the operator's endpoints and on whatever changes state, and for HTTP clients
  * that nobody vouches for where an agent is to work; reading the protocol's own is up to
  * `anonymous_discovery`. 503 and 410 once more, where a redirect led a suspended or retired agent away
  * from what is exempt.   AGTP-API §5.4, §6.1, §8.7
  */
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import { resolveRoute } from "../endpoint-lookup.ts";
 import type { Exchange } from "../exchange.ts";
+import { isExemptFromLifecycle } from "../inactive-agent.ts";
 import { agentUnauthenticated, authorizationRequired, type Refusal } from "../refusal.ts";
 import type { Route } from "../route.ts";
-import { isExemptFromLifecycle } from "./00-standing.ts";
 import type { Gate } from "./gate.ts";
 
-/** What gate 05 decides by. */
+/** What it decides by. */
 export interface EndpointGateOptions {
   readonly registry: EndpointRegistry<Route>;
   readonly anonymousDiscovery: boolean;
   /** Methods that need a principal of `[policies.oauth]`. */
   readonly tokenMethods: ReadonlySet<string>;
-  readonly onMiss: Gate;
 }
 
-/** Gate 05: resolves the route, or lets the negotiation gate answer the miss. */
+/** Resolves the route; without one it passes. */
 export function endpointGate({
   registry,
   anonymousDiscovery,
   tokenMethods,
-  onMiss,
 }: EndpointGateOptions): Gate {
   return (exchange) => {
     const { method, caller } = exchange;
     // A contract that was presented stands in the place of what may be registered.
     const presented = exchange.route;
+    // Even a refusal is about the endpoint that was asked for, and carries its warning.   §6.5
     if (presented === undefined) resolveRoute(exchange, registry);
     if (tokenMethods.has(method) && caller.principalId === undefined) {
       return agentUnauthenticated(`${method} needs a bearer token`, "oauth-required");
     }
-    if (exchange.lapse !== undefined && !isExemptFromLifecycle(method)) return exchange.lapse;
-    if (presented !== undefined) return undefined;
+    const { inactiveRefusal } = exchange;
+    if (inactiveRefusal !== undefined && !isExemptFromLifecycle(method)) return inactiveRefusal;
     const { route } = exchange;
-    if (route === undefined) return onMiss(exchange);
+    if (presented !== undefined || route === undefined) return undefined;
     return caller.agentId === undefined
       ? refuseAnonymous(exchange, route, anonymousDiscovery)
       : refuseAnybody(exchange, route);
   };
-}
-
-/** Even a refusal is about the endpoint that was asked for, and carries its warning.   §6.5 */
-export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Route>): void {
-  const match = registry.find(exchange.method, exchange.path);
-  exchange.route = match?.entry;
-  exchange.pathValues = match?.values;
 }
 
 /** An HTTP client that has shown nothing has no more to say over agents than one without Agent-ID. */
