@@ -118,10 +118,10 @@ class SqliteStore implements Store {
     });
   }
 
-  async changes(after: number): Promise<Feed> {
+  async changes(after: number, only?: string): Promise<Feed> {
     this.#checkOpen();
     this.#flush();
-    const changed = this.#log.after(after)?.map(({ collection, key }) => {
+    const changed = this.#log.after(after, only)?.map(({ collection, key }) => {
       return { collection, key, entry: this.#read(collection, key) };
     });
     return { upTo: this.#log.revision, changed };

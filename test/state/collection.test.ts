@@ -155,6 +155,19 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     expect(await texts()).toEqual([]);
   });
 
+  it("takes in what somebody else committed for it", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store, { quota: { perOwner: 1 } });
+    await notes.add("a", note("ada", "first"));
+    const early = notes.refresh();
+    const draft = notes.draft("b", note("ada", "second"));
+    await store.commit([...(draft ?? []), { kind: "put", collection: "c", key: "k", value: 1 }]);
+    // One refresh that began before must not be taken for one that saw the commit.
+    await Promise.all([early, notes.refresh()]);
+    expect(notes.values()).toEqual([note("ada", "second")]);
+    expect((await store.list("notes")).map(({ key }) => key)).toEqual(["b"]);
+  });
+
   it("says what has become another or is gone, also by another collection", async () => {
     const store = await openStore();
     const seen: (string | undefined)[][] = [];
