@@ -32,11 +32,12 @@ export function runsPart(parts: FloorParts): FloorPart {
   const { register, face: kept } = floor.openwop;
   const { executor, starter, maxWaitMs, registry, redactor } = openwop;
   const { tenant, isConformance, installScope, reasoning } = openwop.settings;
+  const { toolCallsPerMinute } = openwop.settings;
   const { workflowsDir, apiKeys, limits } = readRunSettings(config);
   const catalog = createCatalog(openwop);
   const redact = redactWith(openwop);
   const types = nodeTypes({
-    ...{ executor, compiler, isConformance },
+    ...{ executor, compiler, isConformance, effects: kept.effects },
     mockAgent: {
       reasoning,
       thresholdOf: (agentId, owner) => registry.find(agentId, owner)?.confidenceThreshold,
@@ -73,11 +74,11 @@ export function runsPart(parts: FloorParts): FloorPart {
   const agentIds = new Set(registry.all.map(({ agentId }) => agentId));
   const discovery = discoveryDocument({
     ...{ isConformance, installScope, agentIds, workflows },
-    ...{ durationMs: limits.durationMs, reasoning },
+    ...{ limits, reasoning, toolCallsPerMinute },
   });
   const face = openFace(config.limits.bodyBytes, {
     ...{ host, catalog, executor, redact, isConformance, discovery, log, state: kept },
-    keys: new ApiKeys(apiKeys),
+    ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute },
   });
   return {
     endpoints: runEndpoints({
