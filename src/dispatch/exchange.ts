@@ -66,6 +66,9 @@ export class Exchange {
   taskId: string | undefined;
   sessionId: string | undefined;
 
+  /** A handler has dispatched something that may change something. */
+  hasActed = false;
+
   #priorActions: PriorAction[] | undefined;
   #responseId: string | undefined;
   #abort: AbortController | undefined;

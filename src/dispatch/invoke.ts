@@ -3,11 +3,12 @@
  * and the caller learns only the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
  */
 import { uuidv7 } from "../identity/uuid.ts";
+import { isStoreUnavailable } from "../state/store-fault.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
 import type { Deadlines, Expiring } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { judge, type Outcome } from "./judge.ts";
-import { handlerTimeout, serverError } from "./refusal.ts";
+import { handlerTimeout, serverError, storeOutcomeUnknown, storeUnavailable } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 
@@ -120,13 +121,16 @@ function replyTo(
   }
 }
 
-/** Logs a fault and answers 500 with its id. */
+/** Logs a fault and answers 500 with its id; 503 for a store that fails, which is told of once. */
 export function faultReply(
   exchange: Exchange,
   services: Pick<InvokeServices, "reportFault">,
   message: string,
   cause?: unknown,
 ): Reply {
+  if (isStoreUnavailable(cause)) {
+    return replyToRefusal(exchange.hasActed ? storeOutcomeUnknown() : storeUnavailable());
+  }
   const errorId = uuidv7();
   services.reportFault({ errorId, exchange, message, cause });
   return replyToRefusal(serverError(errorId));

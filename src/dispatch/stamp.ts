@@ -49,8 +49,10 @@ export function createStamp(options: StampOptions): Stamp {
     if (exchange?.isFirst) fields += `Supported-Methods: ${supportedMethods}\r\n`;
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
     if (body.length > 0) fields += contentTypeLine(reply.contentType);
+    // Nothing ran, so there is nothing to attribute.
+    const isUnattributed = reply.refusal?.code === "store-unavailable";
     const lateFields =
-      attributor === undefined
+      attributor === undefined || isUnattributed
         ? undefined
         : attribute(attributor, reply, exchange, { responseId, body });
     return { status: reply.status, responseId, fields, lateFields, body };

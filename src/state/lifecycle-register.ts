@@ -15,6 +15,7 @@ import {
   readState,
 } from "./lifecycle-event.ts";
 import type { Change, Store } from "./store.ts";
+import { isStoreUnavailable } from "./store-fault.ts";
 
 /** A decided change; `record` writes its event. */
 export interface LifecycleChange {
@@ -114,8 +115,19 @@ export class LifecycleRegister {
   async append(record: JournalRecord): Promise<void> {
     const event = readEvent(record);
     if (event === undefined) throw new Error("an event of the stream cannot be read back");
-    await this.#take(event);
-    await this.save();
+    await this.#whereverItIsKept(async () => {
+      await this.#take(event);
+      await this.save();
+    });
+  }
+
+  /** What is in the journal holds, also while the store fails: it is saved with the next change. */
+  async #whereverItIsKept(save: () => Promise<void>): Promise<void> {
+    try {
+      await save();
+    } catch (error) {
+      if (!isStoreUnavailable(error)) throw error;
+    }
   }
 
   /** The newest events of an agent's stream, newest first. */
@@ -142,7 +154,7 @@ export class LifecycleRegister {
     const event = readEvent(written);
     if (event === undefined) throw new Error("a lifecycle event cannot be read back");
     this.#adopt(event);
-    await this.save();
+    await this.#whereverItIsKept(() => this.save());
     return { kind: "changed", status, previousStatus, event };
   }
 

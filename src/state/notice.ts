@@ -7,6 +7,8 @@ export interface StateNotice {
     | "clock-stepped-back"
     | "journal-tail-cut"
     | "journal-sync-failed"
+    | "store-available"
+    | "store-unavailable"
     | "store-went-back";
   /** Lower case, no full stop. */
   readonly message: string;
