@@ -61,6 +61,12 @@ export function isQueued({ state }: WebhookDelivery): boolean {
   return state === "queued";
 }
 
+/** How long until it is tried: 0 where that lies further off than any pause, for the clock stepped. */
+export function waitFor({ at }: WebhookDelivery, now: number): number {
+  const wait = at - now;
+  return wait > LONGEST_PAUSE_MS ? 0 : Math.max(0, wait);
+}
+
 /** An attempt begins. */
 export function beginAttempt(delivery: WebhookDelivery): WebhookDelivery {
   return { ...delivery, attempts: delivery.attempts + 1 };
