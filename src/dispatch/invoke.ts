@@ -25,7 +25,7 @@ export interface InvokeServices extends CallServices {
   reportFault(fault: Fault): void;
 }
 
-/** What becomes of a reply; applied once, in the same turn as the handler settles. */
+/** Completes a reply; called once, in the same turn as the handler settles. */
 type Finish<T> = (reply: Reply) => T;
 
 /** Answers the exchange with its route's handler; synchronous when the handler is. */
@@ -69,7 +69,7 @@ class Invocation<T> implements Expiring {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      // What a handler dispatches ends with the call that dispatched it.
+      // An inner dispatch ends with the call that made it.
       const isTimed = this.#exchange.inner === undefined && !this.#route.endsInTime;
       if (isTimed) this.#services.deadlines.add(this);
       outcome.then(
@@ -116,7 +116,7 @@ function replyTo(
     const judged = judge(route, outcome);
     return typeof judged === "string" ? faultReply(exchange, services, judged) : judged;
   } catch (error) {
-    // What a handler returns may throw when it is looked at: getters, proxies, null for a record.
+    // A returned value may throw when it is read: getters, proxies, null for a record.
     return faultReply(exchange, services, "what the handler returned cannot be read", error);
   }
 }

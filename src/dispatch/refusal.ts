@@ -276,7 +276,7 @@ export function noContract(
   });
 }
 
-/** What there can be too much of. */
+/** The things that are rated, in words. */
 const RATED = { rcns: "negotiations", requests: "requests", work: "work" } as const;
 
 /** 429: too much of one kind; `scope` tells which.   AGTP-API §10.1.5, `[limits]` */

@@ -21,13 +21,13 @@ export const AGTP_API_VERSION = "1.0";
 
 export type Stamp = (reply: Reply, exchange?: Exchange) => Response;
 
-/** What responses are stamped with. */
+/** The values that responses are stamped with. */
 export interface StampOptions {
   readonly serverId: string;
   /** Undefined: responses carry no record. */
   readonly attributor: Attributor | undefined;
   readonly standingFields: StandingFields;
-  /** What the first response of a connection names. */
+  /** The methods that the first response of a connection names. */
   readonly supportedMethods: string;
 }
 

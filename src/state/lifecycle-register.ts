@@ -17,7 +17,7 @@ import {
 import type { Change, Store } from "./store.ts";
 import { isStoreUnavailable } from "./store-fault.ts";
 
-/** What a change was decided to be; an event is written by `record`. */
+/** A decided change; `record` writes its event. */
 export interface LifecycleChange {
   readonly method: LifecycleMethod;
   readonly agent: AgentDocument;
@@ -164,7 +164,7 @@ export class LifecycleRegister {
     const kept = new Set(entries.map(({ value }) => readRecord(value)?.auditId));
     const isPassing = ({ status }: LifecycleEvent): boolean => status === undefined;
     const hasForgotten = (this.#stateOf(agentId)?.events ?? 0) > this.#eventsKept;
-    // What is older than one that is there was there as well, and had to go.
+    // An event older than a kept one was forgotten on purpose.
     const oldest = hasForgotten
       ? events.findIndex((event) => isPassing(event) && kept.has(event.auditId))
       : 0;

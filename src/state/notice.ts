@@ -1,4 +1,4 @@
-/** What an operator is told of the state beside faults: each is one line of the log. */
+/** Notices to the operator about the state, beside faults: each is one line of the log. */
 
 /** Something that happened to what is kept. */
 export interface StateNotice {

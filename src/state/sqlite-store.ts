@@ -21,7 +21,7 @@ import { type OnStoreNotice, StoreHealth } from "./store-health.ts";
 
 /** In SQLite's order, every BLOB follows every TEXT. */
 const BEYOND_EVERY_KEY: Buffer = Buffer.of(0);
-/** What LIMIT takes for no limit. */
+/** The value of LIMIT that means no limit. */
 const UNLIMITED = -1;
 
 /** The statements of this store; all of them are answered by the primary key's index. */
