@@ -35,7 +35,7 @@ const readStored = recordReader<{ readonly audit_id: string; readonly jws: strin
   ...{ audit_id: "string", jws: "string" },
 });
 
-/** What was stored here; anything else is no record. */
+/** Reads a stored record; undefined for anything else. */
 export function readRecord(value: unknown): JournalRecord | undefined {
   const stored = readStored(value);
   return stored && { auditId: stored.audit_id, jws: stored.jws };
@@ -55,7 +55,7 @@ function isStatus(value: unknown): value is AgentStatus {
   return typeof value === "string" && STATUSES.includes(value);
 }
 
-/** What was stored here; anything else is no state. */
+/** Reads a stored state; undefined for anything else. */
 export function readState(value: unknown): AgentState | undefined {
   if (!isRecord(value)) return undefined;
   const { status, since, events } = value;
