@@ -165,6 +165,7 @@ describe("the golden exchanges", () => {
     // was made a moment ago need more than a request; so do decisions, nonces and what has expired.
     const elsewhere = [
       ...["request-timeout", "attribution-unavailable", "inspect-forbidden", "zone-violation"],
+      ...["store-unavailable", "outcome-unknown"],
       ...["lifecycle-forbidden", "certificate-invalid", "certificate-mismatch"],
       ...["certificate-required", "certificate-revoked"],
       ...["idempotency-key-in-use", "idempotency-outcome-unknown", "synthesis-error"],

@@ -44,6 +44,7 @@ import { scopeGate } from "./gates/17-scope.ts";
 import type { Gate } from "./gates/gate.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
+import { isLasting } from "./idempotent-reply.ts";
 import { refuseInactive } from "./inactive-agent.ts";
 import { innerRequest, resultOf } from "./inner.ts";
 import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
@@ -130,6 +131,12 @@ function toll({ rates, attributor }: DispatcherParts): Gates {
     ratesGate(rates), //                                                04  429
     ledgerGate(attributor), //                                          05  503
   ];
+}
+
+/** Whatever fails from here on, nobody can say that nothing was done. */
+function markActed(exchange: Exchange): void {
+  exchange.hasActed = true;
+  if (exchange.inner !== undefined) markActed(exchange.inner.parent);
 }
 
 /** What is asked for, and whether it may be had; a request that a handler dispatches begins here. */
@@ -320,7 +327,11 @@ class Pipeline implements Dispatcher, InnerEntrance {
     }
     this.#time.begin(inner.startedAt);
     try {
-      return this.#admit(inner, resultOf);
+      return this.#admit(inner, (reply) => {
+        const isRefused = reply.refusal !== undefined && !isLasting(reply);
+        if (inner.route?.isReading !== true && !isRefused) markActed(parent);
+        return resultOf(reply);
+      });
     } finally {
       this.#settle(inner, inner.startedAt);
     }

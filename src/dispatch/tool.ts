@@ -37,7 +37,7 @@ export function listTools(endpoints: readonly ListedDefinition[]): readonly Tool
   });
 }
 
-/** What the protocol itself has is no tool, but for the agents that it lets execute. */
+/** The protocol's own endpoints are no tools, except those that execute an agent. */
 function isTool({ tier, definition: { method, path } }: ListedDefinition): boolean {
   return tier === "B" || (method === "EXECUTE" && path !== "/");
 }

@@ -155,6 +155,19 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     expect(await texts()).toEqual([]);
   });
 
+  it("takes in what somebody else committed for it", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store, { quota: { perOwner: 1 } });
+    await notes.add("a", note("ada", "first"));
+    const early = notes.refresh();
+    const draft = notes.draft("b", note("ada", "second"));
+    await store.commit([...(draft ?? []), { kind: "put", collection: "c", key: "k", value: 1 }]);
+    // One refresh that began before must not be taken for one that saw the commit.
+    await Promise.all([early, notes.refresh()]);
+    expect(notes.values()).toEqual([note("ada", "second")]);
+    expect((await store.list("notes")).map(({ key }) => key)).toEqual(["b"]);
+  });
+
   it("says what has become another or is gone, also by another collection", async () => {
     const store = await openStore();
     const seen: (string | undefined)[][] = [];
@@ -324,6 +337,19 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     now = 100_000;
     expect((await openNotes(store, options)).size).toBe(0);
     expect(await store.list("notes")).toEqual([]);
+  });
+
+  it("sweeps after the clock has stepped back, and not only when it has caught up", async () => {
+    let now = 10_000_000;
+    const store = await openStore();
+    const options = { forgottenAt: ({ at }: Note) => at, now: () => now };
+    const notes = await openNotes(store, options);
+    await notes.add("short", note("ada", "short", 5_000_000));
+    now = 1_000_000;
+    await notes.add("first", note("ada", "first", 1_010_000));
+    now = 1_100_000;
+    await notes.add("second", note("ada", "second", 99_000_000));
+    expect((await store.list("notes")).map(({ key }) => key)).not.toContain("first");
   });
 
   it("moves on in a sweep what is due, and says what that was", async () => {
