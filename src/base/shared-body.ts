@@ -18,7 +18,7 @@ export function shareBody<T extends object>(body: T): T {
   return body;
 }
 
-/** Whether it is the same for everybody. */
+/** Tells whether a body is the same for everybody. */
 export function isShared(body: object): boolean {
   return encodings.has(body);
 }
