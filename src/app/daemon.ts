@@ -126,7 +126,7 @@ class Running implements Daemon {
       return this.#refuse("gateway.port", gateway.host, gateway.port, error);
     }
     this.#bind(this.#deployment);
-    reportProblems(this.#options.log, this.#deployment.commit());
+    reportProblems(this.#options.log, await this.#deployment.commit());
     reportTrust(this.#options.log, this.#deployment);
     this.#announce(config);
     return { kind: "listening" };
@@ -182,19 +182,30 @@ class Running implements Daemon {
       log.logger.error({ event: "reload-refused" }, "nothing changed");
       return errors;
     }
+    // What is served already serves on, until nobody has to wait for anything of the next.
+    this.#bind(next.deployment);
+    await this.#prepare(next.deployment);
     const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
     this.#listener.replaceIdentity(next.identity);
     const previous = this.#deployment;
     this.#deployment = next.deployment;
-    this.#bind(next.deployment);
     this.#http?.renew(next.httpTls);
     // Requests may still run in it: its idle upstream connections close by themselves.
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
-    reportProblems(log, [...unchanged, ...next.deployment.commit()]);
+    reportProblems(log, [...unchanged, ...(await next.deployment.commit())]);
     reportTrust(log, next.deployment);
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
     return [];
+  }
+
+  async #prepare(deployment: Deployment): Promise<void> {
+    try {
+      await deployment.prepare();
+    } catch (error) {
+      await deployment.close();
+      throw error;
+    }
   }
 
   /** Asked twice, it drains once. */

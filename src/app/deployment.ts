@@ -46,8 +46,10 @@ export interface Deployment {
   readonly gateway: Gateway | undefined;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
+  /** Makes what takes long to make: awaited before the deployment takes the place of another. */
+  prepare(): Promise<void>;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
-  commit(): readonly Problem[];
+  commit(): Promise<readonly Problem[]>;
   /** Ends what its last requests can do without: another deployment is served. */
   retire(): Promise<void>;
   /** Ends what the deployment holds open, once its running requests are done. */
@@ -121,11 +123,14 @@ async function assemble(
   return {
     ...{ config, dispatcher, directory, signer, lifecycle, openwop: parts.openwop, gateway },
     bind: (ports) => parts.apis.bind(ports),
+    prepare: () => protocol.prepare(),
     commit: () => {
       options.floor.rates.limit(config.limits);
       tokens?.start();
       negotiation.start();
       protocol.start();
+      // Whoever asks for what cannot be made hears of it.
+      void protocol.prepare().catch(() => undefined);
       return protocol.keep();
     },
     retire: () => ending.close(),

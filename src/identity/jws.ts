@@ -33,14 +33,23 @@ export function keyId({ fingerprint }: Ed25519PublicKey): string {
   return `ed25519-${fingerprint.slice(0, 16)}`;
 }
 
-/** Signs octets; the header brings the public key, so that integrity can be checked without any. */
-export function signCompact(key: KeyObject, payload: Uint8Array): string {
+/** The header, encoded; it brings the public key, so that integrity can be checked without any. */
+export function compactHeader(key: KeyObject): string {
   const publicKey = publicKeyOf(key);
   if (publicKey === undefined) throw new TypeError("a JWS is signed with Ed25519 keys only");
   const jwk = { kty: "OKP", crv: "Ed25519", x: publicKey.text };
   const header = JSON.stringify({ alg: "EdDSA", kid: keyId(publicKey), typ: "JWT", jwk });
-  const input = `${encode(Buffer.from(header))}.${encode(Buffer.from(payload))}`;
-  return `${input}.${encode(sign(null, Buffer.from(input, "latin1"), key))}`;
+  return encode(Buffer.from(header));
+}
+
+/** The signature over header and payload, made on a thread of its own: they may be very long. */
+export function signInput(key: KeyObject, input: Uint8Array): Promise<string> {
+  return new Promise((resolve, reject) => {
+    sign(null, input, key, (error, signature) => {
+      if (error === null) resolve(encode(signature));
+      else reject(error);
+    });
+  });
 }
 
 /** The key that a header brings; it proves that nothing was altered, not who signed. */
