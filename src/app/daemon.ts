@@ -2,6 +2,7 @@
 import { relative } from "node:path";
 import type { Config, LimitsConfig } from "../base/config.ts";
 import { findDescriptorFault } from "../base/late-load.ts";
+import { atOnce } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { Gateway } from "../modules/gateway/gateway.ts";
@@ -13,7 +14,8 @@ import { type Built, build, type DaemonOptions, type Refused } from "./build.ts"
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
 import type { OpenedState } from "./server-state.ts";
-import { reportProblems, reportTrust } from "./start-report.ts";
+import { reportingTrust, reportProblems } from "./start-report.ts";
+import { whileServing } from "./while-serving.ts";
 
 /** A daemon that is listening. */
 export interface Daemon {
@@ -127,7 +129,7 @@ class Running implements Daemon {
     }
     this.#bind(this.#deployment);
     reportProblems(this.#options.log, await this.#deployment.commit());
-    reportTrust(this.#options.log, this.#deployment);
+    atOnce(reportingTrust(this.#options.log, this.#deployment));
     this.#announce(config);
     return { kind: "listening" };
   }
@@ -194,7 +196,7 @@ class Running implements Daemon {
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
     reportProblems(log, [...unchanged, ...(await next.deployment.commit())]);
-    reportTrust(log, next.deployment);
+    await whileServing(this.#kept)(reportingTrust(log, next.deployment));
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
     return [];
   }

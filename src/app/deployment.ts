@@ -5,6 +5,7 @@
  */
 
 import type { Config } from "../base/config.ts";
+import { turn } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { Deadlines } from "../dispatch/deadlines.ts";
 import {
@@ -101,7 +102,9 @@ async function assemble(
   const { ledger, lifecycle } = options.state;
   const routes = [...protocol.routes, ...parts.operatorRoutes];
   const { registry } = await options.drive(buildRegistry<Route>(routes));
+  await options.drive(turn());
   const dispatcher = pipelineOf(parts, registry, options);
+  await options.drive(turn());
   protocol.join(dispatcher);
   parts.join(dispatcher, registry);
   problems.push(...parts.openwop.findLostTools(registry));

@@ -5,7 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
-import type { Drive } from "../base/paced.ts";
+import { type Drive, turn } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { InnerEntrance } from "../dispatch/dispatcher.ts";
 import type { Route } from "../dispatch/route.ts";
@@ -76,12 +76,14 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
   });
   const common = { config, ...vocabulary, env, state, floor, log, signingKey };
   const { store } = floor;
+  await drive(turn());
   const openwop = opened.add(
     await loadOpenwopAgents({
       ...{ ...common, store, loader, operators },
       endpoints: own.routes.map(({ definition }) => definition),
     }),
   );
+  await drive(turn());
   const agentcli = await loadTasks({
     ...{ ...common, compiler, operatorRoutes: own.routes, operators },
   });
@@ -95,7 +97,9 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
       endpoints: before.map(({ definition }) => definition),
     }),
   );
+  await drive(turn());
   const directory = createAgentDirectory(agntcy.documents);
+  await drive(turn());
   problems.push(...checkDefaultAgent(config, directory));
   for (const part of [own, openwop, agentcli, agntcy]) problems.push(...part.problems);
   return {

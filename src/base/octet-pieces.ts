@@ -38,8 +38,19 @@ export function lengthOf(pieces: Pieces): number {
   return pieces.reduce((sum, { length }) => sum + length, 0);
 }
 
+/** Octets that lie together, as views of them that are pieces. */
+export function* inSlices(octets: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < octets.length; at += PIECE_LENGTH) {
+    yield octets.subarray(at, at + PIECE_LENGTH);
+  }
+}
+
 /** Copies the pieces to where they belong, and answers with where they end. */
-export function* copying(pieces: Pieces, target: Uint8Array, start: number): Paced<number> {
+export function* copying(
+  pieces: Iterable<Uint8Array>,
+  target: Uint8Array,
+  start: number,
+): Paced<number> {
   let at = start;
   for (const piece of pieces) {
     target.set(piece, at);
@@ -60,8 +71,8 @@ export function* joining(pieces: Pieces): Paced<Buffer> {
 export function* hashing(pieces: Pieces): Paced<string> {
   const hash = createHash("sha256");
   for (const piece of pieces) {
-    for (let at = 0; at < piece.length; at += PIECE_LENGTH) {
-      hash.update(piece.subarray(at, at + PIECE_LENGTH));
+    for (const slice of inSlices(piece)) {
+      hash.update(slice);
       yield;
     }
   }

@@ -42,16 +42,6 @@ export function compactHeader(key: KeyObject): string {
   return encode(Buffer.from(header));
 }
 
-/** The signature over header and payload, made on a thread of its own: they may be very long. */
-export function signInput(key: KeyObject, input: Uint8Array): Promise<string> {
-  return new Promise((resolve, reject) => {
-    sign(null, input, key, (error, signature) => {
-      if (error === null) resolve(encode(signature));
-      else reject(error);
-    });
-  });
-}
-
 /** The key that a header brings; it proves that nothing was altered, not who signed. */
 export function keyOfHeader({ jwk }: JsonRecord): Ed25519PublicKey | undefined {
   if (!isRecord(jwk) || jwk["kty"] !== "OKP" || jwk["crv"] !== "Ed25519") return undefined;

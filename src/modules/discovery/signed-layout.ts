@@ -1,12 +1,13 @@
 /**
  * Where everything in an encoded manifest goes. The compact JWS of its signature carries the whole
- * canonical form, so what is signed is written to its place at once, and signed there on a thread of
- * its own, with the 86 characters that come of it left open until then.   AGTP-API §8.8, RFC 7515 §7.1
+ * canonical form, so what is signed is in the document too. It is signed on a thread of its own, and the
+ * 86 characters that come of it are left open until then.   AGTP-API §8.8, RFC 7515 §7.1
  */
 import type { KeyObject } from "node:crypto";
-import { copying, lengthOf, type Pieces } from "../../base/octet-pieces.ts";
+import { copying, inSlices, lengthOf, type Pieces } from "../../base/octet-pieces.ts";
 import type { Paced } from "../../base/paced.ts";
-import { compactHeader, signInput } from "../../identity/jws.ts";
+import { compactHeader } from "../../identity/jws.ts";
+import { signElsewhere } from "../../identity/sign-elsewhere.ts";
 import { layOut } from "./long-list.ts";
 
 /** An encoded manifest that lacks its signature at most. */
@@ -34,14 +35,15 @@ export function* draftingSigned(manifest: Members, key: KeyObject): Paced<Draft>
   const payload = [...layOut(manifest, "canonical"), CLOSING];
   const plain = [...layOut(manifest, "plain"), Buffer.from(`${SIGNATURE}"`)];
   const header = Buffer.from(`${compactHeader(key)}.`);
+  const input = Buffer.allocUnsafeSlow(header.length + base64Length(lengthOf(payload)));
+  yield* writingBase64(payload, input, yield* copying([header], input, 0));
   const inputAt = lengthOf(plain);
-  const inputEnd = inputAt + header.length + base64Length(lengthOf(payload));
+  const inputEnd = inputAt + input.length;
   const bytes = Buffer.allocUnsafeSlow(inputEnd + 1 + SIGNATURE_LENGTH + '"}'.length);
-  const payloadAt = yield* copying([...plain, header], bytes, 0);
-  yield* writingBase64(payload, bytes, payloadAt);
+  yield* copying(plain, bytes, 0);
+  yield* copying(inSlices(input), bytes, inputAt);
   const finish = async (): Promise<Buffer> => {
-    const signature = await signInput(key, bytes.subarray(inputAt, inputEnd));
-    bytes.write(`.${signature}"}`, inputEnd, "latin1");
+    bytes.write(`.${await signElsewhere(key, input)}"}`, inputEnd, "latin1");
     return bytes;
   };
   return { finish };
@@ -52,16 +54,25 @@ function base64Length(length: number): number {
   return Math.ceil((length * 4) / 3);
 }
 
-/** Three octets are four characters: what is left of a piece goes with the next. */
+/** So little at a time that its text dies young, and three octets are four characters. */
+const ENCODED_AT_ONCE = 12 * 1024;
+
+/** What is left of a piece goes with the next. */
 function* writingBase64(pieces: Pieces, target: Buffer, start: number): Paced<void> {
+  const scratch = Buffer.allocUnsafe(ENCODED_AT_ONCE + 2);
   let at = start;
-  let rest: Uint8Array = Buffer.alloc(0);
+  let kept = 0;
   for (const piece of pieces) {
-    const whole = Buffer.concat([rest, piece]);
-    const usable = whole.length - (whole.length % 3);
-    at += target.write(whole.toString("base64url", 0, usable), at, "latin1");
-    rest = whole.subarray(usable);
-    yield;
+    for (let from = 0; from < piece.length; from += ENCODED_AT_ONCE) {
+      const part = piece.subarray(from, from + ENCODED_AT_ONCE);
+      scratch.set(part, kept);
+      const length = kept + part.length;
+      const usable = length - (length % 3);
+      at += target.write(scratch.toString("base64url", 0, usable), at, "latin1");
+      scratch.copyWithin(0, usable, length);
+      kept = length - usable;
+      yield;
+    }
   }
-  target.write(Buffer.from(rest).toString("base64url"), at, "latin1");
+  target.write(scratch.toString("base64url", 0, kept), at, "latin1");
 }
