@@ -2,7 +2,7 @@
  * JWS in compact serialization with Ed25519: what records and manifests are signed as.
  * RFC 7515 §7.1, RFC 8037
  */
-import { type KeyObject, sign } from "node:crypto";
+import type { KeyObject } from "node:crypto";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPublicKey, verifyDetached } from "./ed25519.ts";
 
