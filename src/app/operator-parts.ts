@@ -13,7 +13,7 @@ import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader, type ModuleLoader } from "../handlers/module-loader.ts";
-import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
+import { type AgentDirectory, creatingAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { SchemaCompiler } from "../schema/schema.ts";
 import type { ServerState } from "../state/state.ts";
@@ -97,9 +97,7 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
       endpoints: before.map(({ definition }) => definition),
     }),
   );
-  await drive(turn());
-  const directory = createAgentDirectory(agntcy.documents);
-  await drive(turn());
+  const directory = await drive(creatingAgentDirectory(agntcy.documents));
   problems.push(...checkDefaultAgent(config, directory));
   for (const part of [own, openwop, agentcli, agntcy]) problems.push(...part.problems);
   return {
