@@ -99,7 +99,8 @@ describe("loading a deployment of many endpoints", () => {
     // Both forms of each for the manifest, and once more as a tool.
     expect(meter.inSteps).toBeGreaterThan(3 * COUNT * WEIGHT);
     expect(meter.mostInAStep).toBeLessThan(4 * WEIGHT);
-    expect(meter.outside).toBeLessThan(4 * WEIGHT);
+    // What the protocol itself has, and nothing that is made of them all.
+    expect(meter.outside).toBeLessThan((COUNT * WEIGHT) / 4);
     expect(meter.steps).toBeGreaterThan(10 * COUNT);
   });
 });
