@@ -1,4 +1,4 @@
-/** Which agents this server knows: the seam that gate 00 and the DISCOVER built-ins look through. */
+/** Which agents this server knows: the seam that the gates and the DISCOVER built-ins look through. */
 import { atOnce, type Paced } from "../base/paced.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import type { ClientCertificate } from "./client-certificate.ts";

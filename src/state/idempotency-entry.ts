@@ -1,6 +1,6 @@
 /**
- * What the store has of an Idempotency-Key: one small entry, and the response in a collection of its
- * own, so that opening a store does not read what nobody has asked for.
+ * The entries of an Idempotency-Key: a small one for the key, and the response in a collection of
+ * its own, so that opening a store does not read responses that nobody has asked for.
  */
 import { isRecord } from "../base/json-value.ts";
 import type { KeptResponse } from "./kept-response.ts";
@@ -17,9 +17,9 @@ export interface KnownKey {
   readonly at: number;
   /** `unknown`: it was begun, and nobody saw its end. */
   state: "running" | "answered" | "unknown";
-  /** What it was answered with; 0 before. */
+  /** The status of the answer; 0 before. */
   status: number;
-  /** What the kept response takes; 0 without one. */
+  /** The size of the kept response; 0 without one. */
   bytes: number;
 }
 

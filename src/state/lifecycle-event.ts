@@ -30,7 +30,7 @@ export interface AgentState {
 
 const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecated"];
 
-/** What was stored here; anything else is no record. */
+/** Reads a stored record; undefined for anything else. */
 export function readRecord(value: unknown): JournalRecord | undefined {
   if (!isRecord(value)) return undefined;
   const { audit_id: auditId, jws } = value;
@@ -51,7 +51,7 @@ function isStatus(value: unknown): value is AgentStatus {
   return typeof value === "string" && STATUSES.includes(value);
 }
 
-/** What was stored here; anything else is no state. */
+/** Reads a stored state; undefined for anything else. */
 export function readState(value: unknown): AgentState | undefined {
   if (!isRecord(value)) return undefined;
   const { status, since, events } = value;

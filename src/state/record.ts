@@ -9,7 +9,7 @@ import { bodySha256 } from "../base/shared-body.ts";
 /** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
 export const NO_AUDIT_ID: string = "0".repeat(64);
 
-/** What one response is attributed with. Texts that are not marked optional may be empty. */
+/** The facts of one response. Texts that are not marked optional may be empty. */
 export interface RecordFacts {
   /** The acting agent; empty for a caller that is nobody. */
   readonly agentId: string;

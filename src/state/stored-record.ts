@@ -1,7 +1,7 @@
 /** Records that this server stored itself: whole, or of another build and then none. */
 import { isRecord } from "../base/json-value.ts";
 
-/** What a member of a stored record is, at the least. */
+/** The kinds that a member of a stored record is checked for. */
 export type MemberKind = "string" | "number" | "boolean" | "object";
 
 /** Reads records that have all of these members; anything else is none. */
