@@ -269,7 +269,8 @@ export class Collection<Item> {
   }
 
   #isSweepDue(): boolean {
-    return this.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+    // By its size: a clock that stepped back does not put the sweep off.
+    return Math.abs(this.now() - this.#sweptAt) >= SWEEP_EVERY_MS;
   }
 
   #takeOverdue(): readonly string[] {

@@ -2,9 +2,9 @@
  * The entries of an Idempotency-Key: a small one for the key, and the response in a collection of
  * its own, so that opening a store does not read responses that nobody has asked for.
  */
-import { isRecord } from "../base/json-value.ts";
 import type { KeptResponse } from "./kept-response.ts";
 import type { Change, StoredEntry } from "./store.ts";
+import { recordReader } from "./stored-record.ts";
 
 /** A key of an agent, and how far the request under it has come. */
 export interface KnownKey {
@@ -49,15 +49,18 @@ export function deleteKey({ id }: Pick<KnownKey, "id">): readonly Change[] {
   return [{ kind: "delete", collection: KEYS, key: id }, deleteResponse({ id })];
 }
 
+const readWhole = recordReader<KnownKey>({
+  ...{ fingerprint: "string", at: "number", status: "number", bytes: "number" },
+});
+
 /**
  * An entry that another process left; undefined for what is none. A request that was running then
  * will not be answered any more.
  */
 export function readKey({ key: id, value }: StoredEntry): KnownKey | undefined {
-  if (!isRecord(value)) return undefined;
-  const { fingerprint, at, state, status, bytes } = value;
-  if (typeof fingerprint !== "string" || typeof at !== "number") return undefined;
-  if (typeof status !== "number" || typeof bytes !== "number") return undefined;
+  const whole = readWhole(value);
+  if (whole === undefined) return undefined;
+  const { fingerprint, at, state, status, bytes } = whole;
   const agentId = id.slice(0, id.indexOf("/"));
   const known = { id, agentId, fingerprint, at, status, bytes };
   return { ...known, state: state === "answered" ? "answered" : "unknown" };

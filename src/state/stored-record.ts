@@ -2,7 +2,7 @@
 import { isRecord } from "../base/json-value.ts";
 
 /** The kinds that a member of a stored record is checked for. */
-export type MemberKind = "string" | "number" | "boolean" | "object";
+export type MemberKind = "string" | "number" | "boolean" | "object" | "array";
 
 /** Reads records that have all of these members; anything else is none. */
 export function recordReader<Item>(
@@ -12,6 +12,7 @@ export function recordReader<Item>(
   return (value) => {
     if (!isRecord(value)) return undefined;
     const isWhole = kinds.every(([name, kind]) => {
+      if (kind === "array") return Array.isArray(value[name]);
       return kind === "object" ? isRecord(value[name]) : typeof value[name] === kind;
     });
     return isWhole ? (value as Item) : undefined;

@@ -26,7 +26,7 @@ export async function executeAgent(
   call: Call,
   payer: TaskOwner,
 ): Promise<HandlerResult> {
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   const { agent, register, threads, findLapse } = hosted;
   const owner = call.agentId ?? "";
   const lapse = findLapse();
