@@ -133,7 +133,7 @@ describe("the page about architecture", () => {
   });
 
   it.each(["docs/architecture.md", "CONTRIBUTING.md"])("names files that exist: %s", (page) => {
-    const named = [...read(page).matchAll(/`((?:src|test|docs|endpoints|catalog)\/[\w./-]+)`/g)];
+    const named = [...read(page).matchAll(/[` ]((?:src|test|docs|endpoints|catalog)\/[\w./-]+)/g)];
     const files = named.map(([, file = ""]) => file).filter((file) => !file.includes("NN-"));
     expect(files.length).toBeGreaterThan(10);
     expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
@@ -165,6 +165,7 @@ describe("the golden exchanges", () => {
     // was made a moment ago need more than a request; so do decisions, nonces and what has expired.
     const elsewhere = [
       ...["request-timeout", "attribution-unavailable", "inspect-forbidden", "zone-violation"],
+      ...["store-unavailable", "outcome-unknown"],
       ...["lifecycle-forbidden", "certificate-invalid", "certificate-mismatch"],
       ...["certificate-required", "certificate-revoked"],
       ...["idempotency-key-in-use", "idempotency-outcome-unknown", "synthesis-error"],

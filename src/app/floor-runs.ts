@@ -2,6 +2,7 @@
  * Runs of OpenWOP workflows and agents: one host behind the AGTP endpoints, the agents' own endpoints
  * and the HTTP face, all of a deployment.   OpenWOP RFC 0072 §B
  */
+
 import { basename } from "node:path";
 import { traceOf } from "../base/thrown.ts";
 import { recordStreamEvents } from "../dispatch/stream-events.ts";
@@ -20,6 +21,7 @@ import { agentRuns } from "../modules/openwop/runs/agent-runs.ts";
 import { RunHost } from "../modules/openwop/runs/run-host.ts";
 import type { Redact } from "../modules/openwop/runs/run-log.ts";
 import { loadWorkflows } from "../modules/openwop/workflows/load-workflows.ts";
+import { exceptStoreFaults } from "../state/store-fault.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
 import { RunEscalations } from "./openwop-escalations.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
@@ -56,10 +58,10 @@ export function runsPart(parts: FloorParts): FloorPart {
     agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
     record: recordStreamEvents(parts),
     confirmables: parts.confirmables,
-    onFault: (error) => {
+    onFault: exceptStoreFaults((error) => {
       const trace = redact(traceOf(error));
       log.warn({ trace }, "a run that waits could not be told to operators");
-    },
+    }),
   });
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
@@ -76,7 +78,7 @@ export function runsPart(parts: FloorParts): FloorPart {
   });
   const face = openFace(config.limits.bodyBytes, {
     ...{ host, catalog, executor, redact, isConformance, discovery, log, state: kept },
-    ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute },
+    ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute, toll: floor.toll },
   });
   return {
     endpoints: runEndpoints({

@@ -43,6 +43,7 @@ import type { SchemaCompiler } from "../schema/schema.ts";
 import { canonicalPair, isProtocolPair } from "../server/pairs.ts";
 import type { Attributor } from "../state/attributor.ts";
 import type { ServerState } from "../state/state.ts";
+import { exceptStoreFaults } from "../state/store-fault.ts";
 import { endContractsWithoutMethod } from "./removed-methods.ts";
 
 /** What negotiation is built from. */
@@ -80,7 +81,7 @@ export function* creatingNegotiation(parts: NegotiationParts): Paced<Negotiation
   const { config, recipes, operatorRoutes, methodPolicy, negotiation, work, log } = parts;
   const { contracts: register, attempts, negotiations, proposals, rate } = negotiation;
   const { policies, synthesis } = config;
-  const onFault = (error: unknown): void => log.warn({ error }, "a synthesis failed");
+  const onFault = exceptStoreFaults((error) => log.warn({ error }, "a synthesis failed"));
   let registry: EndpointRegistry<Route> | undefined;
   const reaches = yield* stepReaches(operatorRoutes, methodPolicy);
   const synthesizer = yield* creatingSynthesizer({

@@ -3,10 +3,10 @@
  * AGTP-API §6.1
  */
 
-import type { Drive } from "../base/paced.ts";
+import { type Drive, mapPaced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
-import { endpointWarning, type Route } from "../dispatch/route.ts";
+import { createRoute, type Route } from "../dispatch/route.ts";
 import type { LoadedEndpoint } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
@@ -45,11 +45,12 @@ export async function bindOperatorRoutes(parts: OperatorParts): Promise<Operator
     floor: isProtocolPair,
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   });
-  const routes = endpoints.flatMap((endpoint) => {
+  const routes = mapPaced(endpoints, (endpoint) => {
     const handler = bound.get(endpoint.definition);
-    return handler === undefined ? [] : [operatorRoute(endpoint, handler, parts.handlerTimeoutMs)];
+    return handler && operatorRoute(endpoint, handler, parts.handlerTimeoutMs);
   });
-  return { routes, problems };
+  const made = await drive(routes);
+  return { routes: made.filter((route) => route !== undefined), problems };
 }
 
 /** Joins an endpoint with what realises it. */
@@ -59,21 +60,9 @@ function operatorRoute(
   handlerTimeoutMs: number,
 ): Route {
   const binding = definition.handler;
-  return {
-    method: definition.method,
-    path: definition.path,
-    tier: "B",
-    isReading: false,
-    definition,
-    requiredScopes: definition.requiredScopes,
-    input,
-    output,
-    shape,
-    errors: new Set(definition.errors),
-    warning: endpointWarning(definition),
-    handler,
+  return createRoute(definition, handler, {
+    ...{ tier: "B", input, output, shape, precheck },
     // An upstream that is too slow is `upstream_timeout`, which the endpoint declares.
     endsInTime: binding.type === "external_service" && binding.timeoutMs <= handlerTimeoutMs,
-    ...(precheck === undefined ? {} : { precheck }),
-  };
+  });
 }

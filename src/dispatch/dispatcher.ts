@@ -16,6 +16,7 @@ import type { Attributor } from "../state/attributor.ts";
 import type { IdempotencyRegister } from "../state/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import { createStandingFields } from "./addressed-agent.ts";
+import type { CallerState } from "./caller-state.ts";
 import { concealRefusal } from "./concealment.ts";
 import { readCredentials } from "./credentials.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -43,6 +44,7 @@ import { scopeGate } from "./gates/17-scope.ts";
 import type { Gate } from "./gates/gate.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
+import { isLasting } from "./idempotent-reply.ts";
 import { refuseInactive } from "./inactive-agent.ts";
 import { innerRequest, resultOf } from "./inner.ts";
 import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
@@ -55,7 +57,6 @@ import { badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
-import type { Standing } from "./standing.ts";
 import { supportedMethods } from "./supported-methods.ts";
 
 /** How deep handlers may dispatch into one another. */
@@ -71,7 +72,7 @@ export interface DispatcherParts {
   readonly registry: EndpointRegistry<Route>;
   readonly directory: AgentDirectory;
   readonly defaultAgent: AgentDocument | undefined;
-  readonly standing: Standing;
+  readonly standing: CallerState;
   /** Undefined: responses carry no record. */
   readonly attributor: Attributor | undefined;
   /** Undefined: bearer tokens are not looked at. */
@@ -130,6 +131,12 @@ function toll({ rates, attributor }: DispatcherParts): Gates {
     ratesGate(rates), //                                                04  429
     ledgerGate(attributor), //                                          05  503
   ];
+}
+
+/** Whatever fails from here on, nobody can say that nothing was done. */
+function markActed(exchange: Exchange): void {
+  exchange.hasActed = true;
+  if (exchange.inner !== undefined) markActed(exchange.inner.parent);
 }
 
 /** What is asked for, and whether it may be had; a request that a handler dispatches begins here. */
@@ -192,6 +199,7 @@ class Pipeline implements Dispatcher, InnerEntrance {
     });
     this.#services = {
       deadlines,
+      time: parts.time,
       logFor: (exchange) => observer.logFor(exchange),
       reportFault: (fault) => observer.fault(fault),
       dispatch: (parent, method, path, input) => this.#dispatch(parent, method, path, input),
@@ -320,7 +328,11 @@ class Pipeline implements Dispatcher, InnerEntrance {
     }
     this.#time.begin(inner.startedAt);
     try {
-      return this.#admit(inner, resultOf);
+      return this.#admit(inner, (reply) => {
+        const isRefused = reply.refusal !== undefined && !isLasting(reply);
+        if (inner.route?.isReading !== true && !isRefused) markActed(parent);
+        return resultOf(reply);
+      });
     } finally {
       this.#settle(inner, inner.startedAt);
     }

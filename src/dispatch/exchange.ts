@@ -30,7 +30,7 @@ export class Exchange {
   readonly startedAt: number;
   /** The first request of its connection. */
   isFirst = false;
-  /** What was asked for in another protocol, where the request's method was made from it. */
+  /** The request in its own protocol, where the method was translated from another one. */
   translatedFrom: string | undefined;
 
   /** Before the gates: whom a bearer token names, or why it proves nothing. */
@@ -65,6 +65,9 @@ export class Exchange {
   /** From the headers, else from an enveloped body. */
   taskId: string | undefined;
   sessionId: string | undefined;
+
+  /** A handler has dispatched something that may change something. */
+  hasActed = false;
 
   #priorActions: PriorAction[] | undefined;
   #responseId: string | undefined;
@@ -107,7 +110,7 @@ export class Exchange {
     return this.#responseId;
   }
 
-  /** What others did that this action depends on, as its record names it. */
+  /** The actions of others that this one depends on, as its record names them. */
   get priorActions(): readonly PriorAction[] {
     return this.#priorActions ?? NO_PRIOR_ACTIONS;
   }
@@ -135,7 +138,7 @@ export class Exchange {
     return this.#abort.signal;
   }
 
-  /** Whether the call was ended from outside; what its handler throws then is no fault. */
+  /** True when the call was ended from outside; an exception of its handler is then no fault. */
   get isAborted(): boolean {
     return this.inner === undefined ? this.#reason !== undefined : this.inner.parent.isAborted;
   }

@@ -4,11 +4,10 @@
  * AGTP-API §5.8, §6.1
  */
 import type { Capability, EndpointDefinition, Impact } from "../endpoint/endpoint.ts";
-import { inputShape } from "../endpoint/input-shape.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaCompiler } from "../schema/schema.ts";
 import type { Concealment } from "./concealment.ts";
-import type { Route, RouteHandler } from "./route.ts";
+import { createRoute, type Route, type RouteHandler } from "./route.ts";
 
 /** An endpoint of the protocol, in short. */
 export interface ProtocolEndpoint {
@@ -23,18 +22,18 @@ export interface ProtocolEndpoint {
   readonly idempotencyMember?: string;
   /** Input members whose depth is the handler's to refuse. */
   readonly deepMembers?: ReadonlySet<string>;
-  /** Has an agent of this server work. */
+  /** Starts work of an agent of this server. */
   readonly startsWork?: boolean;
   /** It says in its own words that its time is over. */
   readonly endsInTime?: boolean;
   /** The names of what it answers 422 with, in words of its own. */
   readonly errors?: readonly string[];
-  /** What a caller needs; the protocol's other endpoints decide for themselves. */
+  /** The scopes that a caller needs; without them the handler decides for itself. */
   readonly requiredScopes?: readonly string[];
   readonly concealment?: Concealment;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
-  /** Whether DISCOVER /methods and the manifest's endpoints list it. */
+  /** True when DISCOVER /methods and the manifest's endpoints list it. */
   readonly isListed: boolean;
   /** False: QUERY does not find it either, since there is nothing to be had by it. */
   readonly isFindable?: boolean;
@@ -72,24 +71,12 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
   const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
   const { compiled, problems } = compiler.compile(from.inputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
-  return {
-    method: from.method,
-    path: from.path,
-    tier: "A",
-    isReading: from.isReading,
-    startsWork: from.startsWork ?? false,
-    takesCertificate: from.takesCertificate ?? false,
-    definition,
-    requiredScopes: definition.requiredScopes,
-    input: compiled,
-    output: undefined,
-    shape: inputShape(from.inputSchema),
-    errors: new Set(definition.errors),
-    concealment: from.concealment,
-    warning: undefined,
-    handler: from.handler,
-    idempotencyMember: from.idempotencyMember,
-    deepMembers: from.deepMembers,
-    endsInTime: from.endsInTime ?? false,
-  };
+  const { isReading, startsWork, takesCertificate, endsInTime, concealment } = from;
+  const { idempotencyMember, deepMembers } = from;
+  return createRoute(definition, from.handler, {
+    ...{ tier: "A", input: compiled, isReading, concealment, idempotencyMember, deepMembers },
+    startsWork: startsWork ?? false,
+    takesCertificate: takesCertificate ?? false,
+    endsInTime: endsInTime ?? false,
+  });
 }

@@ -7,7 +7,9 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { RateExcess } from "../dispatch/rates.ts";
 import type { Route } from "../dispatch/route.ts";
+import { EXCESS_CHANNEL } from "../dispatch/toll.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "./observer.ts";
 import { pacedResponses } from "./paced-response.ts";
 import type { SendBudget } from "./send-budget.ts";
@@ -30,7 +32,7 @@ export interface Metrics {
 const MAX_SCRAPERS = 64;
 const SCRAPE_TIMEOUT_MS = 10_000;
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
-/** What all contracts are counted as; no path is called that. */
+/** The label that all contracts share; no path is called that. */
 const CONTRACTS = "contract";
 
 /** Serves `GET /metrics`. Throws when the port cannot be bound. */
@@ -38,7 +40,7 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const registry = new Registry();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   const onEnd = createRecorder(registry);
-  const onRefusal = createRateCounter(registry);
+  const { onRefusal, onExcess } = createRateCounter(registry);
   createGauges(registry, options, delay);
 
   const ServerResponse = pacedResponses(options.sendBudget);
@@ -63,11 +65,13 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   delay.enable();
   subscribe(CHANNELS.end, onEnd);
   subscribe(CHANNELS.refusal, onRefusal);
+  subscribe(EXCESS_CHANNEL, onExcess);
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
       unsubscribe(CHANNELS.end, onEnd);
       unsubscribe(CHANNELS.refusal, onRefusal);
+      unsubscribe(EXCESS_CHANNEL, onExcess);
       delay.disable();
       server.closeAllConnections();
       return new Promise((resolve) => {
@@ -103,26 +107,36 @@ function createRecorder(registry: Registry): (message: unknown) => void {
 }
 
 /** Counts who was told to come later, by what there was too much of. */
-function createRateCounter(registry: Registry): (message: unknown) => void {
+function createRateCounter(registry: Registry) {
   const limited = new Counter({
     name: "agtp_rate_limited_total",
     help: "Requests that were refused because there were too many of a kind.",
     labelNames: ["scope"],
     registers: [registry],
   });
-  return (message) => {
-    const { code, carried } = (message as RequestRefusal).refusal;
-    const scope = carried?.["scope"];
-    if (code === "rate-limited") limited.inc({ scope: typeof scope === "string" ? scope : "" });
+  return {
+    onRefusal: (message: unknown): void => {
+      const { code, carried } = (message as RequestRefusal).refusal;
+      const scope = carried?.["scope"];
+      if (code === "rate-limited") limited.inc({ scope: typeof scope === "string" ? scope : "" });
+    },
+    onExcess: (message: unknown): void => {
+      limited.inc({ scope: (message as RateExcess).scope });
+    },
   };
 }
 
-/** Agents choose the paths of their contracts, and may have any number of them one after the other. */
+/**
+ * Agents choose the paths of their contracts, and may have any number of them one after the other.
+ */
 function endpointOf(route: Route | undefined): string {
   return route?.tier === "C" ? CONTRACTS : (route?.path ?? "");
 }
 
-/** Without a route, these statuses still come after the gate of methods: the method is one this server knows. */
+/**
+ * Without a route, these statuses still come after the gate of methods: the method is one this
+ * server knows.
+ */
 function isKnownMethod(status: number): boolean {
   return status === 404 || status === 405 || status === 460 || status === 464;
 }

@@ -16,7 +16,7 @@ const MAX_CHANGES = 4_096;
 
 interface CollectionLog {
   changes: LoggedChange[];
-  /** What came before this is not in the log. */
+  /** The revision after which the log is complete. */
   from: number;
 }
 

@@ -6,7 +6,7 @@
 import { Holdings, type Quota, type Rank } from "./quota.ts";
 import type { Change, Expectation, StoredEntry } from "./store.ts";
 
-/** What a collection is made of. */
+/** The parts that make a collection. */
 export interface CollectionOptions<Item> {
   readonly name: string;
   /** The item of a stored value; undefined for a value that is none. */
@@ -20,13 +20,13 @@ export interface CollectionOptions<Item> {
   /** Other names of items: of those that share one, the newest is found by it. */
   readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
   readonly quota?: Quota;
-  /** What it counts for against the quota's sizes; the characters of its JSON without this. */
+  /** The size that it counts for against the quota's sizes; the characters of its JSON without this. */
   sizeOf?(item: Item): number;
   /** Entries of other collections that hold what is large of an item: they go with it. */
   attachedTo?(item: Item, key: string): readonly Attachment[];
   /** Called once an item is another, or gone, whoever has written it. */
   onChange?(before: Item | undefined, after: Item | undefined): void;
-  /** What goes first where there is no room; without this, the oldest. */
+  /** Ranks the items to evict where there is no room; without this, the oldest goes first. */
   rankOf?(item: Item, now: number): Rank;
   /** Milliseconds since the epoch. */
   now?(): number;
@@ -56,7 +56,7 @@ export class CollectionView<Item> {
   readonly #holdings: Holdings;
   /** By index and name: which key. */
   readonly #names = new Map<string, Map<string, string>>();
-  /** What own writes settled while the feed is being asked: by key, with which revision. */
+  /** Keys that own writes settled while the feed is being asked, with their revisions. */
   readonly #settled = new Map<string, number>();
   #isAsking = false;
 
@@ -130,7 +130,7 @@ export class CollectionView<Item> {
     };
   }
 
-  /** Has writes seen before they are stored. Answers what undoes it. */
+  /** Shows writes before they are stored. Returns the function that undoes it. */
   show(writes: readonly Write<Item>[]): () => void {
     const undone = writes.map(({ key, item }) => {
       const before = this.#held.get(key);
@@ -145,7 +145,7 @@ export class CollectionView<Item> {
     };
   }
 
-  /** What a write of these keys is decided from. */
+  /** The expectation that a write of this key is decided from. */
   expectationOf(key: string): Expectation {
     const revision = this.#held.get(key)?.revision ?? this.#foreign.get(key) ?? 0;
     return { collection: this.#options.name, key, revision };

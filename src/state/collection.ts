@@ -24,13 +24,13 @@ export interface AddOptions<Item> extends WriteOptions {
   unless?(): Item | undefined;
 }
 
-/** What became of a change; `item` is undefined where there is none. */
+/** The outcome of a change; `item` is undefined where there is none. */
 export interface Changing<Item> {
   readonly item: Item | undefined;
   readonly isChanged: boolean;
 }
 
-/** What became of a new item. */
+/** The outcome of adding an item. */
 export type Adding<Item> =
   /** `gone`: the keys that made room. */
   | { readonly kind: "added"; readonly item: Item; readonly gone: readonly string[] }
@@ -269,7 +269,8 @@ export class Collection<Item> {
   }
 
   #isSweepDue(): boolean {
-    return this.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+    // By its size: a clock that stepped back does not put the sweep off.
+    return Math.abs(this.now() - this.#sweptAt) >= SWEEP_EVERY_MS;
   }
 
   #takeOverdue(): readonly string[] {

@@ -339,6 +339,19 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     expect(await store.list("notes")).toEqual([]);
   });
 
+  it("sweeps after the clock has stepped back, and not only when it has caught up", async () => {
+    let now = 10_000_000;
+    const store = await openStore();
+    const options = { forgottenAt: ({ at }: Note) => at, now: () => now };
+    const notes = await openNotes(store, options);
+    await notes.add("short", note("ada", "short", 5_000_000));
+    now = 1_000_000;
+    await notes.add("first", note("ada", "first", 1_010_000));
+    now = 1_100_000;
+    await notes.add("second", note("ada", "second", 99_000_000));
+    expect((await store.list("notes")).map(({ key }) => key)).not.toContain("first");
+  });
+
   it("moves on in a sweep what is due, and says what that was", async () => {
     const notes = await openNotes(await openStore());
     await notes.add("a", { ...note("ada", "a"), isOpen: true });

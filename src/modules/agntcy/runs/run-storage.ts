@@ -23,7 +23,7 @@ export async function readEvents(
 ): Promise<readonly RunEvent[]> {
   const range = { prefix: `${runId}/`, after: eventKey(runId, after), limit };
   const entries = await store.list(EVENTS, range);
-  return entries.flatMap(({ value }) => (isEvent(value) ? [value] : []));
+  return entries.flatMap(({ value }) => readEvent(value) ?? []);
 }
 
 /** Keeps what it came to. */
@@ -56,6 +56,4 @@ export const readRun: (value: unknown) => AgentRun | undefined = recordReader<Ag
   ...{ eventCount: "number", eventBytes: "number" },
 });
 
-function isEvent(value: unknown): value is RunEvent {
-  return isRecord(value) && typeof value["type"] === "string";
-}
+const readEvent = recordReader<RunEvent>({ type: "string" });
