@@ -1,8 +1,10 @@
 import { defineConfig, type ViteUserConfig } from "vitest/config";
+import { ClosingLine } from "./test/support/closing-line.ts";
 
 const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
+    reporters: ["default", new ClosingLine()],
     testTimeout: 20_000,
     pool: "forks",
     maxWorkers: "100%",

@@ -6,6 +6,9 @@ import { STATUS_TEXT } from "../src/wire/status.ts";
 import { ROOT, readModules } from "./support/source-tree.ts";
 
 const readme = read("README.md");
+const statuses = read("docs/reference/statuses.md");
+const programs = read("docs/reference/programs.md");
+const architecture = read("docs/architecture.md");
 
 function read(file: string): string {
   return readFileSync(join(ROOT, file), "utf8");
@@ -18,7 +21,7 @@ interface StatusRow {
 }
 
 const rows: readonly StatusRow[] = [
-  ...readme.matchAll(/^\| (\d{3}) \| ([^|]+) \| ([^|]*) \| [^|]+ \|$/gm),
+  ...statuses.matchAll(/^\| (\d{3}) \| ([^|]+) \| ([^|]*) \| [^|]+ \|$/gm),
 ].map(([, status, text = "", codes = ""]) => ({
   status: Number(status),
   text: text.trim(),
@@ -40,7 +43,7 @@ const refusalCodes = [
 ];
 const faultCodes = codesOf("src/wire/message.ts", "WireFaultCode");
 
-describe("the README", () => {
+describe("the table of statuses", () => {
   it("has the statuses of the server, each with its text", () => {
     expect(Object.fromEntries(rows.map(({ status, text }) => [status, text]))).toEqual(STATUS_TEXT);
   });
@@ -52,9 +55,33 @@ describe("the README", () => {
     expect([...new Set(named)].toSorted()).toEqual([...refusalCodes, ...faultCodes].toSorted());
     expect(refusalCodes.length).toBeGreaterThan(10);
   });
+});
 
-  it("stays at 150 lines", () => {
-    expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(150);
+describe("the list of programs", () => {
+  it("is that of the package", () => {
+    const { bin } = JSON.parse(read("package.json")) as { readonly bin: object };
+    const listed = [...programs.matchAll(/^\|(.*)\|$/gm)].map(([row]) => row).join("\n");
+    const named = [...listed.matchAll(/`(agtp[a-z-]*)/g)].map(([, name = ""]) => name);
+    expect([...new Set(named)].toSorted()).toEqual(Object.keys(bin).toSorted());
+  });
+
+  it("names scripts of package.json", () => {
+    const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: object };
+    const called = /`npm (?:run )?([a-z]+)`/g;
+    const named = [...programs.matchAll(called)].map(([, name = ""]) => name);
+    expect(named.length).toBeGreaterThan(3);
+    expect(Object.keys(scripts)).toEqual(expect.arrayContaining(named));
+  });
+});
+
+describe("the README", () => {
+  it("stays at one page", () => {
+    expect(readme.trimEnd().split("\n").length).toBeLessThanOrEqual(120);
+  });
+
+  it("has both commands", () => {
+    expect(readme).toContain("npm ci && npm start");
+    expect(readme).toContain("npm ci && npm test");
   });
 
   it("names programs that exist", () => {
@@ -81,6 +108,44 @@ describe("the README", () => {
     for (const gate of gates) {
       const [number = "", name = ""] = gate.replace(/\.ts$/, "").split("-");
       expect(readme).toMatch(new RegExp(`\\b${number} ${name}\\b`));
+    }
+  });
+});
+
+describe("the page about architecture", () => {
+  /** In the order in which the page lists them. */
+  const layers = [...architecture.matchAll(/^ {2}([a-z]+)\/ {2,}\S/gm)].map(
+    ([, name = ""]) => name,
+  );
+
+  it("lists the folders of src, each after those that it imports", () => {
+    const folders = readdirSync(join(ROOT, "src"), { withFileTypes: true });
+    const names = folders.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+    expect(layers.toSorted()).toEqual(names.toSorted());
+    const upward = readModules("src").flatMap(({ file, folder, imports }) =>
+      imports
+        .map((one) => one.file?.split("/")[1] ?? "")
+        .filter((name) => layers.indexOf(name) > layers.indexOf(folder))
+        .filter(() => folder !== "")
+        .map((name) => `${file} -> ${name}`),
+    );
+    expect(upward).toEqual([]);
+  });
+
+  it.each(["docs/architecture.md", "CONTRIBUTING.md"])("names files that exist: %s", (page) => {
+    const named = [...read(page).matchAll(/`((?:src|test|docs|endpoints|catalog)\/[\w./-]+)`/g)];
+    const files = named.map(([, file = ""]) => file).filter((file) => !file.includes("NN-"));
+    expect(files.length).toBeGreaterThan(10);
+    expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);
+  });
+});
+
+describe("continuous integration", () => {
+  it("runs what a contributor runs, on every Node that is named", () => {
+    const workflow = read(".github/workflows/ci.yml");
+    expect(workflow).toContain("node: [20, 22, 24]");
+    for (const command of ["npm ci", "npm test", "npm run conformance"]) {
+      expect(workflow).toContain(`- run: ${command}\n`);
     }
   });
 });

@@ -68,11 +68,11 @@ export async function loadAgentcliTasks(sources: AgentcliSources): Promise<Agent
     path === undefined
       ? undefined
       : { path, endpoint: () => served?.find("EXECUTE", path)?.entry.definition };
-  const { slots, groups } = floor.taskRuns;
+  const { slots, groups, approvals } = floor.taskRuns;
   const executor: Executor = {
     // Whom the daemon runs as, and where, is nothing for agents to know.
     world: { ...createWorld(env, directory, groups), operator: `agtpd@${config.server.serverId}` },
-    approvals: openApprovals(sources),
+    approvals: new Approvals({ asked: approvals, escalations: floor.tasks.escalations }),
     ...{ slots, groups },
     runtime,
     trustOf: (tier) => trustOf(settings, tier),
@@ -124,10 +124,4 @@ function identify(
   }));
   const { serverId, operator } = server;
   return identifyHosted(wanted, floor.store, { serverId, operator, signingKey }, operators);
-}
-
-function openApprovals({ floor }: AgentcliSources): Approvals {
-  const { escalations } = floor.tasks;
-  const changes = floor.taskRuns.approvalChanges;
-  return new Approvals({ store: floor.store, escalations, changes });
 }

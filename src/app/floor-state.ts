@@ -5,7 +5,7 @@ import { SLICE_MS, TaskQueue } from "../base/task-queue.ts";
 import { LoopTime } from "../dispatch/loop-time.ts";
 import { Rates } from "../dispatch/rates.ts";
 import { Runs } from "../dispatch/runs.ts";
-import { createRunState, type RunState } from "../modules/agentcli/run/run-state.ts";
+import { openRunState, type RunState } from "../modules/agentcli/run/run-state.ts";
 import { type AgntcyState, openAgntcy } from "../modules/agntcy/state.ts";
 import { DelegationRegister } from "../modules/delegation/register.ts";
 import { SeenTokens } from "../modules/delegation/seen-tokens.ts";
@@ -43,6 +43,7 @@ export interface FloorState {
 /** Opens what an earlier process kept. */
 export async function openFloorState(store: Store): Promise<FloorState> {
   const webhooks = await WebhookOutbox.open({ store });
+  const tasks = await openTasks(store);
   const rates = new Rates();
   const time = new LoopTime(rates);
   return {
@@ -53,8 +54,8 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     webhooks,
     notifications: await NotificationRegister.open({ store, outbox: webhooks }),
     notifyRate: new RateWindow(),
-    tasks: await openTasks(store),
-    taskRuns: createRunState(),
+    tasks,
+    taskRuns: await openRunState(store, tasks.escalations),
     agntcy: await openAgntcy(store),
     openwop: await openOpenwop(store),
     ...{ rates, time, work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }) },

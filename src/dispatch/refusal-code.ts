@@ -1,7 +1,7 @@
 /** The closed vocabulary of refusals: every `error.code` that the protocol itself answers with. */
 import type { WireFaultCode } from "../wire/message.ts";
 
-/** Every `error.code` of the protocol; a test keeps the README's table equal to it. */
+/** Every `error.code` of the protocol; a test keeps docs/reference/statuses.md equal to it. */
 export type RefusalCode =
   | WireFaultCode
   | "invalid-canonical-id"

@@ -42,6 +42,8 @@ interface Held<Item> {
 export class CollectionView<Item> {
   readonly #options: CollectionOptions<Item>;
   readonly #held = new Map<string, Held<Item>>();
+  /** Keys of stored values that are no items: with which revision, so that they can be replaced. */
+  readonly #foreign = new Map<string, number>();
   readonly #holdings: Holdings;
   /** By index and name: which key. */
   readonly #names = new Map<string, Map<string, string>>();
@@ -136,7 +138,7 @@ export class CollectionView<Item> {
 
   /** What a write of these keys is decided from. */
   expectationOf(key: string): Expectation {
-    const revision = this.#held.get(key)?.revision ?? 0;
+    const revision = this.#held.get(key)?.revision ?? this.#foreign.get(key) ?? 0;
     return { collection: this.#options.name, key, revision };
   }
 
@@ -190,6 +192,8 @@ export class CollectionView<Item> {
 
   #keep(key: string, value: unknown, revision: number): void {
     const item = value === undefined ? undefined : this.#options.read(value, key);
+    if (value !== undefined && item === undefined) this.#foreign.set(key, revision);
+    else this.#foreign.delete(key);
     this.#hold(key, item && { item, revision, characters: lengthOf(value) });
     this.#count(key);
   }

@@ -139,6 +139,24 @@ export class Collection<Item> {
     await this.#inTurn(key, () => this.#write([{ key, item }], options));
   }
 
+  /** Keeps several items in one commit, whatever was there; what they are is asked for each attempt. */
+  async putAll(decide: () => ReadonlyMap<string, Item>, options: WriteOptions = {}): Promise<void> {
+    await this.#attempt(() => {
+      const writes = [...decide()].map(([key, item]) => ({ key, item }));
+      return this.#write(writes, options);
+    });
+  }
+
+  /** Deletes an item that is the one meant, and answers it: of many that take it one gets it. */
+  async take(key: string, isMeant: (item: Item) => boolean): Promise<Item | undefined> {
+    const { item } = await this.#inTurn(key, async () => {
+      const before = this.get(key);
+      if (before === undefined || !isMeant(before)) return { item: undefined };
+      return (await this.#write([{ key, item: undefined }], {})) ? { item: before } : undefined;
+    });
+    return item;
+  }
+
   /** Deletes items; those that are not there are no fault. */
   async delete(keys: readonly string[], options: WriteOptions = {}): Promise<void> {
     const writes = keys.map((key) => ({ key, item: undefined }));

@@ -5,7 +5,7 @@
  * Its identity document is written anew at every start, since a description and scopes may change.   AGTP "Agent Genesis", "Identity"
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
-import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { readAgentFile } from "../identity/agent-file.ts";
@@ -18,7 +18,9 @@ import {
   issueGenesis,
   signDocument,
 } from "../identity/issue.ts";
-import type { Change, Store } from "./store.ts";
+import { Collection } from "./collection.ts";
+import type { Store } from "./store.ts";
+import { recordReader } from "./stored-record.ts";
 
 /** An agent that is to have an identity. */
 export interface HostedAgent {
@@ -69,10 +71,13 @@ export async function identifyHosted(
   known: readonly AgentDocument[],
 ): Promise<HostedIdentities> {
   const named = new Map(known.map((document) => [document.name, document]));
-  const kept = new Map((await store.list(COLLECTION)).map(({ key, value }) => [key, value]));
+  const kept = await Collection.open(store, {
+    name: COLLECTION,
+    read: recordReader<JsonRecord>({}),
+  });
   const documents = new Map<string, AgentDocument>();
   const issued: AgentDocument[] = [];
-  const changes: Change[] = [];
+  const fresh = new Map<string, JsonRecord>();
   const problems: Problem[] = [];
   const taken = new Set(named.keys());
   for (const agent of agents) {
@@ -82,7 +87,7 @@ export async function identifyHosted(
       continue;
     }
     const earlier = kept.get(agent.key);
-    const genesis = isRecord(earlier) ? earlier : (agent.genesis ?? issue(agent, issuer));
+    const genesis = earlier ?? agent.genesis ?? issue(agent, issuer);
     const { document, problems: found } = taken.has(agent.name)
       ? { document: undefined, problems: [nameTaken(agent)] }
       : readIdentity(agent, genesis, issuer);
@@ -91,14 +96,21 @@ export async function identifyHosted(
     taken.add(agent.name);
     documents.set(agent.key, document);
     issued.push(document);
-    if (!isRecord(earlier)) {
-      changes.push({ kind: "put", collection: COLLECTION, key: agent.key, value: genesis });
-    }
+    if (earlier === undefined) fresh.set(agent.key, genesis);
   }
   const keep = async (): Promise<void> => {
-    if (changes.length > 0) await store.commit(changes);
+    await kept.putAll(() => {
+      for (const key of fresh.keys()) if (kept.get(key) !== undefined) throw issuedTwice(key);
+      return fresh;
+    });
+    fresh.clear();
   };
   return { documents, issued, problems, keep };
+}
+
+/** Another process has the store too: which of the two identities holds is decided already. */
+function issuedTwice(key: string): Error {
+  return new Error(`another server has issued an identity for "${key}" meanwhile: start again`);
 }
 
 function nameTaken({ file, name }: HostedAgent): Problem {

@@ -4,6 +4,7 @@
  * between the two. Of the others the latest are kept: the journal has all of them.   AGTP "Agent Lifecycle", AGTP-LOG "Local Stream"
  */
 import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
+import { Collection } from "./collection.ts";
 import type { JournalRecord } from "./journal.ts";
 import { type LifecycleMethod, type Transition, transition } from "./lifecycle.ts";
 import {
@@ -38,7 +39,6 @@ export type LifecycleOutcome =
   | { readonly kind: "unrecorded" }
   | Extract<Transition, { readonly kind: "invalid" | "conflict" }>;
 
-const STATES = "lifecycle";
 const EVENTS = "lifecycle-events";
 /** Of an agent, beside those that changed where it stands: those are for good. */
 const EVENTS_KEPT = 10_000;
@@ -46,17 +46,19 @@ const EVENTS_KEPT = 10_000;
 export class LifecycleRegister {
   readonly #store: Store;
   readonly #eventsKept: number;
-  readonly #states = new Map<string, AgentState>();
-  /** Events that are not in the store yet, in order, and the agents whose state is not. */
+  readonly #stored: Collection<AgentState>;
+  /** States that are not in the store yet: each follows an event of the journal, and so it holds. */
+  readonly #unstored = new Map<string, AgentState>();
+  /** Changes of events that are to be stored with the next states, in order. */
   #unsaved: Change[] = [];
-  #unsavedAgents = new Set<string>();
   /** The end of each agent's queue of changes. */
   readonly #queues = new Map<string, Promise<unknown>>();
 
   #revision = 0;
 
-  private constructor(store: Store, eventsKept: number) {
+  private constructor(store: Store, stored: Collection<AgentState>, eventsKept: number) {
     this.#store = store;
+    this.#stored = stored;
     this.#eventsKept = eventsKept;
   }
 
@@ -66,11 +68,8 @@ export class LifecycleRegister {
     journaled: readonly JournalRecord[] = [],
     { eventsKept = EVENTS_KEPT }: { readonly eventsKept?: number } = {},
   ): Promise<LifecycleRegister> {
-    const register = new LifecycleRegister(store, eventsKept);
-    for (const { key, value } of await store.list(STATES)) {
-      const state = readState(value);
-      if (state !== undefined) register.#states.set(key, state);
-    }
+    const stored = await Collection.open(store, { name: "lifecycle", read: readState });
+    const register = new LifecycleRegister(store, stored, eventsKept);
     const events = journaled.flatMap((record) => readEvent(record) ?? []);
     for (const agentId of new Set(events.map((event) => event.agentId))) {
       const own = events.filter((event) => event.agentId === agentId);
@@ -82,7 +81,7 @@ export class LifecycleRegister {
 
   /** The agent's status now: its last event's, else its document's. */
   statusOf({ agentId, status }: AgentDocument): AgentStatus {
-    return this.#states.get(agentId)?.status ?? status;
+    return this.#stateOf(agentId)?.status ?? status;
   }
 
   /** Grows whenever an agent comes to another status. */
@@ -92,7 +91,7 @@ export class LifecycleRegister {
 
   /** When the agent came to its status; undefined without an event. */
   statusSince({ agentId }: AgentDocument): string | undefined {
-    return this.#states.get(agentId)?.since;
+    return this.#stateOf(agentId)?.since;
   }
 
   /** Decides a change and makes it, after those of this agent that came before. */
@@ -128,7 +127,7 @@ export class LifecycleRegister {
 
   async #decide({ method, agent, record, details }: LifecycleChange): Promise<LifecycleOutcome> {
     const previousStatus = this.statusOf(agent);
-    const hasHistory = this.#states.get(agent.agentId)?.status !== undefined;
+    const hasHistory = this.#stateOf(agent.agentId)?.status !== undefined;
     const decided = transition(method, previousStatus, hasHistory);
     if (decided.kind === "noop") return { kind: "noop", status: previousStatus };
     if (decided.kind !== "change") return decided;
@@ -152,7 +151,7 @@ export class LifecycleRegister {
     const entries = await this.#store.list(EVENTS, { prefix: `${agentId}/` });
     const kept = new Set(entries.map(({ value }) => readRecord(value)?.auditId));
     const isPassing = ({ status }: LifecycleEvent): boolean => status === undefined;
-    const hasForgotten = (this.#states.get(agentId)?.events ?? 0) > this.#eventsKept;
+    const hasForgotten = (this.#stateOf(agentId)?.events ?? 0) > this.#eventsKept;
     // What is older than one that is there was there as well, and had to go.
     const oldest = hasForgotten
       ? events.findIndex((event) => isPassing(event) && kept.has(event.auditId))
@@ -166,7 +165,7 @@ export class LifecycleRegister {
   async #take(event: LifecycleEvent): Promise<void> {
     this.#adopt(event);
     const { agentId, status } = event;
-    const number = (this.#states.get(agentId)?.events ?? 0) - this.#eventsKept;
+    const number = (this.#stateOf(agentId)?.events ?? 0) - this.#eventsKept;
     if (status !== undefined || number <= 0) return;
     const key = eventKey(agentId, number);
     const record = readRecord(await this.#store.get(EVENTS, key));
@@ -176,16 +175,15 @@ export class LifecycleRegister {
 
   /** The event is in the journal already, so it holds whatever becomes of the store. */
   #adopt({ agentId, status, at, auditId, jws }: LifecycleEvent): void {
-    const before = this.#states.get(agentId);
+    const before = this.#stateOf(agentId);
     const events = (before?.events ?? 0) + 1;
     const state: AgentState =
       status === undefined
         ? { status: before?.status, since: before?.since, events }
         : { status, since: at, events };
     const key = eventKey(agentId, events);
-    this.#states.set(agentId, state);
+    this.#unstored.set(agentId, state);
     if (status !== undefined) this.#revision += 1;
-    this.#unsavedAgents.add(agentId);
     const value = { audit_id: auditId, jws };
     this.#unsaved.push({ kind: "put", collection: EVENTS, key, value });
   }
@@ -193,21 +191,32 @@ export class LifecycleRegister {
   /** Stores what is not stored yet; what cannot be now is tried again with the next. */
   async save(): Promise<void> {
     const events = this.#unsaved;
-    const agentIds = [...this.#unsavedAgents];
     if (events.length === 0) return;
     this.#unsaved = [];
-    this.#unsavedAgents.clear();
-    // As they are now: what is tried again must not undo what was stored after it.
-    const states = agentIds.map((key): Change => {
-      return { kind: "put", collection: STATES, key, value: this.#states.get(key) };
-    });
+    const agentIds = [...this.#unstored.keys()];
+    let written: ReadonlyMap<string, AgentState> = new Map();
     try {
-      await this.#store.commit([...states, ...events]);
+      // As they are now: what is tried again must not undo what was stored after it.
+      const decide = (): typeof written => {
+        const states = agentIds.flatMap((agentId) => {
+          const state = this.#stateOf(agentId);
+          return state === undefined ? [] : [[agentId, state] as const];
+        });
+        written = new Map(states);
+        return written;
+      };
+      await this.#stored.putAll(decide, { also: events });
     } catch (error) {
       this.#unsaved = [...events, ...this.#unsaved];
-      for (const agentId of agentIds) this.#unsavedAgents.add(agentId);
       throw error;
     }
+    for (const [agentId, state] of written) {
+      if (this.#unstored.get(agentId) === state) this.#unstored.delete(agentId);
+    }
+  }
+
+  #stateOf(agentId: string): AgentState | undefined {
+    return this.#unstored.get(agentId) ?? this.#stored.get(agentId);
   }
 }
 

@@ -130,6 +130,48 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     expect(notes.get("k")?.text).toBe("as it was");
   });
 
+  it("replaces a stored value that is no item", async () => {
+    const store = await openStore();
+    await store.commit([{ kind: "put", collection: "notes", key: "k", value: { foreign: true } }]);
+    const notes = await openNotes(store);
+    expect(notes.get("k")).toBeUndefined();
+    expect(await notes.add("k", note("ada", "mine"))).toMatchObject({ kind: "added" });
+    expect((await openNotes(store)).get("k")?.text).toBe("mine");
+  });
+
+  it("keeps several items in one commit, decided anew where another collection was faster", async () => {
+    const store = await openStore();
+    const [ours, theirs] = [await openNotes(store), await openNotes(store)];
+    await theirs.put("a", note("bob", "theirs", 1));
+    const before = (await store.changes(0)).upTo;
+    const other = { kind: "put", collection: "others", key: "o", value: 1 } as const;
+    await ours.putAll(
+      () => {
+        const known = ours.get("a")?.at ?? 0;
+        return new Map(["a", "b"].map((key) => [key, note("ada", key, known + 1)]));
+      },
+      { also: [other] },
+    );
+    expect((await store.changes(0)).upTo).toBe(before + 1);
+    expect(ours.values().map(({ text, at }) => [text, at])).toEqual([
+      ["a", 2],
+      ["b", 2],
+    ]);
+    expect(await store.get("others", "o")).toBe(1);
+  });
+
+  it("gives an item to one of many that take it, and to nobody who means another", async () => {
+    const store = await openStore();
+    const first = await openNotes(store);
+    await first.add("k", note("ada", "once"));
+    const second = await openNotes(store);
+    expect(await first.take("k", ({ text }) => text === "twice")).toBeUndefined();
+    const taking = [first, second, first, second].map((notes) => notes.take("k", () => true));
+    const taken = (await Promise.all(taking)).filter((one) => one !== undefined);
+    expect(taken).toEqual([note("ada", "once")]);
+    expect(await store.list("notes")).toEqual([]);
+  });
+
   it("adds a key once, however many add it at the same moment", async () => {
     const notes = await openNotes(await openStore());
     const adding = await Promise.all([1, 2, 3].map((at) => notes.add("k", note("ada", `${at}`))));

@@ -54,6 +54,17 @@ describe("an identity", () => {
     }
   });
 
+  it("is issued once, also where two servers issue it at the same moment", async () => {
+    const store = createMemoryStore();
+    const first = await identifyHosted([CLERK], store, ISSUER, []);
+    const second = await identifyHosted([CLERK], store, ISSUER, []);
+    await first.keep();
+    await expect(second.keep()).rejects.toThrow("another server has issued an identity");
+    await first.keep();
+    const third = await identifyHosted([CLERK], store, ISSUER, []);
+    expect(third.issued[0]?.agentId).toBe(first.issued[0]?.agentId);
+  });
+
   it("is not kept before it is asked for", async () => {
     const store = createMemoryStore();
     for (let time = 0; time < 2; time += 1) {

@@ -4,10 +4,10 @@
  * What was used up stays so through restarts.
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
-import { isRecord } from "../../../base/json-value.ts";
-import type { TaskQueue } from "../../../base/task-queue.ts";
+import { Collection } from "../../../state/collection.ts";
 import type { Escalation, Escalations } from "../../../state/escalation.ts";
 import type { Store } from "../../../state/store.ts";
+import { recordReader } from "../../../state/stored-record.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 
@@ -20,68 +20,77 @@ export type ApprovalAnswer =
 
 /** What approvals are kept with. */
 export interface ApprovalOptions {
-  readonly store: Store;
+  readonly asked: Collection<StoredApproval>;
   readonly escalations: Escalations;
-  readonly changes: TaskQueue;
 }
 
 /** What an approval is for. */
 export type ApprovedTask = Parameters<typeof taskHash>[0];
 
-interface StoredApproval {
+/** What a person was asked about a task. */
+export interface StoredApproval {
   readonly escalationId: string;
   readonly taskHash: string;
 }
 
-const COLLECTION = "agentcli-approvals";
 /** A moment that can be written; manifests may ask for later ones. */
 const LAST_MOMENT = Date.UTC(9999, 11, 31);
+
+/** Opens what was asked; nobody needs to know of a question that is forgotten. */
+export function openApprovals(
+  store: Store,
+  escalations: Pick<Escalations, "find">,
+): Promise<Collection<StoredApproval>> {
+  return Collection.open(store, {
+    name: "agentcli-approvals",
+    read: recordReader<StoredApproval>({ escalationId: "string", taskHash: "string" }),
+    forgottenAt: ({ escalationId }) => (escalations.find(escalationId) ? Infinity : 0),
+  });
+}
 
 /** The approvals of all tasks. */
 export class Approvals {
   readonly #options: ApprovalOptions;
-  readonly #changes: TaskQueue;
 
   constructor(options: ApprovalOptions) {
     this.#options = options;
-    this.#changes = options.changes;
   }
 
   /** Whether the agent may run the task now; asks for it where nobody has been asked. */
-  ask(agentId: string, task: ApprovedTask): Promise<ApprovalAnswer> {
-    return this.#changes.run(async () => {
-      const { plan } = task;
-      const hash = taskHash(task);
-      const key = keyOf(agentId, plan);
-      const stored = readStored(await this.#options.store.get(COLLECTION, key));
-      const asked =
-        stored?.taskHash === hash ? this.#options.escalations.find(stored.escalationId) : undefined;
-      if (asked === undefined) return this.#open(agentId, key, plan, hash);
-      switch (asked.status) {
-        case "accepted": {
-          const isStale = Date.now() > (asked.decision?.at ?? 0) + waitOf(plan);
-          if (isStale) return this.#open(agentId, key, plan, hash);
-          return this.#granted(key, asked.escalationId);
-        }
-        case "pending_review":
-        case "deferred":
-          return { kind: "pending", escalation: asked, taskHash: hash };
-        case "rejected":
-          await this.#forget(key);
-          return {
-            kind: "rejected",
-            message: asked.decision?.reason ?? "the approval was refused",
-          };
-        case "expired":
-          if (plan.approval.auto === "approve") return this.#granted(key, asked.escalationId);
-          await this.#forget(key);
-          return { kind: "rejected", message: "nobody approved it in time" };
+  async ask(agentId: string, task: ApprovedTask): Promise<ApprovalAnswer> {
+    const { plan } = task;
+    const hash = taskHash(task);
+    const key = keyOf(agentId, plan);
+    const { asked, escalations } = this.#options;
+    const stored = asked.get(key);
+    const escalation =
+      stored?.taskHash === hash ? escalations.find(stored.escalationId) : undefined;
+    if (escalation === undefined) return this.#open(agentId, key, plan, hash);
+    const { escalationId, decision, status } = escalation;
+    // Who comes second has to ask anew.
+    const reject = async (message: string): Promise<ApprovalAnswer> => {
+      const isFirst = await this.#spend(key, escalationId);
+      return isFirst ? { kind: "rejected", message } : this.ask(agentId, task);
+    };
+    const granted = { kind: "granted", consume: () => this.#spend(key, escalationId) } as const;
+    switch (status) {
+      case "accepted": {
+        const isStale = Date.now() > (decision?.at ?? 0) + waitOf(plan);
+        return isStale ? this.#open(agentId, key, plan, hash) : granted;
       }
-    });
+      case "pending_review":
+      case "deferred":
+        return { kind: "pending", escalation, taskHash: hash };
+      case "rejected":
+        return reject(decision?.reason ?? "the approval was refused");
+      case "expired":
+        if (plan.approval.auto === "approve") return granted;
+        return reject("nobody approved it in time");
+    }
   }
 
   async #open(agentId: string, key: string, plan: TaskPlan, hash: string): Promise<ApprovalAnswer> {
-    const { escalations, store } = this.#options;
+    const { asked, escalations } = this.#options;
     const { approval, source, name } = plan;
     const opening = await escalations.open({
       agentId,
@@ -103,26 +112,15 @@ export class Approvals {
     });
     if (opening.kind === "full" || opening.kind === "waiting") return { kind: "full" };
     const { escalation } = opening;
-    const value: StoredApproval = { escalationId: escalation.escalationId, taskHash: hash };
-    await store.commit([{ kind: "put", collection: COLLECTION, key, value }]);
+    await asked.put(key, { escalationId: escalation.escalationId, taskHash: hash });
     return { kind: "pending", escalation, taskHash: hash };
   }
 
-  /** True once: whoever comes second has to ask again. */
-  #granted(key: string, escalationId: string): ApprovalAnswer {
-    const consume = (): Promise<boolean> =>
-      this.#changes.run(async () => {
-        const stored = readStored(await this.#options.store.get(COLLECTION, key));
-        if (stored?.escalationId !== escalationId) return false;
-        await this.#forget(key);
-        return true;
-      });
-    return { kind: "granted", consume };
-  }
-
-  /** Committed before anything is run. */
-  async #forget(key: string): Promise<void> {
-    await this.#options.store.commit([{ kind: "delete", collection: COLLECTION, key }]);
+  /** True once, and stored before anything is run: whoever comes second has to ask again. */
+  async #spend(key: string, escalationId: string): Promise<boolean> {
+    const { asked } = this.#options;
+    const spent = await asked.take(key, (stored) => stored.escalationId === escalationId);
+    return spent !== undefined;
   }
 }
 
@@ -133,11 +131,4 @@ function waitOf({ approval }: TaskPlan): number {
 
 function keyOf(agentId: string, { source }: TaskPlan): string {
   return `${agentId}/${source.workflow_id}/${source.task_id}`;
-}
-
-function readStored(value: unknown): StoredApproval | undefined {
-  if (!isRecord(value)) return undefined;
-  const { escalationId, taskHash: hash } = value;
-  const isWhole = typeof escalationId === "string" && typeof hash === "string";
-  return isWhole ? { escalationId, taskHash: hash } : undefined;
 }

@@ -1,6 +1,9 @@
 /** What runs of tasks keep while a daemon runs, through every reload. */
-import { TaskQueue } from "../../../base/task-queue.ts";
+import type { Collection } from "../../../state/collection.ts";
+import type { Escalations } from "../../../state/escalation.ts";
+import type { Store } from "../../../state/store.ts";
 import { ProcessGroups } from "../process-groups.ts";
+import { openApprovals, type StoredApproval } from "./approvals.ts";
 import { TaskSlots } from "./task-slots.ts";
 
 /** Two generations of a deployment share it. */
@@ -8,15 +11,15 @@ export interface RunState {
   readonly slots: TaskSlots;
   /** The programs that run. */
   readonly groups: ProcessGroups;
-  /** Approvals are asked for and used up one after another. */
-  readonly approvalChanges: TaskQueue;
+  /** Which escalation each task of each agent was asked about with. */
+  readonly approvals: Collection<StoredApproval>;
 }
 
-/** Nothing runs yet. */
-export function createRunState(): RunState {
-  return {
-    slots: new TaskSlots(),
-    groups: new ProcessGroups(),
-    approvalChanges: new TaskQueue(),
-  };
+/** Nothing runs yet; what was asked before is known. */
+export async function openRunState(
+  store: Store,
+  escalations: Pick<Escalations, "find">,
+): Promise<RunState> {
+  const approvals = await openApprovals(store, escalations);
+  return { slots: new TaskSlots(), groups: new ProcessGroups(), approvals };
 }

@@ -5,6 +5,7 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { isRecord } from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
+import { Collection } from "../../../state/collection.ts";
 import type { Store } from "../../../state/store.ts";
 
 /** What a token is issued for. */
@@ -39,12 +40,13 @@ export class InterruptTokens {
 
   /** With the secret of this store, which is made once. */
   static async open(store: Store, now: () => number = Date.now): Promise<InterruptTokens> {
-    const known = await store.get(SECRETS, SECRET);
-    if (typeof known === "string") return new InterruptTokens(Buffer.from(known, "base64"), now);
-    const secret = randomBytes(32);
-    const value = secret.toString("base64");
-    await store.commit([{ kind: "put", collection: SECRETS, key: SECRET, value }]);
-    return new InterruptTokens(secret, now);
+    const secrets = await Collection.open(store, { name: SECRETS, read: readSecret });
+    const fresh = randomBytes(32).toString("base64");
+    const known = secrets.get(SECRET);
+    // Of two that make it at the same moment, both take the first.
+    const adding = known === undefined ? await secrets.add(SECRET, fresh) : undefined;
+    const secret = adding !== undefined && adding.kind !== "full" ? adding.item : (known ?? fresh);
+    return new InterruptTokens(Buffer.from(secret, "base64"), now);
   }
 
   issue({ runId, nodeId, interruptId }: TokenSubject): string {
@@ -78,4 +80,8 @@ export class InterruptTokens {
   #sign(payload: string): Buffer {
     return createHmac("sha256", this.#secret).update(payload).digest();
   }
+}
+
+function readSecret(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
 }
