@@ -4,6 +4,7 @@
  * the endpoint does.   AGTP-API §5.8.4
  */
 import { hash } from "node:crypto";
+import { atOnce, mapPaced, type Paced } from "../base/paced.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 
 /** An endpoint as a tool. */
@@ -24,14 +25,20 @@ const HASH_LENGTH = 8;
 
 /** The tools among the endpoints, in their order. */
 export function listTools(endpoints: readonly ListedDefinition[]): readonly Tool[] {
+  return atOnce(listingTools(endpoints));
+}
+
+/** The same, an endpoint a step. */
+export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<readonly Tool[]> {
   const definitions = endpoints.filter(isTool).map(({ definition }) => definition);
+  const names = yield* mapPaced(definitions, plainName);
   const counts = new Map<string, number>();
-  for (const definition of definitions) {
-    const name = plainName(definition);
+  for (const name of names) {
     counts.set(name, (counts.get(name) ?? 0) + 1);
+    yield;
   }
-  return definitions.map((definition) => {
-    const plain = plainName(definition);
+  return yield* mapPaced(definitions.entries(), ([index, definition]) => {
+    const plain = names[index] ?? "";
     const isUsable = counts.get(plain) === 1 && plain.length <= MAX_NAME;
     return { name: isUsable ? plain : hashedName(plain, definition), definition };
   });
