@@ -143,7 +143,25 @@ describe("every module", () => {
     }
     const gates = sources.map(({ file }) => file).filter((file) => file.includes("/gates/"));
     const numbers = gates.flatMap((file) => /\/(\d\d)-/.exec(file)?.[1] ?? []);
-    expect(numbers).toEqual(["00", "01", "02", "03", "04", "05", "06", "07", "08"]);
+    const positions = numbers.map((_, position) => String(position).padStart(2, "0"));
+    expect(numbers).toEqual(positions);
+  });
+
+  it("leaves the gates to the dispatcher, which lists each once and in order", () => {
+    const isGate = (file: string | undefined) => /\/gates\/\d/.test(file ?? "");
+    const takers = sources.flatMap(({ file, imports }) =>
+      imports
+        .filter(({ file: gate, names }) => isGate(gate) && names.some((one) => /Gate$/.test(one)))
+        .map(() => file),
+    );
+    expect([...new Set(takers)]).toEqual(["src/dispatch/dispatcher.ts"]);
+    const between = importsOf((from, to) => isGate(from.file) && isGate(to.file));
+    expect(between).toEqual([]);
+    const { text = "" } = byFile.get("src/dispatch/dispatcher.ts") ?? {};
+    const listed = [...text.matchAll(/^ {4}\w+Gate\b.*\/\/ +(\d\d)\b/gm)].map(([, at]) => at);
+    const inOrder = listed.map((_, position) => String(position).padStart(2, "0"));
+    expect(listed).toEqual(inOrder);
+    expect(listed).toHaveLength(sources.filter(({ file }) => isGate(file)).length);
   });
 
   it("opens with a paragraph about itself", () => {

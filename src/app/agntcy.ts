@@ -2,6 +2,7 @@
  * The AGNTCY agents of a deployment: declared by manifests, asked for at their servers, given an AGTP
  * identity, and served as endpoints of the operator's tier.   AGTP-API §6.1, "Validation Timing"
  */
+
 import type { KeyObject } from "node:crypto";
 import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
@@ -29,6 +30,7 @@ import type { EscalationRegister } from "../state/escalation-register.ts";
 import { type HostedAgent, identifyHosted } from "../state/hosted-identity.ts";
 import type { LifecycleRegister } from "../state/lifecycle-register.ts";
 import type { Store } from "../state/store.ts";
+import { exceptStoreFaults } from "../state/store-fault.ts";
 import { markDocuments } from "./agntcy-documents.ts";
 
 /** What the agents are loaded from. */
@@ -99,7 +101,9 @@ export async function loadAgntcyAgents(sources: AgntcySources): Promise<AgntcyAg
   const desk = new InterruptDesk({
     ...{ register: kept.runs, words: kept.words, escalations: sources.escalations },
     policy: config.policies.identity,
-    onFault: (error) => log.warn({ error }, "a run that asks could not be told to people"),
+    onFault: exceptStoreFaults((error) =>
+      log.warn({ error }, "a run that asks could not be told to people"),
+    ),
   });
   const served = connected.agents.flatMap((agent) => {
     const document = identities.documents.get(keyOf(agent.declared));

@@ -13,6 +13,7 @@ import type { TlsIdentity } from "../server/listener.ts";
 import { createObserver } from "../server/observer.ts";
 import { loadTlsIdentity } from "../server/tls-identity.ts";
 import type { StateNotice } from "../state/notice.ts";
+import { exceptStoreFaults } from "../state/store-fault.ts";
 import { loadConfig } from "./config/load.ts";
 import { type Deployment, loadDeployment } from "./deployment.ts";
 import { loadHttpTls } from "./gateway-parts.ts";
@@ -70,8 +71,9 @@ export async function build(
     const others = draft === undefined ? [] : await surveyDeployment(draft, env);
     return { kind: "refused", problems: [...problems, ...others] };
   }
-  const onFault = (error: unknown): void =>
-    log.logger.error({ event: "fault", error }, "the server's state cannot be kept");
+  const onFault = exceptStoreFaults((error) =>
+    log.logger.error({ event: "fault", error }, "the server's state cannot be kept"),
+  );
   const onNotice = ({ level, event, fields, message }: StateNotice): void =>
     log.logger[level]({ event, ...fields }, message);
   const watch = { onFault, onNotice };

@@ -2,6 +2,7 @@
 import { relative } from "node:path";
 import type { Config, LimitsConfig } from "../base/config.ts";
 import { findDescriptorFault } from "../base/late-load.ts";
+import { atOnce } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { Gateway } from "../modules/gateway/gateway.ts";
@@ -13,7 +14,8 @@ import { type Built, build, type DaemonOptions, type Refused } from "./build.ts"
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
 import type { OpenedState } from "./server-state.ts";
-import { reportProblems, reportTrust } from "./start-report.ts";
+import { reportingTrust, reportProblems } from "./start-report.ts";
+import { whileServing } from "./while-serving.ts";
 
 /** A daemon that is listening. */
 export interface Daemon {
@@ -126,8 +128,8 @@ class Running implements Daemon {
       return this.#refuse("gateway.port", gateway.host, gateway.port, error);
     }
     this.#bind(this.#deployment);
-    reportProblems(this.#options.log, this.#deployment.commit());
-    reportTrust(this.#options.log, this.#deployment);
+    reportProblems(this.#options.log, await this.#deployment.commit());
+    atOnce(reportingTrust(this.#options.log, this.#deployment));
     this.#announce(config);
     return { kind: "listening" };
   }
@@ -182,19 +184,30 @@ class Running implements Daemon {
       log.logger.error({ event: "reload-refused" }, "nothing changed");
       return errors;
     }
+    // What is served already serves on, until nobody has to wait for anything of the next.
+    this.#bind(next.deployment);
+    await this.#prepare(next.deployment);
     const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
     this.#listener.replaceIdentity(next.identity);
     const previous = this.#deployment;
     this.#deployment = next.deployment;
-    this.#bind(next.deployment);
     this.#http?.renew(next.httpTls);
     // Requests may still run in it: its idle upstream connections close by themselves.
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
-    reportProblems(log, [...unchanged, ...next.deployment.commit()]);
-    reportTrust(log, next.deployment);
+    reportProblems(log, [...unchanged, ...(await next.deployment.commit())]);
+    await whileServing(this.#kept)(reportingTrust(log, next.deployment));
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
     return [];
+  }
+
+  async #prepare(deployment: Deployment): Promise<void> {
+    try {
+      await deployment.prepare();
+    } catch (error) {
+      await deployment.close();
+      throw error;
+    }
   }
 
   /** Asked twice, it drains once. */

@@ -5,6 +5,7 @@
  */
 
 import type { Config } from "../base/config.ts";
+import { turn } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { Deadlines } from "../dispatch/deadlines.ts";
 import {
@@ -46,8 +47,10 @@ export interface Deployment {
   readonly gateway: Gateway | undefined;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
+  /** Makes what takes long to make: awaited before the deployment takes the place of another. */
+  prepare(): Promise<void>;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
-  commit(): readonly Problem[];
+  commit(): Promise<readonly Problem[]>;
   /** Ends what its last requests can do without: another deployment is served. */
   retire(): Promise<void>;
   /** Ends what the deployment holds open, once its running requests are done. */
@@ -99,7 +102,9 @@ async function assemble(
   const { ledger, lifecycle } = options.state;
   const routes = [...protocol.routes, ...parts.operatorRoutes];
   const { registry } = await options.drive(buildRegistry<Route>(routes));
+  await options.drive(turn());
   const dispatcher = pipelineOf(parts, registry, options);
+  await options.drive(turn());
   protocol.join(dispatcher);
   parts.join(dispatcher, registry);
   problems.push(...parts.openwop.findLostTools(registry));
@@ -121,11 +126,14 @@ async function assemble(
   return {
     ...{ config, dispatcher, directory, signer, lifecycle, openwop: parts.openwop, gateway },
     bind: (ports) => parts.apis.bind(ports),
+    prepare: () => protocol.prepare(),
     commit: () => {
       options.floor.rates.limit(config.limits);
       tokens?.start();
       negotiation.start();
       protocol.start();
+      // Whoever asks for what cannot be made hears of it.
+      void protocol.prepare().catch(() => undefined);
       return protocol.keep();
     },
     retire: () => ending.close(),

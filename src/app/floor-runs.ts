@@ -2,6 +2,7 @@
  * Runs of OpenWOP workflows and agents: one host behind the AGTP endpoints, the agents' own endpoints
  * and the HTTP face, all of a deployment.   OpenWOP RFC 0072 §B
  */
+
 import { basename } from "node:path";
 import { traceOf } from "../base/thrown.ts";
 import { recordStreamEvents } from "../dispatch/stream-events.ts";
@@ -20,6 +21,7 @@ import { agentRuns } from "../modules/openwop/runs/agent-runs.ts";
 import { RunHost } from "../modules/openwop/runs/run-host.ts";
 import type { Redact } from "../modules/openwop/runs/run-log.ts";
 import { loadWorkflows } from "../modules/openwop/workflows/load-workflows.ts";
+import { exceptStoreFaults } from "../state/store-fault.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
 import { RunEscalations } from "./openwop-escalations.ts";
 import type { FloorPart, FloorParts } from "./protocol-parts.ts";
@@ -30,11 +32,12 @@ export function runsPart(parts: FloorParts): FloorPart {
   const { register, face: kept } = floor.openwop;
   const { executor, starter, maxWaitMs, registry, redactor } = openwop;
   const { tenant, isConformance, installScope, reasoning } = openwop.settings;
+  const { toolCallsPerMinute } = openwop.settings;
   const { workflowsDir, apiKeys, limits } = readRunSettings(config);
   const catalog = createCatalog(openwop);
   const redact = redactWith(openwop);
   const types = nodeTypes({
-    ...{ executor, compiler, isConformance },
+    ...{ executor, compiler, isConformance, effects: kept.effects },
     mockAgent: {
       reasoning,
       thresholdOf: (agentId, owner) => registry.find(agentId, owner)?.confidenceThreshold,
@@ -55,10 +58,10 @@ export function runsPart(parts: FloorParts): FloorPart {
     agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
     record: recordStreamEvents(parts),
     confirmables: parts.confirmables,
-    onFault: (error) => {
+    onFault: exceptStoreFaults((error) => {
       const trace = redact(traceOf(error));
       log.warn({ trace }, "a run that waits could not be told to operators");
-    },
+    }),
   });
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
@@ -71,11 +74,11 @@ export function runsPart(parts: FloorParts): FloorPart {
   const agentIds = new Set(registry.all.map(({ agentId }) => agentId));
   const discovery = discoveryDocument({
     ...{ isConformance, installScope, agentIds, workflows },
-    ...{ durationMs: limits.durationMs, reasoning },
+    ...{ limits, reasoning, toolCallsPerMinute },
   });
   const face = openFace(config.limits.bodyBytes, {
     ...{ host, catalog, executor, redact, isConformance, discovery, log, state: kept },
-    keys: new ApiKeys(apiKeys),
+    ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute },
   });
   return {
     endpoints: runEndpoints({

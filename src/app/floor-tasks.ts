@@ -22,6 +22,7 @@ import { resumeEndpoint } from "../modules/tasks/resume.ts";
 import { endSessionContracts } from "../modules/tasks/session-end.ts";
 import { suspendMethod } from "../modules/tasks/suspend.ts";
 import { taskInspections } from "../modules/tasks/task-inspections.ts";
+import { exceptStoreFaults } from "../state/store-fault.ts";
 import type { FloorPart, FloorParts, ProtocolParts } from "./protocol-parts.ts";
 
 /** How long after its time something may be found open yet; whoever asks sees it closed at once. */
@@ -34,7 +35,9 @@ export function createTasksPart(parts: FloorParts): FloorPart {
   const { escalations, suspensions } = floor.tasks;
   const { sessions } = state;
   const policy = config.policies.identity;
-  const onFault = (error: unknown): void => log.warn({ error }, "escalations are not looked after");
+  const onFault = exceptStoreFaults((error) =>
+    log.warn({ error }, "escalations are not looked after"),
+  );
   const record = recordStreamEvents(parts);
   const news = new EscalationNews({
     ...{ escalations, onFault, queue: floor.webhooks, url: config.webhooks.escalations },

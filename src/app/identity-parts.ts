@@ -5,7 +5,7 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import type { Config } from "../base/config.ts";
 import { atOnce, type Drive, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import type { Standing } from "../dispatch/gates/00-standing.ts";
+import type { Standing } from "../dispatch/standing.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";

@@ -13,7 +13,8 @@ import type { MethodNames } from "../catalog/path-grammar.ts";
 import { recordContractEvents } from "../dispatch/contract-events.ts";
 import { ContractRoutes } from "../dispatch/contract-routes.ts";
 import { type FloorMethod, impactOf } from "../dispatch/floor.ts";
-import type { NegotiationGateOptions } from "../dispatch/gates/08-negotiation.ts";
+import type { ContractGateOptions } from "../dispatch/gates/10-contract.ts";
+import type { NegotiationGateOptions } from "../dispatch/gates/12-negotiation.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import type { ProtocolEndpoint } from "../dispatch/protocol-endpoint.ts";
 import type { ExchangeView, Route } from "../dispatch/route.ts";
@@ -42,6 +43,7 @@ import type { SchemaCompiler } from "../schema/schema.ts";
 import { canonicalPair, isProtocolPair } from "../server/pairs.ts";
 import type { Attributor } from "../state/attributor.ts";
 import type { ServerState } from "../state/state.ts";
+import { exceptStoreFaults } from "../state/store-fault.ts";
 import { endContractsWithoutMethod } from "./removed-methods.ts";
 
 /** What negotiation is built from. */
@@ -69,7 +71,7 @@ export interface Negotiation {
   readonly reaches: StepReaches;
   readonly contractMethods: ContractMethodsOptions;
   readonly endpoints: readonly ProtocolEndpoint[];
-  gate(registry: EndpointRegistry<Route>): NegotiationGateOptions;
+  gate(registry: EndpointRegistry<Route>): NegotiationGateOptions & ContractGateOptions;
   /** Takes up what an earlier process left; called when the deployment is served. */
   start(): void;
 }
@@ -79,7 +81,7 @@ export function* creatingNegotiation(parts: NegotiationParts): Paced<Negotiation
   const { config, recipes, operatorRoutes, methodPolicy, negotiation, work, log } = parts;
   const { contracts: register, attempts, negotiations, proposals, rate } = negotiation;
   const { policies, synthesis } = config;
-  const onFault = (error: unknown): void => log.warn({ error }, "a synthesis failed");
+  const onFault = exceptStoreFaults((error) => log.warn({ error }, "a synthesis failed"));
   let registry: EndpointRegistry<Route> | undefined;
   const reaches = yield* stepReaches(operatorRoutes, methodPolicy);
   const synthesizer = yield* creatingSynthesizer({

@@ -32,6 +32,7 @@ import type { ServerState } from "../state/state.ts";
 import type { Store } from "../state/store.ts";
 import { readPacks } from "./openwop-packs.ts";
 import { loadAgentRuntime } from "./openwop-runtime.ts";
+import type { OpenwopState } from "./openwop-state.ts";
 import { createLateToolHost } from "./openwop-tools.ts";
 
 /** What they are loaded from. */
@@ -45,6 +46,8 @@ export interface OpenwopSources {
   readonly operators: readonly AgentDocument[];
   readonly endpoints: readonly EndpointDefinition[];
   readonly loader: ModuleLoader;
+  /** What the server keeps through every reload. */
+  readonly floor: { readonly openwop: Pick<OpenwopState, "face"> };
   readonly log: Pick<CallLog, "info" | "warn">;
 }
 
@@ -82,7 +85,7 @@ const HANDLER_MARGIN_MS = 500;
 
 /** Loads them; writes nothing. */
 export async function loadOpenwopAgents(sources: OpenwopSources): Promise<OpenwopAgents> {
-  const { config, env, state, endpoints } = sources;
+  const { config, env, state, floor, endpoints } = sources;
   const settings = readOpenwopSettings(config);
   const packs = readPacks(config, settings);
   const registry = createAgentRegistry(packs.packs);
@@ -97,6 +100,10 @@ export async function loadOpenwopAgents(sources: OpenwopSources): Promise<Openwo
   const executor = createExecutor({
     ...{ registry, runtime: runtime.runtime, redactor, host, reasoning: settings.reasoning },
     ...{ turnTimeoutMs: settings.turnTimeoutMs, maxToolCalls: settings.maxToolCalls },
+    takeRate: (principal, toolName) =>
+      floor.openwop.face.toolRates.take(principal, toolName, {
+        perMinute: settings.toolCallsPerMinute,
+      }),
     grantsOf: (agentId) => grants.get(agentId) ?? [],
     documentOf,
     findLapse: (document) => findLapse(state, document),

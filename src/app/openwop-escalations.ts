@@ -20,7 +20,8 @@ import { isRefused } from "../modules/openwop/runs/run-refusal.ts";
 import { openInterrupt } from "../modules/openwop/runs/run-snapshot.ts";
 import type { Interrupt } from "../modules/openwop/runs/run-state.ts";
 import type { RunWatcher } from "../modules/openwop/runs/run-worker.ts";
-import { isRejection, type Word } from "../modules/openwop/runs/verdict.ts";
+import { isRejection } from "../modules/openwop/runs/verdict.ts";
+import { plainWord, type Word } from "../modules/openwop/runs/word.ts";
 import { type Escalation, isOpen } from "../state/escalation.ts";
 import type { EscalationRegister } from "../state/escalation-register.ts";
 
@@ -125,18 +126,33 @@ export class RunEscalations implements RunWatcher, Confirmable {
     return undefined;
   }
 
-  async #open(run: Run, { nodeId, interruptId, data }: Interrupt): Promise<void> {
-    const { escalations, agtpIdOf } = this.#options;
-    const agentId = agtpIdOf(String(data["agentId"]), run.owner.tenant);
+  async #open(run: Run, interrupt: Interrupt): Promise<void> {
+    const { escalations } = this.#options;
+    const { nodeId, interruptId, data } = interrupt;
+    const agentId = this.#askerOf(run, interrupt);
     const about: Subject = { runId: run.runId, nodeId, interruptId };
     if (agentId === undefined || this.#find(about) !== undefined) return;
     const opening = await escalations.open({
-      ...{ agentId, reason: "confidence_threshold", priority: "normal" },
+      ...{ agentId, priority: "normal" },
+      reason: interrupt.kind === "approval" ? "scope_limit" : "confidence_threshold",
       context: { openwop_run: about, workflow_id: run.workflow.id, ...data },
       deadlineAt: Date.now() + DEADLINE_MS,
       fingerprint: markOf(interruptId),
     });
     if (opening.kind === "full") this.#isBehind = true;
+  }
+
+  /** Whose escalation it is: the agent's that was not sure, or that must not go on by itself. */
+  #askerOf({ owner }: Run, { kind, data }: Interrupt): string | undefined {
+    switch (kind) {
+      case "low-confidence":
+        return this.#options.agtpIdOf(String(data["agentId"]), owner.tenant);
+      case "approval":
+        return owner.agentId;
+      // A yes or a no answers no question.
+      case "clarification":
+        return undefined;
+    }
   }
 
   /** The run has its answer, or needs none: nobody has to look any more. */
@@ -179,14 +195,13 @@ export class RunEscalations implements RunWatcher, Confirmable {
     if (about === undefined || decision === undefined || decision.status === "deferred") return;
     const { status, reason, agentId: decider } = decision;
     const isAccepted = status === "accepted";
-    const why = reason === undefined ? {} : { reason };
     const by = decider === undefined ? "operator" : `agtp:${decider}`;
-    const word = { resumeValue: { [isAccepted ? "ratified" : "rejected"]: true, ...why }, by };
     const caller = { ...OVERSEER, owner: { ...OVERSEER.owner, principal: by } };
     const log = await this.#host?.find(about.runId, caller);
     if (log === undefined || isRefused(log)) return;
     const interrupt = log.state.interrupts[about.nodeId];
     if (interrupt?.interruptId !== about.interruptId || interrupt.isResolved) return;
+    const word = { resumeValue: plainWord(interrupt.kind, isAccepted, reason), by };
     await this.#host?.answer(about.runId, about.nodeId, word, caller);
   }
 

@@ -46,6 +46,7 @@ export function surveyOpenwop(
     types: nodeTypes({
       ...{ compiler, isConformance: settings.isConformance },
       executor: { find: () => undefined, takeTurn: () => Promise.reject(new Error("no turns")) },
+      effects: { record: () => Promise.reject(new Error("no effects")) },
       mockAgent: { reasoning: settings.reasoning, thresholdOf: () => undefined },
     }),
     remarksOn: (definition) => findAgentMistakes(definition, names, settings.tenant),

@@ -5,7 +5,7 @@
 import type { KeyObject } from "node:crypto";
 import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
-import type { Drive } from "../base/paced.ts";
+import { type Drive, turn } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { InnerEntrance } from "../dispatch/dispatcher.ts";
 import type { Route } from "../dispatch/route.ts";
@@ -13,7 +13,7 @@ import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { createModuleLoader, type ModuleLoader } from "../handlers/module-loader.ts";
-import { type AgentDirectory, createAgentDirectory } from "../identity/agent-directory.ts";
+import { type AgentDirectory, creatingAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { SchemaCompiler } from "../schema/schema.ts";
 import type { ServerState } from "../state/state.ts";
@@ -76,12 +76,14 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
   });
   const common = { config, ...vocabulary, env, state, floor, log, signingKey };
   const { store } = floor;
+  await drive(turn());
   const openwop = opened.add(
     await loadOpenwopAgents({
       ...{ ...common, store, loader, operators },
       endpoints: own.routes.map(({ definition }) => definition),
     }),
   );
+  await drive(turn());
   const agentcli = await loadTasks({
     ...{ ...common, compiler, operatorRoutes: own.routes, operators },
   });
@@ -95,7 +97,7 @@ export async function loadOperatorParts(sources: OperatorSources): Promise<Opera
       endpoints: before.map(({ definition }) => definition),
     }),
   );
-  const directory = createAgentDirectory(agntcy.documents);
+  const directory = await drive(creatingAgentDirectory(agntcy.documents));
   problems.push(...checkDefaultAgent(config, directory));
   for (const part of [own, openwop, agentcli, agntcy]) problems.push(...part.problems);
   return {

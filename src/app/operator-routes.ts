@@ -3,7 +3,7 @@
  * AGTP-API §6.1
  */
 
-import type { Drive } from "../base/paced.ts";
+import { type Drive, mapPaced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import { endpointWarning, type Route } from "../dispatch/route.ts";
@@ -45,11 +45,12 @@ export async function bindOperatorRoutes(parts: OperatorParts): Promise<Operator
     floor: isProtocolPair,
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   });
-  const routes = endpoints.flatMap((endpoint) => {
+  const routes = mapPaced(endpoints, (endpoint) => {
     const handler = bound.get(endpoint.definition);
-    return handler === undefined ? [] : [operatorRoute(endpoint, handler, parts.handlerTimeoutMs)];
+    return handler && operatorRoute(endpoint, handler, parts.handlerTimeoutMs);
   });
-  return { routes, problems };
+  const made = await drive(routes);
+  return { routes: made.filter((route) => route !== undefined), problems };
 }
 
 /** Joins an endpoint with what realises it. */

@@ -20,24 +20,22 @@ import { CAPABILITIES, type EndpointDefinition } from "../endpoint/endpoint.ts";
 import { buildRegistry } from "../endpoint/endpoint-registry.ts";
 import type { Handler } from "../handlers/handler.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
-import type { AgentDocument } from "../identity/agent-document.ts";
 import { builtinEndpoints } from "../modules/discovery/builtin-endpoints.ts";
+import type { ManifestDocument } from "../modules/discovery/document.ts";
 import {
   type Inventory,
   isDisclosedTo,
   type ListedEndpoint,
 } from "../modules/discovery/inventory.ts";
 import { persistentEndpoints } from "../modules/discovery/persistent-endpoints.ts";
-import {
-  manifestFile,
-  type PublishedManifest,
-  publishManifest,
-} from "../modules/discovery/publish.ts";
+import { manifestFile, type PublishedManifest } from "../modules/discovery/publish.ts";
 import { agentLifecycleEndpoints, keptMethods } from "../modules/floor/kept-methods.ts";
 import { describeAgents } from "./agent-descriptions.ts";
+import { CurrentManifest } from "./current-manifest.ts";
 import { createFloor, type Floor } from "./floor.ts";
 import { taskTargets } from "./floor-tasks.ts";
 import type { ProtocolParts } from "./protocol-parts.ts";
+import { whileServing } from "./while-serving.ts";
 
 /** The routes, and what keeping their manifest takes. */
 export interface ProtocolRoutes
@@ -45,29 +43,12 @@ export interface ProtocolRoutes
   readonly routes: readonly Route[];
   /** Those of `policies.builtins` and of the floor. */
   readonly problems: readonly Problem[];
+  /** Makes what takes long to make, so that nobody has to wait for it. */
+  readonly prepare: () => Promise<void>;
   /** Keeps the manifest's dates in the state directory. */
-  readonly keep: () => readonly Problem[];
+  readonly keep: () => Promise<readonly Problem[]>;
   /** What the manifest lists. */
   readonly listed: () => readonly EndpointDefinition[];
-}
-
-/** What the manifest says that this server can do. */
-function supportedFeatures({ policies, attribution, gateway }: Config): readonly string[] {
-  return [
-    ...["endpoint-registry", "composition", "external-service", "lifecycle"],
-    ...(attribution.enabled ? ["attribution"] : []),
-    ...(gateway.enabled ? ["http-gateway"] : []),
-    ...(policies.synthesisEnabled ? ["synthesis"] : []),
-    ...(policies.synthesisEnabled && policies.rcns.enabled ? ["rcns"] : []),
-  ];
-}
-
-/** What the operator says of a protocol comes before what the server would. */
-function hostedProtocols({ config, openwop }: ProtocolParts): Config["hostedProtocols"] {
-  const listed = config.hostedProtocols;
-  const isThere = listed.some(({ protocol }) => protocol === "openwop");
-  if (isThere || openwop.registry.all.length === 0) return listed;
-  return [...listed, { protocol: "openwop", method: "EXECUTE", path: "/agents/{agent_id}" }];
 }
 
 /** An operator's endpoint takes the place of one that the protocol would have there. */
@@ -90,8 +71,10 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     definition,
   }));
   const unlisted: ListedEndpoint[] = [];
+  const pairs = new Set<string>();
   const inventory: Inventory = {
     endpoints: () => listed,
+    isListed: (method, path) => pairs.has(`${method} ${path}`),
     unlisted: () => unlisted,
     agents: parts.directory,
     disclosure: config.agents.disclosure,
@@ -102,9 +85,10 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     recipes: [...parts.recipes.values()],
     contracts: contractMethods.register,
     isNegotiating: config.policies.rcns.enabled && config.policies.synthesisEnabled,
+    drive: whileServing(parts),
   };
   const definitions = () => listed.map(({ definition }) => definition);
-  const manifest = currentManifest(parts, definitions);
+  const manifest = new CurrentManifest(parts, definitions);
   const describe: FloorOptions["describe"] = (method) => describeMethod(catalog, method);
   const methods = keptMethods({
     directory: parts.directory,
@@ -129,22 +113,27 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     ...floor.endpoints,
     ...negotiation.endpoints,
   ];
+  const builtins = builtinEndpoints({
+    inventory,
+    overrides,
+    compiler,
+    criteria: floorMethods.get("DISCOVER"),
+    manifestFor: (agentId) => {
+      const own = persistentEndpoints(inventory, agentId);
+      const isDisclosed = disclosed(agentId);
+      const pick = (published: PublishedManifest): ManifestDocument | Promise<ManifestDocument> => {
+        if (own.length > 0) return published.extend(isDisclosed, own);
+        return isDisclosed ? published.disclosed : published.withheld;
+      };
+      const published = manifest.get();
+      return published instanceof Promise ? published.then(pick) : pick(published);
+    },
+  });
   const endpoints = [
     ...(await drive(withoutOperators(replaceable, parts.operatorRoutes))),
     ...agentLifecycleEndpoints(methods, describe),
     ...description.endpoints,
-    ...builtinEndpoints({
-      inventory,
-      overrides,
-      compiler,
-      criteria: floorMethods.get("DISCOVER"),
-      manifestFor: (agentId) => {
-        const published = manifest();
-        const own = persistentEndpoints(inventory, agentId);
-        if (own.length > 0) return published.extend(disclosed(agentId), own);
-        return disclosed(agentId) ? published.disclosed : published.withheld;
-      },
-    }),
+    ...builtins.endpoints,
   ];
   const routes = endpoints.map((endpoint) => protocolRoute(endpoint, compiler));
   for (const [index, endpoint] of endpoints.entries()) {
@@ -156,13 +145,16 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     }
   }
   // Only now: the manifest lists the built-ins, and one of them answers with it.
-  manifest();
+  await drive(manifest.listing(pairs));
   const { start, close, join, delegations, faces, skipped } = floor;
   return {
     routes,
     problems: [...problems, ...floor.problems],
     listed: definitions,
-    keep: () => keepManifest(manifest(), config),
+    prepare: async () => {
+      await Promise.all([manifest.get(), builtins.prepare()]);
+    },
+    keep: async () => keepManifest(await manifest.get(), config),
     start: () => {
       start();
       const { work, stopping } = parts.floor;
@@ -174,37 +166,6 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
     delegations,
     faces,
     skipped,
-  };
-}
-
-/** The manifest as it is now: made anew when an agent has come to another status, or a port is known. */
-function currentManifest(
-  parts: ProtocolParts,
-  endpoints: () => readonly EndpointDefinition[],
-): () => PublishedManifest {
-  const { config, catalog, directory, methodPolicy, signingKey } = parts;
-  const { lifecycle } = parts.state;
-  let published: PublishedManifest | undefined;
-  let revision = lifecycle.revision;
-  let { entries } = parts.apis;
-  return () => {
-    const isAsBefore = revision === lifecycle.revision && entries === parts.apis.entries;
-    if (published !== undefined && isAsBefore) return published;
-    revision = lifecycle.revision;
-    entries = parts.apis.entries;
-    const source = {
-      config,
-      catalog,
-      agents: directory.list(),
-      statusOf: (agent: AgentDocument) => lifecycle.statusOf(agent),
-      endpoints: endpoints(),
-      apis: entries,
-      methodPolicy: methodPolicy.projection,
-      supportedFeatures: supportedFeatures(config),
-      hostedProtocols: hostedProtocols(parts),
-    };
-    published = publishManifest(source, signingKey);
-    return published;
   };
 }
 

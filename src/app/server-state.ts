@@ -20,6 +20,7 @@ import { openState, type ServerState } from "../state/state.ts";
 import { journalDirectory, takeStateDirectory } from "../state/state-directory.ts";
 import type { StateLock } from "../state/state-lock.ts";
 import type { Store } from "../state/store.ts";
+import { isStoreUnavailable } from "../state/store-fault.ts";
 import { type FloorState, openFloorState } from "./floor-state.ts";
 
 /** The state, or what keeps it from being opened. */
@@ -62,16 +63,31 @@ export async function openServerState(
 async function openLocked(config: Config, watch: StateWatch): Promise<StateOpening> {
   const { store: location, directory } = config;
   if (location.driver === "memory") return openOver(config, createMemoryStore(), undefined, watch);
-  const { store, problems } = await openStore(location, relative(directory, config.file));
+  const { store, problems } = await openStore(
+    location,
+    relative(directory, config.file),
+    (notice) => watch.onNotice(notice),
+  );
   if (store === undefined) return { problems };
   try {
     return await openOver(config, store, journalDirectory(directory), watch);
   } catch (error) {
-    await store.close();
+    await closeQuietly(store);
+    if (isStoreUnavailable(error)) return { problems: [storeFault(config, error)] };
     if (!(error instanceof JournalDamageError)) return { problems: [journalFault(config, error)] };
     for (const damage of error.damages) watch.onNotice(damageNotice(damage));
     return { problems: damageProblems(config, error.damages) };
   }
+}
+
+/** A store that cannot be read or written may not be closed in good order either. */
+async function closeQuietly(store: Store): Promise<void> {
+  await store.close().catch(() => undefined);
+}
+
+function storeFault({ directory, file, store }: Config, error: unknown): Problem {
+  const message = `"${store.path}": ${reasonOf(error)}`;
+  return { file: relative(directory, file), key: "store.path", message };
 }
 
 function journalFault({ directory }: Config, error: unknown): Problem {

@@ -1,6 +1,7 @@
 /** What a start or a reload tells the operator: problems, trust postures, unsigned records. */
 
 import type { Log } from "../base/log.ts";
+import type { Paced } from "../base/paced.ts";
 import { formatProblem, isError, type Problem } from "../base/problem.ts";
 import type { Deployment } from "./deployment.ts";
 
@@ -15,10 +16,10 @@ export function reportProblems({ logger }: Log, problems: readonly Problem[]): v
 }
 
 /** By which rule each agent has its trust posture, and whether records prove anything. */
-export function reportTrust(
+export function* reportingTrust(
   { logger }: Log,
   { config, directory, signer, lifecycle }: Deployment,
-): void {
+): Paced<void> {
   for (const agent of directory.list()) {
     const { agentId, name, trustTier, verificationPath, trustWarning, postureRules } = agent;
     const line = {
@@ -32,6 +33,7 @@ export function reportTrust(
       rules: postureRules,
     };
     logger.info(line, `agent ${name} has trust tier ${trustTier}, ${verificationPath}`);
+    yield;
   }
   if (signer.publicKey !== undefined || !config.attribution.enabled) return;
   const message = "no [signing] key: Attribution-Records are unsigned and prove nothing";

@@ -1,7 +1,11 @@
 /**
- * Bodies that are the same for everybody: encoded when the first asks, and from then on one text or
- * one buffer, however many are answered with it. Whoever shares a body never changes it again.
+ * Bodies that are the same for everybody: encoded when the first asks, or before that step by step,
+ * and from then on one text or one buffer, however many are answered with it. Whoever shares a body
+ * never changes it again.
  */
+import { hash } from "node:crypto";
+import { hashing, joining, lengthOf, PieceWriter } from "./octet-pieces.ts";
+import type { Paced } from "./paced.ts";
 
 /** A longer one is a buffer, as it leaves in pieces that are views of it. */
 const MAX_TEXT_LENGTH = 64 * 1024;
@@ -9,6 +13,8 @@ const MAX_TEXT_LENGTH = 64 * 1024;
 type Encoded = string | Uint8Array;
 
 const encodings = new WeakMap<object, Encoded | undefined>();
+/** Hashing a long one takes milliseconds. */
+const hashes = new WeakMap<Uint8Array, string>();
 
 /** Marks octets, or a JSON value, as the same for everybody. */
 export function shareBody<T extends object>(body: T): T {
@@ -18,9 +24,41 @@ export function shareBody<T extends object>(body: T): T {
   return body;
 }
 
+/** The same of octets whose SHA-256 is known, in hex. */
+export function shareHashed(octets: Uint8Array, sha256: string): Uint8Array {
+  hashes.set(octets, sha256);
+  return shareBody(octets);
+}
+
+/** The same of a list, encoded and hashed an item a step. */
+export function* sharingList<T extends readonly unknown[]>(list: T): Paced<T> {
+  const writer = new PieceWriter();
+  let before = "[";
+  for (const item of list) {
+    writer.add(before + JSON.stringify(item));
+    before = ",";
+    yield;
+  }
+  writer.add(list.length === 0 ? "[]" : "]");
+  const pieces = writer.end();
+  if (lengthOf(pieces) > MAX_TEXT_LENGTH) {
+    const octets = yield* joining(pieces);
+    encodings.set(list, shareHashed(octets, yield* hashing([octets])));
+  }
+  return shareBody(list);
+}
+
 /** Whether it is the same for everybody. */
 export function isShared(body: object): boolean {
   return encodings.has(body);
+}
+
+/** SHA-256 of octets, in hex; of shared ones it is made once. */
+export function bodySha256(octets: Encoded): string {
+  if (typeof octets === "string" || !isShared(octets)) return hash("sha256", octets);
+  const known = hashes.get(octets) ?? hash("sha256", octets);
+  hashes.set(octets, known);
+  return known;
 }
 
 /** The encoded body; undefined: it is not shared. */

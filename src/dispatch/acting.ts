@@ -27,7 +27,7 @@ export interface Acting {
   readonly signal: AbortSignal;
 }
 
-/** What came of it. */
+/** The answer that the action got. */
 export interface Acted {
   readonly status: number;
   readonly body: unknown;

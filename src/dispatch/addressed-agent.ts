@@ -12,15 +12,22 @@ import type { Exchange } from "./exchange.ts";
 /** The lines of Owner-ID, Trust-Tier, Verification-Path and Trust-Warning. */
 export type StandingFields = (exchange: Exchange) => string;
 
-/** Makes the lines of every agent once. */
+/** Makes the lines of an agent once, when a response first speaks for it. */
 export function createStandingFields(
   directory: AgentDirectory,
   defaultAgent: AgentDocument | undefined,
 ): StandingFields {
-  const lines = new Map(directory.list().map((agent) => [agent, standingLines(agent)]));
+  const lines = new Map<AgentDocument, string>();
   return ({ addressed, caller }) => {
     const agent = addressed ?? caller.document ?? defaultAgent;
-    return agent === undefined ? "" : (lines.get(agent) ?? "");
+    if (agent === undefined) return "";
+    const known = lines.get(agent);
+    if (known !== undefined) return known;
+    // Only of agents that stay: a peer's are made for each request.
+    if (directory.find(agent.agentId) !== agent) return "";
+    const made = standingLines(agent);
+    lines.set(agent, made);
+    return made;
   };
 }
 

@@ -1,6 +1,6 @@
 /**
- * Who may decide over an agent's life and certificates: the issuer of its Genesis, known by the key
- * of its client certificate, or an operator. `open` lets everybody, on loopback only.
+ * Judges who may decide over an agent's lifecycle and certificates: the issuer of its Genesis, known
+ * by the key of its client certificate, or an operator. `open` lets everybody, on loopback only.
  * 401 without a certificate, or with one that was revoked · 403 with another's.
  * AGTP "Lifecycle Authorization"
  */
@@ -11,7 +11,7 @@ import type { CertificateRegister } from "../state/certificate-register.ts";
 import { agentUnauthenticated, forbidden, type Refusal } from "./refusal.ts";
 import type { ExchangeView } from "./route.ts";
 
-/** Whether a certificate is one of `operator_certificates`. */
+/** Tells whether a certificate is one of `operator_certificates`. */
 export function isOperator(
   certificate: ClientCertificate | undefined,
   { operatorCertificates }: Pick<IdentityConfig, "operatorCertificates">,
@@ -24,7 +24,7 @@ export function isOperator(
   });
 }
 
-/** What authority is judged by. */
+/** The rules that authority is judged by. */
 export interface AuthorityRules {
   readonly policy: Pick<IdentityConfig, "lifecycleAuth" | "operatorCertificates">;
   readonly certificates: Pick<CertificateRegister, "isRevoked">;
@@ -47,7 +47,7 @@ export function refuseAuthority(
   if (agent === undefined || issuer !== certificate.keyFingerprint) {
     return forbidden("lifecycle-forbidden", "the certificate is not that of the agent's issuer");
   }
-  // An agent that issued itself shares its key with its issuer. Gate 00 saw no Agent-ID to look up.
+  // An agent that issued itself shares its key with its issuer. The gate of callers saw no Agent-ID to look up.
   if (!certificates.isRevoked(certificate, agent.agentId)) return undefined;
   return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");
 }

@@ -1,6 +1,6 @@
 /**
- * What a response is attributed with: who asked for what, under which identifiers, and what the
- * answer was. Only what an agent of this server did goes into its chain.
+ * The facts that a response is attributed with: the caller, the request, its identifiers and the
+ * answer. Only what an agent of this server did goes into its chain.
  * AGTP-IDENTIFIERS "Attribution-Record"
  */
 

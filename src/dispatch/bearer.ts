@@ -1,6 +1,6 @@
 /**
  * The one step before the gates that may have to wait: a bearer token that is not remembered is
- * verified, so that gate 00 finds a principal, or why there is none.   AGTP "Authorization"
+ * verified, so that the gate of callers finds a principal, or why there is none.   AGTP "Authorization"
  */
 import type { TokenVerdict, TokenVerifier } from "../identity/bearer-tokens.ts";
 import type { Exchange } from "./exchange.ts";

@@ -5,7 +5,7 @@
 import type { Call, CallLog, DispatchResult } from "../handlers/handler.ts";
 import type { Exchange } from "./exchange.ts";
 
-/** What a call needs from outside its exchange. */
+/** The services that a call needs from outside its exchange. */
 export interface CallServices {
   /** A logger bound to the call's identifiers. */
   logFor(exchange: Exchange): CallLog;

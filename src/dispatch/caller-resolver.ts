@@ -26,7 +26,7 @@ import {
   scopeViolation,
 } from "./refusal.ts";
 
-/** Who is asking, and why the request may be refused all the same. */
+/** The caller of a request, and the reason to refuse it if there is one. */
 export interface Resolution {
   readonly caller: Caller;
   readonly refusal: Refusal | undefined;
@@ -46,7 +46,7 @@ interface RememberedClaim {
   readonly agentId: string;
   readonly claim: string | undefined;
   readonly certificate: ClientCertificate | undefined;
-  /** Whether it was this server that spoke as the agent. */
+  /** True when this server itself spoke as the agent. */
   readonly isOwn: boolean;
   readonly resolution: Resolution;
 }
@@ -74,7 +74,7 @@ export function createCallerResolver(
     const proof = { certificate, isOwn };
     const resolution = resolveCaller({ directory, policy }, own, ownClaim, proof);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
-    // Whoever comes to a place that is taken only makes this forget.
+    // A caller whose place is taken only makes the cache forget.
     remembered[place] = { agentId: own, claim: ownClaim, ...proof, resolution };
     return resolution;
   };
@@ -96,7 +96,7 @@ interface Registers {
   readonly policy: IdentityConfig;
 }
 
-/** What speaks for an Agent-ID beside the header that names it. */
+/** The evidence for an Agent-ID beside the header that names it. */
 type Proof = Pick<RememberedClaim, "certificate" | "isOwn">;
 
 function resolveCaller(
@@ -175,7 +175,7 @@ function resolveAuthority(
   return claimedAuthority(claimed);
 }
 
-/** What is claimed, and nothing else. */
+/** The authority of the claimed scopes alone. */
 export function claimedAuthority(scopes: readonly string[]): Authority {
   return authorityOf("claim", scopes, [compileGrants(scopes)]);
 }

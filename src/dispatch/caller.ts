@@ -1,11 +1,11 @@
 /**
- * Who is asking, and under which authority this request acts. Resolved once by gate 00 and handed
+ * The caller, and the authority under which its request acts. Resolved once by its gate and handed
  * unchanged to every inner dispatch.   AGTP "Identity", AGTP-API §6.4 "required_scopes"
  */
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { Delegation } from "./delegation.ts";
 
-/** An agent as gate 00 resolved it, or nobody. */
+/** An agent as its gate resolved it, or nobody. */
 export interface Caller {
   readonly agentId: string | undefined;
   readonly ownerId: string | undefined;
@@ -16,7 +16,7 @@ export interface Caller {
   readonly authority: Authority;
   /** 1 is strongest. */
   readonly trustTier: number | undefined;
-  /** Whether the peer's certificate binds the Agent-ID; otherwise it is the header's word alone. */
+  /** True when the peer's certificate binds the Agent-ID; otherwise only the header claims it. */
   readonly isCertified: boolean;
   /** Set where the request is delegated work, or hands some on from another server. */
   readonly delegation?: Delegation | undefined;
@@ -47,7 +47,7 @@ export const ANONYMOUS: Caller = {
 /** The scope of operators: it shows everybody's contracts and attempts.   AGTP-API §5.8.7 */
 export const INSPECT_ALL = "inspect:all";
 
-/** Whether a caller may see what is others'. What a stranger claims to hold nobody has granted. */
+/** Tells whether a caller may see what belongs to others. A stranger's claim grants nothing. */
 export function seesAll({ authority, document }: Caller): boolean {
   return document !== undefined && authority.covers(INSPECT_ALL);
 }

@@ -1,6 +1,6 @@
 /**
- * What is said of a request without the secrets in it: some endpoints are called by those who write a
- * credential where a name belongs, and it is neither sent back nor kept.   OpenWOP SR-1
+ * Describes a request without the secrets in it: callers of some endpoints write a credential where
+ * a name belongs, and it is neither sent back nor kept.   OpenWOP SR-1
  */
 import type { Refusal } from "./refusal.ts";
 
@@ -11,7 +11,7 @@ export interface Concealment {
   value(value: unknown): unknown;
 }
 
-/** What says how an endpoint conceals. */
+/** The part of a route that says how it conceals. */
 interface Concealing {
   readonly concealment?: Concealment | undefined;
 }

@@ -1,6 +1,6 @@
 /**
- * What CONFIRM says, in the words of the draft or in older ones: of what, which of three words, and
- * why. 422 where one of them is missing.   AGTP "CONFIRM"
+ * Reads the body of CONFIRM, in the words of the draft or in older ones: the target, one of three
+ * verdicts, and the reason. 422 where one of them is missing.   AGTP "CONFIRM"
  */
 
 import type { Call } from "../handlers/handler.ts";
@@ -34,7 +34,7 @@ export const CONFIRM_SCHEMA: JsonSchema = {
   examples: [{ target_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" }],
 };
 
-/** What people say instead of the draft's three words. */
+/** Synonyms of the draft's three words. */
 const WORDS: Readonly<Record<Verdict, readonly string[]>> = {
   accepted: ["accepted", "accept", "approved", "approve", "confirmed", "confirm"],
   rejected: ["rejected", "reject", "denied", "deny", "declined", "decline"],

@@ -1,5 +1,5 @@
 /**
- * What is answered under a contract. An answer that is not what its agent asked for fails the
+ * The answer under a contract. One that is not what its agent asked for fails the
  * composition at its last step, and is told with it: the steps have done their work, and the schema
  * is the agent's own, so that nobody else could say what is wrong.   AGTP-API §10.1.5, §12.1
  */

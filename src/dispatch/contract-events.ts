@@ -7,7 +7,7 @@ export interface ContractEvent {
   readonly type: "rcns_release" | "rcns_revoke" | "rcns_propose_accepted";
   readonly contract: Contract;
   readonly reason?: string | undefined;
-  /** Who it says that it is; the agent that called is another member. */
+  /** The actor that the request names; the agent that called is another member. */
   readonly actor?: string | undefined;
   /** Undefined: the server itself. */
   readonly actorAgentId?: string | undefined;

@@ -1,6 +1,6 @@
 /**
- * What has to be waited for before the gates: a bearer token, and the token with which a peer
- * vouches for an agent. Gate 00 finds what they say, or why they prove nothing.
+ * Reads the credentials that take time, before the gates: a bearer token, and the token with which
+ * a peer vouches for an agent. The gate of callers finds what they say, or why they prove nothing.
  * AGTP "Authorization", AGTP "DELEGATE"
  */
 import type { TokenVerifier } from "../identity/bearer-tokens.ts";

@@ -9,7 +9,7 @@ export interface Expiring {
   expire(): void;
 }
 
-/** What is running, oldest first. */
+/** The running handlers, oldest first. */
 export class Deadlines {
   readonly #timeoutMs: number;
   readonly #entries = new Set<Expiring>();
@@ -29,7 +29,7 @@ export class Deadlines {
   }
 
   #arm(delayMs: number): NodeJS.Timeout {
-    // What waits here never keeps the process alive by itself.
+    // A deadline alone never keeps the process alive.
     return setTimeout(() => this.#sweep(), delayMs).unref();
   }
 

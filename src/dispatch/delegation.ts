@@ -9,9 +9,9 @@ import type { Refusal } from "./refusal.ts";
 
 /** One hop. */
 export interface DelegationLink {
-  /** Who hands on. */
+  /** The agent that hands the task on. */
   readonly agentId: string;
-  /** Who is to work: an Agent-ID, or a name that only its own server can resolve. */
+  /** The agent that is to work: an Agent-ID, or a name that only its own server can resolve. */
   readonly target: string;
   /** The server that vouches for the hop. */
   readonly serverId: string;

@@ -20,35 +20,43 @@ import { concealRefusal } from "./concealment.ts";
 import { readCredentials } from "./credentials.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { DelegationReader } from "./delegation.ts";
+import { compilePathCheck, createEndpointLookup, type PathCheck } from "./endpoint-lookup.ts";
 import { Exchange } from "./exchange.ts";
-import { lapseOf, type Standing, standingGate } from "./gates/00-standing.ts";
-import { aliasGate } from "./gates/01-alias.ts";
-import { methodGate } from "./gates/02-method.ts";
-import { pathGate } from "./gates/03-path.ts";
-import { policyGate } from "./gates/04-policy.ts";
-import { endpointGate, resolveRoute } from "./gates/05-endpoint.ts";
-import { inputGate } from "./gates/06-input.ts";
-import { scopeGate } from "./gates/07-scope.ts";
-import {
-  type NegotiationGateOptions,
-  negotiationGate,
-  presentationGate,
-} from "./gates/08-negotiation.ts";
+import { callerGate } from "./gates/00-caller.ts";
+import { sessionGate } from "./gates/01-session.ts";
+import { authorityGate } from "./gates/02-authority.ts";
+import { lifecycleGate } from "./gates/03-lifecycle.ts";
+import { ratesGate } from "./gates/04-rates.ts";
+import { ledgerGate } from "./gates/05-ledger.ts";
+import { aliasGate } from "./gates/06-alias.ts";
+import { methodGate } from "./gates/07-method.ts";
+import { pathGate } from "./gates/08-path.ts";
+import { policyGate } from "./gates/09-policy.ts";
+import { type ContractGateOptions, contractGate } from "./gates/10-contract.ts";
+import { endpointGate } from "./gates/11-endpoint.ts";
+import { type NegotiationGateOptions, negotiationGate } from "./gates/12-negotiation.ts";
+import { bodyGate } from "./gates/13-body.ts";
+import { bodySessionGate } from "./gates/14-body-session.ts";
+import { taskGate } from "./gates/15-task.ts";
+import { inputGate } from "./gates/16-input.ts";
+import { scopeGate } from "./gates/17-scope.ts";
 import type { Gate } from "./gates/gate.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
+import { isLasting } from "./idempotent-reply.ts";
+import { refuseInactive } from "./inactive-agent.ts";
 import { innerRequest, resultOf } from "./inner.ts";
 import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
 import type { LoopTime } from "./loop-time.ts";
 import type { MethodPolicy } from "./method-policy.ts";
 import { payerOf } from "./payer.ts";
 import type { Peer } from "./peer.ts";
-import { rateGate } from "./rate-gate.ts";
 import type { Rates } from "./rates.ts";
-import { attributionUnavailable, badRequest, type Refusal } from "./refusal.ts";
+import { badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
+import type { Standing } from "./standing.ts";
 import { supportedMethods } from "./supported-methods.ts";
 
 /** How deep handlers may dispatch into one another. */
@@ -71,7 +79,7 @@ export interface DispatcherParts {
   readonly tokens: TokenVerifier | undefined;
   /** Undefined: no peer vouches for anybody. */
   readonly delegations: DelegationReader | undefined;
-  readonly negotiation: NegotiationGateOptions;
+  readonly negotiation: NegotiationGateOptions & ContractGateOptions;
   readonly deadlines: Deadlines;
   /** What everybody has taken, and who pays for what is taken here. */
   readonly rates: Rates;
@@ -107,62 +115,83 @@ export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntr
   return new Pipeline(parts);
 }
 
-/** Who is asking, and how much it has had: known first, said last. */
-function arrivalGate(standing: Gate, rate: Gate): Gate {
-  return (exchange) => {
-    const lapse = standing(exchange);
-    return rate(exchange) ?? lapse;
-  };
-}
-
-/** The gates that settle which method and path are answered. */
-function namingGates({ catalog, names, methodPolicy, registry }: DispatcherParts): readonly Gate[] {
+/** Who is asking; what they refuse is said after the gates that everybody has to pass. */
+function identityGates({ directory, policies, methodPolicy, standing }: DispatcherParts): Gates {
   return [
-    aliasGate(methodPolicy), //                                                   01
-    methodGate(catalog, methodPolicy), //                                         02  459
-    pathGate(names, registry), //                                                 03  460
-    policyGate(methodPolicy, registry, catalog), //                               04  405
+    callerGate({ directory, policy: policies.identity, standing }), //  00  400 401 501 551
+    sessionGate(standing, methodPolicy), //                             01  401 408 409
+    authorityGate, //                                                   02  400 262 455 457
+    lifecycleGate({ directory, methodPolicy, standing }), //            03  410 503
   ];
 }
 
-/** All gates behind the first. */
-function admissionGates(naming: readonly Gate[], parts: DispatcherParts): readonly Gate[] {
-  const { registry, policies, negotiation, standing } = parts;
+/** Asked of every request from outside, also of one that is refused already: their word comes first. */
+function toll({ rates, attributor }: DispatcherParts): Gates {
   return [
-    ...naming,
-    presentationGate(negotiation), //                                             08  464 404 400
-    endpointGate({
-      registry,
-      anonymousDiscovery: policies.anonymousDiscovery,
-      tokenMethods: new Set(policies.oauth?.requiredOnMethods),
-      onMiss: negotiationGate(negotiation), //                                    08
-    }), //                                                                        05  401 404 405 262
-    inputGate(standing), //                                                       06  422
-    scopeGate(policies.scopeRequiredForInvocation), //                            07  455 262
+    ratesGate(rates), //                                                04  429
+    ledgerGate(attributor), //                                          05  503
   ];
+}
+
+/** Whatever fails from here on, nobody can say that nothing was done. */
+function markActed(exchange: Exchange): void {
+  exchange.hasActed = true;
+  if (exchange.inner !== undefined) markActed(exchange.inner.parent);
+}
+
+/** What is asked for, and whether it may be had; a request that a handler dispatches begins here. */
+function admissionGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
+  const { catalog, methodPolicy, registry, policies, negotiation, standing } = parts;
+  const { anonymousDiscovery, oauth, scopeRequiredForInvocation } = policies;
+  const tokenMethods = new Set(oauth?.requiredOnMethods);
+  return [
+    aliasGate(methodPolicy), //                                         06
+    methodGate(catalog, methodPolicy), //                               07  459
+    pathGate(pathCheck), //                                             08  460
+    policyGate(methodPolicy, registry, catalog), //                     09  405
+    contractGate(negotiation), //                                       10  400 404 464
+    endpointGate({ registry, anonymousDiscovery, tokenMethods }), //    11  262 401 410 503
+    negotiationGate(negotiation), //                                    12  262 404 405 464
+    bodyGate, //                                                        13  400 460
+    bodySessionGate(standing), //                                       14  401 408 409
+    taskGate(standing), //                                              15  409
+    inputGate, //                                                       16  422
+    scopeGate(scopeRequiredForInvocation), //                           17  262 403 455
+  ];
+}
+
+type Gates = readonly Gate[];
+
+/** The first refusal; no gate behind it is asked. */
+function firstRefusal(gates: Gates, exchange: Exchange): Refusal | undefined {
+  for (const gate of gates) {
+    const refusal = gate(exchange);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
 }
 
 class Pipeline implements Dispatcher, InnerEntrance {
   readonly #parts: DispatcherParts;
-  readonly #arrival: Gate;
   readonly #time: LoopTime;
-  readonly #naming: readonly Gate[];
-  readonly #admission: readonly Gate[];
+  readonly #identity: Gates;
+  readonly #toll: Gates;
+  readonly #admission: Gates;
+  readonly #lookUp: (exchange: Exchange) => void;
   readonly #stamp: Stamp;
   readonly #services: InvokeServices;
   readonly #answerOnce: AnswerOnce;
 
   constructor(parts: DispatcherParts) {
-    const { directory, policies, methodPolicy, registry, observer } = parts;
-    const { standing, attributor, idempotency, deadlines, serverId } = parts;
+    const { directory, methodPolicy, registry, observer } = parts;
+    const { attributor, idempotency, deadlines, serverId } = parts;
+    const pathCheck = compilePathCheck(parts.names, registry);
     this.#parts = parts;
-    this.#arrival = arrivalGate(
-      standingGate({ directory, policy: policies.identity, methodPolicy, standing }),
-      rateGate(parts.rates),
-    );
     this.#time = parts.time;
-    this.#naming = namingGates(parts);
-    this.#admission = admissionGates(this.#naming, parts);
+    this.#identity = identityGates(parts);
+    this.#toll = toll(parts);
+    this.#admission = admissionGates(parts, pathCheck);
+    this.#lookUp = createEndpointLookup({ ...parts, pathCheck });
     this.#stamp = createStamp({
       ...{ serverId, attributor },
       standingFields: createStandingFields(directory, parts.defaultAgent),
@@ -183,18 +212,16 @@ class Pipeline implements Dispatcher, InnerEntrance {
     const { observer, tokens, delegations } = this.#parts;
     observer.start(exchange);
     const reading = readCredentials(exchange, tokens, delegations);
-    if (reading === undefined) return this.#ask(this.#arrival, exchange, exchange.startedAt);
+    if (reading === undefined) return this.#ask(exchange, exchange.startedAt, this.#arrive);
     return reading.then(
-      () => this.#ask(this.#arrival, exchange, performance.now()),
+      () => this.#ask(exchange, performance.now(), this.#arrive),
       (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
     );
   }
 
   act(exchange: Exchange): Response | Promise<Response> {
-    const { observer, standing } = this.#parts;
-    observer.start(exchange);
-    const identify: Gate = ({ caller }) => lapseOf(caller.document, standing);
-    return this.#ask(identify, exchange, exchange.startedAt);
+    this.#parts.observer.start(exchange);
+    return this.#ask(exchange, exchange.startedAt, this.#arriveFromInside);
   }
 
   answerFault(fault: WireFault, peer?: Peer): Response {
@@ -204,10 +231,10 @@ class Pipeline implements Dispatcher, InnerEntrance {
   }
 
   /** What is done at once is one slice of the loop. */
-  #ask(identify: Gate, exchange: Exchange, startedAt: number): Response | Promise<Response> {
+  #ask(exchange: Exchange, startedAt: number, arrive: Gate): Response | Promise<Response> {
     this.#time.begin(startedAt);
     try {
-      return this.#answerFrom(identify, exchange);
+      return this.#pass(exchange, arrive);
     } finally {
       this.#settle(exchange, startedAt);
     }
@@ -218,15 +245,26 @@ class Pipeline implements Dispatcher, InnerEntrance {
     if (spent > 0) this.#time.charge(payerOf(exchange), spent);
   }
 
-  /** From the first gate on, which says who is asking. */
-  #answerFrom(identify: Gate, exchange: Exchange): Response | Promise<Response> {
+  /** The gates of a request from outside up to what it asks for. */
+  readonly #arrive: Gate = (exchange) => {
+    const refusal = firstRefusal(this.#identity, exchange);
+    return firstRefusal(this.#toll, exchange) ?? refusal;
+  };
+
+  /** Those of one that the server makes itself: it is known who asks, and pays elsewhere. */
+  readonly #arriveFromInside: Gate = (exchange) => {
+    const { attributor, standing } = this.#parts;
+    return ledgerGate(attributor)(exchange) ?? refuseInactive(exchange.caller.document, standing);
+  };
+
+  /** From the first gate on. */
+  #pass(exchange: Exchange, arrive: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
-      const lapse = identify(exchange); //                                        00  401 410 503 429
-      const refusal = this.#checkLedger(exchange) ?? lapse;
+      const refusal = arrive(exchange);
       if (refusal === undefined) return this.#admit(exchange, finish);
       // Who has had enough is not told about deprecations.
-      if (refusal.status !== 429) this.#resolveWarnings(exchange);
+      if (refusal.status !== 429) this.#lookUp(exchange);
       return finish(replyToRefusal(refusal));
     } catch (error) {
       return finish(this.#fault(exchange, "a gate threw", error));
@@ -234,31 +272,16 @@ class Pipeline implements Dispatcher, InnerEntrance {
   }
 
   #admit<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
-    for (const gate of this.#admission) {
-      const refusal = gate(exchange);
-      if (refusal !== undefined) {
-        return finish(replyToRefusal(concealRefusal(refusal, exchange.route)));
-      }
+    const refusal = firstRefusal(this.#admission, exchange);
+    if (refusal !== undefined) {
+      return finish(replyToRefusal(concealRefusal(refusal, exchange.route)));
     }
     const { route } = exchange;
-    if (route === undefined) throw new Error("the endpoint gate resolved nothing");
+    if (route === undefined) throw new Error("no gate found a route");
     const key = readIdempotencyKey(exchange, route);
     if (key === undefined) return invoke(exchange, route, this.#services, finish);
     if (typeof key !== "string") return finish(replyToRefusal(key));
     return this.#answerOnce(exchange, route, key).then(finish);
-  }
-
-  /** What an agent of this server asks for is recorded, refusals too, or not looked into. */
-  #checkLedger({ caller }: Exchange): Refusal | undefined {
-    const { attributor } = this.#parts;
-    const isRecorded = attributor !== undefined && caller.document !== undefined;
-    return isRecorded && !attributor.isWritable ? attributionUnavailable() : undefined;
-  }
-
-  /** Every response about a deprecated method or endpoint says so, even one to a stranger.   §13.1 */
-  #resolveWarnings(exchange: Exchange): void {
-    if (this.#naming.some((gate) => gate(exchange) !== undefined)) return;
-    resolveRoute(exchange, this.#parts.registry);
   }
 
   /** An answer that comes later is a slice of its own. */
@@ -304,7 +327,11 @@ class Pipeline implements Dispatcher, InnerEntrance {
     }
     this.#time.begin(inner.startedAt);
     try {
-      return this.#admit(inner, resultOf);
+      return this.#admit(inner, (reply) => {
+        const isRefused = reply.refusal !== undefined && !isLasting(reply);
+        if (inner.route?.isReading !== true && !isRefused) markActed(parent);
+        return resultOf(reply);
+      });
     } finally {
       this.#settle(inner, inner.startedAt);
     }

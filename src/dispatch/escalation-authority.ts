@@ -1,5 +1,5 @@
 /**
- * Who may see an escalation, and who may decide it: operators, and the agent that it was sent to.
+ * Judges who may see an escalation and who may decide it: operators, and the agent it was sent to.
  * Never the agent that escalated, whatever it holds: nobody approves of itself.   AGTP "CONFIRM"
  */
 import type { IdentityConfig } from "../base/config.ts";
@@ -10,15 +10,15 @@ import { confirmationForbidden } from "./floor-refusals-tasks.ts";
 import type { QueryCaller } from "./query-source.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** What operators are known by. */
+/** The policy that operators are recognised by. */
 export type OperatorPolicy = Pick<IdentityConfig, "operatorCertificates">;
 
-/** Whether it is an operator that asks: by its certificate, or by the scope of operators. */
+/** Tells whether an operator asks: by its certificate, or by the scope of operators. */
 export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolicy): boolean {
   return isOperator(peer.certificate, policy) || seesAll(caller);
 }
 
-/** Whether the escalation is the asker's own, was sent to it, or is everybody's to operate. */
+/** Tells whether the escalation is the asker's own, was sent to it, or is an operator's to see. */
 export function maySee(
   escalation: Escalation,
   asker: QueryCaller,
@@ -49,7 +49,7 @@ export function authorityOver(
   );
 }
 
-/** What a stranger claims to hold nobody has granted. */
+/** Tells whether the asker holds the approver's scope. A stranger's claim grants nothing. */
 function isApprover({ approverScope }: Escalation, { caller }: QueryCaller): boolean {
   const isKnown = caller.document !== undefined && approverScope !== undefined;
   return isKnown && caller.authority.covers(approverScope);

@@ -1,4 +1,4 @@
-/** What the stream of an agent says of its escalations.   AGTP-LOG "Local Stream" */
+/** The events about escalations in an agent's stream.   AGTP-LOG "Local Stream" */
 import type { Escalation } from "../state/escalation.ts";
 import type { StreamEvent } from "./stream-events.ts";
 

@@ -1,6 +1,6 @@
 /**
- * One request on its way through the pipeline. Gates read it and fill in what they decide; nothing
- * else changes it. It also carries the abort signal of the call, made only when somebody asks.
+ * One request on its way through the pipeline. Gates read it and fill in what they decide, each what
+ * stands under its name; nothing else changes it. It also carries the abort signal of the call, made only when somebody asks.
  */
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
@@ -30,7 +30,7 @@ export class Exchange {
   readonly startedAt: number;
   /** The first request of its connection. */
   isFirst = false;
-  /** What was asked for in another protocol, where the request's method was made from it. */
+  /** The request in its own protocol, where the method was translated from another one. */
   translatedFrom: string | undefined;
 
   /** Before the gates: whom a bearer token names, or why it proves nothing. */
@@ -38,24 +38,26 @@ export class Exchange {
   tokenFault: string | undefined;
   /** Before the gates: what a peer vouches for, or why its token does not hold. */
   delegation: Delegation | Refusal | undefined;
-  /** Gate 00. */
+  /** Caller. */
   caller: Caller = ANONYMOUS;
-  /** Gate 00: why the caller may only call what is exempt from its lifecycle. */
-  lapse: Refusal | undefined;
+  /** Caller: what is wrong with the scopes that it claims. */
+  claimRefusal: Refusal | undefined;
+  /** Lifecycle: why the caller may only call what is exempt from it. */
+  inactiveRefusal: Refusal | undefined;
   /** The agent that the request is about, where it names one. */
   addressed: AgentDocument | undefined;
-  /** Gate 01, 04: the method to answer, after alias and redirect. */
+  /** Alias, policy: the method to answer, after alias and redirect. */
   method: string;
-  /** Gate 04: the path to answer, after redirect. */
+  /** Policy: the path to answer, after redirect. */
   path: string;
-  /** Gate 01: parameters that a legacy mapping adds. */
+  /** Alias: parameters that a legacy mapping adds. */
   mappedParameters: Readonly<Record<string, unknown>> | undefined;
-  /** Gate 02: the AGTP-Catalog-Warning, if the method is deprecated. */
+  /** Method: the AGTP-Catalog-Warning, if the method is deprecated. */
   catalogWarning: string | undefined;
-  /** Gate 05. */
+  /** Contract, endpoint or negotiation. */
   route: Route | undefined;
   pathValues: Readonly<Record<string, string>> | undefined;
-  /** Gate 06: validated. */
+  /** Body: merged; input: validated. */
   input: Readonly<Record<string, unknown>> = {};
   query: ReadonlyMap<string, string> | undefined;
   /** Set by the handler of a contract: what this action, and all that it dispatches, is done under. */
@@ -63,6 +65,9 @@ export class Exchange {
   /** From the headers, else from an enveloped body. */
   taskId: string | undefined;
   sessionId: string | undefined;
+
+  /** A handler has dispatched something that may change something. */
+  hasActed = false;
 
   #priorActions: PriorAction[] | undefined;
   #responseId: string | undefined;
@@ -82,7 +87,7 @@ export class Exchange {
     const { parent } = inner;
     this.caller = parent.caller;
     this.contract = parent.contract;
-    this.lapse = parent.lapse;
+    this.inactiveRefusal = parent.inactiveRefusal;
     // They may have stood in the envelope of the parent's body.
     this.taskId = parent.taskId;
     this.sessionId = parent.sessionId;
@@ -105,7 +110,7 @@ export class Exchange {
     return this.#responseId;
   }
 
-  /** What others did that this action depends on, as its record names it. */
+  /** The actions of others that this one depends on, as its record names them. */
   get priorActions(): readonly PriorAction[] {
     return this.#priorActions ?? NO_PRIOR_ACTIONS;
   }
@@ -133,7 +138,7 @@ export class Exchange {
     return this.#abort.signal;
   }
 
-  /** Whether the call was ended from outside; what its handler throws then is no fault. */
+  /** True when the call was ended from outside; an exception of its handler is then no fault. */
   get isAborted(): boolean {
     return this.inner === undefined ? this.#reason !== undefined : this.inner.parent.isAborted;
   }

@@ -15,7 +15,7 @@ export type DelegationFailure =
   | "peer-closed"
   | "peer-malformed";
 
-/** What is known of the work: whether it was begun, and what became of it. */
+/** The known state of the work when its delegation failed. */
 export type WorkOutcome = "not-begun" | "failed" | "unknown";
 
 /** 550: the delegate failed, could not be asked, or did not answer in time. */

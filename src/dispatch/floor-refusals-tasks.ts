@@ -1,7 +1,7 @@
 /** Refusals about what waits: tasks, sessions, and the words that they wait for. */
 import { type Refusal, refusal } from "./refusal.ts";
 
-/** What a task waits for. */
+/** The decision that a task waits for. */
 export interface TaskPause {
   readonly escalationId: string;
   /** `pending_review`, `deferred`, `rejected` or `expired`. */
@@ -10,7 +10,7 @@ export interface TaskPause {
   readonly deadlineAt: number;
 }
 
-/** What keeps a session from being used. */
+/** The suspension that keeps a session from being used. */
 export interface SessionHold {
   readonly suspensionId: string;
   readonly agentId: string;

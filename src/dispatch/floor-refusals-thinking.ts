@@ -1,4 +1,4 @@
-/** What SUMMARIZE and PLAN answer when there is nothing to answer with.   AGTP "SUMMARIZE", "PLAN" */
+/** The refusals of SUMMARIZE and PLAN when they have no answer.   AGTP "SUMMARIZE", "PLAN" */
 import { type Refusal, refusal } from "./refusal.ts";
 
 /** 422: a source that this server does not read, whoever asks. */

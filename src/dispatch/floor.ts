@@ -30,15 +30,15 @@ export interface FloorMethod {
   readonly idempotencyMember?: string;
   readonly deepMembers?: ReadonlySet<string>;
   readonly endsInTime?: boolean;
-  /** Whether a call is this method's, where its path answers something else as well. */
+  /** Tells whether a call is this method's, where its path answers something else as well. */
   isAsked?(input: JsonRecord): boolean;
 }
 
-/** What the floor needs to know of this server. */
+/** The facts about this server that the floor needs. */
 export interface FloorOptions {
   /** By method. */
   readonly methods: ReadonlyMap<string, FloorMethod>;
-  /** What an agent reads about a method: the catalog's sentence. */
+  /** The catalog's sentence about a method. */
   describe(method: string): { readonly description: string; readonly capability: Capability };
 }
 
@@ -61,7 +61,7 @@ export function floorEndpoints(options: FloorOptions): readonly ProtocolEndpoint
   });
 }
 
-/** What calling a floor method can do. */
+/** The impact of calling a floor method. */
 export function impactOf(method: string): Impact {
   if (READING.has(method)) return "informational";
   return IRREVERSIBLE.has(method) ? "irreversible" : "reversible";

@@ -16,7 +16,7 @@ import type { Route } from "./route.ts";
  */
 export function readIdempotencyKey(exchange: Exchange, route: Route): string | Refusal | undefined {
   if (route.isReading || exchange.caller.document === undefined) return undefined;
-  // What a handler dispatches is a part of what is under the key.
+  // An inner dispatch belongs to the request that has the key.
   if (exchange.inner !== undefined) return undefined;
   const key = exchange.header("idempotency-key");
   const oldKey = exchange.header("rcns-idempotency-key");

@@ -19,7 +19,7 @@ import { idempotencyConflict, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 
-/** What requests under a key are answered with. */
+/** The parts that answer requests under a key. */
 export interface IdempotencyParts {
   readonly register: Pick<IdempotencyRegister, "claim">;
   readonly directory: Pick<AgentDirectory, "find">;

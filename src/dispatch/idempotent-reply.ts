@@ -18,12 +18,12 @@ const REPLAYED = { "Idempotency-Replayed": "true" };
  */
 const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500, 550, 551]);
 
-/** Whether the same request must get the same reply from now on. */
+/** Tells whether the same request must get the same reply from now on. */
 export function isLasting({ refusal }: Reply): boolean {
   return refusal === undefined || LASTING.has(refusal.status);
 }
 
-/** Whether it may be kept at all: one that says `Cache-Control: no-store` has a secret in it. */
+/** Tells whether a reply may be kept: one with `Cache-Control: no-store` has a secret in it. */
 export function mayBeKept({ headers = {} }: Reply): boolean {
   return !Object.entries(headers).some(
     ([name, value]) => name.toLowerCase() === "cache-control" && /\bno-store\b/i.test(value),
@@ -37,7 +37,7 @@ export function encodeReply(reply: Reply): Reply {
   return { ...reply, body: body === "" ? undefined : Buffer.from(body) };
 }
 
-/** What is kept of an encoded reply. */
+/** The part of an encoded reply that is kept. */
 export function keepReply(reply: Reply, { addressed }: Exchange): KeptResponse {
   const { status, contentType, headers, refusal } = reply;
   return {

@@ -3,11 +3,12 @@
  * and the caller learns only the id: 500 `internal-error`, or 500 `handler-timeout`.   AGTP-API §12
  */
 import { uuidv7 } from "../identity/uuid.ts";
+import { isStoreUnavailable } from "../state/store-fault.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
 import type { Deadlines, Expiring } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
 import { judge, type Outcome } from "./judge.ts";
-import { handlerTimeout, serverError } from "./refusal.ts";
+import { handlerTimeout, serverError, storeOutcomeUnknown, storeUnavailable } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 
@@ -24,7 +25,7 @@ export interface InvokeServices extends CallServices {
   reportFault(fault: Fault): void;
 }
 
-/** What becomes of a reply; applied once, in the same turn as the handler settles. */
+/** Completes a reply; called once, in the same turn as the handler settles. */
 type Finish<T> = (reply: Reply) => T;
 
 /** Answers the exchange with its route's handler; synchronous when the handler is. */
@@ -68,7 +69,7 @@ class Invocation<T> implements Expiring {
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
-      // What a handler dispatches ends with the call that dispatched it.
+      // An inner dispatch ends with the call that made it.
       const isTimed = this.#exchange.inner === undefined && !this.#route.endsInTime;
       if (isTimed) this.#services.deadlines.add(this);
       outcome.then(
@@ -115,18 +116,21 @@ function replyTo(
     const judged = judge(route, outcome);
     return typeof judged === "string" ? faultReply(exchange, services, judged) : judged;
   } catch (error) {
-    // What a handler returns may throw when it is looked at: getters, proxies, null for a record.
+    // A returned value may throw when it is read: getters, proxies, null for a record.
     return faultReply(exchange, services, "what the handler returned cannot be read", error);
   }
 }
 
-/** Logs a fault and answers 500 with its id. */
+/** Logs a fault and answers 500 with its id; 503 for a store that fails, which is told of once. */
 export function faultReply(
   exchange: Exchange,
   services: Pick<InvokeServices, "reportFault">,
   message: string,
   cause?: unknown,
 ): Reply {
+  if (isStoreUnavailable(cause)) {
+    return replyToRefusal(exchange.hasActed ? storeOutcomeUnknown() : storeUnavailable());
+  }
   const errorId = uuidv7();
   services.reportFault({ errorId, exchange, message, cause });
   return replyToRefusal(serverError(errorId));

@@ -1,6 +1,6 @@
 /**
- * What a handler returned, judged: a body the output schema accepts, an error the endpoint declares,
- * or a fault. The operator's handlers may neither refuse for the protocol nor write its header
+ * Judges a handler's result: a body the output schema accepts, an error the endpoint declares, or a
+ * fault. The operator's handlers may neither refuse for the protocol nor write its header
  * fields.   AGTP-API §6.4 "errors", §13.3
  */
 import { type HandlerResult, isHandlerError } from "../handlers/handler.ts";
@@ -11,10 +11,10 @@ import { namedError, type Refusal } from "./refusal.ts";
 import { AGTP_JSON, type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 
-/** What a route's handler may return. */
+/** The results that a route's handler may return. */
 export type Outcome = HandlerResult | Refusal;
 
-/** What an outcome is held to. */
+/** The part of a route that an outcome is judged by. */
 export type Contract = Pick<Route, "tier" | "errors" | "output" | "concealment">;
 
 /** The reply an outcome stands for, or what is wrong with it. */

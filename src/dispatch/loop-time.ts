@@ -41,7 +41,7 @@ export class LoopTime {
     if (this.#depth > 0) return 0;
     const now = performance.now();
     if (now - startedAt <= FREE_SLICE_MS) return 0;
-    // What was used between the last reading and the slice may have been anybody's.
+    // Time between the last reading and the slice may have been anybody's.
     const before = Math.max(0, startedAt - this.#sampledAt);
     const sample = this.#sample;
     const used = this.#read(now) - sample - before;
@@ -49,7 +49,7 @@ export class LoopTime {
     return spent > FREE_SLICE_MS ? spent : 0;
   }
 
-  /** Has an owner pay for what a slice cost. */
+  /** Charges an owner for the cost of a slice. */
   charge({ key }: TaskOwner, ms: number): void {
     this.#rates.charge(key, ms, performance.now());
   }

@@ -1,6 +1,6 @@
 /** How much of what nobody has looked at is kept, for whom and from whom.   AGTP "NOTIFY" */
 
-/** What may lie unread in one inbox. */
+/** The limits of unread notifications in one inbox. */
 export interface InboxLimits {
   readonly perInbox: number;
   /** Of one sender. */

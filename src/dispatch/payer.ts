@@ -1,7 +1,7 @@
 /**
- * Who pays for what a request costs. An agent that is proven pays for itself, wherever it is. One
- * that is only claimed pays together with where it is claimed from, so that nobody elsewhere can use
- * up what is another's. All others pay as the address that they come from, IPv6 by its /64.
+ * Names the account that pays for a request. An agent that is proven pays for itself, wherever it
+ * is. One that is only claimed pays together with where it is claimed from, so that nobody elsewhere
+ * can use up what is another's. All others pay as the address that they come from, IPv6 by its /64.
  * `[limits] work_ms_per_second`
  */
 import { isIPv4 } from "node:net";
@@ -28,7 +28,7 @@ function accountOf({ caller, peer }: Parameters<typeof payerOf>[0]): string | un
   // A peer vouches for as many agents as it likes.
   const voucher = delegation?.isArriving === true ? delegation.links.at(-1) : undefined;
   if (voucher !== undefined) return `of ${voucher.serverId}`;
-  // What the server asks for by itself comes from nowhere.
+  // The server's own requests have no address.
   if (caller.isCertified || (agentId !== "" && peer.address === "")) return agentId;
   return caller.document === undefined ? undefined : `${agentId} at ${networkOf(peer.address)}`;
 }
@@ -36,7 +36,7 @@ function accountOf({ caller, peer }: Parameters<typeof payerOf>[0]): string | un
 const GROUPS = 8;
 const NETWORK_GROUPS = 4;
 
-/** What one host can choose its addresses from: an IPv4 address, the first 64 bits of an IPv6 one. */
+/** The network that one host chooses its addresses from: an IPv4 address, or an IPv6 /64. */
 export function networkOf(address: string): string {
   if (!address.includes(":")) return address;
   const mapped = address.slice(address.lastIndexOf(":") + 1);

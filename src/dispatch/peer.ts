@@ -1,4 +1,4 @@
-/** What the server knows of the connection a request came on. */
+/** The peer of the connection that a request came on. */
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 
 /** The other end. */

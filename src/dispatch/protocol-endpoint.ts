@@ -24,18 +24,18 @@ export interface ProtocolEndpoint {
   readonly idempotencyMember?: string;
   /** Input members whose depth is the handler's to refuse. */
   readonly deepMembers?: ReadonlySet<string>;
-  /** Has an agent of this server work. */
+  /** Starts work of an agent of this server. */
   readonly startsWork?: boolean;
   /** It says in its own words that its time is over. */
   readonly endsInTime?: boolean;
   /** The names of what it answers 422 with, in words of its own. */
   readonly errors?: readonly string[];
-  /** What a caller needs; the protocol's other endpoints decide for themselves. */
+  /** The scopes that a caller needs; without them the handler decides for itself. */
   readonly requiredScopes?: readonly string[];
   readonly concealment?: Concealment;
   readonly inputSchema: JsonSchema;
   readonly outputSchema?: JsonSchema;
-  /** Whether DISCOVER /methods and the manifest's endpoints list it. */
+  /** True when DISCOVER /methods and the manifest's endpoints list it. */
   readonly isListed: boolean;
   /** False: QUERY does not find it either, since there is nothing to be had by it. */
   readonly isFindable?: boolean;

@@ -1,11 +1,11 @@
 /**
- * What QUERY can find beyond what is the same for everybody: an inbox, runs, escalations. Each source
+ * The sources that QUERY searches for one caller: an inbox, runs, escalations. Each source
  * shows a caller its own and nothing else.   AGTP "QUERY"
  */
 import type { Caller } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 
-/** Who asks. */
+/** The caller of a QUERY. */
 export interface QueryCaller {
   readonly caller: Caller;
   readonly peer: Peer;
@@ -15,9 +15,9 @@ export interface QueryCaller {
 export interface QueryEntry {
   /** Unique in its source; becomes part of the result's `source`. */
   readonly id: string;
-  /** What is searched, most telling first. */
+  /** The texts that are searched, most telling first. */
   readonly texts: readonly string[];
-  /** What is answered. */
+  /** The entry as it is answered. */
   readonly content: Readonly<Record<string, unknown>>;
 }
 
@@ -25,6 +25,6 @@ export interface QueryEntry {
 export interface QuerySource {
   /** The kind of its results, in the singular; QUERY's `scope` takes it in the plural, too. */
   readonly name: string;
-  /** What the caller may see, the newest first, a bounded number. */
+  /** The entries that the caller may see, the newest first, a bounded number. */
   entries(asker: QueryCaller): Promise<readonly QueryEntry[]>;
 }

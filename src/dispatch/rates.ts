@@ -1,7 +1,7 @@
 /**
- * What each payer may take of the server, as buckets that run empty with time: requests, and time of
- * the event loop in slices that others notice. Kept while the process runs, whatever the limits are
- * meanwhile; what a million addresses ask for is forgotten before it fills the memory.
+ * Limits what each payer takes of the server, in buckets that drain with time: requests, and time of
+ * the event loop in slices that others notice. Accounts outlive a reload of the limits, and the
+ * oldest are forgotten before a million addresses fill the memory.
  * `[limits] work_ms_per_second`, `requests_per_second`
  */
 import type { LimitsConfig } from "../base/config.ts";
@@ -16,7 +16,7 @@ export interface RateExcess {
   readonly retryAfterSeconds: number;
 }
 
-/** What can be saved up: a second for requests, two for work, which comes in lumps. */
+/** Unused rate that is saved up: a second for requests, two for work, which comes in lumps. */
 const REQUESTS_SAVED_SECONDS = 1;
 const WORK_SAVED_SECONDS = 2;
 /** Nobody is kept waiting longer for one slice, however long that was. */
@@ -63,7 +63,7 @@ export class Rates {
     return this.#requests.size + this.#work.size;
   }
 
-  /** Has a payer pay for a slice of the loop. */
+  /** Charges a payer for a slice of the loop. */
   charge(payer: string, ms: number, now: number): void {
     const { workMsPerSecond } = this.#limits;
     if (workMsPerSecond > 0) this.#work.add(payer, ms, now, workMsPerSecond);

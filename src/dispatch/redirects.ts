@@ -13,7 +13,7 @@ export interface RedirectTarget {
   readonly path: string;
 }
 
-/** What redirects are checked against. */
+/** The rules that redirects are checked against. */
 export interface RedirectRules {
   readonly names: MethodNames;
   readonly file: string;

@@ -55,6 +55,8 @@ export type RefusalCode =
   | "run_not_found"
   | "recipient-not-found"
   | "attribution-unavailable"
+  | "store-unavailable"
+  | "outcome-unknown"
   | "credentials-missing"
   | "anonymous-discovery-disabled"
   | "scope-claim-invalid"

@@ -155,6 +155,22 @@ export function attributionUnavailable(): Refusal {
   return refusal(503, "attribution-unavailable", message);
 }
 
+/** Each request tries the store itself, so that none has to wait for another to find it mended. */
+const STORE_RETRY = { "Retry-After": "1" };
+
+/** 503: what the request needs kept or read cannot be; nothing was done, and nothing is in a chain. */
+export function storeUnavailable(): Refusal {
+  const message = "the server cannot keep or read what this needs, and has done nothing";
+  return refusal(503, "store-unavailable", message, { headers: STORE_RETRY });
+}
+
+/** 503: as much was done as could be before the store failed; nobody can say how much. */
+export function storeOutcomeUnknown(): Refusal {
+  const message =
+    "the server's store failed while this was done, and it may have been done in part";
+  return refusal(503, "outcome-unknown", message, { headers: STORE_RETRY });
+}
+
 type AuthorizationCondition =
   | "credentials-missing"
   | "anonymous-discovery-disabled"
@@ -260,7 +276,7 @@ export function noContract(
   });
 }
 
-/** What there can be too much of. */
+/** The things that are rated, in words. */
 const RATED = { rcns: "negotiations", requests: "requests", work: "work" } as const;
 
 /** 429: too much of one kind; `scope` tells which.   AGTP-API §10.1.5, `[limits]` */

@@ -1,4 +1,4 @@
-/** What the pipeline produces before it is stamped and encoded: a status, headers and a value. */
+/** The pipeline's reply before it is stamped and encoded: a status, headers and a value. */
 import type { Status } from "../wire/status.ts";
 import { type Refusal, refusalBody, refusalText } from "./refusal.ts";
 

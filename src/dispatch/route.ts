@@ -24,7 +24,7 @@ export interface ContractReference {
   readonly negotiation_origin: string;
 }
 
-/** What a protocol route sees beyond the call, and may say of it. */
+/** The view of the exchange that a protocol route has beside the call. */
 export interface ExchangeView {
   readonly method: string;
   readonly requestedMethod: string | undefined;
@@ -36,7 +36,7 @@ export interface ExchangeView {
   /** Set by a contract that is run; what it is not set for was not done under one. */
   contract: ContractReference | undefined;
   header(name: string): string | undefined;
-  /** What another agent did that this action depends on. */
+  /** Notes an action of another agent that this one depends on. */
   dependsOn(prior: PriorAction): void;
   /** Which agent the request turned out to be about. */
   addressed: AgentDocument | undefined;
@@ -59,7 +59,7 @@ export interface Route {
   readonly tier: Tier;
   /** Reading routes of tier A are open to anonymous callers by `anonymous_discovery`. */
   readonly isReading: boolean;
-  /** Has an agent or a task of this server work, which nobody does whom nobody knows. */
+  /** Starts an agent or a task of this server, which no unknown caller may. */
   readonly startsWork?: boolean;
   /** A verified client certificate stands for an Agent-ID here. */
   readonly takesCertificate?: boolean;

@@ -1,6 +1,6 @@
 /**
- * What agents of this server had executed or delegated of late, each agent's own. It ends with the
- * process, as what was done is in the journal anyway, and is bounded: the oldest are forgotten first.
+ * The recent executions and delegations of each agent of this server. They end with the process,
+ * since the journal has them anyway, and are bounded: the oldest are forgotten first.
  */
 import { uuidv7 } from "../identity/uuid.ts";
 
@@ -25,7 +25,7 @@ export interface Run {
   readonly code: string | undefined;
 }
 
-/** What is known when a run begins. */
+/** The facts that are known when a run begins. */
 export interface RunStart extends Pick<Run, "kind" | "action"> {
   readonly target?: string | undefined;
   readonly taskId?: string | undefined;

@@ -21,13 +21,13 @@ export const AGTP_API_VERSION = "1.0";
 
 export type Stamp = (reply: Reply, exchange?: Exchange) => Response;
 
-/** What responses are stamped with. */
+/** The values that responses are stamped with. */
 export interface StampOptions {
   readonly serverId: string;
   /** Undefined: responses carry no record. */
   readonly attributor: Attributor | undefined;
   readonly standingFields: StandingFields;
-  /** What the first response of a connection names. */
+  /** The methods that the first response of a connection names. */
   readonly supportedMethods: string;
 }
 
@@ -49,8 +49,10 @@ export function createStamp(options: StampOptions): Stamp {
     if (exchange?.isFirst) fields += `Supported-Methods: ${supportedMethods}\r\n`;
     if (reply.headers !== undefined) fields += fieldLines(Object.entries(reply.headers));
     if (body.length > 0) fields += contentTypeLine(reply.contentType);
+    // Nothing ran, so there is nothing to attribute.
+    const isUnattributed = reply.refusal?.code === "store-unavailable";
     const lateFields =
-      attributor === undefined
+      attributor === undefined || isUnattributed
         ? undefined
         : attribute(attributor, reply, exchange, { responseId, body });
     return { status: reply.status, responseId, fields, lateFields, body };

@@ -16,7 +16,7 @@ export interface StreamEvent {
   readonly agentId: string;
   /** Members of the record beside those of every record; `event_type` among them. */
   readonly extension: Readonly<Record<string, unknown>>;
-  /** What it is about, where nobody asked for it. */
+  /** The subject of the event, where no request caused it. */
   readonly about: {
     readonly method: string;
     readonly path: string;
@@ -37,7 +37,7 @@ export type RecordStreamEvents = (
   source?: EventSource,
 ) => Promise<readonly string[]>;
 
-/** What events are written with. */
+/** The parts that write events. */
 export interface EventParts {
   readonly attributor: Attributor;
   readonly state: Pick<ServerState, "ledger" | "lifecycle">;

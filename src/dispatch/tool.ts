@@ -44,7 +44,7 @@ export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<rea
   });
 }
 
-/** What the protocol itself has is no tool, but for the agents that it lets execute. */
+/** The protocol's own endpoints are no tools, except those that execute an agent. */
 function isTool({ tier, definition: { method, path } }: ListedDefinition): boolean {
   return tier === "B" || (method === "EXECUTE" && path !== "/");
 }

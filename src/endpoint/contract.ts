@@ -43,7 +43,7 @@ export interface Contract {
   /** The only agent that it is for. */
   readonly agentId: string;
   readonly endpoint: ContractEndpoint;
-  /** What runs it, for life. */
+  /** The plan that runs it, for its whole life. */
   readonly plan: Pick<Recipe, "name" | "version" | "steps" | "aggregation">;
   readonly lineage: RecipeLineage | undefined;
   /** 64 lower-case hex digits. */

@@ -25,7 +25,7 @@ import { checkReservation } from "./reserved-endpoints.ts";
 import { readRequiredScopes } from "./scope-list.ts";
 import { readSemanticBlock, SEMANTIC_KEYS } from "./semantic-block.ts";
 
-/** What an endpoint file is checked against. */
+/** The vocabulary and directory that an endpoint file is checked against. */
 export interface EndpointFileContext extends Vocabulary {
   /** The deployment directory, absolute. */
   readonly directory: string;
@@ -54,7 +54,7 @@ const KEYS = [
   "required_scopes",
   "deprecated",
 ];
-/** What the text of a path segment can become. */
+/** The types that the text of a path segment can become. */
 const TEXT_TYPES = ["string", "integer", "number", "boolean"] as const;
 const ERROR_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 

@@ -10,7 +10,7 @@ import { createLiteralIndex, type LiteralIndex } from "./literal-index.ts";
 import { compileTemplate, segmentsOf, type Template } from "./path-template.ts";
 import { createTemplateIndex, type TemplateIndex } from "./template-index.ts";
 
-/** What can be routed to. */
+/** An entry that requests are routed to. */
 export interface RouteEntry {
   readonly method: string;
   readonly path: string;

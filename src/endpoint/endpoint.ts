@@ -18,12 +18,12 @@ export const CAPABILITIES = [
   "mechanics",
   "domain_spanning",
 ] as const;
-/** What kind of work an endpoint does. */
+/** The kind of work that an endpoint does. */
 export type Capability = (typeof CAPABILITIES)[number];
 
 /** The values of `semantic.impact`.   AGTP-API §7.1 */
 export const IMPACTS = ["informational", "reversible", "irreversible"] as const;
-/** What a call leaves behind. */
+/** The lasting effect of a call. */
 export type Impact = (typeof IMPACTS)[number];
 
 /** The structural metadata block of §7; keys are the wire's own. */
@@ -103,7 +103,7 @@ export interface ExternalServiceBinding {
   readonly encoding?: UpstreamEncoding;
 }
 
-/** What realises an endpoint, as its file says.   §12 */
+/** The handler of an endpoint, as its file declares it.   §12 */
 export type HandlerBinding =
   | RegisteredFunctionBinding
   | CompositionBinding

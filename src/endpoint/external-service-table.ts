@@ -19,7 +19,7 @@ import {
 } from "./upstream-maps.ts";
 import { checkUrlTemplate, urlFields } from "./upstream-url.ts";
 
-/** What the handler table is checked against. */
+/** The surroundings that the handler table is checked against. */
 export interface HandlerContext {
   /** Absolute; the CA file is relative to it. */
   readonly directory: string;

@@ -1,13 +1,13 @@
 /**
- * What the members of an input are declared to be, worked out once per endpoint, so that text from
- * a path or a query can become the number or boolean that its schema asks for.   AGTP-API §5.3, §5.5
+ * The declared types of an input's members, worked out once per endpoint, so that text from a path
+ * or a query can become the number or boolean that its schema asks for.   AGTP-API §5.3, §5.5
  */
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { resolveLocalReference } from "../schema/local-reference.ts";
 import { SCHEMA_TYPES, type SchemaType } from "../schema/schema-vocabulary.ts";
 
-/** What text may turn into. */
+/** The types that text is coerced to. */
 export type ScalarType = "boolean" | "integer" | "number";
 
 /** The members that are no text, by name, with what their text may turn into. */

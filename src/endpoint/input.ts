@@ -71,7 +71,7 @@ function coerceAll(shape: InputShape, texts: Iterable<readonly [string, string]>
 const INTEGER = /^-?(?:0|[1-9]\d*)$/;
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 
-/** What a text becomes where one of these types is declared; one that fits none stays a text. */
+/** Coerces a text to one of the declared types; one that fits none stays a text. */
 export function coerceText(text: string, types: readonly ScalarType[]): unknown {
   if (types.includes("boolean") && (text === "true" || text === "false")) return text === "true";
   const isNumber = types.includes("number") ? NUMBER.test(text) : INTEGER.test(text);

@@ -14,7 +14,7 @@ import { buildRegistry } from "./endpoint-registry.ts";
 import { type InputShape, inputShape } from "./input-shape.ts";
 import { createPartPool, shareParts } from "./shared-parts.ts";
 
-/** What to load, and against what. */
+/** The directory to load, and the context to check its files against. */
 export interface EndpointsSource extends EndpointFileContext {
   /** Absolute, or relative to the deployment directory. */
   readonly endpointsDir: string;

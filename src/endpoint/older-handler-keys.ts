@@ -8,7 +8,7 @@ import { isTable, type TomlTable } from "../base/toml-document.ts";
 
 type OlderName = readonly [older: string, newer: string];
 
-/** What `reference` stands for, by handler type. */
+/** The key that `reference` stands for, by handler type. */
 const REFERENCES: ReadonlyMap<unknown, string> = new Map([
   ["registered_function", "function"],
   ["composition", "recipe"],

@@ -23,7 +23,7 @@ export function compileTemplate(path: string): Template | undefined {
   return parameters.length === 0 ? undefined : { segments, literals, parameters };
 }
 
-/** What a path captures of a template, undecoded; undefined when it does not match. */
+/** The values that a template captures from a path, undecoded; undefined when it does not match. */
 export function matchTemplate(
   template: string,
   path: string,

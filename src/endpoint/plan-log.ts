@@ -21,7 +21,7 @@ export interface LogEntry {
   readonly inputs?: Readonly<Record<string, string>>;
 }
 
-/** What an entry is about. */
+/** The subject of an entry. */
 export type LogSubject = Pick<LogEntry, "recipe" | "method" | "path">;
 
 const MAX_ENTRIES = 50;

@@ -1,6 +1,6 @@
 /**
- * What synthesis is asked for and what it answers: a plan that the composition handler can run as
- * it stands, or why there is none. Plans are plain JSON values, so that a contract can keep them.
+ * The request to synthesis and its answer: a plan that the composition handler can run as it stands,
+ * or the reason why there is none. Plans are plain JSON values, so that a contract can keep them.
  * AGTP-API §10.6, §10.7
  */
 
@@ -21,9 +21,9 @@ export interface Proposal {
   readonly outputSchema: JsonSchema;
 }
 
-/** What the agent may do.   AGTP-API §16.2 */
+/** The agent's scopes.   AGTP-API §16.2 */
 export interface Authority {
-  /** Whether its scopes cover a required one. */
+  /** Tells whether its scopes cover a required one. */
   covers(scope: string): boolean;
 }
 
@@ -34,19 +34,19 @@ export interface SynthesisPlan {
   readonly recipe: Recipe;
   /** Of plans that came from a recipe.   §10.5 */
   readonly lineage?: RecipeLineage;
-  /** What the steps require, all together; the agent's scopes cover it. */
+  /** The scopes that all steps together require; the agent's cover them. */
   readonly requiredScopes: readonly string[];
   /** The strongest of the steps. */
   readonly impact: Impact;
   readonly isIdempotent: boolean;
   /** Proposed inputs without which a step cannot be called, whether or not they were required. */
   readonly neededInputs: readonly string[];
-  /** What the steps take each proposed input as; one that they say nothing of is not there. */
+  /** The types that the steps take each proposed input as; inputs they do not use are absent. */
   readonly inputTypes: Readonly<Record<string, readonly SchemaType[]>>;
   readonly log: readonly LogEntry[];
 }
 
-/** What stands in the way of a plan, by name. */
+/** The gaps that prevent a plan, by name. */
 export interface MissingParts {
   /** Asked outputs that nothing gives. */
   readonly outputs: readonly string[];
@@ -65,11 +65,11 @@ export interface PlanFailure {
   readonly log: readonly LogEntry[];
 }
 
-/** What a plan is held to beyond the policy. */
+/** The limits of a plan beyond the policy. */
 export interface PlanLimits {
   /** The most steps that it may have; never more than the policy allows. */
   readonly maxSteps?: number;
-  /** Whether a step may be this pair. */
+  /** Tells whether a step may be this pair. */
   allows?(pair: { readonly method: string; readonly path: string }): boolean;
 }
 

@@ -145,7 +145,7 @@ function readSemantic(table: TableReader): SemanticBlock | undefined {
     : readSemanticBlock(semantic);
 }
 
-/** What a recipe is the version of that names none: files from before recipes had versions. */
+/** The version of a recipe that names none: its file is older than recipes' versions. */
 const FIRST_VERSION = "1";
 
 /** Opaque, so any text will do; a whole number is taken for the text that it looks like. */

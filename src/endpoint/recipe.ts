@@ -23,7 +23,7 @@ export interface RecipeStep {
   readonly parameters: Readonly<Record<string, ParameterSource>>;
 }
 
-/** What a recipe answers for when a contract is negotiated. */
+/** The requests that a recipe answers when a contract is negotiated. */
 export interface RecipePattern {
   readonly methodExact: string;
   readonly pathExact?: string;

@@ -27,10 +27,10 @@ const MAX_VALUES = 50_000;
 /** The shortest body with more of either: a member takes five octets, `"":1,`, and an item two. */
 const MIN_CROWDED_LENGTH = 5 * MAX_MEMBERS;
 
-/** What a body is too much of. */
+/** The bound that a body exceeds. */
 type Excess = "depth" | "members" | "values";
 
-/** What is cut off a body here is nested too deeply wherever it stands in it. */
+/** The depth at which a body is cut off: too deep wherever its envelope puts it. */
 const CUT_DEPTH = MAX_DEPTH + 16;
 
 const QUOTE = 0x22;
@@ -118,7 +118,7 @@ function excessOfLong(bytes: Uint8Array): Excess | undefined {
     else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
       depth += 1;
       isDeep ||= depth > MAX_DEPTH;
-      // What is still deeper is refused or cut off, and nothing is made of it.
+      // Anything deeper is refused or cut off before it is parsed.
       if (depth <= CUT_DEPTH) values += 1;
     } else if (byte === CLOSE_BRACE || byte === CLOSE_BRACKET) depth -= 1;
     else if (depth > CUT_DEPTH) continue;

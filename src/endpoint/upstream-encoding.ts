@@ -30,7 +30,7 @@ export const ENCODING_KEYS: readonly string[] = [
 
 const BODILESS: ReadonlySet<UpstreamMethod> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** What the encoding is checked against. */
+/** The endpoint's facts that the encoding is checked against. */
 export interface EncodingContext {
   readonly method: UpstreamMethod | undefined;
   readonly inputSchema: JsonSchema;

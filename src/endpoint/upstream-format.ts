@@ -31,7 +31,7 @@ export interface UpstreamEncoding {
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
 
-/** What applies where nothing is written. */
+/** The encoding of a binding that declares none. */
 export const PLAIN_ENCODING: UpstreamEncoding = {
   responseFormat: "json",
   headerFields: {},

@@ -17,7 +17,7 @@ const FRAMING: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** What is wrong with a header field. Its value is never quoted: it may be a secret. */
+/** Says what is wrong with a header field. Its value is never quoted: it may be a secret. */
 export function checkHeader(name: string, value: string): string | undefined {
   if (!NAME.test(name)) return "is no header name";
   if (FRAMING.has(name.toLowerCase())) return "is a header that the HTTP client sets itself";

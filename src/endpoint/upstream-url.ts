@@ -8,7 +8,7 @@ const ORIGIN = /^https:\/\/[^/?#]+/i;
 // Written out, because the URL parser drops or rewrites these instead of refusing them.
 const UNSAFE = /[\x00-\x20\x7f"<>\\^`|]/;
 
-/** What is wrong with a URL template. It is never quoted: it may hold a secret. */
+/** Says what is wrong with a URL template. It is never quoted: it may hold a secret. */
 export function checkUrlTemplate(url: string): string | undefined {
   if (!/^https:/i.test(url)) return "must use https";
   if (UNSAFE.test(url)) return "has a character that must be percent-encoded";

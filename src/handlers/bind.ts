@@ -4,7 +4,7 @@
  * others are bound.   AGTP-API §12, "Validation Timing"
  */
 import { suggest } from "../base/close-matches.ts";
-import { atOnce, type Drive, mapPaced, turn } from "../base/paced.ts";
+import { atOnce, type Drive, mapPaced, type Paced, turn } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type {
   CompositionBinding,
@@ -64,14 +64,23 @@ export async function bindHandlers(options: BindOptions): Promise<BoundHandlers>
   const targetOf = await drive(compilingStepTargets({ ...options, isFloor: options.floor }));
   const binding = mapPaced(options.endpoints, (one) => bindEndpoint(one, options, targetOf));
   const bindings = await settleAll(await drive(binding), drive);
+  return await drive(gathering(bindings, options, targetOf));
+}
+
+function* gathering(
+  bindings: readonly Binding[],
+  { endpoints, recipes }: BindOptions,
+  targetOf: TargetOf,
+): Paced<BoundHandlers> {
   const bound = new Map<EndpointDefinition, BoundHandler>();
   const problems: Problem[] = [];
-  for (const [index, endpoint] of options.endpoints.entries()) {
+  for (const [index, endpoint] of endpoints.entries()) {
     const binding = bindings[index];
     if (binding?.bound !== undefined) bound.set(endpoint, binding.bound);
     problems.push(...(binding?.problems ?? []));
+    yield;
   }
-  problems.push(...unbindDependents(bound, options.recipes, targetOf));
+  problems.push(...(yield* unbindingDependents(bound, recipes, targetOf)));
   return { bound, problems };
 }
 
@@ -154,16 +163,17 @@ function bindExternalService(
 }
 
 /** Takes out compositions that need an unbound endpoint, then those that need one of these. */
-function unbindDependents(
+function* unbindingDependents(
   bound: Map<EndpointDefinition, BoundHandler>,
   recipes: ReadonlyMap<string, Recipe>,
   targetOf: TargetOf,
-): Problem[] {
+): Paced<readonly Problem[]> {
   const problems: Problem[] = [];
   let before: number;
   do {
     before = bound.size;
     for (const endpoint of [...bound.keys()]) {
+      yield;
       const broken = findUnboundStep(endpoint, bound, recipes, targetOf);
       if (broken === undefined) continue;
       bound.delete(endpoint);

@@ -1,4 +1,5 @@
-/** Which agents this server knows: the seam that gate 00 and the DISCOVER built-ins look through. */
+/** Which agents this server knows: the seam that the gates and the DISCOVER built-ins look through. */
+import { atOnce, type Paced } from "../base/paced.ts";
 import type { AgentDocument } from "./agent-document.ts";
 import type { ClientCertificate } from "./client-certificate.ts";
 
@@ -24,17 +25,29 @@ export type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFinger
 
 /** A directory over documents that are already loaded. */
 export function createAgentDirectory(documents: readonly AgentDocument[]): AgentDirectory {
-  const byId = new Map(documents.map((document) => [document.agentId, document]));
-  const byName = new Map(documents.map((document) => [document.name, document]));
-  const byCaselessName = groupBy(documents, ({ name }) => name.toLowerCase());
+  return atOnce(creatingAgentDirectory(documents));
+}
+
+/** The same, a document a step. */
+export function* creatingAgentDirectory(
+  documents: readonly AgentDocument[],
+): Paced<AgentDirectory> {
+  const byId = new Map<string, AgentDocument>();
+  const byName = new Map<string, AgentDocument>();
+  for (const document of documents) {
+    byId.set(document.agentId, document);
+    byName.set(document.name, document);
+    yield;
+  }
+  const byCaselessName = yield* groupBy(documents, ({ name }) => name.toLowerCase());
   const findByName = (name: string): AgentDocument | undefined => {
     const exact = byName.get(name);
     if (exact !== undefined) return exact;
     const [agent, ...others] = byCaselessName.get(name.toLowerCase()) ?? [];
     return others.length === 0 ? agent : undefined;
   };
-  const byCertificate = groupBy(documents, ({ certFingerprint }) => certFingerprint);
-  const byKey = groupBy(documents, ({ genesis }) => genesis?.agentKey?.fingerprint);
+  const byCertificate = yield* groupBy(documents, ({ certFingerprint }) => certFingerprint);
+  const byKey = yield* groupBy(documents, ({ genesis }) => genesis?.agentKey?.fingerprint);
   return {
     find: (agentId) => byId.get(agentId),
     findByName,
@@ -48,12 +61,13 @@ export function createAgentDirectory(documents: readonly AgentDocument[]): Agent
   };
 }
 
-function groupBy(
+function* groupBy(
   documents: readonly AgentDocument[],
   keyOf: (document: AgentDocument) => string | undefined,
-): ReadonlyMap<string, readonly AgentDocument[]> {
+): Paced<ReadonlyMap<string, readonly AgentDocument[]>> {
   const groups = new Map<string, AgentDocument[]>();
   for (const document of documents) {
+    yield;
     const key = keyOf(document);
     if (key === undefined) continue;
     const group = groups.get(key);

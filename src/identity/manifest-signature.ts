@@ -3,11 +3,10 @@
  * without `manifest_signature`. What it says of a manifest is for the reader to weigh: none may be
  * refused for the lack of one.   AGTP-API §8.8
  */
-import type { KeyObject } from "node:crypto";
 import type { JsonRecord } from "../base/json-value.ts";
 import { canonicalForm } from "./canonical-form.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";
-import { decodeJws, isSignedBy, keyId, keyOfHeader, signCompact } from "./jws.ts";
+import { decodeJws, isSignedBy, keyId, keyOfHeader } from "./jws.ts";
 
 /** What a manifest's signature shows. */
 export type ManifestVerdict =
@@ -17,11 +16,6 @@ export type ManifestVerdict =
   | { readonly kind: "intact"; readonly kid: string }
   | { readonly kind: "unsigned" }
   | { readonly kind: "invalid"; readonly fault: string };
-
-/** The `manifest_signature` of a manifest. */
-export function signManifest(manifest: JsonRecord, key: KeyObject): string {
-  return signCompact(key, canonicalForm(manifest, ["manifest_signature"]));
-}
 
 /** Judges a manifest's signature, by a known key where there is one. */
 export function verifyManifest(manifest: JsonRecord, key?: Ed25519PublicKey): ManifestVerdict {

@@ -122,7 +122,7 @@ function endpointOf(route: Route | undefined): string {
   return route?.tier === "C" ? CONTRACTS : (route?.path ?? "");
 }
 
-/** Without a route, these statuses still come after gate 02: the method is one this server knows. */
+/** Without a route, these statuses still come after the gate of methods: the method is one this server knows. */
 function isKnownMethod(status: number): boolean {
   return status === 404 || status === 405 || status === 460 || status === 464;
 }

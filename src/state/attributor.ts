@@ -25,7 +25,7 @@ export class Attributor {
     this.#ledger = ledger;
   }
 
-  /** Whether records can be kept now. */
+  /** True while records can be kept. */
   get isWritable(): boolean {
     return this.#ledger.isWritable;
   }

@@ -49,7 +49,7 @@ export class CertificateRegister {
     return new CertificateRegister(await Collection.open(store, { name, read }));
   }
 
-  /** Whether a certificate is revoked for the agent that it speaks for. */
+  /** Tells whether a certificate is revoked for the agent that it speaks for. */
   isRevoked({ serialNumber }: ClientCertificate, agentId: string): boolean {
     if (this.#revoked.size + this.#announced.size === 0) return false;
     const key = keyOf(agentId, serialNumber);

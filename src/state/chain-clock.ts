@@ -5,7 +5,7 @@
  */
 import type { Chain } from "./draft.ts";
 
-/** What a clock asks of the chains that it serves. */
+/** The chains that a clock serves. */
 export interface ChainClockOptions {
   /** The time of the newest record of all chains. */
   readonly newestAt: number;
@@ -20,7 +20,7 @@ export class ChainClock {
   readonly #options: ChainClockOptions;
   /** No chain has a record that is later. */
   #newestAt: number;
-  /** What the machine's clock said last. */
+  /** The last reading of the machine's clock. */
   #lastReading: number;
   /** Where chains are while the clock is behind one of them; empty otherwise. */
   readonly #ahead = new Map<string, number>();

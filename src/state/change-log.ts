@@ -11,13 +11,20 @@ export interface LoggedChange {
   readonly revision: number;
 }
 
+/** Of one collection: what happens in another makes nobody load anew. */
 const MAX_CHANGES = 4_096;
 
+interface CollectionLog {
+  changes: LoggedChange[];
+  /** The revision after which the log is complete. */
+  from: number;
+}
+
 export class ChangeLog {
-  #changes: LoggedChange[] = [];
+  readonly #logs = new Map<string, CollectionLog>();
+  /** Where the log began. */
+  readonly #from: number;
   #revision: number;
-  /** What came before this is not in the log. */
-  #from: number;
 
   constructor(revision: number) {
     this.#revision = revision;
@@ -31,19 +38,27 @@ export class ChangeLog {
 
   add(revision: number, changes: readonly Pick<Change, "collection" | "key">[]): void {
     this.#revision = revision;
-    for (const { collection, key } of changes) this.#changes.push({ collection, key, revision });
-    if (this.#changes.length <= 2 * MAX_CHANGES) return;
-    const gone = this.#changes.splice(0, this.#changes.length - MAX_CHANGES);
-    this.#from = gone.at(-1)?.revision ?? this.#from;
+    for (const { collection, key } of changes) {
+      const log = this.#logs.get(collection) ?? { changes: [], from: this.#from };
+      this.#logs.set(collection, log);
+      log.changes.push({ collection, key, revision });
+      if (log.changes.length <= 2 * MAX_CHANGES) continue;
+      log.from = log.changes.splice(0, MAX_CHANGES).at(-1)?.revision ?? log.from;
+    }
   }
 
   /** The keys that changed after a revision, each once; undefined: the log does not say. */
-  after(revision: number): readonly LoggedChange[] | undefined {
+  after(revision: number, collection?: string): readonly LoggedChange[] | undefined {
     if (revision < this.#from) return undefined;
     const latest = new Map<string, LoggedChange>();
-    for (const change of this.#changes) {
-      if (change.revision <= revision) continue;
-      latest.set(`${change.collection}\0${change.key}`, change);
+    for (const [name, { changes, from }] of this.#logs) {
+      if (collection !== undefined && name !== collection) continue;
+      if (revision < from) return undefined;
+      let at = changes.length;
+      while (at > 0 && (changes[at - 1]?.revision ?? 0) > revision) at -= 1;
+      for (const change of changes.slice(at)) {
+        latest.set(`${change.collection}\0${change.key}`, change);
+      }
     }
     return [...latest.values()];
   }

@@ -6,7 +6,7 @@
 import { Holdings, type Quota, type Rank } from "./quota.ts";
 import type { Change, Expectation, StoredEntry } from "./store.ts";
 
-/** What a collection is made of. */
+/** The parts that make a collection. */
 export interface CollectionOptions<Item> {
   readonly name: string;
   /** The item of a stored value; undefined for a value that is none. */
@@ -20,11 +20,20 @@ export interface CollectionOptions<Item> {
   /** Other names of items: of those that share one, the newest is found by it. */
   readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
   readonly quota?: Quota;
-  /** What goes first where there is no room; without this, the oldest. */
+  /** The size that it counts for against the quota's sizes; the characters of its JSON without this. */
+  sizeOf?(item: Item): number;
+  /** Entries of other collections that hold what is large of an item: they go with it. */
+  attachedTo?(item: Item, key: string): readonly Attachment[];
+  /** Called once an item is another, or gone, whoever has written it. */
+  onChange?(before: Item | undefined, after: Item | undefined): void;
+  /** Ranks the items to evict where there is no room; without this, the oldest goes first. */
   rankOf?(item: Item, now: number): Rank;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
+
+/** An entry that belongs to an item. */
+export type Attachment = Pick<Change, "collection" | "key">;
 
 /** One key that is written. */
 export interface Write<Item> {
@@ -47,7 +56,7 @@ export class CollectionView<Item> {
   readonly #holdings: Holdings;
   /** By index and name: which key. */
   readonly #names = new Map<string, Map<string, string>>();
-  /** What own writes settled while the feed is being asked: by key, with which revision. */
+  /** Keys that own writes settled while the feed is being asked, with their revisions. */
   readonly #settled = new Map<string, number>();
   #isAsking = false;
 
@@ -98,7 +107,7 @@ export class CollectionView<Item> {
   surplus(item: Item): readonly string[] | undefined {
     const wanted = {
       owner: this.#ownerOf(item),
-      characters: lengthOf(item),
+      characters: this.#sizeOf(item),
       rank: this.#rankOf(item),
     };
     return this.#holdings.surplus(wanted, (key) => {
@@ -114,14 +123,14 @@ export class CollectionView<Item> {
   reserve(writes: readonly Write<Item>[]): () => void {
     for (const { key, item } of writes) {
       if (item === undefined) this.#holdings.delete(key);
-      else this.#holdings.set(key, this.#ownerOf(item), lengthOf(item));
+      else this.#holdings.set(key, this.#ownerOf(item), this.#sizeOf(item));
     }
     return () => {
       for (const { key } of writes) this.#count(key);
     };
   }
 
-  /** Has writes seen before they are stored. Answers what undoes it. */
+  /** Shows writes before they are stored. Returns the function that undoes it. */
   show(writes: readonly Write<Item>[]): () => void {
     const undone = writes.map(({ key, item }) => {
       const before = this.#held.get(key);
@@ -136,16 +145,18 @@ export class CollectionView<Item> {
     };
   }
 
-  /** What a write of these keys is decided from. */
+  /** The expectation that a write of this key is decided from. */
   expectationOf(key: string): Expectation {
     const revision = this.#held.get(key)?.revision ?? this.#foreign.get(key) ?? 0;
     return { collection: this.#options.name, key, revision };
   }
 
-  changeOf({ key, item }: Write<Item>): Change {
-    const { name: collection } = this.#options;
-    if (item === undefined) return { kind: "delete", collection, key };
-    return { kind: "put", collection, key, value: item };
+  changesOf({ key, item }: Write<Item>): readonly Change[] {
+    const { name: collection, attachedTo } = this.#options;
+    if (item !== undefined) return [{ kind: "put", collection, key, value: item }];
+    const before = this.#held.get(key)?.item;
+    const attached = before === undefined ? [] : (attachedTo?.(before, key) ?? []);
+    return [{ collection, key }, ...attached].map((entry) => ({ kind: "delete", ...entry }));
   }
 
   /** A write of this view is stored. */
@@ -194,14 +205,16 @@ export class CollectionView<Item> {
     const item = value === undefined ? undefined : this.#options.read(value, key);
     if (value !== undefined && item === undefined) this.#foreign.set(key, revision);
     else this.#foreign.delete(key);
-    this.#hold(key, item && { item, revision, characters: lengthOf(value) });
+    this.#hold(key, item && { item, revision, characters: this.#sizeOf(item) });
     this.#count(key);
   }
 
   #hold(key: string, held: Held<Item> | undefined): void {
-    this.#name(key, this.#held.get(key)?.item, held?.item);
+    const before = this.#held.get(key)?.item;
+    this.#name(key, before, held?.item);
     if (held === undefined) this.#held.delete(key);
     else this.#held.set(key, held);
+    if (before !== held?.item) this.#options.onChange?.(before, held?.item);
   }
 
   /** A name that an item keeps stays with whoever has it: an older one does not take it back. */
@@ -230,12 +243,12 @@ export class CollectionView<Item> {
     return this.#options.ownerOf?.(item) ?? "";
   }
 
+  #sizeOf(item: Item): number {
+    return this.#options.sizeOf?.(item) ?? JSON.stringify(item).length;
+  }
+
   #rankOf(item: Item): Rank {
     const { rankOf } = this.#options;
     return rankOf === undefined ? 0 : rankOf(item, this.#now());
   }
-}
-
-function lengthOf(value: unknown): number {
-  return JSON.stringify(value).length;
 }

@@ -10,8 +10,8 @@ import type { Change, Store, StoredEntry } from "./store.ts";
 
 /** How a write is made. */
 export interface WriteOptions {
-  /** Changes of other collections that belong to it: all are made or none. */
-  readonly also?: readonly Change[];
+  /** Changes of other collections that belong to it, as it was decided: all are made or none. */
+  readonly also?: readonly Change[] | (() => readonly Change[]);
   /** Seen at once, and undone where it cannot be stored: for what takes something away. */
   readonly isEarly?: boolean;
 }
@@ -24,13 +24,13 @@ export interface AddOptions<Item> extends WriteOptions {
   unless?(): Item | undefined;
 }
 
-/** What became of a change; `item` is undefined where there is none. */
+/** The outcome of a change; `item` is undefined where there is none. */
 export interface Changing<Item> {
   readonly item: Item | undefined;
   readonly isChanged: boolean;
 }
 
-/** What became of a new item. */
+/** The outcome of adding an item. */
 export type Adding<Item> =
   /** `gone`: the keys that made room. */
   | { readonly kind: "added"; readonly item: Item; readonly gone: readonly string[] }
@@ -49,7 +49,9 @@ export class Collection<Item> {
   readonly #view: CollectionView<Item>;
   /** The end of each key's queue of writes: those of one process do not race each other. */
   readonly #queues = new Map<string, Promise<unknown>>();
-  #refreshing: Promise<void> | undefined;
+  #refreshing: Promise<void> = Promise.resolve();
+  /** The one that comes after it. */
+  #awaited: Promise<void> | undefined;
   /** The revision that the view is complete up to, but for its own writes. */
   #seen = 0;
   #sweptAt = Number.NEGATIVE_INFINITY;
@@ -177,18 +179,33 @@ export class Collection<Item> {
     });
   }
 
+  /**
+   * The changes that keep an item, for a commit that somebody else makes: it is seen once that was
+   * made and `refresh` has resolved. Undefined: there is no room.
+   */
+  draft(key: string, item: Item): readonly Change[] | undefined {
+    const surplus = this.#view.surplus(item);
+    const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
+    const gone = [...(surplus ?? []), ...overdue].map((other) => ({ key: other, item: undefined }));
+    const writes = [...gone, { key, item }];
+    return surplus && writes.flatMap((write) => this.#view.changesOf(write));
+  }
+
   /** Takes in what others have changed. */
   refresh(): Promise<void> {
-    this.#refreshing ??= this.#refresh().finally(() => {
-      this.#view.caughtUp();
-      this.#refreshing = undefined;
+    // One that runs already may have asked before what the caller knows of was committed.
+    this.#awaited ??= this.#refreshing.then(() => {
+      this.#awaited = undefined;
+      const refreshing = this.#refresh().finally(() => this.#view.caughtUp());
+      this.#refreshing = refreshing.catch(() => undefined);
+      return refreshing;
     });
-    return this.#refreshing;
+    return this.#awaited;
   }
 
   async #refresh(): Promise<void> {
     this.#view.ask();
-    const { upTo, changed } = await this.#store.changes(this.#seen);
+    const { upTo, changed } = await this.#store.changes(this.#seen, this.#options.name);
     // A view that has seen nothing yet wants more than the latest changes.
     if (changed === undefined || this.#seen === 0) {
       const entries: StoredEntry[] = [];
@@ -232,12 +249,13 @@ export class Collection<Item> {
     writes: readonly Write<Item>[],
     { also = [], isEarly = false }: WriteOptions,
   ): Promise<boolean> {
-    if (writes.length + also.length === 0) return true;
+    const others = typeof also === "function" ? also() : also;
+    if (writes.length + others.length === 0) return true;
     const expectations = writes.map(({ key }) => this.#view.expectationOf(key));
-    const changes = writes.map((write) => this.#view.changeOf(write));
+    const changes = writes.flatMap((write) => this.#view.changesOf(write));
     const undo = isEarly ? this.#view.show(writes) : undefined;
     try {
-      const outcome = await this.#store.commit([...changes, ...also], expectations);
+      const outcome = await this.#store.commit([...changes, ...others], expectations);
       if (outcome.kind === "committed") {
         for (const write of writes) this.#view.settle(write, outcome.revision);
         return true;
@@ -251,7 +269,8 @@ export class Collection<Item> {
   }
 
   #isSweepDue(): boolean {
-    return this.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+    // By its size: a clock that stepped back does not put the sweep off.
+    return Math.abs(this.now() - this.#sweptAt) >= SWEEP_EVERY_MS;
   }
 
   #takeOverdue(): readonly string[] {

@@ -10,7 +10,7 @@ import type { Quota } from "./quota.ts";
 import type { Store } from "./store.ts";
 import { recordReader } from "./stored-record.ts";
 
-/** What the register needs of its surroundings. */
+/** The surroundings of the register. */
 export interface ContractRegisterOptions {
   readonly store: Store;
   /** How long a tombstone outlives the contract's expiry, in milliseconds. */
@@ -56,7 +56,7 @@ export class ContractRegister {
     return contract && asItIs(contract, this.#contracts.now());
   }
 
-  /** What presenting a contract comes to for an agent. */
+  /** Looks up a contract that an agent presents. */
   present(synthesisId: string, agentId: string | undefined): Presented {
     const contract = this.find(synthesisId);
     if (contract === undefined) return { kind: "unknown" };
@@ -125,12 +125,12 @@ function asItIs(contract: Contract, now: number): Contract {
   return { ...contract, state: "expired", reason: "its time is over" };
 }
 
-/** Whether a contract can be called or accepted, as far as its state says. */
+/** Tells whether a contract's state lets it be called or accepted. */
 export function isOpen({ state }: Contract): boolean {
   return state === "active" || state === "offered";
 }
 
-/** What makes room first: what is over, then offers, then what a session may do without. */
+/** Evicts contracts that are over first, then offers, then those that a session may do without. */
 function rankOf(contract: Contract): number {
   if (!isOpen(contract)) return 0;
   if (contract.state === "offered") return 1;

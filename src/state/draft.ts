@@ -12,7 +12,7 @@ export interface Chain {
   readonly agentId: string;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** What the record is about. */
+  /** The method of the recorded request. */
   readonly method: string;
 }
 

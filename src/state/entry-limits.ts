@@ -1,6 +1,6 @@
 /**
- * What may be stored: names that compare alike in every driver, and values that are JSON of a
- * bounded size. Whatever breaks these rules is a fault of the code that stores it, and is thrown.
+ * The limits of stored entries: names that compare alike in every driver, and values that are JSON
+ * of a bounded size. Breaking them is a fault of the code that stores, and is thrown.
  */
 import { quoteValue } from "../base/json-value.ts";
 

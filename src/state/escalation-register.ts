@@ -19,7 +19,7 @@ import type { Quota } from "./quota.ts";
 import type { Store } from "./store.ts";
 import { recordReader } from "./stored-record.ts";
 
-/** What became of a decision. */
+/** The outcome of a decision. */
 export type Deciding =
   /** `repeated`: this was decided before; the first word is the receipt. */
   | { readonly kind: "decided" | "repeated"; readonly escalation: Escalation }
@@ -27,7 +27,7 @@ export type Deciding =
   | { readonly kind: "conflict"; readonly escalation: Escalation }
   | { readonly kind: "unknown" };
 
-/** What tests choose. */
+/** Options that only tests choose. */
 export interface EscalationOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */
@@ -42,7 +42,7 @@ export interface EscalationTeller {
 const LIMITS: Quota = { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 };
 /** How long what is over can be looked at, and keeps its task waiting. */
 const KEPT_MS = 30 * 24 * 3_600_000;
-/** What goes first when room is needed: what no task waits for. What is open never goes. */
+/** Evicts first what no task waits for. An open escalation is never evicted. */
 const RANKS: Readonly<Record<EscalationStatus, number | undefined>> = {
   pending_review: undefined,
   deferred: undefined,
@@ -89,7 +89,7 @@ export class EscalationRegister {
       .reverse();
   }
 
-  /** What a task of an agent waits for, decided or not. */
+  /** The escalation that a task of an agent waits for, decided or not. */
   pauseOf(agentId: string, taskId: string): Escalation | undefined {
     if (this.#escalations.size === 0) return undefined;
     return this.#asItIs(this.#escalations.find("pause", pauseName(agentId, taskId)));
@@ -190,7 +190,7 @@ const readWhole = recordReader<Escalation & { readonly isAnnounced?: boolean }>(
 function readEscalation(value: unknown): Escalation | undefined {
   const whole = readWhole(value);
   if (whole === undefined) return undefined;
-  // What an earlier version kept: that people were told of the opening, and nothing of the rest.
+  // An earlier version kept only that people were told of the opening.
   const { isAnnounced, ...kept } = whole;
   const told = isAnnounced === true ? { toldId: `${kept.escalationId}.escalation.opened` } : {};
   return { ...told, ...kept };

@@ -1,6 +1,6 @@
 /**
  * An escalation: a decision that an agent leaves to somebody else, and the task that waits for it.
- * What it has come to is a question of the time, too: past its deadline it is expired, which is no
+ * Its status depends on the time, too: past its deadline it is expired, which is no
  * decision, and the task goes on waiting.   AGTP "ESCALATE", "CONFIRM"
  */
 
@@ -16,7 +16,7 @@ export const ESCALATION_REASONS = [
 /** How soon somebody should look. */
 export const PRIORITIES = ["urgent", "normal", "low"] as const;
 
-/** What CONFIRM can say.   AGTP "CONFIRM" */
+/** The verdicts of CONFIRM.   AGTP "CONFIRM" */
 export const VERDICTS = ["accepted", "rejected", "deferred"] as const;
 
 export type EscalationReason = (typeof ESCALATION_REASONS)[number];
@@ -33,7 +33,7 @@ export const ESCALATION_STATUSES: readonly EscalationStatus[] = [
   "expired",
 ];
 
-/** What was said of an escalation, by whom. */
+/** The decision of an escalation, and the decider. */
 export interface Decision {
   /** The receipt. */
   readonly attestationId: string;
@@ -44,21 +44,21 @@ export interface Decision {
   readonly agentId?: string;
   readonly authority: "operator" | "recipient" | "approver";
   readonly reason?: string;
-  /** What the decider attests, as it was given. */
+  /** The decider's attestation, as it was given. */
   readonly attestation?: unknown;
 }
 
 /** One escalation. */
 export interface Escalation {
   readonly escalationId: string;
-  /** Who escalated. */
+  /** The agent that escalated. */
   readonly agentId: string;
   /** The task that waits; undefined for a question that no task waits for. */
   readonly taskId?: string;
   readonly sessionId?: string;
   /** Undefined for one in the words of the older form, which has none. */
   readonly reason?: EscalationReason;
-  /** What has to be decided. */
+  /** The matter to decide. */
   readonly context: unknown;
   readonly priority: Priority;
   /** The agent that may decide, beside the operators. */
@@ -83,7 +83,7 @@ export type EscalationRequest = Omit<
   "escalationId" | "openedAt" | "status" | "decision" | "toldId"
 >;
 
-/** What became of the wish. */
+/** The outcome of opening an escalation. */
 export type Opening =
   /** `repeated`: the same was asked before, and is still open. */
   | { readonly kind: "opened" | "repeated"; readonly escalation: Escalation }
@@ -100,13 +100,13 @@ export interface Escalations {
   open(request: EscalationRequest): Promise<Opening>;
 }
 
-/** What an escalation has come to. */
+/** The status of an escalation at a time. */
 export function statusAt({ status, deadlineAt }: Escalation, now: number): EscalationStatus {
   const isOpen = status === "pending_review" || status === "deferred";
   return isOpen && deadlineAt <= now ? "expired" : status;
 }
 
-/** Whether somebody can still decide. */
+/** Tells whether somebody can still decide. */
 export function isOpen(escalation: Escalation, now: number): boolean {
   const status = statusAt(escalation, now);
   return status === "pending_review" || status === "deferred";
@@ -117,7 +117,7 @@ export function closedAt({ decision, deadlineAt }: Escalation): number {
   return decision === undefined || decision.status === "deferred" ? deadlineAt : decision.at;
 }
 
-/** What everybody who may see an escalation sees of it; keys are the wire's own. */
+/** The view for everybody who may see an escalation; keys are the wire's own. */
 export function escalationView(escalation: Escalation, now: number): Record<string, unknown> {
   const { escalationId, agentId, taskId, sessionId, reason, decision, recipient } = escalation;
   const status = statusAt(escalation, now);

@@ -35,7 +35,7 @@ export interface FileJournalOptions {
   readonly firstSegment?: number;
   /** Called when a segment was finished. */
   onFinished?(): void;
-  /** What goes wrong behind the scenes: indexes and the manifest can be made again. */
+  /** Hears of faults in the background: indexes and the manifest can be made again. */
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
@@ -90,7 +90,7 @@ export class FileJournal implements Journal {
     if (active.cutOctets > 0) options.onNotice?.(tailCut(active));
     const records = await readRecords(directory, last);
     const journal = new FileJournal(options, finished, active, records);
-    // Whatever was written before a crash may not be on the disk yet.
+    // Records written before a crash may not be on the disk yet.
     journal.#sync.mark();
     return journal;
   }
@@ -148,7 +148,7 @@ export class FileJournal implements Journal {
     await this.#active.close();
   }
 
-  /** What a failed sync leaves on the disk is unknown, and what follows must not share its fate. */
+  /** A failed sync leaves the segment in doubt, so the next records go to another one. */
   async #syncWritten(): Promise<void> {
     if (this.#active.hasFailedSync) this.#finish();
     const active = this.#active;
@@ -180,7 +180,7 @@ export class FileJournal implements Journal {
     try {
       this.#active = new ActiveSegment(this.#directory, full.number + 1, this.#disk);
     } catch (error) {
-      // What was written is kept all the same; the segment grows until the next can be begun.
+      // Written records are kept all the same; the segment grows until the next can be begun.
       this.#fullAt += this.#segmentBytes;
       this.#onFault(error);
       return;

@@ -32,11 +32,11 @@ export interface HostedAgent {
   readonly scopes: readonly string[];
   /** Was issued for it already; what the store has comes first. */
   readonly genesis?: JsonRecord;
-  /** What problems are reported for, relative to the deployment directory. */
+  /** The file that problems are reported for, relative to the deployment directory. */
   readonly file: string;
 }
 
-/** Who issues. */
+/** The server that issues identities. */
 export interface HostIssuer {
   readonly serverId: string;
   readonly operator: string | undefined;
@@ -122,7 +122,7 @@ function issue(agent: HostedAgent, issuer: HostIssuer): JsonRecord {
   return issueGenesis({ ...documentOptions(agent, issuer), issuerKey }).genesis;
 }
 
-/** What comes out of the store is checked like what comes out of a file. */
+/** Checks an identity out of the store like one out of a file. */
 function readIdentity(
   agent: HostedAgent,
   genesis: JsonRecord,

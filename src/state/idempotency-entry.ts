@@ -1,10 +1,10 @@
 /**
- * What the store has of an Idempotency-Key: one small entry, and the response in a collection of its
- * own, so that opening a store does not read what nobody has asked for.
+ * The entries of an Idempotency-Key: a small one for the key, and the response in a collection of
+ * its own, so that opening a store does not read responses that nobody has asked for.
  */
-import { isRecord } from "../base/json-value.ts";
 import type { KeptResponse } from "./kept-response.ts";
 import type { Change, StoredEntry } from "./store.ts";
+import { recordReader } from "./stored-record.ts";
 
 /** A key of an agent, and how far the request under it has come. */
 export interface KnownKey {
@@ -17,9 +17,9 @@ export interface KnownKey {
   readonly at: number;
   /** `unknown`: it was begun, and nobody saw its end. */
   state: "running" | "answered" | "unknown";
-  /** What it was answered with; 0 before. */
+  /** The status of the answer; 0 before. */
   status: number;
-  /** What the kept response takes; 0 without one. */
+  /** The size of the kept response; 0 without one. */
   bytes: number;
 }
 
@@ -49,15 +49,18 @@ export function deleteKey({ id }: Pick<KnownKey, "id">): readonly Change[] {
   return [{ kind: "delete", collection: KEYS, key: id }, deleteResponse({ id })];
 }
 
+const readWhole = recordReader<KnownKey>({
+  ...{ fingerprint: "string", at: "number", status: "number", bytes: "number" },
+});
+
 /**
  * An entry that another process left; undefined for what is none. A request that was running then
  * will not be answered any more.
  */
 export function readKey({ key: id, value }: StoredEntry): KnownKey | undefined {
-  if (!isRecord(value)) return undefined;
-  const { fingerprint, at, state, status, bytes } = value;
-  if (typeof fingerprint !== "string" || typeof at !== "number") return undefined;
-  if (typeof status !== "number" || typeof bytes !== "number") return undefined;
+  const whole = readWhole(value);
+  if (whole === undefined) return undefined;
+  const { fingerprint, at, state, status, bytes } = whole;
   const agentId = id.slice(0, id.indexOf("/"));
   const known = { id, agentId, fingerprint, at, status, bytes };
   return { ...known, state: state === "answered" ? "answered" : "unknown" };

@@ -23,7 +23,7 @@ export const DEFAULT_LIMITS: IdempotencyLimits = {
   bytes: 256 * 1024 * 1024,
 };
 
-/** What one agent has; both sets have the oldest first. */
+/** The keys of one agent; both sets have the oldest first. */
 interface Share {
   readonly keys: Set<KnownKey>;
   readonly responses: Set<KnownKey>;

@@ -27,7 +27,7 @@ export interface KeyedRequest {
   readonly fingerprint: string;
 }
 
-/** What a key says of the request under it. */
+/** The state of the request under a key. */
 export type Claim =
   /** Nobody has asked for this yet. */
   | { readonly kind: "claimed"; readonly execution: IdempotentExecution }
@@ -43,7 +43,7 @@ export type Claim =
   /** Another request has the key. */
   | { readonly kind: "taken" };
 
-/** What tests choose. */
+/** Options that only tests choose. */
 export interface IdempotencyOptions {
   readonly limits?: Partial<IdempotencyLimits>;
   /** Milliseconds since the epoch. */
@@ -145,7 +145,7 @@ export class IdempotencyRegister {
     try {
       await this.#store.commit([...dropped, putKey(key), kept]);
     } catch (error) {
-      // What the store says of the key is that its request was begun.
+      // The store still says of the key that its request was begun.
       this.#index.dropResponse(key);
       this.#settle(key, "unknown");
       throw error;

@@ -13,7 +13,7 @@ export type ExecutionOutcome =
   /** Ended in the middle. */
   | { readonly kind: "unknown" };
 
-/** What an execution does to its key; each is settled when the store has it. */
+/** The steps of an execution on its key; each settles when the store has it. */
 export interface ExecutionSteps {
   begin(): Promise<void>;
   answer(response: KeptResponse, isKept: boolean): Promise<void>;

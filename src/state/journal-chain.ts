@@ -29,7 +29,7 @@ export async function verifyJournalChain(
   trustedHead?: string,
 ): Promise<ChainReport | undefined> {
   const report = await readInOrder({ directory, agentId, keys, trustedHead });
-  // Who asks for a reason needs every record at hand, of whatever order.
+  // Finding the reason needs every record at hand, in whatever order.
   return report === "disorder" ? walkBackward({ directory, agentId, keys, trustedHead }) : report;
 }
 
@@ -49,7 +49,7 @@ async function walkBackward({
       return entry && readExtent(directory, entry.segment, entry);
     },
   });
-  // What was cut off matters less than what is wrong with the rest.
+  // A cut tail matters less than a fault in the rest.
   const cut = report.broken?.kind === "truncated" ? report.broken : undefined;
   const stray = cut === report.broken ? findStray([...entries.values()]) : undefined;
   const broken = stray ?? report.broken;

@@ -14,7 +14,7 @@ import type { KnownChains } from "./known-chains.ts";
 import type { ChainHead } from "./ledger.ts";
 import { listSegments, readSegment, segmentName } from "./segment.ts";
 
-/** What came of a comparison. */
+/** The result of a comparison. */
 export interface JournalComparison {
   readonly damages: readonly JournalDamage[];
   /** Where heads stand of which the store did not say. */
@@ -34,7 +34,10 @@ export async function compareJournal(
   return { damages: findLosses(directory, { checkpoint, heads: new Map(heads) }), placed };
 }
 
-/** What a journal lacks; the heads of an earlier build, which have no place, are lost or found before. */
+/**
+ * Finds the records that a journal lacks. Heads of an earlier build have no place, and are settled
+ * before.
+ */
 export function findLosses(
   directory: string,
   { checkpoint, heads }: KnownChains,

@@ -1,6 +1,7 @@
 /**
- * What a journal lacks of what is known of it, or holds that it should not. A daemon does not start
- * over it: the next record would hide the damage for good.   AGTP-IDENTIFIERS "Audit Log"
+ * Damages of a journal: known records that it lacks, and lines that it should not hold. A daemon
+ * does not start over them: the next record would hide the damage for good.
+ * AGTP-IDENTIFIERS "Audit Log"
  */
 import type { StateNotice } from "./notice.ts";
 

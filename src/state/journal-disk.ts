@@ -1,4 +1,4 @@
-/** What the journal asks of the disk: the seam at which a test puts faults in its way. */
+/** The disk operations of the journal: the seam at which a test injects faults. */
 import { close, fdatasync, fsync, open, writeSync } from "node:fs";
 import { promisify } from "node:util";
 

@@ -1,7 +1,8 @@
 /**
- * Whether a journal is whole, as far as is seen without reading it: the numbers of its segments, what
- * the manifest of segments says of the finished ones, and the first and last record of each. It is
- * only read, also while a daemon writes it.   AGTP-IDENTIFIERS "Audit Log"
+ * Judges whether a journal is whole, as far as is seen without reading it: the numbers of its
+ * segments, what the manifest of segments says of the finished ones, and the first and last record
+ * of each. It is only read, also while a daemon writes it.
+ * AGTP-IDENTIFIERS "Audit Log"
  */
 import { hash } from "node:crypto";
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
@@ -13,7 +14,7 @@ import { readSegmentDescriptions, type SegmentDescription } from "./segment-mani
 
 /** One thing that is wrong with a journal. */
 export interface JournalFault {
-  /** Whether the next start mends it, and nothing that was acknowledged is lost. */
+  /** True when the next start mends it, and nothing that was acknowledged is lost. */
   readonly isHarmless: boolean;
   /** Relative to the journal's directory. */
   readonly file: string;
@@ -85,7 +86,7 @@ interface SegmentEnds {
   /** Undefined in a segment without a whole line. */
   readonly first: string | undefined;
   readonly last: string | undefined;
-  /** Whether the file ends with the end of a line. */
+  /** True when the file ends with the end of a line. */
   readonly isWhole: boolean;
 }
 

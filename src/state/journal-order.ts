@@ -17,7 +17,7 @@ export interface JournalChain {
   readonly trustedHead: string | undefined;
 }
 
-/** What is known of the chain up to the record that was read last. */
+/** The state of the walk after the record that was read last. */
 interface Progress {
   readonly counts: { verified: number; unsigned: number; unchecked: number };
   records: number;

@@ -1,6 +1,6 @@
 /**
- * What the journal tells beyond the last checkpoint: where chains have grown to, and what happened
- * to agents. A line that is no record, and a record that others name and that is not there, are
+ * Replays the journal behind the last checkpoint: where chains have grown to, and what happened to
+ * agents. A line that is no record, and a record that others name and that is not there, are
  * found on the way.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { decodeJws } from "../identity/jws.ts";
@@ -11,7 +11,7 @@ import type { ChainHead } from "./ledger.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import { segmentName } from "./segment.ts";
 
-/** What a replay found. */
+/** The findings of a replay. */
 export interface Replay {
   readonly grown: ReadonlyMap<string, ChainHead>;
   /** Lifecycle events, in order. */

@@ -17,7 +17,7 @@ export class JournalSync {
     this.#work = work;
   }
 
-  /** Has what was just written synced soon. Called with every write. */
+  /** Schedules a sync of the last write. Called with every write. */
   mark(): void {
     if (this.#isDue) return;
     this.#isDue = true;

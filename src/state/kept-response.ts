@@ -4,7 +4,7 @@
  */
 import { isRecord } from "../base/json-value.ts";
 
-/** What is kept of a response; a JSON value. */
+/** The kept part of a response; a JSON value. */
 export interface KeptResponse {
   readonly status: number;
   /** The `error.code` of a refusal. */
@@ -18,7 +18,7 @@ export interface KeptResponse {
   readonly addressed?: string;
 }
 
-/** What a response takes in the store beside its header fields and body, roughly. */
+/** The rough size of a stored response beside its header fields and body. */
 const FRAME_BYTES = 64;
 
 /** About how many octets a response takes in the store. */

@@ -1,6 +1,6 @@
 /**
- * What the store knows of the journal: where each chain ends, and the position up to which every
- * record is told of by these heads. Both change together.   AGTP-IDENTIFIERS "Attribution Chain"
+ * The store's knowledge of the journal: where each chain ends, and the position up to which these
+ * heads cover every record. Both change together.   AGTP-IDENTIFIERS "Attribution Chain"
  */
 import { isRecord } from "../base/json-value.ts";
 import type { JournalPosition } from "./file-journal.ts";
@@ -31,7 +31,7 @@ export async function readKnownChains(store: Store): Promise<KnownChains> {
 /** The collections that hold what is known, as `knownChainsOf` takes them. */
 export const KNOWN_CHAINS: readonly string[] = [HEADS, CHECKPOINTS];
 
-/** What entries of these collections say. */
+/** Reads the known chains from the entries of both collections. */
 export function knownChainsOf(
   entries: readonly Pick<StoredEntry, "key" | "value">[] = [],
   checkpoints: readonly Pick<StoredEntry, "key" | "value">[] = [],

@@ -21,7 +21,7 @@ export interface ChainHead {
   readonly place?: RecordPlace | undefined;
 }
 
-/** What a ledger tells of the machine's clock, and which clock that is. */
+/** The machine's clock, and the listener for its steps backward. */
 export interface LedgerClock {
   onStepBack(milliseconds: number): void;
   now?(): number;
@@ -129,7 +129,7 @@ export class Ledger {
     return changed;
   }
 
-  /** Has `takeChanged` tell of chains that the store does not know as they are. */
+  /** Marks chains that the store does not know as they are, for `takeChanged`. */
   markChanged(agentIds: Iterable<string>): void {
     for (const agentId of agentIds) this.#changed.add(agentId);
   }
@@ -267,7 +267,7 @@ export class Ledger {
   }
 }
 
-/** What became of records that had to be written. */
+/** The outcome of writing records. */
 type Kept =
   | {
       readonly isKept: true;
@@ -292,7 +292,7 @@ function chainedOf(
   return records.filter((_, index) => drafts[index]?.chain !== undefined);
 }
 
-/** Whoever is told may add more. */
+/** Calls back those whose turn has come; a callback may add more. */
 function tell(group: Group, isDue: (one: Group["waiting"][number]) => boolean): void {
   for (let next = group.waiting[0]; next !== undefined && isDue(next); next = group.waiting[0]) {
     group.waiting.shift();

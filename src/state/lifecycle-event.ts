@@ -8,6 +8,7 @@ import { isRecord } from "../base/json-value.ts";
 import type { AgentStatus } from "../identity/agent-document.ts";
 import { decodeJws } from "../identity/jws.ts";
 import type { JournalRecord } from "./journal.ts";
+import { recordReader } from "./stored-record.ts";
 
 /** One event of an agent's stream. */
 export interface LifecycleEvent extends JournalRecord {
@@ -30,11 +31,14 @@ export interface AgentState {
 
 const STATUSES: readonly string[] = ["active", "suspended", "retired", "deprecated"];
 
-/** What was stored here; anything else is no record. */
+const readStored = recordReader<{ readonly audit_id: string; readonly jws: string }>({
+  ...{ audit_id: "string", jws: "string" },
+});
+
+/** Reads a stored record; undefined for anything else. */
 export function readRecord(value: unknown): JournalRecord | undefined {
-  if (!isRecord(value)) return undefined;
-  const { audit_id: auditId, jws } = value;
-  return typeof auditId === "string" && typeof jws === "string" ? { auditId, jws } : undefined;
+  const stored = readStored(value);
+  return stored && { auditId: stored.audit_id, jws: stored.jws };
 }
 
 /** The event in a record; undefined for a record of anything else. */
@@ -51,7 +55,7 @@ function isStatus(value: unknown): value is AgentStatus {
   return typeof value === "string" && STATUSES.includes(value);
 }
 
-/** What was stored here; anything else is no state. */
+/** Reads a stored state; undefined for anything else. */
 export function readState(value: unknown): AgentState | undefined {
   if (!isRecord(value)) return undefined;
   const { status, since, events } = value;

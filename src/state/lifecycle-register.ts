@@ -15,8 +15,9 @@ import {
   readState,
 } from "./lifecycle-event.ts";
 import type { Change, Store } from "./store.ts";
+import { isStoreUnavailable } from "./store-fault.ts";
 
-/** What a change was decided to be; an event is written by `record`. */
+/** A decided change; `record` writes its event. */
 export interface LifecycleChange {
   readonly method: LifecycleMethod;
   readonly agent: AgentDocument;
@@ -114,8 +115,19 @@ export class LifecycleRegister {
   async append(record: JournalRecord): Promise<void> {
     const event = readEvent(record);
     if (event === undefined) throw new Error("an event of the stream cannot be read back");
-    await this.#take(event);
-    await this.save();
+    await this.#whereverItIsKept(async () => {
+      await this.#take(event);
+      await this.save();
+    });
+  }
+
+  /** What is in the journal holds, also while the store fails: it is saved with the next change. */
+  async #whereverItIsKept(save: () => Promise<void>): Promise<void> {
+    try {
+      await save();
+    } catch (error) {
+      if (!isStoreUnavailable(error)) throw error;
+    }
   }
 
   /** The newest events of an agent's stream, newest first. */
@@ -142,7 +154,7 @@ export class LifecycleRegister {
     const event = readEvent(written);
     if (event === undefined) throw new Error("a lifecycle event cannot be read back");
     this.#adopt(event);
-    await this.save();
+    await this.#whereverItIsKept(() => this.save());
     return { kind: "changed", status, previousStatus, event };
   }
 
@@ -152,7 +164,7 @@ export class LifecycleRegister {
     const kept = new Set(entries.map(({ value }) => readRecord(value)?.auditId));
     const isPassing = ({ status }: LifecycleEvent): boolean => status === undefined;
     const hasForgotten = (this.#stateOf(agentId)?.events ?? 0) > this.#eventsKept;
-    // What is older than one that is there was there as well, and had to go.
+    // An event older than a kept one was forgotten on purpose.
     const oldest = hasForgotten
       ? events.findIndex((event) => isPassing(event) && kept.has(event.auditId))
       : 0;

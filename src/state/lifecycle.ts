@@ -17,7 +17,7 @@ export const LIFECYCLE_METHODS: readonly LifecycleMethod[] = [
   "DEPRECATE",
 ];
 
-/** What a change comes to. */
+/** The result of asking for a change. */
 export type Transition =
   | { readonly kind: "change"; readonly status: AgentStatus; readonly eventType: string }
   | { readonly kind: "noop" }

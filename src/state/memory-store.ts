@@ -74,9 +74,9 @@ class MemoryStore implements Store {
     return { kind: "committed", revision };
   }
 
-  async changes(after: number): Promise<Feed> {
+  async changes(after: number, only?: string): Promise<Feed> {
     this.#checkOpen();
-    const changed = this.#log.after(after)?.map(({ collection, key }) => {
+    const changed = this.#log.after(after, only)?.map(({ collection, key }) => {
       return { collection, key, entry: this.#read(collection, key) };
     });
     return { upTo: this.#log.revision, changed };

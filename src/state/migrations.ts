@@ -5,7 +5,7 @@
  */
 import type { Database } from "libsql";
 
-/** What an AGTP database has in its header, so that no other program's is taken for one: "AGTP". */
+/** The id in the header of an AGTP database, which tells it from other programs': "AGTP". */
 export const APPLICATION_ID: number = 0x41475450;
 
 /** Step n makes version n + 1 of version n; a step that was published is never changed. */
@@ -17,7 +17,7 @@ const MIGRATIONS: readonly string[] = [
      value TEXT NOT NULL,
      PRIMARY KEY (collection, key)
    ) STRICT;`,
-  // What was there before revisions were counted has the first one.
+  // Entries from before revisions were counted have the first one.
   `ALTER TABLE entries ADD COLUMN revision INTEGER NOT NULL DEFAULT 1;
    INSERT INTO meta VALUES ('revision', '1');`,
 ];

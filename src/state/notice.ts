@@ -1,4 +1,4 @@
-/** What an operator is told of the state beside faults: each is one line of the log. */
+/** Notices to the operator about the state, beside faults: each is one line of the log. */
 
 /** Something that happened to what is kept. */
 export interface StateNotice {
@@ -7,6 +7,8 @@ export interface StateNotice {
     | "clock-stepped-back"
     | "journal-tail-cut"
     | "journal-sync-failed"
+    | "store-available"
+    | "store-unavailable"
     | "store-went-back";
   /** Lower case, no full stop. */
   readonly message: string;

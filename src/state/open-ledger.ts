@@ -136,7 +136,7 @@ async function storeCheckpoint(
   ledger: Ledger,
   journal: FileJournal,
 ): Promise<void> {
-  // What is written from here on is told of once more: nothing may have been made of it yet.
+  // Records written from here on are replayed again: they may not have been taken in yet.
   const { position } = journal;
   await beforeCheckpoint?.();
   const changed = ledger.takeChanged();

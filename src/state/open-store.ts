@@ -9,6 +9,7 @@ import { loadSqliteDriver } from "./sqlite-driver.ts";
 import { openSqliteFile } from "./sqlite-file.ts";
 import { createSqliteStore } from "./sqlite-store.ts";
 import type { Store } from "./store.ts";
+import type { OnStoreNotice } from "./store-health.ts";
 
 /** `[store]` */
 export interface StoreLocation {
@@ -25,23 +26,31 @@ export type StoreOpening =
   | { readonly store?: undefined; readonly problems: readonly Problem[] };
 
 /** Opens a store; `file` is the configuration that problems name. */
-export async function openStore(location: StoreLocation, file: string): Promise<StoreOpening> {
+export async function openStore(
+  location: StoreLocation,
+  file: string,
+  onNotice?: OnStoreNotice,
+): Promise<StoreOpening> {
   switch (location.driver) {
     case "memory":
       return { store: createMemoryStore() };
     case "sqlite":
-      return openSqliteStore(location.path, file);
+      return openSqliteStore(location.path, file, onNotice);
     case "postgres":
       return refuseDriver(file, 'this build has no driver "postgres"');
   }
 }
 
-async function openSqliteStore(path: string, file: string): Promise<StoreOpening> {
+async function openSqliteStore(
+  path: string,
+  file: string,
+  onNotice: OnStoreNotice | undefined,
+): Promise<StoreOpening> {
   const driver = loadSqliteDriver();
   if (driver.fault !== undefined) return refuseDriver(file, driver.fault);
   // An absolute path cannot be taken for a URL, nor for `:memory:`.
   const { database, fault } = await openSqliteFile(resolve(path), driver.Database);
-  if (database !== undefined) return { store: createSqliteStore(database) };
+  if (database !== undefined) return { store: createSqliteStore(database, onNotice) };
   return { problems: [{ file, key: "store.path", message: `"${path}" ${fault}` }] };
 }
 

@@ -5,13 +5,14 @@
 
 /** Bounds of a collection; what is left out is not bounded. */
 export interface Quota {
-  /** Of one owner: everything, its JSON in characters, and what never goes. */
+  /** Of one owner: everything, its size (of its JSON, unless it is measured otherwise), and what never goes. */
   readonly perOwner?: number;
   readonly charactersPerOwner?: number;
   readonly openPerOwner?: number;
   /** Of all together. */
   readonly all?: number;
   readonly open?: number;
+  readonly characters?: number;
   /** At the bound of all, others lose nothing for somebody who wants more. */
   readonly sparesOthers?: boolean;
 }
@@ -48,6 +49,7 @@ export class Holdings {
   /** The oldest first, as in each owner's set. */
   readonly #holdings = new Map<string, Holding>();
   readonly #byOwner = new Map<string, Share>();
+  #characters = 0;
 
   constructor(quota: Quota = {}) {
     this.#quota = quota;
@@ -64,7 +66,9 @@ export class Holdings {
     if (before !== undefined && before.owner !== owner) this.delete(key);
     const share = this.#byOwner.get(owner) ?? { holdings: new Map(), characters: 0 };
     this.#byOwner.set(owner, share);
-    share.characters += characters - (share.holdings.get(key)?.characters ?? 0);
+    const growth = characters - (share.holdings.get(key)?.characters ?? 0);
+    share.characters += growth;
+    this.#characters += growth;
     const holding = { key, owner, characters };
     share.holdings.set(key, holding);
     this.#holdings.set(key, holding);
@@ -75,6 +79,7 @@ export class Holdings {
     if (holding === undefined) return;
     const { owner, characters } = holding;
     this.#holdings.delete(key);
+    this.#characters -= characters;
     const share = this.#byOwner.get(owner);
     if (share === undefined) return;
     share.holdings.delete(key);
@@ -86,16 +91,24 @@ export class Holdings {
   surplus(wanted: Wanted, rankOf: (key: string) => Rank): readonly string[] | undefined {
     const own = this.#ownSurplus(wanted, rankOf);
     const { all = Number.POSITIVE_INFINITY, open = all, sparesOthers = false } = this.#quota;
-    if (own === undefined || this.#holdings.size - own.size < Math.min(all, open)) {
-      return own && [...own];
-    }
+    const { characters = Number.POSITIVE_INFINITY } = this.#quota;
+    if (own === undefined) return undefined;
+    const size = this.#characters + wanted.characters;
+    const hasRoom = this.#holdings.size - own.size < Math.min(all, open) && size <= characters;
+    if (hasRoom) return [...own];
     const left = [...this.#holdings.values()].filter(({ key }) => !own.has(key));
     const spare = spareOf(left, rankOf);
     if (wanted.rank === undefined && left.length - spare.length >= open) return undefined;
-    const count = left.length + 1 - all;
-    if (count <= 0) return [...own];
-    if (sparesOthers || count > spare.length) return undefined;
-    return [...own, ...spare.slice(0, count).map(({ key }) => key)];
+    let count = left.length + 1 - all;
+    let excess = sumOf(left) + wanted.characters - characters;
+    const surplus = [...own];
+    for (const holding of sparesOthers ? [] : spare) {
+      if (count <= 0 && excess <= 0) break;
+      surplus.push(holding.key);
+      count -= 1;
+      excess -= holding.characters;
+    }
+    return count <= 0 && excess <= 0 ? surplus : undefined;
   }
 
   #ownSurplus(
@@ -139,4 +152,8 @@ function spareOf(holdings: readonly Holding[], rankOf: (key: string) => Rank): r
       return rank === undefined ? [] : [{ ...holding, rank }];
     })
     .sort((left, right) => left.rank - right.rank);
+}
+
+function sumOf(holdings: readonly Holding[]): number {
+  return holdings.reduce((sum, { characters }) => sum + characters, 0);
 }

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadSqliteDriver } from "./sqlite-driver.ts";
 
-/** Whoever has more is not made to copy it. */
+/** A larger database is not copied. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 /** Every build's table has these columns. */
 const LIST = "SELECT key, value FROM entries WHERE collection = ? ORDER BY key";

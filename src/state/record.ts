@@ -3,14 +3,13 @@
  * text. Every record names the one before it in its agent's chain. Fields stand at top level.
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP-API §10.1.6
  */
-import { hash } from "node:crypto";
 import { jsonMembers, jsonText } from "../base/json-value.ts";
-import { isShared } from "../base/shared-body.ts";
+import { bodySha256 } from "../base/shared-body.ts";
 
 /** `previous_audit_id` of the first record of a chain, and of a record that is in none. */
 export const NO_AUDIT_ID: string = "0".repeat(64);
 
-/** What one response is attributed with. Texts that are not marked optional may be empty. */
+/** The facts of one response. Texts that are not marked optional may be empty. */
 export interface RecordFacts {
   /** The acting agent; empty for a caller that is nobody. */
   readonly agentId: string;
@@ -67,18 +66,12 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
   return { before, after: `${after}}` };
 }
 
-const EMPTY_HASH = `sha256:${hash("sha256", "")}`;
-
-/** Of long bodies that are the same for everybody: hashing one takes milliseconds. */
-const sharedHashes = new WeakMap<Uint8Array, string>();
+const EMPTY_HASH = `sha256:${bodySha256("")}`;
 
 /** `sha256:` and the hash of a body's octets, in hex. */
 function bodyHash(body: Uint8Array | string): string {
   if (body.length === 0) return EMPTY_HASH;
-  if (typeof body === "string" || !isShared(body)) return `sha256:${hash("sha256", body)}`;
-  const known = sharedHashes.get(body) ?? `sha256:${hash("sha256", body)}`;
-  sharedHashes.set(body, known);
-  return known;
+  return `sha256:${bodySha256(body)}`;
 }
 
 let timestampAt = -1;

@@ -23,7 +23,7 @@ import { setStrayLinesAside } from "./set-aside.ts";
 import type { RecordSigner } from "./signer.ts";
 import type { Store } from "./store.ts";
 
-/** What is repaired, and in whose name. */
+/** The journal to repair, and the name in which it is done. */
 export interface RepairOptions {
   readonly store: Store;
   readonly directory: string;
@@ -45,7 +45,7 @@ export interface RepairedChain {
   readonly auditId: string;
 }
 
-/** What was done. */
+/** The report of a repair. */
 export interface RepairReport {
   readonly damages: readonly JournalDamage[];
   readonly chains: readonly RepairedChain[];

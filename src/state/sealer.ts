@@ -28,7 +28,7 @@ export interface Sealer {
     job: SealingJob,
     deliver: Deliver,
   ): readonly JournalRecord[] | Promise<readonly JournalRecord[]>;
-  /** What is being sealed is finished first. */
+  /** Finishes the records that are being sealed, then closes. */
   close(): Promise<void>;
 }
 

@@ -8,7 +8,7 @@ import type { JournalRecord } from "./journal.ts";
 import { type SealingJob, sealEach } from "./sealer.ts";
 import { createRecordSigner } from "./signer.ts";
 
-/** What the thread is started with. */
+/** The data that the thread is started with. */
 export interface SealingThreadData {
   /** PKCS #8 in PEM. */
   readonly key: string;

@@ -55,7 +55,7 @@ export async function writeIndex(
   await replaceDerivedFile(path, Buffer.concat([head, table]));
 }
 
-/** What the index of a finished segment is made from: the segment itself. */
+/** Reads the places of a finished segment's records, from which its index is made. */
 export async function readRecords(directory: string, number: number): Promise<RecordPlaces> {
   const records = new RecordPlaces();
   for await (const { auditId, offset, length } of readSegment(directory, number)) {

@@ -76,7 +76,7 @@ async function readDescriptions(path: string): Promise<readonly SegmentDescripti
   }
 }
 
-/** What the manifest of a directory says of segments; a line of another form says nothing. */
+/** Reads the segments that a directory's manifest describes; lines of another form are skipped. */
 export function readSegmentDescriptions(directory: string): readonly SegmentDescription[] {
   const { text = "" } = readBoundedFile(join(directory, MANIFEST), MAX_BYTES);
   try {

@@ -86,7 +86,7 @@ export class ActiveSegment {
   /** Octets of a torn last line that were cut off. */
   readonly cutOctets: number;
   readonly #disk: JournalDisk;
-  /** What a failed write left is still there, and nothing may follow it. */
+  /** True while the rest of a failed write is still there, which nothing may follow. */
   #isTorn = false;
   /** The last sync. */
   #synced: Promise<void> = Promise.resolve();

@@ -13,7 +13,7 @@ import { forgetSegments } from "./segment-manifest.ts";
 
 type StrayLine = Extract<JournalDamage, { readonly kind: "no-record" }>;
 
-/** What was taken out, and the names of the copies. */
+/** The lines that were taken out, and the names of the copies. */
 export interface SetAside {
   readonly damages: readonly StrayLine[];
   readonly copies: readonly string[];

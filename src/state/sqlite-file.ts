@@ -68,7 +68,7 @@ function checkDatabase(database: Database): SqliteFile {
   try {
     releaseDatabase(database);
   } catch {
-    // What cannot be read may not be closed in good order either.
+    // A file that cannot be read may fail to close as well.
   }
   return { fault };
 }
@@ -166,7 +166,7 @@ function restrict(path: string): void {
   if (status !== undefined && (status.mode & 0o077) !== 0) chmodSync(path, 0o600);
 }
 
-/** What a driver's error means for its file. */
+/** Explains what a driver's error means for its file. */
 export function describeSqliteError(error: unknown): string {
   const code = codeOf(error);
   if (code === "SQLITE_BUSY" || code === "SQLITE_LOCKED") return "is in use by another daemon";

@@ -1,6 +1,6 @@
 /**
- * Whether a file can be the database of a sqlite store, by its first octets alone: for whoever may
- * not open it, because a daemon has it to itself.   SQLite "Database File Format"
+ * Judges by its first octets alone whether a file can be the database of a sqlite store, for
+ * programs that may not open it because a daemon has it to itself.   SQLite "Database File Format"
  */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs";
 import { APPLICATION_ID } from "./migrations.ts";
@@ -10,7 +10,7 @@ const MAGIC = "SQLite format 3\0";
 const PAGE_SIZE_AT = 16;
 const APPLICATION_ID_AT = 68;
 
-/** What is wrong with the file; throws where it cannot be read. */
+/** Says what is wrong with the file; throws where it cannot be read. */
 export function findSqliteFault(path: string): string | undefined {
   const file = openSync(path, "r");
   try {

@@ -17,10 +17,11 @@ import type {
   Store,
   StoredEntry,
 } from "./store.ts";
+import { type OnStoreNotice, StoreHealth } from "./store-health.ts";
 
 /** In SQLite's order, every BLOB follows every TEXT. */
 const BEYOND_EVERY_KEY: Buffer = Buffer.of(0);
-/** What LIMIT takes for no limit. */
+/** The value of LIMIT that means no limit. */
 const UNLIMITED = -1;
 
 /** The statements of this store; all of them are answered by the primary key's index. */
@@ -54,19 +55,21 @@ interface PendingCommit {
 }
 
 /** A store over a database that nobody else uses; closing it closes the database. */
-export function createSqliteStore(database: Database): Store {
-  return new SqliteStore(database);
+export function createSqliteStore(database: Database, onNotice?: OnStoreNotice): Store {
+  return new SqliteStore(database, new StoreHealth(onNotice));
 }
 
 class SqliteStore implements Store {
   readonly #database: Database;
   readonly #statements: Statements;
   readonly #log: ChangeLog;
+  readonly #health: StoreHealth;
   #pending: PendingCommit[] = [];
   #isClosed = false;
 
-  constructor(database: Database) {
+  constructor(database: Database, health: StoreHealth) {
     this.#database = database;
+    this.#health = health;
     this.#statements = {
       get: database.prepare(SQL.get).raw(),
       revisionOf: database.prepare(SQL.revisionOf).raw(),
@@ -99,7 +102,8 @@ class SqliteStore implements Store {
     this.#flush();
     const statement = isReversed ? this.#statements.listReversed : this.#statements.list;
     const count = Number.isFinite(limit) ? limit : UNLIMITED;
-    return (statement.all(collection, from, below, count) as Row[]).map(entryOf);
+    const rows = this.#ask(() => statement.all(collection, from, below, count) as Row[]);
+    return rows.map((row) => this.#entryOf(row));
   }
 
   async commit(
@@ -114,10 +118,10 @@ class SqliteStore implements Store {
     });
   }
 
-  async changes(after: number): Promise<Feed> {
+  async changes(after: number, only?: string): Promise<Feed> {
     this.#checkOpen();
     this.#flush();
-    const changed = this.#log.after(after)?.map(({ collection, key }) => {
+    const changed = this.#log.after(after, only)?.map(({ collection, key }) => {
       return { collection, key, entry: this.#read(collection, key) };
     });
     return { upTo: this.#log.revision, changed };
@@ -131,8 +135,24 @@ class SqliteStore implements Store {
   }
 
   #read(collection: string, key: string): StoredEntry | undefined {
-    const row = this.#statements.get.get(collection, key) as Row | undefined;
-    return row && entryOf(row);
+    const row = this.#ask(() => this.#statements.get.get(collection, key) as Row | undefined);
+    return row && this.#entryOf(row);
+  }
+
+  #ask<Answer>(read: () => Answer): Answer {
+    try {
+      return read();
+    } catch (error) {
+      throw this.#health.failed(error);
+    }
+  }
+
+  #entryOf([key, json, revision]: Row): StoredEntry {
+    try {
+      return { key, value: JSON.parse(json), revision };
+    } catch (error) {
+      throw this.#health.unreadable(error);
+    }
   }
 
   /** Writes what has been committed so far; later reads see it, whether awaited or not. */
@@ -156,10 +176,11 @@ class SqliteStore implements Store {
 
   /** Makes a group of commits, and settles them; what was thrown, if none of them was made. */
   #write(group: readonly PendingCommit[]): { readonly thrown: unknown } | undefined {
-    const { begin, setRevision, commit, rollback } = this.#statements;
+    const { begin, setRevision, commit } = this.#statements;
     const outcomes: CommitOutcome[] = [];
     let { revision } = this.#log;
     try {
+      this.#leaveTransaction();
       begin.run();
       for (const { changes, expectations } of group) {
         const failed = expectations.filter((one) => !this.#holds(one));
@@ -174,16 +195,25 @@ class SqliteStore implements Store {
       if (revision > this.#log.revision) setRevision.run(`${revision}`);
       commit.run();
     } catch (thrown) {
-      // Some faults, such as a full disk, have ended the transaction already.
-      if (this.#database.inTransaction) rollback.run();
-      return { thrown };
+      try {
+        this.#leaveTransaction();
+      } catch {
+        // The next commit tries once more; nothing of this one can be seen by then.
+      }
+      return { thrown: this.#health.failed(thrown) };
     }
+    if (revision > this.#log.revision) this.#health.succeeded();
     group.forEach(({ changes, resolve }, at) => {
       const outcome = outcomes[at]!;
       if (outcome.kind === "committed") this.#log.add(outcome.revision, changes);
       resolve(outcome);
     });
     return undefined;
+  }
+
+  /** Some faults, such as a full disk, end a transaction by themselves, and some do not. */
+  #leaveTransaction(): void {
+    if (this.#database.inTransaction) this.#statements.rollback.run();
   }
 
   #holds({ collection, key, revision }: Expectation): boolean {
@@ -202,10 +232,6 @@ class SqliteStore implements Store {
   #checkOpen(): void {
     if (this.#isClosed) throw new Error("the store is closed");
   }
-}
-
-function entryOf([key, json, revision]: Row): StoredEntry {
-  return { key, value: JSON.parse(json), revision };
 }
 
 /**

@@ -70,7 +70,7 @@ export interface Store {
   list(collection: string, range?: ListRange): Promise<readonly StoredEntry[]>;
   /** All changes or none; none where an expectation does not hold. */
   commit(changes: readonly Change[], expectations?: readonly Expectation[]): Promise<CommitOutcome>;
-  /** The keys that commits beyond a revision have changed, each once. */
-  changes(after: number): Promise<Feed>;
+  /** The keys that commits beyond a revision have changed, of one collection or of all, each once. */
+  changes(after: number, collection?: string): Promise<Feed>;
   close(): Promise<void>;
 }

@@ -1,8 +1,8 @@
 /** Records that this server stored itself: whole, or of another build and then none. */
 import { isRecord } from "../base/json-value.ts";
 
-/** What a member of a stored record is, at the least. */
-export type MemberKind = "string" | "number" | "boolean" | "object";
+/** The kinds that a member of a stored record is checked for. */
+export type MemberKind = "string" | "number" | "boolean" | "object" | "array";
 
 /** Reads records that have all of these members; anything else is none. */
 export function recordReader<Item>(
@@ -12,6 +12,7 @@ export function recordReader<Item>(
   return (value) => {
     if (!isRecord(value)) return undefined;
     const isWhole = kinds.every(([name, kind]) => {
+      if (kind === "array") return Array.isArray(value[name]);
       return kind === "object" ? isRecord(value[name]) : typeof value[name] === kind;
     });
     return isWhole ? (value as Item) : undefined;

@@ -10,7 +10,7 @@ import type { Ed25519PublicKey } from "../identity/ed25519.ts";
 import { NO_AUDIT_ID } from "./record.ts";
 import { type RecordVerdict, verifyRecord } from "./verify-record.ts";
 
-/** What is walked, and with what it is checked. */
+/** The chain to walk, and the keys to check it with. */
 export interface ChainSource {
   readonly agentId: string;
   /** Audit-ID of the newest record. */
@@ -54,7 +54,7 @@ export interface ChainBreak {
   readonly message: string;
 }
 
-/** What a walk has found; up to the break, if there is one. */
+/** The findings of a walk, up to the break if there is one. */
 export interface ChainReport {
   readonly agentId: string;
   readonly head: string;
@@ -99,7 +99,7 @@ export async function verifyChain(source: ChainSource): Promise<ChainReport> {
   return { agentId, head, records, first, last, ...counts, broken };
 }
 
-/** What a chain lacks that ends before a record which is known to have been in it. */
+/** The break of a chain that ends before a record which is known to have been in it. */
 export function truncation(trustedHead = "", head?: string): ChainBreak {
   const end = head === undefined ? "nothing is left of it" : `it ends with record ${head}`;
   const message = `was in the chain and is not any more: the chain was cut, ${end}`;

@@ -1,6 +1,6 @@
 /**
- * Whether one Attribution-Record is authentic: a compact JWS, signed with Ed25519 by a key that is
- * known, or openly unsigned. Nothing else is taken for a record.
+ * Judges whether one Attribution-Record is authentic: a compact JWS, signed with Ed25519 by a
+ * known key, or openly unsigned. Nothing else is taken for a record.
  * AGTP-IDENTIFIERS "Attribution-Record", RFC 8037, RFC 9864
  */
 
@@ -8,7 +8,7 @@ import { type JsonRecord, quoteValue } from "../base/json-value.ts";
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
 import { decodeJws, isSignedBy, keyId } from "../identity/jws.ts";
 
-/** What a record is worth. */
+/** The verdict on a record. */
 export type RecordVerdict =
   | { readonly kind: "verified"; readonly payload: JsonRecord; readonly kid: string }
   /** `alg` is none: anybody could have written it. */

@@ -13,7 +13,7 @@
 import { knownFieldName } from "./known-fields.ts";
 import type { WireFault, WireFaultCode, WireLimits } from "./message.ts";
 
-/** What a start line is called, and what its faults are. */
+/** The name of a start line and the codes of its faults. */
 export interface StartLineRules {
   readonly name: string;
   readonly invalid: WireFaultCode;

@@ -30,18 +30,18 @@ export const SINGLETON_FIELDS: ReadonlySet<string> = new Set([
   "task-id",
 ]);
 
-/** Whether a string is an RFC 9110 token: a method, or a header field name. */
+/** Tells whether a string is an RFC 9110 token: a method, or a header field name. */
 export function isToken(text: string): boolean {
   return TOKEN.test(text);
 }
 
-/** Whether a string may be sent as a header field name. */
+/** Tells whether a string may be sent as a header field name. */
 export function isFieldName(name: string): boolean {
   return TOKEN.test(name);
 }
 
 /**
- * Whether a string may be sent as a header field value: HTAB, printable ASCII and latin1 only.
+ * Tells whether a string may be sent as a header field value: HTAB, printable ASCII and latin1.
  * Characters beyond latin1 must be refused here, since writing them as latin1 could yield CR or LF.
  */
 export function isFieldValue(value: string): boolean {

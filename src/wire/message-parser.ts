@@ -1,8 +1,8 @@
 /**
- * What requests and responses share: a start line, header fields, and a body of Content-Length
- * octets. Incremental, and the same for every chunking: the start line is judged when it is
- * complete, single octets of the header block when they are seen, field lines and framing when the
- * head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
+ * Parses the common form of requests and responses: a start line, header fields, and a body of
+ * Content-Length octets. Incremental, and the same for every chunking: the start line is judged when
+ * it is complete, single octets of the header block when they are seen, field lines and framing when
+ * the head is complete. Answers with a fault, after which nothing can be framed.   AGTP "Wire Format"
  */
 
 import { HeadScanner, type StartLineRules } from "./head-scanner.ts";
@@ -10,7 +10,7 @@ import { collectFields, readContentLength } from "./header-fields.ts";
 import type { HeaderFields, WireFault, WireLimits } from "./message.ts";
 import { ReceiveBuffer } from "./receive-buffer.ts";
 
-/** What makes a request a request and a response a response. */
+/** The rules in which requests and responses differ. */
 export interface MessageRules<Start extends { readonly kind: string }> {
   readonly startLine: StartLineRules & { readonly parse: (line: string) => Start | WireFault };
   readonly singletons: ReadonlySet<string>;

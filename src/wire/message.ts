@@ -12,11 +12,11 @@ export interface HeaderFields extends Iterable<readonly [name: string, value: st
 }
 
 export interface Request {
-  /** As on the wire: any RFC 9110 token. Gate 02 decides whether it is a method. */
+  /** As on the wire: any RFC 9110 token. A gate decides whether it is a method. */
   readonly method: string;
   /** The request-target up to the first "?", raw; "/" for a two-token request line. */
   readonly path: string;
-  /** What follows the first "?", raw, without it; undefined when there is no "?". */
+  /** The raw text behind the first "?"; undefined when there is no "?". */
   readonly query: string | undefined;
   readonly headers: HeaderFields;
   readonly body: Uint8Array;
@@ -81,7 +81,7 @@ export interface WireLimits {
   readonly bodyBytes: number;
 }
 
-/** What a client is willing to hold of one response. */
+/** The bounds of one response that a client reads. */
 export interface ResponseLimits {
   /** The status line, and again the header block. */
   readonly headBytes: number;

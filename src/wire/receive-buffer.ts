@@ -12,7 +12,7 @@ export class ReceiveBuffer {
   bytes: Buffer = EMPTY;
   start = 0;
   end = 0;
-  /** Whether `bytes` was allocated here, so that the room behind `end` may be written. */
+  /** True when `bytes` was allocated here, so that the room behind `end` may be written. */
   #growable = false;
 
   get length(): number {

@@ -40,7 +40,7 @@ export const STATUS_TEXT = {
 
 export type Status = keyof typeof STATUS_TEXT;
 
-/** Whether a number is a status this server knows. */
+/** Tells whether a number is a status this server knows. */
 export function isStatus(value: number): value is Status {
   return Object.hasOwn(STATUS_TEXT, value);
 }

@@ -15,7 +15,11 @@ function waitingRun(name: string): { readonly run: Run; readonly interrupt: Inte
   const run = { runId: name, owner: { tenant: "t" }, workflow: { id: "w" } } as unknown as Run;
   const interrupt: Interrupt = {
     ...{ interruptId: `i-${name}`, nodeId: "agent", kind: "low-confidence", isResolved: false },
-    ...{ data: { agentId: "vendor.test.pack.agent" }, requestedAt: "2030-01-01T00:00:00Z" },
+    ...{
+      votes: [],
+      data: { agentId: "vendor.test.pack.agent" },
+      requestedAt: "2030-01-01T00:00:00Z",
+    },
   };
   return { run, interrupt };
 }

@@ -18,7 +18,7 @@ import {
 import { encodeRequest, type TestReply } from "../support/dispatch.ts";
 import { packFiles } from "../support/openwop.ts";
 import { expectValid, expectValidLog } from "../support/openwop-runs.ts";
-import { FIXTURES } from "../support/openwop-workflows.ts";
+import { FIXTURES, node, workflow } from "../support/openwop-workflows.ts";
 
 const ALICE = "a".repeat(64);
 const BOB = "b".repeat(64);
@@ -323,6 +323,85 @@ describe("the sidecar", () => {
   });
 });
 
+async function escalationOf(operator: Ask, runId: string): Promise<Record<string, unknown>> {
+  for (;;) {
+    const { body } = await operator("QUERY", "/escalations", { status: "all" });
+    const all = body["result"]?.["escalations"] as unknown as readonly Record<string, unknown>[];
+    const found = all.find((one) => JSON.stringify(one).includes(runId));
+    if (found !== undefined) return found;
+  }
+}
+
+const GATED = {
+  "agents/openwop/workflows/gated.json": JSON.stringify(
+    workflow("gated", [
+      node("ask", "core.clarificationGate", {
+        config: { questions: [{ id: "size", question: "Which?" }] },
+      }),
+      node("gate", "core.approvalGate", { config: { title: "Go on?" } }),
+    ]),
+  ),
+  "agents/openwop/workflows/outer.json": JSON.stringify(
+    workflow("outer", [node("call", "core.subWorkflow", { config: { workflowId: "gated" } })]),
+  ),
+};
+
+describe("a gate", () => {
+  it("asks the agent that began the run for answers, and others for their consent", async () => {
+    const server = await openDaemon(files({}, GATED));
+    const ask = await callerOf(server);
+    const operator = await callerOf(server, OPERATOR);
+    const started = await ask("EXECUTE", "/runs", { workflowId: "gated", wait_seconds: 5 });
+    expect(started.body).toMatchObject({
+      ...{ status: "waiting-input", interrupt: { kind: "clarification", nodeId: "ask" } },
+    });
+    const runId = String(started.body["runId"]);
+    const path = (node: string): string => `/runs/${runId}/interrupts/${node}`;
+    const plain = await ask("CONFIRM", path("ask"), { status: "accepted" });
+    expect([plain.status, plain.body["error"]?.["code"]]).toEqual([422, "validation_error"]);
+    const answered = await ask("CONFIRM", path("ask"), {
+      ...{ status: "accepted", resume_value: { answers: { size: "large" } } },
+    });
+    expect(answered.status, answered.text).toBe(200);
+    await until(ask, runId, "waiting-approval");
+    const own = await ask("CONFIRM", path("gate"), { status: "accepted" });
+    expect(own.status).toBe(403);
+    const others = await operator("CONFIRM", path("gate"), { status: "accepted", reason: "fine" });
+    expect(others.status, others.text).toBe(200);
+    const done = await until(ask, runId, "completed", "failed");
+    expect(done.body).toMatchObject({ status: "completed", outputs: { comment: "fine" } });
+    const events = (await ask("QUERY", `/runs/${runId}/events`)).body["events"] as never;
+    expectValidLog(events);
+  });
+
+  it.each([
+    ["accepted", "completed"],
+    ["rejected", "failed"],
+  ])("is in the operators' queue, also of a run within a run, and %s there", async (word, end) => {
+    const server = await openDaemon(files({}, GATED));
+    const ask = await callerOf(server);
+    const operator = await callerOf(server, OPERATOR);
+    const started = await ask("EXECUTE", "/runs", { workflowId: "outer" });
+    const outer = String(started.body["runId"]);
+    let runId: string | undefined;
+    while (runId === undefined) {
+      const { body } = await ask("QUERY", `/runs/${outer}`);
+      runId = (body["nodeStates"]?.["call"] as { childRunId?: string } | undefined)?.childRunId;
+    }
+    await until(ask, runId, "waiting-input");
+    await ask("CONFIRM", `/runs/${runId}/interrupts/ask`, {
+      ...{ status: "accepted", resume_value: { answers: { size: "small" } } },
+    });
+    const escalation = await escalationOf(operator, runId);
+    expect(escalation).toMatchObject({ reason: "scope_limit", agent_id: ALICE });
+    const confirmed = await operator("CONFIRM", "/", {
+      ...{ target_id: escalation["escalation_id"], status: word },
+    });
+    expect(confirmed.status, confirmed.text).toBe(200);
+    expect((await until(ask, outer, "completed", "failed")).body["status"]).toBe(end);
+  });
+});
+
 describe("an agent that is not sure", () => {
   const unsure = {
     ...packFiles({ agents: [{ toolAllowlist: [] }] }),
@@ -338,15 +417,6 @@ describe("an agent that is not sure", () => {
     const runId = String(started.body["runId"]);
     await until(ask, runId, "waiting-approval");
     return { server, ask, runId, operator: await callerOf(server, OPERATOR) };
-  }
-
-  async function escalationOf(operator: Ask, runId: string): Promise<Record<string, unknown>> {
-    for (;;) {
-      const { body } = await operator("QUERY", "/escalations", { status: "all" });
-      const all = body["result"]?.["escalations"] as unknown as readonly Record<string, unknown>[];
-      const found = all.find((one) => JSON.stringify(one).includes(runId));
-      if (found !== undefined) return found;
-    }
   }
 
   it("is in the operators' queue, whose word the run takes", async () => {

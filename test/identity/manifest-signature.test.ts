@@ -2,8 +2,9 @@ import { generateKeyPairSync } from "node:crypto";
 import { compactVerify, importJWK } from "jose";
 import { describe, expect, it } from "vitest";
 import { publicKeyOf } from "../../src/identity/ed25519.ts";
-import { signManifest, verifyManifest } from "../../src/identity/manifest-signature.ts";
+import { verifyManifest } from "../../src/identity/manifest-signature.ts";
 import { canonical } from "../support/genesis.ts";
+import { signManifest } from "../support/manifests.ts";
 import { readJws } from "../support/records.ts";
 
 const { privateKey, publicKey } = generateKeyPairSync("ed25519");

@@ -130,6 +130,63 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     expect(notes.get("k")?.text).toBe("as it was");
   });
 
+  it("deletes with an item what is attached to it, however the item goes", async () => {
+    const store = await openStore();
+    const clock = { now: 0 };
+    const notes = await openNotes(store, {
+      quota: { perOwner: 2 },
+      attachedTo: (_, key) => [{ collection: "texts", key }],
+      forgottenAt: ({ at }) => at,
+      now: () => clock.now,
+    });
+    const add = (key: string, at: number): Promise<unknown> =>
+      notes.add(key, note("ada", key, at), {
+        also: () => [{ kind: "put", collection: "texts", key, value: `the text of ${key}` }],
+      });
+    const texts = async () => (await store.list("texts")).map(({ key }) => key);
+    for (const key of ["a", "b", "c"]) await add(key, 10);
+    expect(await texts()).toEqual(["b", "c"]);
+    await notes.take("b", () => true);
+    expect(await texts()).toEqual(["c"]);
+    clock.now = 100_000;
+    await add("d", 200_000);
+    expect(await texts()).toEqual(["d"]);
+    await notes.delete(["d"]);
+    expect(await texts()).toEqual([]);
+  });
+
+  it("takes in what somebody else committed for it", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store, { quota: { perOwner: 1 } });
+    await notes.add("a", note("ada", "first"));
+    const early = notes.refresh();
+    const draft = notes.draft("b", note("ada", "second"));
+    await store.commit([...(draft ?? []), { kind: "put", collection: "c", key: "k", value: 1 }]);
+    // One refresh that began before must not be taken for one that saw the commit.
+    await Promise.all([early, notes.refresh()]);
+    expect(notes.values()).toEqual([note("ada", "second")]);
+    expect((await store.list("notes")).map(({ key }) => key)).toEqual(["b"]);
+  });
+
+  it("says what has become another or is gone, also by another collection", async () => {
+    const store = await openStore();
+    const seen: (string | undefined)[][] = [];
+    const notes = await openNotes(store, {
+      onChange: (before, after) => void seen.push([before?.text, after?.text]),
+    });
+    const other = await openNotes(store);
+    await notes.add("k", note("ada", "new"));
+    await other.refresh();
+    await other.change("k", (one) => ({ ...one, text: "changed" }));
+    await notes.refresh();
+    await notes.delete(["k"]);
+    expect(seen).toEqual([
+      [undefined, "new"],
+      ["new", "changed"],
+      ["changed", undefined],
+    ]);
+  });
+
   it("replaces a stored value that is no item", async () => {
     const store = await openStore();
     await store.commit([{ kind: "put", collection: "notes", key: "k", value: { foreign: true } }]);
@@ -280,6 +337,19 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     now = 100_000;
     expect((await openNotes(store, options)).size).toBe(0);
     expect(await store.list("notes")).toEqual([]);
+  });
+
+  it("sweeps after the clock has stepped back, and not only when it has caught up", async () => {
+    let now = 10_000_000;
+    const store = await openStore();
+    const options = { forgottenAt: ({ at }: Note) => at, now: () => now };
+    const notes = await openNotes(store, options);
+    await notes.add("short", note("ada", "short", 5_000_000));
+    now = 1_000_000;
+    await notes.add("first", note("ada", "first", 1_010_000));
+    now = 1_100_000;
+    await notes.add("second", note("ada", "second", 99_000_000));
+    expect((await store.list("notes")).map(({ key }) => key)).not.toContain("first");
   });
 
   it("moves on in a sweep what is due, and says what that was", async () => {

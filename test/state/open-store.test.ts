@@ -1,18 +1,22 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
+  copyFileSync,
   existsSync,
   mkdirSync,
+  mkdtempSync,
   readdirSync,
   readFileSync,
+  rmdirSync,
   statSync,
   symlinkSync,
   truncateSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import Database from "libsql";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { formatProblem } from "../../src/base/problem.ts";
 import { openStore } from "../../src/state/open-store.ts";
 import { makeDirectory } from "../support/directory.ts";
@@ -199,5 +203,47 @@ describe("a file that is no store", () => {
     );
     other.close();
     expect(await refusalOf(file)).toBe(refused("is the database of another program"));
+  });
+});
+
+function mounts(): boolean {
+  const probe = mkdtempSync(join(tmpdir(), "agtpd-mount-"));
+  const isMounted =
+    spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "tmpfs", probe]).status === 0;
+  if (isMounted) spawnSync("umount", [probe]);
+  rmdirSync(probe);
+  return isMounted;
+}
+
+// Only the superuser of a machine that lets it may try.
+describe.skipIf(!mounts())("a file system of its own", () => {
+  function mount(size: string): string {
+    const directory = makeDirectory();
+    execFileSync("mount", ["-t", "tmpfs", "-o", `size=${size}`, "tmpfs", directory]);
+    onTestFinished(() => void spawnSync("umount", ["-l", directory]));
+    return directory;
+  }
+
+  it("is refused where it is read-only, with the file there and without", async () => {
+    const directory = mount("1m");
+    const made = join(makeDirectory(), "state.db");
+    await makeDatabase(made);
+    // A connection that is closed may have its file open for a while.
+    copyFileSync(made, join(directory, "state.db"));
+    execFileSync("mount", ["-o", "remount,ro", directory]);
+    expect(await refusalOf(join(directory, "state.db"))).toBe(
+      'agtp-server.toml: store.path: "PATH" must be writable, the file system is read-only',
+    );
+    expect(await refusalOf(join(directory, "other.db"))).toBe(
+      'agtp-server.toml: store.path: "PATH" cannot be made: the file system is read-only',
+    );
+  });
+
+  it("is refused where it is full", async () => {
+    const directory = mount("64k");
+    writeFileSync(join(directory, "filler"), Buffer.alloc(60 * 1024));
+    expect(await refusalOf(join(directory, "state.db"))).toMatch(
+      /^agtp-server.toml: store.path: "PATH" cannot be (written|opened|made)/,
+    );
   });
 });

@@ -54,6 +54,14 @@ describe("Holdings", () => {
     expect(hold({ a: 2, b: 1 }, closed, quota)("a")).toEqual(["a0"]);
   });
 
+  it("bound the characters of all, whoever's they are", () => {
+    const closed = { a0: 1, b0: 0 };
+    expect(hold({ a: 1, b: 1 }, closed, { characters: 30 })("c")).toEqual([]);
+    expect(hold({ a: 1, b: 1 }, closed, { characters: 20 })("c")).toEqual(["b0"]);
+    expect(hold({ a: 1, b: 1 }, closed, { characters: 15 })("c")).toEqual(["b0", "a0"]);
+    expect(hold({ a: 1, b: 1 }, {}, { characters: 20 })("c")).toBeUndefined();
+  });
+
   it("bound the characters of an owner, but for one item that is too large alone", () => {
     const closed = { a0: 0, a1: 0, a2: 0 };
     const quota = { charactersPerOwner: 30 };

@@ -267,6 +267,22 @@ describe.each(["memory", "sqlite"] as const)("a store of driver %s", (driver) =>
     expect((await store.changes(100)).changed).toHaveLength(100);
   });
 
+  it("tells of one collection alone, however much happens in others", async () => {
+    const store = await open();
+    await store.commit([put("a"), put("x", 1, "quiet")]);
+    for (let round = 0; round < 100; round += 1) {
+      await store.commit(Array.from({ length: 100 }, (_, at) => put(`${round}.${at}`)));
+    }
+    await store.commit([put("x", 2, "quiet")]);
+    const entry = { key: "x", value: 2, revision: 103 };
+    expect(await store.changes(1, "quiet")).toEqual({
+      upTo: 103,
+      changed: [{ collection: "quiet", key: "x", entry }],
+    });
+    expect(await store.changes(103, "quiet")).toEqual({ upTo: 103, changed: [] });
+    expect((await store.changes(1, "c")).changed).toBeUndefined();
+  });
+
   it("answers nothing once it is closed, and can be closed twice", async () => {
     const store = await open();
     await store.close();

@@ -25,6 +25,14 @@ export class TestClock {
     return () => this.#timers.delete(timer);
   };
 
+  /** Sets it to another time; what is due is due after as long as before. */
+  step(ms: number): void {
+    this.#at += ms;
+    for (const [timer, { at, callback }] of this.#timers) {
+      this.#timers.set(timer, { at: at + ms, callback });
+    }
+  }
+
   /** Moves on, stopping at each timer until everything that it began has ended. */
   async advance(ms: number): Promise<void> {
     const end = this.#at + ms;

@@ -124,7 +124,7 @@ export async function createServer(
     throw new Error(`the deployment has problems:\n${all.map(formatProblem).join("\n")}`);
   }
   const { deployment } = loaded;
-  deployment.commit();
+  await deployment.commit();
   const { state } = outside;
   const { ledger } = state;
   return {

@@ -19,12 +19,14 @@ import { Idempotency } from "../../src/modules/openwop/face/idempotency.ts";
 import { InterruptTokens } from "../../src/modules/openwop/face/interrupt-token.ts";
 import { openwopFace } from "../../src/modules/openwop/face/openwop-face.ts";
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
+import { EffectLedger } from "../../src/modules/openwop/runs/effect-ledger.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { RunLimits } from "../../src/modules/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
 import { RunRegister } from "../../src/modules/openwop/runs/run-register.ts";
 import type { RunWatcher } from "../../src/modules/openwop/runs/run-worker.ts";
 import type { Verbosity } from "../../src/modules/openwop/settings.ts";
+import { ToolRates } from "../../src/modules/openwop/turn/tool-rates.ts";
 import type { Workflow } from "../../src/modules/openwop/workflows/load-workflows.ts";
 import type { WorkflowDefinition } from "../../src/modules/openwop/workflows/workflow.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
@@ -59,6 +61,9 @@ export const LIMITS: RunLimits = {
   all: 10_000,
   eventsPerRun: 1000,
   bytesPerRun: 4 * 1_048_576,
+  depth: 4,
+  perTree: 32,
+  loopIterations: 10,
   durationMs: 60_000,
   retentionMs: 86_400_000,
 };
@@ -90,6 +95,7 @@ export interface RunServerOptions {
   readonly reasoning?: { readonly verbosity?: Verbosity; readonly tokenLimit?: number };
   readonly watcher?: RunWatcher;
   readonly bodyBytes?: number;
+  readonly toolCallsPerMinute?: number;
   /** False: runs are kept and not executed. */
   readonly isStarted?: boolean;
   now?(): number;
@@ -162,6 +168,7 @@ export async function openRuns(options: RunServerOptions = {}): Promise<RunServe
 /** Serves runs that the caller closes. */
 export async function createRuns(options: RunServerOptions = {}): Promise<RunServer> {
   const { store = createMemoryStore(), now = Date.now, isConformance = true } = options;
+  const { toolCallsPerMinute = 120 } = options;
   const { executor = NOBODY, catalog = NO_AGENTS, redact = (value) => value } = options;
   const warnings: object[] = [];
   const log = { warn: (fields: object) => void warnings.push(fields) };
@@ -175,8 +182,9 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
     ]),
   );
   const reasoning = { verbosity: "summary", tokenLimit: 512 } as const;
+  const effects = new EffectLedger(store, now);
   const types = nodeTypes({
-    ...{ executor, compiler, isConformance },
+    ...{ executor, compiler, isConformance, effects },
     mockAgent: {
       reasoning: { ...reasoning, ...options.reasoning },
       thresholdOf: (agentId, tenant) =>
@@ -193,15 +201,17 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
     idempotency: await Idempotency.open(store, { now }),
     tokens: await InterruptTokens.open(store, now),
     audience: new Audience(options.audience),
+    ...{ toolRates: new ToolRates(now), effects },
   };
   const agentIds = new Set(catalog.inventory("acme").map(({ agentId }) => agentId));
   const discovery = discoveryDocument({
     ...{ isConformance, installScope: "host", agentIds, workflows },
     reasoning: { verbosity: "summary", tokenLimit: 512, isStreaming: false },
-    durationMs: limits.durationMs,
+    ...{ limits, toolCallsPerMinute },
   });
   const parts = {
     ...{ host, catalog, executor, redact, keys: KEYS, isConformance, discovery, state, log },
+    toolCallsPerMinute,
   };
   const app = fastify({ forceCloseConnections: true });
   for (const { prefix, plugin } of openwopFace(parts, options.bodyBytes ?? 1_048_576)) {
@@ -312,6 +322,21 @@ export function killableStore(store: Store): KillableStore {
   };
 }
 
+/** What "channels-and-reducers" says of a write; closed. */
+const WRITTEN = {
+  $id: "https://openwop.dev/spec/v1/channel-written-payload.schema.json",
+  type: "object",
+  required: ["channel", "value", "reducer", "writtenAt"],
+  properties: {
+    channel: { type: "string", minLength: 1, maxLength: 256 },
+    value: {},
+    reducer: { enum: ["replace", "append", "merge", "counter", "votes", "feedback"] },
+    nodeId: { type: "string", minLength: 1, maxLength: 128 },
+    writtenAt: { type: "string", format: "date-time" },
+  },
+  additionalProperties: false,
+};
+
 let validators: Ajv2020 | undefined;
 
 /** Holds a value against a published schema, or a definition in it. */
@@ -336,6 +361,7 @@ function published(): Ajv2020 {
       type: "string",
     });
   }
+  validators.addSchema(WRITTEN);
   for (const name of readdirSync(directory).filter((one) => one.endsWith(".schema.json"))) {
     validators.addSchema(JSON.parse(readFileSync(join(directory, name), "utf8")));
   }

@@ -34,6 +34,7 @@ export interface TurnOptions {
   /** Held by whoever started the run. */
   readonly scopes?: readonly string[];
   readonly maxToolCalls?: number;
+  takeRate?(principal: string, toolName: string): number | undefined;
   readonly turnTimeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly lapse?: string;
@@ -83,6 +84,7 @@ export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
     },
     turnTimeoutMs: options.turnTimeoutMs ?? 10_000,
     maxToolCalls: options.maxToolCalls ?? 16,
+    takeRate: options.takeRate ?? (() => undefined),
     onOddConfidence: (agentId, stated) => oddities.push({ agentId, stated }),
     grantsOf: () => options.grants ?? ["booking:room"],
     documentOf: ({ agentId }) => documentOf(agentId, options.grants ?? ["booking:room"]),

@@ -1,5 +1,5 @@
 /** A server on which every agent stands where its document says, and nothing was revoked. */
-import type { Standing } from "../../src/dispatch/gates/00-standing.ts";
+import type { Standing } from "../../src/dispatch/standing.ts";
 
 /** Standing for tests of one gate. */
 export function makeStanding(changes: Partial<Standing> = {}): Standing {

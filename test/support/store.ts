@@ -22,7 +22,7 @@ export function alterStore(store: Store, altered: Partial<Store>): Store {
     get: (collection, key) => store.get(collection, key),
     list: (collection, range) => store.list(collection, range),
     commit: (changes, expectations) => store.commit(changes, expectations),
-    changes: (after) => store.changes(after),
+    changes: (after, collection) => store.changes(after, collection),
     close: () => store.close(),
     ...altered,
   };

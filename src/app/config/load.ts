@@ -3,7 +3,7 @@
  * between keys. It answers with a whole configuration or with every reason why there is none.
  */
 import { basename, dirname, resolve } from "node:path";
-import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Config } from "../../base/config.ts";
 import type { Environment } from "../../base/environment.ts";
@@ -106,15 +106,23 @@ interface Validation {
   readonly malformed: ReadonlySet<string>;
 }
 
-/** Fills in defaults as it goes. */
-function validate(tree: TomlTable, written: WrittenFile): Validation {
+/** Compiling it takes far longer than a check: a reload, which others wait for, does without. */
+let validator: ValidateFunction | undefined;
+
+function compileSchema(): ValidateFunction {
   const ajv = new Ajv2020({
     ...{ allErrors: true, useDefaults: true, verbose: true },
-    // A start waits for it: the schema is the program's own, and its code runs once.
+    // A start waits for it: the schema is the program's own, and its code runs seldom.
     ...{ validateSchema: false, code: { optimize: false } },
   });
   ajv.addVocabulary(["expected", "isPath"]);
-  const isValid = ajv.compile(configSchema);
+  return ajv.compile(configSchema);
+}
+
+/** Fills in defaults as it goes. */
+function validate(tree: TomlTable, written: WrittenFile): Validation {
+  validator ??= compileSchema();
+  const isValid = validator;
   isValid(tree);
   const errors = isValid.errors ?? [];
   const problems = describeSchemaErrors(errors, written);

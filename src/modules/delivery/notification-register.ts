@@ -120,7 +120,8 @@ export class NotificationRegister {
     if (forgotten === undefined) return { kind: "full" };
     // Whose time was over under this id is to be gone.
     const isReused = this.#index.find(draft.sender, id) !== undefined;
-    const isSweepDue = isReused || this.now() - this.#sweptAt >= SWEEP_EVERY_MS;
+    // By its size: a clock that stepped back does not put the sweep off.
+    const isSweepDue = isReused || Math.abs(this.now() - this.#sweptAt) >= SWEEP_EVERY_MS;
     const swept = isSweepDue ? this.#takeForgotten() : [];
     const messages = recipients.flatMap((recipient, at) => {
       const delivery = deliveries[at];

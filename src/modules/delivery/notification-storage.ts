@@ -1,7 +1,7 @@
 /** Notifications and what their recipients say of them, as they lie in the store. */
-import { isRecord } from "../../base/json-value.ts";
 import { readAll } from "../../state/read-all.ts";
 import type { Change, Store } from "../../state/store.ts";
+import { recordReader } from "../../state/stored-record.ts";
 import type { Confirmation, Notification } from "./notification.ts";
 
 /** By serial, and so in the order in which they came; each with its content. */
@@ -57,25 +57,18 @@ export function deleteConfirmation(serial: string, agentId: string): Change {
   return { kind: "delete", collection: CONFIRMATIONS, key: `${serial}/${agentId}` };
 }
 
+const readWhole = recordReader<Notification & { readonly content?: unknown }>({
+  ...{ serial: "string", id: "string", fingerprint: "string", sender: "string" },
+  ...{ sentAt: "number", expiresAt: "number", deliveries: "array" },
+});
+
 function readNotification(value: unknown): Notification | undefined {
-  if (!isRecord(value)) return undefined;
-  const { content: _, ...notification } = value;
-  const { serial, id, fingerprint, sender, sentAt, expiresAt, deliveries } = notification;
-  const isWhole =
-    typeof serial === "string" &&
-    typeof id === "string" &&
-    typeof fingerprint === "string" &&
-    typeof sender === "string" &&
-    typeof sentAt === "number" &&
-    typeof expiresAt === "number" &&
-    Array.isArray(deliveries);
-  return isWhole ? (notification as unknown as Notification) : undefined;
+  const whole = readWhole(value);
+  if (whole === undefined) return undefined;
+  const { content: _, ...notification } = whole;
+  return notification;
 }
 
-function readConfirmation(value: unknown): Confirmation | undefined {
-  if (!isRecord(value)) return undefined;
-  const { attestationId, status, at } = value;
-  const isWhole =
-    typeof attestationId === "string" && typeof status === "string" && typeof at === "number";
-  return isWhole ? (value as unknown as Confirmation) : undefined;
-}
+const readConfirmation = recordReader<Confirmation>({
+  ...{ attestationId: "string", status: "string", at: "number" },
+});

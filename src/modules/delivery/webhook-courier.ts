@@ -11,6 +11,7 @@ import {
   expire,
   isQueued,
   type WebhookDelivery,
+  waitFor,
 } from "./webhook-delivery.ts";
 
 /** One attempt at one message. */
@@ -82,7 +83,8 @@ export class WebhookCourier {
       // Whatever ends wakes it again.
       if (this.#running.size >= MAX_AT_ONCE) return;
       if (this.#running.has(delivery.id)) continue;
-      if (delivery.at > at) next = Math.min(next, delivery.at);
+      const wait = waitFor(delivery, at);
+      if (wait > 0) next = Math.min(next, at + wait);
       else if ((this.#runningByUrl.get(delivery.url) ?? 0) < MAX_AT_ONCE_PER_URL) {
         this.#run(delivery);
       }

@@ -3,8 +3,8 @@
  * often as it takes with growing pauses, then delivered, failed or expired for good. What is sent at
  * most once is tried once, even if the process ends meanwhile.   AGTP "NOTIFY" delivery_guarantee
  */
-import { isRecord } from "../../base/json-value.ts";
 import type { OutgoingMessage } from "../../dispatch/webhook-queue.ts";
+import { recordReader } from "../../state/stored-record.ts";
 
 /** How a message stands. */
 export type DeliveryState = "queued" | "delivered" | "failed" | "expired";
@@ -61,6 +61,12 @@ export function isQueued({ state }: WebhookDelivery): boolean {
   return state === "queued";
 }
 
+/** How long until it is tried: 0 where that lies further off than any pause, for the clock stepped. */
+export function waitFor({ at }: WebhookDelivery, now: number): number {
+  const wait = at - now;
+  return wait > LONGEST_PAUSE_MS ? 0 : Math.max(0, wait);
+}
+
 /** An attempt begins. */
 export function beginAttempt(delivery: WebhookDelivery): WebhookDelivery {
   return { ...delivery, attempts: delivery.attempts + 1 };
@@ -98,17 +104,13 @@ export function recover(delivery: WebhookDelivery): WebhookDelivery {
 
 const STATES: readonly unknown[] = ["queued", "delivered", "failed", "expired"];
 
+const readWhole = recordReader<WebhookDelivery>({
+  ...{ id: "string", url: "string", expiresAt: "number", isOnce: "boolean" },
+  ...{ attempts: "number", at: "number" },
+});
+
 /** What was stored here; anything else is no delivery. */
 export function readDelivery(value: unknown): WebhookDelivery | undefined {
-  if (!isRecord(value)) return undefined;
-  const { id, url, expiresAt, isOnce, state, attempts, at } = value;
-  const isWhole =
-    typeof id === "string" &&
-    typeof url === "string" &&
-    typeof expiresAt === "number" &&
-    typeof isOnce === "boolean" &&
-    typeof attempts === "number" &&
-    typeof at === "number" &&
-    STATES.includes(state);
-  return isWhole ? (value as unknown as WebhookDelivery) : undefined;
+  const delivery = readWhole(value);
+  return delivery !== undefined && STATES.includes(delivery.state) ? delivery : undefined;
 }

@@ -99,7 +99,9 @@ export class WebhookOutbox implements WebhookQueue {
     const now = this.#now();
     const fresh = messages.filter(({ id }) => !this.#deliveries.has(id));
     const deliveries = fresh.map((message) => newDelivery(message, now));
-    const swept = now - this.#sweptAt >= SWEEP_EVERY_MS ? this.#takeForgotten() : [];
+    // By its size: a clock that stepped back does not put the sweep off.
+    const isSweepDue = Math.abs(now - this.#sweptAt) >= SWEEP_EVERY_MS;
+    const swept = isSweepDue ? this.#takeForgotten() : [];
     const bodies = fresh.map(({ id, body }) => putBody(id, body));
     for (const delivery of deliveries) this.#remember(delivery);
     const changes = [...swept, ...others, ...deliveries.map(putDelivery), ...bodies];

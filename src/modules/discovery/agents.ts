@@ -1,22 +1,25 @@
 /** DISCOVER /agents: the agents this server hosts, with their trust posture.   AGTP-API §5.8.2 */
+import { mapPaced, type Paced } from "../../base/paced.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
-import { disclosedAgents, type Inventory } from "./inventory.ts";
+import { type Inventory, isDisclosedTo } from "./inventory.ts";
+import { Listing } from "./listing.ts";
 
 /** A bare array; entries withheld by policy leave no trace. */
 export function agentsBuiltin(inventory: Inventory): Builtin {
-  const countMethods = (): number =>
-    inventory.endpoints().filter(({ tier }) => tier === "B").length;
+  const agents = new Listing(() => listing(inventory), inventory.drive);
   return {
     name: "agents",
     description: "Lists the agents this server hosts, with their trust posture.",
     outputSchema: arrayOf(["agent_id", "name", "trust_tier", "verification_path"]),
-    handler: ({ agentId }) => {
-      const methodsCount = countMethods();
-      const agents = disclosedAgents(inventory, agentId);
-      return { body: agents.map((agent) => agentEntry(agent, methodsCount)) };
-    },
+    prepare: () => agents.prepare(),
+    handler: ({ agentId }) => (isDisclosedTo(inventory, agentId) ? agents.answer() : { body: [] }),
   };
+}
+
+function* listing({ agents, endpoints }: Inventory): Paced<readonly object[]> {
+  const methodsCount = endpoints().filter(({ tier }) => tier === "B").length;
+  return yield* mapPaced(agents.list(), (agent) => agentEntry(agent, methodsCount));
 }
 
 function agentEntry(agent: AgentDocument, methodsCount: number): Record<string, unknown> {

@@ -4,9 +4,9 @@ import type { ApiEntry, Config } from "../../base/config.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import { projectEndpoint } from "../../endpoint/project.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { ManifestContent } from "./document.ts";
+import type { LongList } from "./long-list.ts";
 
 /** What a manifest is made from. */
 export interface ManifestSource {
@@ -26,8 +26,14 @@ export interface ManifestSource {
   readonly hostedProtocols: Config["hostedProtocols"];
 }
 
+/** The members of which there may be very many. */
+export interface ManifestLists {
+  readonly endpoints: LongList;
+  readonly agents: LongList;
+}
+
 /** Every field of §8.2 but the document's own version, dates and signature. */
-export function buildManifest(source: ManifestSource): ManifestContent {
+export function buildManifest(source: ManifestSource, lists: ManifestLists): ManifestContent {
   const { config, catalog } = source;
   const { policies, agents } = config;
   return {
@@ -38,9 +44,9 @@ export function buildManifest(source: ManifestSource): ManifestContent {
     server: serverBlock(source),
     embedded_methods: embeddedMethods(source),
     custom_methods: policies.methods.custom,
-    endpoints: source.endpoints.map(projectEndpoint),
+    endpoints: lists.endpoints,
     agent_disclosure: agents.disclosure,
-    hosted_agents: source.agents.map((agent) => agentReference(agent, source.statusOf(agent))),
+    hosted_agents: lists.agents,
     agent_disclosure_notice: agents.disclosureNotice ?? null,
     apis: source.apis,
     hosted_protocols: source.hostedProtocols,
@@ -83,7 +89,8 @@ function embeddedMethods({
   }));
 }
 
-function agentReference(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
+/** What is shown of an agent, with where it stands. */
+export function agentReference(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
   return {
     agent_id: agent.agentId,
     name: agent.name,

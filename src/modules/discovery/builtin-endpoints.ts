@@ -34,8 +34,15 @@ export interface BuiltinOptions {
   readonly criteria: FloorMethod | undefined;
 }
 
+/** The endpoints, and what they answer with. */
+export interface BuiltinEndpoints {
+  readonly endpoints: readonly ProtocolEndpoint[];
+  /** Makes the long answers, so that nobody has to wait for them. */
+  prepare(): Promise<void>;
+}
+
 /** DISCOVER "/" and every reserved path. */
-export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndpoint[] {
+export function builtinEndpoints(options: BuiltinOptions): BuiltinEndpoints {
   const { inventory, criteria, manifestFor } = options;
   const builtins = [
     methodsBuiltin(inventory),
@@ -56,7 +63,13 @@ export function builtinEndpoints(options: BuiltinOptions): readonly ProtocolEndp
     outputSchema: { type: "object" },
     handler: rootHandler({ handlers, manifestFor, candidates: criteria }),
   };
-  return [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))];
+  return {
+    endpoints: [root, ...builtins.map((builtin) => discoveryEndpoint(builtin, handlers))],
+    prepare: async () => {
+      const unasked = builtins.filter(({ name }) => !options.overrides.has(name));
+      await Promise.all(unasked.map((builtin) => builtin.prepare?.()));
+    },
+  };
 }
 
 function handlerOf(

@@ -12,6 +12,8 @@ export interface Builtin {
   readonly inputProperties?: Readonly<Record<string, unknown>>;
   readonly outputSchema: JsonSchema;
   readonly handler: RouteHandler;
+  /** Makes what the handler answers with, where that takes long. */
+  prepare?(): Promise<void>;
 }
 
 /** Schema of a bare array of objects with some required members. */

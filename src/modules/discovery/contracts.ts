@@ -6,9 +6,13 @@ import { seesAll } from "../../dispatch/caller.ts";
 import { contractEntry } from "../../endpoint/contract.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
 import type { Inventory } from "./inventory.ts";
+import { answerWith } from "./listing.ts";
 
 /** A bare array of contracts. */
-export function contractsBuiltin({ contracts }: Pick<Inventory, "contracts">): Builtin {
+export function contractsBuiltin({
+  contracts,
+  drive,
+}: Pick<Inventory, "contracts" | "drive">): Builtin {
   return {
     name: "contracts",
     description: "Lists the active synthesized contracts of the calling agent.",
@@ -17,10 +21,9 @@ export function contractsBuiltin({ contracts }: Pick<Inventory, "contracts">): B
       ...["contract_hash", "negotiation_origin"],
     ]),
     handler: ({ agentId }, { caller }) => {
-      if (seesAll(caller)) {
-        return { body: contracts.active().map(contractEntry) };
-      }
-      return { body: agentId === undefined ? [] : contracts.active(agentId).map(contractEntry) };
+      if (seesAll(caller)) return answerWith(contracts.active(), contractEntry, drive);
+      const own = agentId === undefined ? [] : contracts.active(agentId);
+      return answerWith(own, contractEntry, drive);
     },
   };
 }

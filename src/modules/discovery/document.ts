@@ -1,11 +1,15 @@
 /**
  * The manifest as bytes. Its `document_version` is derived from its content unless the operator
- * sets one, so it changes exactly when the content does; the dates do not count as content.
- * AGTP-API §8.2, §8.11
+ * sets one, so it changes exactly when the content does; the dates do not count as content. With
+ * very many endpoints it has megabytes: everything is done in steps, the signature elsewhere.
+ * AGTP-API §8.2, §8.8, §8.11
  */
-import { createHash } from "node:crypto";
-import canonicalize from "canonicalize";
-import type { JsonRecord } from "../../base/json-value.ts";
+import type { KeyObject } from "node:crypto";
+import { hashing } from "../../base/octet-pieces.ts";
+import type { Drive, Paced } from "../../base/paced.ts";
+import { shareHashed } from "../../base/shared-body.ts";
+import { layOut } from "./long-list.ts";
+import { draftingSigned, draftingUnsigned } from "./signed-layout.ts";
 
 /** AGTP-API §8.10 */
 export const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
@@ -31,14 +35,18 @@ export interface ManifestContent {
   readonly server: Readonly<Record<string, unknown>>;
 }
 
-/** The `manifest_signature`; null from a server without a signing key.   AGTP-API §8.8 */
-export type ManifestSigner = (manifest: JsonRecord) => string | null;
+/** What a manifest is encoded with. */
+export interface ManifestEncoding {
+  /** Undefined: a server without a signing key, whose `manifest_signature` is null.   AGTP-API §8.8 */
+  readonly key: KeyObject | undefined;
+  readonly drive: Drive;
+}
+
+const CLOSING = Buffer.from("}");
 
 /** SHA-256 over the canonical form of the content, in hex. */
-export function contentHash(content: ManifestContent): string {
-  return createHash("sha256")
-    .update(canonicalize(content) ?? "")
-    .digest("hex");
+export function* hashingContent(content: ManifestContent): Paced<string> {
+  return yield* hashing([...layOut(content, "canonical"), CLOSING]);
 }
 
 /** The `document_version` of content with this hash. */
@@ -47,12 +55,12 @@ export function documentVersionOf(hash: string): string {
 }
 
 /** Encodes one variant of the manifest. */
-export function encodeManifest(
+export async function encodeManifest(
   content: ManifestContent,
   dates: ManifestDates,
   documentVersion: string,
-  sign: ManifestSigner,
-): ManifestDocument {
+  { key, drive }: ManifestEncoding,
+): Promise<ManifestDocument> {
   const { agtp_version, agtp_api_version, server, ...rest } = content;
   const manifest = {
     agtp_version,
@@ -61,8 +69,11 @@ export function encodeManifest(
     ...rest,
     server: { ...server, ...dates },
   };
-  const signed = { ...manifest, manifest_signature: sign(manifest) };
-  const bytes = Buffer.from(JSON.stringify(signed));
-  const etag = `"${createHash("sha256").update(bytes).digest("hex").slice(0, 32)}"`;
-  return { bytes, etag, documentVersion };
+  const draft = await drive(
+    key === undefined ? draftingUnsigned(manifest) : draftingSigned(manifest, key),
+  );
+  const bytes = await draft.finish();
+  const sha256 = await drive(hashing([bytes]));
+  shareHashed(bytes, sha256);
+  return { bytes, etag: `"${sha256.slice(0, 32)}"`, documentVersion };
 }

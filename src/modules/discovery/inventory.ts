@@ -1,5 +1,6 @@
 /** What the reserved DISCOVER built-ins talk about, decided at start-up.   AGTP-API §5.8 */
 import type { ApiEntry } from "../../base/config.ts";
+import type { Drive } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
@@ -10,6 +11,8 @@ import type { ContractRegister } from "../../state/contract-register.ts";
 export interface Inventory {
   /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
   endpoints(): readonly ListedEndpoint[];
+  /** Whether such a pair is among them. */
+  isListed(method: string, path: string): boolean;
   /** The protocol's own that are not listed: the floor, and what goes with it; known once built. */
   unlisted(): readonly ListedEndpoint[];
   readonly agents: AgentDirectory;
@@ -22,6 +25,8 @@ export interface Inventory {
   readonly contracts: Pick<ContractRegister, "active">;
   /** Whether a pair that is not registered may be negotiated. */
   readonly isNegotiating: boolean;
+  /** Lists may be long: they are made in steps, with everybody else's turn in between. */
+  readonly drive: Drive;
 }
 
 /** An endpoint as DISCOVER /methods lists it. */

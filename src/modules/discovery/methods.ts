@@ -3,24 +3,25 @@
  * calling agent negotiated to stay.   AGTP-API §5.8, §10.8
  */
 
-import { shareBody } from "../../base/shared-body.ts";
+import { mapPaced } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
 import type { Inventory, ListedEndpoint } from "./inventory.ts";
+import { Listing } from "./listing.ts";
 import { persistentEndpoints } from "./persistent-endpoints.ts";
 
 /** A bare array of `{method, path, description, tier}`. */
 export function methodsBuiltin(inventory: Inventory): Builtin {
-  let body: readonly object[] | undefined;
+  const methods = new Listing(() => mapPaced(inventory.endpoints(), methodEntry), inventory.drive);
   return {
     name: "methods",
     description: "Lists all registered endpoints on this server.",
     outputSchema: arrayOf(["method", "path", "description", "tier"]),
+    prepare: () => methods.prepare(),
     handler: ({ agentId }) => {
-      body ??= shareBody(inventory.endpoints().map(methodEntry));
       const own = persistentEndpoints(inventory, agentId);
-      if (own.length === 0) return { body };
-      return { body: [...body, ...own.map((one) => entryOf(one, "C"))] };
+      if (own.length === 0) return methods.answer();
+      return methods.answer((all) => ({ body: [...all, ...own.map((one) => entryOf(one, "C"))] }));
     },
   };
 }

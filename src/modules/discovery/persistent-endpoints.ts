@@ -12,18 +12,19 @@ const MOST_CHARACTERS = 256 * 1024;
 
 /** Each pair once, as it is answered now: the newest contract, where nothing is registered. */
 export function persistentEndpoints(
-  { contracts, endpoints }: Pick<Inventory, "contracts" | "endpoints">,
+  inventory: Pick<Inventory, "contracts" | "isListed">,
   agentId: string | undefined,
 ): readonly EndpointDefinition[] {
   if (agentId === undefined) return [];
-  const active = contracts.active(agentId);
+  const active = inventory.contracts.active(agentId);
   if (!active.some(({ isPersistent }) => isPersistent)) return [];
-  const taken = new Set(endpoints().map(({ definition }) => pairOf(definition)));
+  const taken = new Set<string>();
   const persistent: EndpointDefinition[] = [];
   let characters = 0;
   for (const { endpoint, isPersistent } of active) {
-    const pair = pairOf(endpoint);
-    if (taken.has(pair)) continue;
+    const { method, path } = endpoint;
+    const pair = `${method} ${path}`;
+    if (taken.has(pair) || inventory.isListed(method, path)) continue;
     taken.add(pair);
     if (!isPersistent) continue;
     characters += JSON.stringify(endpoint).length;
@@ -31,8 +32,4 @@ export function persistentEndpoints(
     persistent.push(contractDefinition(endpoint));
   }
   return persistent;
-}
-
-function pairOf({ method, path }: { readonly method: string; readonly path: string }): string {
-  return `${method} ${path}`;
 }

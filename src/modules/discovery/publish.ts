@@ -3,21 +3,22 @@
  * learn of them, and without. Both carry the dates of the whole. An agent that negotiated endpoints
  * to stay gets its variant with these in it.   AGTP-API §8.3, §8.5, §10.8
  */
-import { createHash, type KeyObject } from "node:crypto";
+import { createHash } from "node:crypto";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import { signManifest } from "../../identity/manifest-signature.ts";
-import { buildManifest, type ManifestSource } from "./build.ts";
+import { projectEndpoint } from "../../endpoint/project.ts";
+import { agentReference, buildManifest, type ManifestSource } from "./build.ts";
 import { keepDates, resolveDates } from "./dates.ts";
 import {
-  contentHash,
   documentVersionOf,
   encodeManifest,
+  hashingContent,
   type ManifestContent,
   type ManifestDocument,
-  type ManifestSigner,
+  type ManifestEncoding,
 } from "./document.ts";
+import { type EncodedItems, encodingItems, LongList } from "./long-list.ts";
 
 /** Both variants, encoded. */
 export interface PublishedManifest {
@@ -25,9 +26,15 @@ export interface PublishedManifest {
   /** Without the hosted agents. */
   readonly withheld: ManifestDocument;
   /** One of the two with an agent's own endpoints, which belong to nobody else's. */
-  extend(isDisclosed: boolean, own: readonly EndpointDefinition[]): ManifestDocument;
+  extend(isDisclosed: boolean, own: readonly EndpointDefinition[]): Promise<ManifestDocument>;
   /** Keeps the dates across restarts; throws when the state directory cannot be written. */
   keep(): void;
+}
+
+/** How to publish. */
+export interface Publishing extends ManifestEncoding {
+  /** `source.endpoints`, which every manifest of a deployment has. */
+  readonly endpoints: EncodedItems;
 }
 
 /** Extended ones that are kept ready: encoding and signing one takes long where there is much in it. */
@@ -39,35 +46,54 @@ export function manifestFile(directory: string): string {
 }
 
 /** Builds both variants, signed where there is a key. Writes nothing before `keep`. */
-export function publishManifest(source: ManifestSource, key?: KeyObject): PublishedManifest {
+export async function publishManifest(
+  source: ManifestSource,
+  { endpoints: common, key, drive }: Publishing,
+): Promise<PublishedManifest> {
   const { config } = source;
   const file = manifestFile(config.directory);
   // What nobody is shown does not count as content.
   const agents = config.agents.disclosure === "private" ? [] : source.agents;
-  const whole = buildManifest({ ...source, agents });
-  const hash = contentHash(whole);
+  const references = await drive(
+    encodingItems(agents, (agent) => agentReference(agent, source.statusOf(agent))),
+  );
+  const contentOf = (isDisclosed: boolean, ...own: readonly EncodedItems[]): ManifestContent =>
+    buildManifest(source, {
+      endpoints: new LongList(common, ...own),
+      agents: isDisclosed ? new LongList(references) : new LongList(),
+    });
+  const whole = contentOf(true);
+  const hash = await drive(hashingContent(whole));
   const dates = resolveDates(file, hash, new Date());
-  const sign: ManifestSigner = (manifest) =>
-    key === undefined ? null : signManifest(manifest, key);
-  const encode = (content: ManifestContent, ownHash: string): ManifestDocument => {
+  const encode = (content: ManifestContent, ownHash: string): Promise<ManifestDocument> => {
     const version = config.server.documentVersion ?? documentVersionOf(ownHash);
-    return encodeManifest(content, dates, version, sign);
+    return encodeManifest(content, dates, version, { key, drive });
   };
-  const disclosed = encode(whole, hash);
-  const bare = agents.length === 0 ? undefined : buildManifest({ ...source, agents: [] });
-  const withheld = bare === undefined ? disclosed : encode(bare, contentHash(bare));
-  const extensions = new LRUCache<string, ManifestDocument>({ max: READY });
-  const extend = (isDisclosed: boolean, own: readonly EndpointDefinition[]): ManifestDocument => {
-    const name = createHash("sha256")
-      .update(JSON.stringify([isDisclosed, own]))
-      .digest("hex");
+  const encodeOther = async (content: ManifestContent): Promise<ManifestDocument> =>
+    encode(content, await drive(hashingContent(content)));
+  const disclosed = await encode(whole, hash);
+  const withheld = agents.length === 0 ? disclosed : await encodeOther(contentOf(false));
+  const extensions = new LRUCache<string, Promise<ManifestDocument>>({ max: READY });
+  const extend = (
+    isDisclosed: boolean,
+    own: readonly EndpointDefinition[],
+  ): Promise<ManifestDocument> => {
+    const name = nameOf(isDisclosed, own);
     const known = extensions.get(name);
     if (known !== undefined) return known;
-    const endpoints = [...source.endpoints, ...own];
-    const content = buildManifest({ ...source, endpoints, agents: isDisclosed ? agents : [] });
-    const document = encode(content, contentHash(content));
-    extensions.set(name, document);
-    return document;
+    const made = Promise.resolve(drive(encodingItems(own, projectEndpoint))).then((items) =>
+      encodeOther(contentOf(isDisclosed, items)),
+    );
+    extensions.set(name, made);
+    // What could not be made is tried again.
+    made.catch(() => extensions.delete(name));
+    return made;
   };
   return { disclosed, withheld, extend, keep: () => keepDates(file, hash, dates) };
+}
+
+function nameOf(isDisclosed: boolean, own: readonly EndpointDefinition[]): string {
+  return createHash("sha256")
+    .update(JSON.stringify([isDisclosed, own]))
+    .digest("hex");
 }

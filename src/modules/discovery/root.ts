@@ -7,7 +7,7 @@
 import { shareBody } from "../../base/shared-body.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
-import type { Call } from "../../handlers/handler.ts";
+import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { MANIFEST_TYPE, type ManifestDocument } from "./document.ts";
 import { legacyTargetHandler } from "./legacy-target.ts";
 
@@ -16,7 +16,7 @@ export interface RootOptions {
   /** The built-ins by reserved name, as their own paths answer. */
   readonly handlers: ReadonlyMap<string, RouteHandler>;
   /** The manifest as this caller may see it. */
-  manifestFor(agentId: string | undefined): ManifestDocument;
+  manifestFor(agentId: string | undefined): ManifestDocument | Promise<ManifestDocument>;
   readonly candidates: FloorMethod | undefined;
 }
 
@@ -29,15 +29,19 @@ export function rootHandler({ handlers, manifestFor, candidates }: RootOptions):
     if (target !== undefined) return answerTarget(call, exchange, target);
     if (candidates?.isAsked?.(call.input)) return candidates.handler(call, exchange);
     if (!wantsManifest(call)) return { body: { directory } };
-    const { bytes, etag } = manifestFor(call.agentId);
-    return {
-      body: shareBody(bytes),
-      headers: {
-        "Content-Type": MANIFEST_TYPE,
-        ETag: etag,
-        "Cache-Control": "private, max-age=300",
-      },
-    };
+    const manifest = manifestFor(call.agentId);
+    return manifest instanceof Promise ? manifest.then(answerOf) : answerOf(manifest);
+  };
+}
+
+function answerOf({ bytes, etag }: ManifestDocument): HandlerResult {
+  return {
+    body: shareBody(bytes),
+    headers: {
+      "Content-Type": MANIFEST_TYPE,
+      ETag: etag,
+      "Cache-Control": "private, max-age=300",
+    },
   };
 }
 

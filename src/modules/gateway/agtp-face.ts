@@ -36,7 +36,7 @@ export function createAgtpFace(parts: AgtpFaceParts): GatewayPlugin {
   return (app) => {
     for (const method of FURTHER_METHODS) app.addHttpMethod(method, { hasBody: true });
     app.removeAllContentTypeParsers();
-    // Gate 06 says what a body must be, once it is known whether anybody asks for one.
+    // A gate says what a body must be, once it is known whether anybody asks for one.
     app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) =>
       done(null, body),
     );

@@ -15,7 +15,7 @@ export interface SplitQuery {
   readonly lists: JsonRecord;
 }
 
-/** Splits a query; undefined: there is no list in it, or it cannot be read, which gate 06 says. */
+/** Splits a query; undefined: there is no list in it, or it cannot be read, which a gate says. */
 export function splitQuery(query: string, shape: InputShape): SplitQuery | undefined {
   if (shape.lists.size === 0) return undefined;
   const lists = new Map<string, unknown[]>();

@@ -1,6 +1,6 @@
 /**
  * From an HTTP method and path to what is asked for in AGTP: the method whose name the path ends
- * with, else the HTTP method, which gate 01 knows under another name. A link that is followed or
+ * with, else the HTTP method, which a gate knows under another name. A link that is followed or
  * fetched ahead must not cancel anything: methods that only read lift only what only informs.
  * AGTP-API §5.1, §9.2
  */

@@ -9,7 +9,6 @@ import type { TaskQueue } from "../../base/task-queue.ts";
 import type { Attempts } from "../../dispatch/attempts.ts";
 import { previewContract } from "../../dispatch/contract-preview.ts";
 import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
-import { refuse } from "../../dispatch/gates/08-negotiation.ts";
 import { payerOf } from "../../dispatch/payer.ts";
 import {
   authorizationRequired,
@@ -17,6 +16,7 @@ import {
   rateLimited,
   schemaViolation,
 } from "../../dispatch/refusal.ts";
+import { refuseContract } from "../../dispatch/refuse-contract.ts";
 import {
   inputSchemaOf,
   proposalOf,
@@ -59,7 +59,7 @@ type Answer = HandlerResult | Refusal;
 /** As many as a proposal may have. */
 const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
 
-/** The route that negotiates; gate 08 puts it in place of what is missing. */
+/** The route that negotiates; the gate of negotiation puts it in place of what is missing. */
 export function negotiationRoute(options: NegotiationOptions): Route {
   return {
     method: "",
@@ -167,7 +167,7 @@ function planFor(
 ): Planned {
   const { method, path, caller } = exchange;
   const impossible = (explanation: string): Refusal =>
-    refuse(exchange, attempts, "composition-impossible", explanation);
+    refuseContract(exchange, attempts, "composition-impossible", explanation);
   const reserved = reservation(method, path);
   if (reserved !== undefined) return impossible(reserved);
   const sent = Object.keys(call.input).length;
@@ -199,7 +199,7 @@ function planFor(
     return impossible(outcome.explanation);
   } catch (error) {
     onFault(error);
-    return refuse(exchange, attempts, "synthesis-error", "the synthesis failed");
+    return refuseContract(exchange, attempts, "synthesis-error", "the synthesis failed");
   }
 }
 

@@ -18,7 +18,9 @@ import type { RunHost } from "./runs/run-host.ts";
 import type { RunLog } from "./runs/run-log.ts";
 import { isRefused, type RunRefusal } from "./runs/run-refusal.ts";
 import { runResult, runSnapshot } from "./runs/run-snapshot.ts";
+import type { InterruptKind } from "./runs/run-state.ts";
 import { interruptOf } from "./runs/verdict.ts";
+import { plainWord } from "./runs/word.ts";
 
 /** What they work with. */
 export interface RunCallOptions {
@@ -118,11 +120,12 @@ export async function confirmInterrupt(
   const { host } = options;
   const { run_id: runId, node_id: nodeId, status, reason, resume_value: given } = call.input;
   if (await isOwnDoubt(options, call, caller)) {
-    return confirmationForbidden("the agent that was not sure may not answer its own doubt");
+    return confirmationForbidden("the agent that asks may not give itself the word");
   }
   if (status === "deferred") return defer(host, String(runId), String(nodeId), caller);
-  const why = reason === undefined ? {} : { reason };
-  const said = status === "rejected" ? { rejected: true, ...why } : { ratified: true, ...why };
+  const why = reason === undefined ? undefined : String(reason);
+  const kind = await kindOf(host, String(runId), String(nodeId), caller);
+  const said = plainWord(kind, status !== "rejected", why);
   const resumeValue = status === "accepted" ? (given ?? said) : said;
   const word = { resumeValue, by: caller.owner.principal };
   const answered = await host.answer(String(runId), String(nodeId), word, caller);
@@ -132,7 +135,22 @@ export async function confirmInterrupt(
   return { body: { ...receipt, nodeId, confirmed: status, ...standing(log) } };
 }
 
-/** Whether the agent that calls is the one whose decision waits for a word: nobody approves of itself. */
+/** Low confidence where nothing is waited for: that is refused for another reason. */
+async function kindOf(
+  host: RunHost,
+  runId: string,
+  nodeId: string,
+  caller: RunCaller,
+): Promise<InterruptKind> {
+  const log = await host.find(runId, caller);
+  const interrupt = isRefused(log) ? undefined : interruptOf(log.state, nodeId);
+  return interrupt?.kind ?? "low-confidence";
+}
+
+/**
+ * Whether the agent that calls is the one whose decision waits for a word, or that began the run which
+ * waits for an approval: nobody approves of itself.
+ */
 async function isOwnDoubt(
   { host, agtpIdOf }: RunCallOptions,
   { input, agentId }: Call,
@@ -141,6 +159,7 @@ async function isOwnDoubt(
   const log = await host.find(String(input["run_id"]), caller);
   const interrupt = isRefused(log) ? undefined : interruptOf(log.state, String(input["node_id"]));
   if (isRefused(log) || interrupt === undefined || agentId === undefined) return false;
+  if (interrupt.kind === "approval") return log.run.owner.agentId === agentId;
   return agtpIdOf(String(interrupt.data["agentId"]), log.run.owner.tenant) === agentId;
 }
 
@@ -168,6 +187,8 @@ function refuse({ code, message, details }: RunRefusal): Refusal {
       return agentNotInstalled();
     case "rate_limited":
       return tooManyRuns(message);
+    case "forbidden":
+      return confirmationForbidden(message);
     default:
       return namedError(code, message, details);
   }

@@ -47,7 +47,12 @@ const ERRORS = {
   fork: [...NO_RUN, ...NO_START, "fork_invalid_seq"],
   confirm: [
     ...NO_RUN,
-    ...(["interrupt_not_found", "interrupt_already_resolved", "interrupt_cancelled"] as const),
+    ...([
+      "interrupt_not_found",
+      "interrupt_already_resolved",
+      "interrupt_cancelled",
+      "validation_error",
+    ] as const),
   ],
 } satisfies Readonly<Record<string, readonly RunRefusalCode[]>>;
 

@@ -26,6 +26,9 @@ interface WrittenSection {
     readonly all: number;
     readonly events: number;
     readonly bytes: number;
+    readonly depth: number;
+    readonly children: number;
+    readonly loop_iterations: number;
     readonly duration_seconds: number;
     readonly retention_seconds: number;
   };
@@ -50,6 +53,9 @@ export function readRunSettings({ openwop }: Pick<Config, "openwop">): RunSettin
       all: runs.all,
       eventsPerRun: runs.events,
       bytesPerRun: runs.bytes,
+      depth: runs.depth,
+      perTree: runs.children,
+      loopIterations: runs.loop_iterations,
       durationMs: runs.duration_seconds * 1000,
       retentionMs: runs.retention_seconds * 1000,
     },

@@ -44,6 +44,8 @@ export interface OpenwopSettings {
   readonly runtime: RuntimeSettings;
   readonly turnTimeoutMs: number;
   readonly maxToolCalls: number;
+  /** Of one tool, for one principal; 0: no limit. */
+  readonly toolCallsPerMinute: number;
 }
 
 /** The section as its schema leaves it: every default filled in. */
@@ -72,6 +74,7 @@ interface WrittenSection {
     readonly request_timeout_seconds: number;
     readonly retries: number;
     readonly max_tool_calls: number;
+    readonly tool_calls_per_minute: number;
   };
 }
 
@@ -98,6 +101,7 @@ export function readOpenwopSettings({ openwop }: Pick<Config, "openwop">): Openw
     runtime: readRuntime(runtime),
     turnTimeoutMs: runtime.timeout_seconds * 1000,
     maxToolCalls: runtime.max_tool_calls,
+    toolCallsPerMinute: runtime.tool_calls_per_minute,
   };
 }
 

@@ -262,6 +262,20 @@ describe("the outbox under load", () => {
   });
 });
 
+describe("an outbox whose clock steps back", () => {
+  it("waits no longer than for a pause, not until the clock has caught up", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    webhook.fail(1);
+    start();
+    await outbox.enqueue(message(clock, { expiresAt: clock.now() + DAY_MS }));
+    await clock.advance(100);
+    clock.step(-DAY_MS);
+    await clock.advance(1_000);
+    expect(outbox.find("m-1")).toMatchObject({ state: "delivered", attempts: 2 });
+  });
+});
+
 describe("an outbox that stops sending", () => {
   it("waits for what is being sent, and sends nothing more", async () => {
     const { clock, webhook, open } = setUp();

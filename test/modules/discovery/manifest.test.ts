@@ -315,7 +315,7 @@ describe("what is kept of the manifest", () => {
       env: {},
     });
     expect(existsSync(stateOf(directory))).toBe(false);
-    expect(loaded.deployment?.commit()).toEqual([]);
+    expect(await loaded.deployment?.commit()).toEqual([]);
     expect(existsSync(stateOf(directory))).toBe(true);
     await loaded.deployment?.close();
   });
@@ -331,7 +331,7 @@ describe("what is kept of the manifest", () => {
   it("is a warning where it cannot be written", async () => {
     const deployment = makeDeployment({ ...discoveryFiles(), ".agtp": "a file, no directory" });
     const server = await createServer(deployment);
-    expect(server.deployment.commit()).toMatchObject([
+    expect(await server.deployment.commit()).toMatchObject([
       { file: ".agtp/manifest.json", severity: "warning" },
     ]);
     expect((await fetchManifest(server)).status).toBe(200);

@@ -5,7 +5,7 @@ import { type RawProposal, readProposal } from "../../../src/modules/negotiation
 const SEMANTIC = { intent: "Book." };
 const INPUT = { type: "object", properties: { guest: { type: "string" } } };
 
-/** As gate 06 would hand it over. */
+/** As the gates would hand it over. */
 function read(body: Readonly<Record<string, unknown>>): ReturnType<typeof readProposal> {
   return readProposal(unwrapEnvelope(body, "PROPOSE").parameters);
 }

@@ -19,6 +19,7 @@ function load(files: Readonly<Record<string, object | string>>, isConformance = 
   const compiler = createSchemaCompiler();
   const types = nodeTypes({
     ...{ executor: NOBODY, compiler, isConformance },
+    effects: { record: () => Promise.reject(new Error("nothing is done")) },
     mockAgent: {
       reasoning: { verbosity: "summary", tokenLimit: 512 },
       thresholdOf: () => undefined,
@@ -30,6 +31,7 @@ function load(files: Readonly<Record<string, object | string>>, isConformance = 
   return { ids: [...workflows.keys()], problems: problems.map(formatProblem), workflows };
 }
 
+const HOLDS = { type: "equals", left: "status", right: "again" };
 const ok = workflow("ok", [node("a", "core.noop")]);
 
 function change(more: object): object {
@@ -107,12 +109,95 @@ describe("loadWorkflows", () => {
       "nodes[0].inputs.x",
     ],
     [
-      "a condition, which nobody evaluates",
+      "a condition that leads forward, which nobody follows",
       change({
         nodes: [node("a", "core.noop"), node("b", "core.noop")],
-        edges: [{ id: "e", sourceNodeId: "a", targetNodeId: "b", condition: {} }],
+        edges: [{ id: "e", sourceNodeId: "a", targetNodeId: "b", condition: HOLDS }],
+      }),
+      'edges[0].condition: has a condition, and leads forward to "b"',
+    ],
+    [
+      "an expression as a condition, which nobody evaluates",
+      change({
+        edges: [
+          {
+            ...{ id: "e", sourceNodeId: "a", targetNodeId: "a" },
+            condition: { ...HOLDS, type: "expression", expression: "1" },
+          },
+        ],
       }),
       "edges[0].condition",
+    ],
+    [
+      "a gate that nobody can let anything through",
+      change({ nodes: [node("a", "core.approvalGate", { config: { actions: ["reject"] } })] }),
+      "nodes[0].config.actions",
+    ],
+    [
+      "a gate that asks whom nobody here knows",
+      change({
+        nodes: [node("a", "core.approvalGate", { config: { approverRoleRefs: ["boss"] } })],
+      }),
+      "nodes[0].config.approverRoleRefs",
+    ],
+    [
+      "no question",
+      change({ nodes: [node("a", "core.clarificationGate", { config: { questions: [] } })] }),
+      "nodes[0].config.questions",
+    ],
+    [
+      "a question twice",
+      change({
+        nodes: [
+          node("a", "core.clarificationGate", {
+            config: { questions: [1, 2].map(() => ({ id: "q", question: "?" })) },
+          }),
+        ],
+      }),
+      'nodes[0].config.questions[1].id: "q" is there already',
+    ],
+    [
+      "a question whose schema does not compile",
+      change({
+        nodes: [
+          node("a", "core.clarificationGate", {
+            config: { question: "?", schema: { type: "nothing" } },
+          }),
+        ],
+      }),
+      "nodes[0].config.questions[0].schema",
+    ],
+    [
+      "a write to no channel",
+      change({ nodes: [node("a", "core.channelWrite", { config: { value: 1 } })] }),
+      "nodes[0].config.channelName",
+    ],
+    [
+      "a reducer that nobody knows",
+      change({
+        nodes: [
+          node("a", "core.channelWrite", { config: { channelName: "c", reducer: "vendor.x.y" } }),
+        ],
+      }),
+      "nodes[0].config.reducer",
+    ],
+    [
+      "a sub-workflow that is not there",
+      change({
+        nodes: [node("a", "core.subWorkflow", { config: { workflowId: "elsewhere" } })],
+      }),
+      'nodes[0].config.workflowId: "elsewhere" is no workflow of this server',
+    ],
+    [
+      "a sub-workflow that nobody waits for",
+      change({
+        nodes: [
+          node("a", "core.subWorkflow", {
+            config: { workflowId: "ok", waitForCompletion: false },
+          }),
+        ],
+      }),
+      "nodes[0].config.waitForCompletion",
     ],
     [
       "a schedule, which nobody keeps",
@@ -170,6 +255,30 @@ describe("loadWorkflows", () => {
     expect(ids).toEqual(["ok"]);
     expect(problems[0]).toContain("agents/openwop/workflows/bad.json");
     expect(problems[0]).toContain(message);
+  });
+
+  it("serves no workflow that leads to itself through others, nor any that needs one", () => {
+    const calls = (id: string, workflowId: string) =>
+      workflow(id, [node("call", "core.subWorkflow", { config: { workflowId } })]);
+    const files = { ok, a: calls("a", "b"), b: calls("b", "a"), c: calls("c", "a") };
+    const { ids, problems } = load({ ...files, d: calls("d", "ok") });
+    expect(ids.toSorted()).toEqual(["d", "ok"]);
+    expect(problems.toSorted()).toEqual([
+      'agents/openwop/workflows/a.json: nodes[0].config.workflowId: "b" leads back to this workflow',
+      'agents/openwop/workflows/b.json: nodes[0].config.workflowId: "a" leads back to this workflow',
+      'agents/openwop/workflows/c.json: nodes[0].config.workflowId: "a" is no workflow of this server',
+    ]);
+  });
+
+  it("serves what leads back under a condition, and what reads a channel", () => {
+    const nodes = [
+      node("a", "core.channelWrite", { config: { channelName: "sum", reducer: "counter" } }),
+      node("b", "core.identity", { inputs: { sum: { type: "variable", variableName: "sum" } } }),
+    ];
+    const flow = workflow("loops", nodes);
+    const loop = { id: "l", sourceNodeId: "b", targetNodeId: "a", condition: HOLDS };
+    const { problems } = load({ loops: { ...flow, edges: [...flow.edges, loop] } });
+    expect(problems).toEqual([]);
   });
 
   it("serves the first of two with one id", () => {

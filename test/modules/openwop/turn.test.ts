@@ -221,6 +221,39 @@ describe("a tool call", () => {
     expect(answers).toMatchObject([{ kind: "failed", error: { code: "forbidden" } }]);
   });
 
+  it("is told and not made once it was made too often for the run's owner", async () => {
+    const answers: unknown[] = [];
+    const asked: unknown[] = [];
+    const { calls, types, payload } = await takeTurn({
+      agents: [{ toolAllowlist: [BOOK] }],
+      ...{ scopes: ["booking:room"], runtime: calling(BOOK, {}, answers) },
+      takeRate: (principal, toolName) => {
+        asked.push([principal, toolName]);
+        return 750;
+      },
+    });
+    expect(calls).toEqual([]);
+    expect(asked).toEqual([["agtp:caller", BOOK]]);
+    expect(types).toContain("agent.toolCalled");
+    expect(payload("agent.toolReturned")).toMatchObject({
+      status: "rate_limited",
+      error: {
+        code: "rate_limited",
+        details: { scope: "tool", toolName: BOOK, retryAfterMs: 750 },
+      },
+    });
+    expect(payload("agent.toolReturned")).not.toHaveProperty("durationMs");
+    expect(answers).toMatchObject([{ kind: "failed", error: { code: "rate_limited" } }]);
+  });
+
+  it("takes none of the rate for a call that is forbidden", async () => {
+    const { payload } = await takeTurn({
+      ...{ agents: [{ toolAllowlist: [BOOK] }], grants: [], runtime: calling(BOOK, {}) },
+      takeRate: () => 750,
+    });
+    expect(payload("agent.toolReturned")).toMatchObject({ status: "forbidden" });
+  });
+
   it.each([
     ["is not on the allowlist", [], BOOK],
     ["is no endpoint of this server", ["agtp:BOOK /moon"], "agtp:BOOK /moon"],

@@ -1,8 +1,8 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
 import type { ClientResponse } from "../../../src/client/agtp-client.ts";
-import { signManifest } from "../../../src/identity/manifest-signature.ts";
 import { doubtsAbout } from "../../../src/programs/agtp/doubts.ts";
+import { signManifest } from "../../support/manifests.ts";
 import { sha256 } from "../../support/records.ts";
 
 const { privateKey } = generateKeyPairSync("ed25519");

@@ -5,7 +5,6 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { publicKeyOf } from "../../../src/identity/ed25519.ts";
 import { keyId } from "../../../src/identity/jws.ts";
-import { signManifest } from "../../../src/identity/manifest-signature.ts";
 import { createRecordSigner } from "../../../src/state/signer.ts";
 import {
   type KeysProgram,
@@ -13,6 +12,7 @@ import {
   makeKeysProgram,
   makeLauren,
 } from "../../support/keys-program.ts";
+import { signManifest } from "../../support/manifests.ts";
 
 const GENESIS = "agents/lauren.genesis.json";
 const DOCUMENT = "agents/lauren.agent.json";

@@ -1,13 +1,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { signManifest } from "../../../src/identity/manifest-signature.ts";
 import { type Answer, reply, startPeer } from "../../support/agtp-peer.ts";
 import { catalogJson } from "../../support/catalog-versions.ts";
 import { openDaemon } from "../../support/daemon.ts";
 import { ALICE, discoveryFiles } from "../../support/discovery.ts";
 import { ISSUER, STRANGER } from "../../support/genesis.ts";
 import { makeManifestProgram } from "../../support/manifest-program.ts";
+import { signManifest } from "../../support/manifests.ts";
 
 const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 const SERVER = { operator: "Acme", contact: "ops@acme.example" };

@@ -42,6 +42,12 @@ const runtime = table("Who takes an agent's turn", {
   request_timeout_seconds: count(60, "How long a model may say nothing", 3600),
   retries: count(2, "How often a model that is busy or gone is asked again", 10, 0),
   max_tool_calls: count(16, "How many tools one turn may call", 256),
+  tool_calls_per_minute: count(
+    120,
+    "Calls of one tool for one principal; 0 is no limit",
+    100_000,
+    0,
+  ),
   models: map(anyName, text("", ""), "Model name by model class; default for the others"),
 });
 
@@ -58,6 +64,9 @@ const runs = table("How much runs may take", {
   all: count(100_000, "Runs of everybody that are kept", 1_000_000),
   events: count(10_000, "Events of one run", 1_000_000),
   bytes: count(33_554_432, "Octets of all events of one run", 1_073_741_824),
+  depth: count(8, "How deep sub-workflows are nested", 64),
+  children: count(256, "Runs of sub-workflows that one run begins, at any depth", 10_000),
+  loop_iterations: count(100, "How often one loop of a run is taken", 10_000),
   duration_seconds: count(3600, "How long a run is executed; waiting does not count", 86_400),
   retention_seconds: seconds(2_592_000, "How long a run that is over is kept"),
 });

@@ -18,7 +18,7 @@ export async function confirmRun(
   exchange: ExchangeView,
 ): Promise<HandlerResult> {
   const { agent, register, desk } = hosted;
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   const known = findRun(register, agent.base, call, exchange);
   if (known === undefined) return runNotFound();
   if (known.status !== "interrupted") return notWaiting(known);

@@ -21,7 +21,7 @@ import { answerRun, refuse, threadNotFound, tooMany, upstreamError } from "./run
 
 /** Answers EXECUTE. */
 export async function executeAgent(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
-  const startedAt = Date.now();
+  const startedAt = performance.now();
   const { agent, register, threads, findLapse } = hosted;
   const owner = call.agentId ?? "";
   const lapse = findLapse();

@@ -52,5 +52,5 @@ export function remainingWait(
   startedAt: number,
 ): number {
   const wanted = typeof waitSeconds === "number" ? waitSeconds * 1000 : 0;
-  return Math.min(wanted, Math.max(0, maxWaitMs - (Date.now() - startedAt)));
+  return Math.min(wanted, Math.max(0, maxWaitMs - (performance.now() - startedAt)));
 }

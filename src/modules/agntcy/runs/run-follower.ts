@@ -149,7 +149,8 @@ export class RunFollower {
       begun?.close();
       return;
     }
-    const timeoutMs = Math.max(0, run.deadlineAt - Date.now());
+    // A clock that stepped back meanwhile gives nobody more time than was asked for.
+    const timeoutMs = Math.min(agent.timeoutMs, Math.max(0, run.deadlineAt - Date.now()));
     const deadline = new Deadline({ signals: [this.#closing.signal], timeoutMs });
     const { signal } = deadline;
     try {

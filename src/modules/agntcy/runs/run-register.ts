@@ -4,12 +4,18 @@
  * exactly one is made. It outlives every reload of the configuration.
  */
 
-import { TaskQueue } from "../../../base/task-queue.ts";
-import type { Store } from "../../../state/store.ts";
-import { type AgentRun, isSettled, type RunEvent, type RunResult, type RunState } from "./run.ts";
+import { Collection } from "../../../state/collection.ts";
+import type { Change, Store } from "../../../state/store.ts";
+import {
+  type AgentRun,
+  isOver,
+  isSettled,
+  type RunEvent,
+  type RunResult,
+  type RunState,
+} from "./run.ts";
 import { fitEvent, sizeOf, statusEvent, withEvents } from "./run-events.ts";
-import { RunIndex, type RunLimits } from "./run-index.ts";
-import { deleteRun, putResult, putRun, readEvents, readResult, readRuns } from "./run-storage.ts";
+import { attachedTo, putResult, readEvents, readResult, readRun } from "./run-storage.ts";
 
 /** A run that begins. */
 export type NewRun = Pick<
@@ -38,6 +44,21 @@ type ChangingMember =
   | "isAnswerSent"
   | "mayLackEvents";
 
+/** How many runs there may be. */
+export interface RunLimits {
+  /** Under way, of one caller and of one agent. */
+  readonly activePerOwner: number;
+  readonly activePerBase: number;
+  /** Known, of one caller and in all. */
+  readonly perOwner: number;
+  readonly all: number;
+  /** Of results and events in all. */
+  readonly bytes: number;
+  /** How long what is over is known, and what waits for an answer. */
+  readonly overMs: number;
+  readonly interruptedMs: number;
+}
+
 /** What tests choose. */
 export interface RunRegisterOptions {
   readonly limits?: Partial<RunLimits>;
@@ -52,6 +73,12 @@ export interface Reservation {
   release(): void;
 }
 
+/** A run that moves on, and what is told of that. */
+interface Telling {
+  readonly run: AgentRun;
+  readonly told: readonly RunEvent[];
+}
+
 const DAY_MS = 86_400_000;
 const LIMITS: RunLimits = {
   ...{ activePerOwner: 64, activePerBase: 64, perOwner: 512, all: 4096 },
@@ -60,9 +87,8 @@ const LIMITS: RunLimits = {
 
 export class RunRegister {
   readonly #store: Store;
-  readonly #now: () => number;
-  readonly #index: RunIndex;
-  readonly #changes = new TaskQueue();
+  readonly #limits: RunLimits;
+  readonly #runs: Collection<AgentRun>;
   readonly #reserved = new Set<
     Readonly<Record<"owner" | "base", string> & { threadId?: string }>
   >();
@@ -70,16 +96,38 @@ export class RunRegister {
   #watcher: RunWatcher | undefined;
   readonly #listeners = new Map<string, Set<() => void>>();
 
-  private constructor(store: Store, { limits, now = Date.now }: RunRegisterOptions) {
+  private constructor(store: Store, limits: RunLimits, runs: Collection<AgentRun>) {
     this.#store = store;
-    this.#now = now;
-    this.#index = new RunIndex({ ...LIMITS, ...limits });
+    this.#limits = limits;
+    this.#runs = runs;
   }
 
   /** Opens what an earlier process kept. */
   static async open(store: Store, options: RunRegisterOptions = {}): Promise<RunRegister> {
-    const register = new RunRegister(store, options);
-    for (const run of await readRuns(store)) register.#index.set(run);
+    const { now = Date.now } = options;
+    const limits = { ...LIMITS, ...options.limits };
+    const { perOwner, all, bytes, overMs, interruptedMs } = limits;
+    let changed: RunWatcher = () => undefined;
+    const runs = await Collection.open(store, {
+      name: "agntcy-runs",
+      read: readRun,
+      ownerOf: ({ owner }) => owner,
+      orderOf: ({ startedAt }) => startedAt,
+      forgottenAt: (run) => {
+        if (!isSettled(run)) return Infinity;
+        // At that moment it is over already.
+        return run.updatedAt + (isOver(run) ? overMs : interruptedMs) - 1;
+      },
+      quota: { perOwner, all, characters: bytes },
+      sizeOf: ({ resultBytes, eventBytes }) => resultBytes + eventBytes,
+      // What is over goes before what waits for an answer; what is under way never.
+      rankOf: (run) => (isOver(run) ? 0 : isSettled(run) ? 1 : undefined),
+      attachedTo,
+      onChange: (before, after) => before && changed(before, after),
+      now,
+    });
+    const register = new RunRegister(store, limits, runs);
+    changed = (before, after) => register.#changed(before, after);
     return register;
   }
 
@@ -102,24 +150,24 @@ export class RunRegister {
   }
 
   find(runId: string): AgentRun | undefined {
-    return this.#index.get(runId);
+    return this.#runs.get(runId);
   }
 
   /** Those that are under way on a path. */
   pending(base: string): readonly AgentRun[] {
-    return this.#index.all().filter((run) => run.base === base && !isSettled(run));
+    return this.#runs.values().filter((run) => run.base === base && !isSettled(run));
   }
 
   /** The newest first. */
   list(isWanted: (run: AgentRun) => boolean, limit: number): readonly AgentRun[] {
-    return this.#index.all().filter(isWanted).reverse().slice(0, limit);
+    return this.#runs.values().filter(isWanted).reverse().slice(0, limit);
   }
 
   /** Whether a run of the thread is not over. */
   isBusy(threadId: string): boolean {
     if ([...this.#reserved].some((one) => one.threadId === threadId)) return true;
-    return this.#index
-      .all()
+    return this.#runs
+      .values()
       .some((run) => run.threadId === threadId && ["pending", "interrupted"].includes(run.status));
   }
 
@@ -133,67 +181,76 @@ export class RunRegister {
 
   /** Keeps room for one more; undefined: too many are under way. Release it, whatever comes. */
   reserve(owner: string, base: string, threadId?: string): Reservation | undefined {
-    if (!this.#index.admits(owner, base, [...this.#reserved])) return undefined;
+    const running = this.#runs.values().filter((run) => !isSettled(run));
+    const active = [...running, ...this.#reserved];
+    const hasRoom =
+      active.filter((one) => one.owner === owner).length < this.#limits.activePerOwner &&
+      active.filter((one) => one.base === base).length < this.#limits.activePerBase;
+    if (!hasRoom) return undefined;
     const reserved = { owner, base, ...(threadId === undefined ? {} : { threadId }) };
     this.#reserved.add(reserved);
     return { release: () => void this.#reserved.delete(reserved) };
   }
 
   /** Takes a run on. Undefined: there is no room, and nothing that could make any. */
-  create(wanted: NewRun): Promise<AgentRun | undefined> {
-    return this.#changes.run(async () => {
-      const now = this.#now();
-      const evicted = this.#index.surplus(wanted.owner, now);
-      if (evicted === undefined) return undefined;
-      const begun = { status: "pending", startedAt: now, updatedAt: now } as const;
-      const empty = { eventCount: 0, eventBytes: 0, isTruncated: false, resultBytes: 0 };
-      const { run, events } = withEvents({ ...wanted, ...begun, ...empty }, [statusEvent(begun)]);
-      await this.#store.commit([...evicted.flatMap(deleteRun), putRun(run), ...events]);
-      for (const one of evicted) {
-        this.#index.delete(one.runId);
-        this.#watcher?.(one, undefined);
-      }
-      this.#index.set(run);
-      return run;
-    });
+  async create(wanted: NewRun): Promise<AgentRun | undefined> {
+    const now = this.#runs.now();
+    const begun = { status: "pending", startedAt: now, updatedAt: now } as const;
+    const empty = { eventCount: 0, eventBytes: 0, isTruncated: false, resultBytes: 0 };
+    const { run, events } = withEvents({ ...wanted, ...begun, ...empty }, [statusEvent(begun)]);
+    const adding = await this.#runs.add(run.runId, run, { also: events });
+    return adding.kind === "added" ? adding.item : undefined;
   }
 
   /** Changes a run that stands as expected; undefined: it does not, and nothing changed. */
-  change(
+  async change(
     runId: string,
     expected: readonly RunState[],
     change: RunChange,
     result?: RunResult,
   ): Promise<AgentRun | undefined> {
-    return this.#changes.run(async () => {
-      const before = this.#index.get(runId);
-      if (before === undefined || !expected.includes(before.status)) return undefined;
+    const results = result === undefined ? [] : [putResult(runId, result)];
+    return this.#append(runId, results, (before) => {
+      if (!expected.includes(before.status)) return undefined;
       const resultBytes = result === undefined ? before.resultBytes : sizeOf(result);
-      const changed = compact({ ...before, ...change, resultBytes, updatedAt: this.#now() });
-      const isNews = changed.status !== before.status;
-      const { run, events } = withEvents(changed, isNews ? [statusEvent(changed)] : []);
-      const results = result === undefined ? [] : [putResult(runId, result)];
-      await this.#store.commit([putRun(run), ...results, ...events]);
-      this.#index.set(run);
-      this.#watcher?.(before, run);
-      for (const listener of this.#listeners.get(runId) ?? []) listener();
-      return run;
+      const updatedAt = this.#runs.now();
+      const run = compact({ ...before, ...change, resultBytes, updatedAt });
+      return { run, told: run.status === before.status ? [] : [statusEvent(run)] };
     });
   }
 
   /** Keeps what its server told of a run, as much as there is room for. */
-  record(runId: string, told: readonly RunEvent[]): Promise<void> {
-    return this.#changes.run(async () => {
-      const before = this.#index.get(runId);
-      if (before === undefined || before.isTruncated) return;
-      const at = new Date(this.#now()).toISOString();
-      const { run, events } = withEvents(
-        before,
-        told.map((event) => fitEvent({ ...event, at })),
-      );
-      await this.#store.commit([putRun(run), ...events]);
-      this.#index.set(run);
+  async record(runId: string, told: readonly RunEvent[]): Promise<void> {
+    await this.#append(runId, [], (run) => {
+      if (run.isTruncated) return undefined;
+      const at = new Date(this.#runs.now()).toISOString();
+      return { run, told: told.map((event) => fitEvent({ ...event, at })) };
     });
+  }
+
+  /** Moves a run on with the events that say so; undefined where it does not move. */
+  async #append(
+    runId: string,
+    others: readonly Change[],
+    decide: (before: AgentRun) => Telling | undefined,
+  ): Promise<AgentRun | undefined> {
+    let events: readonly Change[] = [];
+    const { item, isChanged } = await this.#runs.change(
+      runId,
+      (before) => {
+        const telling = decide(before);
+        const next = telling && withEvents(telling.run, telling.told);
+        events = next?.events ?? [];
+        return next?.run;
+      },
+      { also: () => [...others, ...events] },
+    );
+    return isChanged ? item : undefined;
+  }
+
+  #changed(before: AgentRun, after: AgentRun | undefined): void {
+    this.#watcher?.(before, after);
+    for (const listener of this.#listeners.get(before.runId) ?? []) listener();
   }
 
   /** Resolves when nothing is under way any more, at the latest after `waitMs`. */

@@ -1,19 +1,12 @@
-/** Runs, what they came to and what happened in them, as they lie in the store. */
+/** What runs came to and what happened in them, as it lies in the store beside them. */
 import { isRecord } from "../../../base/json-value.ts";
-import { readAll } from "../../../state/read-all.ts";
+import type { Attachment } from "../../../state/collection-view.ts";
 import type { Change, Store } from "../../../state/store.ts";
+import { recordReader } from "../../../state/stored-record.ts";
 import type { AgentRun, RunEvent, RunResult } from "./run.ts";
 
-const RUNS = "agntcy-runs";
 const RESULTS = "agntcy-run-results";
 const EVENTS = "agntcy-run-events";
-
-/** Every run that an earlier process kept, the oldest first. */
-export async function readRuns(store: Store): Promise<readonly AgentRun[]> {
-  const runs: AgentRun[] = [];
-  for await (const { value } of readAll(store, RUNS)) if (isRun(value)) runs.push(value);
-  return runs.toSorted((left, right) => left.startedAt - right.startedAt);
-}
 
 /** What a run came to. */
 export async function readResult(store: Store, runId: string): Promise<RunResult> {
@@ -30,12 +23,7 @@ export async function readEvents(
 ): Promise<readonly RunEvent[]> {
   const range = { prefix: `${runId}/`, after: eventKey(runId, after), limit };
   const entries = await store.list(EVENTS, range);
-  return entries.flatMap(({ value }) => (isEvent(value) ? [value] : []));
-}
-
-/** Keeps a run as it is now. */
-export function putRun(run: AgentRun): Change {
-  return { kind: "put", collection: RUNS, key: run.runId, value: run };
+  return entries.flatMap(({ value }) => readEvent(value) ?? []);
 }
 
 /** Keeps what it came to. */
@@ -48,16 +36,12 @@ export function putEvent(runId: string, sequence: number, event: RunEvent): Chan
   return { kind: "put", collection: EVENTS, key: eventKey(runId, sequence), value: event };
 }
 
-/** Forgets a run and all that belongs to it. */
-export function deleteRun({ runId, eventCount }: AgentRun): readonly Change[] {
-  const events = Array.from({ length: eventCount }, (_, at): Change => {
-    return { kind: "delete", collection: EVENTS, key: eventKey(runId, at + 1) };
+/** What lies beside a run: what it came to, and its events. */
+export function attachedTo({ runId, eventCount }: AgentRun): readonly Attachment[] {
+  const events = Array.from({ length: eventCount }, (_, at) => {
+    return { collection: EVENTS, key: eventKey(runId, at + 1) };
   });
-  return [
-    { kind: "delete", collection: RUNS, key: runId },
-    { kind: "delete", collection: RESULTS, key: runId },
-    ...events,
-  ];
+  return [{ collection: RESULTS, key: runId }, ...events];
 }
 
 function eventKey(runId: string, sequence: number): string {
@@ -65,16 +49,11 @@ function eventKey(runId: string, sequence: number): string {
 }
 
 /** What this server stored itself; anything else is no run. */
-function isRun(value: unknown): value is AgentRun {
-  if (!isRecord(value)) return false;
-  const texts = ["runId", "base", "owner", "upstreamAgentId", "upstreamRunId", "status"];
-  const numbers = ["startedAt", "updatedAt", "deadlineAt", "eventCount", "eventBytes"];
-  return (
-    texts.every((name) => typeof value[name] === "string") &&
-    numbers.every((name) => typeof value[name] === "number")
-  );
-}
+export const readRun: (value: unknown) => AgentRun | undefined = recordReader<AgentRun>({
+  ...{ runId: "string", base: "string", owner: "string", status: "string" },
+  ...{ upstreamAgentId: "string", upstreamRunId: "string" },
+  ...{ startedAt: "number", updatedAt: "number", deadlineAt: "number" },
+  ...{ eventCount: "number", eventBytes: "number" },
+});
 
-function isEvent(value: unknown): value is RunEvent {
-  return isRecord(value) && typeof value["type"] === "string";
-}
+const readEvent = recordReader<RunEvent>({ type: "string" });

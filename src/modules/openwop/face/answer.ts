@@ -73,6 +73,7 @@ const ON_THE_WIRE: Readonly<Record<RunRefusalCode, Wire>> = {
   interrupt_expired: { status: 410, error: "interrupt_expired" },
   interrupt_cancelled: { status: 422, error: "interrupt_cancelled" },
   fork_invalid_seq: { status: 422, error: "fork_invalid_seq" },
+  forbidden: { status: 403, error: "forbidden" },
   mock_provider_forbidden: { status: 403, error: "mock_provider_forbidden" },
   rate_limited: { status: 429, error: "rate_limited" },
 };

@@ -4,7 +4,7 @@
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { VERSION } from "../../../base/version.ts";
-import { MAX_NODE_EXECUTIONS } from "../runs/run-limits.ts";
+import { MAX_NODE_EXECUTIONS, type RunLimits } from "../runs/run-limits.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
 
 /** What the document depends on. */
@@ -14,7 +14,9 @@ export interface DiscoveryFacts {
   /** Agents of the host, or of any tenant. */
   readonly agentIds: ReadonlySet<string>;
   readonly workflows: Workflows;
-  readonly durationMs: number;
+  readonly limits: Pick<RunLimits, "durationMs" | "depth" | "perTree" | "loopIterations">;
+  /** Of one tool, for one principal; 0: no limit. */
+  readonly toolCallsPerMinute: number;
   /** How agents' thoughts are told, unless a run says otherwise. */
   readonly reasoning: {
     readonly verbosity: "summary" | "full" | "off";
@@ -29,7 +31,7 @@ const FIXTURE = /^(?:conformance|openwop)-/;
 
 /** The document, without what the listener knows. */
 export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
-  const { isConformance, agentIds, durationMs } = facts;
+  const { isConformance, agentIds, limits, toolCallsPerMinute } = facts;
   const hasAgents = agentIds.size > 0;
   const fixtures = isConformance ? fixturesOf(facts) : [];
   return {
@@ -38,16 +40,22 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
     schemaVersions: {},
     limits: {
       ...{ clarificationRounds: 0, schemaRounds: 1, envelopesPerTurn: 0 },
-      ...{ maxNodeExecutions: MAX_NODE_EXECUTIONS, maxRunDurationMs: durationMs },
+      ...{ maxNodeExecutions: MAX_NODE_EXECUTIONS, maxRunDurationMs: limits.durationMs },
+      maxLoopIterations: limits.loopIterations,
     },
     implementation: { name: "agtpd", version: VERSION },
     eventLogSchemaVersion: 1,
     supportedTransports: ["rest"],
     runtimeCapabilities: [],
     replay: { ...{ supported: true, modes: ["replay", "branch"] }, ...SUPPRESSION },
+    subWorkflow: { inputMapping: true },
+    // The published limits have no member for them, and take no other.
+    extensions: { agtpd: { subWorkflow: { maxDepth: limits.depth, maxRuns: limits.perTree } } },
     idempotency: { crossRegion: "single-region" },
     ...(hasAgents || isConformance ? { agents: agentFamily(facts, hasAgents) } : {}),
-    ...(hasAgents || isConformance ? { toolHooks: TOOL_HOOKS } : {}),
+    ...(hasAgents || isConformance
+      ? { toolHooks: { ...TOOL_HOOKS, perToolRateLimit: toolCallsPerMinute > 0 } }
+      : {}),
     ...(isConformance ? { conformance: { mockAgent: true } } : {}),
     ...(fixtures.length === 0 ? {} : { fixtures }),
   };
@@ -56,10 +64,7 @@ export function discoveryDocument(facts: DiscoveryFacts): JsonRecord {
 /** Nothing with an effect is done again: its recorded outcome is told, or the replay fails. */
 const SUPPRESSION = { sideEffectSuppression: "recorded-outcome" };
 
-const TOOL_HOOKS = {
-  ...{ supported: true, prePostEvents: true, perToolAuthorization: true },
-  perToolRateLimit: false,
-};
+const TOOL_HOOKS = { supported: true, prePostEvents: true, perToolAuthorization: true };
 
 function agentFamily(
   { installScope, reasoning, isConformance }: DiscoveryFacts,

@@ -3,10 +3,11 @@
  * an agent is thinking aloud.   OpenWOP "stream-modes"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import { applyEvent } from "../runs/fold-run.ts";
 import type { Run } from "../runs/run.ts";
 import type { RunEvent } from "../runs/run-event.ts";
 import { runSnapshot } from "../runs/run-snapshot.ts";
-import { applyEvent, initialState, type RunState } from "../runs/run-state.ts";
+import { initialState, type RunState } from "../runs/run-state.ts";
 import { isShown, isStep, type StreamMode } from "./stream-mode.ts";
 
 /** One thing to be sent. */

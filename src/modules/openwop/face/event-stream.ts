@@ -99,9 +99,9 @@ class Sender {
     const { bufferMs, log, signal } = this.#stream;
     const events = [...(await this.#page())];
     if (bufferMs === 0 || events.length === 0) return events;
-    const end = Date.now() + bufferMs;
-    while (!events.some(isUrgent) && events.length < MAX_BATCH && Date.now() < end) {
-      const wait = { signals: [signal], timeoutMs: end - Date.now() };
+    const end = performance.now() + bufferMs;
+    while (!events.some(isUrgent) && events.length < MAX_BATCH && performance.now() < end) {
+      const wait = { signals: [signal], timeoutMs: end - performance.now() };
       await within(wait, (over) => log.changed(this.#after, over));
       events.push(...(await this.#page()));
     }

@@ -3,9 +3,11 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Change } from "../../../state/store.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
+import type { EffectLedger } from "../runs/effect-ledger.ts";
 import type { RunCaller } from "../runs/run-caller.ts";
 import type { RunHost } from "../runs/run-host.ts";
 import type { Redact } from "../runs/run-log.ts";
+import type { ToolRates } from "../turn/tool-rates.ts";
 import type { FaceAnswer } from "./answer.ts";
 import type { ApiKey, ApiKeys, FaceScope } from "./api-keys.ts";
 import type { Audience } from "./audience.ts";
@@ -20,6 +22,8 @@ export interface FaceParts {
   readonly redact: Redact;
   readonly keys: ApiKeys;
   readonly isConformance: boolean;
+  /** Of one tool, for one principal. */
+  readonly toolCallsPerMinute: number;
   /** The discovery document, without what the listener knows. */
   readonly discovery: JsonRecord;
   readonly state: FaceState;
@@ -31,6 +35,9 @@ export interface FaceState {
   readonly idempotency: Idempotency;
   readonly tokens: InterruptTokens;
   readonly audience: Audience;
+  /** How often tools were called, by whatever way. */
+  readonly toolRates: ToolRates;
+  readonly effects: EffectLedger;
 }
 
 /** One request that may be answered. */

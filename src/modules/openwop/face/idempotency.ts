@@ -4,10 +4,10 @@
  * OpenWOP "idempotency"
  */
 
-import { isRecord } from "../../../base/json-value.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
-import { readAll } from "../../../state/read-all.ts";
+import { Collection } from "../../../state/collection.ts";
 import type { Change, Store } from "../../../state/store.ts";
+import { recordReader } from "../../../state/stored-record.ts";
 import { type FaceAnswer, refuse } from "./answer.ts";
 
 /** A request under a key. */
@@ -23,10 +23,14 @@ export interface KeyedRequest {
 /** Does it; what `keep` gives is committed together with what is done. */
 export type Execute = (keep: (answer: FaceAnswer) => readonly Change[]) => Promise<FaceAnswer>;
 
-interface KeptAnswer {
+/** What is known of an answer; what it says is read from the store when it is asked for. */
+interface KeptKey {
   readonly tenant: string;
   readonly digest: string;
   readonly at: number;
+}
+
+interface KeptAnswer extends KeptKey {
   readonly answer: FaceAnswer;
 }
 
@@ -48,26 +52,29 @@ const REPLAYED = { "openwop-Idempotent-Replay": "true" };
 
 export class Idempotency {
   readonly #store: Store;
-  readonly #now: () => number;
+  readonly #kept: Collection<KeptKey>;
   readonly #running = new Map<string, Running>();
-  /** By tenant, then by id, the oldest first: when it was kept. */
-  readonly #kept = new Map<string, Map<string, number>>();
 
-  private constructor(store: Store, { now = Date.now }: IdempotencyOptions) {
+  private constructor(store: Store, kept: Collection<KeptKey>) {
     this.#store = store;
-    this.#now = now;
+    this.#kept = kept;
   }
 
   /** Opens what an earlier process kept. */
-  static async open(store: Store, options: IdempotencyOptions = {}): Promise<Idempotency> {
-    const opened = new Idempotency(store, options);
-    const found: [string, KeptAnswer][] = [];
-    for await (const { key, value } of readAll(store, COLLECTION)) {
-      if (isRecord(value)) found.push([key, value as unknown as KeptAnswer]);
-    }
-    found.sort(([, left], [, right]) => left.at - right.at);
-    for (const [id, { tenant, at }] of found) opened.#remember(tenant, id, at);
-    return opened;
+  static async open(
+    store: Store,
+    { now = Date.now }: IdempotencyOptions = {},
+  ): Promise<Idempotency> {
+    const kept = await Collection.open(store, {
+      name: COLLECTION,
+      read: readKey,
+      ownerOf: ({ tenant }) => tenant,
+      orderOf: ({ at }) => at,
+      forgottenAt: ({ at }) => at + KEPT_MS,
+      quota: { perOwner: MAX_PER_TENANT },
+      now,
+    });
+    return new Idempotency(store, kept);
   }
 
   /** Answers as the first time, or does it. */
@@ -89,56 +96,33 @@ export class Idempotency {
   }
 
   async #answer(id: string, request: KeyedRequest, execute: Execute): Promise<FaceAnswer> {
-    const { tenant, digest } = request;
-    const before = await this.#read(tenant, id);
-    if (before !== undefined) {
-      return before.digest === digest ? replay(before.answer) : mismatch();
-    }
+    const known = this.#kept.get(id);
+    if (known !== undefined && known.digest !== request.digest) return mismatch();
+    const before = known && readAnswer(await this.#store.get(COLLECTION, id));
+    if (before !== undefined) return replay(before.answer);
     let kept: FaceAnswer | undefined;
-    const answer = await execute((said) => {
-      kept = said;
-      return this.#changesFor(id, request, said);
-    });
-    if (answer !== kept && isFinal(answer)) {
-      await this.#store.commit(this.#changesFor(id, request, answer));
-    }
-    if (answer === kept || isFinal(answer)) this.#remember(tenant, id, this.#now());
+    const keep = (answer: FaceAnswer): readonly Change[] => {
+      kept = answer;
+      return this.#kept.draft(id, this.#entryOf(request, answer)) ?? [];
+    };
+    const answer = await execute(keep);
+    // Committed by whoever asked for it, with what was done.
+    if (answer === kept) await this.#kept.refresh();
+    else if (isFinal(answer)) await this.#kept.add(id, this.#entryOf(request, answer));
     return answer;
   }
 
-  async #read(tenant: string, id: string): Promise<KeptAnswer | undefined> {
-    const at = this.#kept.get(tenant)?.get(id);
-    if (at === undefined || at + KEPT_MS < this.#now()) return undefined;
-    const value = await this.#store.get(COLLECTION, id);
-    return isRecord(value) ? (value as unknown as KeptAnswer) : undefined;
+  #entryOf({ tenant, digest }: KeyedRequest, answer: FaceAnswer): KeptAnswer {
+    return { tenant, digest, at: this.#kept.now(), answer };
   }
+}
 
-  #changesFor(id: string, { tenant, digest }: KeyedRequest, answer: FaceAnswer): readonly Change[] {
-    const value: KeptAnswer = { tenant, digest, at: this.#now(), answer };
-    const put: Change = { kind: "put", collection: COLLECTION, key: id, value };
-    return [...this.#takeOld(tenant), put];
-  }
+const readAnswer = recordReader<KeptAnswer>({ answer: "object" });
+const readWhole = recordReader<KeptAnswer>({ tenant: "string", digest: "string", at: "number" });
 
-  /** What is too old, or one too many. */
-  #takeOld(tenant: string): readonly Change[] {
-    const kept = this.#kept.get(tenant) ?? new Map<string, number>();
-    const old: string[] = [];
-    let left = kept.size;
-    for (const [id, at] of kept) {
-      if (left < MAX_PER_TENANT && at + KEPT_MS >= this.#now()) break;
-      old.push(id);
-      left -= 1;
-    }
-    for (const id of old) kept.delete(id);
-    return old.map((key) => ({ kind: "delete", collection: COLLECTION, key }));
-  }
-
-  #remember(tenant: string, id: string, at: number): void {
-    const kept = this.#kept.get(tenant) ?? new Map<string, number>();
-    this.#kept.set(tenant, kept);
-    kept.delete(id);
-    kept.set(id, at);
-  }
+function readKey(value: unknown): KeptKey | undefined {
+  const whole = readWhole(value);
+  return whole && { tenant: whole.tenant, digest: whole.digest, at: whole.at };
 }
 
 /** Keys are their owners' secrets: only a digest is kept. */

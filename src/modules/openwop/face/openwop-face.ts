@@ -3,12 +3,14 @@
  * good for. Who asks is looked at before what is asked for, and that before any body is read.
  * OpenWOP "rest-endpoints", "auth", "error-envelope"
  */
+
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import { parseBody } from "../../../endpoint/request-body.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import { type Admission, admit } from "./admission.ts";
 import { answer, concealed, type FaceAnswer, notFound, otherMethods, refuse } from "./answer.ts";
 import { answerOnce } from "./answer-once.ts";
@@ -184,6 +186,11 @@ function send(reply: FastifyReply, { status, body, headers = {} }: FaceAnswer): 
     .send(JSON.stringify(body));
 }
 
+/** The store says itself, once, what is wrong with it. */
+function storeUnavailable(): FaceAnswer {
+  return refuse(503, "store_unavailable", "the server cannot keep or read what this needs");
+}
+
 /** What fastify refuses by itself, and what went wrong; of the latter the client learns an id. */
 function sendError(
   reply: FastifyReply,
@@ -199,6 +206,9 @@ function sendError(
   }
   if (statusCode < 500) {
     return send(reply, concealed(refuse(statusCode, "validation_error", message), redact));
+  }
+  if (isStoreUnavailable(error)) {
+    return send(reply.header("Retry-After", "1"), storeUnavailable());
   }
   const correlationId = uuidv7();
   // It may quote what the client wrote.

@@ -7,9 +7,10 @@ import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { canonicalOctets, sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentEvent, AgentOutcome } from "../agent-executor.ts";
+import { isRefused } from "../runs/run-refusal.ts";
 import { readConfidence } from "../turn/confidence.ts";
-import { answer, type FaceAnswer, refuse } from "./answer.ts";
-import type { FaceCall, FaceRoute } from "./face-route.ts";
+import { answer, type FaceAnswer, refuse, refuseAs } from "./answer.ts";
+import type { FaceCall, FaceParts, FaceRoute } from "./face-route.ts";
 
 const DEFAULT_THRESHOLD = 0.7;
 
@@ -30,6 +31,14 @@ export const SEAM_ROUTES: readonly FaceRoute[] = [
     scopes: ["runs:create"],
     isConformance: true,
     handle: invoke,
+  },
+  {
+    method: "GET",
+    path: "/v1/host/sample/runs/{runId}/effects",
+    summary: "Count what the side-effect nodes of a run did",
+    scopes: ["runs:read"],
+    isConformance: true,
+    handle: countEffects,
   },
 ];
 
@@ -97,6 +106,14 @@ function standing(
   return { status: isUnsure ? "escalated" : "completed", result: outcome.result };
 }
 
+/** RFC 0140: what was done, and not what a log says was done. */
+async function countEffects({ parts, params, caller }: FaceCall): Promise<FaceAnswer> {
+  const log = await parts.host.find(params["runId"] ?? "", caller);
+  if (isRefused(log)) return refuseAs(log);
+  const effects = await parts.state.effects.of(log.run.runId);
+  return answer({ effects, total: effects.length });
+}
+
 /** RFC 0064: authorization first, then the rate, then the call; secrets are gone before the hash. */
 function invoke({ parts, key, body }: FaceCall): FaceAnswer {
   const { principal, toolName, requiredScopes = [], args = {} } = body;
@@ -111,20 +128,29 @@ function invoke({ parts, key, body }: FaceCall): FaceAnswer {
     Array.isArray(requiredScopes) && requiredScopes.every((scope) => held.includes(String(scope)));
   return answer({
     toolCalled: { ...named, argsHash, principal, transport: "native" },
-    toolReturned: { ...named, ...judge(body, isCovered, toolName) },
+    toolReturned: { ...named, ...judge(body, isCovered, () => waitOf(parts, principal, toolName)) },
   });
 }
 
-function judge(body: JsonRecord, isCovered: boolean, toolName: string): JsonRecord {
-  const { requiredScopes, simulateRateLimitExhausted, simulateToolError } = body;
+function waitOf({ state, toolCallsPerMinute }: FaceParts, principal: string, toolName: string) {
+  return state.toolRates.take(principal, toolName, { perMinute: toolCallsPerMinute });
+}
+
+function judge(
+  body: JsonRecord,
+  isCovered: boolean,
+  takeRate: () => number | undefined,
+): JsonRecord {
+  const { toolName, requiredScopes, simulateRateLimitExhausted, simulateToolError } = body;
   if (!isCovered) {
     const details = { scope: "tool", toolName, requiredScopes };
     const message = "the principal does not hold what the tool requires";
     return { status: "forbidden", error: { code: "forbidden", message, details } };
   }
-  if (simulateRateLimitExhausted === true) {
+  const retryAfterMs = simulateRateLimitExhausted === true ? 1000 : takeRate();
+  if (retryAfterMs !== undefined) {
     const message = "the tool was called too often";
-    const details = { scope: "tool", toolName, retryAfterMs: 1000 };
+    const details = { scope: "tool", toolName, retryAfterMs };
     return { status: "rate_limited", error: { code: "rate_limited", message, details } };
   }
   const isFailure = simulateToolError === true || isRecord(simulateToolError);

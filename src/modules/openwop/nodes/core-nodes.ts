@@ -3,6 +3,7 @@
  * never emit an event of an agent, pinned or not.   OpenWOP "node-packs" reserved typeIds
  */
 import { setTimeout as delay } from "node:timers/promises";
+import type { RunError } from "../run-starter.ts";
 import type { NodeCall, NodeFault, NodeType } from "./node-type.ts";
 
 const MAX_DELAY_MS = 24 * 3_600_000;
@@ -22,16 +23,29 @@ const wait: NodeType = {
   isEffectful: false,
   execute: async (call) => {
     const delayMs = delayOf(call);
-    if (delayMs === undefined) {
-      const message = `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`;
-      return { kind: "failed", error: { code: "validation_error", message } };
-    }
-    const left = call.startedAt + delayMs - call.now;
-    // Does not keep a process from ending: what is left is waited for by the next one.
-    if (left > 0) await delay(left, undefined, { signal: call.signal, ref: false });
-    return { kind: "completed", outputs: { waitedMs: delayMs } };
+    const error = await waitFor(call, delayMs);
+    return error === undefined
+      ? { kind: "completed", outputs: { waitedMs: delayMs } }
+      : { kind: "failed", error };
   },
 };
+
+/** Waits for so long since the node was begun first; why it does not, if it does not. */
+export async function waitFor(
+  { startedAt, now, signal }: NodeCall,
+  delayMs: unknown,
+): Promise<RunError | undefined> {
+  const isDelay =
+    Number.isSafeInteger(delayMs) && Number(delayMs) >= 0 && Number(delayMs) <= MAX_DELAY_MS;
+  if (!isDelay) {
+    const message = `delayMs must be a whole number from 0 to ${MAX_DELAY_MS}`;
+    return { code: "validation_error", message };
+  }
+  const left = startedAt + Number(delayMs) - now;
+  // Does not keep a process from ending: what is left is waited for by the next one.
+  if (left > 0) await delay(left, undefined, { signal, ref: false });
+  return undefined;
+}
 
 /** Fails, with the code and the message of its configuration. */
 const fail: NodeType = {
@@ -62,9 +76,6 @@ export const CORE_NODES: ReadonlyMap<string, NodeType> = new Map([
   ["core.fail", fail],
 ]);
 
-function delayOf({ inputs, node: { config } }: NodeCall): number | undefined {
-  const value = inputs["delayMs"] ?? config["delayMs"] ?? config["durationMs"] ?? 0;
-  const isDelay =
-    Number.isSafeInteger(value) && Number(value) >= 0 && Number(value) <= MAX_DELAY_MS;
-  return isDelay ? Number(value) : undefined;
+function delayOf({ inputs, node: { config } }: NodeCall): unknown {
+  return inputs["delayMs"] ?? config["delayMs"] ?? config["durationMs"] ?? config["ms"] ?? 0;
 }

@@ -1,13 +1,9 @@
 /** What a core.conformance.mock-agent may be configured with; closed.   OpenWOP RFC 0023 §B */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
+import { closed, TEXT } from "./node-config.ts";
 
-const TEXT = { type: "string", maxLength: 16_384 };
 const AGENT_ID = { type: "string", minLength: 3, maxLength: 256 };
 const CONFIDENCE = { type: "number", minimum: 0, maximum: 1 };
-
-function closed(properties: JsonSchema, required: readonly string[] = []): JsonSchema {
-  return { type: "object", properties, required, additionalProperties: false };
-}
 
 const REASONING = closed(
   {

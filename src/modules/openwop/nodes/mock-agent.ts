@@ -11,6 +11,7 @@ import { resolveThreshold } from "../turn/confidence.ts";
 import { cutReasoning } from "../turn/reasoning.ts";
 import { readVerbosity } from "../turn/run-options.ts";
 import { MOCK_AGENT_SCHEMA } from "./mock-agent-schema.ts";
+import { configCheck } from "./node-config.ts";
 import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
 /** What it has in common with the agents of this host. */
@@ -22,16 +23,10 @@ export interface MockAgentOptions {
 
 /** The node type of the suite's agent. */
 export function mockAgentNode(compiler: SchemaCompiler, options: MockAgentOptions): NodeType {
-  const place = { file: "core.conformance.mock-agent", key: "config" };
-  const { compiled } = compiler.compile(MOCK_AGENT_SCHEMA, place);
   return {
     isEffectful: true,
     execute: (call) => execute(call, options),
-    checkNode: ({ config }) =>
-      (compiled?.check(config) ?? []).map(({ path, message }) => ({
-        key: `config${path.replaceAll("/", ".")}`,
-        message,
-      })),
+    checkNode: configCheck(compiler, "core.conformance.mock-agent", MOCK_AGENT_SCHEMA),
   };
 }
 

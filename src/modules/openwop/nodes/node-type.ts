@@ -1,14 +1,21 @@
 /** What a node does when its turn comes: one type a file, by the typeId that definitions name. */
+
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { AgentEvent, Handoff } from "../agent-executor.ts";
 import type { RunError } from "../run-starter.ts";
+import type { ChildRuns } from "../runs/child-request.ts";
 import type { Run } from "../runs/run.ts";
+import type { EventDraft } from "../runs/run-event.ts";
+import type { RunState } from "../runs/run-state.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 
 /** One execution of a node. */
 export interface NodeCall {
   readonly run: Run;
   readonly node: WorkflowNode;
+  /** Where the run stood when it was begun. */
+  readonly state: RunState;
   /** Its input ports, put together. */
   readonly inputs: JsonRecord;
   /** Who goes on, and with what: somebody's word let an agent hand on that was not sure. */
@@ -16,14 +23,34 @@ export interface NodeCall {
   /** When it was started first, in milliseconds since the epoch: a restart does not begin anew. */
   readonly startedAt: number;
   readonly now: number;
+  /** The sequence of the event that began it: no two executions have the same. */
+  readonly startedSequence: number;
+  readonly children: ChildRuns;
   readonly signal: AbortSignal;
   /** Keeps an event of an agent; resolves with its eventId once it is kept. */
   emit(event: AgentEvent): Promise<string>;
 }
 
+/** What a node waits for, as its readers see it.   OpenWOP "suspend-request" */
+export interface SuspendRequest {
+  readonly kind: "approval" | "clarification";
+  readonly data: JsonRecord;
+  /** What the word has to be. */
+  readonly resumeSchema: JsonSchema;
+}
+
 /** What it came to. */
 export type NodeOutcome =
-  | { readonly kind: "completed"; readonly outputs: JsonRecord }
+  | {
+      readonly kind: "completed";
+      readonly outputs: JsonRecord;
+      /** What is said together with that: all of it is kept, or nothing. */
+      readonly events?: readonly EventDraft[];
+    }
+  /** It waits for a word that looks like this. */
+  | { readonly kind: "suspended"; readonly request: SuspendRequest }
+  /** It waits for a run of its own, and is executed again when that is over. */
+  | { readonly kind: "waiting"; readonly events: readonly EventDraft[] }
   | { readonly kind: "failed"; readonly error: RunError }
   /** RFC 0002 §F: it waits for a word, and comes to `result` if that is yes. */
   | {
@@ -46,6 +73,8 @@ export interface NodeFault {
 export interface NodeType {
   /** Whether executing it twice could do something twice: it is never done again by itself. */
   readonly isEffectful: boolean;
+  /** What it does is a run of its own: a process that takes it up finds that again. */
+  readonly isFoundAgain?: boolean;
   execute(call: NodeCall): NodeOutcome | Promise<NodeOutcome>;
   checkNode?(node: WorkflowNode): readonly NodeFault[];
 }

@@ -58,15 +58,18 @@ function isCopied({ source }: Run, startedSequence: number | undefined): boolean
   return source?.mode === "branch" && (startedSequence ?? 0) < source.copied;
 }
 
-function checkLimit({ id }: WorkflowNode, run: Run, { nodes }: RunState): Beginning | undefined {
-  const executed = Object.values(nodes).filter(({ attempt }) => attempt !== undefined);
+function checkLimit(
+  { id }: WorkflowNode,
+  run: Run,
+  { executions }: RunState,
+): Beginning | undefined {
   const { recursionLimit: asked } = run.configurable;
   const limit = Math.min(
     typeof asked === "number" ? asked : MAX_NODE_EXECUTIONS,
     MAX_NODE_EXECUTIONS,
   );
-  if (executed.length < limit) return undefined;
-  const payload = { kind: "node-executions", nodeId: id, limit, observed: executed.length + 1 };
+  if (executions < limit) return undefined;
+  const payload = { kind: "node-executions", nodeId: id, limit, observed: executions + 1 };
   const message = `the run may execute ${limit} nodes at most`;
   return {
     events: [{ type: "cap.breached", nodeId: id, payload }],

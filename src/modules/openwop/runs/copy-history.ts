@@ -5,7 +5,7 @@
  */
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import type { Change } from "../../../state/store.ts";
-import type { NodeTypes } from "../nodes/node-type.ts";
+import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
 import type { ForkSource, Run } from "./run.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
@@ -40,21 +40,11 @@ export async function copyHistory(
     const page = await options.events(source.runId, after, limit);
     // One after the other: what comes may depend on where the run stands.
     for (const event of page) {
-      const lost = source.mode === "replay" ? findLost(log, event, options.types) : undefined;
-      if (lost !== undefined) return lost;
       await log.append([copyOf(event, log.run)], await heldBy(event, log.run, options));
     }
     if (page.length === 0) return sourceGone(log);
   }
   return undefined;
-}
-
-/** An effect that was cut off: what it did is not known, and it is not done again. */
-function findLost(log: RunLog, event: RunEvent, types: NodeTypes): ReplayFault | undefined {
-  const { type, nodeId } = event;
-  if (type !== "node.cancelled" || nodeId === undefined) return undefined;
-  if (log.state.nodes[nodeId]?.status !== "running") return undefined;
-  return isEffectful(log.run, nodeId, types) ? { nodeId, error: missingSource() } : undefined;
 }
 
 /** What a replay says of an effect whose outcome is not recorded. */
@@ -64,9 +54,17 @@ export function missingSource(): RunError {
 }
 
 /** Whether a node of the run must not be done twice. */
-export function isEffectful({ workflow }: Run, nodeId: string, types: NodeTypes): boolean {
-  const typeId = workflow.nodes.find(({ id }) => id === nodeId)?.typeId ?? "";
-  return types.get(typeId)?.isEffectful ?? true;
+export function isEffectful(run: Run, nodeId: string, types: NodeTypes): boolean {
+  return typeOf(run, nodeId, types)?.isEffectful ?? true;
+}
+
+/** Whether what a node of the run began is there in any process. */
+export function isFoundAgain(run: Run, nodeId: string, types: NodeTypes): boolean {
+  return typeOf(run, nodeId, types)?.isFoundAgain ?? false;
+}
+
+function typeOf({ workflow }: Run, nodeId: string, types: NodeTypes): NodeType | undefined {
+  return types.get(workflow.nodes.find(({ id }) => id === nodeId)?.typeId ?? "");
 }
 
 function sourceGone({ run, state }: RunLog): ReplayFault {

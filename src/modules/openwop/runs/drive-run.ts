@@ -9,15 +9,18 @@ import { orderNodes } from "../workflows/node-order.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
 import { findPinFault, pinMismatch } from "./agent-pins.ts";
 import { beginNode } from "./begin-node.ts";
+import type { ChildRuns } from "./child-request.ts";
 import { type CopyOptions, copyHistory } from "./copy-history.ts";
-import { begun, nodeFailed, runCompleted, runFailed, stopped } from "./endings.ts";
+import { begun, loopExceeded, nodeFailed, runCompleted, runFailed, stopped } from "./endings.ts";
 import { executeNode } from "./execute-node.ts";
+import { findLoopExcess } from "./fold-loop.ts";
 import { checkHandoffGate, type HandoffGate } from "./handoff-gate.ts";
-import { nodeCompleted, nodeSuspended } from "./node-events.ts";
+import { interruptRequested, nodeCompleted, nodeSuspended } from "./node-events.ts";
 import { readInputs } from "./node-inputs.ts";
 import { runPaused } from "./pause-request.ts";
 import { isHeld, isOver } from "./run.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
+import type { RunLimits } from "./run-limits.ts";
 import type { RunLog } from "./run-log.ts";
 import type { RunStop } from "./run-schedule.ts";
 import type { RunState } from "./run-state.ts";
@@ -25,6 +28,8 @@ import { putHeld } from "./run-storage.ts";
 
 /** What runs are executed with. */
 export interface DriveOptions extends CopyOptions, HandoffGate {
+  readonly children: ChildRuns;
+  readonly limits: Pick<RunLimits, "loopIterations">;
   now(): number;
 }
 
@@ -48,6 +53,8 @@ class Drive {
   readonly #log: RunLog;
   readonly #signal: AbortSignal;
   readonly #options: DriveOptions;
+  /** It goes on when another run is over. */
+  #waits = false;
 
   constructor(log: RunLog, signal: AbortSignal, options: DriveOptions) {
     this.#log = log;
@@ -68,21 +75,36 @@ class Drive {
     }
     // What was copied may have ended, or wait for the word that its source waits for.
     if (this.#isHalted()) return;
-    const isBegun = Object.keys(this.#log.state.nodes).length > 0;
+    const isBegun = this.#log.state.executions > 0;
     const gate = isBegun ? undefined : checkHandoffGate(run, this.#options);
     const nodes = orderNodes(run.workflow) ?? [];
     let pinned: string | undefined;
-    for (const node of nodes) {
-      await this.#say(() => this.#askedPause());
+    for (let at = 0; at < nodes.length; ) {
+      const node = nodes[at] as WorkflowNode;
+      const { backTo } = this.#log.state;
+      await this.#say((state) => [...this.#excess(state), ...this.#askedPause()]);
       if (this.#isHalted()) return;
-      await this.#step(node, pinned, gate);
+      // Whoever worked last is the one that a loop goes on from.
+      const before = backTo === undefined ? pinned : this.#log.state.agent?.agentId;
+      await this.#step(node, before, gate);
       if (this.#isHalted()) return;
       if (node.disabled !== true) pinned = node.agent?.agentId ?? pinned;
+      const { backTo: next } = this.#log.state;
+      const isBack = next !== undefined && next.round !== backTo?.round;
+      at = isBack ? nodes.findIndex(({ id }) => id === next.nodeId) : at + 1;
     }
     await this.#say((state) => {
       const pause = this.#askedPause();
       return pause.length > 0 ? pause : [runCompleted(run, state, this.#options.now())];
     });
+  }
+
+  /** A loop that goes on for too long is not begun again. */
+  #excess(state: RunState): readonly EventDraft[] {
+    const { limits, now } = this.#options;
+    const { run } = this.#log;
+    const excess = findLoopExcess(run, state, limits.loopIterations);
+    return excess === undefined || isOver(state.status) ? [] : loopExceeded(excess, state, now());
   }
 
   /** Between two nodes, and behind the last one, a run is paused that somebody wants paused. */
@@ -93,7 +115,7 @@ class Drive {
 
   #isHalted(): boolean {
     const { status } = this.#log.state;
-    return isOver(status) || isHeld(status);
+    return this.#waits || isOver(status) || isHeld(status);
   }
 
   async #step(
@@ -141,6 +163,7 @@ class Drive {
     const read = readInputs(node, state);
     if (read.error !== undefined) return this.#fail(node.id, read.error);
     const startedAt = Date.parse(state.nodes[node.id]?.startedAt ?? "");
+    const { run } = this.#log;
     const outcome = await executeNode(node, read.inputs, {
       ...{ log: this.#log, signal: this.#signal, startedAt, options: this.#options },
       append: (drafts) => this.#append(drafts),
@@ -149,11 +172,24 @@ class Drive {
       case "failed":
         return this.#fail(node.id, outcome.error);
       case "completed":
-        await this.#append([nodeCompleted(node, outcome.outputs, this.#options.now() - startedAt)]);
+        await this.#append([
+          ...(outcome.events ?? []),
+          nodeCompleted(node, outcome.outputs, this.#options.now() - startedAt),
+        ]);
         return;
+      case "waiting":
+        this.#waits = true;
+        await this.#append(outcome.events);
+        return;
+      case "suspended": {
+        const startedSequence = state.nodes[node.id]?.startedSequence ?? 0;
+        const at = { run, nodeId: node.id, startedSequence };
+        await this.#append(interruptRequested(outcome.request, at));
+        return;
+      }
       case "low-confidence": {
         const { result } = outcome;
-        const held = putHeld(this.#log.run.runId, node.id, result);
+        const held = putHeld(run.runId, node.id, result);
         await this.#say(() => [nodeSuspended(node.id, outcome)], [held]);
       }
     }

@@ -2,14 +2,16 @@
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { RunError } from "../run-starter.ts";
 import { lastNodes } from "../workflows/node-order.ts";
+import type { LoopExcess } from "./fold-loop.ts";
 import { isOver, type Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import type { RunStop } from "./run-schedule.ts";
 import type { RunState } from "./run-state.ts";
 
 /** The first event of every run. */
-function runStarted({ workflow, inputs, tags, metadata }: Run): EventDraft {
+function runStarted({ workflow, inputs, tags, metadata, parent }: Run): EventDraft {
   const more = {
+    ...(parent === undefined ? {} : { parentRunId: parent.runId, parentNodeId: parent.nodeId }),
     ...(tags.length === 0 ? {} : { tags }),
     ...(Object.keys(metadata).length === 0 ? {} : { metadata }),
   };
@@ -44,6 +46,24 @@ export function runFailed(
 ): EventDraft {
   const node = failedNodeId === undefined ? {} : { failedNodeId };
   return { type: "run.failed", payload: { error, ...node, ...durationOf(state, now) } };
+}
+
+/** A loop was to be taken once more than it may be. */
+export function loopExceeded(
+  { nodeId, limit, observed }: LoopExcess,
+  state: RunState,
+  now: number,
+): readonly EventDraft[] {
+  const message = `a loop of the run may be taken ${limit} times`;
+  const breach = { kind: "loop-iterations", limit, observed, nodeId };
+  return [
+    {
+      ...{ type: "workflow.loopback-limit", nodeId },
+      payload: { nodeId, iterations: observed, limit },
+    },
+    { type: "cap.breached", nodeId, payload: breach },
+    runFailed({ code: "loop_limit_exceeded", message }, state, now, nodeId),
+  ];
 }
 
 /** A fault, or a bound, wherever the run stands; nothing for a run that is over. */
@@ -83,14 +103,18 @@ export function stopped(
       ...failWherever(error, state, run, now),
     ];
   }
-  const { reason, by: cancelledBy } = stop;
+  const { reason, by: cancelledBy, parentRunId } = stop;
   const why = reason === undefined ? {} : { reason };
+  const whose = parentRunId === undefined ? {} : { parentRunId };
   const cancelled: readonly EventDraft[] =
     nodeId === undefined ? [] : [{ type: "node.cancelled", nodeId, payload: { nodeId, ...why } }];
   return [
     ...begun(state, run),
     ...cancelled,
-    { type: "run.cancelled", payload: { ...why, cancelledBy, ...durationOf(state, now) } },
+    {
+      type: "run.cancelled",
+      payload: { ...why, ...whose, cancelledBy, ...durationOf(state, now) },
+    },
   ];
 }
 

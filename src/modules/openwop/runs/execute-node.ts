@@ -7,6 +7,7 @@ import { raceAbort } from "../../../base/race-abort.ts";
 import type { AgentEvent } from "../agent-executor.ts";
 import type { NodeCall, NodeOutcome } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
+import type { ChildRuns } from "./child-request.ts";
 import type { CopyOptions } from "./copy-history.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
@@ -17,7 +18,10 @@ export interface ExecutionParts {
   readonly signal: AbortSignal;
   /** When the node was begun, in milliseconds since the epoch. */
   readonly startedAt: number;
-  readonly options: Pick<CopyOptions, "types" | "held"> & { now(): number };
+  readonly options: Pick<CopyOptions, "types" | "held"> & {
+    readonly children: ChildRuns;
+    now(): number;
+  };
   append(drafts: readonly EventDraft[]): Promise<readonly RunEvent[]>;
 }
 
@@ -40,7 +44,9 @@ export async function executeNode(
     return kept?.eventId ?? "";
   };
   const call: NodeCall = {
-    ...{ run: log.run, node, inputs, startedAt, now: options.now(), signal, emit },
+    ...{ run: log.run, state: log.state, node, inputs, startedAt, signal, emit },
+    ...{ now: options.now(), children: options.children },
+    startedSequence: log.state.nodes[node.id]?.startedSequence ?? 0,
     ...(await handedOn(log, node, options)),
   };
   // The run may have been stopped since the node was begun.

@@ -54,14 +54,21 @@ export function makeFork(
   }
   const now = maker.now();
   const { run } = source;
-  const copied = mode === "replay" ? length : fromSeq;
+  const copied = mode === "replay" ? length - endOf(source.state) : fromSeq;
+  const { parent: _, ...own } = run;
   return {
-    ...run,
+    ...own,
     ...{ runId: uuidv7(), createdAt: now },
     owner: { ...owner, tenant: run.owner.tenant },
     source: { runId: run.runId, mode, fromSeq, copied },
     ...maker.redact(withOverlay(run, overlay)),
   };
+}
+
+/** How many events of a log say that somebody cancelled the run: its replay goes on from there. */
+function endOf({ status, nodes }: RunState): number {
+  if (status !== "cancelled") return 0;
+  return Object.values(nodes).some((node) => node.status === "cancelled") ? 2 : 1;
 }
 
 interface AskedFork {

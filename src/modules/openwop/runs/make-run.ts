@@ -172,6 +172,7 @@ function typeNameOf(value: unknown): string {
   return Array.isArray(value) ? "array" : value === null ? "null" : typeof value;
 }
 
-function under(parent: string): (violation: SchemaViolation) => SchemaViolation {
+/** The same, of a value that is a member of another. */
+export function under(parent: string): (violation: SchemaViolation) => SchemaViolation {
   return (violation) => ({ ...violation, path: `${parent}${violation.path}` });
 }

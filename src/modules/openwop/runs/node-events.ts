@@ -2,9 +2,18 @@
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
-import type { NodeOutcome } from "../nodes/node-type.ts";
+import type { NodeOutcome, SuspendRequest } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
+import type { Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
+import type { Answering } from "./word.ts";
+
+/** The execution that waits. */
+export interface SuspendedAt {
+  readonly run: Run;
+  readonly nodeId: string;
+  readonly startedSequence: number;
+}
 
 /** It is begun. */
 export function nodeStarted(node: WorkflowNode, attempt: number): EventDraft {
@@ -41,6 +50,27 @@ export function nodeHandoff(
   if (fromAgentId === toAgentId) return [];
   const reason = "the next node is another agent's";
   return [{ type: "agent.handoff", payload: { fromAgentId, toAgentId, reason, toNodeId } }];
+}
+
+/** The same, once somebody has said the word that it waited for. */
+export function nodeDone(nodeId: string, outputs: JsonRecord, at: Answering): EventDraft {
+  const { state, run, now } = at;
+  const startedAt = Date.parse(state.nodes[nodeId]?.startedAt ?? "");
+  const node = run.workflow.nodes.find(({ id }) => id === nodeId) ?? { id: nodeId };
+  return nodeCompleted(node, outputs, now - startedAt);
+}
+
+/** It waits for a word: told once for whoever follows nodes, and once for whoever answers. */
+export function interruptRequested(
+  { kind, data, resumeSchema }: SuspendRequest,
+  { run, nodeId, startedSequence }: SuspendedAt,
+): readonly EventDraft[] {
+  const asked = { kind, key: `${run.runId}:${nodeId}:${startedSequence}`, data, resumeSchema };
+  const suspended = { nodeId, interruptId: uuidv7(), reason: kind, ...asked };
+  return [
+    { type: "node.suspended", nodeId, payload: suspended },
+    { type: "interrupt.requested", nodeId, payload: asked },
+  ];
 }
 
 /** RFC 0002 §F: the agent was not sure, and the run waits for a word. */

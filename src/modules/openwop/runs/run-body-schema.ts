@@ -22,6 +22,9 @@ const CONFIGURABLE = {
   },
 };
 
+/** The options that the protocol knows. */
+export const RESERVED_OPTIONS: ReadonlySet<string> = new Set(Object.keys(CONFIGURABLE.properties));
+
 const OPTIONS = {
   configurable: CONFIGURABLE,
   tags: { type: "array", items: NAME, maxItems: 100 },

@@ -12,12 +12,14 @@ import type { Change } from "../../../state/store.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
+import type { ChildRuns } from "./child-request.ts";
+import { createChildRuns } from "./child-runs.ts";
 import { stopped } from "./endings.ts";
 import { compileOverlay, makeFork } from "./fork-run.ts";
-import { compileRunBody, findDefinition, makeRun } from "./make-run.ts";
+import { compileRunBody, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
-import { isHeld, isOver, type Run, type RunStatus } from "./run.ts";
+import { isHeld, isOver, isWaiting, type Run, type RunStatus } from "./run.ts";
 import { isVisible, type RunCaller } from "./run-caller.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
@@ -28,7 +30,7 @@ import { openInterrupt } from "./run-snapshot.ts";
 import type { Interrupt } from "./run-state.ts";
 import type { RunEntry } from "./run-storage.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
-import type { Word } from "./verdict.ts";
+import type { Word } from "./word.ts";
 
 /** What runs are run with. */
 export interface RunHostOptions extends RunWorkerOptions {
@@ -62,9 +64,9 @@ export class RunHost {
 
   constructor(options: RunHostOptions) {
     this.#options = options;
-    this.#worker = new RunWorker(options);
     this.#rules = { limits: options.limits, redact: options.redact };
     this.#body = compileRunBody(options.compiler);
+    this.#worker = new RunWorker({ ...options, children: this.#childRuns() });
     this.#overlay = compileOverlay(options.compiler);
   }
 
@@ -106,9 +108,8 @@ export class RunHost {
     owner: RunOwner,
     { alongside = NOTHING, isOnly = false }: CreateOptions = {},
   ): Promise<RunLog | RunRefusal> {
-    const { workflows, catalog, redact, register } = this.#options;
-    const maker = { workflows, catalog, redact, body: this.#body, now: register.now };
-    const run = makeRun(maker, body, owner);
+    const { redact, register } = this.#options;
+    const run = makeRun(this.#maker(), body, owner);
     // Members have names that clients choose, too.
     if (isRefused(run)) return redact(run);
     // Nothing is awaited from here to where the run is counted: of two at once, one is the first.
@@ -150,7 +151,7 @@ export class RunHost {
   /** Every run that waits for a word. */
   async waiting(): Promise<readonly RunLog[]> {
     const { register } = this.#options;
-    const waiting = register.unfinished().filter(({ status }) => status === "waiting-approval");
+    const waiting = register.unfinished().filter(({ status }) => isWaiting(status));
     const logs = await Promise.all(waiting.map(({ runId }) => register.log(runId, this.#rules)));
     return logs.flatMap((log) => log ?? []);
   }
@@ -168,18 +169,35 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { register, redact, watcher } = this.#options;
+    const { redact } = this.#options;
     const why = reason === undefined ? {} : { reason: redact(reason) };
-    const stop = { kind: "cancelled", ...why, by: caller.owner.principal } as const;
+    await this.#end(log, { kind: "cancelled", ...why, by: caller.owner.principal });
+    return log;
+  }
+
+  /** Ends a run, and with it whatever it began. */
+  async #end(log: RunLog, stop: Extract<RunStop, { kind: "cancelled" }>): Promise<void> {
+    const { register, watcher } = this.#options;
+    const { run } = log;
     // The end is written here: a node that does not hear the signal cannot put it off.
     let waiting: Interrupt | undefined;
     await log.append((state) => {
       waiting = openInterrupt(state);
-      return stopped(stop, state, log.run, register.now());
+      return stopped(stop, state, run, register.now());
     });
-    if (waiting !== undefined) watcher?.over(log.run, waiting, undefined);
-    this.#halt(runId, stop);
-    return log;
+    if (waiting !== undefined) watcher?.over(run, waiting, undefined);
+    this.#halt(run.runId, stop);
+    for (const child of register.childrenOf(run.runId)) {
+      if (isOver(child.status)) continue;
+      const theirs = await register.log(child.runId, this.#rules);
+      if (theirs !== undefined) await this.#orphan(theirs, stop.by);
+    }
+  }
+
+  /** The run that began it is over, and nobody waits for what it would come to. */
+  #orphan(log: RunLog, by: string): Promise<void> {
+    const parent = log.run.parent === undefined ? {} : { parentRunId: log.run.parent.runId };
+    return this.#end(log, { kind: "cancelled", reason: "parent-cancelled", by, ...parent });
   }
 
   /** Pauses a run, or has it paused behind the node that is executed. */
@@ -221,9 +239,9 @@ export class RunHost {
   ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { register, watcher } = this.#options;
+    const { register, watcher, compiler, redact } = this.#options;
     const answered = await answerRun(log, nodeId, word, {
-      ...{ register, alongside: alongside("running", runId) },
+      ...{ register, compiler, redact, alongside: alongside("running", runId) },
       ...(watcher === undefined ? {} : { watcher }),
     });
     if (!isRefused(answered)) this.#continue(log);
@@ -251,10 +269,38 @@ export class RunHost {
   }
 
   #takeUp(): void {
-    const { schedule } = this.#options.register;
-    for (const entry of this.#options.register.unfinished()) {
-      if (!isHeld(entry.status) && !schedule.has(entry)) schedule.add(entry);
+    const { register } = this.#options;
+    const { schedule } = register;
+    for (const entry of register.unfinished()) {
+      const { parentRunId, runId } = entry;
+      if (parentRunId !== undefined && isOver(register.find(parentRunId)?.status ?? "cancelled")) {
+        this.#takeDown(runId);
+      } else if (!isHeld(entry.status) && !schedule.has(entry)) schedule.add(entry);
     }
+  }
+
+  /** An earlier process ended its parent, and did not get to it. */
+  #takeDown(runId: string): void {
+    const { register, log: lines, redact } = this.#options;
+    const ending = register
+      .log(runId, this.#rules)
+      .then((log) => log && this.#orphan(log, log.run.owner.principal));
+    ending.catch((error: unknown) => {
+      lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not be ended");
+    });
+  }
+
+  #maker(): RunMaker {
+    const { workflows, catalog, redact, register } = this.#options;
+    return { workflows, catalog, redact, body: this.#body, now: register.now };
+  }
+
+  #childRuns(): ChildRuns {
+    return createChildRuns({
+      ...{ register: this.#options.register, rules: this.#rules, maker: this.#maker() },
+      go: (log) => this.#continue(log),
+      orphaned: (log) => this.#orphan(log, log.run.owner.principal),
+    });
   }
 
   #continue({ run, state }: RunLog): void {

@@ -6,6 +6,8 @@ export class RunIndex {
   readonly #entries = new Map<string, RunEntry>();
   /** Run ids by owner, the oldest first. */
   readonly #byOwner = new Map<string, Set<string>>();
+  /** Run ids by the run that they were begun for. */
+  readonly #byRoot = new Map<string, Set<string>>();
 
   get size(): number {
     return this.#entries.size;
@@ -21,6 +23,10 @@ export class RunIndex {
     const runs = this.#byOwner.get(owner);
     if (runs === undefined) this.#byOwner.set(owner, new Set([entry.runId]));
     else runs.add(entry.runId);
+    if (entry.rootRunId === undefined) return;
+    const tree = this.#byRoot.get(entry.rootRunId);
+    if (tree === undefined) this.#byRoot.set(entry.rootRunId, new Set([entry.runId]));
+    else tree.add(entry.runId);
   }
 
   delete(runId: string): void {
@@ -31,6 +37,16 @@ export class RunIndex {
     const runs = this.#byOwner.get(owner);
     runs?.delete(runId);
     if (runs?.size === 0) this.#byOwner.delete(owner);
+    const { rootRunId = "" } = entry;
+    const tree = this.#byRoot.get(rootRunId);
+    tree?.delete(runId);
+    if (tree?.size === 0) this.#byRoot.delete(rootRunId);
+  }
+
+  /** Those that were begun for a run, at any depth. */
+  ofTree(rootRunId: string): readonly RunEntry[] {
+    const runs = this.#byRoot.get(rootRunId) ?? [];
+    return [...runs].flatMap((runId) => this.#entries.get(runId) ?? []);
   }
 
   /** The oldest first. */

@@ -13,6 +13,12 @@ export interface RunLimits {
   readonly eventsPerRun: number;
   /** Octets of all events of a run. */
   readonly bytesPerRun: number;
+  /** How deep sub-workflows may be nested. */
+  readonly depth: number;
+  /** Runs that one run may begin, at any depth. */
+  readonly perTree: number;
+  /** How often one loop of a run is taken at most. */
+  readonly loopIterations: number;
   /** How long a run is executed at most; waiting for a word does not count. */
   readonly durationMs: number;
   /** How long a run that is over is kept. */

@@ -5,11 +5,12 @@
  */
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { Change, Store } from "../../../state/store.ts";
+import { applyEvent } from "./fold-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { isHeld, isOver, type Run } from "./run.ts";
 import { type EventDraft, isTerminal, type RunEvent, type RunEventType } from "./run-event.ts";
 import type { RunLimits } from "./run-limits.ts";
-import { applyEvent, type RunState } from "./run-state.ts";
+import type { RunState } from "./run-state.ts";
 import { entryOf, putEntry, putEvent, type RunEntry } from "./run-storage.ts";
 
 /** Takes what looks like a secret out of a value, before it is kept. */

@@ -15,6 +15,7 @@ export type RunRefusalCode =
   | "interrupt_expired"
   | "fork_invalid_seq"
   | "mock_provider_forbidden"
+  | "forbidden"
   | "rate_limited";
 
 /** A no. */

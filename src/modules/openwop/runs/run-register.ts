@@ -3,13 +3,14 @@
  * answered for is in the store; how many there may be is bounded for each owner and for all.
  */
 import type { Change, Store } from "../../../state/store.ts";
-import { isOver, type Run } from "./run.ts";
+import { applyEvent } from "./fold-run.ts";
+import { isHeld, isOver, type Run } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
 import { RunIndex } from "./run-index.ts";
 import type { RunLimits } from "./run-limits.ts";
 import { type Redact, RunLog } from "./run-log.ts";
 import { RunSchedule } from "./run-schedule.ts";
-import { applyEvent, initialState } from "./run-state.ts";
+import { initialState } from "./run-state.ts";
 import {
   deleteEvents,
   deleteRun,
@@ -83,6 +84,17 @@ export class RunRegister {
   /** The run of a tenant's scope that is not over. */
   activeIn(tenant: string, scopeId: string): RunEntry | undefined {
     return this.unfinished().find((run) => run.tenant === tenant && run.scopeId === scopeId);
+  }
+
+  /** How many runs were begun for one that nobody began, at any depth. */
+  countOfTree(rootRunId: string): number {
+    return this.#index.ofTree(rootRunId).length;
+  }
+
+  /** Those that a run began itself. */
+  childrenOf(runId: string): readonly RunEntry[] {
+    const { rootRunId = runId } = this.#index.get(runId) ?? {};
+    return this.#index.ofTree(rootRunId).filter(({ parentRunId }) => parentRunId === runId);
   }
 
   /** Keeps a run, and what else has to change with it; undefined: there is no room for it. */
@@ -180,8 +192,18 @@ export class RunRegister {
     return new RunLog({
       ...{ store: this.store, run, limits, redact, now: this.now, ...from },
       pause: this.#index.get(run.runId)?.pause,
-      onEntry: (entry) => this.#index.set(entry),
+      onEntry: (entry) => {
+        this.#index.set(entry);
+        this.#wakeParent(entry);
+      },
     });
+  }
+
+  /** Whoever waits for a run goes on when it is over. */
+  #wakeParent({ status, parentRunId = "" }: RunEntry): void {
+    const parent = isOver(status) ? this.#index.get(parentRunId) : undefined;
+    if (parent === undefined || isOver(parent.status) || isHeld(parent.status)) return;
+    this.schedule.add(parent);
   }
 
   #makeRoom({ owner }: Run, limits: RunLimits): boolean {

@@ -10,7 +10,13 @@ type Waiting = Pick<RunEntry, "runId" | "tenant" | "principal">;
 
 /** Why a run is not executed any further. */
 export type RunStop =
-  | { readonly kind: "cancelled"; readonly reason?: string; readonly by: string }
+  | {
+      readonly kind: "cancelled";
+      readonly reason?: string;
+      readonly by: string;
+      /** The run that was cancelled, and took this one with it. */
+      readonly parentRunId?: string;
+    }
   | { readonly kind: "timeout"; readonly limitMs: number }
   /** Whoever pauses it says so in its log. */
   | { readonly kind: "paused" };

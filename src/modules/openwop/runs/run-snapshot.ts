@@ -1,13 +1,13 @@
 /** A run as its readers see it: what was asked for, and where its log has brought it.   OpenWOP "run-snapshot" */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import type { Run } from "./run.ts";
+import { isWaiting, type Run } from "./run.ts";
 import type { Interrupt, NodeState, RunState } from "./run-state.ts";
 
 const EVENT_LOG_SCHEMA_VERSION = 1;
 
 /** The snapshot; the same run at the same event always has the same one. */
 export function runSnapshot(run: Run, state: RunState): JsonRecord {
-  const { runId, workflow, owner, source, scopeId, tags, metadata, configurable } = run;
+  const { runId, workflow, owner, source, parent, scopeId, tags, metadata, configurable } = run;
   const { status, currentNodeId, startedAt, completedAt, pausedAt, agent } = state;
   const { variables, outputs, error } = state;
   const interrupt = openInterrupt(state);
@@ -19,7 +19,12 @@ export function runSnapshot(run: Run, state: RunState): JsonRecord {
     variables,
     ...present({ outputs, error }),
     ...present({ interrupt: interrupt && interruptView(interrupt) }),
-    ...present({ parentRunId: source?.runId, parentSeq: source?.fromSeq, forkMode: source?.mode }),
+    ...present({ parentNodeId: parent?.nodeId, childDepth: parent?.depth }),
+    ...present({
+      parentRunId: source?.runId ?? parent?.runId,
+      parentSeq: source?.fromSeq,
+      forkMode: source?.mode,
+    }),
     ...present({ scopeId }),
     ...{ tags, metadata, configurable, eventLogSchemaVersion: EVENT_LOG_SCHEMA_VERSION },
   };
@@ -27,13 +32,15 @@ export function runSnapshot(run: Run, state: RunState): JsonRecord {
 
 /** What the run waits for. */
 export function openInterrupt({ status, interrupts }: RunState): Interrupt | undefined {
-  if (status !== "waiting-approval") return undefined;
+  if (!isWaiting(status)) return undefined;
   return Object.values(interrupts).find(({ isResolved }) => !isResolved);
 }
 
 /** An interrupt, as its readers see it. */
-export function interruptView({ interruptId, nodeId, kind, data }: Interrupt): JsonRecord {
-  return { interruptId, nodeId, kind, data };
+export function interruptView(interrupt: Interrupt): JsonRecord {
+  const { interruptId, nodeId, kind, data, resumeSchema, votes } = interrupt;
+  const said = votes.length === 0 ? {} : { votes };
+  return { interruptId, nodeId, kind, data, ...present({ resumeSchema }), ...said };
 }
 
 /** What an agent's turn came to; of other workflows, all that they put out. */

@@ -18,6 +18,10 @@ export interface RunEntry {
   readonly status: RunStatus;
   /** What the run was said to be about. */
   readonly scopeId?: string;
+  /** The run that it was begun by. */
+  readonly parentRunId?: string;
+  /** The run that all of them were begun for. */
+  readonly rootRunId?: string;
   /** It is to be paused behind the node that is executed. */
   readonly pause?: PauseRequest;
   readonly createdAt: number;
@@ -30,6 +34,8 @@ const ENTRIES = "openwop-run-entries";
 const EVENTS = "openwop-run-events";
 /** What an interrupted turn comes to if the word is yes: not for the log, which everybody reads. */
 const HELD = "openwop-held-results";
+/** What nodes of the public suite did. */
+export const EFFECTS = "openwop-effects";
 /** Runs that are deleted, and whose logs may not be yet. */
 const DOOMED = "openwop-doomed-runs";
 const READ_AT_ONCE = 500;
@@ -115,7 +121,7 @@ export async function readDoomed(store: Store): Promise<readonly string[]> {
 
 /** Deletes the log of a run that is gone. */
 export async function deleteEvents(store: Store, runId: string): Promise<void> {
-  for (const collection of [EVENTS, HELD]) {
+  for (const collection of [EVENTS, HELD, EFFECTS]) {
     for (;;) {
       const page = await store.list(collection, { prefix: `${runId}/`, limit: READ_AT_ONCE });
       if (page.length === 0) break;
@@ -127,11 +133,12 @@ export async function deleteEvents(store: Store, runId: string): Promise<void> {
 
 /** The entry of a run that has come to a status. */
 export function entryOf(run: Run, status: RunStatus, now: number): RunEntry {
-  const { runId, owner, workflow, createdAt, scopeId } = run;
+  const { runId, owner, workflow, createdAt, scopeId, parent } = run;
   return {
     ...{ runId, tenant: owner.tenant, principal: owner.principal, workflowId: workflow.id },
     ...{ status, createdAt, ...(isOver(status) ? { endedAt: now } : {}) },
     ...(scopeId === undefined ? {} : { scopeId }),
+    ...(parent && { parentRunId: parent.runId, rootRunId: parent.rootRunId }),
   };
 }
 

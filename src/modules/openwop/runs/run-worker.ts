@@ -9,6 +9,7 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
+import type { ChildRuns } from "./child-request.ts";
 import { driveRun } from "./drive-run.ts";
 import { failWherever } from "./endings.ts";
 import type { Run } from "./run.ts";
@@ -18,7 +19,7 @@ import type { RunRegister } from "./run-register.ts";
 import type { RunExecutor } from "./run-schedule.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { Interrupt } from "./run-state.ts";
-import type { Word } from "./verdict.ts";
+import type { Word } from "./word.ts";
 
 /** Who hears that runs wait for somebody. */
 export interface RunWatcher {
@@ -39,11 +40,16 @@ export interface RunWorkerOptions {
   readonly watcher?: RunWatcher;
 }
 
+/** What a worker has besides: how nodes begin runs. */
+interface WorkerParts extends RunWorkerOptions {
+  readonly children: ChildRuns;
+}
+
 export class RunWorker implements RunExecutor {
   readonly concurrent: number;
-  readonly #options: RunWorkerOptions;
+  readonly #options: WorkerParts;
 
-  constructor(options: RunWorkerOptions) {
+  constructor(options: WorkerParts) {
     this.#options = options;
     this.concurrent = options.limits.concurrent;
   }
@@ -66,11 +72,11 @@ export class RunWorker implements RunExecutor {
   }
 
   async #drive(log: RunLog, signal: AbortSignal): Promise<void> {
-    const { register, types, catalog, isConformance, watcher } = this.#options;
+    const { register, types, catalog, isConformance, watcher, limits, children } = this.#options;
     const { run } = log;
     try {
       await driveRun(log, signal, {
-        ...{ types, catalog, isConformance, now: register.now },
+        ...{ types, catalog, isConformance, now: register.now, limits, children },
         events: (source, after, limit) => register.events(source, after, limit),
         held: (source, nodeId) => register.held(source, nodeId),
       });

@@ -18,6 +18,18 @@ export interface ForkSource {
   readonly copied: number;
 }
 
+/** The node of another run that a run was begun by. */
+export interface RunParent {
+  readonly runId: string;
+  readonly nodeId: string;
+  /** The run that nobody began but its caller. */
+  readonly rootRunId: string;
+  /** How many runs there are above it. */
+  readonly depth: number;
+  /** Variables that have no value, whatever their defaults are. */
+  readonly unset: readonly string[];
+}
+
 /** One run, as it was created. */
 export interface Run {
   readonly runId: string;
@@ -32,6 +44,7 @@ export interface Run {
   /** Milliseconds since the epoch. */
   readonly createdAt: number;
   readonly source?: ForkSource;
+  readonly parent?: RunParent;
 }
 
 /** Where a run stands. */
@@ -40,6 +53,7 @@ export type RunStatus =
   | "running"
   | "paused"
   | "waiting-approval"
+  | "waiting-input"
   | "completed"
   | "failed"
   | "cancelled";
@@ -51,7 +65,12 @@ export function isOver(status: RunStatus): boolean {
 
 /** Whether a run stays where it is until somebody says a word. */
 export function isHeld(status: RunStatus): boolean {
-  return status === "paused" || status === "waiting-approval";
+  return status === "paused" || isWaiting(status);
+}
+
+/** Whether a run waits for an answer to what one of its nodes asks. */
+export function isWaiting(status: RunStatus): boolean {
+  return status === "waiting-approval" || status === "waiting-input";
 }
 
 /** Runs of one owner are counted together. */

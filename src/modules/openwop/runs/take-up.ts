@@ -5,15 +5,16 @@
  */
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
-import { isEffectful, missingSource } from "./copy-history.ts";
+import { isEffectful, isFoundAgain, missingSource } from "./copy-history.ts";
 import type { Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import type { RunState } from "./run-state.ts";
 
 /** What is said of it before it goes on, or why it does not. */
-export type TakenUp =
-  | { readonly event: EventDraft; readonly error?: undefined }
-  | { readonly event?: undefined; readonly error: RunError };
+export interface TakenUp {
+  readonly event?: EventDraft;
+  readonly error?: RunError;
+}
 
 const PAUSED = { code: "run_paused", message: "the run was paused meanwhile" };
 const STOPPED = { code: "run_interrupted", message: "the server stopped meanwhile" };
@@ -21,8 +22,11 @@ const STOPPED = { code: "run_interrupted", message: "the server stopped meanwhil
 /** Judges the node where the run stands. */
 export function takeUp(run: Run, nodeId: string, state: RunState, types: NodeTypes): TakenUp {
   const { startedSequence = 0, attempt = 1 } = state.nodes[nodeId] ?? {};
+  const isCopied = startedSequence < (run.source?.copied ?? 0);
+  // It is looked for again, and was never gone.
+  if (!isCopied && isFoundAgain(run, nodeId, types)) return {};
   if (isEffectful(run, nodeId, types)) {
-    if (startedSequence < (run.source?.copied ?? 0)) return { error: missingSource() };
+    if (isCopied) return { error: missingSource() };
     const message = "the server stopped while this node was executed, and it is not done again";
     return { error: { code: "run_interrupted", message } };
   }

@@ -4,17 +4,12 @@
  */
 import { isRecord } from "../../../base/json-value.ts";
 import { nodeFailed } from "./endings.ts";
-import { nodeCompleted } from "./node-events.ts";
-import { isOver, type Run } from "./run.ts";
+import { nodeDone } from "./node-events.ts";
+import { isOver } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { Interrupt, RunState } from "./run-state.ts";
-
-/** A word, and whose it is. */
-export interface Word {
-  readonly resumeValue: unknown;
-  readonly by: string;
-}
+import { type Answering, resolved, type Word } from "./word.ts";
 
 type Verdict =
   | { readonly kind: "stands" }
@@ -38,39 +33,30 @@ export function refuseWord(state: RunState, nodeId: string): RunRefusal | undefi
 }
 
 /** What the run says once the word is there. */
-export function answered(
+export function decisionAnswered(
   interrupt: Interrupt,
-  { resumeValue, by }: Word,
+  word: Word,
   result: unknown,
-  { state, run, now }: { readonly state: RunState; readonly run: Run; readonly now: number },
+  at: Answering,
 ): readonly EventDraft[] {
-  const { nodeId, interruptId, kind, handoff } = interrupt;
+  const { resumeValue, by } = word;
+  const { nodeId, handoff } = interrupt;
   const { agentId, decision: proposed } = interrupt.data;
   const verdict = readVerdict(resumeValue);
   const decision = decisionOf(verdict, proposed ?? null);
   const said: readonly EventDraft[] = [
-    {
-      type: "interrupt.resolved",
-      nodeId,
-      payload: {
-        ...{ nodeId, interruptId, kind, resumeValue },
-        ...{ resolvedBy: by, resolvedAt: new Date(now).toISOString() },
-      },
-    },
+    resolved(interrupt, word, at.now),
     { type: "agent.decided", nodeId, payload: { agentId, decision, ratifiedBy: by } },
   ];
   if (verdict.kind === "rejected") {
     const error = { code: "decision_rejected", message: "the agent's decision was turned down" };
-    return [...said, ...nodeFailed(nodeId, error, state, now)];
+    return [...said, ...nodeFailed(nodeId, error, at.state, at.now)];
   }
   if (verdict.kind === "stands" && handoff !== undefined) {
     const payload = { fromAgentId: agentId, ...handoff, ratifiedBy: by };
     return [...said, { type: "agent.handoff", nodeId, payload }];
   }
-  const startedAt = Date.parse(state.nodes[nodeId]?.startedAt ?? "");
-  const outputs = { result: result ?? null, decision };
-  const node = run.workflow.nodes.find(({ id }) => id === nodeId) ?? { id: nodeId };
-  return [...said, nodeCompleted(node, outputs, now - startedAt)];
+  return [...said, nodeDone(nodeId, { result: result ?? null, decision }, at)];
 }
 
 function decisionOf(verdict: Verdict, proposed: unknown): unknown {

@@ -21,7 +21,7 @@ import { type Answered, judgeAnswer, type Malformed } from "./judge-answer.ts";
 import { type FailedTurn, failedTurn } from "./outcome.ts";
 import { type ReasoningRules, ReasoningWriter } from "./reasoning.ts";
 import { readModelOptions, readVerbosity } from "./run-options.ts";
-import { ToolCalls } from "./tool-calls.ts";
+import { ToolCalls, type ToolCallsOptions } from "./tool-calls.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { type EndpointTool, toolSurface } from "./tool-surface.ts";
 
@@ -33,6 +33,7 @@ export interface TurnSurroundings {
   readonly host: ToolHost;
   readonly turnTimeoutMs: number;
   readonly maxToolCalls: number;
+  takeRate: ToolCallsOptions["takeRate"];
   /** Hears of a confidence that is none. */
   onOddConfidence(agentId: string, stated: string): void;
   /** Whether the run's tenant has an agent. */
@@ -65,7 +66,7 @@ export class RunningTurn {
     { agent, document, scopes, turn }: TurnTaker,
     signal: AbortSignal,
   ) {
-    const { host, redactor, maxToolCalls: maxCalls } = around;
+    const { host, redactor, takeRate, maxToolCalls: maxCalls } = around;
     const { agentId } = agent;
     this.#around = around;
     this.#agent = agent;
@@ -77,7 +78,7 @@ export class RunningTurn {
     this.#reasoning = new ReasoningWriter(agentId, rules, redactor, emit);
     this.#tools = toolSurface(agent.toolAllowlist, host.findEndpoint);
     this.#calls = new ToolCalls({
-      ...{ agentId, document, scopes, maxCalls, host, redactor, emit },
+      ...{ agentId, document, scopes, maxCalls, host, redactor, emit, takeRate },
       ...{ principal: turn.owner.principal, runId: turn.runId },
       ...{ tools: this.#tools, signal: this.#signal },
       // Readers of events expect a reason before an act.

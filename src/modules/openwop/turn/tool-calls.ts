@@ -27,6 +27,8 @@ export interface ToolCallsOptions {
   readonly scopes: readonly string[];
   readonly tools: ReadonlyMap<string, EndpointTool>;
   readonly maxCalls: number;
+  /** Takes one call of a tool, or says in how many milliseconds there is one again. */
+  takeRate(principal: string, toolName: string): number | undefined;
   readonly host: ToolHost;
   readonly redactor: Redactor;
   readonly signal: AbortSignal;
@@ -105,11 +107,13 @@ export class ToolCalls {
   }
 
   async #make(tool: EndpointTool, path: string, input: JsonRecord): Promise<Returned> {
-    const { scopes, document, host, runId, signal } = this.#options;
+    const { scopes, document, host, runId, signal, principal, takeRate } = this.#options;
     const { method, requiredScopes } = tool;
     const grants = compileGrants(scopes);
     const missing = requiredScopes.filter((scope) => !grants.covers(scope));
     if (document === undefined || missing.length > 0) return forbidden(tool);
+    const waitMs = takeRate(principal, tool.toolId);
+    if (waitMs !== undefined) return rateLimited(tool, waitMs);
     const startedAt = performance.now();
     const call = { agent: document, scopes, method, path, input, taskId: runId, signal };
     const answered = await raceAbort(host.call(call), signal);
@@ -169,6 +173,13 @@ function forbidden({ toolId, requiredScopes }: EndpointTool, status?: number): R
   };
   const message = "the agent and whoever started the run do not both hold what the tool requires";
   return { status: "forbidden", answer: failed("forbidden", message, details) };
+}
+
+/** Nothing was called: it was asked for too often. */
+function rateLimited({ toolId: toolName }: EndpointTool, retryAfterMs: number): Returned {
+  const message = "the tool is called too often for whoever started the run";
+  const details = { scope: "tool", toolName, retryAfterMs };
+  return { status: "rate_limited", answer: failed("rate_limited", message, details) };
 }
 
 function failed(code: string, message: string, details?: JsonRecord): ToolAnswer {

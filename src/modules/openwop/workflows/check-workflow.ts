@@ -4,7 +4,7 @@
  */
 import type { NodeTypes } from "../nodes/node-type.ts";
 import { nodesBefore, orderNodes } from "./node-order.ts";
-import type { PortValue, WorkflowDefinition, WorkflowNode } from "./workflow.ts";
+import type { PortValue, WorkflowDefinition, WorkflowEdge, WorkflowNode } from "./workflow.ts";
 
 /** Something that is wrong with a definition. */
 export interface WorkflowFault {
@@ -44,10 +44,23 @@ export function checkWorkflow(
       ...findUnknown(ids, sourceNodeId, `edges[${at}].sourceNodeId`),
       ...findUnknown(ids, targetNodeId, `edges[${at}].targetNodeId`),
     ]),
+    ...edges.flatMap((edge, at) => checkLoop(definition, edge, `edges[${at}]`)),
     ...(orderNodes(definition) === undefined
-      ? [{ key: "edges", message: "lead round in a circle, expected none to" }]
+      ? [{ key: "edges", message: "lead round in a circle: one that leads back has a condition" }]
       : nodes.flatMap((node, at) => checkNode(definition, node, types, `nodes[${at}]`))),
   ];
+}
+
+/** What is done again has been done before; who would go forward under a condition is not followed. */
+function checkLoop(
+  definition: WorkflowDefinition,
+  { sourceNodeId, targetNodeId, condition }: WorkflowEdge,
+  key: string,
+): readonly WorkflowFault[] {
+  if (condition === undefined || sourceNodeId === targetNodeId) return [];
+  if (nodesBefore(definition, sourceNodeId).has(targetNodeId)) return [];
+  const message = `has a condition, and leads forward to "${targetNodeId}": only one that leads back may`;
+  return [{ key: `${key}.condition`, message }];
 }
 
 function checkNode(
@@ -73,7 +86,7 @@ function checkNode(
 }
 
 function checkPort(
-  { variables }: WorkflowDefinition,
+  { variables, nodes }: WorkflowDefinition,
   port: PortValue,
   before: ReadonlySet<string>,
   key: string,
@@ -81,6 +94,7 @@ function checkPort(
   if (port.type === "variable" && port.optional !== true) {
     const { variableName } = port;
     if (variables.some(({ name }) => name === variableName)) return [];
+    if (nodes.some(({ config }) => config["channelName"] === variableName)) return [];
     const message = `"${variableName}" is no variable of the workflow`;
     return [{ key: `${key}.variableName`, message }];
   }

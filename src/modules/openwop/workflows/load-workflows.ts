@@ -11,6 +11,7 @@ import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import { checkWorkflow, type WorkflowFault } from "./check-workflow.ts";
+import { findDangling } from "./sub-workflows.ts";
 import type { WorkflowDefinition } from "./workflow.ts";
 import { WORKFLOW_SCHEMA } from "./workflow-schema.ts";
 
@@ -48,6 +49,7 @@ export function loadWorkflows(location: WorkflowsLocation): {
     ...{ directory, dir, defaultDir: DEFAULT_DIR, suffix: ".json", recursive: false },
   });
   const workflows = new Map<string, Workflow>();
+  const filesOf = new Map<string, string>();
   const found: Problem[] = [...problems];
   for (const { file, text } of files) {
     const read = readWorkflow(file, text, location);
@@ -62,12 +64,29 @@ export function loadWorkflows(location: WorkflowsLocation): {
       found.push({ file, key: "", message: `is one workflow more than ${MAX_WORKFLOWS}` });
     } else {
       workflows.set(id, read.workflow);
+      filesOf.set(id, file);
       for (const remark of location.remarksOn?.(read.workflow.definition) ?? []) {
         found.push({ file, ...remark, severity: "warning" });
       }
     }
   }
-  return { workflows, problems: found };
+  return { workflows, problems: [...found, ...dropDangling(workflows, filesOf)] };
+}
+
+/** A workflow whose sub-workflow is not there, or that leads to itself, is not served either. */
+function dropDangling(
+  workflows: Map<string, Workflow>,
+  filesOf: ReadonlyMap<string, string>,
+): readonly Problem[] {
+  const problems: Problem[] = [];
+  // Dropping one may leave another without its own.
+  for (let faults = findDangling(workflows); faults.length > 0; faults = findDangling(workflows)) {
+    for (const { workflowId, key, message } of faults) {
+      problems.push({ file: filesOf.get(workflowId) ?? "", key, message });
+      workflows.delete(workflowId);
+    }
+  }
+  return problems;
 }
 
 type Reading =

@@ -2,12 +2,14 @@
  * The order in which the nodes of a workflow are run: every node after those it has an edge from,
  * and among the ready ones as the definition lists them, so that two runs never differ.
  */
+import { forwardEdges } from "./loops.ts";
 import type { WorkflowDefinition, WorkflowNode } from "./workflow.ts";
 
 type Graph = Pick<WorkflowDefinition, "nodes" | "edges">;
 
 /** All nodes in order; undefined where the edges lead round in a circle. */
-export function orderNodes({ nodes, edges }: Graph): readonly WorkflowNode[] | undefined {
+export function orderNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] | undefined {
+  const edges = forwardEdges(graph);
   const waitsFor = new Map(nodes.map(({ id }) => [id, 0]));
   const followers = new Map<string, string[]>();
   for (const { sourceNodeId, targetNodeId } of edges) {
@@ -29,13 +31,14 @@ export function orderNodes({ nodes, edges }: Graph): readonly WorkflowNode[] | u
 }
 
 /** The nodes that nothing comes after: what they put out is what the run puts out. */
-export function lastNodes({ nodes, edges }: Graph): readonly WorkflowNode[] {
-  const sources = new Set(edges.map(({ sourceNodeId }) => sourceNodeId));
+export function lastNodes({ nodes, ...graph }: Graph): readonly WorkflowNode[] {
+  const sources = new Set(forwardEdges(graph).map(({ sourceNodeId }) => sourceNodeId));
   return nodes.filter(({ id }) => !sources.has(id));
 }
 
 /** Everything that comes before a node, at any distance. */
-export function nodesBefore({ edges }: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
+export function nodesBefore(graph: Pick<Graph, "edges">, id: string): ReadonlySet<string> {
+  const edges = forwardEdges(graph);
   const before = new Set<string>();
   const open = [id];
   for (let at = open.pop(); at !== undefined; at = open.pop()) {

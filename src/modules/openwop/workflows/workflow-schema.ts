@@ -85,6 +85,15 @@ const NODE = closed(
   ["id", "typeId", "name", "position", "config", "inputs"],
 );
 
+const CONDITION = closed(
+  {
+    type: { enum: ["equals", "notEquals", "contains"] },
+    left: { type: "string", minLength: 1, maxLength: 1024 },
+    right: ANY,
+  },
+  ["type", "left", "right"],
+);
+
 const EDGE = closed(
   {
     id: NAME,
@@ -94,6 +103,7 @@ const EDGE = closed(
     targetInput: NAME,
     label: { type: "string", maxLength: 256 },
     triggerRule: { const: "all_success" },
+    condition: CONDITION,
   },
   ["id", "sourceNodeId", "targetNodeId"],
 );

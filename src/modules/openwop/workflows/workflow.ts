@@ -36,14 +36,24 @@ export interface WorkflowNode {
   readonly config: JsonRecord;
   readonly inputs: Readonly<Record<string, PortValue>>;
   readonly agent?: PinnedAgent;
+  readonly artifactType?: string;
   readonly disabled?: boolean;
 }
 
-/** What has to be done before what. */
+/** What has to hold of what a node put out for an edge to lead back from it. */
+export interface EdgeCondition {
+  readonly type: "equals" | "notEquals" | "contains";
+  /** A path of names into the outputs. */
+  readonly left: string;
+  readonly right?: unknown;
+}
+
+/** What has to be done before what; with a condition, what is done again. */
 export interface WorkflowEdge {
   readonly id: string;
   readonly sourceNodeId: string;
   readonly targetNodeId: string;
+  readonly condition?: EdgeCondition;
 }
 
 /** A value that a run is given, or that a node writes. */

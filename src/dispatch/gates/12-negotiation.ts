@@ -1,0 +1,102 @@
+/**
+ * Nothing is registered here: is there a contract, or may one be negotiated?
+ * 404 unknown path · 405 known path, other methods · 464 the first and fourth lock · 262 the third.
+ * AGTP-API §6.1, §10.1
+ */
+import type { RcnsConfig } from "../../base/config.ts";
+import type { Contract } from "../../endpoint/contract.ts";
+import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import { matchTemplate } from "../../endpoint/path-template.ts";
+import type { ContractRegister } from "../../state/contract-register.ts";
+import type { Attempts } from "../attempts.ts";
+import { bindContract } from "../bind-contract.ts";
+import type { ContractRoutes } from "../contract-routes.ts";
+import type { Exchange } from "../exchange.ts";
+import type { MethodPolicy } from "../method-policy.ts";
+import { authorizationRequired, notFound, type Refusal } from "../refusal.ts";
+import { type Locks, refuseContract } from "../refuse-contract.ts";
+import { refuseMethod } from "../refuse-method.ts";
+import type { Route } from "../route.ts";
+import type { Gate } from "./gate.ts";
+
+/** The contracts there are, and what decides about new ones. */
+export interface NegotiationGateOptions {
+  readonly register: Pick<ContractRegister, "active">;
+  readonly routes: Pick<ContractRoutes, "routeOf">;
+  readonly attempts: Attempts;
+  readonly policy: MethodPolicy;
+  readonly registry: EndpointRegistry<Route>;
+  readonly rcns: RcnsConfig;
+  readonly synthesisEnabled: boolean;
+  /** Answers where all locks are open. */
+  readonly negotiation: Route;
+}
+
+/** The scope that the third lock asks for. */
+const NEGOTIATE = "rcns:negotiate";
+
+/** Answers for a pair that is not registered; what a handler dispatches negotiates nothing. */
+export function negotiationGate(options: NegotiationGateOptions): Gate {
+  const { policy, registry, register, routes } = options;
+  return (exchange) => {
+    if (exchange.route !== undefined) return undefined;
+    if (exchange.inner === undefined) {
+      const contract = resolveContract(register, exchange);
+      if (contract !== undefined) return bindContract(exchange, contract, routes);
+      if (exchange.header("allow-rcns") === "true") return tryLocks(exchange, options);
+    }
+    if (registry.methodsFor(exchange.path).length > 0) {
+      return refuseMethod(exchange, policy, registry);
+    }
+    return notFound("endpoint-not-found", "nothing is registered at this path");
+  };
+}
+
+/** The owner's newest contract for the pair; for anybody else there is none.   §10.1.1 */
+function resolveContract(
+  register: NegotiationGateOptions["register"],
+  { caller, method, path }: Exchange,
+): Contract | undefined {
+  // Whom this server does not know has none, whatever it calls itself.
+  if (caller.document === undefined) return undefined;
+  return register
+    .active(caller.document.agentId)
+    .find(
+      ({ endpoint }) =>
+        endpoint.method === method && matchTemplate(endpoint.path, path) !== undefined,
+    );
+}
+
+const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
+
+/** The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. */
+function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal | undefined {
+  const { rcns, synthesisEnabled, attempts } = options;
+  const { caller } = exchange;
+  if (!rcns.enabled || !synthesisEnabled) {
+    const explanation = "this server does not negotiate contracts at run time";
+    return refuseContract(exchange, attempts, "rcns-disabled", explanation, locks(0));
+  }
+  if (!caller.authority.covers(NEGOTIATE)) {
+    const message = `negotiation needs the scope ${NEGOTIATE}`;
+    return authorizationRequired("scope-required", message, { scope: NEGOTIATE });
+  }
+  if (caller.document === undefined) {
+    // A contract is kept, and nobody whom this server does not know makes it write.
+    const explanation = "negotiation is for agents that this server knows";
+    return refuseContract(exchange, attempts, "trust-tier-insufficient", explanation, locks(3));
+  }
+  if (caller.trustTier === undefined || caller.trustTier > rcns.minTrustTier) {
+    const explanation = `negotiation needs trust tier ${rcns.minTrustTier} or stronger`;
+    return refuseContract(exchange, attempts, "trust-tier-insufficient", explanation, locks(3));
+  }
+  exchange.route = options.negotiation;
+  return undefined;
+}
+
+/** How the locks stand when this one is the first that is closed. */
+function locks(closed: number): Locks {
+  const state = (index: number): string =>
+    index === 1 || index < closed ? "open" : index === closed ? "closed" : "unseen";
+  return Object.fromEntries(LOCKS.map((lock, index) => [lock, state(index)]));
+}

@@ -1,0 +1,113 @@
+/**
+ * Can the input be read: the body, the query, and the values in the path? Its envelope may name a
+ * session and a task, too.
+ * 400 a body or query that cannot be read · 460 an undecodable path value.   AGTP-API §5.5
+ */
+import { mergeInput, parseQuery } from "../../endpoint/input.ts";
+import { parseBody, unwrapEnvelope } from "../../endpoint/request-body.ts";
+import { isOpaqueId } from "../../identity/identifiers.ts";
+import type { Exchange } from "../exchange.ts";
+import { badRequest, endpointViolation, type Refusal } from "../refusal.ts";
+import type { Route } from "../route.ts";
+import type { Gate } from "./gate.ts";
+
+/** Reads and merges; the first place that looks into a body. */
+export const bodyGate: Gate = (exchange) => {
+  const { route } = exchange;
+  return route && readInput(exchange, route);
+};
+
+function readInput(exchange: Exchange, route: Route): Refusal | undefined {
+  const body = readParameters(exchange, route);
+  if ("kind" in body) return body;
+  const { query: rawQuery } = exchange.request;
+  if (rawQuery !== undefined && rawQuery !== "") {
+    exchange.query = parseQuery(rawQuery);
+    if (exchange.query === undefined) {
+      return badRequest("invalid-query", "the query string is not percent-encoded UTF-8");
+    }
+  }
+  const values = decodeValues(exchange.pathValues);
+  if (typeof values === "string") {
+    return endpointViolation(values, "the segment is not percent-encoded UTF-8");
+  }
+  const parameters = withMapped(exchange, route, body.parameters);
+  exchange.input = mergeInput(route.shape, parameters, exchange.query, values);
+  return undefined;
+}
+
+interface Parameters {
+  readonly parameters: Readonly<Record<string, unknown>>;
+}
+
+const NO_PARAMETERS: Parameters = { parameters: {} };
+
+function readParameters(exchange: Exchange, route: Route): Parameters | Refusal {
+  if (exchange.inner !== undefined) return { parameters: exchange.inner.input };
+  const { body } = exchange.request;
+  if (body.length === 0) return NO_PARAMETERS;
+  const contentType = exchange.header("content-type");
+  if (contentType !== undefined && !isJsonType(contentType)) {
+    const message = `the body must be JSON, got content type "${contentType.slice(0, 100)}"`;
+    return badRequest("unsupported-content-type", message);
+  }
+  const parsed = parseBody(body, route.deepMembers);
+  if (parsed.kind === "invalid") return badRequest("invalid-body", parsed.message);
+  const envelope = unwrapEnvelope(parsed.value, exchange.request.method);
+  return adoptIdentifiers(exchange, envelope.taskId, envelope.sessionId) ?? envelope;
+}
+
+/** The header beats the body; both are echoed or kept, so both obey the header's syntax. */
+function adoptIdentifiers(
+  exchange: Exchange,
+  taskId: string | undefined,
+  sessionId: string | undefined,
+): Refusal | undefined {
+  if (taskId !== undefined && !isOpaqueId(taskId)) return invalidIdentifier("task_id");
+  if (sessionId !== undefined && !isOpaqueId(sessionId)) return invalidIdentifier("session_id");
+  exchange.taskId ??= taskId;
+  exchange.sessionId ??= sessionId;
+  return undefined;
+}
+
+function invalidIdentifier(name: string): Refusal {
+  return badRequest("invalid-identifier", `${name} must be 1 to 256 visible ASCII characters`);
+}
+
+/** `application/json`, `text/json`, and every `+json` type, with or without parameters. */
+function isJsonType(contentType: string): boolean {
+  if (contentType === "application/json" || contentType === "application/vnd.agtp+json")
+    return true;
+  const end = contentType.indexOf(";");
+  const type = (end === -1 ? contentType : contentType.slice(0, end)).trim().toLowerCase();
+  return type.endsWith("/json") || type.endsWith("+json");
+}
+
+/** Decodes captured segments once; answers the raw segment that cannot be decoded. */
+function decodeValues(
+  values: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> | string | undefined {
+  if (values === undefined) return undefined;
+  const decoded: Record<string, string> = {};
+  for (const [name, raw] of Object.entries(values)) {
+    try {
+      decoded[name] = raw.includes("%") ? decodeURIComponent(raw) : raw;
+    } catch {
+      return raw;
+    }
+  }
+  return decoded;
+}
+
+/** §3.6: a legacy verb's `action` and `idempotency_key`, where the endpoint declares them. */
+function withMapped(
+  exchange: Exchange,
+  { definition }: Route,
+  parameters: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { mappedParameters } = exchange;
+  if (mappedParameters === undefined) return parameters;
+  const declared = definition.inputSchema["properties"] ?? {};
+  const added = Object.entries(mappedParameters).filter(([name]) => Object.hasOwn(declared, name));
+  return added.length === 0 ? parameters : { ...Object.fromEntries(added), ...parameters };
+}

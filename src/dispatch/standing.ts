@@ -1,0 +1,16 @@
+/** Where agents, sessions, tasks and certificates stand while the server runs, as the gates ask. */
+import type { AgentDocument, AgentStatus } from "../identity/agent-document.ts";
+import type { ClientCertificate } from "../identity/client-certificate.ts";
+import type { SessionStanding } from "./session-use.ts";
+import type { TaskStanding } from "./task-pause.ts";
+
+/** What the gates ask of what changes between two requests. */
+export interface Standing extends SessionStanding, TaskStanding {
+  statusOf(agent: AgentDocument): AgentStatus;
+  /** When the agent came to its status; RFC 3339. */
+  statusSince(agent: AgentDocument): string | undefined;
+  isRevoked(certificate: ClientCertificate, agentId: string): boolean;
+}
+
+/** Where agents alone stand. */
+export type LifecycleStanding = Pick<Standing, "statusOf" | "statusSince">;

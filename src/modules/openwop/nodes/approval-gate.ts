@@ -1,0 +1,106 @@
+/**
+ * core.approvalGate: waits until somebody lets the run go on: one, or as many as it asks for. What is
+ * to be approved are its inputs. A rejection ends the run unless an edge leads back for it.
+ * OpenWOP "interrupt" approval, RFC 0051
+ */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
+import type { WorkflowNode } from "../workflows/workflow.ts";
+import { closed, configCheck, NAME, TEXT } from "./node-config.ts";
+import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
+
+/** `ask` is no way out of the wait, and nobody here keeps a conversation beside it. */
+const ACTIONS = ["accept", "reject", "refine", "edit-accept"] as const;
+const DEFAULT_ACTIONS = ["accept", "reject"];
+const MAX_APPROVALS = 64;
+
+const CONFIG: JsonSchema = closed({
+  ...{ title: NAME, prompt: NAME, description: TEXT, artifactId: NAME, artifactType: NAME },
+  actions: {
+    ...{ type: "array", items: { enum: ACTIONS }, minItems: 1, uniqueItems: true },
+    contains: { enum: ["accept", "edit-accept"] },
+  },
+  requiredApprovals: { type: "integer", minimum: 1, maximum: MAX_APPROVALS },
+  approversList: { type: "array", items: NAME, maxItems: 1024, uniqueItems: true },
+  rejectionPolicy: { enum: ["single-veto", "majority"] },
+});
+
+/** What people may be counted by. */
+export interface ApprovalOptions {
+  /** The public suite votes for several people with one key. */
+  readonly hasVoters: boolean;
+}
+
+/** The node type. */
+export function approvalGateNode(compiler: SchemaCompiler, options: ApprovalOptions): NodeType {
+  return {
+    isEffectful: false,
+    execute: (call) => suspend(call, options),
+    checkNode: configCheck(compiler, "core.approvalGate", CONFIG),
+  };
+}
+
+function suspend({ node, inputs }: NodeCall, { hasVoters }: ApprovalOptions): NodeOutcome {
+  const { config } = node;
+  const actions = Array.isArray(config["actions"]) ? config["actions"] : DEFAULT_ACTIONS;
+  const data = { ...describe(node), actions, ...passedOn(config), ...artifactOf(inputs) };
+  const resumeSchema = wordSchema(actions, hasVoters);
+  return { kind: "suspended", request: { kind: "approval", data, resumeSchema } };
+}
+
+function describe({ id, name, config, artifactType }: WorkflowNode): JsonRecord {
+  const { title, prompt, description } = config;
+  return {
+    artifactId: config["artifactId"] ?? id,
+    artifactType: artifactType ?? config["artifactType"] ?? "workflow.approval",
+    title: title ?? prompt ?? (name || id),
+    ...(description === undefined ? {} : { description }),
+  };
+}
+
+function passedOn({ requiredApprovals, approversList, rejectionPolicy }: JsonRecord): JsonRecord {
+  return {
+    ...(requiredApprovals === undefined ? {} : { requiredApprovals }),
+    ...(approversList === undefined ? {} : { approversList }),
+    ...(rejectionPolicy === undefined ? {} : { rejectionPolicy }),
+  };
+}
+
+function artifactOf(inputs: JsonRecord): JsonRecord {
+  return Object.keys(inputs).length === 0 ? {} : { artifactData: inputs };
+}
+
+const FEEDBACK: JsonSchema = {
+  type: "object",
+  required: ["scope"],
+  properties: {
+    scope: { enum: ["whole", "section", "items"] },
+    sectionPath: TEXT,
+    itemIds: { type: "array", items: NAME, maxItems: 1024 },
+    tags: { type: "array", items: NAME, maxItems: 1024 },
+    text: TEXT,
+  },
+  additionalProperties: false,
+};
+
+/** Who decided is whoever the face knows the caller as; `decidedBy` is taken and not believed. */
+function wordSchema(actions: readonly unknown[], hasVoters: boolean): JsonSchema {
+  const needs = (action: string, member: string): JsonSchema => ({
+    if: { properties: { action: { const: action } } },
+    // biome-ignore lint/suspicious/noThenProperty: the keyword of JSON Schema
+    then: { required: [member] },
+  });
+  return {
+    ...closed(
+      {
+        ...{ action: { enum: actions }, comment: TEXT, feedback: TEXT },
+        ...{ refineFeedback: FEEDBACK, editedArtifactData: {} },
+        ...{ decidedBy: NAME, decidedAt: NAME, ...(hasVoters ? { voter: NAME } : {}) },
+      },
+      ["action"],
+    ),
+    allOf: [needs("refine", "refineFeedback"), needs("edit-accept", "editedArtifactData")],
+  };
+}

@@ -1,0 +1,28 @@
+/** What the configuration of a node may look like, checked when its workflow is loaded. */
+import type { JsonSchema } from "../../../schema/json-schema.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
+import type { NodeFault, NodeType } from "./node-type.ts";
+
+/** Something that people read. */
+export const TEXT = { type: "string", maxLength: 16_384 } as const;
+/** Something that is called by it. */
+export const NAME = { type: "string", minLength: 1, maxLength: 256 } as const;
+
+/** An object of these members, and of no others. */
+export function closed(properties: JsonSchema, required: readonly string[] = []): JsonSchema {
+  return { type: "object", properties, required, additionalProperties: false };
+}
+
+/** Holds the configuration of a node against a schema; its faults have the node's keys. */
+export function configCheck(
+  compiler: SchemaCompiler,
+  typeId: string,
+  schema: JsonSchema,
+): NonNullable<NodeType["checkNode"]> {
+  const { compiled } = compiler.compile(schema, { file: typeId, key: "config" });
+  return ({ config }): readonly NodeFault[] =>
+    (compiled?.check(config) ?? []).map(({ path, message }) => ({
+      key: `config${path.replaceAll("/", ".")}`,
+      message,
+    }));
+}

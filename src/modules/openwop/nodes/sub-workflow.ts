@@ -1,0 +1,111 @@
+/**
+ * core.subWorkflow: a run of another workflow, for the same owner, whose end this node waits for; the
+ * child's variables come back under the names that the node gives them. The run that waits takes
+ * nobody's place meanwhile.   OpenWOP "node-packs" core.subWorkflow, RFC 0022 §B
+ */
+
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
+import type { ChildRequest, ChildRun } from "../runs/child-request.ts";
+import { isOver } from "../runs/run.ts";
+import type { EventDraft } from "../runs/run-event.ts";
+import { runResult } from "../runs/run-snapshot.ts";
+import { SUB_WORKFLOW } from "../workflows/sub-workflows.ts";
+import { closed, configCheck, NAME } from "./node-config.ts";
+import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
+
+const MAPPING = { type: "object", maxProperties: 256, additionalProperties: NAME };
+
+const CONFIG = closed(
+  {
+    workflowId: NAME,
+    // A child that nobody waits for would be nobody's to cancel.
+    ...{ waitForCompletion: { const: true }, propagateCancellation: { const: true } },
+    onChildFailure: { enum: ["fail-parent", "continue"] },
+    ...{ inputMapping: MAPPING, outputMapping: MAPPING },
+  },
+  ["workflowId"],
+);
+
+/** The node type. */
+export function subWorkflowNode(compiler: SchemaCompiler): NodeType {
+  return {
+    isEffectful: true,
+    isFoundAgain: true,
+    execute,
+    checkNode: configCheck(compiler, SUB_WORKFLOW, CONFIG),
+  };
+}
+
+async function execute(call: NodeCall): Promise<NodeOutcome> {
+  const { run, node, state, startedSequence, children } = call;
+  const isDispatched = state.nodes[node.id]?.childRunId !== undefined;
+  const place = { run, nodeId: node.id, startedSequence };
+  const child = await children.begin(place, requestOf(call), isDispatched);
+  if ("code" in child) return { kind: "failed", error: child };
+  const events = isDispatched ? [] : [dispatched(node.id, child)];
+  return isOver(child.state.status) ? conclude(call, child, events) : { kind: "waiting", events };
+}
+
+/** The child's inputs: the node's own, and variables of the parent by the child's names for them. */
+function requestOf({ node: { config }, inputs, state }: NodeCall): ChildRequest {
+  const mapping = Object.entries(mappingOf(config["inputMapping"]));
+  const isSet = (name: string): boolean => Object.hasOwn(state.variables, name);
+  const mapped = mapping.flatMap(([theirs, ours]) =>
+    isSet(ours) ? [[theirs, state.variables[ours]] as const] : [],
+  );
+  return {
+    workflowId: String(config["workflowId"]),
+    inputs: { ...inputs, ...Object.fromEntries(mapped) },
+    // What the parent has not set hides the child's default, too.
+    unset: mapping.flatMap(([theirs, ours]) => (isSet(ours) ? [] : [theirs])),
+  };
+}
+
+function dispatched(nodeId: string, { run, state }: ChildRun): EventDraft {
+  const payload = {
+    ...{ childRunId: run.runId, childWorkflowId: run.workflow.id },
+    childStatus: state.status,
+  };
+  return { type: "node.dispatched", nodeId, payload };
+}
+
+function conclude(
+  { node, state }: NodeCall,
+  { run: { runId: childRunId }, state: child }: ChildRun,
+  events: readonly EventDraft[],
+): NodeOutcome {
+  const { onChildFailure, outputMapping } = node.config;
+  const { status: childStatus } = child;
+  const isDone = childStatus === "completed";
+  if (!isDone && onChildFailure !== "continue") {
+    const { error } = child;
+    const details = { childRunId, childStatus, ...(error === undefined ? {} : { error }) };
+    const message = `the run of the sub-workflow is ${childStatus}`;
+    return { kind: "failed", error: { code: "subworkflow_child_failed", message, details } };
+  }
+  const mapping = Object.entries(mappingOf(outputMapping));
+  const changes = isDone ? mapping.flatMap(changed(node.id, child.variables, state.variables)) : [];
+  const result = isDone ? { result: runResult(child) } : {};
+  const outputMappingSkipped = !isDone && mapping.length > 0;
+  const outputs = { childRunId, childStatus, outputMappingSkipped, ...result };
+  return { kind: "completed", outputs, events: [...events, ...changes] };
+}
+
+function changed(
+  nodeId: string,
+  theirs: JsonRecord,
+  ours: JsonRecord,
+): (mapped: readonly [name: string, from: string]) => readonly EventDraft[] {
+  return ([name, from]) => {
+    if (!Object.hasOwn(theirs, from)) return [];
+    const previous = Object.hasOwn(ours, name) ? { previous: ours[name] } : {};
+    const payload = { name, ...previous, next: theirs[from], nodeId };
+    return [{ type: "variable.changed", nodeId, payload }];
+  };
+}
+
+/** Names by names, as the schema of the configuration has it. */
+function mappingOf(value: unknown): Readonly<Record<string, string>> {
+  return isRecord(value) ? (value as Readonly<Record<string, string>>) : {};
+}

@@ -1,0 +1,32 @@
+/** Between nodes and the runs that they begin.   OpenWOP "node-packs" core.subWorkflow */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { RunError } from "../run-starter.ts";
+import type { Run } from "./run.ts";
+import type { RunState } from "./run-state.ts";
+
+/** A run that was begun, as it stands. */
+export interface ChildRun {
+  readonly run: Run;
+  readonly state: RunState;
+}
+
+/** What is asked of a child. */
+export interface ChildRequest {
+  readonly workflowId: string;
+  readonly inputs: JsonRecord;
+  /** Variables that have no value, whatever their defaults are. */
+  readonly unset: readonly string[];
+}
+
+/** One execution of a node that begins a run. */
+export interface ChildPlace {
+  readonly run: Run;
+  readonly nodeId: string;
+  readonly startedSequence: number;
+}
+
+/** Begins runs for nodes. */
+export interface ChildRuns {
+  /** The run of an execution, begun now unless it `isBegun`; or why there is none. */
+  begin(place: ChildPlace, request: ChildRequest, isBegun: boolean): Promise<ChildRun | RunError>;
+}

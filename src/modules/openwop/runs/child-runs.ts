@@ -1,0 +1,116 @@
+/**
+ * Runs that nodes of other runs begin: for the same owner, in the same scope, no deeper and no more of
+ * them than the deployment allows. Which run an execution began follows from the execution, so
+ * that whoever takes the parent up finds it again.   OpenWOP "node-packs" core.subWorkflow
+ */
+
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { sha256Hex } from "../../../identity/canonical-form.ts";
+import type { RunError } from "../run-starter.ts";
+import type { ChildPlace, ChildRequest, ChildRuns } from "./child-request.ts";
+import { makeRun, type RunMaker } from "./make-run.ts";
+import { isOver, type Run } from "./run.ts";
+import { RESERVED_OPTIONS } from "./run-body-schema.ts";
+import type { RunLog } from "./run-log.ts";
+import { isRefused } from "./run-refusal.ts";
+import type { LogRules, RunRegister } from "./run-register.ts";
+
+/** What children are begun with. */
+export interface ChildRunsOptions {
+  readonly register: RunRegister;
+  readonly rules: LogRules;
+  readonly maker: RunMaker;
+  /** Has a run executed that nobody had begun. */
+  go(log: RunLog): void;
+  /** Ends a run whose parent ended while it was begun. */
+  orphaned(log: RunLog): Promise<unknown>;
+}
+
+/** Makes them. */
+export function createChildRuns(options: ChildRunsOptions): ChildRuns {
+  return {
+    begin: async (place, request, isBegun) => {
+      const { register, rules } = options;
+      const runId = childIdOf(place);
+      const known = await register.log(runId, rules);
+      if (known !== undefined) return known;
+      if (isBegun) {
+        const message = "the run of the sub-workflow is no longer kept";
+        const details = { childRunId: runId };
+        return { code: "subworkflow_child_failed", message, details };
+      }
+      return beyond(options, place) ?? create(options, place, request, runId);
+    },
+  };
+}
+
+/** Of two bounds, the one that one more run would be beyond. */
+function beyond(
+  { register, rules: { limits } }: ChildRunsOptions,
+  { run }: ChildPlace,
+): RunError | undefined {
+  const code = "recursion_limit_exceeded";
+  if (depthOf(run) >= limits.depth) {
+    const message = `sub-workflows may be nested ${limits.depth} deep`;
+    return { code, message, details: { limit: limits.depth } };
+  }
+  if (register.countOfTree(rootOf(run)) >= limits.perTree) {
+    const message = `one run may begin ${limits.perTree} others, at any depth`;
+    return { code, message, details: { limit: limits.perTree } };
+  }
+  return undefined;
+}
+
+async function create(
+  { register, rules, maker, go, orphaned }: ChildRunsOptions,
+  { run: parent, nodeId }: ChildPlace,
+  { workflowId, inputs, unset }: ChildRequest,
+  runId: string,
+): Promise<RunLog | RunError> {
+  const { scopeId, owner } = parent;
+  const configurable = handedDown(parent.configurable);
+  const body = { workflowId, inputs, configurable, ...(scopeId === undefined ? {} : { scopeId }) };
+  const made = makeRun(maker, body, owner);
+  if (isRefused(made)) {
+    const { code, message, details } = made;
+    const told = `the sub-workflow was not begun: ${message}`;
+    return { code, message: told, ...(details === undefined ? {} : { details }) };
+  }
+  const link = { runId: parent.runId, nodeId, rootRunId: rootOf(parent) };
+  const run = { ...made, runId, parent: { ...link, depth: depthOf(parent) + 1, unset } };
+  const log = await register.create(run, rules);
+  if (log === undefined) {
+    return { code: "rate_limited", message: "too many runs of this owner are not over yet" };
+  }
+  // Whoever ended the parent meanwhile has not seen it.
+  if (isOver(register.find(parent.runId)?.status ?? "cancelled")) await orphaned(log);
+  else go(log);
+  return log;
+}
+
+/** What the protocol knows holds for all that the run does; what only its workflow knows does not. */
+function handedDown(configurable: JsonRecord): JsonRecord {
+  return Object.fromEntries(
+    Object.entries(configurable).filter(([name]) => RESERVED_OPTIONS.has(name)),
+  );
+}
+
+function depthOf({ parent }: Run): number {
+  return parent?.depth ?? 0;
+}
+
+function rootOf({ runId, parent }: Run): string {
+  return parent?.rootRunId ?? runId;
+}
+
+/** A UUID of version 8: what it is made of is nobody else's business. */
+function childIdOf({ run, nodeId, startedSequence }: ChildPlace): string {
+  const hex = sha256Hex(`openwop child ${run.runId} ${nodeId} ${startedSequence}`);
+  const parts = [
+    hex.slice(0, 8),
+    hex.slice(8, 12),
+    `8${hex.slice(13, 16)}`,
+    `8${hex.slice(17, 20)}`,
+  ];
+  return [...parts, hex.slice(20, 32)].join("-");
+}

@@ -1,0 +1,36 @@
+/** The answers that a clarification gate waits for.   OpenWOP "interrupt" clarification */
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { nodeDone } from "./node-events.ts";
+import type { EventDraft } from "./run-event.ts";
+import type { Interrupt } from "./run-state.ts";
+import { type Answering, resolved, type Word } from "./word.ts";
+
+/** The answers by their questions' ids, written as an object or as a list of `{id, answer}`. */
+export function readAnswers(resumeValue: unknown): unknown {
+  const { answers } = isRecord(resumeValue) ? resumeValue : {};
+  if (!isRecord(resumeValue) || !Array.isArray(answers)) return resumeValue;
+  const ids = new Set(answers.map((one) => (isRecord(one) ? one["id"] : undefined)));
+  const isWhole = answers.every(
+    (one) => isRecord(one) && typeof one["id"] === "string" && Object.hasOwn(one, "answer"),
+  );
+  if (!isWhole || ids.size < answers.length) return resumeValue;
+  const read = answers.map((one: JsonRecord) => [String(one["id"]), one["answer"]]);
+  return { ...resumeValue, answers: Object.fromEntries(read) };
+}
+
+/** What the run says of them. */
+export function clarificationAnswered(
+  interrupt: Interrupt,
+  word: Word,
+  at: Answering,
+): readonly EventDraft[] {
+  const { nodeId, interruptId } = interrupt;
+  const { answers: read } = isRecord(word.resumeValue) ? word.resumeValue : {};
+  const answers = isRecord(read) ? read : {};
+  const payload = { nodeId, interruptId, answers, answeredBy: word.by };
+  return [
+    resolved(interrupt, word, at.now),
+    { type: "clarification.resolved", nodeId, payload },
+    nodeDone(nodeId, { ...answers, answers }, at),
+  ];
+}

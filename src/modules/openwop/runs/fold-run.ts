@@ -1,0 +1,157 @@
+/** The log of a run, folded into where it stands: event by event, by nothing but what they say. */
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { RunError } from "../run-starter.ts";
+import type { PinnedAgent } from "../workflows/workflow.ts";
+import { afterWrite } from "./channels.ts";
+import { applyInterrupt } from "./fold-interrupt.ts";
+import { afterNode } from "./fold-loop.ts";
+import type { Run, RunStatus } from "./run.ts";
+import type { RunEvent } from "./run-event.ts";
+import type { NodeState, RunState } from "./run-state.ts";
+
+/** After one more event. */
+export function applyEvent(before: RunState, event: RunEvent, run: Run): RunState {
+  const state: RunState = { ...before, nextSequence: event.sequence + 1 };
+  const { timestamp, nodeId } = event;
+  switch (event.type) {
+    case "run.started":
+      return { ...state, status: "running", startedAt: timestamp };
+    case "run.paused":
+      return { ...state, status: "paused", pausedAt: timestamp };
+    case "run.resumed":
+      return resumed(state, event);
+    case "run.completed":
+      return { ...ended(state, "completed", timestamp), outputs: recordOf(event, "outputs") };
+    case "run.failed":
+      return { ...ended(state, "failed", timestamp), error: errorOf(event) };
+    case "run.cancelled":
+      return ended(state, "cancelled", timestamp);
+    case "interrupt.resolved":
+    case "approval.received":
+    case "node.suspended":
+      return nodeId === undefined ? state : applyInterrupt(state, event, nodeId);
+    case "node.started":
+    case "node.retried":
+    case "node.completed":
+    case "node.failed":
+    case "node.skipped":
+    case "node.cancelled":
+    case "node.dispatched":
+      return nodeId === undefined ? state : applyNode(state, event, nodeId, run);
+    case "agent.reasoned":
+    case "agent.reasoning.delta":
+    case "agent.toolCalled":
+    case "agent.toolReturned":
+    case "agent.handoff":
+    case "agent.decided":
+      return nodeId === undefined ? state : applyTurn(state, event, nodeId);
+    case "channel.written": {
+      const variables = afterWrite(state.variables, event.payload, run.workflow);
+      return { ...state, variables };
+    }
+    case "variable.changed": {
+      const { name, next } = event.payload;
+      return { ...state, variables: { ...state.variables, [String(name)]: next } };
+    }
+    case "interrupt.requested":
+    case "clarification.resolved":
+    case "workflow.loopback-limit":
+    case "cap.breached":
+      return state;
+  }
+}
+
+function resumed({ pausedAt: _, ...state }: RunState, event: RunEvent): RunState {
+  const { timestamp: resumedAt, sequence: resumedSequence } = event;
+  return { ...state, status: "running", resumedAt, resumedSequence };
+}
+
+function ended(
+  { currentNodeId: _node, pausedAt: _since, ...state }: RunState,
+  status: RunStatus,
+  completedAt: string,
+): RunState {
+  return { ...state, status, completedAt };
+}
+
+function applyNode(state: RunState, event: RunEvent, nodeId: string, run: Run): RunState {
+  const before = state.nodes[nodeId];
+  const { timestamp: completedAt } = event;
+  switch (event.type) {
+    case "node.started": {
+      const agent = recordOf(event, "agent");
+      const attempt = (before?.attempt ?? 0) + 1;
+      const node: NodeState = {
+        ...{ status: "running", startedAt: event.timestamp },
+        ...{ startedSequence: event.sequence, attempt },
+      };
+      const executions = state.executions + 1;
+      const started = { ...withNode(state, nodeId, node), currentNodeId: nodeId, executions };
+      return typeof agent["agentId"] === "string"
+        ? { ...started, agent: agent as unknown as PinnedAgent }
+        : started;
+    }
+    case "node.retried":
+      return withNode(state, nodeId, {
+        ...{ ...before, status: "running", attempt: (before?.attempt ?? 1) + 1 },
+      });
+    case "node.completed": {
+      const outputs = recordOf(event, "outputs");
+      const node: NodeState = { ...before, status: "completed", completedAt, outputs };
+      const done = {
+        ...withNode(state, nodeId, node),
+        variables: withOutputs(state, outputs, run),
+      };
+      return afterNode(done, nodeId, run);
+    }
+    case "node.failed":
+      return withNode(state, nodeId, {
+        ...{ ...before, status: "failed", completedAt, error: errorOf(event) },
+      });
+    case "node.skipped":
+      return withNode(state, nodeId, { status: "skipped" });
+    case "node.dispatched": {
+      const childRunId = String(event.payload["childRunId"]);
+      return withNode(state, nodeId, { ...before, status: "running", childRunId });
+    }
+    default:
+      return withNode(state, nodeId, { ...before, status: "cancelled", completedAt });
+  }
+}
+
+/** A handoff that somebody let happen stands until the agent that goes on says anything. */
+function applyTurn(state: RunState, { type, payload }: RunEvent, nodeId: string): RunState {
+  const before = state.nodes[nodeId];
+  if (before === undefined) return state;
+  const { handedTo: _, ...node } = before;
+  const { toAgentId, ratifiedBy } = payload;
+  if (type === "agent.handoff" && typeof ratifiedBy === "string") {
+    return withNode(state, nodeId, { ...node, handedTo: String(toAgentId) });
+  }
+  return before.handedTo === undefined ? state : withNode(state, nodeId, node);
+}
+
+/** What a node puts out under the name of a variable becomes the variable. */
+function withOutputs(state: RunState, outputs: JsonRecord, { workflow }: Run): JsonRecord {
+  const written = workflow.variables.flatMap(({ name }) =>
+    Object.hasOwn(outputs, name) ? [[name, outputs[name]] as const] : [],
+  );
+  return written.length === 0
+    ? state.variables
+    : { ...state.variables, ...Object.fromEntries(written) };
+}
+
+function withNode(state: RunState, nodeId: string, node: NodeState): RunState {
+  return { ...state, nodes: { ...state.nodes, [nodeId]: node } };
+}
+
+function recordOf({ payload }: RunEvent, member: string): JsonRecord {
+  const value = payload[member];
+  return isRecord(value) ? value : {};
+}
+
+function errorOf(event: RunEvent): RunError {
+  const { code, message, details } = recordOf(event, "error");
+  const error = { code: String(code), message: String(message) };
+  return isRecord(details) ? { ...error, details } : error;
+}

@@ -1,0 +1,55 @@
+/** Which workflows lead to which others: every one that is named is there, and none leads to itself. */
+import type { WorkflowDefinition } from "./workflow.ts";
+
+/** Something that is wrong with what a workflow leads to. */
+export interface DanglingFault {
+  readonly workflowId: string;
+  readonly key: string;
+  readonly message: string;
+}
+
+type Definitions = ReadonlyMap<string, { readonly definition: WorkflowDefinition }>;
+
+/** The type of a node that begins a run of another workflow. */
+export const SUB_WORKFLOW = "core.subWorkflow";
+/** Generated for agents, which are checked where they are installed. */
+const OF_AGENT = /^agent-/;
+
+/** Everything that is wrong, for each workflow. */
+export function findDangling(workflows: Definitions): readonly DanglingFault[] {
+  return [...workflows.values()].flatMap(({ definition }) =>
+    definition.nodes.flatMap(({ typeId, config }, at): readonly DanglingFault[] => {
+      if (typeId !== SUB_WORKFLOW) return [];
+      const message = faultOf(definition, String(config["workflowId"]), workflows);
+      const key = `nodes[${at}].config.workflowId`;
+      return message === undefined ? [] : [{ workflowId: definition.id, key, message }];
+    }),
+  );
+}
+
+function faultOf(
+  { id, tenantId }: WorkflowDefinition,
+  child: string,
+  workflows: Definitions,
+): string | undefined {
+  const found = workflows.get(child)?.definition;
+  if (found === undefined) {
+    return OF_AGENT.test(child) ? undefined : `"${child}" is no workflow of this server`;
+  }
+  if (found.tenantId !== undefined && found.tenantId !== tenantId) {
+    return `"${child}" is another tenant's workflow`;
+  }
+  return leadsTo(child, id, workflows) ? `"${child}" leads back to this workflow` : undefined;
+}
+
+function leadsTo(from: string, to: string, workflows: Definitions): boolean {
+  const seen = new Set([from]);
+  // A set is walked with what is added on the way.
+  for (const at of seen) {
+    if (at === to) return true;
+    for (const { typeId, config } of workflows.get(at)?.definition.nodes ?? []) {
+      if (typeId === SUB_WORKFLOW) seen.add(String(config["workflowId"]));
+    }
+  }
+  return false;
+}

@@ -1,0 +1,57 @@
+/**
+ * Why a store cannot be used for now, or not any more: what its driver threw, in the few kinds that
+ * an operator can do something about. The one error by which a server knows that nothing was kept.
+ */
+import { codeOf, reasonOf } from "../base/thrown.ts";
+
+/** The ways in which a store fails; `damaged` does not pass by itself. */
+export type StoreFaultKind = "full" | "read-only" | "damaged" | "unusable";
+
+/** What was asked of the store has not happened, and nothing of it is kept. */
+export class StoreUnavailableError extends Error {
+  override readonly name = "StoreUnavailableError";
+  readonly kind: StoreFaultKind;
+
+  constructor(kind: StoreFaultKind, cause: unknown) {
+    super(`the store ${MESSAGES[kind]}: ${reasonOf(cause)}`, { cause });
+    this.kind = kind;
+  }
+}
+
+const MESSAGES: Readonly<Record<StoreFaultKind, string>> = {
+  full: "has no room left",
+  "read-only": "cannot be written",
+  damaged: "is damaged",
+  unusable: "cannot be used",
+};
+
+/** How many causes deep an error is looked into. */
+const MAX_DEPTH = 8;
+
+/** Whether a store that cannot be used is what was thrown, or what led to it. */
+export function isStoreUnavailable(thrown: unknown): boolean {
+  let one = thrown;
+  for (let depth = 0; depth < MAX_DEPTH && one instanceof Error; depth += 1) {
+    if (one instanceof StoreUnavailableError) return true;
+    one = one.cause;
+  }
+  return false;
+}
+
+/** Leaves out of what is reported the one fault that the store tells of itself, once. */
+export function exceptStoreFaults(report: (error: unknown) => void): (error: unknown) => void {
+  return (error) => {
+    if (!isStoreUnavailable(error)) report(error);
+  };
+}
+
+/** What a driver's error means; undefined for one that says nothing of the disk. */
+export function storeFaultKind(thrown: unknown): StoreFaultKind | undefined {
+  const code = codeOf(thrown);
+  if (code === "SQLITE_FULL") return "full";
+  if (code.startsWith("SQLITE_READONLY")) return "read-only";
+  if (code.startsWith("SQLITE_CORRUPT") || code === "SQLITE_NOTADB") return "damaged";
+  return /^SQLITE_(IOERR|CANTOPEN|NOMEM|PERM|BUSY|LOCKED|PROTOCOL)/.test(code)
+    ? "unusable"
+    : undefined;
+}

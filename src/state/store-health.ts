@@ -1,0 +1,63 @@
+/**
+ * How a store is, as its operator is told: one line of the log when it fails, however many requests
+ * meet the fault, and one when it takes a change again.
+ */
+import { codeOf } from "../base/thrown.ts";
+import type { StateNotice } from "./notice.ts";
+import { type StoreFaultKind, StoreUnavailableError, storeFaultKind } from "./store-fault.ts";
+
+/** Where an operator is told. */
+export type OnStoreNotice = (notice: StateNotice) => void;
+
+const ADVICE: Readonly<Record<StoreFaultKind, string>> = {
+  full: "it goes on by itself when there is room",
+  "read-only": "it goes on by itself when it can be written",
+  damaged: "what stands on its damaged pages cannot be read until a copy is put back",
+  unusable: "it goes on by itself when its disk does",
+};
+
+export class StoreHealth {
+  readonly #onNotice: OnStoreNotice;
+  readonly #told = new Set<StoreFaultKind>();
+
+  constructor(onNotice: OnStoreNotice = () => undefined) {
+    this.#onNotice = onNotice;
+  }
+
+  /** What to throw in the place of what the driver threw. */
+  failed(thrown: unknown): unknown {
+    const kind = storeFaultKind(thrown);
+    if (kind === undefined) return thrown;
+    const fault = new StoreUnavailableError(kind, thrown);
+    this.#tell(fault);
+    return fault;
+  }
+
+  /** An entry that is there and is no JSON: its page was overwritten. */
+  unreadable(thrown: unknown): StoreUnavailableError {
+    const fault = new StoreUnavailableError("damaged", thrown);
+    this.#tell(fault);
+    return fault;
+  }
+
+  /** A change was made: whatever passes by itself has passed. */
+  succeeded(): void {
+    if (this.#told.size === 0) return;
+    const passed = [...this.#told].filter((kind) => kind !== "damaged");
+    for (const kind of passed) this.#told.delete(kind);
+    if (passed.length === 0) return;
+    const message = "the store takes changes again";
+    this.#onNotice({ level: "warn", event: "store-available", message, fields: {} });
+  }
+
+  #tell({ kind, message, cause }: StoreUnavailableError): void {
+    if (this.#told.has(kind)) return;
+    this.#told.add(kind);
+    this.#onNotice({
+      level: "error",
+      event: "store-unavailable",
+      message: `${message}; requests that need it are answered 503, and ${ADVICE[kind]}`,
+      fields: { kind, code: codeOf(cause) },
+    });
+  }
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from "vitest";
+import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
+import { sessionGate } from "../../../src/dispatch/gates/01-session.ts";
+import { bodySessionGate } from "../../../src/dispatch/gates/14-body-session.ts";
+import { makeExchange } from "../../support/exchange.ts";
+import { makeStanding } from "../../support/standing.ts";
+
+const AGENT = { ...ANONYMOUS, agentId: "a".repeat(64) };
+const noAlias = { alias: () => undefined };
+const TAKEN = makeStanding({ admitSession: () => false });
+
+// AGTP "Sessions"
+describe("the gates of sessions", () => {
+  it("leave a caller nobody who names a session of somebody else's", () => {
+    const exchange = makeExchange({ headers: { "session-id": "s" } });
+    exchange.caller = AGENT;
+    const refusal = sessionGate(TAKEN, noAlias)(exchange);
+    expect(refusal).toMatchObject({ status: 401, code: "session-mismatch" });
+    expect(exchange.caller).toBe(ANONYMOUS);
+  });
+
+  it("ask each session once: the header's at first, the body's when it is read", () => {
+    const asked: string[] = [];
+    const standing = makeStanding({
+      admitSession: (sessionId) => {
+        asked.push(sessionId);
+        return true;
+      },
+    });
+    const inHeader = makeExchange({ headers: { "session-id": "header" } });
+    const inBody = makeExchange({});
+    const gates = [sessionGate(standing, noAlias), bodySessionGate(standing)];
+    for (const exchange of [inHeader, inBody]) {
+      gates[0]?.(exchange);
+      exchange.sessionId ??= "body";
+      gates[1]?.(exchange);
+    }
+    expect(asked).toEqual(["header", "body"]);
+  });
+});

@@ -1,0 +1,137 @@
+import { describe, expect, it } from "vitest";
+import type { Exchange } from "../../../src/dispatch/exchange.ts";
+import { bodyGate } from "../../../src/dispatch/gates/13-body.ts";
+import { inputGate } from "../../../src/dispatch/gates/16-input.ts";
+import type { Refusal } from "../../../src/dispatch/refusal.ts";
+import type { Route } from "../../../src/dispatch/route.ts";
+import { type ExchangeOptions, makeExchange, makeRoute } from "../../support/exchange.ts";
+
+const ROUTE = makeRoute({
+  properties: {
+    city: { type: "string" },
+    nights: { type: "integer" },
+    action: { type: "string" },
+    parameters: { type: "object" },
+  },
+});
+
+interface Judged {
+  readonly exchange: Exchange;
+  readonly refusal: Refusal | undefined;
+}
+
+function judge(options: ExchangeOptions, prepare: Partial<Exchange> = {}, route: Route = ROUTE) {
+  const exchange = makeExchange(options);
+  Object.assign(exchange, { route, ...prepare });
+  return { exchange, refusal: bodyGate(exchange) ?? inputGate(exchange) } satisfies Judged;
+}
+
+// AGTP-API §5.5, §13.2, §13.3
+describe("bodyGate, and inputGate behind it", () => {
+  it("takes no body for no parameters", () => {
+    expect(judge({}).exchange.input).toEqual({});
+  });
+
+  it("takes a plain body as it is", () => {
+    const { exchange, refusal } = judge({ body: { city: "Oslo" } });
+    expect(refusal).toBeUndefined();
+    expect(exchange.input).toEqual({ city: "Oslo" });
+  });
+
+  it("takes a body out of its envelope, and adopts its identifiers", () => {
+    const body = { task_id: "t", session_id: "s", parameters: { city: "Oslo" } };
+    const { exchange } = judge({ body });
+    expect(exchange).toMatchObject({ input: { city: "Oslo" }, taskId: "t", sessionId: "s" });
+  });
+
+  it("prefers the identifiers of the header", () => {
+    const body = { task_id: "body", parameters: {} };
+    const { exchange } = judge({ body, headers: { "task-id": "head" } });
+    expect(exchange.taskId).toBe("head");
+  });
+
+  it("leaves the wrong identifiers of a plain body to the schema", () => {
+    expect(judge({ body: { city: "Oslo", task_id: "t" } }).refusal?.status).toBe(422);
+  });
+
+  it("merges query, body and path: the path wins over the body, the body over the query", () => {
+    const { exchange } = judge(
+      { query: "city=query&nights=1&action=query", body: { city: "body", nights: 2 } },
+      { pathValues: { city: "p%C3%A5th" } },
+    );
+    expect(exchange.input).toEqual({ city: "påth", nights: 2, action: "query" });
+  });
+
+  it("coerces what came as text, never what the body says", () => {
+    expect(judge({ query: "nights=2" }).exchange.input).toEqual({ nights: 2 });
+    expect(judge({ body: { nights: "2" } }).refusal?.status).toBe(422);
+    expect(judge({ query: "nights=two" }).refusal?.status).toBe(422);
+  });
+
+  it("keeps the decoded query for the handler", () => {
+    expect(judge({ query: "city=a%26b" }).exchange.query?.get("city")).toBe("a&b");
+  });
+
+  it.each([
+    ["invalid-body", { body: "{" }],
+    ["invalid-body", { body: "7" }],
+    ["invalid-body", { body: '"text"' }],
+    ["invalid-body", { body: "[{}]" }],
+    ["unsupported-content-type", { body: "{}", headers: { "content-type": "text/html" } }],
+    ["invalid-query", { query: "city=%ff" }],
+    ["invalid-query", { query: "%" }],
+    ["invalid-identifier", { body: { session_id: "a b", parameters: {} } }],
+  ])("answers 400 %s for %j", (code, options) => {
+    expect(judge(options).refusal).toMatchObject({ status: 400, code });
+  });
+
+  it.each([
+    "application/json",
+    "application/vnd.agtp+json",
+    "application/agtp+json",
+    "TEXT/JSON",
+    "application/json;charset=utf-8",
+    "application/vnd.agtp.endpoint+json ; x=y",
+  ])("reads a body of type %s", (type) => {
+    expect(judge({ body: "{}", headers: { "content-type": type } }).refusal).toBeUndefined();
+  });
+
+  it("does not ask for the type of a body that is not there", () => {
+    expect(judge({ headers: { "content-type": "text/html" } }).refusal).toBeUndefined();
+  });
+
+  // AGTP-API §5.2
+  it("answers 460 for a path value that is no UTF-8, naming the segment", () => {
+    const { refusal } = judge({}, { pathValues: { city: "%c3%28" } });
+    expect(refusal).toMatchObject({ status: 460, carried: { segment: "%c3%28" } });
+  });
+
+  it("answers 422 with every violation, and its pointer", () => {
+    const { refusal } = judge({ body: { city: 1, nights: 1.5, "a/b": 1 } });
+    expect(refusal).toMatchObject({ status: 422, code: "schema-validation-failed" });
+    const paths = ["/a~1b", "/city", "/nights"].map((path) => expect.objectContaining({ path }));
+    expect(refusal?.details).toEqual({ errors: expect.arrayContaining(paths) });
+  });
+
+  it("asks the handler's own rules only about input that the schema accepts", () => {
+    const violation = { path: "/city", keyword: "format", message: "climbs" };
+    const seen: unknown[] = [];
+    const precheck = (input: Readonly<Record<string, unknown>>) => {
+      seen.push(input);
+      return [violation];
+    };
+    const route = { ...ROUTE, precheck };
+    expect(judge({ body: { city: 1 } }, {}, route).refusal?.status).toBe(422);
+    expect(seen).toEqual([]);
+    const { refusal } = judge({ body: { city: ".." } }, {}, route);
+    expect(refusal?.details).toEqual({ errors: [violation] });
+  });
+
+  // AGTP-API §3.6
+  it("adds what a legacy mapping says, where it is declared, and lets the body say otherwise", () => {
+    const mappedParameters = { action: "delete", idempotency_key: "k" };
+    expect(judge({}, { mappedParameters }).exchange.input).toEqual({ action: "delete" });
+    const { exchange } = judge({ body: { action: "hide" } }, { mappedParameters });
+    expect(exchange.input).toEqual({ action: "hide" });
+  });
+});
