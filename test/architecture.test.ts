@@ -164,6 +164,14 @@ describe("every module", () => {
     expect(listed).toHaveLength(sources.filter(({ file }) => isGate(file)).length);
   });
 
+  it("makes routes by createRoute, and other calls by changeCall", () => {
+    // The members of a route that no definition has.
+    const literals = sources.filter(({ text }) => /\bshape: inputShape\(/.test(text));
+    expect(literals.map(({ file }) => file)).toEqual([]);
+    const proxies = sources.filter(({ text }) => /new Proxy\(call\b/.test(text));
+    expect(proxies.map(({ file }) => file)).toEqual([]);
+  });
+
   it("opens with a paragraph about itself", () => {
     const silent = [...sources, ...tools].filter(({ text }) => !/^(?:#!.*\n)?\/\*\*/.test(text));
     expect(silent.map(({ file }) => file)).toEqual([]);

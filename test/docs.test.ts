@@ -133,7 +133,7 @@ describe("the page about architecture", () => {
   });
 
   it.each(["docs/architecture.md", "CONTRIBUTING.md"])("names files that exist: %s", (page) => {
-    const named = [...read(page).matchAll(/`((?:src|test|docs|endpoints|catalog)\/[\w./-]+)`/g)];
+    const named = [...read(page).matchAll(/[` ]((?:src|test|docs|endpoints|catalog)\/[\w./-]+)/g)];
     const files = named.map(([, file = ""]) => file).filter((file) => !file.includes("NN-"));
     expect(files.length).toBeGreaterThan(10);
     expect(files.filter((file) => !existsSync(join(ROOT, file)))).toEqual([]);

@@ -28,7 +28,7 @@ import {
   type Progress,
 } from "./deployment-parts.ts";
 import { buildSidecar } from "./gateway-parts.ts";
-import { defaultAgent, standingOf } from "./identity-parts.ts";
+import { callerStateOf, defaultAgent } from "./identity-parts.ts";
 import { Opened } from "./opened.ts";
 import type { OpenwopAgents } from "./openwop-agents.ts";
 import { surveyDeployment } from "./survey.ts";
@@ -152,7 +152,7 @@ function pipelineOf(
     ...{ catalog: parts.catalog, names: parts.names, methodPolicy: parts.methodPolicy },
     ...{ serverId: server.serverId, policies, registry, directory, observer },
     defaultAgent: defaultAgent(config, directory),
-    standing: standingOf(state, floor.tasks),
+    standing: callerStateOf(state, floor.tasks),
     attributor: attribution.enabled ? attributor : undefined,
     tokens: tokens?.verifier,
     delegations: parts.protocol.delegations,

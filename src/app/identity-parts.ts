@@ -5,7 +5,7 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import type { Config } from "../base/config.ts";
 import { atOnce, type Drive, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import type { Standing } from "../dispatch/standing.ts";
+import type { CallerState } from "../dispatch/caller-state.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -37,10 +37,10 @@ export async function openTokens(
 }
 
 /** Where agents, sessions, tasks and certificates stand, as the gates ask. */
-export function standingOf(
+export function callerStateOf(
   { lifecycle, certificates, sessions }: ServerState,
   { escalations, suspensions }: TaskState,
-): Standing {
+): CallerState {
   return {
     statusOf: (agent) => lifecycle.statusOf(agent),
     statusSince: (agent) => lifecycle.statusSince(agent),

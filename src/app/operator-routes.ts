@@ -6,7 +6,7 @@
 import { type Drive, mapPaced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
-import { endpointWarning, type Route } from "../dispatch/route.ts";
+import { createRoute, type Route } from "../dispatch/route.ts";
 import type { LoadedEndpoint } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
@@ -60,21 +60,9 @@ function operatorRoute(
   handlerTimeoutMs: number,
 ): Route {
   const binding = definition.handler;
-  return {
-    method: definition.method,
-    path: definition.path,
-    tier: "B",
-    isReading: false,
-    definition,
-    requiredScopes: definition.requiredScopes,
-    input,
-    output,
-    shape,
-    errors: new Set(definition.errors),
-    warning: endpointWarning(definition),
-    handler,
+  return createRoute(definition, handler, {
+    ...{ tier: "B", input, output, shape, precheck },
     // An upstream that is too slow is `upstream_timeout`, which the endpoint declares.
     endsInTime: binding.type === "external_service" && binding.timeoutMs <= handlerTimeoutMs,
-    ...(precheck === undefined ? {} : { precheck }),
-  };
+  });
 }

@@ -49,7 +49,7 @@ export function readBoundedBytes(path: string, maxBytes: number): FileBytes {
   }
 }
 
-/** What went wrong with a file, in words, from a `node:fs` error. */
+/** Describes a `node:fs` error in words. */
 export function describeFileError(error: unknown): string {
   const code = codeOf(error);
   return FAULTS.get(code) ?? `cannot be read (${code === "" ? "invalid path" : code})`;

@@ -1,11 +1,11 @@
 /**
- * One signal for several reasons to stop: signals of others, and time. `AbortSignal.any` is not used
- * for it: on Node 20 a timeout that it joins never fires once it was collected as garbage, and every
- * signal that lasts keeps a trace of each one that it was ever joined with.
+ * One signal for several reasons to stop: signals of others, and time. `AbortSignal.any` is not
+ * used for it: on Node 20 a timeout that it joins never fires once it was collected as garbage, and
+ * every signal that lasts keeps a trace of each one that it was ever joined with.
  */
 import { setMaxListeners } from "node:events";
 
-/** What ends something. */
+/** The causes that end something. */
 export interface Ends {
   /** Any of them. */
   readonly signals: readonly AbortSignal[];
@@ -58,7 +58,7 @@ export class Deadline {
     return this.#controller.signal;
   }
 
-  /** Whether it was time that ended it. */
+  /** True when time ended it. */
   get isTimeOver(): boolean {
     return this.#isTimeOver;
   }

@@ -18,11 +18,11 @@ export interface FilesLocation {
   readonly dir: string;
   /** The name it has when nobody configured one. */
   readonly defaultDir: string;
-  /** What is said when a directory of that name is absent; undefined: nothing. */
+  /** The problem when a directory of that name is absent; undefined: none. */
   readonly absence?: string;
   /** How the names of the files end. */
   readonly suffix: string;
-  /** Whether to look into directories below. */
+  /** True to look into directories below. */
   readonly recursive: boolean;
 }
 

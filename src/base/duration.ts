@@ -26,7 +26,7 @@ function positive(seconds: number): number | undefined {
   return seconds > 0 ? seconds : undefined;
 }
 
-/** What is granted of what was asked for: whole seconds, and one at least. */
+/** The granted part of a requested duration: whole seconds, and one at least. */
 export function grantDuration(
   requested: number | undefined,
   { usual, most }: { readonly usual: number; readonly most: number },

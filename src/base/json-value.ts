@@ -21,7 +21,7 @@ export function jsonMembers(value: JsonRecord): string {
   return JSON.stringify(value).slice(1, -1);
 }
 
-/** Whether a value is an object, as opposed to an array, null or a scalar. */
+/** Tells whether a value is an object, as opposed to an array, null or a scalar. */
 export function isRecord(value: unknown): value is JsonRecord {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
@@ -43,8 +43,8 @@ export function describeValue(value: unknown): string {
 }
 
 /**
- * Whether a value is nested deeper than so many levels. Goes level by level, because a walk down
- * would not come back from what it looks for.
+ * Tells whether a value is nested deeper than so many levels. Goes level by level, because a walk
+ * down would not come back from what it looks for.
  */
 export function isDeeperThan(value: unknown, levels: number): boolean {
   let level: readonly unknown[] = [value];

@@ -1,7 +1,8 @@
 /**
- * Parts that are loaded late, because a start would wait for them. Node keeps a module that could not
- * be loaded as failed until the process ends, so that a moment without file descriptors would break
- * a part for good: nothing is begun without descriptors to spare, and what failed is tried again.
+ * Parts that are loaded late, because a start would wait for them. Node keeps a module that could
+ * not be loaded as failed until the process ends, so that a moment without file descriptors would
+ * break a part for good: nothing is begun without descriptors to spare, and what failed is tried
+ * again.
  */
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
@@ -11,11 +12,13 @@ export interface LateLoad<T> {
   (): Promise<T>;
   /** Begins now, when nobody waits: what fails is tried again by whoever needs it. */
   prepare(): void;
-  /** What was loaded, or is being loaded. */
+  /** The loaded value, or the promise of it. */
   readonly begun: Promise<T> | undefined;
 }
 
-/** As many as the loader of modules has open at once for the largest part, and some for the others. */
+/**
+ * As many as the loader of modules has open at once for the largest part, and some for the others.
+ */
 const SPARE_DESCRIPTORS = 64;
 
 /** Wraps what loads. */

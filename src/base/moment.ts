@@ -7,7 +7,7 @@ import { readDuration } from "./duration.ts";
 const TIMESTAMP =
   /^(\d{4})-(\d{2})-(\d{2})T(\d{2}):(\d{2})(?::(\d{2})(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})$/i;
 
-/** What a text can be expected to be. */
+/** The accepted forms of a moment, for messages. */
 export const MOMENT_FORMS: string =
   "an RFC 3339 timestamp with its zone, or a duration such as PT1H, 24h or a number of seconds";
 

@@ -7,7 +7,7 @@ export const MAX_DEPTH = 64;
 
 const NONE: ReadonlySet<string> = new Set();
 
-/** Whether a value of parsed JSON is nested deeper, members of some names left out of account. */
+/** Tells whether parsed JSON is nested too deeply, not counting members of some names. */
 export function isTooDeep(
   value: unknown,
   maxDepth: number = MAX_DEPTH,

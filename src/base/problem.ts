@@ -25,7 +25,7 @@ export function formatProblem(problem: Problem): string {
   return `${place}: ${problem.message}${hint}`;
 }
 
-/** Whether a problem stops something from being served, as opposed to a warning. */
+/** Tells whether a problem stops something from being served, as opposed to a warning. */
 export function isError(problem: Problem): boolean {
   return problem.severity !== "warning";
 }

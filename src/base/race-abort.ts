@@ -1,6 +1,8 @@
 /** Waiting for what may never come, as long as somebody wants it. */
 
-/** What a promise comes to, or "aborted" as soon as the signal says so; then nobody hears of it. */
+/**
+ * Resolves like a promise, or to "aborted" as soon as the signal fires; a later result is dropped.
+ */
 export async function raceAbort<T>(
   promise: Promise<T>,
   signal: AbortSignal,
@@ -15,7 +17,7 @@ export async function raceAbort<T>(
   try {
     return await Promise.race([promise, aborted]);
   } catch (error) {
-    // What gives up because it was told to has not failed.
+    // Work that gives up because it was told to has not failed.
     if (signal.aborted) return "aborted";
     throw error;
   } finally {

@@ -48,7 +48,7 @@ export function* sharingList<T extends readonly unknown[]>(list: T): Paced<T> {
   return shareBody(list);
 }
 
-/** Whether it is the same for everybody. */
+/** Tells whether a body is the same for everybody. */
 export function isShared(body: object): boolean {
   return encodings.has(body);
 }

@@ -1,6 +1,6 @@
 /**
- * Addresses that mean something by themselves, whoever looks at one: this machine's own, and those that
- * belong to a link, to nobody or to many.   RFC 6890
+ * Addresses that mean something by themselves, whoever looks at one: this machine's own, and those
+ * that belong to a link, to nobody or to many.   RFC 6890
  */
 import { BlockList, isIP } from "node:net";
 
@@ -9,7 +9,9 @@ export function isLoopbackAddress(text: string): boolean {
   return isAmong(text, LOOPBACK);
 }
 
-/** What no service of anybody's has. Link-local addresses are where clouds keep their credentials. */
+/**
+ * Tells whether no service can have an address. Link-local ones are where clouds keep credentials.
+ */
 export function isNobodysAddress(text: string): boolean {
   return isAmong(text, NOBODYS);
 }

@@ -45,7 +45,7 @@ export function findLinkFaults(
   return faults;
 }
 
-/** What is wrong with one file that is written, wherever it is; undefined where it is no link. */
+/** Says what is wrong with one written file, wherever it is; undefined where it is no link. */
 export function findForeignLink(path: string): LinkFault | undefined {
   const status = lstatSync(path, { throwIfNoEntry: false });
   if (status === undefined || !status.isSymbolicLink() || isOurs(status.uid)) return undefined;

@@ -1,7 +1,7 @@
 /**
  * Work that waits its turn. A queue without slices does one task after the other: each change sees
- * what the one before it has stored. A queue with slices shares the event loop: a task gives way once
- * it has had its slice, everything else has a round, and who has had least goes on.
+ * what the one before it has stored. A queue with slices shares the event loop: a task gives way
+ * once it has had its slice, everything else has a round, and who has had least goes on.
  */
 import { setImmediate as nextRound } from "node:timers/promises";
 
@@ -21,9 +21,9 @@ export interface TaskMeter {
 
 /** How a queue shares the time. */
 export interface TaskQueueOptions {
-  /** What one turn may take; a step that has begun is finished. Undefined: there are no turns. */
+  /** The length of one turn; a step that has begun is finished. Undefined: there are no turns. */
   readonly sliceMs?: number;
-  /** Has the owners pay for what they are given. */
+  /** Charges the owners for the time they are given. */
   readonly meter?: TaskMeter;
   readonly now?: () => number;
 }
@@ -32,7 +32,7 @@ export interface TaskQueueOptions {
 export const SLICE_MS = 4;
 /** More of one owner at a time would fill the memory with what waits. */
 const MAX_WAITING = 32;
-/** What the server does for itself. */
+/** The owner of the server's own tasks. */
 export const THE_SERVER: TaskOwner = { key: "", isKnown: true };
 const NOBODY: TaskOwner = { key: "", isKnown: false };
 
@@ -45,7 +45,7 @@ interface Task {
 interface Lane {
   readonly owner: TaskOwner;
   readonly tasks: Task[];
-  /** What it has had, on the clock of its class. */
+  /** The time it has had, on the clock of its class. */
   spent: number;
 }
 
@@ -53,7 +53,7 @@ interface Lane {
 interface OwnerClass {
   readonly lanes: Map<string, Lane>;
   spent: number;
-  /** What the lane served last had before: who joins now is owed no more than that. */
+  /** The earlier time of the lane served last: a newcomer is owed no more than that. */
   clock: number;
 }
 
@@ -74,7 +74,7 @@ export class TaskQueue {
     this.#now = now;
   }
 
-  /** Whether one more task of the owner may wait. */
+  /** Tells whether one more task of the owner may wait. */
   hasRoom({ key, isKnown }: TaskOwner): boolean {
     const waiting = this.#classOf(isKnown).lanes.get(key)?.tasks.length ?? 0;
     return waiting < MAX_WAITING;

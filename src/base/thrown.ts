@@ -1,4 +1,4 @@
-/** What was thrown, as text: JavaScript lets anything be. */
+/** Describes a thrown value as text: JavaScript lets anything be thrown. */
 
 /** The message of an error, or the text of what is none. */
 export function reasonOf(thrown: unknown): string {

@@ -28,7 +28,7 @@ export function parseToml(text: string): TomlDocument {
   }
 }
 
-/** Whether a value is a table, as opposed to an array, a date or a scalar. */
+/** Tells whether a value is a table, as opposed to an array, a date or a scalar. */
 export function isTable(value: unknown): value is TomlTable {
   return (
     typeof value === "object" && value !== null && !Array.isArray(value) && !(value instanceof Date)

@@ -28,7 +28,7 @@ export interface Catalog {
   readonly legacy: ReadonlyMap<string, LegacyVerb>;
   readonly categories: ReadonlyMap<string, string>;
   readonly verbs: ReadonlyMap<string, Verb>;
-  /** Whether the name is a verb of the catalog, deprecated or not. Legacy verbs are none. */
+  /** Tells whether the name is a verb of the catalog, deprecated or not. Legacy verbs are none. */
   has(name: string): boolean;
 }
 
@@ -56,7 +56,7 @@ export const METHOD_NAME_LENGTH = { min: 3, max: 32 } as const;
 
 const METHOD_NAME = /^[A-Z]{3,32}$/;
 
-/** Whether a name has the form of a method name; the catalog says whether it is one.   §3.2 */
+/** Tells whether a name has the form of a method name; the catalog says if it is one.   §3.2 */
 export function isMethodName(name: string): boolean {
   return METHOD_NAME.test(name);
 }

@@ -1,5 +1,5 @@
 /**
- * What a reader found wrong in one file, as problems. Bounded, because the file may be hostile:
+ * Collects the problems that a reader finds in one file. Bounded, because the file may be hostile:
  * past the limit findings are only counted, and nobody works out a hint for them.
  */
 
@@ -20,7 +20,7 @@ export class Findings {
     this.#file = file;
   }
 
-  /** Whether anything was found that stops the file from being used. */
+  /** True when anything was found that stops the file from being used. */
   get hasErrors(): boolean {
     return this.#errors > 0;
   }

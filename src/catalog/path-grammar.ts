@@ -5,7 +5,7 @@
  */
 import { type Catalog, HTTP_VERBS, isMethodName, METHOD_NAME_LENGTH } from "./catalog.ts";
 
-/** What breaks the grammar: the segment as it was written, and why. */
+/** A breach of the grammar: the segment as it was written, and why. */
 export interface PathFault {
   readonly segment: string;
   readonly message: string;

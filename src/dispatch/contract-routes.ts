@@ -6,13 +6,13 @@
 import { LRUCache } from "lru-cache";
 import type { Contract } from "../endpoint/contract.ts";
 import { contractDefinition } from "../endpoint/contract-definition.ts";
-import { inputShape } from "../endpoint/input-shape.ts";
 import { createComposition, type FloorCheck } from "../handlers/composition.ts";
 import type { Call } from "../handlers/handler.ts";
 import type { CompiledSchema } from "../schema/schema.ts";
 import type { ContractRegister } from "../state/contract-register.ts";
+import { changeCall } from "./call-context.ts";
 import { asAgreed, withContract } from "./contract-answer.ts";
-import type { ExchangeView, Route } from "./route.ts";
+import { createRoute, type ExchangeView, type Route, type RouteHandler } from "./route.ts";
 
 export interface ContractRoutesOptions {
   readonly register: Pick<ContractRegister, "find" | "change">;
@@ -55,27 +55,15 @@ export class ContractRoutes {
     };
     const run = createComposition(planRecipe(plan), isFloor);
     const output = compile(endpoint.output_schema);
-    return {
-      method: endpoint.method,
-      path: endpoint.path,
-      tier: "C",
-      isReading: false,
-      definition: contractDefinition(endpoint),
-      requiredScopes: endpoint.required_scopes,
-      input: compile(endpoint.input_schema),
-      // Checked below: it is the caller's own, and what fails it is told.
-      output: undefined,
-      shape: inputShape(endpoint.input_schema),
-      errors: new Set(endpoint.errors),
-      warning: undefined,
-      endsInTime: false,
-      handler: async (call: Call, exchange: ExchangeView) => {
-        await this.#agree(contract, call, exchange);
-        exchange.contract = reference;
-        const result = await run(this.#guard(call, synthesisId));
-        return withContract(asAgreed(result, plan, output), synthesisId);
-      },
+    const handler: RouteHandler = async (call, exchange) => {
+      await this.#agree(contract, call, exchange);
+      exchange.contract = reference;
+      const result = await run(this.#guard(call, synthesisId));
+      return withContract(asAgreed(result, plan, output), synthesisId);
     };
+    // The handler checks the output: it is the caller's own, and what fails it is told.
+    const input = compile(endpoint.input_schema);
+    return createRoute(contractDefinition(endpoint), handler, { tier: "C", input });
   }
 
   /** Presenting what a 461 offered is agreeing to it. */
@@ -102,9 +90,7 @@ export class ContractRoutes {
       const error = { code: "contract-revoked", message: "the contract ended while it ran" };
       return Promise.resolve({ status: 464, headers: {}, body: { error } });
     };
-    return new Proxy(call, {
-      get: (target, name) => (name === "dispatch" ? dispatch : Reflect.get(target, name, target)),
-    });
+    return changeCall(call, { dispatch });
   }
 }
 

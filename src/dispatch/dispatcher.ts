@@ -16,6 +16,7 @@ import type { Attributor } from "../state/attributor.ts";
 import type { IdempotencyRegister } from "../state/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import { createStandingFields } from "./addressed-agent.ts";
+import type { CallerState } from "./caller-state.ts";
 import { concealRefusal } from "./concealment.ts";
 import { readCredentials } from "./credentials.ts";
 import type { Deadlines } from "./deadlines.ts";
@@ -56,7 +57,6 @@ import { badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
-import type { Standing } from "./standing.ts";
 import { supportedMethods } from "./supported-methods.ts";
 
 /** How deep handlers may dispatch into one another. */
@@ -72,7 +72,7 @@ export interface DispatcherParts {
   readonly registry: EndpointRegistry<Route>;
   readonly directory: AgentDirectory;
   readonly defaultAgent: AgentDocument | undefined;
-  readonly standing: Standing;
+  readonly standing: CallerState;
   /** Undefined: responses carry no record. */
   readonly attributor: Attributor | undefined;
   /** Undefined: bearer tokens are not looked at. */

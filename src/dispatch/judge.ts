@@ -15,10 +15,10 @@ import type { Route } from "./route.ts";
 export type Outcome = HandlerResult | Refusal;
 
 /** The part of a route that an outcome is judged by. */
-export type Contract = Pick<Route, "tier" | "errors" | "output" | "concealment">;
+export type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;
 
 /** The reply an outcome stands for, or what is wrong with it. */
-export function judge(route: Contract, outcome: Outcome): Reply | string {
+export function judge(route: OutcomeRules, outcome: Outcome): Reply | string {
   if (typeof outcome !== "object" || outcome === null) return "the handler returned nothing";
   if (route.tier !== "B" && "kind" in outcome && outcome.kind === "refusal") {
     return replyToRefusal(concealRefusal(outcome, route));

@@ -5,11 +5,10 @@
  */
 import type { Paced } from "../base/paced.ts";
 import type { Capability, EndpointDefinition, Impact } from "../endpoint/endpoint.ts";
-import { inputShape } from "../endpoint/input-shape.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaCompiler } from "../schema/schema.ts";
 import type { Concealment } from "./concealment.ts";
-import type { Route, RouteHandler } from "./route.ts";
+import { createRoute, type Route, type RouteHandler } from "./route.ts";
 
 /** An endpoint of the protocol, in short. */
 export interface ProtocolEndpoint {
@@ -73,26 +72,14 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
   const place = { file: `${from.method} ${from.path}`, key: "input_schema" };
   const { compiled, problems } = compiler.compile(from.inputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
-  return {
-    method: from.method,
-    path: from.path,
-    tier: "A",
-    isReading: from.isReading,
-    startsWork: from.startsWork ?? false,
-    takesCertificate: from.takesCertificate ?? false,
-    definition,
-    requiredScopes: definition.requiredScopes,
-    input: compiled,
-    output: undefined,
-    shape: inputShape(from.inputSchema),
-    errors: new Set(definition.errors),
-    concealment: from.concealment,
-    warning: undefined,
-    handler: from.handler,
-    idempotencyMember: from.idempotencyMember,
-    deepMembers: from.deepMembers,
-    endsInTime: from.endsInTime ?? false,
-  };
+  const { isReading, startsWork, takesCertificate, endsInTime, concealment } = from;
+  const { idempotencyMember, deepMembers } = from;
+  return createRoute(definition, from.handler, {
+    ...{ tier: "A", input: compiled, isReading, concealment, idempotencyMember, deepMembers },
+    startsWork: startsWork ?? false,
+    takesCertificate: takesCertificate ?? false,
+    endsInTime: endsInTime ?? false,
+  });
 }
 
 /** A shorter schema's validator is generated in a few milliseconds. */

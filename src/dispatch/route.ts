@@ -3,7 +3,7 @@
  * with everything a request needs decided at start-up.   AGTP-API §6.1 (tiers)
  */
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
-import type { InputShape } from "../endpoint/input-shape.ts";
+import { type InputShape, inputShape } from "../endpoint/input-shape.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CompiledSchema, SchemaViolation } from "../schema/schema.ts";
@@ -60,9 +60,9 @@ export interface Route {
   /** Reading routes of tier A are open to anonymous callers by `anonymous_discovery`. */
   readonly isReading: boolean;
   /** Starts an agent or a task of this server, which no unknown caller may. */
-  readonly startsWork?: boolean;
+  readonly startsWork: boolean;
   /** A verified client certificate stands for an Agent-ID here. */
-  readonly takesCertificate?: boolean;
+  readonly takesCertificate: boolean;
   readonly definition: EndpointDefinition;
   /** Those of the definition, at hand for every request. */
   readonly requiredScopes: readonly string[];
@@ -75,17 +75,57 @@ export interface Route {
   readonly warning: string | undefined;
   readonly handler: RouteHandler;
   /** An input member that says the same as the Idempotency-Key header. */
-  readonly idempotencyMember?: string | undefined;
+  readonly idempotencyMember: string | undefined;
   /** Input members whose depth is the handler's to refuse. */
-  readonly deepMembers?: ReadonlySet<string> | undefined;
+  readonly deepMembers: ReadonlySet<string> | undefined;
   /** The handler ends by itself within the handler deadline, and says so in its own words. */
   readonly endsInTime: boolean;
   /** Takes secrets out of what is refused, and out of the path where it is written down. */
-  readonly concealment?: Concealment | undefined;
+  readonly concealment: Concealment | undefined;
   /** Rules on the input that a schema cannot express; a violation is a 422. */
-  readonly precheck?: (
-    input: Readonly<Record<string, unknown>>,
-  ) => readonly SchemaViolation[] | undefined;
+  readonly precheck: InputRules | undefined;
+}
+
+/** What is wrong with an input that the schema accepts; undefined: nothing. */
+export type InputRules = (
+  input: Readonly<Record<string, unknown>>,
+) => readonly SchemaViolation[] | undefined;
+
+/** What a definition does not say of its route. */
+export interface RouteOptions
+  extends Pick<Route, "tier" | "input">,
+    Partial<
+      Pick<
+        Route,
+        | ("isReading" | "startsWork" | "takesCertificate" | "endsInTime")
+        | ("output" | "shape" | "idempotencyMember" | "deepMembers" | "concealment" | "precheck")
+      >
+    > {}
+
+/** The one way to make a route: all of them have the same members, which the hot path is fast by. */
+export function createRoute(
+  definition: EndpointDefinition,
+  handler: RouteHandler,
+  options: RouteOptions,
+): Route {
+  const { method, path, requiredScopes, inputSchema } = definition;
+  return {
+    ...{ method, path, definition, requiredScopes, handler },
+    tier: options.tier,
+    isReading: options.isReading ?? false,
+    startsWork: options.startsWork ?? false,
+    takesCertificate: options.takesCertificate ?? false,
+    endsInTime: options.endsInTime ?? false,
+    input: options.input,
+    output: options.output,
+    shape: options.shape ?? inputShape(inputSchema),
+    errors: new Set(definition.errors),
+    warning: endpointWarning(definition),
+    idempotencyMember: options.idempotencyMember,
+    deepMembers: options.deepMembers,
+    concealment: options.concealment,
+    precheck: options.precheck,
+  };
 }
 
 /** `deprecated; successor=RESERVE /rooms; removed_in=3.0.0`   AGTP-API §6.5 */

@@ -2,7 +2,7 @@
 import { isRecord } from "../base/json-value.ts";
 import type { Aggregation } from "../endpoint/recipe.ts";
 
-/** What one step answered. */
+/** The output of one step. */
 export interface StepOutput {
   /** Its capture name, else `step_N`. */
   readonly name: string;
@@ -32,7 +32,7 @@ function mergeOutputs(outputs: readonly StepOutput[]): Record<string, unknown> {
   );
 }
 
-/** What a step may leave out, it may leave out of the body as well. */
+/** Picks members of step outputs; a member that a step leaves out is left out of the body. */
 function pickMembers(
   members: Readonly<Record<string, string>>,
   outputs: readonly StepOutput[],

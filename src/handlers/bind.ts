@@ -38,13 +38,13 @@ export interface BindOptions {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly loader: ModuleLoader;
   readonly pools: UpstreamPools;
-  /** Whether granted scopes, wildcards included, cover a required one. */
+  /** Tells whether granted scopes, wildcards included, cover a required one. */
   readonly covers: (granted: readonly string[], required: string) => boolean;
-  /** Whether the server itself answers a pair: floor methods, DISCOVER built-ins. */
+  /** Tells whether the server itself answers a pair: floor methods, DISCOVER built-ins. */
   readonly floor: (method: string, path: string) => boolean;
   /** Nobody waits unless somebody is served meanwhile. */
   readonly drive?: Drive;
-  /** What aliases and redirects make of a step's pair; nothing unless given. */
+  /** Applies aliases and redirects to a step's pair; without it there are none. */
   readonly canonical?: NonNullable<StepTargetOptions["canonical"]>;
 }
 

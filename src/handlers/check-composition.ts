@@ -1,7 +1,7 @@
 /**
- * Whether an endpoint's recipe can work at all: every step reaches something, no step takes more
- * authority than the endpoint asks for, nothing comes back to where it began. What depends on the
- * values of a call is left to the dispatcher.   AGTP-API §12.1
+ * Checks that an endpoint's recipe can work at all: every step reaches something, no step takes
+ * more authority than the endpoint asks for, nothing comes back to where it began. What depends on
+ * the values of a call is left to the dispatcher.   AGTP-API §12.1
  */
 
 import type { Problem } from "../base/problem.ts";
@@ -9,11 +9,11 @@ import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import { isTemplate, type StepTarget } from "./step-target.ts";
 
-/** What the check of one composition needs to know about all others. */
+/** The facts about all other endpoints that the check of one composition needs. */
 export interface CompositionSurroundings {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly targetOf: (step: RecipeStep) => StepTarget;
-  /** Whether granted scopes, wildcards included, cover a required one. */
+  /** Tells whether granted scopes, wildcards included, cover a required one. */
   readonly covers: (granted: readonly string[], required: string) => boolean;
 }
 

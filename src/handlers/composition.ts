@@ -10,10 +10,10 @@ import { aggregate, type StepOutput } from "./aggregate.ts";
 import type { Call, DispatchResult, Handler, HandlerError } from "./handler.ts";
 import { prepareStep } from "./step-input.ts";
 
-/** Whether a pair is answered by the server itself, with no endpoint registered for it. */
+/** Tells whether the server itself answers a pair, with no endpoint registered for it. */
 export type FloorCheck = (method: string, path: string) => boolean;
 
-/** What went wrong with a step; `status` is null when it was never dispatched. */
+/** The failure of a step; `status` is null when it was never dispatched. */
 interface StepFailure {
   readonly path: string;
   readonly status: number | null;

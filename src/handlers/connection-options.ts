@@ -1,12 +1,12 @@
 /**
- * How connections to somebody else's HTTP server are opened, whoever opens them: kept alive, HTTP/1.1
- * without pipelining, and verified.   AGTP-API §12.3
+ * How connections to somebody else's HTTP server are opened, whoever opens them: kept alive,
+ * HTTP/1.1 without pipelining, and verified.   AGTP-API §12.3
  */
 import type { LookupFunction } from "node:net";
 import type { Pool } from "undici";
 import { createUpstreamLookup } from "./upstream-lookup.ts";
 
-/** What differs between those who connect. */
+/** The options in which connections differ. */
 export interface ConnectionNeeds {
   /** The most at once to one origin. */
   readonly connections: number;

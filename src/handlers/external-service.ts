@@ -19,7 +19,7 @@ import type { UpstreamUrl } from "./upstream-url.ts";
 /** The handler, and the check its input has to pass first. */
 export interface ExternalService {
   readonly handler: Handler;
-  /** What a schema cannot say of values that become part of a request. */
+  /** Checks what a schema cannot say of values that become part of a request. */
   readonly precheck: (
     input: Readonly<Record<string, unknown>>,
   ) => readonly SchemaViolation[] | undefined;

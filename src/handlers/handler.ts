@@ -12,7 +12,7 @@ export interface CallLog {
   error(fields: object, message?: string): void;
 }
 
-/** What `call.dispatch` resolves to, refusals included. */
+/** The answer that `call.dispatch` resolves to, refusals included. */
 export interface DispatchResult {
   readonly status: number;
   /** Lower-case names. */
@@ -71,13 +71,13 @@ export interface HandlerError {
   readonly details?: unknown;
 }
 
-/** What a handler answers. */
+/** The result of a handler. */
 export type HandlerResult = HandlerSuccess | HandlerError;
 
 /** Answers one call, at once or later; a throw is a fault, answered with 500. */
 export type Handler = (call: Call) => HandlerResult | Promise<HandlerResult>;
 
-/** Whether a handler's result is a named error. */
+/** Tells whether a handler's result is a named error. */
 export function isHandlerError(result: HandlerResult): result is HandlerError {
   return "error" in result;
 }

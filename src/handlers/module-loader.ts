@@ -48,7 +48,7 @@ export interface ModuleLoaderOptions {
 
 type ModuleExports = Readonly<Record<string, unknown>>;
 
-/** What a step of loading ends in: a value, or a fault in words. */
+/** The result of a step of loading: a value, or a fault in words. */
 type Attempt<T> =
   | { readonly value: T; readonly fault?: undefined }
   | { readonly value?: undefined; readonly fault: string; readonly hint?: string };

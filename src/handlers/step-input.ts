@@ -1,7 +1,7 @@
 /**
- * What one step of a composition sends: its parameters, taken from the caller's input, from earlier
- * outputs and from constants, and its path filled with them. A parameter in the path is not sent a
- * second time. What cannot be had fails the step, in words.   AGTP-API §12.1
+ * Makes the request of one step of a composition: its parameters, taken from the caller's input,
+ * from earlier outputs and from constants, and its path filled with them. A parameter in the path
+ * is not sent a second time. What cannot be had fails the step, in words.   AGTP-API §12.1
  */
 import { fillPath, pathParameters } from "../endpoint/fill-path.ts";
 import type { ParameterSource, RecipeStep } from "../endpoint/recipe.ts";

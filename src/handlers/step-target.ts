@@ -9,7 +9,7 @@ import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import type { RecipeStep } from "../endpoint/recipe.ts";
 import type { FloorCheck } from "./composition.ts";
 
-/** What a step will meet. */
+/** The endpoint that a step will meet. */
 export type StepTarget =
   /** The server itself: a floor method or a built-in. */
   | { readonly kind: "server" }
@@ -25,7 +25,7 @@ export type CanonicalPair = Pick<RecipeStep, "method" | "path">;
 export interface StepTargetOptions {
   readonly endpoints: readonly EndpointDefinition[];
   readonly isFloor: FloorCheck;
-  /** What the server's aliases and redirects make of a pair; nothing unless given. */
+  /** Applies the server's aliases and redirects to a pair; without it there are none. */
   readonly canonical?: (pair: CanonicalPair) => CanonicalPair;
 }
 
@@ -70,7 +70,7 @@ export function* compilingStepTargets(
   };
 }
 
-/** Whether part of a path is known only when the step runs. */
+/** Tells whether part of a path is known only when the step runs. */
 export function isTemplate(path: string): boolean {
   return path.includes("{");
 }

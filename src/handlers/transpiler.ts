@@ -1,10 +1,12 @@
-/** The TypeScript transpiler, loaded when something needs it: a deployment in JavaScript never does. */
+/**
+ * The TypeScript transpiler, loaded when something needs it: a deployment in JavaScript never does.
+ */
 import { createRequire } from "node:module";
 import { findDescriptorFault } from "../base/late-load.ts";
 
 type Transpiler = typeof import("@swc/wasm-typescript");
 
-/** What the transpiler throws, which is no Error. */
+/** The value that the transpiler throws, which is no Error. */
 export interface TranspilerFault {
   readonly message: string;
   /** From 1. */

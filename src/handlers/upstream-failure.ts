@@ -1,6 +1,6 @@
 /**
- * What it means that an upstream call came to nothing: which of the `upstream_*` errors it is. What
- * the system said about it is for the log.   AGTP-API §12.3, Table 8
+ * Names the `upstream_*` error of an upstream call that failed. The system's own words about it are
+ * for the log.   AGTP-API §12.3, Table 8
  */
 import { codeOf } from "../base/thrown.ts";
 import type { HandlerError } from "./handler.ts";

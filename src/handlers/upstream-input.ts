@@ -1,7 +1,7 @@
 /**
- * What a schema cannot say of an input that becomes a request: values of the URL stay in their
- * segments, values of headers stay on their line, content is the base64 it says it is. A violation
- * is answered with 422.   AGTP-API §12.3
+ * Checks what a schema cannot say of an input that becomes a request: values of the URL stay in
+ * their segments, values of headers stay on their line, content is the base64 it says it is. A
+ * violation is answered with 422.   AGTP-API §12.3
  */
 
 import { escapeToken } from "../base/json-pointer.ts";
@@ -16,7 +16,7 @@ type Input = Readonly<Record<string, unknown>>;
 
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
-/** What stands in the way of asking the upstream; undefined when nothing does. */
+/** Finds what keeps an input from being sent to the upstream; undefined when nothing does. */
 export function checkUpstreamInput(
   url: UpstreamUrl,
   encoding: UpstreamEncoding | undefined,
@@ -41,7 +41,7 @@ function checkHeaderFields({ headerFields }: UpstreamEncoding, input: Input): Sc
   });
 }
 
-/** What is no base64 would be decoded to something else, or to nothing, and be sent as if it were. */
+/** Checks base64, since other text would be decoded to something else and sent all the same. */
 function checkContent(
   { bodyFormat, bodyField }: UpstreamEncoding,
   input: Input,

@@ -1,9 +1,9 @@
 /**
- * What the name of an upstream may stand for. Names are somebody else's to change, also between two
- * connections: so what is looked at are the addresses that a connection is made to, each time one is
- * made. This machine answers to `localhost` alone, and no name to addresses that belong to a link, to
- * nobody or to many; what an operator writes as an address is not looked up, and stands.
- * RFC 6761 §6.3, RFC 6890
+ * Judges the addresses that an upstream's name stands for. Names are somebody else's to change,
+ * also between two connections: so what is looked at are the addresses that a connection is made
+ * to, each time one is made. This machine answers to `localhost` alone, and no name to addresses
+ * that belong to a link, to nobody or to many; what an operator writes as an address is not looked
+ * up, and stands. RFC 6761 §6.3, RFC 6890
  */
 import { type LookupAddress, type LookupOptions, lookup } from "node:dns";
 import type { LookupFunction } from "node:net";

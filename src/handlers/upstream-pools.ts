@@ -8,7 +8,7 @@ import { connectionOptions } from "./connection-options.ts";
 const MAX_CONNECTIONS = 64;
 const CONNECT_TIMEOUT_MS = 10_000;
 
-/** What decides which pool an endpoint shares. */
+/** The key of the pool that an endpoint shares. */
 export interface Upstream {
   readonly origin: string;
   /** PEM text to trust instead of the system's CAs. */

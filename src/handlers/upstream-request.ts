@@ -96,7 +96,7 @@ function compileHeaders({
   };
 }
 
-/** What a field looks like in a header. */
+/** The text of a field in a header. */
 export function headerText(value: unknown): string {
   return typeof value === "object" && value !== null ? joinValues(value, ",") : textOf(value);
 }

@@ -1,6 +1,6 @@
 /**
- * What an external service's answer means: a body for the caller, or the named error that stands
- * for it. An error tells the upstream's status and nothing else of what the upstream said.
+ * Translates an external service's answer: into a body for the caller, or the named error that
+ * stands for it. An error tells the upstream's status and nothing else of what the upstream said.
  * AGTP-API §12.3, Table 8
  */
 import type { Dispatcher } from "undici";

@@ -20,7 +20,7 @@ export interface UpstreamUrl {
   readonly parameters: readonly string[];
   /** The path between its slashes. */
   readonly segments: readonly (readonly Piece[])[];
-  /** What follows "?"; empty without one. */
+  /** The pieces behind "?"; empty without one. */
   readonly query: readonly Piece[];
 }
 
@@ -64,7 +64,7 @@ function literalText(piece: Piece): string {
   return piece.kind === "literal" ? piece.text : `{${piece.name}}`;
 }
 
-/** What stands in the way of filling the URL from an input; undefined when nothing does. */
+/** Finds what keeps an input from filling the URL; undefined when nothing does. */
 export function checkUrlInput(url: UpstreamUrl, input: Input): SchemaViolation[] | undefined {
   const violations = url.parameters.flatMap((name) => checkValue(name, input));
   if (violations.length > 0) return violations;

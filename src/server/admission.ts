@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import type { LimitsConfig } from "../base/config.ts";
 
-/** What the raw socket and the TLS socket over it have in common. */
+/** The address, which the raw socket and the TLS socket over it have in common. */
 type Endpoint = Pick<Socket, "remoteAddress" | "remotePort">;
 
 interface Handshake {

@@ -21,7 +21,7 @@ export interface ServerCertificate {
   readonly key: string;
   /** SHA-256 of the server's own certificate: upper-case hex pairs with colons. */
   readonly fingerprint256: string;
-  /** Whether it was made just now. */
+  /** True when it was made just now. */
   readonly created: boolean;
 }
 
@@ -84,7 +84,7 @@ export async function ensureCertificate(
     const made = await makeSelfSigned(await ensureKey(paths.key), now);
     await place(paths.cert, made, { mode: 0o644, isUsable: () => isUsable(paths, now) });
     const result = readKept(paths, now);
-    // What is on the disk counts: another daemon of this deployment may have been quicker.
+    // The certificate on the disk counts: another daemon of this deployment may have been quicker.
     if (result.problems === undefined) return { ...result, created: result.cert === made };
     if (attempt === ATTEMPTS) throw new Error(describeFailure(result.problems));
   }

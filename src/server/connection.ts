@@ -17,7 +17,7 @@ import type { PeerIdentity } from "./peer-certificate.ts";
 import type { RecordOverhead } from "./record-overhead.ts";
 import type { SendBudget } from "./send-budget.ts";
 
-/** What every connection of a listener shares. */
+/** The parts that every connection of a listener shares. */
 export interface ConnectionContext {
   readonly limits: LimitsConfig;
   /** The dispatcher in force; a reload swaps it between two requests. */
@@ -43,7 +43,7 @@ export class Connection implements Departing {
   readonly #overhead: RecordOverhead;
   #running: Exchange | undefined;
   #isNew = true;
-  /** What was answered leaves at the end of the turn, or once its records are kept. */
+  /** Answers leave at the end of the turn, or once their records are kept. */
   #isDeparting = false;
   #isPaused = false;
   /** It has had its share of this round of the event loop. */
@@ -74,7 +74,7 @@ export class Connection implements Departing {
   }
 
   #receive(chunk: Buffer): void {
-    // What comes after the last request is discarded, so that the peer's close is seen.
+    // Octets after the last request are discarded, so that the peer's close is seen.
     if (this.#inbox.isClosed) this.#ending.hear();
     else {
       this.#inbox.push(chunk);
@@ -115,7 +115,7 @@ export class Connection implements Departing {
     return this.#running === undefined && !this.#outbox.isBlocked && !this.#outbox.isFull;
   }
 
-  /** What was pipelined is no reason to hold up everybody else. */
+  /** Gives way after a share of pipelined requests, so that nobody else is held up. */
   #yield(): void {
     this.#isWaitingItsTurn = true;
     setImmediate(() => {
@@ -162,7 +162,7 @@ export class Connection implements Departing {
     const { count } = this.#outbox;
     this.#context.settle(() => {
       this.#isDeparting = false;
-      // What was answered meanwhile has records of its own to wait for.
+      // Replies that came meanwhile have records of their own to wait for.
       if (this.#outbox.flush(count)) this.#proceed();
       else this.abort(new Error("the record of a reply could not be kept"));
     });
@@ -182,8 +182,8 @@ export class Connection implements Departing {
   }
 
   /**
-   * A peer that ends its side has left: what runs is aborted, and what has not begun is not started.
-   * A message cut short is still answered.
+   * A peer that ends its side has left: what runs is aborted, and what has not begun is not
+   * started. A message cut short is still answered.
    */
   #peerEnded(): void {
     if (this.#running === undefined) this.#inbox.end();
@@ -200,7 +200,7 @@ export class Connection implements Departing {
   sweep(now: number): void {
     if (this.#overhead.isExcessive()) this.abort(new Error("the caller only updates its keys"));
     else if (this.#ending.isOver(now)) this.#socket.destroy();
-    // Whoever is not read cannot be late.
+    // A peer that is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);
   }
 

@@ -11,8 +11,8 @@ export interface Departing {
 }
 
 /**
- * Before the turn has ended leave so many, or those of whom one has waited for so long: nobody waits
- * for a thousand others, nor for handlers that take their time.
+ * Before the turn has ended leave so many, or those of whom one has waited for so long: nobody
+ * waits for a thousand others, nor for handlers that take their time.
  */
 const MAX_WAITING = 64;
 const MAX_WAIT_MS = 1;
@@ -23,7 +23,7 @@ export class Departures {
   /** Since when the first of them waits. */
   #since = 0;
 
-  /** Has `one` depart when the turn ends; it does not ask again before then. */
+  /** Lets `one` depart when the turn ends; it does not ask again before then. */
   add(one: Departing): void {
     const waiting = this.#waiting.push(one);
     const now = performance.now();

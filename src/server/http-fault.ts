@@ -1,6 +1,6 @@
 /**
- * What Node's HTTP parser could not read, as a fault of ours, and the answer to it as octets: there
- * is no request that a response could belong to, and the connection closes after it.   RFC 9112 §2.2
+ * Turns an error of Node's HTTP parser into a fault of ours, and into the octets that answer it: no
+ * response can belong to such a request, and the connection closes after it.   RFC 9112 §2.2
  */
 import { STATUS_CODES } from "node:http";
 import { codeOf } from "../base/thrown.ts";
@@ -18,7 +18,7 @@ const CODES: ReadonlyMap<string, readonly [code: WireFaultCode, message: string]
   ["HPE_INVALID_CHUNK_SIZE", ["invalid-framing", "the length of a chunk cannot be read"]],
 ]);
 
-/** Whether an error is the parser's; any other is the connection's, which is beyond an answer. */
+/** Tells whether an error is the parser's; any other is the connection's and gets no answer. */
 export function isReadingFault(error: Error): boolean {
   return /^(?:HPE_|ERR_HTTP_)/.test(codeOf(error));
 }

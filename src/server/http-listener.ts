@@ -120,7 +120,7 @@ export class HttpListener {
   #take(request: http.IncomingMessage, response: http.ServerResponse): void {
     const turns = this.#connections.get(request.socket);
     const turn: Turn = {
-      // Whoever was answered before all of it came has no second answer for the rest.
+      // A request that was answered early gets no second answer for its rest.
       isComplete: () => request.complete || response.headersSent,
       begin: () => {
         this.#answering.add(response);
@@ -154,7 +154,7 @@ export class HttpListener {
     }
   }
 
-  /** What was asked for before is answered first. */
+  /** Refuses what cannot be read, after the earlier requests are answered. */
   #refuse(error: Error, socket: Duplex): void {
     const turns = this.#connections.get(socket);
     if (turns === undefined || !socket.writable || !isReadingFault(error)) {

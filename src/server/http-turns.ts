@@ -1,13 +1,13 @@
 /**
  * Requests that an HTTP client sends without waiting for the answers: one at a time is begun on a
- * connection, in their order, and while too many wait the socket is not read. What cannot be read is
- * answered last, and what it cut short not at all.   `[limits]`
+ * connection, in their order, and while too many wait the socket is not read. What cannot be read
+ * is answered last, and what it cut short not at all.   `[limits]`
  */
 import type { Socket } from "node:net";
 
 /** A request that is begun when its turn comes. */
 export interface Turn {
-  /** Whether nothing more of it is waited for. */
+  /** Tells whether nothing more of it is waited for. */
   isComplete(): boolean;
   begin(): void;
 }
@@ -21,7 +21,7 @@ export class HttpTurns {
 
   constructor(socket: Socket) {
     this.#socket = socket;
-    // Whoever has left is asked nothing more.
+    // A peer that has left gets no further turn.
     socket.once("close", () => this.#waiting.splice(0));
   }
 
@@ -29,7 +29,9 @@ export class HttpTurns {
     return this.#running === undefined;
   }
 
-  /** Begins at once, or after those before; more than `most` wait only if they came in one piece. */
+  /**
+   * Begins at once, or after those before; more than `most` wait only if they came in one piece.
+   */
   take(turn: Turn, most: number): void {
     if (this.#running === undefined) {
       this.#running = turn;
@@ -46,7 +48,7 @@ export class HttpTurns {
   fail(answer: () => void): void {
     const last: Turn = { isComplete: () => true, begin: answer };
     if (this.#waiting.at(-1)?.isComplete() === false) this.#waiting.pop();
-    // What waits for octets that will not come is not answered otherwise.
+    // A request whose octets will not come is not waited for.
     else if (this.#running?.isComplete() === false) this.#running = undefined;
     this.take(last, Number.POSITIVE_INFINITY);
   }

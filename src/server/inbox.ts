@@ -1,5 +1,5 @@
 /**
- * What a connection received and has not answered: requests that wait, up to `max_pipelined` with
+ * The unanswered input of a connection: requests that wait, up to `max_pipelined` with
  * the one being answered, and the beginning of the next. Says since when a peer lets it wait for
  * what.   AGTP "Connection Lifetime"
  */
@@ -64,7 +64,7 @@ export class Inbox {
     this.#parse(this.#limits.maxPipelined);
   }
 
-  /** What waits is answered; nothing more is read. */
+  /** Stops reading; waiting requests are still answered. */
   close(fault?: WireFault): void {
     if (this.#isClosed) return;
     if (fault !== undefined) this.#waiting.push(fault);
@@ -88,7 +88,7 @@ export class Inbox {
     this.#phaseSince = performance.now();
   }
 
-  /** What the peer has let wait for longer than the limits allow. */
+  /** The deadline that the peer has missed, if any. */
   overdue(now: number): Overdue | undefined {
     if (this.#isClosed) return undefined;
     this.#phaseSince ??= now;

@@ -30,7 +30,7 @@ export interface Metrics {
 const MAX_SCRAPERS = 64;
 const SCRAPE_TIMEOUT_MS = 10_000;
 const DURATION_BUCKETS = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 30];
-/** What all contracts are counted as; no path is called that. */
+/** The label that all contracts share; no path is called that. */
 const CONTRACTS = "contract";
 
 /** Serves `GET /metrics`. Throws when the port cannot be bound. */
@@ -117,12 +117,17 @@ function createRateCounter(registry: Registry): (message: unknown) => void {
   };
 }
 
-/** Agents choose the paths of their contracts, and may have any number of them one after the other. */
+/**
+ * Agents choose the paths of their contracts, and may have any number of them one after the other.
+ */
 function endpointOf(route: Route | undefined): string {
   return route?.tier === "C" ? CONTRACTS : (route?.path ?? "");
 }
 
-/** Without a route, these statuses still come after the gate of methods: the method is one this server knows. */
+/**
+ * Without a route, these statuses still come after the gate of methods: the method is one this
+ * server knows.
+ */
 function isKnownMethod(status: number): boolean {
   return status === 404 || status === 405 || status === 460 || status === 464;
 }

@@ -20,13 +20,13 @@ export const CHANNELS = {
   end: "agtpd:request:end",
 } as const;
 
-/** What the refusal channel publishes. */
+/** The message of the refusal channel. */
 export interface RequestRefusal {
   readonly exchange: Exchange;
   readonly refusal: Refusal;
 }
 
-/** What the end channel publishes. */
+/** The message of the end channel. */
 export interface RequestEnd {
   readonly exchange: Exchange | undefined;
   readonly status: number;

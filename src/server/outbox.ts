@@ -1,20 +1,22 @@
 /**
- * Replies on their way to the peer. Those to pipelined requests leave in one write; a long one leaves
- * in pieces, each when the peer has taken the one before, so that its body is never copied and may be
- * the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
+ * Replies on their way to the peer. Those to pipelined requests leave in one write; a long one
+ * leaves in pieces, each when the peer has taken the one before, so that its body is never copied
+ * and may be the same for many.   AGTP "Connection Lifetime", `[limits]` send_buffer_bytes
  */
 import type { TLSSocket } from "node:tls";
 import type { Response } from "../wire/message.ts";
 import { serializeHead, serializeResponses } from "../wire/serialize.ts";
 import type { SendAccount } from "./send-budget.ts";
 
-/** With about so much collected it should be written; also what is written at once of a long body. */
+/**
+ * With about so much collected it should be written; also what is written at once of a long body.
+ */
 const BATCH_BYTES = 64 * 1024;
 
 /** So much of the buffer is for being ahead of a reader; the rest is room for one long reply. */
 const AHEAD = 1 / 16;
 
-/** What a head takes, roughly. */
+/** The rough size of a head. */
 const HEAD_BYTES = 256;
 
 /** A batch of replies, or the body of one, from where it was not written yet. */
@@ -28,7 +30,7 @@ interface Piece {
 /** How an outbox is made. */
 export interface OutboxOptions {
   readonly account: SendAccount;
-  /** What may wait before nothing more is begun. */
+  /** The octets that may wait before nothing more is begun. */
   readonly sendBufferBytes: number;
 }
 
@@ -78,7 +80,7 @@ export class Outbox {
     return this.#replies.length;
   }
 
-  /** What was flushed is written, if not taken. */
+  /** True when all that was flushed is written, though perhaps not taken. */
   get isWritten(): boolean {
     return this.#pieces.length === 0;
   }
@@ -156,7 +158,7 @@ export class Outbox {
   }
 }
 
-/** What is written at once. */
+/** The octets of a piece that are written at once. */
 function nextOf({ octets, at }: Piece): string | Uint8Array {
   if (typeof octets === "string" || octets.length <= BATCH_BYTES) return octets;
   return octets.subarray(at, at + BATCH_BYTES);

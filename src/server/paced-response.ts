@@ -6,7 +6,7 @@
 import { type IncomingMessage, ServerResponse } from "node:http";
 import type { SendAccount, SendBudget } from "./send-budget.ts";
 
-/** What is written at once. */
+/** The size of a piece that is written at once. */
 const PIECE_BYTES = 64 * 1024;
 
 type Chunk = string | Uint8Array;

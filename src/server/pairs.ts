@@ -10,17 +10,17 @@ import { LIFECYCLE_METHODS } from "../state/lifecycle.ts";
 const AGENT_PATH = /^\/agents\/[^/]+(?:\/status)?$/;
 const AGENT_METHODS: readonly string[] = ["DESCRIBE", "FETCH", "QUERY", ...LIFECYCLE_METHODS];
 
-/** What "/" answers beside the floor: the other half of SUSPEND. */
+/** The methods of "/": the floor, and RESUME as the other half of SUSPEND. */
 const ROOT_METHODS: readonly string[] = [...FLOOR_METHODS, "RESUME"];
 
-/** Whether a pair is the protocol's own: a method on "/", a built-in, or an agent's path. */
+/** Tells whether a pair is the protocol's own: a method on "/", a built-in, or an agent's path. */
 export function isProtocolPair(method: string, path: string): boolean {
   if (path === "/") return ROOT_METHODS.includes(method);
   if (AGENT_PATH.test(path)) return AGENT_METHODS.includes(method);
   return method === "DISCOVER" && RESERVED_NAMES.includes(path.slice(1));
 }
 
-/** What aliases and redirects make of a pair. */
+/** Applies aliases and redirects to a pair. */
 export function canonicalPair(
   methodPolicy: MethodPolicy,
   { method, path }: CanonicalPair,

@@ -1,7 +1,7 @@
 /**
- * Who is at the other end of a TLS connection, by the certificate shown in its handshake. TLS only
- * proves that the peer holds the key: OpenSSL knows no Agent Certificate, so every chain is verified
- * here. `[tls] client_auth` says who is let in.   AGTP-CERT "Agent Certificate Profile"
+ * Identifies the peer of a TLS connection by the certificate shown in its handshake. TLS only
+ * proves that the peer holds the key: OpenSSL knows no Agent Certificate, so every chain is
+ * verified here. `[tls] client_auth` says who is let in.   AGTP-CERT "Agent Certificate Profile"
  */
 import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
@@ -16,17 +16,17 @@ import {
   verifyClientCertificate,
 } from "../identity/client-certificate-verification.ts";
 
-/** What the certificate of a connection's peer proves, or why it proves nothing. */
+/** The proof in the certificate of a connection's peer, or why it proves nothing. */
 export type PeerIdentity = Pick<Peer, "certificate" | "certificateFault">;
 
-/** Who is asked for a certificate, and whose is believed. */
+/** The rules for asking for certificates and believing them. */
 export interface PeerRules {
   readonly clientAuth: TlsConfig["clientAuth"];
   /** A bundle in PEM. */
   readonly clientCa: string | undefined;
 }
 
-/** Whether a peer may ask for anything. */
+/** The verdict whether a peer is served at all. */
 export type PeerVerdict =
   | { readonly kind: "admitted"; readonly identity: PeerIdentity }
   | { readonly kind: "refused"; readonly reason: string };

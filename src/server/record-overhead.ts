@@ -1,12 +1,12 @@
 /**
- * What a peer sends beside its requests, by octets: the frames of TLS records, and messages of TLS
- * itself. To update a key costs forty microseconds and 27 octets, and TLS lets a peer do nothing else
- * all day: no other sign of it is to be had.   RFC 8446 §4.6.3
+ * Counts the octets that a peer sends beside its requests: the frames of TLS records, and messages
+ * of TLS itself. To update a key costs forty microseconds and 27 octets, and TLS lets a peer do
+ * nothing else all day: no other sign of it is to be had.   RFC 8446 §4.6.3
  */
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 
-/** What may be beside requests between two looks: some hundred updates, where one a day is needed. */
+/** Octets allowed beside requests between two looks: some hundred updates; one a day is needed. */
 const FREE_BYTES = 32 * 1024;
 /** A record around each octet of a request is foolish, and allowed. */
 const BYTES_PER_OCTET = 24;
@@ -29,7 +29,7 @@ export class RecordOverhead {
     this.#securedBytes = secured.bytesRead;
   }
 
-  /** Whether there was too much of it since the last look. */
+  /** Tells whether there was too much of it since the last look. */
   isExcessive(): boolean {
     const rawBytes = this.#raw.bytesRead;
     const securedBytes = this.#secured.bytesRead;

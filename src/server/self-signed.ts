@@ -26,7 +26,7 @@ export function makePrivateKey(): string {
   return privateKey.export({ type: "pkcs8", format: "pem" }).toString();
 }
 
-/** Whether a text is a private key that `makeSelfSigned` can sign with. */
+/** Tells whether a text is a private key that `makeSelfSigned` can sign with. */
 export function isOwnPrivateKey(pem: string): boolean {
   try {
     const key = createPrivateKey(pem);

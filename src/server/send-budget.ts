@@ -1,14 +1,14 @@
 /**
- * What waits to be sent to all peers of a daemon, whatever they speak. Bodies that many wait for are
- * counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is, at any
- * time, whoever takes nothing for `idle_timeout_ms`.   `[limits]`
+ * Bounds what waits to be sent to all peers of a daemon, whatever they speak. Bodies that many wait
+ * for are counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is,
+ * at any time, whoever takes nothing for `idle_timeout_ms`.   `[limits]`
  */
 import type { LimitsConfig } from "../base/config.ts";
 
 /** A body as it is held; whether two wait for the same one is a question of identity. */
 type Body = Uint8Array;
 
-/** What one peer has not taken yet. */
+/** The octets that one peer has not taken yet. */
 export class SendAccount {
   readonly #budget: SendBudget;
   readonly #drop: () => void;
@@ -141,7 +141,7 @@ export class SendBudget {
   #enforce(): void {
     const { sendBufferTotalBytes: most } = this.#limits();
     if (this.#bytes <= most) return;
-    // Who has not begun to wait is the last to be blamed.
+    // A peer that has not begun to wait is the last to be dropped.
     const slowness = ({ takenAt }: SendAccount): number => takenAt ?? Number.POSITIVE_INFINITY;
     const slowestFirst = [...this.#accounts].sort((a, b) => slowness(a) - slowness(b));
     const spared = this.#largest(slowestFirst, most);

@@ -9,7 +9,7 @@ import type { LogSink } from "../base/log.ts";
 const BATCH_LENGTH = 8192;
 const BATCH_MS = 50;
 
-/** What waits for a slow reader before lines are dropped, in octets. */
+/** The octets that wait for a slow reader before lines are dropped. */
 const MAX_PENDING_BYTES = 16 * 1024 * 1024;
 
 /** How long an exit waits for a reader to take the last lines. */

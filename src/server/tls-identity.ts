@@ -1,6 +1,6 @@
 /**
- * The certificate, key and client CA of `[tls]`, from files or self-made. Everything wrong with them
- * stops the start.
+ * The certificate, key and client CA of `[tls]`, from files or self-made. Everything wrong with
+ * them stops the start.
  */
 import { join, relative } from "node:path";
 import type { Config } from "../base/config.ts";
@@ -11,7 +11,7 @@ import { checkTrustAnchor, readTrustAnchors } from "../identity/certificate-anch
 import { ensureCertificate, readCertificate, type ServerCertificate } from "./certificate.ts";
 import type { TlsIdentity } from "./listener.ts";
 
-/** What the server shows and trusts, or what is wrong with it. */
+/** The certificates that the server shows and trusts, or the problems with them. */
 export interface LoadedTlsIdentity {
   readonly identity: TlsIdentity | undefined;
   readonly fingerprint256: string;

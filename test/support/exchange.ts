@@ -1,8 +1,7 @@
 /** Exchanges and routes for tests of one gate, without a deployment. */
 
 import { Exchange } from "../../src/dispatch/exchange.ts";
-import type { Route, RouteHandler } from "../../src/dispatch/route.ts";
-import { inputShape } from "../../src/endpoint/input-shape.ts";
+import { createRoute, type Route, type RouteHandler } from "../../src/dispatch/route.ts";
 import type { Handler } from "../../src/handlers/handler.ts";
 import { createSchemaCompiler } from "../../src/schema/schema.ts";
 import { makeEndpoint } from "./endpoint-definition.ts";
@@ -54,20 +53,6 @@ export function makeRoute(options: RouteOptions = {}): Route {
   const input = compiler.compile(inputSchema, place).compiled;
   const output = compiler.compile({ ...outputSchema }, place).compiled;
   if (input === undefined || output === undefined) throw new Error("the schemas do not compile");
-  return {
-    method: definition.method,
-    path: definition.path,
-    tier: "B",
-    isReading: false,
-    definition,
-    requiredScopes,
-    input,
-    output,
-    shape: inputShape(inputSchema),
-    errors: new Set(definition.errors),
-    warning: undefined,
-    endsInTime: false,
-    handler: () => ({ body: {} }),
-    ...rest,
-  };
+  const route = createRoute(definition, () => ({ body: {} }), { tier: "B", input, output });
+  return { ...route, ...rest };
 }

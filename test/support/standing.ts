@@ -1,8 +1,8 @@
 /** A server on which every agent stands where its document says, and nothing was revoked. */
-import type { Standing } from "../../src/dispatch/standing.ts";
+import type { CallerState } from "../../src/dispatch/caller-state.ts";
 
-/** Standing for tests of one gate. */
-export function makeStanding(changes: Partial<Standing> = {}): Standing {
+/** The state of callers for tests of one gate. */
+export function makeStanding(changes: Partial<CallerState> = {}): CallerState {
   return {
     statusOf: ({ status }) => status,
     statusSince: () => undefined,

@@ -15,17 +15,17 @@ import {
   createCallerResolver,
   type Resolution,
 } from "../caller-resolver.ts";
+import type { CallerState } from "../caller-state.ts";
 import type { Delegation } from "../delegation.ts";
 import type { Exchange } from "../exchange.ts";
 import { agentUnauthenticated, badRequest, notImplemented, type Refusal } from "../refusal.ts";
-import type { Standing } from "../standing.ts";
 import type { Gate } from "./gate.ts";
 
 /** What it decides by. */
 export interface CallerGateOptions {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;
-  readonly standing: Pick<Standing, "isRevoked">;
+  readonly standing: Pick<CallerState, "isRevoked">;
 }
 
 /** Knows the caller by the agents of this server, or by whoever vouches for it. */
@@ -128,7 +128,7 @@ function checkCertificate(
   certificate: ClientCertificate,
   agentId: string,
   ownerId: string | undefined,
-  standing: Pick<Standing, "isRevoked">,
+  standing: Pick<CallerState, "isRevoked">,
 ): Refusal | undefined {
   if (standing.isRevoked(certificate, agentId)) {
     return agentUnauthenticated("the client certificate was revoked", "certificate-revoked");

@@ -5,9 +5,8 @@
 
 import type { Problem } from "../../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
-import type { Route } from "../../dispatch/route.ts";
+import { createRoute, type Route, type RouteHandler } from "../../dispatch/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import { inputShape } from "../../endpoint/input-shape.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { isProgram, type PlannedEndpoint, planEndpoints } from "./compile/endpoints.ts";
 import { findUnenforceable } from "./compile/unenforceable.ts";
@@ -92,21 +91,18 @@ function taskRoute(
     handler: { type: "registered_function", function: "agentcli.tasks.run" },
   };
   const found = { kind: "task", manifest, workflow, task, plan } as const;
-  return {
-    ...{ method: definition.method, path: definition.path, tier: "B", isReading: false },
+  const handler: RouteHandler = async (call, { caller: { document } }) => {
+    const caller = { call, isKnown: document !== undefined };
+    return toHandlerResult(await runTask(found, caller, executor));
+  };
+  return createRoute(definition, handler, {
+    tier: "B",
     startsWork: true,
-    requiredScopes: definition.requiredScopes,
-    ...{ definition, shape: inputShape(inputSchema), errors: new Set(definition.errors) },
     input: compile(compiler, definition, "input_schema"),
     output: compile(compiler, definition, "output_schema"),
-    warning: undefined,
-    handler: async (call, { caller: { document } }) => {
-      const caller = { call, isKnown: document !== undefined };
-      return toHandlerResult(await runTask(found, caller, executor));
-    },
     // The operator's manifest says how long it may take, which may be longer than other handlers.
     endsInTime: true,
-  };
+  });
 }
 
 /** These schemas are this program's own: a problem is a bug. */

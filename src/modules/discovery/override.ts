@@ -11,9 +11,9 @@ import type { CompiledSchema } from "../../schema/schema.ts";
 
 /** The handler, held to a built-in's output schema and kept from the protocol's header fields. */
 export function holdToContract(handler: Handler, output: CompiledSchema): RouteHandler {
-  const contract = { tier: "B", errors: new Set<string>(), output } as const;
+  const rules = { tier: "B", errors: new Set<string>(), output, concealment: undefined } as const;
   const check = (outcome: Outcome): HandlerSuccess => {
-    const judged = judge(contract, outcome);
+    const judged = judge(rules, outcome);
     if (typeof judged === "string") throw new Error(judged);
     const { status, body, headers, contentType } = judged;
     return { status, body, headers: { ...headers, "Content-Type": contentType } };

@@ -7,6 +7,7 @@ import type { RcnsConfig } from "../../base/config.ts";
 import type { RateWindow } from "../../base/rate-window.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import type { Attempts } from "../../dispatch/attempts.ts";
+import { changeCall } from "../../dispatch/call-context.ts";
 import { previewContract } from "../../dispatch/contract-preview.ts";
 import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
 import { payerOf } from "../../dispatch/payer.ts";
@@ -23,9 +24,14 @@ import {
   readQuery,
   semanticOf,
 } from "../../dispatch/request-proposal.ts";
-import type { ExchangeView, Route } from "../../dispatch/route.ts";
+import {
+  createRoute,
+  type ExchangeView,
+  type Route,
+  type RouteHandler,
+} from "../../dispatch/route.ts";
 import type { Contract } from "../../endpoint/contract.ts";
-import { inputShape } from "../../endpoint/input-shape.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { SynthesisPlan, Synthesizer } from "../../endpoint/plan.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -61,33 +67,19 @@ const MAX_INPUTS = PROPOSED_SCHEMA_BOUNDS.maxProperties;
 
 /** The route that negotiates; the gate of negotiation puts it in place of what is missing. */
 export function negotiationRoute(options: NegotiationOptions): Route {
-  return {
-    method: "",
-    path: "",
-    tier: "A",
-    isReading: false,
-    definition: {
-      file: "",
-      method: "",
-      path: "",
-      description: "Negotiates a contract for a pair that is not registered.",
-      semantic: semanticOf("negotiate a contract"),
-      inputSchema: { type: "object" },
-      outputSchema: {},
-      errors: [],
-      requiredScopes: [],
-      handler: { type: "registered_function", function: "" },
-    },
-    requiredScopes: [],
-    input: options.anyInput,
-    output: undefined,
-    shape: inputShape({ type: "object" }),
-    errors: new Set(),
-    warning: undefined,
-    endsInTime: false,
-    handler: (call, exchange) => negotiate(options, call, exchange),
-  };
+  const handler: RouteHandler = (call, exchange) => negotiate(options, call, exchange);
+  return createRoute(NEGOTIATION, handler, { tier: "A", input: options.anyInput });
 }
+
+/** It has no pair of its own: that of the request is what is negotiated. */
+const NEGOTIATION: EndpointDefinition = {
+  ...{ file: "", method: "", path: "" },
+  description: "Negotiates a contract for a pair that is not registered.",
+  semantic: semanticOf("negotiate a contract"),
+  ...{ inputSchema: { type: "object" }, outputSchema: {} },
+  ...{ errors: [], requiredScopes: [] },
+  handler: { type: "registered_function", function: "" },
+};
 
 async function negotiate(
   options: NegotiationOptions,
@@ -133,13 +125,7 @@ async function negotiate(
   await register.add(contract);
   if (!isAtOnce) return previewContract(contract);
   await options.accepted(contract, call, exchange);
-  return options.routes.routeOf(contract).handler(withInput(call, input), exchange);
-}
-
-function withInput(call: Call, input: Call["input"]): Call {
-  return new Proxy(call, {
-    get: (target, name) => (name === "input" ? input : Reflect.get(target, name, target)),
-  });
+  return options.routes.routeOf(contract).handler(changeCall(call, { input }), exchange);
 }
 
 /**

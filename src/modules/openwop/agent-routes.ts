@@ -4,9 +4,8 @@
  * OpenWOP RFC 0072 §B, AGTP-API §6.1, §7
  */
 
-import type { Route } from "../../dispatch/route.ts";
+import { createRoute, type Route, type RouteHandler } from "../../dispatch/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
-import { inputShape } from "../../endpoint/input-shape.ts";
 import {
   DISPATCH_ERRORS,
   type DispatchOptions,
@@ -35,20 +34,15 @@ export function agentRoutes(
       ...describeEndpoint(agent, options.redactor),
       ...{ inputSchema: input.schema, outputSchema: output.schema },
     };
-    return {
-      ...{ method: definition.method, path: definition.path, tier: "B", isReading: false },
+    const handler: RouteHandler = (call) => dispatchAgent(options, agent.agentId, call);
+    return createRoute(definition, handler, {
+      ...{ tier: "B", input, output },
       startsWork: true,
-      ...{ definition, input, output },
-      requiredScopes: definition.requiredScopes,
-      shape: inputShape(definition.inputSchema),
-      errors: new Set(definition.errors),
-      warning: undefined,
       idempotencyMember: "idempotency_key",
       concealment: options.redactor,
-      handler: (call) => dispatchAgent(options, agent.agentId, call),
       // It waits no longer than that.
       endsInTime: true,
-    };
+    });
   });
 }
 

@@ -4,10 +4,9 @@
  * AGTP-API §6.1, §7
  */
 
-import type { Route, RouteHandler } from "../../../dispatch/route.ts";
+import { createRoute, type Route, type RouteHandler } from "../../../dispatch/route.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
-import { inputShape } from "../../../endpoint/input-shape.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { AgentManifest } from "../manifest/manifest.ts";
 import type { AgntcySettings } from "../settings.ts";
@@ -192,17 +191,13 @@ function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint):
     requiredScopes: isOpen ? [] : settings.requiredScopes,
     handler: { type: "registered_function", function: "agntcy.agent" },
   };
-  return {
-    ...{ method, path, tier: "B", isReading: false, definition, warning: undefined },
+  return createRoute(definition, endpoint.handler, {
+    tier: "B",
     startsWork: !LOOKING.has(method),
-    requiredScopes: definition.requiredScopes,
     input: compileSchema(endpoint.judged ?? inputSchema),
     // What the agent's server answers was judged when it came.
     output: compileSchema(ANYTHING),
-    shape: inputShape(inputSchema),
-    errors: new Set(definition.errors),
-    handler: endpoint.handler,
     // Every handler ends in time by itself, and says how things stand then.
     endsInTime: true,
-  };
+  });
 }

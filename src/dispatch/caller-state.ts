@@ -5,7 +5,7 @@ import type { SessionStanding } from "./session-use.ts";
 import type { TaskStanding } from "./task-pause.ts";
 
 /** What the gates ask of what changes between two requests. */
-export interface Standing extends SessionStanding, TaskStanding {
+export interface CallerState extends SessionStanding, TaskStanding {
   statusOf(agent: AgentDocument): AgentStatus;
   /** When the agent came to its status; RFC 3339. */
   statusSince(agent: AgentDocument): string | undefined;
@@ -13,4 +13,4 @@ export interface Standing extends SessionStanding, TaskStanding {
 }
 
 /** Where agents alone stand. */
-export type LifecycleStanding = Pick<Standing, "statusOf" | "statusSince">;
+export type LifecycleStanding = Pick<CallerState, "statusOf" | "statusSince">;
