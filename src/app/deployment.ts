@@ -113,7 +113,7 @@ async function assemble(
     agent &&
     (await buildSidecar({
       ...{ ...parts, dispatcher, registry, agent, isAgentIssued },
-      ...{ faces: protocol.faces, listed: protocol.listed },
+      ...{ faces: protocol.faces, listed: protocol.listed, toll: options.floor.toll },
       settle: (done) => ledger.settle(done),
       reportFault: options.reportFault,
     }));

@@ -78,7 +78,7 @@ export function runsPart(parts: FloorParts): FloorPart {
   });
   const face = openFace(config.limits.bodyBytes, {
     ...{ host, catalog, executor, redact, isConformance, discovery, log, state: kept },
-    ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute },
+    ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute, toll: floor.toll },
   });
   return {
     endpoints: runEndpoints({

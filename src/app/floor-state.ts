@@ -5,6 +5,7 @@ import { SLICE_MS, TaskQueue } from "../base/task-queue.ts";
 import { LoopTime } from "../dispatch/loop-time.ts";
 import { Rates } from "../dispatch/rates.ts";
 import { Runs } from "../dispatch/runs.ts";
+import { createToll, type Toll } from "../dispatch/toll.ts";
 import { openRunState, type RunState } from "../modules/agentcli/run/run-state.ts";
 import { type AgntcyState, openAgntcy } from "../modules/agntcy/state.ts";
 import { DelegationRegister } from "../modules/delegation/register.ts";
@@ -34,6 +35,7 @@ export interface FloorState {
   /** What everybody has taken of the server. */
   readonly rates: Rates;
   readonly time: LoopTime;
+  readonly toll: Toll;
   /** What takes longer than others want to wait, whoever asks for it. */
   readonly work: TaskQueue;
   /** Aborted when the daemon begins to stop: whoever only waits has its answer then. */
@@ -58,7 +60,8 @@ export async function openFloorState(store: Store): Promise<FloorState> {
     taskRuns: await openRunState(store, tasks.escalations),
     agntcy: await openAgntcy(store),
     openwop: await openOpenwop(store),
-    ...{ rates, time, work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }) },
+    ...{ rates, time, toll: createToll(rates, time) },
+    ...{ work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }) },
     stopping: new AbortController(),
   };
 }

@@ -9,6 +9,7 @@ import { reasonOf } from "../base/thrown.ts";
 import { HTTP_VERBS } from "../catalog/catalog.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { Route } from "../dispatch/route.ts";
+import type { Toll } from "../dispatch/toll.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -28,6 +29,7 @@ export interface SidecarParts extends Vocabulary {
   readonly agent: AgentDocument;
   readonly isAgentIssued: boolean;
   readonly faces: readonly GatewayFace[];
+  readonly toll: Toll;
   readonly apis: ApiListing;
   /** What the manifest lists. */
   listed(): readonly EndpointDefinition[];

@@ -4,6 +4,7 @@
  */
 
 import { within } from "../base/deadline.ts";
+import { Places } from "../base/places.ts";
 import type { AgtpClient, Peer } from "../client/agtp-client.ts";
 import { createClient } from "../client/client.ts";
 import { AgtpClientError, type AgtpClientErrorCode } from "../client/client-error.ts";
@@ -20,8 +21,7 @@ const CONNECT_TIMEOUT_MS = 10_000;
 
 interface OpenPeer {
   readonly client: AgtpClient;
-  readonly maxConnections: number;
-  underWay: number;
+  readonly places: Places;
 }
 
 /** Clients of all peers, by name; none is connected before its first task. */
@@ -33,9 +33,11 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
     const known = open.get(name);
     const connection = connections.get(name);
     if (known !== undefined || connection === undefined) return known;
-    const { maxConnections } = connection;
     const options = { ...connection, limits: LIMITS, connectTimeoutMs: CONNECT_TIMEOUT_MS };
-    const made = { client: createClient(options), maxConnections, underWay: 0 };
+    const made = {
+      client: createClient(options),
+      places: new Places(connection.maxConnections),
+    };
     open.set(name, made);
     return made;
   };
@@ -45,10 +47,10 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
       const peer = openPeer(name);
       if (peer === undefined)
         return unanswered("peer-unreachable", "not-begun", "it has no address");
-      if (peer.underWay >= peer.maxConnections) {
+      const leave = peer.places.take({ key: message.agentId, isKnown: true });
+      if (leave === undefined) {
         return unanswered("peer-busy", "not-begun", "too many tasks are under way there");
       }
-      peer.underWay += 1;
       try {
         const { signal: left } = message;
         return await within({ signals: [left, ending.signal] }, (signal) =>
@@ -57,7 +59,7 @@ export function createPeerClients(connections: ReadonlyMap<string, PeerConnectio
       } catch (error) {
         return explain(error);
       } finally {
-        peer.underWay -= 1;
+        leave();
       }
     },
     async close() {

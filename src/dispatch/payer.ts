@@ -15,7 +15,12 @@ export function payerOf(request: {
   readonly peer: Pick<Peer, "address" | "speaksAs">;
 }): TaskOwner {
   const key = accountOf(request);
-  return { key: key ?? networkOf(request.peer.address), isKnown: key !== undefined };
+  return key === undefined ? networkOwner(request.peer.address) : { key, isKnown: true };
+}
+
+/** Whoever asks from an address, and says no more about itself. */
+export function networkOwner(address: string): TaskOwner {
+  return { key: networkOf(address), isKnown: false };
 }
 
 /** Undefined for a stranger: an Agent-ID that nobody knows can be another one each time. */

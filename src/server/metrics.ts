@@ -7,7 +7,9 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
+import type { RateExcess } from "../dispatch/rates.ts";
 import type { Route } from "../dispatch/route.ts";
+import { EXCESS_CHANNEL } from "../dispatch/toll.ts";
 import { CHANNELS, type RequestEnd, type RequestRefusal } from "./observer.ts";
 import { pacedResponses } from "./paced-response.ts";
 import type { SendBudget } from "./send-budget.ts";
@@ -38,7 +40,7 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   const registry = new Registry();
   const delay = monitorEventLoopDelay({ resolution: 20 });
   const onEnd = createRecorder(registry);
-  const onRefusal = createRateCounter(registry);
+  const { onRefusal, onExcess } = createRateCounter(registry);
   createGauges(registry, options, delay);
 
   const ServerResponse = pacedResponses(options.sendBudget);
@@ -63,11 +65,13 @@ export async function createMetrics(options: MetricsOptions): Promise<Metrics> {
   delay.enable();
   subscribe(CHANNELS.end, onEnd);
   subscribe(CHANNELS.refusal, onRefusal);
+  subscribe(EXCESS_CHANNEL, onExcess);
   return {
     port: (server.address() as AddressInfo).port,
     close: () => {
       unsubscribe(CHANNELS.end, onEnd);
       unsubscribe(CHANNELS.refusal, onRefusal);
+      unsubscribe(EXCESS_CHANNEL, onExcess);
       delay.disable();
       server.closeAllConnections();
       return new Promise((resolve) => {
@@ -103,17 +107,22 @@ function createRecorder(registry: Registry): (message: unknown) => void {
 }
 
 /** Counts who was told to come later, by what there was too much of. */
-function createRateCounter(registry: Registry): (message: unknown) => void {
+function createRateCounter(registry: Registry) {
   const limited = new Counter({
     name: "agtp_rate_limited_total",
     help: "Requests that were refused because there were too many of a kind.",
     labelNames: ["scope"],
     registers: [registry],
   });
-  return (message) => {
-    const { code, carried } = (message as RequestRefusal).refusal;
-    const scope = carried?.["scope"];
-    if (code === "rate-limited") limited.inc({ scope: typeof scope === "string" ? scope : "" });
+  return {
+    onRefusal: (message: unknown): void => {
+      const { code, carried } = (message as RequestRefusal).refusal;
+      const scope = carried?.["scope"];
+      if (code === "rate-limited") limited.inc({ scope: typeof scope === "string" ? scope : "" });
+    },
+    onExcess: (message: unknown): void => {
+      limited.inc({ scope: (message as RateExcess).scope });
+    },
   };
 }
 

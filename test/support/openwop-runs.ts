@@ -10,6 +10,9 @@ import formats from "ajv-formats";
 import { fastify } from "fastify";
 import { expect, onTestFinished } from "vitest";
 import type { JsonRecord } from "../../src/base/json-value.ts";
+import { LoopTime } from "../../src/dispatch/loop-time.ts";
+import { Rates } from "../../src/dispatch/rates.ts";
+import { createToll } from "../../src/dispatch/toll.ts";
 import type { AgentCatalog } from "../../src/modules/openwop/agent-catalog.ts";
 import type { AgentExecutor } from "../../src/modules/openwop/agent-executor.ts";
 import { ApiKeys } from "../../src/modules/openwop/face/api-keys.ts";
@@ -209,7 +212,9 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
     reasoning: { verbosity: "summary", tokenLimit: 512, isStreaming: false },
     ...{ limits, toolCallsPerMinute },
   });
+  const rates = new Rates();
   const parts = {
+    toll: createToll(rates, new LoopTime(rates)),
     ...{ host, catalog, executor, redact, keys: KEYS, isConformance, discovery, state, log },
     toolCallsPerMinute,
   };

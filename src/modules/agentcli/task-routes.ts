@@ -5,6 +5,7 @@
 
 import type { Problem } from "../../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
+import { payerOf } from "../../dispatch/payer.ts";
 import { createRoute, type Route, type RouteHandler } from "../../dispatch/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
@@ -91,8 +92,9 @@ function taskRoute(
     handler: { type: "registered_function", function: "agentcli.tasks.run" },
   };
   const found = { kind: "task", manifest, workflow, task, plan } as const;
-  const handler: RouteHandler = async (call, { caller: { document } }) => {
-    const caller = { call, isKnown: document !== undefined };
+  const handler: RouteHandler = async (call, exchange) => {
+    const isKnown = exchange.caller.document !== undefined;
+    const caller = { call, isKnown, payer: payerOf(exchange) };
     return toHandlerResult(await runTask(found, caller, executor));
   };
   return createRoute(definition, handler, {

@@ -11,7 +11,8 @@
  * both are the sidecar's. Parsers, hooks and decorators stay inside the mount.
  *
  * What holds for every request holds here too: `[limits]`, one request at a time on a connection,
- * the rules for origins, `Server-ID`, a drain that lets running requests finish. Identity does not: a
+ * the rules for origins, `Server-ID`, a drain that lets running requests finish; the rates too, on the
+ * account that the mount names. Identity does not: a
  * face knows its callers itself, and nothing that HTTP says of an Agent-ID may be believed. With a
  * reload new plugins are made and take the next request; the old instance is closed, so what an
  * `onClose` hook ends must not be needed by requests that still run. A request has to end when its
@@ -20,6 +21,8 @@
  * sidecar's applies to it.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { TaskOwner } from "../../base/task-queue.ts";
+import type { RateExcess } from "../../dispatch/rates.ts";
 
 /** Registers the routes of one prefix. Called while a deployment is loaded: it writes nothing. */
 export type GatewayPlugin = (app: FastifyInstance) => void | Promise<void>;
@@ -31,6 +34,10 @@ export interface GatewayMount {
   readonly plugin: GatewayPlugin;
   /** Answers what has a path that cannot be decoded, which no route is found for; else the sidecar. */
   answerUndecodable?(request: FastifyRequest, reply: FastifyReply): void;
+  /** Whose account a request is on; undefined: the address that it comes from. */
+  payerOf?(request: FastifyRequest): TaskOwner | undefined;
+  /** Tells somebody to come later, in the face's own form; the Retry-After is there already. */
+  answerExcess?(excess: RateExcess, reply: FastifyReply): FastifyReply;
 }
 
 /** One protocol on the HTTP listener. */

@@ -2,18 +2,27 @@
  * The HTTP sidecar of one deployment: every face on one Fastify instance, which never listens itself.
  * What no face has claimed goes to the AGTP endpoints, with its path as the client wrote it. What is
  * in no face's hands is answered here: 400 more than one Host · 403 another origin · 404 a claimed path
- * that nobody serves · 421 another server's name · 431 too many fields · 500 a fault, with an id that
- * the log has too.   AGTP "HTTP Gateway"
+ * that nobody serves · 421 another server's name · 429 too much for one account, unless its face says so ·
+ * 431 too many fields · 500 a fault, with an id that the log has too.   AGTP "HTTP Gateway"
  */
-import { type FastifyError, type FastifyInstance, type FastifyReply, fastify } from "fastify";
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from "fastify";
 import type { Config, LimitsConfig } from "../../base/config.ts";
-import { refusalBody, serverError } from "../../dispatch/refusal.ts";
+import { networkOwner } from "../../dispatch/payer.ts";
+import type { RateExcess } from "../../dispatch/rates.ts";
+import { rateLimited, refusalBody, serverError } from "../../dispatch/refusal.ts";
+import type { Toll } from "../../dispatch/toll.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import type { WireFault } from "../../wire/message.ts";
 import { AGTP_ROUTE, createAgtpFace } from "./agtp-face.ts";
 import { claimsOf } from "./claims.ts";
-import type { GatewayFace } from "./face.ts";
+import type { GatewayFace, GatewayMount } from "./face.ts";
 import { createHostPolicy, type HostVerdict } from "./hosts.ts";
 import { type HttpAnswer, writeAnswer } from "./http-answer.ts";
 import { METHODS } from "./http-methods.ts";
@@ -29,6 +38,8 @@ import { errorBody, sendRefusal } from "./send-answer.ts";
 export interface GatewayParts extends PipelineParts {
   readonly config: Pick<Config, "server" | "gateway" | "limits">;
   readonly faces: readonly GatewayFace[];
+  /** For what does not come to the pipeline. */
+  readonly toll: Toll;
   /** What `/openapi.json` is made from, once the port is known. */
   openapiSource(): ExportSource;
   reportFault(errorId: string, error: unknown): void;
@@ -70,12 +81,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       return isClaimed(relative) ? relative : AGTP_ROUTE;
     },
     frameworkErrors: (_error, request, reply) => {
-      const mount = mounts.find(({ prefix }) => request.raw.url?.startsWith(`${prefix}/`));
+      const mount = mountOf(mounts, request.raw.url ?? "");
+      if (takeToll(request, reply, parts.toll, mount) !== undefined) return;
       if (mount?.answerUndecodable !== undefined) mount.answerUndecodable(request, reply);
       else sendRefusal(reply, 400, errorBody("invalid-request-line", "the path cannot be decoded"));
     },
   });
-  addHooks(app, parts);
+  addHooks(app, parts, mounts);
   app.setErrorHandler((error: FastifyError, _request, reply) =>
     answerError(error, reply, parts.reportFault),
   );
@@ -89,7 +101,7 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
   app.register(async (scope) =>
     createAgtpFace({ serverId, agent, limits, verbs, pipeline })(scope),
   );
-  app.register(async (scope) => createOpenapiFace(parts.openapiSource)(scope));
+  app.register(async (scope) => createOpenapiFace(parts.openapiSource, parts.toll)(scope));
   for (const { prefix, plugin } of mounts) {
     app.register(async (scope) => plugin(scope), { prefix });
   }
@@ -117,7 +129,11 @@ const HOST_REFUSALS = {
 } as const satisfies Record<HostVerdict, unknown>;
 
 /** What holds for every face. */
-function addHooks(app: FastifyInstance, { config }: GatewayParts): void {
+function addHooks(
+  app: FastifyInstance,
+  { config, toll }: GatewayParts,
+  mounts: readonly GatewayMount[],
+): void {
   const { server, gateway, limits } = config;
   const judgeHost = createHostPolicy(gateway);
   const judge = createOriginPolicy(gateway.corsOrigins);
@@ -137,7 +153,10 @@ function addHooks(app: FastifyInstance, { config }: GatewayParts): void {
       return sendRefusal(reply, 403, errorBody("origin-not-allowed", message));
     }
     for (const [name, value] of verdict.fields) reply.header(name, value);
-    return verdict.kind === "preflight" ? reply.code(204).send() : undefined;
+    if (verdict.kind === "preflight") return reply.code(204).send();
+    // The pipeline knows better whom its requests come from.
+    const isPipelines = request.url === AGTP_ROUTE && method !== "OPTIONS";
+    return isPipelines ? undefined : takeToll(request, reply, toll, mountOf(mounts, request.url));
   });
   app.addHook("onSend", async (request, reply) => {
     // Closing on a client that is still sending would take the answer from it: what is left of the
@@ -146,6 +165,34 @@ function addHooks(app: FastifyInstance, { config }: GatewayParts): void {
     // A client that does not read its answer is not waited for.
     reply.raw.setTimeout(limits.idleTimeoutMs);
   });
+}
+
+function mountOf(mounts: readonly GatewayMount[], url: string): GatewayMount | undefined {
+  const [path = ""] = url.split("?");
+  return mounts.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
+}
+
+/** Undefined: it may come in. */
+function takeToll(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  toll: Toll,
+  mount: GatewayMount | undefined,
+): FastifyReply | undefined {
+  const payer = mount?.payerOf?.(request) ?? networkOwner(request.socket.remoteAddress ?? "");
+  const excess = toll.admit(payer);
+  return excess && sendExcess(excess, reply, mount);
+}
+
+function sendExcess(
+  excess: RateExcess,
+  reply: FastifyReply,
+  mount: GatewayMount | undefined,
+): FastifyReply {
+  reply.header("retry-after", String(excess.retryAfterSeconds));
+  if (mount?.answerExcess !== undefined) return mount.answerExcess(excess, reply);
+  const { scope, retryAfterSeconds } = excess;
+  return sendRefusal(reply, 429, refusalBody(rateLimited(scope, retryAfterSeconds)));
 }
 
 /** What is too much about header fields; the parser bounds them together with the request line only. */

@@ -2,6 +2,8 @@
  * `GET /openapi.json`: the operator's endpoints as HTTP clients of this sidecar find them. Made when
  * it is first asked for, because a port that the system chose is not known before.   AGTP-API §14.2
  */
+import { networkOwner } from "../../dispatch/payer.ts";
+import type { Toll } from "../../dispatch/toll.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import { entityTag, isNoneMatch } from "./entity-tag.ts";
 import type { GatewayPlugin } from "./face.ts";
@@ -11,7 +13,7 @@ import { errorBody, sendRefusal } from "./send-answer.ts";
 const TYPE = "application/json; charset=utf-8";
 
 /** The face, as a plugin for the root of the path space. */
-export function createOpenapiFace(source: () => ExportSource): GatewayPlugin {
+export function createOpenapiFace(source: () => ExportSource, toll: Toll): GatewayPlugin {
   let made: { readonly bytes: Buffer; readonly tag: string } | undefined;
   const make = () => {
     const bytes = Buffer.from(JSON.stringify(exportOpenapi(source())));
@@ -22,7 +24,7 @@ export function createOpenapiFace(source: () => ExportSource): GatewayPlugin {
       method: ["GET", "HEAD"],
       url: OPENAPI_PATH,
       handler: (request, reply) => {
-        made ??= make();
+        made ??= toll.measure(networkOwner(request.socket.remoteAddress ?? ""), make);
         reply.header("etag", made.tag).header("cache-control", "no-cache");
         if (isNoneMatch(request.headers["if-none-match"], made.tag)) return reply.code(304).send();
         return reply.header("content-type", TYPE).send(made.bytes);

@@ -194,32 +194,34 @@ describe("parseStructured", () => {
 });
 
 describe("TaskSlots", () => {
-  const signal = new AbortController().signal;
+  const by = (signal = new AbortController().signal, key = "ina") => ({
+    ...{ owner: { key, isKnown: true }, signal },
+  });
   const overlap = (policy: "skip" | "allow" | "queue", maxQueued = 2) => ({ policy, maxQueued });
 
   it("skips, allows or queues as the policy has it", async () => {
     const slots = new TaskSlots();
-    const first = await slots.take("a", overlap("skip"), signal);
-    expect(await slots.take("a", overlap("skip"), signal)).toMatchObject({ kind: "none" });
-    expect(await slots.take("b", overlap("skip"), signal)).toMatchObject({ kind: "slot" });
-    expect(await slots.take("a", overlap("allow"), signal)).toMatchObject({ kind: "slot" });
+    const first = await slots.take("a", overlap("skip"), by());
+    expect(await slots.take("a", overlap("skip"), by())).toMatchObject({ kind: "none" });
+    expect(await slots.take("b", overlap("skip"), by())).toMatchObject({ kind: "slot" });
+    expect(await slots.take("a", overlap("allow"), by())).toMatchObject({ kind: "slot" });
     expect(first.kind).toBe("slot");
   });
 
   it("hands a place on in order, to a bounded number, and not to who has gone", async () => {
     const slots = new TaskSlots();
     const order: number[] = [];
-    const first = await slots.take("a", overlap("queue"), signal);
+    const first = await slots.take("a", overlap("queue"), by());
     const abort = new AbortController();
-    const gone = slots.take("a", overlap("queue"), abort.signal);
-    const second = slots.take("a", overlap("queue"), signal).then((slot) => {
+    const gone = slots.take("a", overlap("queue"), by(abort.signal));
+    const second = slots.take("a", overlap("queue"), by()).then((slot) => {
       order.push(2);
       return slot;
     });
-    expect(await slots.take("a", overlap("queue"), signal)).toMatchObject({ kind: "none" });
+    expect(await slots.take("a", overlap("queue"), by())).toMatchObject({ kind: "none" });
     abort.abort();
     expect(await gone).toMatchObject({ kind: "none" });
-    const third = slots.take("a", overlap("queue"), signal).then((slot) => {
+    const third = slots.take("a", overlap("queue"), by()).then((slot) => {
       order.push(3);
       return slot;
     });
@@ -227,14 +229,16 @@ describe("TaskSlots", () => {
     release(await second);
     release(await third);
     expect(order).toEqual([2, 3]);
-    expect(await slots.take("a", overlap("skip"), signal)).toMatchObject({ kind: "slot" });
+    expect(await slots.take("a", overlap("skip"), by())).toMatchObject({ kind: "slot" });
   });
 
   it("bounds all tasks together: further ones wait in order, and a bounded number of them", async () => {
     const slots = new TaskSlots();
     let started = 0;
+    let asked = 0;
     const takeOne = async (waiter = new AbortController().signal) => {
-      const slot = await slots.take(`t${started}`, overlap("allow"), waiter);
+      asked += 1;
+      const slot = await slots.take(`t${started}`, overlap("allow"), by(waiter, `agent ${asked}`));
       if (slot.kind === "slot") started += 1;
       return slot;
     };
@@ -249,7 +253,21 @@ describe("TaskSlots", () => {
     for (const slot of running) release(slot);
     for (const slot of waiting) release(await slot);
     expect(started).toBe(32 + 255);
-    expect(await slots.take("x", overlap("skip"), signal)).toMatchObject({ kind: "slot" });
+    expect(await slots.take("x", overlap("skip"), by())).toMatchObject({ kind: "slot" });
+  });
+
+  it("leaves places to others, however many one caller asks for", async () => {
+    const slots = new TaskSlots();
+    let begun = 0;
+    const many = Array.from({ length: 100 }, async () => {
+      const slot = await slots.take("long", overlap("allow"), by());
+      begun += 1;
+      return slot;
+    });
+    const other = await slots.take("short", overlap("allow"), by(undefined, "rex"));
+    expect(other.kind).toBe("slot");
+    expect(begun).toBe(16);
+    for (const slot of many) release(await slot);
   });
 
   function release(slot: Awaited<ReturnType<TaskSlots["take"]>>): void {

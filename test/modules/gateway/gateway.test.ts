@@ -4,6 +4,9 @@ import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { LoopTime } from "../../../src/dispatch/loop-time.ts";
+import { Rates } from "../../../src/dispatch/rates.ts";
+import { createToll } from "../../../src/dispatch/toll.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import type { GatewayFace } from "../../../src/modules/gateway/face.ts";
 import { createGateway, type GatewayParts } from "../../../src/modules/gateway/gateway.ts";
@@ -24,7 +27,9 @@ const DEFAULTS = {
 
 /** What the pipeline would answer; here it says which path it was asked for. */
 function parts(faces: readonly GatewayFace[], faults: unknown[] = []): GatewayParts {
+  const rates = new Rates();
   return {
+    toll: createToll(rates, new LoopTime(rates)),
     config: DEFAULTS as unknown as GatewayParts["config"],
     faces,
     dispatcher: {

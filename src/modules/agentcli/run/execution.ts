@@ -1,4 +1,5 @@
 /** What runs of tasks are made with, and what they come to; keys are the protocol's. */
+import type { TaskOwner } from "../../../base/task-queue.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { RunError } from "../compile/endpoints.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
@@ -31,6 +32,8 @@ export interface RunCaller {
   readonly call: Call;
   /** Whether this server has the agent's document: for nobody else does it keep anything. */
   readonly isKnown: boolean;
+  /** Whose places its runs take. */
+  readonly payer: TaskOwner;
 }
 
 /** One task that is to run, and for whom. */

@@ -61,7 +61,10 @@ async function runOnce(
     policy: task.reliability?.overlap_policy ?? "allow",
     maxQueued: plan.budgets.max_queued_dispatches,
   } as const;
-  const slot = await executor.slots.take(plan.id, overlap, caller.call.signal);
+  const slot = await executor.slots.take(plan.id, overlap, {
+    owner: caller.payer,
+    signal: caller.call.signal,
+  });
   if (slot.kind === "none") return refuseRun("task_already_running", slot.message);
   try {
     if (!(await governed.consume())) {

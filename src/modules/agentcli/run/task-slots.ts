@@ -3,6 +3,9 @@
  * together. A run that has to wait does not hold the place of one that need not.
  */
 
+import { type Leave, Places } from "../../../base/places.ts";
+import type { TaskOwner } from "../../../base/task-queue.ts";
+
 /** A place; to be given back. */
 export interface Slot {
   readonly kind: "slot";
@@ -22,7 +25,7 @@ export interface Overlap {
 }
 
 const MAX_RUNNING = 32;
-/** Further ones wait their turn, up to so many. */
+/** Further ones wait, up to so many, and who holds least is next. */
 const MAX_WAITING = 256;
 const NOBODY = "nobody waits for the run any more";
 
@@ -30,12 +33,15 @@ const NOBODY = "nobody waits for the run any more";
 export class TaskSlots {
   readonly #running = new Map<string, number>();
   readonly #queues = new Map<string, (() => void)[]>();
-  /** Runs that have a place of their task, and wait for one of all. */
-  readonly #waiting: (() => void)[] = [];
-  #total = 0;
+  /** For runs that have a place of their task. */
+  readonly #all = new Places(MAX_RUNNING);
 
   /** Takes a place, waiting for it where the policy is to queue. */
-  async take(taskId: string, overlap: Overlap, signal: AbortSignal): Promise<Slot | NoSlot> {
+  async take(
+    taskId: string,
+    overlap: Overlap,
+    { owner, signal }: { readonly owner: TaskOwner; readonly signal: AbortSignal },
+  ): Promise<Slot | NoSlot> {
     const running = this.#running.get(taskId) ?? 0;
     if (running > 0 && overlap.policy === "skip") return none("the task is running already");
     if (running > 0 && overlap.policy === "queue") {
@@ -44,10 +50,10 @@ export class TaskSlots {
       this.#queues.set(taskId, queue);
       if (!(await waitIn(queue, signal))) return none(NOBODY);
     } else this.#running.set(taskId, running + 1);
-    const refusal = await this.#takeOfAll(signal);
-    if (refusal !== undefined) {
+    const leave: Leave | undefined = await this.#all.wait(owner, signal, MAX_WAITING);
+    if (leave === undefined) {
       this.#leave(taskId);
-      return refusal;
+      return none(signal.aborted ? NOBODY : "too many tasks are running");
     }
     let isReleased = false;
     return {
@@ -55,25 +61,10 @@ export class TaskSlots {
       release: () => {
         if (isReleased) return;
         isReleased = true;
-        this.#leaveAll();
+        leave();
         this.#leave(taskId);
       },
     };
-  }
-
-  async #takeOfAll(signal: AbortSignal): Promise<NoSlot | undefined> {
-    if (this.#total < MAX_RUNNING) {
-      this.#total += 1;
-      return undefined;
-    }
-    if (this.#waiting.length >= MAX_WAITING) return none("too many tasks are running");
-    return (await waitIn(this.#waiting, signal)) ? undefined : none(NOBODY);
-  }
-
-  #leaveAll(): void {
-    const next = this.#waiting.shift();
-    if (next === undefined) this.#total -= 1;
-    else next();
   }
 
   #leave(taskId: string): void {

@@ -4,6 +4,7 @@
  * AGTP-API §6.1, §7
  */
 
+import { payerOf } from "../../../dispatch/payer.ts";
 import { createRoute, type Route, type RouteHandler } from "../../../dispatch/route.ts";
 import type { Capability, EndpointDefinition, Impact } from "../../../endpoint/endpoint.ts";
 import { UPSTREAM_ERRORS } from "../../../endpoint/endpoint.ts";
@@ -98,7 +99,7 @@ function runEndpoints(
       capability: "domain_spanning",
       impact: settings.impact,
       inputSchema: executeSchema(specs),
-      handler: (call) => executeAgent(hosted, call),
+      handler: (call, exchange) => executeAgent(hosted, call, payerOf(exchange)),
     },
     {
       ...{ method: "QUERY", path: "/runs/{run_id}", ...reading, outputSchema },

@@ -5,6 +5,7 @@
  */
 
 import { isRecord } from "../../../base/json-value.ts";
+import type { TaskOwner } from "../../../base/task-queue.ts";
 import { refusal } from "../../../dispatch/refusal.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
@@ -20,7 +21,11 @@ import { askServer, awaitSettled, type HostedRuns, remainingWait } from "./hoste
 import { answerRun, refuse, threadNotFound, tooMany, upstreamError } from "./run-answers.ts";
 
 /** Answers EXECUTE. */
-export async function executeAgent(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
+export async function executeAgent(
+  hosted: HostedRuns,
+  call: Call,
+  payer: TaskOwner,
+): Promise<HandlerResult> {
   const startedAt = performance.now();
   const { agent, register, threads, findLapse } = hosted;
   const owner = call.agentId ?? "";
@@ -32,11 +37,15 @@ export async function executeAgent(hosted: HostedRuns, call: Call): Promise<Hand
     if (thread?.owner !== owner || thread.base !== agent.base) return threadNotFound();
     if (register.isBusy(thread.threadId)) return threadBusy();
   }
-  const reservation = register.reserve(owner, agent.base, thread?.threadId);
+  const whose = { owner, ...(payer.isKnown ? {} : { stranger: payer.key }) };
+  const reservation = register.reserve({
+    ...{ ...whose, base: agent.base },
+    ...(thread === undefined ? {} : { threadId: thread.threadId }),
+  });
   if (reservation === undefined) return tooMany("runs");
   let begun: Begun | HandlerResult;
   try {
-    begun = await begin(hosted, call, owner, thread);
+    begun = await begin(hosted, call, whose, thread);
   } finally {
     reservation.release();
   }
@@ -57,7 +66,7 @@ interface Begun {
 async function begin(
   hosted: HostedRuns,
   call: Call,
-  owner: string,
+  whose: Pick<AgentRun, "owner" | "stranger">,
   thread: AgentThread | undefined,
 ): Promise<Begun | HandlerResult> {
   const { agent, register, patience, closing } = hosted;
@@ -80,7 +89,7 @@ async function begin(
   if (begun.kind !== "ok") return upstreamError(call, begun);
   const { upstreamRunId, stream } = begun.value;
   const run = await register.create({
-    ...{ runId, base, owner, upstreamAgentId: begun.agentId, upstreamRunId },
+    ...{ runId, base, ...whose, upstreamAgentId: begun.agentId, upstreamRunId },
     deadlineAt: Date.now() + timeoutMs,
     ...(isStreaming ? { mayLackEvents: true } : {}),
     ...(thread === undefined

@@ -4,6 +4,8 @@
  * exactly one is made. It outlives every reload of the configuration.
  */
 
+import { mayHold } from "../../../base/places.ts";
+import type { TaskOwner } from "../../../base/task-queue.ts";
 import { Collection } from "../../../state/collection.ts";
 import type { Change, Store } from "../../../state/store.ts";
 import {
@@ -23,6 +25,7 @@ export type NewRun = Pick<
   | "runId"
   | "base"
   | "owner"
+  | "stranger"
   | "upstreamAgentId"
   | "upstreamRunId"
   | "deadlineAt"
@@ -68,7 +71,10 @@ export interface RunRegisterOptions {
 /** Hears of every change of a run; undefined: the run is there no more. */
 export type RunWatcher = (before: AgentRun, after: AgentRun | undefined) => void;
 
-/** Room for a run that is about to begin. */
+/** A run that is about to begin. */
+type Wanted = Pick<AgentRun, "owner" | "base" | "stranger" | "threadId">;
+
+/** Room for it. */
 export interface Reservation {
   release(): void;
 }
@@ -81,7 +87,7 @@ interface Telling {
 
 const DAY_MS = 86_400_000;
 const LIMITS: RunLimits = {
-  ...{ activePerOwner: 64, activePerBase: 64, perOwner: 512, all: 4096 },
+  ...{ activePerOwner: 64, activePerBase: 128, perOwner: 512, all: 4096 },
   ...{ bytes: 268_435_456, overMs: 7 * DAY_MS, interruptedMs: 30 * DAY_MS },
 };
 
@@ -89,9 +95,7 @@ export class RunRegister {
   readonly #store: Store;
   readonly #limits: RunLimits;
   readonly #runs: Collection<AgentRun>;
-  readonly #reserved = new Set<
-    Readonly<Record<"owner" | "base", string> & { threadId?: string }>
-  >();
+  readonly #reserved = new Set<Wanted>();
   #follow: (run: AgentRun) => void = () => undefined;
   #watcher: RunWatcher | undefined;
   readonly #listeners = new Map<string, Set<() => void>>();
@@ -180,16 +184,19 @@ export class RunRegister {
   }
 
   /** Keeps room for one more; undefined: too many are under way. Release it, whatever comes. */
-  reserve(owner: string, base: string, threadId?: string): Reservation | undefined {
+  reserve(wanted: Wanted): Reservation | undefined {
     const running = this.#runs.values().filter((run) => !isSettled(run));
-    const active = [...running, ...this.#reserved];
-    const hasRoom =
-      active.filter((one) => one.owner === owner).length < this.#limits.activePerOwner &&
-      active.filter((one) => one.base === base).length < this.#limits.activePerBase;
-    if (!hasRoom) return undefined;
-    const reserved = { owner, base, ...(threadId === undefined ? {} : { threadId }) };
-    this.#reserved.add(reserved);
-    return { release: () => void this.#reserved.delete(reserved) };
+    const { activePerOwner, activePerBase } = this.#limits;
+    const owner = placeOwner(wanted);
+    const active = [...running, ...this.#reserved].map((one) => ({
+      owner: placeOwner(one),
+      base: one.base,
+    }));
+    const own = active.filter((one) => one.owner.key === owner.key).length;
+    const there = active.filter(({ base }) => base === wanted.base);
+    if (own >= activePerOwner || !mayHold(owner, activePerBase, there)) return undefined;
+    this.#reserved.add(wanted);
+    return { release: () => void this.#reserved.delete(wanted) };
   }
 
   /** Takes a run on. Undefined: there is no room, and nothing that could make any. */
@@ -280,4 +287,9 @@ export class RunRegister {
 function compact(run: { readonly [Member in keyof AgentRun]: AgentRun[Member] | undefined }) {
   const members = Object.entries(run).filter(([, value]) => value !== undefined);
   return Object.fromEntries(members) as unknown as AgentRun;
+}
+
+/** Whoever is not known can be somebody else each time, but not from elsewhere. */
+function placeOwner({ owner, stranger }: Pick<AgentRun, "owner" | "stranger">): TaskOwner {
+  return { key: stranger ?? owner, isKnown: stranger === undefined };
 }

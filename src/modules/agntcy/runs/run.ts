@@ -35,6 +35,8 @@ export interface AgentRun {
   readonly base: string;
   /** The Agent-ID that started it. */
   readonly owner: string;
+  /** Where the owner asked from, if this server does not know it. */
+  readonly stranger?: string;
   /** The agent with its server. */
   readonly upstreamAgentId: string;
   /** The run with that server. */

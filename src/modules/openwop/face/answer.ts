@@ -1,5 +1,6 @@
 /** What the face answers: a status, a body, and for every no the one closed envelope.   OpenWOP "error-envelope" */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { RateExcess } from "../../../dispatch/rates.ts";
 import type { Redact } from "../runs/run-log.ts";
 import type { RunRefusal, RunRefusalCode } from "../runs/run-refusal.ts";
 
@@ -49,6 +50,14 @@ export function notFound(): FaceAnswer {
 export function otherMethods(allowed: readonly string[]): FaceAnswer {
   const no = refuse(405, "method_not_allowed", "the path is asked with another method");
   return { ...no, headers: { Allow: allowed.join(", ") } };
+}
+
+/** What a client is told that has had what it may have.   `[limits]` */
+export function tooMuch({ scope, retryAfterSeconds }: RateExcess): FaceAnswer {
+  const message = `too ${scope === "work" ? "much work" : "many requests"}, try again later`;
+  const details = { scope, retryAfterMs: retryAfterSeconds * 1000 };
+  const no = refuse(429, "rate_limited", message, details);
+  return { ...no, headers: { "Retry-After": String(retryAfterSeconds) } };
 }
 
 interface Wire {

@@ -3,6 +3,7 @@
  * tenant.   OpenWOP "auth"
  */
 import { createHash, timingSafeEqual } from "node:crypto";
+import type { TaskOwner } from "../../../base/task-queue.ts";
 
 /** What keys may be good for. */
 export const FACE_SCOPES = [
@@ -24,6 +25,11 @@ export interface ApiKey {
   readonly scopes: ReadonlySet<string>;
   /** What tool calls of its runs may use. */
   readonly agtpScopes: readonly string[];
+}
+
+/** On whose account is what a key asks for. */
+export function payerOfKey({ name, tenant }: ApiKey): TaskOwner {
+  return { key: `${name} of ${tenant}`, isKnown: true };
 }
 
 /** `[[openwop.api_keys]]` */

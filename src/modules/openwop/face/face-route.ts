@@ -1,5 +1,6 @@
 /** One operation of the HTTP face: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
 import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Toll } from "../../../dispatch/toll.ts";
 import type { Change } from "../../../state/store.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { AgentExecutor } from "../agent-executor.ts";
@@ -22,6 +23,7 @@ export interface FaceParts {
   readonly redact: Redact;
   readonly keys: ApiKeys;
   readonly isConformance: boolean;
+  readonly toll: Toll;
   /** Of one tool, for one principal. */
   readonly toolCallsPerMinute: number;
   /** The discovery document, without what the listener knows. */

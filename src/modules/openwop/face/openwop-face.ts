@@ -6,14 +6,26 @@
 
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { TaskOwner } from "../../../base/task-queue.ts";
 import { traceOf } from "../../../base/thrown.ts";
+import { networkOwner } from "../../../dispatch/payer.ts";
+import type { RateExcess } from "../../../dispatch/rates.ts";
 import { parseBody } from "../../../endpoint/request-body.ts";
 import { sha256Hex } from "../../../identity/canonical-form.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { isStoreUnavailable } from "../../../state/store-fault.ts";
 import { type Admission, admit } from "./admission.ts";
-import { answer, concealed, type FaceAnswer, notFound, otherMethods, refuse } from "./answer.ts";
+import {
+  answer,
+  concealed,
+  type FaceAnswer,
+  notFound,
+  otherMethods,
+  refuse,
+  tooMuch,
+} from "./answer.ts";
 import { answerOnce } from "./answer-once.ts";
+import { payerOfKey } from "./api-keys.ts";
 import { openStream, STREAM_ROUTE } from "./event-routes.ts";
 import { sendEvents } from "./event-stream.ts";
 import type { FaceCall, FaceParts } from "./face-route.ts";
@@ -26,6 +38,9 @@ export interface FaceMount {
   plugin(app: FastifyInstance): void;
   /** Answers what has a path that cannot be decoded. */
   answerUndecodable?(request: FastifyRequest, reply: FastifyReply): void;
+  /** Of a key that is known; undefined: nobody's. */
+  payerOf(request: FastifyRequest): TaskOwner | undefined;
+  answerExcess(excess: RateExcess, reply: FastifyReply): FastifyReply;
 }
 
 const READ = ["GET", "HEAD"];
@@ -33,8 +48,16 @@ const METHODS = [...READ, "POST", "PUT", "PATCH", "DELETE"];
 
 /** The face, made of what one deployment serves; `bodyBytes` is advertised as it is enforced. */
 export function openwopFace(parts: FaceParts, bodyBytes: number): readonly FaceMount[] {
+  const tolled: Pick<FaceMount, "payerOf" | "answerExcess"> = {
+    payerOf: ({ headers }) => {
+      const key = parts.keys.find(headers.authorization);
+      return key && payerOfKey(key);
+    },
+    answerExcess: (excess, reply) => send(reply, tooMuch(excess)),
+  };
   return [
     {
+      ...tolled,
       prefix: "/.well-known/openwop",
       plugin: (app) => {
         app.setNotFoundHandler((_, reply) => send(reply, notFound()));
@@ -43,11 +66,15 @@ export function openwopFace(parts: FaceParts, bodyBytes: number): readonly FaceM
           onRequest: async ({ method }, reply) => {
             if (!READ.includes(method)) await send(reply, otherMethods(READ));
           },
-          handler: (request, reply) => sendDiscovery(request, reply, parts, bodyBytes),
+          handler: (request, reply) =>
+            parts.toll.measure(networkOwner(request.socket.remoteAddress ?? ""), () =>
+              sendDiscovery(request, reply, parts, bodyBytes),
+            ),
         });
       },
     },
     {
+      ...tolled,
       prefix: "/v1",
       plugin: (app) => mountApi(app, parts, bodyBytes),
       answerUndecodable: (request, reply) => {
@@ -63,7 +90,10 @@ function mountApi(app: FastifyInstance, parts: FaceParts, bodyBytes: number): vo
   const openApi = openApiDocument(
     FACE_ROUTES.filter(({ isConformance }) => isConformance !== true || parts.isConformance),
   );
-  readBodies(app, bodyBytes);
+  readBodies(app, bodyBytes, (request, work) => {
+    const key = admitted.get(request)?.key;
+    return key === undefined ? work() : parts.toll.measure(payerOfKey(key), work);
+  });
   app.setErrorHandler((error: FastifyError, _, reply) => sendError(reply, error, parts));
   app.setNotFoundHandler((_, reply) => send(reply, notFound()));
   app.route({
@@ -83,17 +113,22 @@ function mountApi(app: FastifyInstance, parts: FaceParts, bodyBytes: number): vo
       const admission = admitted.get(request);
       if (admission === undefined) throw new Error("the request was not admitted");
       const body = isRecord(request.body) ? request.body : {};
-      await serve(request, reply, callOf(request, reply, admission, body));
+      const call = callOf(request, reply, admission, body);
+      await parts.toll.measure(payerOfKey(admission.key), () => serve(request, reply, call));
     },
   });
 }
 
 /** Of JSON alone, and none that is deeper than what walks it can bear. */
-function readBodies(scope: FastifyInstance, bodyLimit: number): void {
+function readBodies(
+  scope: FastifyInstance,
+  bodyLimit: number,
+  measure: <T>(request: FastifyRequest, work: () => T) => T,
+): void {
   scope.removeAllContentTypeParsers();
   const json = { parseAs: "buffer", bodyLimit } as const;
-  scope.addContentTypeParser<Buffer>("application/json", json, (_, bytes, done) => {
-    const parsed = parseBody(bytes);
+  scope.addContentTypeParser<Buffer>("application/json", json, (request, bytes, done) => {
+    const parsed = measure(request, () => parseBody(bytes));
     if (parsed.kind === "ok") done(null, parsed.value);
     else done(Object.assign(new Error(parsed.message), { statusCode: 400 }));
   });
@@ -133,7 +168,8 @@ async function serve(
 ): Promise<void> {
   const { route } = call.admission;
   if (route.path !== STREAM_ROUTE.path) {
-    await send(reply, await answerOnce(route, call));
+    const said = await answerOnce(route, call);
+    await call.parts.toll.measure(payerOfKey(call.key), () => send(reply, said));
     return;
   }
   const opened = await openStream(call, request.method === "HEAD");

@@ -1,0 +1,96 @@
+/**
+ * Places that owners have between them. Nobody holds more of them than it leaves free, and all who
+ * are not known hold half of them at most: however many ask, somebody else finds one. Where none is
+ * free one may wait, and who holds least is next.
+ */
+import type { TaskOwner } from "./task-queue.ts";
+
+/** Gives a place back; once. */
+export type Leave = () => void;
+
+/** What is held, and by whom. */
+export interface Holding {
+  readonly owner: TaskOwner;
+}
+
+/** Whether an owner may have one more of so many places. */
+export function mayHold(owner: TaskOwner, places: number, holdings: readonly Holding[]): boolean {
+  const free = places - holdings.length;
+  if (free <= 0) return false;
+  const isOwn = (one: TaskOwner): boolean => one.key === owner.key && one.isKnown === owner.isKnown;
+  const own = holdings.filter((held) => isOwn(held.owner)).length;
+  if (own > 0 && own >= free) return false;
+  const strangers = holdings.filter((held) => !held.owner.isKnown).length;
+  return owner.isKnown || strangers < Math.max(1, Math.floor(places / 2));
+}
+
+interface Waiting extends Holding {
+  begin(leave: Leave): void;
+}
+
+/** So many places. */
+export class Places {
+  readonly #count: number;
+  readonly #held = new Set<Holding>();
+  readonly #waiting = new Set<Waiting>();
+
+  constructor(count: number) {
+    this.#count = count;
+  }
+
+  /** A place at once; undefined: there is none for this owner now. */
+  take(owner: TaskOwner): Leave | undefined {
+    return mayHold(owner, this.#count, [...this.#held]) ? this.#enter(owner) : undefined;
+  }
+
+  /** A place in turn; undefined: too many of this owner's wait, or nobody waits any more. */
+  async wait(owner: TaskOwner, signal: AbortSignal, most: number): Promise<Leave | undefined> {
+    if (signal.aborted) return undefined;
+    const now = this.take(owner);
+    if (now !== undefined) return now;
+    if (!mayHold(owner, most, [...this.#waiting])) return undefined;
+    return new Promise((resolve) => {
+      const give = (): void => {
+        this.#waiting.delete(waiting);
+        resolve(undefined);
+      };
+      const waiting: Waiting = {
+        owner,
+        begin: (leave) => {
+          signal.removeEventListener("abort", give);
+          resolve(leave);
+        },
+      };
+      signal.addEventListener("abort", give, { once: true });
+      this.#waiting.add(waiting);
+    });
+  }
+
+  #enter(owner: TaskOwner): Leave {
+    const holding = { owner };
+    this.#held.add(holding);
+    return () => {
+      if (this.#held.delete(holding)) this.#fill();
+    };
+  }
+
+  #fill(): void {
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      this.#waiting.delete(next);
+      next.begin(this.#enter(next.owner));
+    }
+  }
+
+  /** Of those who may have one: who holds least, and of equals who is known, or has waited longest. */
+  #next(): Waiting | undefined {
+    const held = [...this.#held];
+    const holds = ({ owner }: Waiting): number =>
+      held.filter((one) => one.owner.key === owner.key).length + (owner.isKnown ? 0 : 0.5);
+    return [...this.#waiting]
+      .filter(({ owner }) => mayHold(owner, this.#count, held))
+      .reduce<Waiting | undefined>(
+        (best, one) => (best === undefined || holds(one) < holds(best) ? one : best),
+        undefined,
+      );
+  }
+}
