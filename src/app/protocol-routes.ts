@@ -6,10 +6,15 @@ import { relative } from "node:path";
 import type { Config } from "../base/config.ts";
 import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
+import { THE_SERVER } from "../base/task-queue.ts";
 import { reasonOf } from "../base/thrown.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { type FloorOptions, floorEndpoints } from "../dispatch/floor.ts";
-import { type ProtocolEndpoint, protocolRoute } from "../dispatch/protocol-endpoint.ts";
+import {
+  type ProtocolEndpoint,
+  preparingInputs,
+  protocolRoute,
+} from "../dispatch/protocol-endpoint.ts";
 import type { Route } from "../dispatch/route.ts";
 import { CAPABILITIES, type EndpointDefinition } from "../endpoint/endpoint.ts";
 import { buildRegistry } from "../endpoint/endpoint-registry.ts";
@@ -150,7 +155,12 @@ export async function loadProtocolRoutes(parts: ProtocolParts): Promise<Protocol
       await Promise.all([manifest.get(), builtins.prepare()]);
     },
     keep: async () => keepManifest(await manifest.get(), config),
-    start,
+    start: () => {
+      start();
+      const { work, stopping } = parts.floor;
+      // A server that stops prepares nothing more.
+      void work.pace(preparingInputs(routes), THE_SERVER, stopping.signal).catch(() => undefined);
+    },
     close,
     join,
     delegations,

@@ -4,6 +4,8 @@
  * do (a swap of neighbours is one), and a name that merely begins like another comes last.
  */
 
+import { atOnce, mapPaced, type Paced } from "./paced.ts";
+
 /** Longer names get no suggestion: whoever sends one did not mistype a known name. */
 const MAX_NAME_LENGTH = 64;
 /** Shorter beginnings are shared by too many names to mean anything. */
@@ -33,12 +35,16 @@ export function suggest(name: string, candidates: Iterable<string>): string | un
 
 /** Close matches for many names: what depends on the candidates alone is worked out once. */
 export function compileCloseMatches(candidates: Iterable<string>): CloseMatcher {
-  const known = [...new Set(candidates)]
-    .filter((name) => name.length <= MAX_NAME_LENGTH)
-    .map((name): Candidate => {
-      const folded = name.toLowerCase();
-      return { name, folded, letters: letterSet(folded) };
-    });
+  return atOnce(compilingCloseMatches(candidates));
+}
+
+/** The same, a candidate a step. */
+export function* compilingCloseMatches(candidates: Iterable<string>): Paced<CloseMatcher> {
+  const names = [...new Set(candidates)].filter((name) => name.length <= MAX_NAME_LENGTH);
+  const known = yield* mapPaced(names, (name): Candidate => {
+    const folded = name.toLowerCase();
+    return { name, folded, letters: letterSet(folded) };
+  });
   return (name, max = 3) => {
     if (name.length === 0 || name.length > MAX_NAME_LENGTH) return [];
     return rankCandidates(name.toLowerCase(), known)

@@ -3,6 +3,7 @@
  * endpoint primitive that operators declare, so that one registry and one pipeline serve both.
  * AGTP-API §5.8, §6.1
  */
+import type { Paced } from "../base/paced.ts";
 import type { Capability, EndpointDefinition, Impact } from "../endpoint/endpoint.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaCompiler } from "../schema/schema.ts";
@@ -79,4 +80,18 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
     takesCertificate: takesCertificate ?? false,
     endsInTime: endsInTime ?? false,
   });
+}
+
+/** A shorter schema's validator is generated in a few milliseconds. */
+const LONG_SCHEMA = 1000;
+
+/** Generates the validators of long schemas, so that the first who calls does not wait for that. */
+export function* preparingInputs(routes: readonly Route[]): Paced<void> {
+  const long = routes
+    .map(({ input }) => ({ input, length: JSON.stringify(input.schema).length }))
+    .filter(({ length }) => length >= LONG_SCHEMA);
+  for (const { input } of long.sort((one, other) => one.length - other.length)) {
+    yield;
+    input.check({}, true);
+  }
 }

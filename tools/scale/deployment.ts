@@ -128,5 +128,6 @@ key = ${JSON.stringify(key)}
 synthesis_enabled = true
 [limits]
 max_connections_per_address = 10000
+work_ms_per_second = 0
 `;
 }

@@ -3,11 +3,16 @@
  * endpoint that executes it. Paths are filled from the input. 404 `action-not-found` with what comes
  * close · 422 for a path that cannot be filled, and for EXECUTE itself.   AGTP "EXECUTE"
  */
-import { type CloseMatcher, closeMatches, compileCloseMatches } from "../../base/close-matches.ts";
+import {
+  type CloseMatcher,
+  compileCloseMatches,
+  compilingCloseMatches,
+} from "../../base/close-matches.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
+import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import { actionNotFound } from "../../dispatch/floor-refusals-execution.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
-import { type ListedDefinition, listTools, type Tool } from "../../dispatch/tool.ts";
+import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tool.ts";
 import { fillPath } from "../../endpoint/fill-path.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type Action, describeAction } from "./action.ts";
@@ -32,9 +37,15 @@ export interface ActionSources {
 export class ActionResolver {
   readonly #sources: ActionSources;
   #index: ActionIndex | undefined;
+  #agents: AgentNames | undefined;
 
   constructor(sources: ActionSources) {
     this.#sources = sources;
+  }
+
+  /** Makes what names are looked up in, so that the first that is unknown is no dearer than others. */
+  *prepare(): Paced<void> {
+    this.#index ??= yield* indexingActions(this.#sources.endpoints());
   }
 
   /** The pair, its path filled; for a caller, who may not learn of every agent. */
@@ -55,8 +66,8 @@ export class ActionResolver {
   notFound(action: Action, callerId: string | undefined): Refusal {
     const written = describeAction(action);
     const agent = action.kind === "pair" ? undefined : this.#findAgent(action.name, callerId);
-    const agents = this.#sources.agents(callerId).map(({ name }) => name);
-    const near = [...this.#known().near(written), ...closeMatches(written, agents)].filter(
+    const { near: agentsNear } = this.#agentsFor(callerId);
+    const near = [...this.#known().near(written), ...agentsNear(written)].filter(
       (one) => one !== written,
     );
     const why =
@@ -82,13 +93,19 @@ export class ActionResolver {
 
   #findAgent(name: string, callerId: string | undefined): AgentDocument | undefined {
     const wanted = AGENT.exec(name)?.[1] ?? name;
-    return this.#sources
-      .agents(callerId)
-      .find((one) => one.agentId === wanted || one.name === wanted);
+    return this.#agentsFor(callerId).byName.get(wanted);
+  }
+
+  /** Callers are shown the same agents or none: what is known of one list is kept. */
+  #agentsFor(callerId: string | undefined): AgentNames {
+    const list = this.#sources.agents(callerId);
+    if (list.length === 0) return NO_AGENTS;
+    if (this.#agents?.list !== list) this.#agents = indexAgents(list);
+    return this.#agents;
   }
 
   #known(): ActionIndex {
-    this.#index ??= indexActions(this.#sources.endpoints());
+    this.#index ??= atOnce(indexingActions(this.#sources.endpoints()));
     return this.#index;
   }
 }
@@ -105,16 +122,42 @@ interface ActionIndex {
   readonly near: CloseMatcher;
 }
 
-function indexActions(endpoints: readonly ListedDefinition[]): ActionIndex {
-  const tools = listTools(endpoints);
+function* indexingActions(endpoints: readonly ListedDefinition[]): Paced<ActionIndex> {
+  const tools = yield* listingTools(endpoints);
   const agents = endpoints.find(
     ({ definition: { method, path } }) => method === "EXECUTE" && AGENT_PATH.test(path),
   );
-  const pairs = tools.map(({ definition: { method, path } }) => `${method} ${path}`);
+  const pairs = yield* mapPaced(tools, ({ definition: { method, path } }) => `${method} ${path}`);
+  const near = yield* compilingCloseMatches([...tools.map(({ name }) => name), ...pairs]);
+  const byName = new Map<string, Tool>();
+  for (const tool of tools) byName.set(tool.name, tool);
+  return { tools: byName, agentPath: agents?.definition.path, near };
+}
+
+/** Agents by what they may be called. */
+interface AgentNames {
+  readonly list: readonly AgentDocument[];
+  /** By Agent-ID and by name, the first of equals. */
+  readonly byName: ReadonlyMap<string, AgentDocument>;
+  readonly near: CloseMatcher;
+}
+
+const NO_AGENTS: AgentNames = { list: [], byName: new Map(), near: () => [] };
+
+function indexAgents(list: readonly AgentDocument[]): AgentNames {
+  const byName = new Map<string, AgentDocument>();
+  for (const agent of list) {
+    for (const name of [agent.agentId, agent.name]) {
+      if (!byName.has(name)) byName.set(name, agent);
+    }
+  }
+  let near: CloseMatcher | undefined;
   return {
-    tools: new Map(tools.map((tool) => [tool.name, tool])),
-    agentPath: agents?.definition.path,
-    near: compileCloseMatches([...tools.map(({ name }) => name), ...pairs]),
+    ...{ list, byName },
+    near: (name, max) => {
+      near ??= compileCloseMatches(list.map((agent) => agent.name));
+      return near(name, max);
+    },
   };
 }
 

@@ -5,6 +5,7 @@
  */
 
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
+import { sortPaced } from "../../base/sort-paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import { wordsOf } from "./plan-similar.ts";
@@ -59,10 +60,12 @@ export function* indexingGoals(
   endpoints: readonly EndpointDefinition[],
   recipes: Iterable<Recipe>,
 ): Paced<GoalIndex> {
-  const subjects = [
+  const named = [
     ...endpoints.map((endpoint): GoalSubject => ({ kind: "endpoint", endpoint })),
     ...Array.from(recipes, (recipe): GoalSubject => ({ kind: "recipe", recipe })),
-  ].toSorted((a, b) => compareTexts(nameOf(a), nameOf(b)));
+  ].map((subject) => ({ subject, name: nameOf(subject) }));
+  const sorted = yield* sortPaced(named, (a, b) => compareTexts(a.name, b.name));
+  const subjects = sorted.map(({ subject }) => subject);
   const traits = yield* mapPaced(subjects, traitsOf);
   const places = new Map<string, number[]>();
   for (const [place, words] of traits.entries()) {

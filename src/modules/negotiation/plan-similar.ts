@@ -5,6 +5,7 @@
  */
 
 import type { Paced } from "../../base/paced.ts";
+import { sortPaced } from "../../base/sort-paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Proposal } from "../../endpoint/plan.ts";
 import { compareTexts } from "./planner-index.ts";
@@ -38,7 +39,8 @@ const FILLERS: ReadonlySet<string> = new Set(
 export function* indexingSimilar(
   definitions: readonly EndpointDefinition[],
 ): Paced<SimilarEndpoints> {
-  const endpoints = definitions.toSorted(
+  const endpoints = yield* sortPaced(
+    definitions,
     (a, b) => compareTexts(a.method, b.method) || compareTexts(a.path, b.path),
   );
   const places = new Map<string, number[]>();
@@ -50,26 +52,35 @@ export function* indexingSimilar(
     }
     yield;
   }
-  return new TermIndex(endpoints, places);
+  const capabilities = new Map<string, number[]>();
+  for (const [place, { semantic }] of endpoints.entries()) {
+    const known = capabilities.get(semantic.capability);
+    if (known === undefined) capabilities.set(semantic.capability, [place]);
+    else known.push(place);
+    yield;
+  }
+  return new TermIndex(endpoints, places, capabilities);
 }
 
 class TermIndex implements SimilarEndpoints {
   readonly #endpoints: readonly EndpointDefinition[];
   readonly #places: ReadonlyMap<string, readonly number[]>;
+  /** The places of the endpoints that have a capability. */
+  readonly #capabilities: ReadonlyMap<string, readonly number[]>;
 
   constructor(
     endpoints: readonly EndpointDefinition[],
     places: ReadonlyMap<string, readonly number[]>,
+    capabilities: ReadonlyMap<string, readonly number[]>,
   ) {
     this.#endpoints = endpoints;
     this.#places = places;
+    this.#capabilities = capabilities;
   }
 
   similar(proposal: Proposal, limit: number): readonly EndpointDefinition[] {
     const scores = this.#score(termsOf(proposal));
-    const { capability } = proposal.semantic;
-    for (const [place, { semantic }] of this.#endpoints.entries()) {
-      if (semantic.capability !== capability) continue;
+    for (const place of this.#capabilities.get(proposal.semantic.capability) ?? []) {
       scores[place] = (scores[place] ?? 0) + CAPABILITY_SCORE;
     }
     return this.#best(scores, limit);
@@ -80,7 +91,10 @@ class TermIndex implements SimilarEndpoints {
     const terms = [...termsOf(proposal)].filter(([, trait]) => trait !== "word");
     const telling = terms.filter(([, trait]) => trait === "path" || trait === "output");
     const close = this.#score(telling);
-    const scores = this.#score(terms).map((score, place) => (close[place] === 0 ? 0 : score));
+    const scores = this.#score(terms);
+    for (let place = 0; place < scores.length; place += 1) {
+      if (close[place] === 0) scores[place] = 0;
+    }
     return this.#best(scores, 1)[0];
   }
 
@@ -98,7 +112,8 @@ class TermIndex implements SimilarEndpoints {
   /** The few that score highest, the first in order among equals. */
   #best(scores: Float64Array, limit: number): readonly EndpointDefinition[] {
     const best: { readonly place: number; readonly score: number }[] = [];
-    for (const [place, score] of scores.entries()) {
+    for (let place = 0; place < scores.length; place += 1) {
+      const score = scores[place] ?? 0;
       const last = best.at(-1);
       const isFull = best.length >= limit;
       if (score === 0 || (isFull && score <= (last?.score ?? Number.POSITIVE_INFINITY))) continue;

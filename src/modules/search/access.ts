@@ -48,6 +48,15 @@ export function accessOf(
   return { callable: obstacles.length === 0, missingScopes, obstacles };
 }
 
+/** What `accessOf` looks at: equal texts, equal access. */
+export function accessClassOf(
+  tier: "A" | "B",
+  { method, path, semantic, requiredScopes }: EndpointDefinition,
+): string {
+  if (tier === "A") return `A ${method} ${path} ${semantic.impact}`;
+  return `B ${method} ${requiredScopes.join(" ")}`;
+}
+
 function lacksToken(
   { oauth }: AccessPolicy,
   { method }: EndpointDefinition,

@@ -4,9 +4,10 @@
  */
 import type { Paced } from "../../base/paced.ts";
 import { CONFIDENCE_STEPS } from "./confidence.ts";
-import { type SearchEntry, sourceOf } from "./entry.ts";
+import type { SearchEntry } from "./entry.ts";
 import type { Scores } from "./scores.ts";
 import type { SearchIndex } from "./search-index.ts";
+import { type TopHit, TopHits } from "./top-hits.ts";
 
 /** An entry that was found. */
 export interface Hit {
@@ -29,6 +30,8 @@ export interface ScoredCandidates extends Candidates {
 }
 
 const STEP = 128;
+/** What is only counted is counted in no time. */
+const COUNTED_STEP = 4096;
 
 /** So many of the best, of all indexes together; no less sure than the threshold. */
 export function* bestHits(
@@ -37,46 +40,67 @@ export function* bestHits(
   threshold: number,
 ): Paced<readonly Hit[]> {
   const hits: Hit[] = [];
-  const steps = yield* byConfidence(all, threshold);
-  for (let step = steps.length - 1; step >= 0 && hits.length < most; step -= 1) {
+  const groups: Grouped[] = [];
+  for (const candidates of all) groups.push(yield* groupByConfidence(candidates, threshold));
+  let looked = 0;
+  for (let step = CONFIDENCE_STEPS; step >= 0 && hits.length < most; step -= 1) {
     const top = new TopHits(most - hits.length);
-    let looked = 0;
-    for (const { candidates, number } of steps[step] ?? []) {
-      looked += 1;
-      if (looked % STEP === 0) yield;
-      const score = candidates.scores.scoreOf(number);
-      if (!top.mayTake(score) || !candidates.accepts(number)) continue;
-      const entry = candidates.index.entries[number];
-      if (entry !== undefined) top.take({ entry, score, confidence: step / CONFIDENCE_STEPS });
+    for (const { candidates, numbers, starts } of groups) {
+      const { index, scores } = candidates;
+      const end = starts[step + 1] ?? 0;
+      for (let at = starts[step] ?? 0; at < end; at += 1) {
+        looked += 1;
+        if (looked % STEP === 0) yield;
+        const number = numbers[at] ?? 0;
+        const score = scores.scoreOf(number);
+        if (!top.hasRoomFor(index, number, score) || !candidates.accepts(number)) continue;
+        top.take({ index, number, score });
+      }
     }
-    hits.push(...top.sorted());
-    yield;
+    hits.push(...top.sorted().flatMap((hit) => hitOf(hit, step / CONFIDENCE_STEPS)));
   }
   return hits;
 }
 
-interface Found {
-  readonly candidates: ScoredCandidates;
-  readonly number: number;
+function hitOf({ index, number, score }: TopHit, confidence: number): readonly Hit[] {
+  const entry = index.entries[number];
+  return entry === undefined ? [] : [{ entry, confidence, score }];
 }
 
-function* byConfidence(
-  all: readonly ScoredCandidates[],
-  threshold: number,
-): Paced<readonly (readonly Found[] | undefined)[]> {
-  const steps: Found[][] = [];
-  for (const candidates of all) {
-    let looked = 0;
-    for (const number of candidates.scores.found) {
-      looked += 1;
-      if (looked % STEP === 0) yield;
-      const confidence = candidates.scores.confidenceOf(number);
-      if (confidence / CONFIDENCE_STEPS < threshold) continue;
-      steps[confidence] ??= [];
-      steps[confidence].push({ candidates, number });
-    }
+/** What was found in an index, as sure as it is: a counting sort, without an object for each. */
+interface Grouped {
+  readonly candidates: ScoredCandidates;
+  readonly numbers: Uint32Array;
+  /** Those of a step are from here to before the next one's. */
+  readonly starts: Uint32Array;
+}
+
+function* groupByConfidence(candidates: ScoredCandidates, threshold: number): Paced<Grouped> {
+  const { scores } = candidates;
+  const { found } = scores;
+  const steps = new Uint16Array(found.length);
+  const starts = new Uint32Array(CONFIDENCE_STEPS + 2);
+  for (const [at, number] of found.entries()) {
+    const step = Math.min(CONFIDENCE_STEPS, scores.confidenceOf(number));
+    steps[at] = step;
+    starts[step + 1] = (starts[step + 1] ?? 0) + 1;
+    if (at % COUNTED_STEP === 0) yield;
   }
-  return steps;
+  for (let step = 0; step <= CONFIDENCE_STEPS; step += 1) {
+    // Below the threshold there is nothing.
+    if (step / CONFIDENCE_STEPS < threshold) starts[step + 1] = 0;
+    starts[step + 1] = (starts[step + 1] ?? 0) + (starts[step] ?? 0);
+  }
+  const next = starts.slice();
+  const numbers = new Uint32Array(starts.at(-1) ?? 0);
+  for (const [at, number] of found.entries()) {
+    const step = steps[at] ?? 0;
+    if (step / CONFIDENCE_STEPS < threshold) continue;
+    const place = next[step] ?? 0;
+    numbers[place] = number;
+    next[step] = place + 1;
+  }
+  return { candidates, numbers, starts };
 }
 
 /** Without words there is nothing to doubt: whatever is accepted is what was asked for. */
@@ -112,71 +136,4 @@ function headOf({ candidates: { index }, place }: HeldCandidates): number {
 interface HeldCandidates {
   readonly candidates: Candidates;
   readonly place: number;
-}
-
-/** A heap of the best, the worst of them at its top. */
-class TopHits {
-  readonly #most: number;
-  readonly #heap: Hit[] = [];
-
-  constructor(most: number) {
-    this.#most = most;
-  }
-
-  mayTake(score: number): boolean {
-    const worst = this.#heap[0];
-    return this.#heap.length < this.#most || (worst !== undefined && score >= worst.score);
-  }
-
-  take(hit: Hit): void {
-    const heap = this.#heap;
-    if (heap.length < this.#most) {
-      heap.push(hit);
-      this.#rise(heap.length - 1);
-      return;
-    }
-    const [worst] = heap;
-    if (worst === undefined || !isBetter(hit, worst)) return;
-    heap[0] = hit;
-    this.#sink();
-  }
-
-  sorted(): readonly Hit[] {
-    return this.#heap.toSorted((one, other) => (isBetter(one, other) ? -1 : 1));
-  }
-
-  #rise(from: number): void {
-    for (let at = from; at > 0; ) {
-      const parent = (at - 1) >> 1;
-      if (!this.#swapUnless(parent, at)) return;
-      at = parent;
-    }
-  }
-
-  #sink(): void {
-    for (let at = 0; ; ) {
-      const left = 2 * at + 1;
-      const right = left + 1;
-      const [one, other] = [this.#heap[left], this.#heap[right]];
-      if (one === undefined) return;
-      const child = other !== undefined && isBetter(one, other) ? right : left;
-      if (!this.#swapUnless(at, child)) return;
-      at = child;
-    }
-  }
-
-  /** A parent is worse than its children; false: it is. */
-  #swapUnless(parent: number, child: number): boolean {
-    const [upper, lower] = [this.#heap[parent], this.#heap[child]];
-    if (upper === undefined || lower === undefined || !isBetter(upper, lower)) return false;
-    this.#heap[parent] = lower;
-    this.#heap[child] = upper;
-    return true;
-  }
-}
-
-/** Of two that answer equally well, the order of their names decides. */
-function isBetter(one: Hit, other: Hit): boolean {
-  if (one.score !== other.score) return one.score > other.score;
-  return sourceOf(one.entry) < sourceOf(other.entry);
 }

@@ -5,7 +5,7 @@
  */
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
-import { type AccessPolicy, accessOf } from "./access.ts";
+import { type AccessPolicy, accessClassOf, accessOf } from "./access.ts";
 import { endpointInWords } from "./endpoint-words.ts";
 import type { Asker, SearchEntry } from "./entry.ts";
 import { type ExampleOptions, type ExampleRequest, exampleRequest } from "./example-request.ts";
@@ -53,6 +53,7 @@ export function endpointEntry(
     prominence: PROMINENCE[tier],
     isVisibleTo: () => true,
     accessOf: access,
+    accessClass: accessClassOf(tier, definition),
     show: (asker, format) => {
       const projected = projectEndpoint(definition);
       if (format === "raw") return projected;

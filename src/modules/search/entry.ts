@@ -76,6 +76,8 @@ export interface SearchEntry {
   isVisibleTo(asker: Asker): boolean;
   /** For what can be called. */
   accessOf?(asker: Asker): Access;
+  /** Entries of one class are callable by the same callers: classes are judged, not all entries. */
+  readonly accessClass?: string;
   show(asker: Asker, format: Format): unknown;
 }
 

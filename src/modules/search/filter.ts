@@ -131,7 +131,19 @@ const RULES: Readonly<Record<string, Rule>> = {
   },
   is_idempotent: flagOf(({ facets }) => facets.isIdempotent),
   deprecated: flagOf(({ facets }) => facets.isDeprecated),
-  callable: flagOf((entry, asker) => entry.accessOf?.(asker).callable),
+  callable: {
+    schema: FLAG,
+    compile: (value) => {
+      const byClass = new Map<string, boolean | undefined>();
+      return (entry, asker) => {
+        const { accessClass } = entry;
+        if (accessClass === undefined) return entry.accessOf?.(asker).callable === value;
+        const known = byClass.get(accessClass) ?? entry.accessOf?.(asker).callable;
+        byClass.set(accessClass, known);
+        return known === value;
+      };
+    },
+  },
   status: {
     schema: TEXTS,
     compile: (value) => {

@@ -12,7 +12,7 @@ import {
   SLIP,
   SYNONYM,
 } from "./confidence.ts";
-import { fieldWeight, frequencyOf, type SearchIndex } from "./search-index.ts";
+import { fieldWeight, type SearchIndex } from "./search-index.ts";
 
 /** The work that one question may make; each index shares it. */
 export interface SearchWork {
@@ -30,7 +30,7 @@ export function questionWork(): SearchWork {
 /** What the words found, by the number of the entry. */
 export interface Scores {
   /** The entries that have any of the words. */
-  readonly found: readonly number[];
+  readonly found: Uint32Array;
   /** In thousandths. */
   confidenceOf(entry: number): number;
   scoreOf(entry: number): number;
@@ -43,12 +43,13 @@ const LONGER_BOOST = 0.375;
 const MIN_FUZZY_LENGTH = 4;
 const LONG_WORD_LENGTH = 8;
 const MAX_SLIPS = 32;
-/** Rows between two points where others may have their turn. */
+/** Rows between two points where others may have their turn; a word is as much work as some rows. */
 const STEP = 4096;
+const ROWS_OF_WORD = 16;
 
 /** A word of the index, as what it is taken for. */
 interface Meaning {
-  readonly word: string;
+  readonly word: number;
   readonly likeness: number;
   readonly boost: number;
 }
@@ -67,14 +68,10 @@ export function* scoreWords(
   for (const [place, asked] of sorted.entries()) {
     const allowance = Math.floor(work.inexactRows / (sorted.length - place));
     scores.begin(asked.weight);
-    yield* scores.add({ word: asked.word, likeness: 1, boost: 1 });
-    let left = allowance;
-    for (const meaning of meaningsOf(index, asked, work)) {
-      const rows = frequencyOf(index, meaning.word);
-      if (rows === 0 || rows > left) continue;
-      left -= rows;
-      yield* scores.add(meaning);
-    }
+    const itself = index.vocabulary.numberOf(asked.word);
+    const exact = itself === undefined ? [] : [{ word: itself, likeness: 1, boost: 1 }];
+    yield* scores.add(exact, Number.POSITIVE_INFINITY);
+    const left = yield* scores.add(meaningsOf(index, asked, work), allowance);
     work.inexactRows -= allowance - left;
     yield;
   }
@@ -82,37 +79,44 @@ export function* scoreWords(
 }
 
 /** What a word may stand for beside itself, the most likely first. */
-function* meaningsOf(
+function meaningsOf(
   { vocabulary }: SearchIndex,
   { word, synonyms }: QuestionWord,
   work: SearchWork,
-): Generator<Meaning> {
+): readonly Meaning[] {
+  const meanings: Meaning[] = [];
   const isBeginning = word.length >= MIN_BEGINNING_LENGTH;
   for (const synonym of synonyms) {
     if (isBeginning && synonym.startsWith(word)) continue;
-    yield { word: synonym, likeness: SYNONYM, boost: INEXACT_BOOST };
+    const number = vocabulary.numberOf(synonym);
+    if (number === undefined) continue;
+    meanings.push({ word: number, likeness: SYNONYM, boost: INEXACT_BOOST });
   }
   const isKnown = vocabulary.numberOf(word) !== undefined;
   if (!isKnown && word.length >= MIN_FUZZY_LENGTH && work.comparisons > 0) {
     const edits = word.length < LONG_WORD_LENGTH ? 1 : 2;
     const { slips, compared } = vocabulary.slipsOf(word, edits, work.comparisons);
     work.comparisons -= compared;
-    for (const slip of slips.slice(0, MAX_SLIPS)) {
+    for (const number of slips.slice(0, MAX_SLIPS)) {
+      const slip = vocabulary.words[number] ?? "";
       if (slip === word || slip.startsWith(word) || synonyms.has(slip)) continue;
-      yield { word: slip, likeness: SLIP, boost: INEXACT_BOOST };
+      meanings.push({ word: number, likeness: SLIP, boost: INEXACT_BOOST });
     }
   }
-  if (!isBeginning) return;
-  for (const longer of vocabulary.longerThan(word)) {
+  if (!isBeginning) return meanings;
+  for (const number of vocabulary.longerThan(word)) {
+    const longer = vocabulary.words[number] ?? "";
     const boost =
       (LONGER_BOOST * longer.length) / (longer.length + 0.3 * (longer.length - word.length));
-    yield { word: longer, likeness: beginningOf(word, longer), boost };
+    meanings.push({ word: number, likeness: beginningOf(word, longer), boost });
   }
+  return meanings;
 }
 
 /** By entry, in arrays: a question may find all of them. */
 class Accumulator implements Scores {
-  readonly found: number[] = [];
+  readonly #found: Uint32Array;
+  #foundCount = 0;
   readonly #index: SearchIndex;
   readonly #answered: Float64Array;
   readonly #scores: Float64Array;
@@ -125,15 +129,22 @@ class Accumulator implements Scores {
   #place = 0;
   #weight = 0;
   #total = 0;
+  /** Done since others had their turn. */
+  #done = 0;
 
   constructor(index: SearchIndex) {
     const { length } = index.entries;
     this.#index = index;
+    this.#found = new Uint32Array(length);
     this.#answered = new Float64Array(length);
     this.#scores = new Float64Array(length);
     this.#wordCounts = new Uint16Array(length);
     this.#best = new Float64Array(length);
     this.#bestOf = new Uint16Array(length);
+  }
+
+  get found(): Uint32Array {
+    return this.#found.subarray(0, this.#foundCount);
   }
 
   /** The next word of the question. */
@@ -143,29 +154,47 @@ class Accumulator implements Scores {
     this.#total += weight;
   }
 
-  /** Adds what a word of the index is worth to the entries that have it. */
-  *add({ word, likeness, boost }: Meaning): Paced<void> {
-    const { vocabulary, postings, entries } = this.#index;
-    const number = vocabulary.numberOf(word);
-    if (number === undefined) return;
-    const start = postings.startOf(number);
-    const end = postings.startOf(number + 1);
-    const rarity = Math.log1p((entries.length - (end - start) + 0.5) / (end - start + 0.5));
-    for (let from = start; from < end; from += STEP) {
-      this.#addRows(from, Math.min(end, from + STEP), likeness, boost * rarity);
-      yield;
+  /**
+   * Adds what words of the index are worth to the entries that have them. A word that has more rows
+   * than are left is passed over; answers how many are left.
+   */
+  *add(meanings: readonly Meaning[], allowance: number): Paced<number> {
+    const { postings, entries } = this.#index;
+    let left = allowance;
+    for (const { word, likeness, boost } of meanings) {
+      const start = postings.startOf(word);
+      const end = postings.startOf(word + 1);
+      const rows = end - start;
+      this.#done += ROWS_OF_WORD;
+      if (rows > left) continue;
+      left -= rows;
+      const rarity = Math.log1p((entries.length - rows + 0.5) / (rows + 0.5));
+      for (let from = start; from < end; ) {
+        const to = Math.min(end, from + Math.max(1, STEP - this.#done));
+        this.#addRows(from, to, likeness, boost * rarity);
+        this.#done += to - from;
+        from = to;
+        if (this.#done < STEP) continue;
+        this.#done = 0;
+        yield;
+      }
     }
+    return left;
   }
 
   #addRows(start: number, end: number, likeness: number, factor: number): void {
     const { entries, fields, impacts } = this.#index.postings;
+    const place = this.#place;
     for (let row = start; row < end; row += 1) {
       const entry = entries[row] ?? 0;
       const worth = likeness * fieldWeight(fields[row] ?? 0);
-      if (this.#bestOf[entry] !== this.#place) {
-        if (this.#wordCounts[entry] === 0) this.found.push(entry);
+      if (this.#bestOf[entry] !== place) {
+        if (this.#wordCounts[entry] === 0) {
+          this.#found[this.#foundCount] = entry;
+          this.#foundCount += 1;
+        }
         this.#wordCounts[entry] = (this.#wordCounts[entry] ?? 0) + 1;
-        this.#bestOf[entry] = this.#place;
+        this.#bestOf[entry] = place;
         this.#best[entry] = 0;
       }
       const better = worth - (this.#best[entry] ?? 0);

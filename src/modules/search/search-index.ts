@@ -4,7 +4,8 @@
  * the order in which entries or words come.
  */
 import type { Paced } from "../../base/paced.ts";
-import { SEARCH_FIELDS, type SearchEntry, type SearchField } from "./entry.ts";
+import { sortPaced } from "../../base/sort-paced.ts";
+import { SEARCH_FIELDS, type SearchEntry, type SearchField, sourceOf } from "./entry.ts";
 import { FacetIndex } from "./facet-index.ts";
 import { type Postings, PostingsBuilder } from "./postings.ts";
 import { Vocabulary } from "./vocabulary.ts";
@@ -49,6 +50,8 @@ export interface SearchIndex {
   readonly prominences: Float64Array;
   /** The numbers of the entries, the most prominent first. */
   readonly byProminence: Uint32Array;
+  /** By the numbers of the entries, their places in the order of their names. */
+  readonly places: Uint32Array;
 }
 
 /** Builds an index, an entry a step. */
@@ -74,9 +77,10 @@ export function* buildIndex(entries: readonly SearchEntry[]): Paced<SearchIndex>
   const postings = yield* builder.complete(vocabulary.words.length);
   const prominences = Float64Array.from(entries, ({ prominence }) => prominence);
   const byProminence = orderByProminence(prominences);
+  const places = yield* placesByName(entries);
   return {
     ...{ entries, vocabulary, postings, facets, methods, namespaces },
-    ...{ prominences, byProminence },
+    ...{ prominences, byProminence, places },
   };
 }
 
@@ -129,4 +133,14 @@ function orderByProminence(prominences: Float64Array): Uint32Array {
   }
   const sorted = [...groups].sort(([one], [other]) => other - one);
   return Uint32Array.from(sorted.flatMap(([, numbers]) => numbers));
+}
+
+function* placesByName(entries: readonly SearchEntry[]): Paced<Uint32Array> {
+  const named = entries.map((entry, number) => ({ number, name: sourceOf(entry) }));
+  const sorted = yield* sortPaced(named, (one, other) =>
+    one.name === other.name ? one.number - other.number : one.name < other.name ? -1 : 1,
+  );
+  const places = new Uint32Array(entries.length);
+  for (const [place, { number }] of sorted.entries()) places[number] = place;
+  return places;
 }

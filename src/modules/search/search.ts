@@ -17,6 +17,7 @@ import { questionWork, scoreWords } from "./scores.ts";
 import { buildIndex, frequencyOf, type SearchIndex } from "./search-index.ts";
 import { KINDS, readScope, type Scope } from "./search-scope.ts";
 import { selectListed } from "./select-listed.ts";
+import { warmUp } from "./warm-up.ts";
 
 /** What is the same for every caller, up to what it may see of it. */
 export interface Surface {
@@ -83,7 +84,9 @@ export class Search {
 
   *#build(): Paced<Indexes> {
     const { open, disclosed } = yield* this.#options.surface();
-    return { open: yield* buildIndex(open), disclosed: yield* buildIndex(disclosed) };
+    const indexes = { open: yield* buildIndex(open), disclosed: yield* buildIndex(disclosed) };
+    yield* warmUp(indexes.open);
+    return indexes;
   }
 
   async find(

@@ -4,6 +4,7 @@
  * words there are.
  */
 import type { Paced } from "../../base/paced.ts";
+import { sortPaced } from "../../base/sort-paced.ts";
 import { createSlipIndex, type SlipIndex } from "./slip-index.ts";
 
 /** Of one word; those that are hardly longer come first. */
@@ -11,13 +12,17 @@ const MAX_LONGER = 256;
 /** Beginnings that more words have than are looked at are taken from the first of them. */
 const MAX_LOOKED_AT = 1024;
 const STEP = 512;
+/** After every character of a word. */
+const LAST = "\uffff";
 
 /** Words by number, in the order in which they came. */
 export class Vocabulary {
   readonly words: string[] = [];
   readonly #numbers = new Map<string, number>();
-  /** All words in their order, once it is complete. */
+  /** All words in their order, once it is complete, and by it their numbers and lengths. */
   #sorted: readonly string[] = [];
+  #sortedNumbers = new Uint32Array();
+  #sortedLengths = new Uint8Array();
   #slips: SlipIndex = createSlipIndex();
 
   numberOf(word: string): number | undefined {
@@ -40,62 +45,49 @@ export class Vocabulary {
       this.#slips.add(word, number);
       if (number % STEP === 0) yield;
     }
-    this.#sorted = yield* sortWords(this.words);
-  }
-
-  /** The words that begin with this one and are longer, the shortest first. */
-  longerThan(beginning: string): readonly string[] {
-    const found: string[] = [];
-    for (let at = placeOf(this.#sorted, beginning); found.length < MAX_LOOKED_AT; at += 1) {
-      const word = this.#sorted[at];
-      if (word === undefined || !word.startsWith(beginning)) break;
-      if (word !== beginning) found.push(word);
+    this.#sorted = yield* sortPaced(this.words, (one, other) => (one < other ? -1 : 1));
+    this.#sortedNumbers = new Uint32Array(this.#sorted.length);
+    this.#sortedLengths = new Uint8Array(this.#sorted.length);
+    for (const [place, word] of this.#sorted.entries()) {
+      this.#sortedNumbers[place] = this.#numbers.get(word) ?? 0;
+      this.#sortedLengths[place] = Math.min(word.length, MAX_LENGTH);
+      if (place % STEP === 0) yield;
     }
-    // Among words of one length the order stays.
-    return found.sort((one, other) => one.length - other.length).slice(0, MAX_LONGER);
   }
 
-  /** Words so few edits away; at most so many are compared, and how many were is said. */
+  /** The numbers of the words that begin with this one and are longer, the shortest first. */
+  longerThan(beginning: string): readonly number[] {
+    const first = placeOf(this.#sorted, beginning);
+    const start = this.#sorted[first] === beginning ? first + 1 : first;
+    const end = Math.min(start + MAX_LOOKED_AT, placeOf(this.#sorted, beginning + LAST));
+    if (start >= end) return [];
+    const places = shortestFirst(this.#sortedLengths, start, end);
+    return places.slice(0, MAX_LONGER).map((place) => this.#sortedNumbers[place] ?? 0);
+  }
+
+  /** The numbers of words so few edits away; how many were compared is said, at most so many. */
   slipsOf(
     word: string,
     edits: 1 | 2,
     most: number,
-  ): { slips: readonly string[]; compared: number } {
-    const { slips, compared } = this.#slips.find(word, edits, most, this.words);
-    return { slips: slips.map((number) => this.words[number] ?? ""), compared };
+  ): { readonly slips: readonly number[]; readonly compared: number } {
+    return this.#slips.find(word, edits, most, this.words);
   }
 }
 
-/** Merge sort by runs, which may be interrupted. */
-function* sortWords(words: readonly string[]): Paced<readonly string[]> {
-  let runs: string[][] = [];
-  for (let start = 0; start < words.length; start += STEP) {
-    runs.push(words.slice(start, start + STEP).sort());
-    yield;
-  }
-  while (runs.length > 1) {
-    const merged: string[][] = [];
-    for (let at = 0; at < runs.length; at += 2) {
-      merged.push(yield* mergeRuns(runs[at] ?? [], runs[at + 1] ?? []));
-    }
-    runs = merged;
-  }
-  return runs[0] ?? [];
-}
+/** Longer words than texts are read for are not told apart by their length. */
+const MAX_LENGTH = 63;
 
-function* mergeRuns(one: readonly string[], other: readonly string[]): Paced<string[]> {
-  const merged: string[] = [];
-  let at = 0;
-  for (const word of one) {
-    for (let next = other[at]; next !== undefined && next < word; next = other[at]) {
-      merged.push(next);
-      at += 1;
-    }
-    merged.push(word);
-    if (merged.length % STEP === 0) yield;
+/** The places from start to end by length; those of one length stay in their order. */
+function shortestFirst(lengths: Uint8Array, start: number, end: number): readonly number[] {
+  const byLength: number[][] = [];
+  for (let place = start; place < end; place += 1) {
+    const length = lengths[place] ?? 0;
+    const known = byLength[length];
+    if (known === undefined) byLength[length] = [place];
+    else known.push(place);
   }
-  for (; at < other.length; at += 1) merged.push(other[at] ?? "");
-  return merged;
+  return byLength.flat();
 }
 
 /** The place of the first word that is not before this one. */

@@ -1,7 +1,7 @@
 /** Natural intents, and the endpoint that each of them means. */
 import { describe, expect, it } from "vitest";
 import { shareServer } from "../../support/dispatch.ts";
-import { CLERK, corpusFiles } from "../../support/search-corpus.ts";
+import { CLERK, corpusFiles, GUEST } from "../../support/search-corpus.ts";
 
 const server = shareServer(corpusFiles());
 
@@ -10,11 +10,11 @@ interface Found {
   readonly confidence: number;
 }
 
-async function find(intent: string): Promise<readonly Found[]> {
+async function find(intent: string, more: object = {}): Promise<readonly Found[]> {
   const { body } = await server().send({
     method: "QUERY",
     headers: { "Agent-ID": CLERK },
-    body: { intent },
+    body: { intent, ...more },
   });
   return body["result"]?.["results"] as unknown as readonly Found[];
 }
@@ -65,6 +65,60 @@ describe("the best result", () => {
   ])("for %j is %s", async (intent, pair) => {
     const [first] = await find(intent);
     expect(first?.source).toBe(`endpoint:${pair}`);
+  });
+
+  it.each([
+    // One word.
+    ["refund", "REFUND /payments/{payment_id}"],
+    ["meeting", "SCHEDULE /meetings"],
+    ["stock", "QUERY /stock/{sku}"],
+    ["parcel", "TRACK /shipments/{shipment_id}"],
+    // A sentence.
+    ["we would like to know how many pieces of this article you have", "QUERY /stock/{sku}"],
+    ["can you say where the parcel is and when it arrives", "TRACK /shipments/{shipment_id}"],
+    ["the customer has a problem and needs somebody from support", "CREATE /tickets"],
+    ["could you invite the participants to a meeting on Monday", "SCHEDULE /meetings"],
+    // Misspelt.
+    ["refnd the paymant", "REFUND /payments/{payment_id}"],
+    ["trak my shippment", "TRACK /shipments/{shipment_id}"],
+    ["shedule a meetting", "SCHEDULE /meetings"],
+    ["cancell the resrvation", "CANCEL /reservations/{reservation_id}"],
+    ["wearhouse", "QUERY /stock/{sku}"],
+    // The beginning of a word.
+    ["forec", "FORECAST /weather"],
+    ["transl", "CONVERT /texts"],
+    ["warehou", "QUERY /stock/{sku}"],
+    ["participa", "SCHEDULE /meetings"],
+    // A word for another one.
+    ["repay", "REFUND /payments/{payment_id}"],
+    ["appointment", "SCHEDULE /meetings"],
+    ["translation of a text", "CONVERT /texts"],
+    ["withdraw a reservation", "CANCEL /reservations/{reservation_id}"],
+    ["book some lodging", "BOOK /rooms/{room_type}"],
+  ])("for %j, one of many kinds of question, is %s", async (intent, pair) => {
+    const [first] = await find(intent);
+    expect(first?.source).toBe(`endpoint:${pair}`);
+  });
+
+  it.each<readonly [string, object, string]>([
+    ["reservation", { impact: "informational" }, "FETCH /reservations/{reservation_id}"],
+    ["reservation", { impact: "irreversible" }, "CANCEL /reservations/{reservation_id}"],
+    ["customer", { namespace: "support" }, "CREATE /tickets"],
+    ["customer", { capability: "creation", namespace: "billing" }, "CREATE /invoices"],
+    ["customer order", { method: "SHIP" }, "SHIP /orders/{order_id}"],
+    ["invoice", { path: "/payments" }, ""],
+  ])("for %j under a filter %j is %s", async (intent, filter, pair) => {
+    const [first] = await find(intent, { filter });
+    expect(first?.source ?? "endpoint:").toBe(`endpoint:${pair}`);
+  });
+
+  it.each([
+    ["clerk", CLERK],
+    ["works through orders and invoices", CLERK],
+    ["looks around", GUEST],
+  ])("among agents for %j is the one", async (intent, agentId) => {
+    const [first] = await find(intent, { scope: "agents" });
+    expect(first?.source).toBe(`agent:${agentId}`);
   });
 
   it("for the description of an agent is the agent", async () => {

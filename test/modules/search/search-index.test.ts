@@ -2,12 +2,15 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { atOnce, type Paced } from "../../../src/base/paced.ts";
+import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
 import { weighWords } from "../../../src/modules/search/confidence.ts";
 import type { SearchEntry } from "../../../src/modules/search/entry.ts";
+import { compileFilter } from "../../../src/modules/search/filter.ts";
 import { questionWork, scoreWords } from "../../../src/modules/search/scores.ts";
 import { buildIndex, frequencyOf } from "../../../src/modules/search/search-index.ts";
 import { createSlipIndex, isWithin } from "../../../src/modules/search/slip-index.ts";
 import { Vocabulary } from "../../../src/modules/search/vocabulary.ts";
+import { warmUp } from "../../../src/modules/search/warm-up.ts";
 
 function entryOf(name: string, more: Partial<SearchEntry> = {}): SearchEntry {
   return {
@@ -85,7 +88,8 @@ describe("a vocabulary", () => {
     const vocabulary = new Vocabulary();
     for (const word of ["shipment", "ship", "shipper", "shop", "zebra"]) vocabulary.add(word);
     atOnce(vocabulary.complete());
-    expect(vocabulary.longerThan("ship")).toEqual(["shipper", "shipment"]);
+    const longer = vocabulary.longerThan("ship").map((number) => vocabulary.words[number]);
+    expect(longer).toEqual(["shipper", "shipment"]);
     expect(vocabulary.longerThan("none")).toEqual([]);
   });
 
@@ -98,7 +102,8 @@ describe("a vocabulary", () => {
           for (const word of words) vocabulary.add(word);
           atOnce(vocabulary.complete());
           const expected = words.filter((word) => word.startsWith("ab") && word !== "ab");
-          expect([...vocabulary.longerThan("ab")].sort()).toEqual(expected.sort());
+          const longer = vocabulary.longerThan("ab").map((number) => vocabulary.words[number]);
+          expect(longer.sort()).toEqual(expected.sort());
         },
       ),
       { numRuns: 20 },
@@ -154,5 +159,34 @@ describe("an index of very many entries", () => {
     atOnce(scoreWords(index, weigh("x".repeat(110)), work));
     expect(before.comparisons - work.comparisons).toBeLessThan(10);
     expect(work.inexactRows).toBe(before.inexactRows);
+  });
+});
+
+describe("the condition `callable`", () => {
+  it("is judged for each class of access, and not for each entry", () => {
+    let judged = 0;
+    const { meets } = compileFilter({ callable: true });
+    const entries = Array.from({ length: 900 }, (_, at) =>
+      entryOf(`e${at}`, {
+        accessClass: `class ${at % 3}`,
+        accessOf: () => {
+          judged += 1;
+          return { callable: at % 3 === 0, missingScopes: [], obstacles: [] };
+        },
+      }),
+    );
+    const asker = { caller: ANONYMOUS, peer: { address: "::1", port: 1 }, zones: undefined };
+    expect(entries.filter((entry) => meets(entry, asker))).toHaveLength(300);
+    expect(judged).toBe(3);
+  });
+});
+
+describe("warming up", () => {
+  it("asks a large index in steps, and a small one nothing", () => {
+    const large = Array.from({ length: 2500 }, (_, at) =>
+      entryOf(`e${at}`, { texts: { name: `e${at}`, intent: `Report the word${at} of orders.` } }),
+    );
+    expect(stepsOf(warmUp(atOnce(buildIndex(large))))).toBeGreaterThan(24);
+    expect(stepsOf(warmUp(atOnce(buildIndex(large.slice(0, 100)))))).toBe(0);
   });
 });
