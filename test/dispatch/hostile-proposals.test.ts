@@ -1,6 +1,7 @@
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it } from "vitest";
+import { cpuMs } from "../support/cpu-time.ts";
 import { openServer, type TestReply, type TestServer } from "../support/dispatch.ts";
 import { ask, JUDGE, NORA, negotiationFiles, OTTO, propose } from "../support/negotiation.ts";
 
@@ -78,13 +79,13 @@ describe("a hostile schema", () => {
     ["an open input", withInputs({}, { additionalProperties: true })],
   ])("is refused for %s, at once", async (_, endpoint) => {
     const server = await openServer(negotiationFiles());
-    const startedAt = performance.now();
+    const before = cpuMs();
     const reply = await ask(server, NORA, propose(endpoint));
     expect(reply).toMatchObject({
       status: 400,
       body: { error: { code: "malformed-schema", issue: "malformed-schema" } },
     });
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(cpuMs() - before).toBeLessThan(1_000);
     expect(reply.text.length).toBeLessThan(4_096);
   });
 
@@ -127,22 +128,22 @@ describe("a hostile schema", () => {
     expect((await ask(server, NORA, propose(endpoint))).status).toBe(263);
     let value = "{}";
     for (let level = 0; level < 5_000; level += 1) value = `{"left":${value}}`;
-    const startedAt = performance.now();
+    const before = cpuMs();
     const body = `{"subject":"barn","tree":${value}}`;
     const { status } = await ask(server, NORA, { method: "EVALUATE", path: "/verdicts", body });
     expect([200, 400, 422]).toContain(status);
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(cpuMs() - before).toBeLessThan(1_000);
   });
 
   it("may have a pattern that other engines would hang on", async () => {
     const server = await openServer(negotiationFiles());
     const endpoint = withInputs({ evil: { ...TEXT, pattern: "^(([a-z])+.)+[A-Z]([a-z])+$" } });
     expect((await ask(server, NORA, propose(endpoint))).status).toBe(263);
-    const startedAt = performance.now();
+    const before = cpuMs();
     const body = { subject: "barn", evil: "a".repeat(50_000) };
     const { status } = await ask(server, NORA, { method: "EVALUATE", path: "/verdicts", body });
     expect(status).toBe(422);
-    expect(performance.now() - startedAt).toBeLessThan(2_000);
+    expect(cpuMs() - before).toBeLessThan(2_000);
   });
 });
 
@@ -171,10 +172,10 @@ async function medianOf(server: TestServer, count: number, before: () => Promise
   const times: number[] = [];
   for (let round = 0; round < count; round += 1) {
     await before();
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     const request = { method: "QUERY", path: "/facts", body: { subject: "barn" } };
     const { status } = await ask(server, OTTO, request);
-    times.push(performance.now() - startedAt);
+    times.push(cpuMs() - startedAt);
     if (status !== 200) throw new Error(`answered ${status}`);
   }
   return times.sort((left, right) => left - right)[Math.floor(count / 2)] ?? 0;
@@ -186,12 +187,9 @@ describe("an agent that proposes and proposes", () => {
     const server = await openServer(negotiationFiles());
     const quiet = await medianOf(server, 50, () => Promise.resolve());
     let round = 0;
-    const own: number[] = [];
     const flooded = await medianOf(server, 50, async () => {
       round += 1;
-      const startedAt = performance.now();
       const { status } = await ask(server, NORA, propose(costly(round)));
-      own.push(performance.now() - startedAt);
       if (status !== 263) throw new Error(`answered ${status}`);
     });
     expect(flooded).toBeLessThan(quiet * 10 + 5);

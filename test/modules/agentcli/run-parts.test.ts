@@ -18,6 +18,7 @@ import { readRuntimePath, sendPrompt } from "../../../src/modules/agentcli/run/p
 import { createRedactor, secretsOf } from "../../../src/modules/agentcli/run/redact-output.ts";
 import { parseStructured } from "../../../src/modules/agentcli/run/structured-output.ts";
 import { TaskSlots } from "../../../src/modules/agentcli/run/task-slots.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import { makeDirectory } from "../../support/directory.ts";
 
 describe("the redactor", () => {
@@ -55,11 +56,11 @@ describe("the redactor", () => {
   });
 
   it("is quick with what only looks like the beginning of a secret", () => {
-    const started = performance.now();
+    const started = cpuMs();
     for (const part of ["eyJ-", "-----BEGIN PRIVATE KEY-----\n", "Bearer ", "sk-", "ghp_"]) {
       redact(part.repeat(1_000_000 / part.length));
     }
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(cpuMs() - started).toBeLessThan(5_000);
   });
 
   it("knows secrets of an environment by their names", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { EndpointDefinition } from "../../../src/endpoint/endpoint.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import {
   failureOf,
   holding,
@@ -33,12 +34,12 @@ function makeCover(count: number): EndpointDefinition[] {
   );
 }
 
-/** Milliseconds of the quickest of a few runs. */
+/** Milliseconds of the processor for the quickest of a few runs. */
 function quickest(run: () => unknown): number {
   const times = Array.from({ length: 7 }, () => {
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     run();
-    return performance.now() - startedAt;
+    return cpuMs() - startedAt;
   });
   return Math.min(...times);
 }
@@ -119,10 +120,10 @@ describe("planning among thousands of endpoints", () => {
         ...{ inputSchema: kindOf(`v${at}`), outputSchema: kindOf(`v${at + 1}`) },
       }),
     );
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     const synthesizer = makeSynthesizer(endpoints);
     const proposal = { ...makeProposal(), inputSchema: kindOf("v3"), outputSchema: kindOf("v6") };
     expect(stepsOf(synthesizer.plan(proposal, holding()))).toHaveLength(3);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(cpuMs() - startedAt).toBeLessThan(5000);
   });
 });
