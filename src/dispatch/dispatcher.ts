@@ -199,7 +199,6 @@ class Pipeline implements Dispatcher, InnerEntrance {
     });
     this.#services = {
       deadlines,
-      time: parts.time,
       logFor: (exchange) => observer.logFor(exchange),
       reportFault: (fault) => observer.fault(fault),
       dispatch: (parent, method, path, input) => this.#dispatch(parent, method, path, input),

@@ -7,9 +7,7 @@ import { isStoreUnavailable } from "../state/store-fault.ts";
 import { CallContext, type CallServices } from "./call-context.ts";
 import type { Deadlines, Expiring } from "./deadlines.ts";
 import type { Exchange } from "./exchange.ts";
-import { follow } from "./follow.ts";
 import { judge, type Outcome } from "./judge.ts";
-import type { LoopTime } from "./loop-time.ts";
 import { handlerTimeout, serverError, storeOutcomeUnknown, storeUnavailable } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
@@ -24,7 +22,6 @@ export interface Fault {
 
 export interface InvokeServices extends CallServices {
   readonly deadlines: Deadlines;
-  readonly time: LoopTime;
   reportFault(fault: Fault): void;
 }
 
@@ -40,8 +37,7 @@ export function invoke<T>(
 ): T | Promise<T> {
   let outcome: Outcome | Promise<Outcome>;
   try {
-    const call = new CallContext(exchange, services);
-    outcome = follow(route.handler, call, exchange, services.time);
+    outcome = route.handler(new CallContext(exchange, services), exchange);
   } catch (error) {
     return finish(faultReply(exchange, services, "the handler threw", error));
   }

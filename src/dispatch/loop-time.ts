@@ -11,19 +11,11 @@ const FREE_SLICE_MS = 1;
 /** How often the processor's clock is read, which takes a system call. */
 const SAMPLE_MS = 1;
 
-/** What somebody waited for, while it goes on. */
-interface Continuation {
-  payer(): TaskOwner | undefined;
-  startedAt: number;
-}
-
 /** Measures slices, and has them paid for. */
 export class LoopTime {
   readonly #rates: Rates;
   readonly #processorMs: () => number;
   #depth = 0;
-  #entered = 0;
-  #continuation: Continuation | undefined;
   #sampledAt = Number.NEGATIVE_INFINITY;
   #sample = 0;
 
@@ -39,8 +31,6 @@ export class LoopTime {
 
   /** Begins a slice; one within another is part of it. */
   begin(startedAt: number): void {
-    // A slice of its own: what is done in a continuation may be for somebody else.
-    if (this.#depth === 0) this.#payForContinuation();
     this.#depth += 1;
     if (this.#depth === 1 && startedAt - this.#sampledAt >= SAMPLE_MS) this.#read(startedAt);
   }
@@ -49,38 +39,6 @@ export class LoopTime {
   end(startedAt: number): number {
     this.#depth -= 1;
     if (this.#depth > 0) return 0;
-    const spent = this.#spentSince(startedAt);
-    if (this.#continuation !== undefined) this.#continuation.startedAt = performance.now();
-    return spent;
-  }
-
-  /** A continuation begins; one within another, or within a slice, is part of it. */
-  enter(payer: Continuation["payer"] = () => undefined): void {
-    this.#entered += 1;
-    if (this.#entered > 1 || this.#depth > 0) return;
-    const startedAt = performance.now();
-    this.#continuation = { payer, startedAt };
-    if (startedAt - this.#sampledAt >= SAMPLE_MS) this.#read(startedAt);
-  }
-
-  /** It ends, and is paid for. */
-  leave(): void {
-    this.#entered = Math.max(0, this.#entered - 1);
-    if (this.#entered > 0) return;
-    this.#payForContinuation();
-    this.#continuation = undefined;
-  }
-
-  #payForContinuation(): void {
-    if (this.#continuation === undefined) return;
-    const { payer, startedAt } = this.#continuation;
-    const spent = this.#spentSince(startedAt);
-    const owner = spent > 0 ? payer() : undefined;
-    if (owner !== undefined) this.charge(owner, spent);
-  }
-
-  /** 0 unless it was so long that others noticed. */
-  #spentSince(startedAt: number): number {
     const now = performance.now();
     if (now - startedAt <= FREE_SLICE_MS) return 0;
     // Time between the last reading and the slice may have been anybody's.

@@ -4,8 +4,6 @@ import { Deadlines } from "../../src/dispatch/deadlines.ts";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
 import { createAnswerOnce } from "../../src/dispatch/idempotency.ts";
 import type { Fault } from "../../src/dispatch/invoke.ts";
-import { LoopTime } from "../../src/dispatch/loop-time.ts";
-import { Rates } from "../../src/dispatch/rates.ts";
 import { attributionUnavailable, badRequest } from "../../src/dispatch/refusal.ts";
 import type { Reply } from "../../src/dispatch/reply.ts";
 import type { RouteHandler } from "../../src/dispatch/route.ts";
@@ -42,7 +40,6 @@ async function makeBench(handler: RouteHandler, options: BenchOptions = {}) {
     directory: { find: () => undefined },
     services: {
       deadlines: new Deadlines(timeoutMs),
-      time: new LoopTime(new Rates()),
       logFor: () => ({ debug: IGNORE, info: IGNORE, warn: IGNORE, error: IGNORE }),
       reportFault: (fault) => void faults.push(fault),
       dispatch: () => Promise.reject(new Error("not in this test")),

@@ -2,8 +2,6 @@ import { describe, expect, it } from "vitest";
 import { Deadlines } from "../../src/dispatch/deadlines.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import { type Fault, type InvokeServices, invoke } from "../../src/dispatch/invoke.ts";
-import { LoopTime } from "../../src/dispatch/loop-time.ts";
-import { Rates } from "../../src/dispatch/rates.ts";
 import type { Reply } from "../../src/dispatch/reply.ts";
 import type { Handler } from "../../src/handlers/handler.ts";
 import { makeExchange, makeRoute, type RouteOptions } from "../support/exchange.ts";
@@ -21,7 +19,6 @@ function makeBench(timeoutMs = 10_000): Bench {
   const deadlines = new Deadlines(timeoutMs);
   const services: InvokeServices = {
     deadlines,
-    time: new LoopTime(new Rates()),
     logFor: () => LOG,
     reportFault: (fault) => void faults.push(fault),
     dispatch: () => Promise.reject(new Error("not in this test")),

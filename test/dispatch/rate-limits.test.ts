@@ -32,32 +32,6 @@ export const relay = async ({ dispatch }) => {
   const { status } = await dispatch("QUERY", "/spins", {});
   return { body: { status } };
 };
-const turn = () => new Promise((resolve) => setImmediate(resolve));
-export const later = async ({ input }) => {
-  await turn();
-  if (input.ms > 0) burn(input.ms);
-  return { body: {} };
-};
-export const timed = (call) =>
-  new Promise((resolve) => {
-    setTimeout(() => {
-      if (call.input.ms > 0) burn(call.input.ms);
-      resolve({ body: {} });
-    }, 0);
-  });
-let wake;
-export const wait = async ({ input }) => {
-  if (input.ms === 0) return { body: {} };
-  await new Promise((resolve) => {
-    wake = resolve;
-  });
-  return { body: {} };
-};
-export const release = ({ input }) => {
-  burn(400);
-  wake();
-  return { body: {} };
-};
 export const echo = ({ input }) => ({ body: input });
 `;
 
@@ -75,12 +49,6 @@ function filesOf(limits: object, identity: object = {}): DeploymentFiles {
     "agents/rex.agent.json": agentFile({ agent_id: REX, name: "rex" }),
     "endpoints/spins.toml": endpoint("/spins", "spin", { ms: { type: "integer" } }),
     "endpoints/relays.toml": endpoint("/relays", "relay"),
-    ...Object.fromEntries(
-      ["later", "timed", "wait", "release"].map((name) => [
-        `endpoints/${name}.toml`,
-        endpoint(`/${name}`, name, { ms: { type: "integer" } }),
-      ]),
-    ),
     "endpoints/echoes.toml": endpoint("/echoes", "echo", { number: { type: "integer" } }),
   };
 }
@@ -100,8 +68,6 @@ function asking(server: TestServer): Ask {
 }
 
 const LITTLE_WORK = { work_ms_per_second: 1 };
-/** What is loaded for the first time is not too much. */
-const SOME_WORK = { work_ms_per_second: 10 };
 
 function expectTooMuchWork(reply: TestReply): void {
   expect(reply.status).toBe(429);
@@ -142,32 +108,6 @@ describe("the work of one agent", () => {
     const ask = asking(await openServer(filesOf(LITTLE_WORK)));
     expect((await ask("/relays", INA)).body).toMatchObject({ status: 200 });
     expectTooMuchWork(await ask("/echoes", INA));
-  });
-
-  it.each(["later", "timed"])("is what is done behind what was waited for: %s", async (name) => {
-    const server = await openServer(filesOf(SOME_WORK));
-    const send = (ms: number, agentId: string) =>
-      server.send({
-        ...{ method: "QUERY", path: `/${name}`, headers: { "Agent-ID": agentId } },
-        body: { ms },
-      });
-    // The first call shows that the handler is asynchronous.
-    expect((await send(0, REX)).status).toBe(200);
-    expect((await send(400, INA)).status).toBe(200);
-    expectTooMuchWork(await send(0, INA));
-    expect((await send(0, REX)).status).toBe(200);
-  });
-
-  it("is not what others do while it waits", async () => {
-    const server = await openServer(filesOf(SOME_WORK));
-    const send = (path: string, agentId: string, ms = 1) =>
-      server.send({ method: "QUERY", path, headers: { "Agent-ID": agentId }, body: { ms } });
-    await send("/wait", INA, 0);
-    const waiting = send("/wait", INA);
-    expect((await send("/release", REX)).status).toBe(200);
-    expect((await waiting).status).toBe(200);
-    expect((await send("/echoes", INA)).status).not.toBe(429);
-    expectTooMuchWork(await send("/release", REX));
   });
 
   it("is what is done for it in turns", async () => {
