@@ -13,7 +13,7 @@ const byFile = new Map(sources.map((module) => [module.file, module]));
 /** The folders of src: each imports those above it, and none below. */
 const LAYERS = [
   ...["base", "schema", "wire", "catalog", "identity", "endpoint", "state", "handlers"],
-  ...["dispatch", "client", "openapi", "modules", "server", "app", "programs"],
+  ...["dispatch", "runs", "client", "openapi", "modules", "server", "app", "programs"],
 ];
 /** What others install imports from here. */
 const PUBLIC = "src/index.ts";
@@ -38,8 +38,8 @@ const SOCKET_FOLDERS = ["server", "client", "tools"];
 const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
 /** Other users of undici: the pools of the handlers are for the operator's upstreams. */
 const FETCHERS = [
-  ...["src/app/jwks-source.ts", "src/app/webhook-sender.ts"],
-  "src/app/model-connection.ts",
+  ...["src/app/jwks-source.ts", "src/modules/delivery/webhook-sender.ts"],
+  "src/modules/openwop/runtime/model-connection.ts",
   // Policy engines and key sets that a manifest names.
   "src/modules/agentcli/ask-json.ts",
 ];
@@ -112,9 +112,9 @@ describe("the folders of src", () => {
 
   it("construct a deployment in one place", () => {
     const builders = sources
-      .filter(({ text }) => /\bcreateDispatcher\(/.test(text))
+      .filter(({ text }) => /\bcreatingDispatcher\(/.test(text))
       .map(({ file }) => file);
-    expect(builders).toEqual(["src/app/deployment.ts", "src/dispatch/dispatcher.ts"]);
+    expect(builders).toEqual(["src/app/assemble.ts", "src/dispatch/dispatcher.ts"]);
   });
 });
 

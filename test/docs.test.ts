@@ -170,6 +170,7 @@ describe("the golden exchanges", () => {
       ...["certificate-required", "certificate-revoked"],
       ...["idempotency-key-in-use", "idempotency-outcome-unknown", "synthesis-error"],
       ...["confirmation-forbidden", "decision-conflict", "nonce-reused", "session-expired"],
+      ...["approval-rejected", "approval-used", "approval-expired"],
       ...["contract-mismatch", "contract-forbidden", "contract-not-yours", "contract-revoked"],
     ];
     const shown = [...refusalCodes, ...faultCodes].filter((code) =>

@@ -97,6 +97,14 @@ describe("the packed release", () => {
     expect(missing).toEqual([]);
   });
 
+  it("finds the files that come with it", () => {
+    const listed = execFileSync(process.execPath, [
+      join(ROOT, "dist/tools/agtp-conformance.js"),
+      ...["--list", "--only", "5.1"],
+    ]);
+    expect(listed.toString()).toMatch(/^5\.1\S* {2,}§5\.1/m);
+  });
+
   it("compiles against its public types alone, with no types of Node", () => {
     const directory = createDirectory();
     for (const file of [...declarations, "package.json"]) {

@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 /** `agtp-agntcy`: checks AGNTCY agent manifests, and writes OASF records of hosted agents. */
-import { runAgntcyCommand } from "../src/programs/agntcy-command/command.ts";
-import { readInput } from "./process-input.ts";
-import { processTerminal } from "./process-terminal.ts";
+import { agntcyProgram } from "../src/programs/agntcy-command/command.ts";
+import { runHere } from "./process-terminal.ts";
 
-const terminal = processTerminal(readInput);
-process.exitCode = await runAgntcyCommand(process.argv.slice(2), terminal, process.env);
+await runHere(agntcyProgram);

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 /** `agtp`: the client. Sends one request, prints the response, and exits by what came back. */
-import { runCommand } from "../src/programs/agtp/command.ts";
-import { readInput } from "./process-input.ts";
-import { processTerminal } from "./process-terminal.ts";
+import { agtpProgram } from "../src/programs/agtp/command.ts";
+import { runHere } from "./process-terminal.ts";
 
-process.exitCode = await runCommand(process.argv.slice(2), processTerminal(readInput));
+await runHere(agtpProgram);

@@ -1,48 +1,22 @@
 #!/usr/bin/env node
 /** `agtpd`: the daemon. Parses flags, starts, and turns signals into drain and reload. */
 import { accessSync, constants, statSync } from "node:fs";
-import { Command, InvalidArgumentError, Option } from "commander";
 import type { DaemonOptions } from "../src/app/build.ts";
 import { checkDeployment, type Daemon, startDaemon } from "../src/app/daemon.ts";
 import { describeFileError } from "../src/base/bounded-file.ts";
-import { createLog, LOG_LEVELS, type LogLevel } from "../src/base/log.ts";
+import { createLog } from "../src/base/log.ts";
 import { formatProblem, isError, type Problem } from "../src/base/problem.ts";
 import { traceOf } from "../src/base/thrown.ts";
-import { VERSION } from "../src/base/version.ts";
 import { createRedactor } from "../src/modules/openwop/redaction.ts";
 import { environmentSecrets } from "../src/modules/openwop/secrets.ts";
+import type { Terminal } from "../src/programs/shell/terminal.ts";
 import { openStdout } from "../src/server/stdout.ts";
-import { addCommands } from "./agtpd-commands.ts";
+import { type DaemonLine, daemonProgram } from "./agtpd-program.ts";
+import { runHere } from "./process-terminal.ts";
 
-interface Flags {
-  readonly config: string;
-  readonly host?: string;
-  readonly port?: number;
-  readonly check?: boolean;
-  readonly json?: boolean;
-  readonly logLevel: LogLevel;
-}
+await runHere(daemonProgram(run));
 
-const program = new Command("agtpd")
-  .description("The AGTP daemon: serves endpoints to agents over TLS 1.3.")
-  .version(VERSION)
-  .option("--config <file>", "configuration file", "agtp-server.toml")
-  .option("--host <host>", "address to listen on, instead of [server] host")
-  .option("--port <number>", "port to listen on, instead of [server] port", parsePort)
-  .option("--check", "load everything, print every problem, start nothing")
-  .option("--json", "with --check: print the problems as JSON")
-  .addOption(
-    new Option("--log-level <level>", "least important line to log")
-      .choices(LOG_LEVELS)
-      .default("info"),
-  )
-  .configureOutput({ writeErr: (text) => process.stderr.write(text) })
-  .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
-  .action(run);
-
-await addCommands(program).parseAsync();
-
-async function run(flags: Flags): Promise<void> {
+async function run(flags: DaemonLine, terminal: Terminal): Promise<undefined> {
   const options: DaemonOptions = {
     configPath: flags.config,
     ...(flags.host === undefined ? {} : { host: flags.host }),
@@ -53,12 +27,12 @@ async function run(flags: Flags): Promise<void> {
   const unreadable = findReadFault(flags.config);
   if (unreadable !== undefined) {
     const problem: Problem = { file: flags.config, key: "", message: unreadable };
-    if (flags.check && flags.json) process.stdout.write(formatReport([problem]));
-    process.stderr.write(`${formatProblem(problem)}\n`);
+    if (flags.check && flags.json) terminal.out.write(formatReport([problem]));
+    terminal.err.write(`${formatProblem(problem)}\n`);
     await finish(2);
   }
-  if (flags.check) await check(options, flags.json === true);
-  else await serve(options);
+  if (flags.check) await check(options, flags.json === true, terminal);
+  else await serve(options, terminal);
 }
 
 function findReadFault(path: string): string | undefined {
@@ -70,26 +44,30 @@ function findReadFault(path: string): string | undefined {
   }
 }
 
-async function check(options: DaemonOptions, asJson: boolean): Promise<void> {
+async function check(
+  options: DaemonOptions,
+  asJson: boolean,
+  { out, err }: Terminal,
+): Promise<void> {
   const problems = await checkDeployment(options);
   const failed = problems.some(isError);
   if (asJson) {
-    process.stdout.write(formatReport(problems));
+    out.write(formatReport(problems));
   } else {
-    for (const problem of problems) process.stdout.write(`${formatForPeople(problem)}\n`);
-    process.stderr.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
+    for (const problem of problems) out.write(`${formatForPeople(problem)}\n`);
+    err.write(failed ? "the deployment has problems\n" : "the deployment is valid\n");
   }
   await finish(failed ? 1 : 0);
 }
 
-async function serve(options: DaemonOptions): Promise<void> {
+async function serve(options: DaemonOptions, { err }: Terminal): Promise<void> {
   let daemon: Daemon | undefined;
-  // Before anything is started: whoever sees the ready line may signal at once.
+  // Before anything is started: a signal may follow the ready line at once.
   handleSignals(() => daemon, options);
   const result = await startDaemon(options);
   if (result.kind === "refused") {
-    for (const problem of result.problems) process.stderr.write(`${formatForPeople(problem)}\n`);
-    process.stderr.write("not started\n");
+    for (const problem of result.problems) err.write(`${formatForPeople(problem)}\n`);
+    err.write("not started\n");
     await finish(1);
   } else daemon = result.daemon;
 }
@@ -121,7 +99,7 @@ function handleSignals(running: () => Daemon | undefined, { log, env }: DaemonOp
         log.logger.error({ event: "reload-refused", error }, "nothing changed");
       });
   });
-  // What escapes from an operator's function may quote what the function was given.
+  // A fault in an operator's function may quote what the function was given.
   const redactor = createRedactor(environmentSecrets(env));
   const fault = (error: unknown, what: string): void => {
     log.logger.error({ event: "fault", trace: redactor.text(traceOf(error)) }, what);
@@ -136,10 +114,4 @@ function formatReport(problems: readonly Problem[]): string {
 
 function formatForPeople(problem: Problem): string {
   return isError(problem) ? formatProblem(problem) : `warning: ${formatProblem(problem)}`;
-}
-
-function parsePort(text: string): number {
-  const port = Number(text);
-  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
-  throw new InvalidArgumentError("a port is a number from 0 to 65535");
 }

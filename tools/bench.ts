@@ -8,7 +8,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { Command, Option } from "commander";
+import { type Command, command } from "../src/programs/shell/command.ts";
+import type { Options } from "../src/programs/shell/command-line.ts";
 import { ensureCertificate } from "../src/server/certificate.ts";
 import { measureIdle, measureStart } from "./bench/cost-scenarios.ts";
 import {
@@ -22,6 +23,7 @@ import { measureRecords } from "./bench/record-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
 import type { Row } from "./bench/row.ts";
 import { createServerPool, type ServerPool } from "./bench/servers.ts";
+import { runHere } from "./process-terminal.ts";
 
 const SCENARIOS = {
   throughput: measureThroughput,
@@ -40,20 +42,26 @@ const README = fileURLToPath(new URL("../../README.md", import.meta.url));
 const QUICK: Timing = { unmeasuredRounds: 1, rounds: 5, warmUpMs: 100, windowMs: 250 };
 const FULL: Timing = { unmeasuredRounds: 2, rounds: 15, warmUpMs: 200, windowMs: 1_000 };
 
-interface Options {
-  readonly quick: boolean;
-  readonly only?: ScenarioName;
-  readonly json: boolean;
-  readonly write: boolean;
-}
+const OPTIONS = {
+  "--quick": "shorter rounds: about a minute in all, and less exact",
+  "--only <scenario>": { help: "", choices: Object.keys(SCENARIOS) },
+  "--json": "the numbers as JSON on standard output",
+  "--write": "write the table into README.md",
+} as const;
 
-async function main(): Promise<void> {
-  const options = parseOptions();
+const PROGRAM: Command = command({
+  name: "bench",
+  description: "measures the daemon beside a raw TLS echo and fastify",
+  options: OPTIONS,
+  run,
+});
+
+async function run(options: Options<typeof OPTIONS>): Promise<undefined> {
   const timing = options.quick ? QUICK : FULL;
   const names = Object.keys(SCENARIOS) as ScenarioName[];
   const loadBefore = currentLoad();
   const rows: Row[] = [];
-  for (const name of options.only === undefined ? names : [options.only]) {
+  for (const name of names.filter((one) => (options.only ?? one) === one)) {
     process.stderr.write(`measuring ${name}\n`);
     rows.push(...(await withServers((pool) => SCENARIOS[name](pool, timing))));
   }
@@ -61,17 +69,6 @@ async function main(): Promise<void> {
   const report = formatReport(rows, machine);
   process.stdout.write(options.json ? `${JSON.stringify({ machine, timing, rows })}\n` : report);
   if (options.write) writeReadme(README, report);
-}
-
-function parseOptions(): Options {
-  return new Command("bench")
-    .description("measures the daemon beside a raw TLS echo and fastify")
-    .option("--quick", "shorter rounds: about a minute in all, and less exact", false)
-    .addOption(new Option("--only <scenario>").choices(Object.keys(SCENARIOS)))
-    .option("--json", "the numbers as JSON on standard output", false)
-    .option("--write", "write the table into README.md", false)
-    .parse()
-    .opts<Options>();
 }
 
 /** Each scenario has its own servers and files, so that none inherits what another left behind. */
@@ -88,4 +85,4 @@ async function withServers<T>(run: (pool: ServerPool) => Promise<T>): Promise<T>
   }
 }
 
-await main();
+await runHere(PROGRAM);

@@ -10,9 +10,11 @@ import { fileURLToPath } from "node:url";
 import { type Daemon, startDaemon } from "../src/app/daemon.ts";
 import { createLog } from "../src/base/log.ts";
 import { formatProblem } from "../src/base/problem.ts";
-import { runConformance } from "../src/programs/conformance/command.ts";
-import { runKeysCommand } from "../src/programs/keys/command.ts";
-import type { Output, Terminal } from "../src/programs/shell/terminal.ts";
+import { conformanceProgram } from "../src/programs/conformance/command.ts";
+import { keysProgram } from "../src/programs/keys/command.ts";
+import type { Command } from "../src/programs/shell/command.ts";
+import { runProgram } from "../src/programs/shell/run-program.ts";
+import type { Output } from "../src/programs/shell/terminal.ts";
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 const FIXTURE = join(ROOT, "test/exchanges/deployment");
@@ -59,7 +61,7 @@ async function runOnce({ config, args }: Run): Promise<Report> {
   const directory = mkdtempSync(join(tmpdir(), "agtp-conformance-"));
   try {
     cpSync(FIXTURE, directory, { recursive: true });
-    await captured(runKeysCommand, ["signing"], directory);
+    await captured(keysProgram, ["signing"], directory);
     const file = config === "" ? "agtp-server.toml" : `agtp-server.${config}.toml`;
     const daemon = await start(join(directory, file));
     try {
@@ -84,12 +86,12 @@ async function ask(directory: string, args: readonly string[]): Promise<Report> 
   const proposal = join(ROOT, "test/conformance/stay.proposal.json");
   const catalog = join(FIXTURE, "catalog/methods.json");
   const own = ["--proposal", proposal, "--catalog", catalog, "--allow-state-changes", "--json"];
-  return JSON.parse(await captured(runConformance, [...args, ...own], directory)) as Report;
+  return JSON.parse(await captured(conformanceProgram, [...args, ...own], directory)) as Report;
 }
 
-/** What a program prints; the daemon's own certificate is found where the daemon put it. */
+/** The output of a program; it finds the daemon's certificate where the daemon put it. */
 async function captured(
-  program: (args: readonly string[], terminal: Terminal) => Promise<number>,
+  program: Command,
   args: readonly string[],
   directory: string,
 ): Promise<string> {
@@ -98,7 +100,9 @@ async function captured(
   const out: Output = { ...still, write: (text) => void pieces.push(text) };
   const err: Output = { ...still, write: (text) => void process.stderr.write(text) };
   const readInput = (): Promise<string> => Promise.resolve("");
-  const exitCode = await program(args, { out, err, directory, readInput });
+  const streams = { input: process.stdin, output: process.stdout };
+  const terminal = { out, err, directory, environment: {}, readInput, streams };
+  const exitCode = await runProgram(program, args, terminal);
   if (exitCode === 2) throw new Error("the daemon could not be asked");
   return pieces.join("");
 }

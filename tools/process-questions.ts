@@ -1,12 +1,6 @@
-/** Questions to whoever sits at the terminal of this process; what is typed ahead is not lost. */
+/** Questions to the person at the terminal of this process; lines typed ahead are not lost. */
 import { createInterface } from "node:readline";
-import type { Ask } from "../src/programs/init/interview.ts";
-
-/** A conversation, to be closed when it is over. */
-export interface Questions {
-  readonly ask: Ask;
-  close(): void;
-}
+import type { Questions } from "../src/programs/init/interview.ts";
 
 /** Undefined where standard input is no terminal, or nobody would see the questions. */
 export function openQuestions(): Questions | undefined {

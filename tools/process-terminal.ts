@@ -1,22 +1,55 @@
-/** The terminal of this process, as the programs take it. */
+/** The terminal of this process, as the programs take it, and the way to run one of them on it. */
+import { AgtpClientError } from "../src/client/client-error.ts";
+import type { Command } from "../src/programs/shell/command.ts";
+import { runProgram } from "../src/programs/shell/run-program.ts";
 import type { Output, Terminal } from "../src/programs/shell/terminal.ts";
 
-/** Ends the process quietly when whoever reads its output stops early, as `head` does. */
-export function processTerminal(readInput: Terminal["readInput"]): Terminal {
-  process.stdout.on("error", () => process.exit());
+const MAX_INPUT_BYTES = 64 * 1024 * 1024;
+
+/** Runs a program with the arguments of this process; it exits by what the program answers. */
+export async function runHere(program: Command): Promise<void> {
+  process.exitCode = await runProgram(program, process.argv.slice(2), processTerminal());
+}
+
+function processTerminal(): Terminal {
   return {
     out: output(process.stdout),
     err: output(process.stderr),
     directory: process.cwd(),
+    environment: process.env,
     readInput,
+    streams: { input: process.stdin, output: process.stdout },
   };
 }
 
+/** Ends the process quietly when its reader stops early, as `head` does; a daemon writes past it. */
 function output(stream: NodeJS.WriteStream): Output {
   const isTerminal = stream.isTTY === true;
   return {
-    write: (text) => void stream.write(text),
+    write: (text) => {
+      if (stream === process.stdout && !stream.listeners("error").includes(endQuietly)) {
+        stream.on("error", endQuietly);
+      }
+      stream.write(text);
+    },
     isTerminal,
     hasColour: isTerminal && (process.env["NO_COLOR"] ?? "") === "",
   };
+}
+
+function endQuietly(): void {
+  process.exit();
+}
+
+async function readInput(maxBytes: number = MAX_INPUT_BYTES): Promise<string> {
+  const chunks: Buffer[] = [];
+  let length = 0;
+  for await (const chunk of process.stdin) {
+    chunks.push(chunk);
+    length += chunk.length;
+    if (length > maxBytes) {
+      throw new AgtpClientError("ERR_AGTP_REQUEST", `more than ${maxBytes} bytes of input`);
+    }
+  }
+  return Buffer.concat(chunks).toString();
 }

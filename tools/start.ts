@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * `npm start`: the sample deployment at the project's root, the order desk it calls, and three
+ * `npm start`: the sample deployment at the project's root, the order desk it calls, and a few
  * commands to try. An operator's own deployment needs `agtpd` alone.
  */
 import { once } from "node:events";
@@ -86,6 +86,7 @@ function invitation(port: number): string {
     ["BOOK /rooms/double", stay],
     ["CREATE /orders", { reservation_id: reservation, item: "flowers" }],
     ["RESERVE /stays", { room_type: "suite", ...stay, welcome_item: "champagne" }],
+    ["FIND /city/events", { from: stay.arrival, until: stay.departure }],
   ] as const;
   const commands = calls.map(
     ([pair, input]) =>

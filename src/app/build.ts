@@ -3,21 +3,29 @@
  * start nothing is left open.
  */
 
+import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Log } from "../base/log.ts";
-import { atOnce, type Drive } from "../base/paced.ts";
+import { atOnce, type Drive, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
+import type { Module } from "../dispatch/module.ts";
+import type { ProcessState } from "../dispatch/process-state.ts";
 import type { HttpTls } from "../server/http-listener.ts";
+import { loadHttpTls } from "../server/http-tls.ts";
 import type { TlsIdentity } from "../server/listener.ts";
 import { createObserver } from "../server/observer.ts";
 import { loadTlsIdentity } from "../server/tls-identity.ts";
 import type { StateNotice } from "../state/notice.ts";
-import { exceptStoreFaults } from "../state/store-fault.ts";
+import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
 import { loadConfig } from "./config/load.ts";
-import { type Deployment, loadDeployment } from "./deployment.ts";
-import { loadHttpTls } from "./gateway-parts.ts";
-import { type OpenedState, openServerState } from "./server-state.ts";
+import {
+  type Deployment,
+  type DeploymentOptions,
+  type LoadedDeployment,
+  loadDeployment,
+} from "./deployment.ts";
+import { openServerState, storeFault } from "./server-state.ts";
 import { surveyDeployment } from "./survey.ts";
 
 /** What a daemon is started with. */
@@ -28,6 +36,8 @@ export interface DaemonOptions {
   readonly port?: number;
   readonly env: Environment;
   readonly log: Log;
+  /** All of them, unless given. */
+  readonly modules?: readonly Module[];
 }
 
 /** Nothing can be served, and why. */
@@ -40,7 +50,7 @@ export interface Refused {
 export interface Built {
   readonly kind: "built";
   readonly deployment: Deployment;
-  readonly kept: OpenedState;
+  readonly kept: ProcessState;
   readonly identity: TlsIdentity;
   readonly fingerprint256: string;
   /** Of the HTTP sidecar; undefined: plain HTTP, or none. */
@@ -53,7 +63,7 @@ export interface BuildOptions {
   /** Whether what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;
   /** Of the daemon that is being reloaded. */
-  readonly kept?: OpenedState;
+  readonly kept?: ProcessState;
 }
 
 /** Builds it all, or says everything that is in the way. */
@@ -61,41 +71,41 @@ export async function build(
   options: DaemonOptions,
   { isPersistent, kept: before }: BuildOptions,
 ): Promise<Built | Refused> {
-  const { configPath, env, log, host, port } = options;
+  const { configPath, env, log, host, port, modules } = options;
   const overrides = {
     ...(host === undefined ? {} : { host }),
     ...(port === undefined ? {} : { port }),
   };
+  const drive = before === undefined ? atOnce : untilStopping(before);
   const { config, draft, problems } = loadConfig(configPath, env, overrides);
   if (config === undefined) {
-    const others = draft === undefined ? [] : await surveyDeployment(draft, env);
+    const others = draft === undefined ? [] : await surveyDeployment(draft, env, drive);
     return { kind: "refused", problems: [...problems, ...others] };
   }
+  await drive(turn());
   const onFault = exceptStoreFaults((error) =>
     log.logger.error({ event: "fault", error }, "the server's state cannot be kept"),
   );
   const onNotice = ({ level, event, fields, message }: StateNotice): void =>
     log.logger[level]({ event, ...fields }, message);
   const watch = { onFault, onNotice };
-  const opening = before ?? (await openServerState(config, isPersistent, watch));
+  const opening = before ? { kept: before } : await openServerState(config, isPersistent, watch);
   // A directory that another daemon has is not written to.
-  const isOurs = opening.state !== undefined;
+  const isOurs = opening.kept !== undefined;
   const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
   const http = loadHttpTls(config);
-  if (opening.state === undefined) {
+  if (opening.kept === undefined) {
     const found = [...problems, ...tls.problems, ...http.problems, ...opening.problems];
     return { kind: "refused", problems: found };
   }
-  const kept: OpenedState = opening;
+  const { kept } = opening;
   const observer = createObserver(log);
-  const reportFault = (errorId: string, error: unknown): void =>
-    log.logger.error({ event: "fault", error_id: errorId, error }, "an HTTP face failed");
-  // A start need not give way: nobody is served before it is over.
-  const { work, stopping } = kept.floor;
-  const paced: Drive = (steps) => work.pace(steps, THE_SERVER, stopping.signal);
-  const drive = before === undefined ? atOnce : paced;
-  const sources = { observer, env, log: log.logger, reportFault, drive };
-  const loaded = await loadDeployment(config, { ...kept, ...sources });
+  await drive(turn());
+  const loaded = await load(
+    config,
+    { ...{ kept, observer, env, log: log.logger, drive }, ...(modules && { modules }) },
+    before,
+  );
   const found = [...problems, ...tls.problems, ...http.problems, ...loaded.problems];
   const { deployment } = loaded;
   const isInsecure = http.problems.some(isError);
@@ -107,4 +117,27 @@ export async function build(
   const { identity, fingerprint256 } = tls;
   const secrets = { identity, fingerprint256, httpTls: http.tls };
   return { kind: "built", deployment, kept, ...secrets, problems: found };
+}
+
+/** Loads the deployment; a start that its store fails closes what is open. */
+async function load(
+  config: Config,
+  options: DeploymentOptions,
+  before: ProcessState | undefined,
+): Promise<LoadedDeployment> {
+  try {
+    return await loadDeployment(config, options);
+  } catch (error) {
+    if (before !== undefined) throw error;
+    if (isStoreUnavailable(error)) {
+      return { deployment: undefined, problems: [storeFault(config, error)] };
+    }
+    await options.kept.state.close();
+    throw error;
+  }
+}
+
+/** In turns with those who are served, which a start has none of. */
+function untilStopping({ work, stopping }: ProcessState): Drive {
+  return (steps) => work.pace(steps, THE_SERVER, stopping.signal);
 }

@@ -1,14 +1,18 @@
 /** The operator's endpoints and recipes, and the way to their upstreams. */
 import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
-import { atOnce, type Paced } from "../base/paced.ts";
+import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
+import type { ModuleContext, Vocabulary } from "../dispatch/module.ts";
+import type { ProcessState } from "../dispatch/process-state.ts";
 import { type LoadedEndpoint, loadingEndpoints } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import { loadingRecipes } from "../endpoint/recipe-file.ts";
+import type { DeployedServers } from "../handlers/mcp/deployed-servers.ts";
+import { readMcpSettings } from "../handlers/mcp/read-settings.ts";
+import { ToolPins } from "../handlers/mcp/tool-pins.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { createSchemaCompiler, type SchemaCompiler } from "../schema/schema.ts";
-import type { Vocabulary } from "./vocabulary.ts";
 
 /** What a deployment's files declare. */
 export interface Contents {
@@ -17,12 +21,7 @@ export interface Contents {
   readonly endpoints: readonly LoadedEndpoint[];
 }
 
-/** Loads both; what has a problem is left out. */
-export function loadContents(...sources: Parameters<typeof loadingContents>): Contents {
-  return atOnce(loadingContents(...sources));
-}
-
-/** The same, a file a step. */
+/** Loads both, a file a step; what has a problem is left out. */
 export function* loadingContents(
   config: Config,
   { catalog, names }: Vocabulary,
@@ -41,7 +40,8 @@ export function* loadingContents(
     compiler,
     outputValidation: policies.outputValidation,
   });
-  problems.push(...recipes.problems, ...endpoints.problems);
+  // Spread into arguments, those of ten thousand files would be too many.
+  for (const problem of [...recipes.problems, ...endpoints.problems]) problems.push(problem);
   return { compiler, recipes: recipes.recipes, endpoints: endpoints.endpoints };
 }
 
@@ -62,4 +62,18 @@ export async function openUpstreamPools(
   if (!hasUpstream) return NO_UPSTREAMS;
   const { createUpstreamPools } = await import("../handlers/upstream-pools.ts");
   return createUpstreamPools();
+}
+
+/** MCP's library takes long to load: only a deployment that names servers waits for it. */
+export async function openMcpServers(
+  { mcp, directory }: Config,
+  kept: Pick<ProcessState, "once">,
+  log: ModuleContext["log"],
+): Promise<DeployedServers | undefined> {
+  const settings = readMcpSettings(mcp.servers, directory);
+  if (settings.length === 0) return undefined;
+  const { deployServers, openServerPool } = await import("../handlers/mcp/deployed-servers.ts");
+  const pool = await kept.once(openServerPool);
+  const pins = await kept.once(ToolPins.open);
+  return deployServers({ settings, pool, pins, log });
 }

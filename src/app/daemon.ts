@@ -5,7 +5,9 @@ import { findDescriptorFault } from "../base/late-load.ts";
 import { atOnce } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
-import type { Gateway } from "../modules/gateway/gateway.ts";
+import type { Gateway } from "../dispatch/http-gateway.ts";
+import type { ProcessState } from "../dispatch/process-state.ts";
+import { whileServing } from "../dispatch/while-serving.ts";
 import { HttpListener } from "../server/http-listener.ts";
 import { createListener, type Listener } from "../server/listener.ts";
 import type { Metrics } from "../server/metrics.ts";
@@ -13,9 +15,7 @@ import { SendBudget } from "../server/send-budget.ts";
 import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
-import type { OpenedState } from "./server-state.ts";
-import { reportingTrust, reportProblems } from "./start-report.ts";
-import { whileServing } from "./while-serving.ts";
+import { reportingProblems, reportingTrust } from "./start-report.ts";
 
 /** A daemon that is listening. */
 export interface Daemon {
@@ -50,7 +50,7 @@ export async function checkDeployment(options: DaemonOptions): Promise<readonly 
 export async function startDaemon(options: DaemonOptions): Promise<StartResult> {
   const built = await build(options, { isPersistent: true });
   if (built.kind === "refused") return built;
-  reportProblems(options.log, built.problems);
+  atOnce(reportingProblems(options.log, built.problems));
   const running = new Running(built, options);
   const started = await running.listen();
   return started.kind === "refused" ? started : { kind: "started", daemon: running };
@@ -59,7 +59,7 @@ export async function startDaemon(options: DaemonOptions): Promise<StartResult> 
 class Running implements Daemon {
   readonly #options: DaemonOptions;
   readonly #listener: Listener;
-  readonly #kept: OpenedState;
+  readonly #kept: ProcessState;
   #deployment: Deployment;
   #metrics: Metrics | undefined;
   readonly #http: HttpListener | undefined;
@@ -128,7 +128,7 @@ class Running implements Daemon {
       return this.#refuse("gateway.port", gateway.host, gateway.port, error);
     }
     this.#bind(this.#deployment);
-    reportProblems(this.#options.log, await this.#deployment.commit());
+    atOnce(reportingProblems(this.#options.log, await this.#deployment.commit()));
     atOnce(reportingTrust(this.#options.log, this.#deployment));
     this.#announce(config);
     return { kind: "listening" };
@@ -168,23 +168,24 @@ class Running implements Daemon {
 
   async #reload(): Promise<readonly Problem[]> {
     const { log } = this.#options;
+    const drive = whileServing(this.#kept);
     const starved = findDescriptorFault();
     if (starved !== undefined) {
       // Begun without, it would leave modules that Node calls failed until the process ends.
       const problem = { file: this.#deployment.config.file, key: "", message: starved.message };
-      reportProblems(log, [problem]);
+      atOnce(reportingProblems(log, [problem]));
       log.logger.error({ event: "reload-refused" }, "nothing changed");
       return [problem];
     }
     const next = await build(this.#options, { isPersistent: true, kept: this.#kept });
-    reportProblems(log, next.problems);
+    await drive(reportingProblems(log, next.problems));
     const errors = next.problems.filter((one) => isError(one) && one.isPassing !== true);
     if (next.kind === "refused" || errors.length > 0) {
       if (next.kind === "built") await next.deployment.close();
       log.logger.error({ event: "reload-refused" }, "nothing changed");
       return errors;
     }
-    // What is served already serves on, until nobody has to wait for anything of the next.
+    // The present deployment serves until the next one can answer without waiting.
     this.#bind(next.deployment);
     await this.#prepare(next.deployment);
     const unchanged = keysNeedingRestart(this.#deployment.config, next.deployment.config);
@@ -195,8 +196,9 @@ class Running implements Daemon {
     // Requests may still run in it: its idle upstream connections close by themselves.
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
-    reportProblems(log, [...unchanged, ...(await next.deployment.commit())]);
-    await whileServing(this.#kept)(reportingTrust(log, next.deployment));
+    const remaining = [...unchanged, ...(await next.deployment.commit())];
+    await drive(reportingProblems(log, remaining));
+    await drive(reportingTrust(log, next.deployment));
     log.logger.info({ event: "reloaded", fingerprint256: next.fingerprint256 }, "reloaded");
     return [];
   }
@@ -225,7 +227,7 @@ class Running implements Daemon {
   }
 
   async #close(timeoutMs: number): Promise<void> {
-    this.#kept.floor.stopping.abort(new Error("the server is stopping"));
+    this.#kept.stopping.abort(new Error("the server is stopping"));
     await Promise.all([this.#listener.drain(timeoutMs), this.#http?.drain(timeoutMs)]);
     await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
     try {

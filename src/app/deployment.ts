@@ -4,33 +4,30 @@
  * AGTP-API "Validation Timing"
  */
 
+import { relative } from "node:path";
 import type { Config } from "../base/config.ts";
 import { turn } from "../base/paced.ts";
-import type { Problem } from "../base/problem.ts";
-import { Deadlines } from "../dispatch/deadlines.ts";
-import {
-  createDispatcher,
-  type Dispatcher,
-  type InnerEntrance,
-  type Observer,
-} from "../dispatch/dispatcher.ts";
-import type { Route } from "../dispatch/route.ts";
-import { buildRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import { THE_SERVER } from "../base/task-queue.ts";
+import { type CompiledApprovals, compileApprovalPolicy } from "../dispatch/approval-problems.ts";
+import type { Dispatcher, Observer } from "../dispatch/dispatcher.ts";
+import type { BoundPorts, Gateway } from "../dispatch/http-gateway.ts";
+import type { Module, Served } from "../dispatch/module.ts";
+import { preparingInputs } from "../dispatch/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
-import type { BoundPorts } from "../modules/gateway/api-listing.ts";
-import type { Gateway } from "../modules/gateway/gateway.ts";
 import type { LifecycleRegister } from "../state/lifecycle-register.ts";
 import type { RecordSigner } from "../state/signer.ts";
+import { assemble } from "./assemble.ts";
+import { Disposables } from "./disposables.ts";
 import {
-  type DeploymentParts,
-  loadParts,
-  type PartSources,
+  type Foundation,
+  type FoundationSources,
+  layFoundation,
   type Progress,
-} from "./deployment-parts.ts";
-import { buildSidecar } from "./gateway-parts.ts";
-import { callerStateOf, defaultAgent } from "./identity-parts.ts";
-import { Opened } from "./opened.ts";
-import type { OpenwopAgents } from "./openwop-agents.ts";
+} from "./foundation.ts";
+import { checkDefaultAgent } from "./identity-parts.ts";
+import { MODULES } from "./modules.ts";
+import { type Provisioned, provisionModules } from "./provision.ts";
 import { surveyDeployment } from "./survey.ts";
 import { loadVocabulary } from "./vocabulary.ts";
 
@@ -41,8 +38,6 @@ export interface Deployment {
   readonly directory: AgentDirectory;
   readonly signer: RecordSigner;
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
-  /** The agents that this server runs, for whoever runs them. */
-  readonly openwop: OpenwopAgents;
   /** Undefined: HTTP clients are not served. */
   readonly gateway: Gateway | undefined;
   /** Says where the deployment is served; before `commit`. */
@@ -58,10 +53,10 @@ export interface Deployment {
 }
 
 /** What a deployment takes from the process it is served by. */
-export interface DeploymentOptions extends PartSources {
+export interface DeploymentOptions extends FoundationSources {
   readonly observer: Observer;
-  /** A fault beside the pipeline, under the id that its caller was told. */
-  reportFault(errorId: string, error: unknown): void;
+  /** All of them, unless given. */
+  readonly modules?: readonly Module[];
 }
 
 /** A deployment, and everything that is wrong with its files. */
@@ -79,86 +74,115 @@ export async function loadDeployment(
   const problems: Problem[] = [];
   const vocabulary = loadVocabulary(config, problems);
   if (vocabulary === undefined) {
-    return { deployment: undefined, problems: await surveyDeployment(config, options.env) };
+    return {
+      deployment: undefined,
+      problems: await surveyDeployment(config, options.env, options.drive),
+    };
   }
-  const opened = new Opened();
+  await options.drive(turn());
+  const closing = new Disposables();
+  const progress: Progress = { problems, closing, stopping: closing.add(new Disposables()) };
   let deployment: Deployment | undefined;
   try {
-    const parts = await loadParts(config, vocabulary, options, { problems, opened });
-    deployment = parts && (await assemble(parts, options, { problems, opened }));
+    const foundation = await layFoundation(config, vocabulary, options, progress);
+    deployment = foundation && (await build(foundation, options, progress));
   } finally {
-    if (deployment === undefined) await opened.close();
+    if (deployment === undefined) await closing.close();
   }
   return { deployment, problems };
 }
 
-/** Undefined when the sidecar cannot be had. */
-async function assemble(
-  parts: DeploymentParts,
+/** Undefined when a problem stops the start. */
+async function build(
+  foundation: Foundation,
   options: DeploymentOptions,
-  { problems, opened }: Progress,
+  progress: Progress,
 ): Promise<Deployment | undefined> {
-  const { config, directory, known, tokens, signer, negotiation, protocol, ending } = parts;
-  const { ledger, lifecycle } = options.state;
-  const routes = [...protocol.routes, ...parts.operatorRoutes];
-  const { registry } = await options.drive(buildRegistry<Route>(routes));
-  await options.drive(turn());
-  const dispatcher = pipelineOf(parts, registry, options);
-  await options.drive(turn());
-  protocol.join(dispatcher);
-  parts.join(dispatcher, registry);
-  problems.push(...parts.openwop.findLostTools(registry));
-  const { gatewayAgent: agent, isGatewayIssued: isAgentIssued } = known;
-  const sidecar =
-    agent &&
-    (await buildSidecar({
-      ...{ ...parts, dispatcher, registry, agent, isAgentIssued },
-      ...{ faces: protocol.faces, listed: protocol.listed, toll: options.floor.toll },
-      settle: (done) => ledger.settle(done),
-      reportFault: options.reportFault,
-    }));
-  if (sidecar?.problem !== undefined) {
-    problems.push(sidecar.problem);
-    return undefined;
-  }
-  const gateway = sidecar?.gateway;
-  if (gateway !== undefined) ending.add(gateway);
-  return {
-    ...{ config, dispatcher, directory, signer, lifecycle, openwop: parts.openwop, gateway },
-    bind: (ports) => parts.apis.bind(ports),
-    prepare: () => protocol.prepare(),
-    commit: () => {
-      options.floor.rates.limit(config.limits);
-      tokens?.start();
-      negotiation.start();
-      protocol.start();
-      // Whoever asks for what cannot be made hears of it.
-      void protocol.prepare().catch(() => undefined);
-      return protocol.keep();
-    },
-    retire: () => ending.close(),
-    close: () => opened.close(),
+  const { config } = foundation;
+  const { kept, modules = MODULES, drive, observer, env, log } = options;
+  const { problems } = progress;
+  let served: Served | undefined;
+  const dispatch = (): Served => {
+    if (served === undefined) throw new Error("the deployment is not put together yet");
+    return served;
   };
+  const provisioned = await provisionModules({
+    ...{ ...progress, modules, documents: foundation.documents, routes: foundation.routes },
+    common: {
+      ...kept,
+      ...foundation,
+      env,
+      log,
+      drive,
+      dispatch,
+      tokens: foundation.tokens?.verifier,
+    },
+    features: [
+      ...["endpoint-registry", "composition", "external-service"],
+      ...(config.attribution.enabled ? ["attribution"] : []),
+    ],
+  });
+  const { contributions, directory } = provisioned;
+  const blockers = contributions.flatMap((one) => one.blockers ?? []);
+  problems.push(...checkDefaultAgent(config, directory), ...provisioned.problems, ...blockers);
+  const approvals = approvalPolicyOf(foundation, provisioned);
+  problems.push(...approvals.problems);
+  const isStopped = config.server.onInvalid === "fail" && problems.some(isError);
+  if (isStopped || [...blockers, ...approvals.problems].some(isError)) return undefined;
+  const { policy: approvalPolicy } = approvals;
+  served = await assemble(foundation, provisioned, { kept, drive, observer, approvalPolicy });
+  const obstacles: Problem[] = [];
+  for (const one of contributions) {
+    obstacles.push(...((await one.complete?.()) ?? []));
+    await drive(turn());
+  }
+  problems.push(...obstacles);
+  if (obstacles.some(isError)) return undefined;
+  return deploymentOf(foundation, provisioned, { ...progress, kept, served });
 }
 
-function pipelineOf(
-  parts: DeploymentParts,
-  registry: EndpointRegistry<Route>,
-  { state, floor, observer }: DeploymentOptions,
-): Dispatcher & InnerEntrance {
-  const { config, directory, attributor, tokens } = parts;
-  const { policies, limits, attribution, server } = config;
-  return createDispatcher({
-    ...{ catalog: parts.catalog, names: parts.names, methodPolicy: parts.methodPolicy },
-    ...{ serverId: server.serverId, policies, registry, directory, observer },
-    defaultAgent: defaultAgent(config, directory),
-    standing: callerStateOf(state, floor.tasks),
-    attributor: attribution.enabled ? attributor : undefined,
-    tokens: tokens?.verifier,
-    delegations: parts.protocol.delegations,
-    negotiation: parts.negotiation.gate(registry),
-    deadlines: new Deadlines(limits.handlerTimeoutMs),
-    ...{ rates: floor.rates, time: floor.time },
-    idempotency: state.idempotency,
+/** Which calls an operator has to approve. */
+function approvalPolicyOf(
+  { config, names, methodPolicy }: Foundation,
+  { directory, routes }: Provisioned,
+): CompiledApprovals {
+  const { approvals, identity } = config.policies;
+  return compileApprovalPolicy(approvals, {
+    ...{ file: relative(config.directory, config.file), names, methodPolicy, directory, routes },
+    ...{ identity, tls: config.tls },
   });
+}
+
+interface Assembled extends Progress, Pick<FoundationSources, "kept"> {
+  readonly served: Served;
+}
+
+function deploymentOf(
+  { config, signer, tokens }: Foundation,
+  { contributions, directory, http }: Provisioned,
+  { kept, served, stopping, closing }: Assembled,
+): Deployment {
+  const prepare = async (): Promise<void> => {
+    await Promise.all(contributions.map((one) => one.prepare?.()));
+  };
+  return {
+    ...{ config, directory, signer, lifecycle: kept.state.lifecycle, prepare },
+    dispatcher: served.dispatcher,
+    gateway: http?.gateway(),
+    bind: (ports) => http?.bind(ports),
+    commit: async () => {
+      const { rates, work } = kept;
+      rates.limit(config.limits);
+      tokens?.start();
+      for (const one of contributions) one.start?.();
+      const own = served.registry.entries.filter(({ tier }) => tier === "A");
+      // A server that stops prepares nothing more; who asks for what cannot be made hears of it.
+      const { signal } = kept.stopping;
+      void work.pace(preparingInputs(own), THE_SERVER, signal).catch(() => undefined);
+      void prepare().catch(() => undefined);
+      return (await Promise.all(contributions.map((one) => one.keep?.() ?? []))).flat();
+    },
+    retire: () => stopping.close(),
+    close: () => closing.close(),
+  };
 }

@@ -3,7 +3,7 @@ import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
 import { readBoundedFile } from "../base/bounded-file.ts";
 import type { Config } from "../base/config.ts";
-import { atOnce, type Drive, type Paced } from "../base/paced.ts";
+import type { Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { CallerState } from "../dispatch/caller-state.ts";
 import type { CallLog } from "../handlers/handler.ts";
@@ -12,10 +12,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import { readPrivateKey } from "../identity/ed25519.ts";
 import { loadingAgents } from "../identity/load-agents.ts";
 import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
-import type { TaskState } from "../modules/tasks/state.ts";
 import type { ServerState } from "../state/state.ts";
-import type { Store } from "../state/store.ts";
-import { chooseGatewayAgent, type GatewayChoice, issueGatewayAgent } from "./gateway-agent.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
 
 /** The configuration's check has made sure that a key that is named can be read. */
@@ -37,10 +34,13 @@ export async function openTokens(
 }
 
 /** Where agents, sessions, tasks and certificates stand, as the gates ask. */
-export function callerStateOf(
-  { lifecycle, certificates, sessions }: ServerState,
-  { escalations, suspensions }: TaskState,
-): CallerState {
+export function callerStateOf({
+  lifecycle,
+  certificates,
+  sessions,
+  escalations,
+  suspensions,
+}: ServerState): CallerState {
   return {
     statusOf: (agent) => lifecycle.statusOf(agent),
     statusSince: (agent) => lifecycle.statusSince(agent),
@@ -60,21 +60,11 @@ export function defaultAgent(
   return directory.resolve(agents.default);
 }
 
-/** The operator's agents, and which of them the HTTP sidecar speaks as. */
-export interface LoadedAgents {
-  readonly documents: readonly AgentDocument[];
-  readonly gateway: GatewayChoice;
-}
-
-/** Undefined when the configuration's own keys cannot be read, or the sidecar has nobody to be. */
-export function loadOperatorAgents(config: Config, problems: Problem[]): LoadedAgents | undefined {
-  return atOnce(loadingOperatorAgents(config, problems));
-}
-
-function* loadingOperatorAgents(
+/** The operator's agents, one a step; undefined when the configuration's own keys cannot be read. */
+export function* loadingOperatorAgents(
   config: Config,
   problems: Problem[],
-): Paced<LoadedAgents | undefined> {
+): Paced<readonly AgentDocument[] | undefined> {
   const issuers = readTrustedIssuers({
     trustedIssuers: config.policies.identity.trustedIssuers,
     signingKey: config.signing.key,
@@ -86,43 +76,7 @@ function* loadingOperatorAgents(
     trustedIssuers: issuers.keys,
   });
   problems.push(...issuers.problems, ...found);
-  const gateway = chooseGatewayAgent(config, documents);
-  if (gateway.kind === "refused") problems.push(gateway.problem);
-  if (gateway.kind === "refused" || issuers.problems.some(isError)) return undefined;
-  return { documents, gateway };
-}
-
-/** The same, with the identity that the server issues for its sidecar where nobody else gives one. */
-export interface LoadedIdentities {
-  readonly operators: readonly AgentDocument[];
-  /** Undefined without a sidecar. */
-  readonly gatewayAgent: AgentDocument | undefined;
-  /** Whether no operator has named it. */
-  readonly isGatewayIssued: boolean;
-  /** Keeps what is new; to be awaited before anything is served. */
-  keep(): Promise<void>;
-}
-
-/** Undefined when nothing can be served. */
-export async function loadIdentities(
-  config: Config,
-  store: Store,
-  problems: Problem[],
-  drive: Drive,
-): Promise<LoadedIdentities | undefined> {
-  const known = await drive(loadingOperatorAgents(config, problems));
-  if (known === undefined) return undefined;
-  const { documents: operators, gateway } = known;
-  if (gateway.kind !== "issued") {
-    const gatewayAgent = gateway.kind === "named" ? gateway.agent : undefined;
-    const keep = (): Promise<void> => Promise.resolve();
-    return { operators, gatewayAgent, isGatewayIssued: false, keep };
-  }
-  const issued = await issueGatewayAgent(config, store, loadSigningKey(config));
-  problems.push(...issued.problems);
-  if (issued.agent === undefined) return undefined;
-  const { agent, keep } = issued;
-  return { operators: [...operators, agent], gatewayAgent: agent, isGatewayIssued: true, keep };
+  return issuers.problems.some(isError) ? undefined : documents;
 }
 
 /** What is wrong with the agent that is addressed where a request names none. */

@@ -3,7 +3,9 @@
  * must be good at the start, or from a URL, which may be down: the server starts without them and
  * refuses tokens until they are there. Both are followed through rotations.   AGTP "Authorization"
  */
+
 import type { OauthConfig } from "../base/config.ts";
+import { ForwardClock } from "../base/forward-clock.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { checkKeyFile } from "../identity/bearer-key-file.ts";
@@ -32,7 +34,8 @@ export interface OpenedVerifier {
 
 /** Opens the verifier. Connects to nothing before `start`. */
 export async function openTokenVerifier(options: VerifierOptions): Promise<OpenedVerifier> {
-  const { oauth, file, log, now = Date.now } = options;
+  const { oauth, file, log } = options;
+  const { now } = new ForwardClock(options.now);
   // How long keys are good for is measured: a clock that is set back must not prolong it.
   const measured = options.now ?? (() => performance.now());
   const { jwksUri, jwksFile = "" } = oauth;

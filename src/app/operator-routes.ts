@@ -6,14 +6,15 @@
 import { type Drive, mapPaced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
+import { canonicalPair, isProtocolPair } from "../dispatch/pairs.ts";
 import { createRoute, type Route } from "../dispatch/route.ts";
 import type { LoadedEndpoint } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
+import type { McpServers } from "../handlers/mcp/mcp-servers.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { covers } from "../identity/authority-scope.ts";
-import { canonicalPair, isProtocolPair } from "../server/pairs.ts";
 
 /** What the endpoints are bound to. */
 export interface OperatorParts {
@@ -22,6 +23,7 @@ export interface OperatorParts {
   readonly methodPolicy: MethodPolicy;
   readonly loader: ModuleLoader;
   readonly pools: UpstreamPools;
+  readonly mcpServers: McpServers | undefined;
   readonly handlerTimeoutMs: number;
   readonly drive: Drive;
 }
@@ -34,12 +36,13 @@ export interface OperatorRoutes {
 
 /** Binds every endpoint that can be bound. */
 export async function bindOperatorRoutes(parts: OperatorParts): Promise<OperatorRoutes> {
-  const { endpoints, recipes, methodPolicy, loader, pools, drive } = parts;
+  const { endpoints, recipes, methodPolicy, loader, pools, drive, mcpServers } = parts;
   const { bound, problems } = await bindHandlers({
     endpoints: endpoints.map(({ definition }) => definition),
     recipes,
     loader,
     pools,
+    mcpServers,
     covers,
     drive,
     floor: isProtocolPair,
@@ -56,12 +59,12 @@ export async function bindOperatorRoutes(parts: OperatorParts): Promise<Operator
 /** Joins an endpoint with what realises it. */
 function operatorRoute(
   { definition, input, output, shape }: LoadedEndpoint,
-  { handler, precheck }: BoundHandler,
+  { handler, precheck, steps }: BoundHandler,
   handlerTimeoutMs: number,
 ): Route {
   const binding = definition.handler;
   return createRoute(definition, handler, {
-    ...{ tier: "B", input, output, shape, precheck },
+    ...{ tier: "B", input, output, shape, precheck, steps },
     // An upstream that is too slow is `upstream_timeout`, which the endpoint declares.
     endsInTime: binding.type === "external_service" && binding.timeoutMs <= handlerTimeoutMs,
   });

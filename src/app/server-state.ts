@@ -6,7 +6,7 @@ import { join, relative } from "node:path";
 import type { Config } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
-import { type NegotiationState, openNegotiation } from "../modules/negotiation/state.ts";
+import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
 import {
   damageNotice,
   describeDamage,
@@ -16,24 +16,16 @@ import {
 import { createMemoryStore } from "../state/memory-store.ts";
 import type { StateNotice } from "../state/notice.ts";
 import { openStore } from "../state/open-store.ts";
-import { openState, type ServerState } from "../state/state.ts";
+import { openState } from "../state/state.ts";
 import { journalDirectory, takeStateDirectory } from "../state/state-directory.ts";
 import type { StateLock } from "../state/state-lock.ts";
 import type { Store } from "../state/store.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
-import { type FloorState, openFloorState } from "./floor-state.ts";
 
 /** The state, or what keeps it from being opened. */
 export type StateOpening =
-  | (OpenedState & { readonly problems?: undefined })
-  | { readonly state?: undefined; readonly problems: readonly Problem[] };
-
-/** What is kept while a daemon runs, through every reload. */
-export interface OpenedState {
-  readonly state: ServerState;
-  readonly negotiation: NegotiationState;
-  readonly floor: FloorState;
-}
+  | { readonly kept: ProcessState; readonly problems?: undefined }
+  | { readonly kept?: undefined; readonly problems: readonly Problem[] };
 
 /** What is told of the state while it is kept. */
 export interface StateWatch {
@@ -47,22 +39,27 @@ export async function openServerState(
   isPersistent: boolean,
   watch: StateWatch,
 ): Promise<StateOpening> {
-  if (!isPersistent) return openOver(config, createMemoryStore(), undefined, watch);
+  if (!isPersistent) return openOver(config, { store: createMemoryStore(), ...watch });
   const { lock, problems } = await takeStateDirectory(config, "agtpd");
   if (problems !== undefined) return { problems };
   let opening: StateOpening | undefined;
   try {
-    opening = await openLocked(config, watch);
+    opening = await openLocked(config, lock, watch);
   } finally {
-    if (opening?.state === undefined) lock?.release();
+    if (opening?.kept === undefined) lock?.release();
   }
-  if (opening.state === undefined || lock === undefined) return opening;
-  return { ...opening, state: releasing(opening.state, lock) };
+  return opening;
 }
 
-async function openLocked(config: Config, watch: StateWatch): Promise<StateOpening> {
+async function openLocked(
+  config: Config,
+  lock: StateLock | undefined,
+  watch: StateWatch,
+): Promise<StateOpening> {
   const { store: location, directory } = config;
-  if (location.driver === "memory") return openOver(config, createMemoryStore(), undefined, watch);
+  if (location.driver === "memory") {
+    return openOver(config, { store: createMemoryStore(), lock, ...watch });
+  }
   const { store, problems } = await openStore(
     location,
     relative(directory, config.file),
@@ -70,7 +67,8 @@ async function openLocked(config: Config, watch: StateWatch): Promise<StateOpeni
   );
   if (store === undefined) return { problems };
   try {
-    return await openOver(config, store, journalDirectory(directory), watch);
+    const journal = journalDirectory(directory);
+    return await openOver(config, { store, journal, lock, ...watch });
   } catch (error) {
     await closeQuietly(store);
     if (isStoreUnavailable(error)) return { problems: [storeFault(config, error)] };
@@ -85,7 +83,8 @@ async function closeQuietly(store: Store): Promise<void> {
   await store.close().catch(() => undefined);
 }
 
-function storeFault({ directory, file, store }: Config, error: unknown): Problem {
+/** Why the store cannot be used, for the operator. */
+export function storeFault({ directory, file, store }: Config, error: unknown): Problem {
   const message = `"${store.path}": ${reasonOf(error)}`;
   return { file: relative(directory, file), key: "store.path", message };
 }
@@ -114,26 +113,26 @@ function damageProblems(
   return [...problems, { file: relative(directory, journal), key: "", message }];
 }
 
-function releasing(state: ServerState, lock: StateLock): ServerState {
-  return {
-    ...state,
-    close: async () => {
-      try {
-        await state.close();
-      } finally {
-        lock.release();
-      }
-    },
-  };
+/** The store and the journal that the state is opened over. */
+interface StatePlaces extends StateWatch {
+  readonly store: Store;
+  /** Undefined: records end with the process. */
+  readonly journal?: string;
+  readonly lock?: StateLock | undefined;
 }
 
 async function openOver(
   { policies }: Config,
-  store: Store,
-  journalDirectory: string | undefined,
-  watch: StateWatch,
-): Promise<OpenedState> {
-  const negotiation = await openNegotiation(store, policies.rcns.contractTtlSeconds);
-  const floor = await openFloorState(store);
-  return { state: await openState({ store, journalDirectory, ...watch }), negotiation, floor };
+  { store, journal, lock, ...watch }: StatePlaces,
+): Promise<{ readonly kept: ProcessState }> {
+  const tombstoneMs = policies.rcns.contractTtlSeconds * 1000;
+  const state = await openState({ store, journalDirectory: journal, tombstoneMs, ...watch });
+  const close = async (): Promise<void> => {
+    try {
+      await state.close();
+    } finally {
+      lock?.release();
+    }
+  };
+  return { kept: createProcessState({ ...state, close }) };
 }

@@ -5,13 +5,14 @@ import type { Paced } from "../base/paced.ts";
 import { formatProblem, isError, type Problem } from "../base/problem.ts";
 import type { Deployment } from "./deployment.ts";
 
-/** One line a problem. */
-export function reportProblems({ logger }: Log, problems: readonly Problem[]): void {
+/** One line a problem, a problem a step. */
+export function* reportingProblems({ logger }: Log, problems: readonly Problem[]): Paced<void> {
   for (const problem of problems) {
     const { file, key, message, hint } = problem;
     const line = { event: "problem", file, key, problem: message, hint };
     if (isError(problem)) logger.error(line, formatProblem(problem));
     else logger.warn(line, formatProblem(problem));
+    yield;
   }
 }
 

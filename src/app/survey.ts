@@ -5,11 +5,13 @@
  */
 import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
-import { atOnce } from "../base/paced.ts";
+import type { Drive } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
+import type { McpServers } from "../handlers/mcp/mcp-servers.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
-import { loadContents, openUpstreamPools } from "./contents.ts";
-import { loadOperatorAgents } from "./identity-parts.ts";
+import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";
+import { loadingContents, openUpstreamPools } from "./contents.ts";
+import { loadingOperatorAgents } from "./identity-parts.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";
 import { readVocabulary } from "./vocabulary.ts";
 
@@ -17,12 +19,15 @@ import { readVocabulary } from "./vocabulary.ts";
 export async function surveyDeployment(
   config: Config,
   env: Environment,
+  drive: Drive,
 ): Promise<readonly Problem[]> {
   const problems: Problem[] = [];
   const { vocabulary } = readVocabulary(config, problems);
-  loadOperatorAgents(config, problems);
+  const agents = (await drive(loadingOperatorAgents(config, problems))) ?? [];
+  const speaker = chooseGatewayAgent(config, agents);
+  if (speaker.kind === "refused") problems.push(speaker.problem);
   if (vocabulary === undefined) return problems;
-  const contents = loadContents(config, vocabulary, env, problems);
+  const contents = await drive(loadingContents(config, vocabulary, env, problems));
   const pools = await openUpstreamPools(contents.endpoints);
   const bound = await bindOperatorRoutes({
     endpoints: contents.endpoints,
@@ -30,9 +35,19 @@ export async function surveyDeployment(
     methodPolicy: vocabulary.methodPolicy,
     loader: createModuleLoader({ root: config.handlers.root }),
     pools,
-    drive: atOnce,
+    mcpServers: namedServers(config),
+    drive,
     handlerTimeoutMs: config.limits.handlerTimeoutMs,
   });
   await pools.close();
   return [...problems, ...bound.problems];
+}
+
+/** Servers by name, to bind endpoints that are never called. */
+function namedServers({ mcp }: Config): McpServers {
+  const names = mcp.servers.map(({ name }) => name);
+  const never = (): never => {
+    throw new Error("nothing is served");
+  };
+  return { names, bind: ({ server }) => (names.includes(server) ? never : undefined) };
 }

@@ -3,18 +3,11 @@ import { existsSync } from "node:fs";
 import { relative } from "node:path";
 import type { Config } from "../base/config.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import type { Catalog } from "../catalog/catalog.ts";
 import { loadCatalog } from "../catalog/catalog-file.ts";
-import { type MethodNames, methodNames } from "../catalog/path-grammar.ts";
+import { methodNames } from "../catalog/path-grammar.ts";
 import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
 import { compileMethodPolicy, type MethodPolicy } from "../dispatch/method-policy.ts";
-
-/** The methods of the server; with a problem in these there is nothing to build on. */
-export interface Vocabulary {
-  readonly catalog: Catalog;
-  readonly names: MethodNames;
-  readonly methodPolicy: MethodPolicy;
-}
+import type { Vocabulary } from "../dispatch/module.ts";
 
 /** What could be read of both; a policy that is not sound is for finding further problems only. */
 export interface ReadVocabulary {

@@ -29,7 +29,11 @@ export function closeMatches(name: string, candidates: Iterable<string>, max = 3
 
 /** `did you mean a, b?`, as problems hint; undefined when nothing comes close. */
 export function suggest(name: string, candidates: Iterable<string>): string | undefined {
-  const matches = closeMatches(name, candidates);
+  return hintOf(closeMatches(name, candidates));
+}
+
+/** The same of matches that are known. */
+export function hintOf(matches: readonly string[]): string | undefined {
   return matches.length === 0 ? undefined : `did you mean ${matches.join(", ")}?`;
 }
 

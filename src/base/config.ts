@@ -23,6 +23,7 @@ export interface Config {
   readonly attribution: { readonly enabled: boolean };
   readonly store: StoreConfig;
   readonly gateway: GatewayConfig;
+  readonly mcp: McpConfig;
   readonly metrics: { readonly enabled: boolean; readonly host: string; readonly port: number };
   readonly webhooks: WebhooksConfig;
   /** Agents by name or Agent-ID, and webhooks as `webhook:NAME`, by the group's name. */
@@ -101,7 +102,23 @@ export interface PoliciesConfig {
   /** Reserved DISCOVER name (`methods`) -> dotted handler path. */
   readonly builtins: Readonly<Record<string, string>>;
   readonly rcns: RcnsConfig;
+  /** The first that matches a call says whether it needs an approval. */
+  readonly approvals: readonly ApprovalRule[];
   readonly oauth?: OauthConfig;
+}
+
+/** One of `[[policies.approvals]]`: it matches a call by all members that stand. */
+export interface ApprovalRule {
+  readonly impact?: "informational" | "reversible" | "irreversible";
+  readonly method?: string;
+  /** A path, or a template. */
+  readonly path?: string;
+  /** Covers one of the scopes that the endpoint requires. */
+  readonly scope?: string;
+  /** The caller's name or Agent-ID. */
+  readonly agent?: string;
+  readonly approval: "operator" | "none";
+  readonly ttlSeconds: number;
 }
 
 /** `[policies.identity]` */
@@ -152,6 +169,7 @@ export interface OauthConfig {
   readonly jwksUri?: string;
   readonly jwksFile?: string;
   readonly principalClaim: string;
+  readonly agentClaim?: string;
   readonly requiredOnMethods: readonly string[];
 }
 
@@ -182,6 +200,34 @@ export interface GatewayConfig {
   readonly baseUrl?: string;
   readonly corsOrigins: readonly string[];
   readonly hosts: readonly string[];
+}
+
+/** `[mcp]` */
+export interface McpConfig {
+  readonly enabled: boolean;
+  /** On the listener of the sidecar. */
+  readonly path: string;
+  readonly tools: "operator" | "all";
+  readonly anonymous: boolean;
+  readonly servers: readonly McpServerConfig[];
+}
+
+/** `[[mcp.servers]]` */
+export interface McpServerConfig {
+  readonly name: string;
+  /** Either it or `command`. */
+  readonly url?: string;
+  readonly token?: string;
+  /** Absolute. */
+  readonly ca?: string;
+  readonly allowHttp: boolean;
+  readonly command?: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
 }
 
 /** `[webhooks]` */

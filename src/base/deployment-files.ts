@@ -8,6 +8,7 @@ import { join, relative, resolve, sep } from "node:path";
 import { describeFileError, readBoundedFile } from "./bounded-file.ts";
 import { atOnce, type Paced } from "./paced.ts";
 import type { Problem } from "./problem.ts";
+import { sortPaced } from "./sort-paced.ts";
 import { codeOf } from "./thrown.ts";
 
 /** Where to look. */
@@ -52,7 +53,7 @@ export function* readingFiles(location: FilesLocation): Paced<DeploymentFiles> {
   yield* listing.walk(resolve(location.directory, location.dir));
   const files: DeploymentFile[] = [];
   const problems = [...listing.problems];
-  for (const path of listing.paths.toSorted(byCodeUnits)) {
+  for (const path of yield* sortPaced(listing.paths, byCodeUnits)) {
     const file = listing.nameOf(path);
     const { text, fault } = readBoundedFile(path, MAX_BYTES);
     if (fault === undefined) files.push({ file, text });
@@ -94,7 +95,7 @@ class Listing {
     if (real !== undefined && !this.#checkInside(directory, real)) return;
     if (real !== undefined && this.#visited.has(real)) return;
     if (real !== undefined) this.#visited.add(real);
-    for (const name of this.#namesIn(directory)) {
+    for (const name of yield* sortPaced(this.#namesIn(directory), byCodeUnits)) {
       if (!name.startsWith(".")) yield* this.#visit(join(directory, name));
       yield;
     }
@@ -102,7 +103,7 @@ class Listing {
 
   #namesIn(directory: string): readonly string[] {
     try {
-      return readdirSync(directory).toSorted(byCodeUnits);
+      return readdirSync(directory);
     } catch (error) {
       this.#reportUnreadable(directory, error);
       return [];

@@ -3,7 +3,7 @@
  * meanwhile waits for one that was begun no earlier than the question; one is made at a time.
  */
 
-/** What it is made from: equal members, nothing has changed. */
+/** The source that it is made from; with equal members nothing has changed. */
 type Stamp = readonly unknown[];
 
 interface Making<T> {

@@ -8,12 +8,12 @@ import type { TaskOwner } from "./task-queue.ts";
 /** Gives a place back; once. */
 export type Leave = () => void;
 
-/** What is held, and by whom. */
+/** Places by their owners. */
 export interface Holding {
   readonly owner: TaskOwner;
 }
 
-/** Whether an owner may have one more of so many places. */
+/** Tells whether an owner may have one more of so many places. */
 export function mayHold(owner: TaskOwner, places: number, holdings: readonly Holding[]): boolean {
   const free = places - holdings.length;
   if (free <= 0) return false;

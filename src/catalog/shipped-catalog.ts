@@ -1,13 +1,7 @@
 /** The catalog that comes with the product, for a deployment that brings none of its own. */
-import { existsSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { shippedPath } from "../base/shipped-path.ts";
 
-/** Its path, whether this module runs as source or as built. */
+/** Its path. */
 export function shippedCatalogPath(): string {
-  const candidates = ["../../catalog/methods.json", "../../../catalog/methods.json"].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  );
-  const found = candidates.find((path) => existsSync(path));
-  if (found === undefined) throw new Error("the product's own catalog is missing");
-  return found;
+  return shippedPath("catalog/methods.json");
 }

@@ -1,5 +1,5 @@
 /**
- * What a program says to the client library and hears from it. These declarations are published, and
+ * The client library as programs use it. These declarations are published, and
  * so none of them is of Node.
  */
 import type { CallSignal } from "../base/abort-signal.ts";
@@ -20,7 +20,7 @@ export interface Peer {
   readonly fingerprint?: string | undefined;
 }
 
-/** Whom to talk to, and how patiently. */
+/** The server to talk to, and how patiently. */
 export interface ClientOptions extends Peer {
   /** From a call to its whole response; default 30 s. */
   readonly timeoutMs?: number;
@@ -63,7 +63,7 @@ export interface ClientRequest {
   readonly timeoutMs?: number | undefined;
 }
 
-/** What an envelope says beside the parameters. */
+/** An envelope's members beside the parameters. */
 export interface Envelope {
   readonly taskId?: string;
   readonly sessionId?: string;
@@ -80,4 +80,6 @@ export interface ClientResponse {
   readonly body: unknown;
   /** The body as UTF-8. */
   readonly text: string;
+  /** The body as it came. */
+  readonly bytes: Uint8Array;
 }

@@ -38,14 +38,14 @@ function pem(text: string | Uint8Array | undefined): string | undefined {
   return text instanceof Uint8Array ? Buffer.from(text).toString("latin1") : text;
 }
 
-/** Whether the peer's certificate is the pinned one, where one is. */
+/** Tells whether the peer's certificate is the pinned one, where one is. */
 export function isPinned(socket: TLSSocket, { fingerprint }: Peer): boolean {
   if (fingerprint === undefined) return true;
   const { raw } = socket.getPeerCertificate();
   return raw !== undefined && hash("sha256", raw) === fingerprint;
 }
 
-/** What a peer does not speak, by the words of the TLS library for what it answers instead. */
+/** The protocol that a peer does not speak, by the TLS library's words for the answer. */
 const MISSING_PROTOCOLS: ReadonlyMap<string, string> = new Map([
   ["ERR_SSL_WRONG_VERSION_NUMBER", "TLS"],
   ["ERR_SSL_PACKET_LENGTH_TOO_LONG", "TLS"],

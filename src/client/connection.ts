@@ -1,6 +1,6 @@
 /**
  * One connection of a client: requests out, responses matched to them in order. Never half-closes.
- * What was sent and not answered when it ends is handed back, because only the client as a whole
+ * Requests that were not answered when it ends are handed back, because only the client as a whole
  * knows whether it may be sent again.   AGTP "Connection Lifetime"
  */
 import type { TLSSocket } from "node:tls";
@@ -63,12 +63,12 @@ export class ClientConnection {
     return this.#pending.length;
   }
 
-  /** Whether another request may be given to it. */
+  /** Tells whether another request may be given to it. */
   get isUsable(): boolean {
     return !this.#isClosing;
   }
 
-  /** Whether the peer has shown that it does not close after each response. */
+  /** Tells whether the peer has shown that it does not close after each response. */
   get isProvenPersistent(): boolean {
     if (this.#answered > 1) return true;
     const waited = performance.now() - this.#idleSince;

@@ -15,7 +15,7 @@ export interface Deadline {
 /** Owns a timer and a listener on the signal, which end with it. */
 export class Exchange {
   readonly bytes: Uint8Array;
-  /** Whether it may be sent again when nobody knows if it was received. */
+  /** True if it may be sent again when nobody knows if it was received. */
   readonly isRepeatable: boolean;
   wasRepeated = false;
   readonly response: Promise<ReceivedResponse>;

@@ -10,18 +10,18 @@ import { type ReceivedResponse, ResponseParser } from "../wire/response-parser.t
 import type { Peer } from "./agtp-client.ts";
 import { connectionError, openSocket } from "./connect.ts";
 
-/** Whom to talk to. */
+/** The peer to talk to. */
 export interface RawPeer extends Peer {
   /** SHA-256 of the certificate that the peer must have, 64 hex digits; instead of authorities. */
   readonly fingerprint?: string | undefined;
 }
 
-/** What there is where a response was waited for. */
+/** The outcome of waiting for a response. */
 export type RawAnswer =
   | { readonly kind: "response"; readonly response: ReceivedResponse }
   /** No octet of a response, and no more will come. */
   | { readonly kind: "closed" }
-  /** What came is no response, or stopped in the middle of one. */
+  /** The peer sent no response, or stopped in the middle of one. */
   | { readonly kind: "garbage"; readonly message: string }
   /** The deadline passed; what had come so far is no whole response. */
   | { readonly kind: "silence"; readonly isPartial: boolean };
@@ -102,12 +102,12 @@ export class RawConnection {
     socket.once("close", () => this.#closed());
   }
 
-  /** Whether an answer came that nobody has taken yet. */
+  /** Tells whether an answer came that nobody has taken yet. */
   get hasUnread(): boolean {
     return this.#answers.length > 0;
   }
 
-  /** Whether the peer may still answer. */
+  /** Tells whether the peer may still answer. */
   get isOpen(): boolean {
     return !this.#isOver && !this.#socket.readableEnded && this.#socket.writable;
   }
@@ -135,7 +135,7 @@ export class RawConnection {
     return this.#answers.shift() ?? { kind: "closed" };
   }
 
-  /** Whether the peer ends the connection by the deadline. */
+  /** Tells whether the peer ends the connection by the deadline. */
   async closes(deadline: number): Promise<boolean> {
     while (!this.#isOver && !this.#socket.readableEnded) {
       if (!(await this.#event(deadline))) return false;

@@ -1,5 +1,5 @@
 /**
- * What a caller asks for, made into a message. Everything that would break the message, or smuggle a
+ * A caller's request, made into a message. Everything that would break the message, or smuggle a
  * second one into it, is refused here, before a byte is sent.   AGTP "Wire Format"
  */
 import { uuidv7 } from "../identity/uuid.ts";
@@ -41,7 +41,7 @@ export function buildRequest(request: ClientRequest): OutgoingRequest {
   return { method, path, query, headers: buildHeaders(request, body), body };
 }
 
-/** Whether a request may be sent again when its connection closed before any answer. */
+/** Tells whether a request may be sent again when its connection closed before any answer. */
 export function isRepeatable(request: OutgoingRequest): boolean {
   return (
     IDEMPOTENT_METHODS.has(request.method) ||

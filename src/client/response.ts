@@ -6,10 +6,10 @@ import type { ClientResponse } from "./agtp-client.ts";
 export function readResponse(received: ReceivedResponse): ClientResponse {
   const { status, statusText, headers } = received;
   const text = new TextDecoder().decode(received.body);
-  return { status, statusText, headers, body: readJson(text), text };
+  return { status, statusText, headers, body: readJson(text), text, bytes: received.body };
 }
 
-/** Whether the call did what it was asked to, or is still at it (261).   AGTP "Status Codes" */
+/** Tells whether the call did what it was asked to, or is still at it (261).   AGTP "Status Codes" */
 export function isAccepted(status: number): boolean {
   return [200, 202, 204, 261, 263].includes(status);
 }

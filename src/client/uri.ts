@@ -5,7 +5,7 @@
 import { isAgentId } from "../identity/identifiers.ts";
 import { AgtpClientError } from "./client-error.ts";
 
-/** What a URI names: a server (Forms 2 and 2a), an agent by id (1a) or by name (3 and 4). */
+/** A URI's target: a server (Forms 2 and 2a), an agent by id (1a) or by name (3 and 4). */
 export interface AgtpUri {
   readonly host: string;
   readonly port: number;

@@ -23,6 +23,8 @@ export interface Acting {
   readonly target: string;
   readonly input: JsonRecord;
   readonly taskId: string | undefined;
+  /** Of the request that it is done for: the approval may be for what is done. */
+  readonly escalationId?: string | undefined;
   readonly priorActions?: readonly PriorAction[];
   readonly signal: AbortSignal;
 }
@@ -74,13 +76,15 @@ export function createActAs(dispatcher: InnerEntrance, settled: () => Promise<vo
   };
 }
 
-function exchangeOf({ caller, method, target, input, taskId, priorActions }: Acting): Exchange {
+function exchangeOf(acting: Acting): Exchange {
+  const { caller, method, target, input, taskId, escalationId, priorActions } = acting;
   const headers = new Map([
     ["agent-id", caller.agentId ?? ""],
     ["request-id", uuidv7()],
     ["content-type", "application/vnd.agtp+json"],
   ]);
   if (taskId !== undefined) headers.set("task-id", taskId);
+  if (escalationId !== undefined) headers.set("escalation-id", escalationId);
   const [path = "", ...query] = target.split("?");
   const request = {
     method,

@@ -8,6 +8,7 @@ import { uuidv7 } from "../identity/uuid.ts";
 import type { Attributor } from "../state/attributor.ts";
 import type { RecordDraft } from "../state/draft.ts";
 import type { RecordFacts } from "../state/record.ts";
+import type { PresentedApproval } from "./approval-step.ts";
 import { concealPath } from "./concealment.ts";
 import { linkEntry } from "./delegation.ts";
 import type { Exchange } from "./exchange.ts";
@@ -58,15 +59,24 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
   };
 }
 
-/** The contract that it was done under, by whom it was delegated, and what it depends on. */
-function extensionOf({ contract, caller, priorActions }: Exchange): RecordFacts["extension"] {
+/** What it was done under, how it came, by whom it was delegated, and what it depends on. */
+function extensionOf(exchange: Exchange): RecordFacts["extension"] {
+  const { contract, caller, priorActions, approval, requestedVia } = exchange;
   const { delegation } = caller;
-  if (delegation === undefined && priorActions.length === 0) return contract && { ...contract };
+  const isPlain = delegation === undefined && approval === undefined && requestedVia === undefined;
+  if (isPlain && priorActions.length === 0) return contract && { ...contract };
   return {
     ...contract,
+    ...(requestedVia === undefined ? {} : { requested_via: requestedVia }),
+    ...(approval === undefined ? {} : approvalEntry(approval)),
     ...(delegation === undefined ? {} : { delegation_chain: delegation.links.map(linkEntry) }),
     ...(priorActions.length === 0 ? {} : { prior_actions: priorActions }),
   };
+}
+
+function approvalEntry({ escalationId, digest }: PresentedApproval): object {
+  const bound = digest === undefined ? {} : { call_digest: digest };
+  return { escalation_id: escalationId, ...bound };
 }
 
 function faultFacts(reply: Reply, { responseId, body }: AttributedResponse): RecordFacts {

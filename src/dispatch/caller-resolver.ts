@@ -35,7 +35,7 @@ export interface Resolution {
 export type CallerResolver = (
   agentId: string,
   claim: string | undefined,
-  peer: Pick<Peer, "certificate" | "speaksAs">,
+  peer: Pick<Peer, "certificate" | "speaksAs" | "scopes">,
 ) => Resolution | Refusal;
 
 /** Resolved claims are remembered, so that a busy agent's header is parsed once. */
@@ -46,6 +46,8 @@ interface RememberedClaim {
   readonly agentId: string;
   readonly claim: string | undefined;
   readonly certificate: ClientCertificate | undefined;
+  /** Those of a token; the same list as long as the token is remembered. */
+  readonly committed: readonly string[] | undefined;
   /** True when this server itself spoke as the agent. */
   readonly isOwn: boolean;
   readonly resolution: Resolution;
@@ -57,7 +59,7 @@ export function createCallerResolver(
   policy: IdentityConfig,
 ): CallerResolver {
   const remembered = new Array<RememberedClaim | undefined>(REMEMBERED_CLAIMS).fill(undefined);
-  return (agentId, claim, { certificate, speaksAs }) => {
+  return (agentId, claim, { certificate, speaksAs, scopes: committed }) => {
     const place = placeOf(agentId, claim);
     const known = remembered[place];
     const isOwn = speaksAs === agentId;
@@ -65,13 +67,14 @@ export function createCallerResolver(
       known?.agentId === agentId &&
       known.claim === claim &&
       known.certificate === certificate &&
+      known.committed === committed &&
       known.isOwn === isOwn
     ) {
       return known.resolution;
     }
     const own = flatText(agentId);
     const ownClaim = claim === undefined ? undefined : flatText(claim);
-    const proof = { certificate, isOwn };
+    const proof = { certificate, committed, isOwn };
     const resolution = resolveCaller({ directory, policy }, own, ownClaim, proof);
     if ("kind" in resolution || (claim ?? "").length > REMEMBERED_CLAIM_LENGTH) return resolution;
     // A caller whose place is taken only makes the cache forget.
@@ -97,14 +100,15 @@ interface Registers {
 }
 
 /** The evidence for an Agent-ID beside the header that names it. */
-type Proof = Pick<RememberedClaim, "certificate" | "isOwn">;
+type Proof = Pick<RememberedClaim, "certificate" | "committed" | "isOwn">;
 
 function resolveCaller(
   { directory, policy }: Registers,
   agentId: string,
   claim: string | undefined,
-  { certificate, isOwn }: Proof,
+  proof: Proof,
 ): Resolution | Refusal {
+  const { certificate, isOwn } = proof;
   if (!isAgentId(agentId)) {
     return badRequest("invalid-canonical-id", "Agent-ID must be 64 lower-case hex characters");
   }
@@ -121,7 +125,8 @@ function resolveCaller(
   if (document === undefined && policy.unknownAgents === "reject") {
     return agentUnauthenticated("the Agent-ID is not known to this server");
   }
-  const authority = resolveAuthority(document, claim, certificate);
+  const committed = certificate?.agent?.scopes ?? proof.committed;
+  const authority = resolveAuthority(document, claim, committed);
   const refusal = "kind" in authority ? authority : undefined;
   const caller: Caller = {
     agentId,
@@ -147,10 +152,9 @@ function boundAgentId(
 function resolveAuthority(
   document: AgentDocument | undefined,
   claim: string | undefined,
-  certificate: ClientCertificate | undefined,
+  committed: readonly string[] | undefined,
 ): Authority | Refusal {
   const granted = document === undefined ? undefined : compileGrants(document.scopes);
-  const committed = certificate?.agent?.scopes;
   const commitment = committed === undefined ? undefined : compileGrants(committed);
   if (claim === undefined) {
     if (document === undefined || granted === undefined) return NO_AUTHORITY;

@@ -63,7 +63,8 @@ export class ContractRoutes {
     };
     // The handler checks the output: it is the caller's own, and what fails it is told.
     const input = compile(endpoint.input_schema);
-    return createRoute(contractDefinition(endpoint), handler, { tier: "C", input });
+    const { steps } = plan;
+    return createRoute(contractDefinition(endpoint), handler, { tier: "C", input, steps });
   }
 
   /** Presenting what a 461 offered is agreeing to it. */

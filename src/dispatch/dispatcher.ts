@@ -5,6 +5,7 @@
  */
 
 import type { PoliciesConfig } from "../base/config.ts";
+import type { Paced } from "../base/paced.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
 import type { EndpointRegistry } from "../endpoint/endpoint-registry.ts";
@@ -16,12 +17,14 @@ import type { Attributor } from "../state/attributor.ts";
 import type { IdempotencyRegister } from "../state/idempotency-register.ts";
 import type { Response, WireFault } from "../wire/message.ts";
 import { createStandingFields } from "./addressed-agent.ts";
+import type { Approvals } from "./approvals.ts";
+import { type CallHandler, createCallHandler } from "./call-handler.ts";
 import type { CallerState } from "./caller-state.ts";
 import { concealRefusal } from "./concealment.ts";
 import { readCredentials } from "./credentials.ts";
 import type { Deadlines } from "./deadlines.ts";
 import type { DelegationReader } from "./delegation.ts";
-import { compilePathCheck, createEndpointLookup, type PathCheck } from "./endpoint-lookup.ts";
+import { compilingPathCheck, createEndpointLookup, type PathCheck } from "./endpoint-lookup.ts";
 import { Exchange } from "./exchange.ts";
 import { callerGate } from "./gates/00-caller.ts";
 import { sessionGate } from "./gates/01-session.ts";
@@ -41,13 +44,14 @@ import { bodySessionGate } from "./gates/14-body-session.ts";
 import { taskGate } from "./gates/15-task.ts";
 import { inputGate } from "./gates/16-input.ts";
 import { scopeGate } from "./gates/17-scope.ts";
+import { approvalGate } from "./gates/18-approval.ts";
 import type { Gate } from "./gates/gate.ts";
 import { type AnswerOnce, createAnswerOnce } from "./idempotency.ts";
 import { readIdempotencyKey } from "./idempotency-key.ts";
 import { isLasting } from "./idempotent-reply.ts";
 import { refuseInactive } from "./inactive-agent.ts";
 import { innerRequest, resultOf } from "./inner.ts";
-import { type Fault, faultReply, type InvokeServices, invoke } from "./invoke.ts";
+import { type Fault, faultReply, type InvokeServices } from "./invoke.ts";
 import type { LoopTime } from "./loop-time.ts";
 import type { MethodPolicy } from "./method-policy.ts";
 import { payerOf } from "./payer.ts";
@@ -57,7 +61,7 @@ import { badRequest, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 import { createStamp, type Stamp } from "./stamp.ts";
-import { supportedMethods } from "./supported-methods.ts";
+import { listingMethods } from "./supported-methods.ts";
 
 /** How deep handlers may dispatch into one another. */
 const MAX_DISPATCH_DEPTH = 16;
@@ -85,6 +89,7 @@ export interface DispatcherParts {
   readonly rates: Rates;
   readonly time: LoopTime;
   readonly idempotency: IdempotencyRegister;
+  readonly approvals: Approvals;
   readonly observer: Observer;
 }
 
@@ -110,9 +115,18 @@ export interface InnerEntrance {
   act(exchange: Exchange): Response | Promise<Response>;
 }
 
-/** Builds the pipeline. */
-export function createDispatcher(parts: DispatcherParts): Dispatcher & InnerEntrance {
-  return new Pipeline(parts);
+/** Builds the pipeline, an endpoint a step. */
+export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & InnerEntrance> {
+  const { names, registry, methodPolicy } = parts;
+  const pathCheck = yield* compilingPathCheck(names, registry);
+  const methods = yield* listingMethods(registry.entries, methodPolicy);
+  return new Pipeline({ ...parts, pathCheck, supportedMethods: methods.join(", ") });
+}
+
+/** What is known of all endpoints together. */
+interface PipelineParts extends DispatcherParts {
+  readonly pathCheck: PathCheck;
+  readonly supportedMethods: string;
 }
 
 /** Who is asking; what they refuse is said after the gates that everybody has to pass. */
@@ -131,12 +145,6 @@ function toll({ rates, attributor }: DispatcherParts): Gates {
     ratesGate(rates), //                                                04  429
     ledgerGate(attributor), //                                          05  503
   ];
-}
-
-/** Whatever fails from here on, nobody can say that nothing was done. */
-function markActed(exchange: Exchange): void {
-  exchange.hasActed = true;
-  if (exchange.inner !== undefined) markActed(exchange.inner.parent);
 }
 
 /** What is asked for, and whether it may be had; a request that a handler dispatches begins here. */
@@ -160,6 +168,13 @@ function admissionGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
   ];
 }
 
+/** Asked directly before the handler, behind an Idempotency-Key: an answer that is kept needs nothing. */
+function handlerGates({ approvals }: DispatcherParts): Gates {
+  return [
+    approvalGate(approvals), //                                         18  262 403 409 422
+  ];
+}
+
 type Gates = readonly Gate[];
 
 /** The first refusal; no gate behind it is asked. */
@@ -180,22 +195,23 @@ class Pipeline implements Dispatcher, InnerEntrance {
   readonly #lookUp: (exchange: Exchange) => void;
   readonly #stamp: Stamp;
   readonly #services: InvokeServices;
+  readonly #callHandler: CallHandler;
   readonly #answerOnce: AnswerOnce;
 
-  constructor(parts: DispatcherParts) {
-    const { directory, methodPolicy, registry, observer } = parts;
+  constructor(parts: PipelineParts) {
+    const { directory, observer, pathCheck, supportedMethods } = parts;
     const { attributor, idempotency, deadlines, serverId } = parts;
-    const pathCheck = compilePathCheck(parts.names, registry);
     this.#parts = parts;
     this.#time = parts.time;
     this.#identity = identityGates(parts);
     this.#toll = toll(parts);
     this.#admission = admissionGates(parts, pathCheck);
-    this.#lookUp = createEndpointLookup({ ...parts, pathCheck });
+    const atHandler = handlerGates(parts);
+    this.#lookUp = createEndpointLookup(parts);
     this.#stamp = createStamp({
       ...{ serverId, attributor },
       standingFields: createStandingFields(directory, parts.defaultAgent),
-      supportedMethods: supportedMethods(registry, methodPolicy),
+      supportedMethods,
     });
     this.#services = {
       deadlines,
@@ -203,8 +219,13 @@ class Pipeline implements Dispatcher, InnerEntrance {
       reportFault: (fault) => observer.fault(fault),
       dispatch: (parent, method, path, input) => this.#dispatch(parent, method, path, input),
     };
+    this.#callHandler = createCallHandler(
+      (exchange) => firstRefusal(atHandler, exchange),
+      this.#services,
+    );
     this.#answerOnce = createAnswerOnce({
       ...{ register: idempotency, directory, services: this.#services },
+      callHandler: this.#callHandler,
     });
   }
 
@@ -261,7 +282,7 @@ class Pipeline implements Dispatcher, InnerEntrance {
   #pass(exchange: Exchange, arrive: Gate): Response | Promise<Response> {
     const finish = (reply: Reply): Response => this.#finish(exchange, reply);
     try {
-      const refusal = arrive(exchange);
+      const refusal = arrive(exchange) ?? exchange.entryRefusal;
       if (refusal === undefined) return this.#admit(exchange, finish);
       // Who has had enough is not told about deprecations.
       if (refusal.status !== 429) this.#lookUp(exchange);
@@ -279,7 +300,7 @@ class Pipeline implements Dispatcher, InnerEntrance {
     const { route } = exchange;
     if (route === undefined) throw new Error("no gate found a route");
     const key = readIdempotencyKey(exchange, route);
-    if (key === undefined) return invoke(exchange, route, this.#services, finish);
+    if (key === undefined) return this.#callHandler(exchange, route, finish);
     if (typeof key !== "string") return finish(replyToRefusal(key));
     return this.#answerOnce(exchange, route, key).then(finish);
   }
@@ -306,6 +327,7 @@ class Pipeline implements Dispatcher, InnerEntrance {
       response = this.#stamp(sent, exchange);
     }
     this.#parts.observer.end(exchange, response, sent);
+    if (exchange.approval?.isUsed === true) void this.#parts.approvals.answered(exchange, response);
     return response;
   }
 
@@ -329,7 +351,8 @@ class Pipeline implements Dispatcher, InnerEntrance {
     try {
       return this.#admit(inner, (reply) => {
         const isRefused = reply.refusal !== undefined && !isLasting(reply);
-        if (inner.route?.isReading !== true && !isRefused) markActed(parent);
+        if (inner.route?.isReading !== true && !isRefused) parent.markActed();
+        parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
         return resultOf(reply);
       });
     } finally {

@@ -3,6 +3,7 @@
  * gates find it step by step; a request that was refused before them is only looked up.
  * AGTP-API §9.2, §3.6
  */
+import { atOnce, type Paced } from "../base/paced.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkPath, type MethodNames } from "../catalog/path-grammar.ts";
 import type { EndpointRegistry, RouteEntry } from "../endpoint/endpoint-registry.ts";
@@ -15,12 +16,18 @@ import type { Route } from "./route.ts";
 export type PathCheck = (method: string, path: string) => ReturnType<typeof checkPath>;
 
 /** Most requests are for a literal path of the registry, which needs to be judged once only. */
-export function compilePathCheck(
+export function compilePathCheck(...parts: Parameters<typeof compilingPathCheck>): PathCheck {
+  return atOnce(compilingPathCheck(...parts));
+}
+
+/** The same, an entry a step. */
+export function* compilingPathCheck(
   names: MethodNames,
   registry: Pick<EndpointRegistry<RouteEntry>, "entries" | "findLiteral">,
-): PathCheck {
+): Paced<PathCheck> {
   const faulty = new Set<string>();
   for (const { method, path } of registry.entries) {
+    yield;
     const isLiteral = registry.findLiteral(method, path) !== undefined;
     if (isLiteral && checkPath(path, names) !== undefined) faulty.add(path);
   }

@@ -1,6 +1,7 @@
 /**
  * Judges who may see an escalation and who may decide it: operators, and the agent it was sent to.
- * Never the agent that escalated, whatever it holds: nobody approves of itself.   AGTP "CONFIRM"
+ * Never the agent that escalated, whatever it holds: nobody approves of itself. A call that needs an
+ * approval is decided by operators' certificates alone, and by no agent's scope.   AGTP "CONFIRM"
  */
 import type { IdentityConfig } from "../base/config.ts";
 import type { Decision, Escalation } from "../state/escalation.ts";
@@ -41,7 +42,11 @@ export function authorityOver(
   if (own === agentId) {
     return confirmationForbidden("the agent that escalated may not decide its own escalation");
   }
-  if (isOperating(asker, policy)) return "operator";
+  if (isOperator(asker.peer.certificate, policy)) return "operator";
+  if (escalation.approval !== undefined) {
+    return confirmationForbidden("approving a call needs an operator's certificate");
+  }
+  if (seesAll(asker.caller)) return "operator";
   if (own !== undefined && own === recipient) return "recipient";
   if (isApprover(escalation, asker)) return "approver";
   return confirmationForbidden(

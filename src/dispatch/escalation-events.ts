@@ -5,7 +5,7 @@ import type { StreamEvent } from "./stream-events.ts";
 /** An event about an escalation, for the stream of the agent that escalated. */
 export function escalationEvent(
   type: "escalation_decided" | "escalation_expired",
-  { escalationId, agentId, taskId, sessionId, status, decision }: Escalation,
+  { escalationId, agentId, taskId, sessionId, status, decision, approval }: Escalation,
 ): StreamEvent {
   const decided =
     decision === undefined
@@ -14,6 +14,7 @@ export function escalationEvent(
           attestation_id: decision.attestationId,
           authority: decision.authority,
           ...(decision.reason === undefined ? {} : { reason: decision.reason }),
+          ...(decision.operator === undefined ? {} : { operator: decision.operator }),
           ...(decision.agentId === undefined ? {} : { actor_agent_id: decision.agentId }),
         };
   return {
@@ -22,6 +23,7 @@ export function escalationEvent(
       event_type: type,
       escalation_id: escalationId,
       escalation_status: status,
+      ...(approval === undefined ? {} : { call_digest: approval.digest }),
       ...(taskId === undefined ? {} : { escalated_task_id: taskId }),
       ...decided,
     },

@@ -5,6 +5,7 @@
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Request } from "../wire/message.ts";
+import type { ApprovalStep, PresentedApproval } from "./approval-step.ts";
 import { ANONYMOUS, type Caller } from "./caller.ts";
 import type { Delegation, PriorAction } from "./delegation.ts";
 import type { Peer } from "./peer.ts";
@@ -32,6 +33,10 @@ export class Exchange {
   isFirst = false;
   /** The request in its own protocol, where the method was translated from another one. */
   translatedFrom: string | undefined;
+  /** The protocol that it came by, where that is another one; stands in its record. */
+  requestedVia: string | undefined;
+  /** Why that protocol could not ask for it; said once it is known who asks. */
+  entryRefusal: Refusal | undefined;
 
   /** Before the gates: whom a bearer token names, or why it proves nothing. */
   principalId: string | undefined;
@@ -66,8 +71,14 @@ export class Exchange {
   taskId: string | undefined;
   sessionId: string | undefined;
 
-  /** A handler has dispatched something that may change something. */
+  /** Approval: what has to be kept before the handler is called. */
+  approvalStep: ApprovalStep | undefined;
+  /** Something was done that may have changed something. */
   hasActed = false;
+
+  #approval: PresentedApproval | undefined;
+  /** Hears of everything that its handler dispatches, once it is answered. */
+  onPart: ((part: string) => void) | undefined;
 
   #priorActions: PriorAction[] | undefined;
   #responseId: string | undefined;
@@ -123,6 +134,23 @@ export class Exchange {
     }
     this.#priorActions ??= [];
     if (this.#priorActions.length < MAX_PRIOR_ACTIONS) this.#priorActions.push(prior);
+  }
+
+  /** The approval that the request on the wire waits for, brings, or was begun under. */
+  get approval(): PresentedApproval | undefined {
+    return this.inner === undefined ? this.#approval : this.inner.parent.approval;
+  }
+
+  /** Names it in the record of the request on the wire; one that was used stays. */
+  concernsApproval(approval: PresentedApproval): void {
+    if (this.inner !== undefined) this.inner.parent.concernsApproval(approval);
+    else if (this.#approval?.isUsed !== true) this.#approval = approval;
+  }
+
+  /** Whatever fails from here on, nobody can say that nothing was done. */
+  markActed(): void {
+    this.hasActed = true;
+    this.inner?.parent.markActed();
   }
 
   /** How many dispatches deep this one is; 0 on the wire. */

@@ -4,11 +4,11 @@
  */
 
 import type { JsonRecord } from "../base/json-value.ts";
-import { FLOOR_METHODS } from "../catalog/catalog.ts";
-import type { Capability, Impact } from "../endpoint/endpoint.ts";
+import type { Catalog } from "../catalog/catalog.ts";
+import { CAPABILITIES, type Capability, type Impact } from "../endpoint/endpoint.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { ProtocolEndpoint } from "./protocol-endpoint.ts";
-import type { RouteHandler } from "./route.ts";
+import type { LeadsTo, RouteHandler } from "./route.ts";
 
 /** Methods that change no state, and are open to anonymous callers by policy. */
 const READING: ReadonlySet<string> = new Set([
@@ -30,35 +30,37 @@ export interface FloorMethod {
   readonly idempotencyMember?: string;
   readonly deepMembers?: ReadonlySet<string>;
   readonly endsInTime?: boolean;
+  readonly leadsTo?: LeadsTo;
   /** Tells whether a call is this method's, where its path answers something else as well. */
   isAsked?(input: JsonRecord): boolean;
 }
 
-/** The facts about this server that the floor needs. */
-export interface FloorOptions {
-  /** By method. */
-  readonly methods: ReadonlyMap<string, FloorMethod>;
-  /** The catalog's sentence about a method. */
-  describe(method: string): { readonly description: string; readonly capability: Capability };
+/** The catalog's sentence about a method, and its first capability. */
+export type DescribeMethod = (method: string) => {
+  readonly description: string;
+  readonly capability: Capability;
+};
+
+/** Describes methods as a catalog does. */
+export function describeBy(catalog: Catalog): DescribeMethod {
+  return (method) => {
+    const verb = catalog.verbs.get(method);
+    // A catalog may have categories that are no capability.
+    const capability = CAPABILITIES.find((word) => word === verb?.categories[0]) ?? "mechanics";
+    return { description: verb?.description ?? method, capability };
+  };
 }
 
-/** One protocol endpoint a floor method, DISCOVER excepted: its paths are the built-ins. */
-export function floorEndpoints(options: FloorOptions): readonly ProtocolEndpoint[] {
-  return FLOOR_METHODS.filter((method) => method !== "DISCOVER").map((method) => {
-    const floorMethod = options.methods.get(method);
-    if (floorMethod === undefined) throw new Error(`nothing answers ${method}`);
-    const { description, capability } = options.describe(method);
-    return {
-      method,
-      path: "/",
-      description,
-      capability,
-      impact: impactOf(method),
-      isReading: READING.has(method),
-      isListed: false,
-      ...floorMethod,
-    };
-  });
+/** One protocol endpoint a method, on "/". */
+export function floorEndpoints(
+  methods: ReadonlyMap<string, FloorMethod>,
+  describe: DescribeMethod,
+): readonly ProtocolEndpoint[] {
+  return [...methods].map(([method, floorMethod]) => ({
+    ...describe(method),
+    ...{ method, path: "/", impact: impactOf(method), isReading: READING.has(method) },
+    ...{ isListed: false, ...floorMethod },
+  }));
 }
 
 /** The impact of calling a floor method. */

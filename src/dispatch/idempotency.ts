@@ -11,10 +11,11 @@ import type { Claim, IdempotencyRegister } from "../state/idempotency-register.t
 import type { IdempotentExecution } from "../state/idempotent-execution.ts";
 import type { KeptResponse } from "../state/kept-response.ts";
 import type { Status } from "../wire/status.ts";
+import type { CallHandler } from "./call-handler.ts";
 import { type Exchange, presentedContract } from "./exchange.ts";
 import { fingerprintOf } from "./idempotency-key.ts";
 import { encodeReply, isLasting, keepReply, mayBeKept, replayReply } from "./idempotent-reply.ts";
-import { faultReply, type InvokeServices, invoke } from "./invoke.ts";
+import { faultReply, type InvokeServices } from "./invoke.ts";
 import { idempotencyConflict, type Refusal } from "./refusal.ts";
 import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
@@ -24,12 +25,13 @@ export interface IdempotencyParts {
   readonly register: Pick<IdempotencyRegister, "claim">;
   readonly directory: Pick<AgentDirectory, "find">;
   readonly services: InvokeServices;
+  readonly callHandler: CallHandler;
 }
 
 /** Never rejects. */
 export type AnswerOnce = (exchange: Exchange, route: Route, key: string) => Promise<Reply>;
 
-/** Answers requests that have passed every gate, in the place of `invoke`. */
+/** Answers requests that have passed every gate, in the place of what calls handlers. */
 export function createAnswerOnce(parts: IdempotencyParts): AnswerOnce {
   return async (exchange, route, key) => {
     try {
@@ -83,7 +85,7 @@ function claimFor({ register }: IdempotencyParts, exchange: Exchange, key: strin
 const OFFERED: Status = 461;
 
 async function execute(
-  { services }: IdempotencyParts,
+  { services, callHandler }: IdempotencyParts,
   exchange: Exchange,
   route: Route,
   execution: IdempotentExecution,
@@ -93,7 +95,7 @@ async function execute(
     await execution.release();
     return replyToRefusal(keyInUse());
   }
-  const reply = encode(await invoke(exchange, route, services, asItIs), exchange, services);
+  const reply = encode(await callHandler(exchange, route, asItIs), exchange, services);
   try {
     await settle(execution, exchange, reply);
   } catch (cause) {

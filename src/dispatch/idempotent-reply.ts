@@ -6,6 +6,7 @@
 import type { KeptResponse } from "../state/kept-response.ts";
 import { isStatus, type Status } from "../wire/status.ts";
 import type { Exchange } from "./exchange.ts";
+import type { RefusalCode } from "./refusal-code.ts";
 import type { Reply } from "./reply.ts";
 import { encodeBody } from "./stamp.ts";
 
@@ -17,10 +18,15 @@ const REPLAYED = { "Idempotency-Replayed": "true" };
  * others say that nothing was done, for a reason that may pass: who asks, or where the server stands.
  */
 const LASTING: ReadonlySet<Status> = new Set<Status>([400, 409, 422, 463, 500, 550, 551]);
+/** Another Escalation-ID makes another answer of the same request. */
+const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
+  ...(["approval-mismatch", "approval-used", "approval-expired"] as const),
+]);
 
 /** Tells whether the same request must get the same reply from now on. */
 export function isLasting({ refusal }: Reply): boolean {
-  return refusal === undefined || LASTING.has(refusal.status);
+  if (refusal === undefined) return true;
+  return LASTING.has(refusal.status) && !PASSING.has(refusal.code);
 }
 
 /** Tells whether a reply may be kept: one with `Cache-Control: no-store` has a secret in it. */

@@ -8,7 +8,11 @@ import type { Request } from "../wire/message.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Reply } from "./reply.ts";
 
-const CARRIED_FIELDS = ["agent-id", "owner-id", "request-id", "session-id", "task-id"] as const;
+const CARRIED_FIELDS = [
+  ...["agent-id", "owner-id", "request-id", "session-id", "task-id"],
+  // What is dispatched may be what was approved, as with EXECUTE.
+  "escalation-id",
+] as const;
 
 const NO_BODY = new Uint8Array(0);
 

@@ -26,7 +26,7 @@ export interface InvokeServices extends CallServices {
 }
 
 /** Completes a reply; called once, in the same turn as the handler settles. */
-type Finish<T> = (reply: Reply) => T;
+export type Finish<T> = (reply: Reply) => T;
 
 /** Answers the exchange with its route's handler; synchronous when the handler is. */
 export function invoke<T>(

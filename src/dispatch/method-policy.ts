@@ -4,6 +4,7 @@
  * AGTP-API §9
  */
 
+import { type CloseMatcher, compileCloseMatches } from "../base/close-matches.ts";
 import type { MethodPolicyConfig, Redirect } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -22,10 +23,25 @@ export interface MethodPolicy {
   redirect(method: string, path: string): RedirectTarget | undefined;
   /** Every method-to-method redirect that applies on a path, for the 405 body.   §11 */
   redirectsFor(path: string): Readonly<Record<string, string>>;
-  /** Every name a 459 may suggest. */
-  readonly suggestions: readonly string[];
+  /** Finds the names that a 459 suggests for an unknown one. */
+  readonly closeMatches: CloseMatcher;
   /** The manifest's `policies.methods`. */
   readonly projection: Readonly<Record<string, unknown>>;
+}
+
+/** A method on a path. */
+export interface MethodPair {
+  readonly method: string;
+  readonly path: string;
+}
+
+/** Applies aliases and redirects to a pair. */
+export function canonicalPair(
+  policy: Pick<MethodPolicy, "alias" | "redirect">,
+  { method, path }: MethodPair,
+): MethodPair {
+  const resolved = policy.alias(method)?.method ?? method;
+  return policy.redirect(resolved, path) ?? { method: resolved, path };
 }
 
 /** An alias, or the mapping of an opted-in legacy verb that has none (§3.6). */
@@ -132,7 +148,7 @@ function createPolicy(from: Compiled): MethodPolicy {
       // Of two for one method the first applies; of two equal keys the last would stay.
       return Object.fromEntries(applying.toReversed().map((one) => [one.fromMethod, one.toMethod]));
     },
-    suggestions: [...catalog.verbs.keys(), ...custom],
+    closeMatches: compileCloseMatches([...catalog.verbs.keys(), ...custom]),
     projection: projectPolicy(from),
   };
 }

@@ -5,10 +5,12 @@ import type { ClientCertificate } from "../identity/client-certificate.ts";
 export interface Peer {
   readonly address: string;
   readonly port: number;
-  /** The agent that a face of this server speaks as: nobody else wrote its Agent-ID. */
+  /** The agent that an API of this server speaks as: nobody else wrote its Agent-ID. */
   readonly speaksAs?: string;
-  /** The face speaks so for anybody who reaches it: no operator has said whom. */
+  /** The API speaks so for anybody who reaches it: no operator has said whom. */
   readonly isAnybody?: boolean;
+  /** The scopes that its token narrows it to; undefined: the token says nothing of scopes. */
+  readonly scopes?: readonly string[] | undefined;
   /** The peer's certificate, its chain verified. */
   readonly certificate?: ClientCertificate | undefined;
   /** Why the certificate that the peer presented proves nothing. */

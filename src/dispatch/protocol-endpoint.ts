@@ -8,7 +8,7 @@ import type { Capability, EndpointDefinition, Impact } from "../endpoint/endpoin
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaCompiler } from "../schema/schema.ts";
 import type { Concealment } from "./concealment.ts";
-import { createRoute, type Route, type RouteHandler } from "./route.ts";
+import { createRoute, type LeadsTo, type Route, type RouteHandler } from "./route.ts";
 
 /** An endpoint of the protocol, in short. */
 export interface ProtocolEndpoint {
@@ -27,6 +27,7 @@ export interface ProtocolEndpoint {
   readonly startsWork?: boolean;
   /** It says in its own words that its time is over. */
   readonly endsInTime?: boolean;
+  readonly leadsTo?: LeadsTo;
   /** The names of what it answers 422 with, in words of its own. */
   readonly errors?: readonly string[];
   /** The scopes that a caller needs; without them the handler decides for itself. */
@@ -38,6 +39,8 @@ export interface ProtocolEndpoint {
   readonly isListed: boolean;
   /** False: QUERY does not find it either, since there is nothing to be had by it. */
   readonly isFindable?: boolean;
+  /** True: no endpoint of the operator's takes its place. */
+  readonly isReserved?: boolean;
   readonly handler: RouteHandler;
 }
 
@@ -73,13 +76,25 @@ export function protocolRoute(from: ProtocolEndpoint, compiler: SchemaCompiler):
   const { compiled, problems } = compiler.compile(from.inputSchema, place);
   if (compiled === undefined) throw new Error(problems.map(({ message }) => message).join("; "));
   const { isReading, startsWork, takesCertificate, endsInTime, concealment } = from;
-  const { idempotencyMember, deepMembers } = from;
+  const { idempotencyMember, deepMembers, leadsTo } = from;
   return createRoute(definition, from.handler, {
     ...{ tier: "A", input: compiled, isReading, concealment, idempotencyMember, deepMembers },
+    leadsTo,
     startsWork: startsWork ?? false,
     takesCertificate: takesCertificate ?? false,
     endsInTime: endsInTime ?? false,
+    isListed: from.isListed,
+    isFindable: from.isListed || (from.isFindable ?? true),
+    isReserved: from.isReserved ?? false,
   });
+}
+
+/** The routes of floor methods and of other endpoints of the protocol. */
+export function protocolRoutes(
+  endpoints: readonly ProtocolEndpoint[],
+  { compiler }: { readonly compiler: SchemaCompiler },
+): readonly Route[] {
+  return endpoints.map((endpoint) => protocolRoute(endpoint, compiler));
 }
 
 /** A shorter schema's validator is generated in a few milliseconds. */

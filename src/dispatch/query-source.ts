@@ -21,6 +21,9 @@ export interface QueryEntry {
   readonly content: Readonly<Record<string, unknown>>;
 }
 
+/** Of a source, the newest: more are not looked at, and need not be made. */
+export const MAX_SOURCE_ENTRIES = 200;
+
 /** A place that QUERY looks into, asked anew for every query. */
 export interface QuerySource {
   /** The kind of its results, in the singular; QUERY's `scope` takes it in the plural, too. */

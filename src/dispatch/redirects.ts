@@ -5,6 +5,7 @@
 
 import type { Redirect } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
+import { fillTemplate } from "../base/template.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
 
 /** Where a redirected request goes. */
@@ -56,8 +57,7 @@ export function redirectTarget(redirect: Redirect, path: string): RedirectTarget
   if (fromPath === undefined || fromPath === path) return { method: toMethod, path: toPath };
   const values = matchSegments(fromPath, path);
   if (values === undefined) return undefined;
-  const filled = toPath.replace(/\{(\w+)\}/g, (whole, name: string) => values.get(name) ?? whole);
-  return { method: toMethod, path: filled };
+  return { method: toMethod, path: fillTemplate(toPath, (name) => values.get(name)) };
 }
 
 function matchSegments(template: string, path: string): ReadonlyMap<string, string> | undefined {

@@ -4,6 +4,7 @@
  */
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { type InputShape, inputShape } from "../endpoint/input-shape.ts";
+import type { RecipeStep } from "../endpoint/recipe.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CompiledSchema, SchemaViolation } from "../schema/schema.ts";
@@ -11,6 +12,7 @@ import type { Request } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
 import type { Concealment } from "./concealment.ts";
 import type { PriorAction } from "./delegation.ts";
+import type { MethodPair } from "./method-policy.ts";
 import type { Peer } from "./peer.ts";
 import type { Refusal } from "./refusal.ts";
 
@@ -84,7 +86,28 @@ export interface Route {
   readonly concealment: Concealment | undefined;
   /** Rules on the input that a schema cannot express; a violation is a 422. */
   readonly precheck: InputRules | undefined;
+  /** DISCOVER /methods and the manifest's endpoints list it. */
+  readonly isListed: boolean;
+  /** QUERY finds it. */
+  readonly isFindable: boolean;
+  /** No endpoint of the operator's takes its place. */
+  readonly isReserved: boolean;
+  /** Of a composition: what it dispatches. */
+  readonly steps: readonly RecipeStep[] | undefined;
+  /** Of what dispatches as its input says, such as EXECUTE: which pair; undefined: it cannot be told. */
+  readonly leadsTo: LeadsTo | undefined;
 }
+
+/** A route that the registry has. */
+export interface RegisteredRoute extends Route {
+  readonly tier: Exclude<Tier, "C">;
+}
+
+/** Which pair a call will dispatch, with which input. */
+export type LeadsTo = (
+  input: Readonly<Record<string, unknown>>,
+  callerId: string | undefined,
+) => (MethodPair & { readonly input: Readonly<Record<string, unknown>> }) | undefined;
 
 /** What is wrong with an input that the schema accepts; undefined: nothing. */
 export type InputRules = (
@@ -98,7 +121,17 @@ export interface RouteOptions
       Pick<
         Route,
         | ("isReading" | "startsWork" | "takesCertificate" | "endsInTime")
-        | ("output" | "shape" | "idempotencyMember" | "deepMembers" | "concealment" | "precheck")
+        | ("isListed" | "isFindable" | "isReserved")
+        | (
+            | "output"
+            | "shape"
+            | "idempotencyMember"
+            | "deepMembers"
+            | "concealment"
+            | "precheck"
+            | "steps"
+            | "leadsTo"
+          )
       >
     > {}
 
@@ -125,6 +158,11 @@ export function createRoute(
     deepMembers: options.deepMembers,
     concealment: options.concealment,
     precheck: options.precheck,
+    isListed: options.isListed ?? true,
+    isFindable: options.isFindable ?? true,
+    isReserved: options.isReserved ?? false,
+    steps: options.steps,
+    leadsTo: options.leadsTo,
   };
 }
 

@@ -1,5 +1,5 @@
 /**
- * Rates for what is asked beside the pipeline: the faces of the HTTP listener know their callers
+ * Rates for what is asked beside the pipeline: the APIs of the HTTP listener know their callers
  * themselves. The accounts are those of the pipeline.
  * `[limits] work_ms_per_second`, `requests_per_second`
  */

@@ -9,6 +9,8 @@ export interface WebhookMessage {
   readonly body: JsonRecord;
   /** Milliseconds since the epoch; it is not tried after that. */
   readonly expiresAt: number;
+  /** The agent on whose behalf it is sent; undefined: the server's own. */
+  readonly owner?: string;
 }
 
 /** A message, whether it is tried once only, and whether nobody asks what becomes of it. */

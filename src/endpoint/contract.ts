@@ -8,7 +8,7 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SemanticBlock } from "./endpoint.ts";
 import type { Recipe } from "./recipe.ts";
 
-/** How a contract came about; keys of the Attribution-Record.   AGTP-API §10.1.6 */
+/** A contract's origin; the draft keeps `pre-registered` for a future one.   AGTP-API §10.1.6 */
 export type NegotiationOrigin = "rcns-gate" | "propose";
 
 /** The recipe a contract was made from, at the version it was then; absent for a passthrough. */

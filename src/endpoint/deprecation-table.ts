@@ -3,7 +3,7 @@
  * that a header can carry.   AGTP-API §6.5
  */
 
-import type { TableReader } from "../base/table-reader.ts";
+import type { DocumentPlace } from "../base/document-place.ts";
 import { checkTemplate } from "../catalog/path-grammar.ts";
 import type { EndpointDeprecation } from "./endpoint.ts";
 import { readMethod, type Vocabulary } from "./method-rule.ts";
@@ -15,13 +15,16 @@ const VERSION = /^[\x21-\x3a\x3c-\x7e]{1,64}$/;
 
 /** The block; undefined when there is none, or a problem. */
 export function readDeprecation(
-  endpoint: TableReader,
+  endpoint: DocumentPlace,
   vocabulary: Vocabulary,
 ): EndpointDeprecation | undefined {
-  const table = endpoint.optionalTable("deprecated", ["deprecated_in", "removed_in", "successor"]);
+  const table = endpoint
+    .at("deprecated")
+    .optional?.record(["deprecated_in", "removed_in", "successor"]);
   if (table === undefined) return undefined;
-  const deprecatedIn = readVersion(table, "deprecated_in");
-  const removedIn = table.has("removed_in") ? readVersion(table, "removed_in") : undefined;
+  const deprecatedIn = readVersion(table.at("deprecated_in"));
+  const removedAt = table.at("removed_in").optional;
+  const removedIn = removedAt && readVersion(removedAt);
   const successor = readSuccessor(table, vocabulary);
   if (deprecatedIn === undefined) return undefined;
   return {
@@ -31,20 +34,21 @@ export function readDeprecation(
   };
 }
 
-function readVersion(table: TableReader, name: string): string | undefined {
-  const version = table.text(name);
+function readVersion(place: DocumentPlace): string | undefined {
+  const version = place.text();
   if (version === undefined || VERSION.test(version)) return version;
-  return table.fail(name, `is ${JSON.stringify(version)}, expected a version such as "2.1.0"`);
+  return place.fail(`is ${JSON.stringify(version)}, expected a version such as "2.1.0"`);
 }
 
-function readSuccessor(table: TableReader, vocabulary: Vocabulary): Successor | undefined {
-  const successor = table.optionalTable("successor", ["method", "path"]);
+function readSuccessor(table: DocumentPlace, vocabulary: Vocabulary): Successor | undefined {
+  const successor = table.at("successor").optional?.record(["method", "path"]);
   if (successor === undefined) return undefined;
-  const method = successor.has("method") ? readMethod(successor, "method", vocabulary) : undefined;
-  const path = successor.optionalText("path");
+  const named = successor.at("method").optional;
+  const method = named && readMethod(named, vocabulary);
+  const path = successor.at("path").optional?.text();
   const pathFault = path === undefined ? undefined : checkTemplate(path, vocabulary.names);
-  if (pathFault !== undefined) successor.fail("path", pathFault.message);
-  if (successor.names.length === 0) table.fail("successor", "is empty, expected method or path");
+  if (pathFault !== undefined) successor.at("path").fail(pathFault.message);
+  if (successor.names.length === 0) table.at("successor").fail("is empty, expected method or path");
   return {
     ...(method === undefined ? {} : { method }),
     ...(path === undefined ? {} : { path }),

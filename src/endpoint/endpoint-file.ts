@@ -5,10 +5,11 @@
  * AGTP-API §5, §6, §13.2
  */
 
+import type { DocumentPlace } from "../base/document-place.ts";
+import { documentAt } from "../base/document-root.ts";
 import type { Environment } from "../base/environment.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import { TableReader } from "../base/table-reader.ts";
 import { isTable, parseToml } from "../base/toml-document.ts";
 import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
@@ -44,6 +45,7 @@ const KEYS = [
   "path",
   "description",
   "namespace",
+  "tool",
   "semantic",
   "input_schema",
   "output_schema",
@@ -52,10 +54,12 @@ const KEYS = [
   "errors",
   "handler",
   "required_scopes",
+  "approval",
   "deprecated",
 ];
 /** The types that the text of a path segment can become. */
 const TEXT_TYPES = ["string", "integer", "number", "boolean"] as const;
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const ERROR_NAME = /^[A-Za-z][A-Za-z0-9_.-]{0,127}$/;
 
 /** Reads the text of one endpoint file; problems name it `file`. */
@@ -68,22 +72,23 @@ export function parseEndpointFile(
   if (fault !== undefined) return { problems: [{ file, key: "", message: fault }] };
   const older = readOlderHandlerKeys(table, file);
   const problems: Problem[] = [...older.problems];
-  const root = new TableReader(older.table, { file, key: "" }, problems, ["endpoint"]);
-  const endpoint = root.table("endpoint", KEYS);
+  const root = documentAt(older.table, { file, key: "" }, problems).record(["endpoint"]);
+  const endpoint = root?.at("endpoint").record(KEYS);
   const definition = endpoint && readEndpoint(endpoint, context);
   if (definition === undefined || problems.some(isError)) return { problems };
   return { definition, problems };
 }
 
 function readEndpoint(
-  endpoint: TableReader,
+  endpoint: DocumentPlace,
   context: EndpointFileContext,
 ): EndpointDefinition | undefined {
-  const method = readMethod(endpoint, "method", context);
+  const method = readMethod(endpoint.at("method"), context);
   const path = readPath(endpoint, context);
-  const description = endpoint.text("description");
-  const namespace = endpoint.optionalText("namespace");
-  const semanticTable = endpoint.table("semantic", SEMANTIC_KEYS);
+  const description = endpoint.at("description").text();
+  const namespace = endpoint.at("namespace").optional?.text();
+  const tool = readToolName(endpoint.at("tool"));
+  const semanticTable = endpoint.at("semantic").record(SEMANTIC_KEYS);
   const semantic = semanticTable && readSemanticBlock(semanticTable);
   const { inputSchema, outputSchema, isFieldList } = readSchemas(
     endpoint,
@@ -91,6 +96,7 @@ function readEndpoint(
   );
   const errors = readErrors(endpoint, isFieldList);
   const requiredScopes = readRequiredScopes(endpoint);
+  const approval = endpoint.at("approval").optional?.word(["operator"]);
   const deprecated = readDeprecation(endpoint, context);
   const handler = readHandler(endpoint, {
     directory: context.directory,
@@ -104,68 +110,80 @@ function readEndpoint(
   if (semantic === undefined || handler === undefined) return undefined;
   if (inputSchema === undefined || outputSchema === undefined) return undefined;
   return {
-    file: endpoint.place.file,
+    file: endpoint.file,
     method,
     path,
     description,
     ...(namespace === undefined ? {} : { namespace }),
+    ...(tool === undefined ? {} : { tool }),
     semantic,
     inputSchema,
     outputSchema,
     errors,
     requiredScopes,
+    ...(approval === undefined ? {} : { approval }),
     ...(deprecated === undefined ? {} : { deprecated }),
     handler,
   };
 }
 
-function readPath(endpoint: TableReader, context: EndpointFileContext): string | undefined {
-  const path = endpoint.text("path");
+function readPath(endpoint: DocumentPlace, context: EndpointFileContext): string | undefined {
+  const path = endpoint.at("path").text();
   if (path === undefined) return undefined;
   const fault = checkTemplate(path, context.names);
-  return fault === undefined ? path : endpoint.fail("path", fault.message);
+  return fault === undefined ? path : endpoint.at("path").fail(fault.message);
 }
 
-function checkReserved(endpoint: TableReader, method: string, path: string): void {
+function readToolName(place: DocumentPlace): string | undefined {
+  const name = place.optional?.text();
+  if (name === undefined || TOOL_NAME.test(name)) return name;
+  return place.fail(`${quoteValue(name)} is no tool name, ${EXPECTED_TOOL_NAME}`);
+}
+
+const EXPECTED_TOOL_NAME = 'expected at most 64 letters, digits, "_" and "-"';
+
+function checkReserved(endpoint: DocumentPlace, method: string, path: string): void {
   // The other floor methods on "/" are what an operator's own endpoint takes the place of.
   const fault = checkReservation(method, path, ["DISCOVER"]);
   if (fault !== undefined) {
-    endpoint.fail("path", fault, "only policies.builtins overrides a built-in");
+    endpoint.at("path").fail(fault, "only policies.builtins overrides a built-in");
   }
 }
 
 /** Every parameter of the path is a field of the input, and one that text can fill.   §5.3 */
-function checkParameters(endpoint: TableReader, path: string, inputSchema: JsonSchema): void {
+function checkParameters(endpoint: DocumentPlace, path: string, inputSchema: JsonSchema): void {
   const properties = propertiesOf(inputSchema);
   for (const name of templateParameters(path)) {
     if (!Object.hasOwn(properties, name)) {
       const hint = `declare ${name} among the properties of the input`;
-      endpoint.fail("path", `parameter ${quoteValue(name)} is no field of the input schema`, hint);
+      endpoint
+        .at("path")
+        .fail(`parameter ${quoteValue(name)} is no field of the input schema`, hint);
       continue;
     }
     const types = declaredTypes(properties[name], inputSchema);
     if (TEXT_TYPES.some((type) => types.has(type))) continue;
     // A type that is none is the schema's fault, and told when it is compiled.
     if (checkSchema(inputSchema, OPERATOR_SCHEMA_BOUNDS).length > 0) continue;
-    endpoint.fail("path", `parameter ${quoteValue(name)} has a type that text cannot become`);
+    endpoint.at("path").fail(`parameter ${quoteValue(name)} has a type that text cannot become`);
   }
 }
 
 /** `errors = []`, or `[endpoint.errors] list = []`; only beside field lists may they be absent. */
-function readErrors(endpoint: TableReader, isFieldList: boolean): readonly string[] {
+function readErrors(endpoint: DocumentPlace, isFieldList: boolean): readonly string[] {
   if (!endpoint.has("errors")) {
     if (!isFieldList)
-      endpoint.fail("errors", "is missing, expected a list of names", "it may be []");
+      endpoint.at("errors").fail("is missing, expected a list of names", "it may be []");
     return [];
   }
-  const isBlock = isTable(endpoint.raw("errors"));
-  const owner = isBlock ? endpoint.table("errors", ["list"]) : endpoint;
+  const isBlock = isTable(endpoint.at("errors").value);
+  const owner = isBlock ? endpoint.at("errors").record(["list"]) : endpoint;
   const name = isBlock ? "list" : "errors";
-  const errors = owner?.texts(name) ?? [];
+  const errors = owner?.at(name).texts() ?? [];
   for (const error of errors) {
     if (ERROR_NAME.test(error)) continue;
     const expected = 'expected letters, digits, "_", "-" and "."';
-    owner?.fail(name, `${quoteValue(error)} is no error name, ${expected}`);
+    owner?.at(name).fail(`${quoteValue(error)} is no error name, ${expected}`);
   }
   return errors;
 }

@@ -2,8 +2,10 @@
  * The two schemas of an endpoint, each as JSON Schema or as a field list, never as both. The input
  * is a closed object: a field that nobody declared is a caller's mistake.   AGTP-API §6.4, §13.3
  */
+
+import type { DocumentPlace } from "../base/document-place.ts";
+import { describeToml } from "../base/document-style.ts";
 import { isRecord, quoteValue } from "../base/json-value.ts";
-import { describeToml, type TableReader } from "../base/table-reader.ts";
 import { isTable, toJson } from "../base/toml-document.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { readInputFields, readOutputFields } from "./field-list.ts";
@@ -18,7 +20,7 @@ export interface EndpointSchemas {
 
 /** Reads both schemas. In a file of field lists an absent list is an empty one, even both of them. */
 export function readSchemas(
-  endpoint: TableReader,
+  endpoint: DocumentPlace,
   pathParameters: readonly string[],
 ): EndpointSchemas {
   const hasSchema = endpoint.has("input_schema") || endpoint.has("output_schema");
@@ -31,29 +33,25 @@ export function readSchemas(
 }
 
 /** Files of field lists may have none at all, and name their errors in a block, or not at all. */
-function isOfFieldLists(endpoint: TableReader): boolean {
-  return !endpoint.has("errors") || isTable(endpoint.raw("errors"));
+function isOfFieldLists(endpoint: DocumentPlace): boolean {
+  return !endpoint.has("errors") || isTable(endpoint.at("errors").value);
 }
 
 /** Where such files were first read, an input that is not declared takes any field. */
-function warnOfNoFields(endpoint: TableReader, pathParameters: readonly string[]): void {
+function warnOfNoFields(endpoint: DocumentPlace, pathParameters: readonly string[]): void {
   const others = pathParameters.length === 0 ? "no members" : "no members but those of its path";
-  endpoint.report({
-    ...endpoint.at("input"),
-    message: `is missing, and so is the output: the input takes ${others}`,
-    hint: "declare its fields, or input_schema and output_schema",
-    severity: "warning",
-  });
+  const message = `is missing, and so is the output: the input takes ${others}`;
+  endpoint.at("input").warn(message, "declare its fields, or input_schema and output_schema");
 }
 
 function readInput(
-  endpoint: TableReader,
+  endpoint: DocumentPlace,
   isFieldList: boolean,
   pathParameters: readonly string[],
 ): JsonSchema | undefined {
   if (isMixed(endpoint, "input_schema", "input")) return undefined;
   if (isFieldList || endpoint.has("input")) {
-    const lists = endpoint.optionalTable("input", ["required", "optional"]);
+    const lists = endpoint.at("input").optional?.record(["required", "optional"]);
     return readInputFields(lists, pathParameters);
   }
   const schema = readJsonSchema(endpoint, "input_schema");
@@ -61,43 +59,42 @@ function readInput(
   return schema;
 }
 
-function readOutput(endpoint: TableReader, isFieldList: boolean): JsonSchema | undefined {
+function readOutput(endpoint: DocumentPlace, isFieldList: boolean): JsonSchema | undefined {
   if (isMixed(endpoint, "output_schema", "output")) return undefined;
   if (isFieldList || endpoint.has("output")) return readOutputFields(endpoint);
   return readJsonSchema(endpoint, "output_schema");
 }
 
-function isMixed(endpoint: TableReader, schema: string, fields: string): boolean {
+function isMixed(endpoint: DocumentPlace, schema: string, fields: string): boolean {
   if (!endpoint.has(schema) || !endpoint.has(fields)) return false;
-  endpoint.fail(fields, `stands beside ${schema}, expected one of the two`);
+  endpoint.at(fields).fail(`stands beside ${schema}, expected one of the two`);
   return true;
 }
 
-function readJsonSchema(endpoint: TableReader, name: string): JsonSchema | undefined {
-  const raw = endpoint.raw(name);
+function readJsonSchema(endpoint: DocumentPlace, name: string): JsonSchema | undefined {
+  const raw = endpoint.at(name).value;
   if (!isTable(raw)) {
-    return endpoint.fail(name, `${describeToml(raw)}, expected a JSON Schema as a table`);
+    return endpoint.at(name).fail(`${describeToml(raw)}, expected a JSON Schema as a table`);
   }
   const schema = toJson(raw);
   if (isRecord(schema)) return schema;
-  return endpoint.fail(name, "has inf, nan or more than 64 levels, which JSON Schema has not");
+  return endpoint.at(name).fail("has inf, nan or more than 64 levels, which JSON Schema has not");
 }
 
-function checkInput(endpoint: TableReader, schema: JsonSchema): void {
-  const input = endpoint.table("input_schema");
-  if (schema["type"] !== "object") input?.fail("type", 'must be "object"');
+function checkInput(endpoint: DocumentPlace, schema: JsonSchema): void {
+  const input = endpoint.at("input_schema").record();
+  if (schema["type"] !== "object") input?.at("type").fail('must be "object"');
   if (schema["additionalProperties"] !== false) {
     const hint = "an input refuses fields that it does not declare";
-    input?.fail("additionalProperties", "must be false", hint);
+    input?.at("additionalProperties").fail("must be false", hint);
   }
   const { properties, patternProperties, required } = schema;
   if (patternProperties !== undefined || !Array.isArray(required)) return;
   const declared = isRecord(properties) ? properties : {};
   for (const name of required) {
     if (typeof name !== "string" || Object.hasOwn(declared, name)) continue;
-    input?.fail(
-      "required",
-      `${quoteValue(name)} is not among the properties, so no input is valid`,
-    );
+    input
+      ?.at("required")
+      .fail(`${quoteValue(name)} is not among the properties, so no input is valid`);
   }
 }

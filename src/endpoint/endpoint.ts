@@ -103,11 +103,29 @@ export interface ExternalServiceBinding {
   readonly encoding?: UpstreamEncoding;
 }
 
+/** The sixth upstream error, of tools whose definition is another one than was reviewed. */
+export const DEFINITION_CHANGED = "upstream_definition_changed";
+
+/** A tool of an MCP server; the manifest calls it an external service.   §12.3 */
+export interface McpToolBinding {
+  readonly type: "mcp_tool";
+  /** The name of a `[[mcp.servers]]`. */
+  readonly server: string;
+  readonly tool: string;
+  /** The pin: `sha256:` of the reviewed definition. */
+  readonly definition: string;
+  /** The tool's arguments, `{field}` standing for the input's; absent: the input itself. */
+  readonly arguments?: Readonly<Record<string, unknown>>;
+  /** `tool_error` -> declared error. */
+  readonly errorMap: Readonly<Record<string, string>>;
+}
+
 /** The handler of an endpoint, as its file declares it.   §12 */
 export type HandlerBinding =
   | RegisteredFunctionBinding
   | CompositionBinding
-  | ExternalServiceBinding;
+  | ExternalServiceBinding
+  | McpToolBinding;
 
 /** One endpoint as its file declares it, validated but not yet bound. */
 export interface EndpointDefinition {
@@ -118,11 +136,15 @@ export interface EndpointDefinition {
   readonly path: string;
   readonly description: string;
   readonly namespace?: string;
+  /** The name of the tool that it is for MCP clients; else one is derived. */
+  readonly tool?: string;
   readonly semantic: SemanticBlock;
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   readonly errors: readonly string[];
   readonly requiredScopes: readonly string[];
+  /** Set: each call needs this approval, whatever the rules of the server say. */
+  readonly approval?: "operator";
   readonly deprecated?: EndpointDeprecation;
   readonly handler: HandlerBinding;
 }

@@ -3,8 +3,9 @@
  * the host, credentials in the URL, names that collide, and errors that are not declared.
  * `${VAR}` is replaced in url, headers, query and ca.   AGTP-API §12.3
  */
+
+import type { DocumentPlace } from "../base/document-place.ts";
 import { type Environment, substituteVariables } from "../base/environment.ts";
-import type { TableReader } from "../base/table-reader.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { type ExternalServiceBinding, UPSTREAM_ERRORS, UPSTREAM_METHODS } from "./endpoint.ts";
 import { propertiesOf } from "./input-shape.ts";
@@ -49,15 +50,15 @@ const MAX_RESPONSE_BYTES = 1_073_741_824;
 
 /** The binding, or nothing and problems. */
 export function readExternalService(
-  endpoint: TableReader,
+  endpoint: DocumentPlace,
   context: HandlerContext,
 ): ExternalServiceBinding | undefined {
-  const table = endpoint.table("handler", KEYS);
+  const table = endpoint.at("handler").record(KEYS);
   if (table === undefined) return undefined;
   const { environment, errors } = context;
   requireUpstreamErrors(endpoint, errors);
   const url = readUrl(table, context);
-  const method = table.word("method", UPSTREAM_METHODS);
+  const method = table.at("method").word(UPSTREAM_METHODS);
   const timeoutMs = readTimeout(table);
   const maxResponseBytes = readMaxResponseBytes(table);
   const certificates = readCa(table, context);
@@ -87,82 +88,79 @@ export function readExternalService(
   };
 }
 
-function requireUpstreamErrors(endpoint: TableReader, errors: readonly string[]): void {
-  const missing = UPSTREAM_ERRORS.filter((name) => !errors.includes(name));
+/** Reports the errors of a handler with an upstream that its endpoint does not declare. */
+export function requireUpstreamErrors(
+  endpoint: DocumentPlace,
+  errors: readonly string[],
+  required: readonly string[] = UPSTREAM_ERRORS,
+): void {
+  const missing = required.filter((name) => !errors.includes(name));
   if (missing.length === 0) return;
   const hint = "an external service answers with them when its upstream fails";
-  endpoint.fail("errors", `must include ${missing.join(", ")}`, hint);
+  endpoint.at("errors").fail(`must include ${missing.join(", ")}`, hint);
 }
 
-/** The text of a member with its variables replaced. */
-function substitute(
-  table: TableReader,
-  name: string,
-  environment: Environment,
-): string | undefined {
-  const text = table.text(name);
+/** A text with its variables replaced. */
+function substitute(place: DocumentPlace, environment: Environment): string | undefined {
+  const text = place.text();
   if (text === undefined) return undefined;
   const replaced = substituteVariables(text, environment);
-  for (const fault of replaced.faults ?? []) table.fail(name, fault);
+  for (const fault of replaced.faults ?? []) place.fail(fault);
   return replaced.text;
 }
 
 function readUrl(
-  table: TableReader,
+  table: DocumentPlace,
   { environment, inputSchema }: HandlerContext,
 ): string | undefined {
-  const url = substitute(table, "url", environment);
+  const url = substitute(table.at("url"), environment);
   if (url === undefined) return undefined;
   const fault = checkUrlTemplate(url);
-  if (fault !== undefined) return table.fail("url", fault);
+  if (fault !== undefined) return table.at("url").fail(fault);
   const fields = propertiesOf(inputSchema);
   for (const field of urlFields(url)) {
     if (Object.hasOwn(fields, field)) continue;
-    table.fail("url", `{${field}} is no field of the input schema`);
+    table.at("url").fail(`{${field}} is no field of the input schema`);
   }
   return url;
 }
 
-function readTimeout(table: TableReader): number {
-  const seconds = table.has("timeout_seconds")
-    ? (table.number("timeout_seconds", 0.001, MAX_TIMEOUT_SECONDS) ?? DEFAULT_TIMEOUT_SECONDS)
-    : DEFAULT_TIMEOUT_SECONDS;
-  return Math.round(seconds * 1000);
+function readTimeout(table: DocumentPlace): number {
+  const written = table.at("timeout_seconds").optional?.number(0.001, MAX_TIMEOUT_SECONDS);
+  return Math.round((written ?? DEFAULT_TIMEOUT_SECONDS) * 1000);
 }
 
-function readMaxResponseBytes(table: TableReader): number {
-  if (!table.has("max_response_bytes")) return DEFAULT_MAX_RESPONSE_BYTES;
-  const bytes = table.number("max_response_bytes", 1, MAX_RESPONSE_BYTES);
-  if (bytes !== undefined && !Number.isInteger(bytes)) {
-    table.fail("max_response_bytes", `is ${bytes}, expected a whole number`);
-  }
-  return bytes ?? DEFAULT_MAX_RESPONSE_BYTES;
+function readMaxResponseBytes(table: DocumentPlace): number {
+  const place = table.at("max_response_bytes");
+  const bytes = place.optional?.number(1, MAX_RESPONSE_BYTES) ?? DEFAULT_MAX_RESPONSE_BYTES;
+  if (!Number.isInteger(bytes)) place.fail(`is ${bytes}, expected a whole number`);
+  return bytes;
 }
 
 function readCa(
-  table: TableReader,
+  table: DocumentPlace,
   { directory, environment }: HandlerContext,
 ): string | undefined {
   if (!table.has("ca")) return undefined;
-  const path = substitute(table, "ca", environment);
+  const path = substitute(table.at("ca"), environment);
   if (path === undefined) return undefined;
   const read = readCertificates(directory, path);
-  return read.fault === undefined ? read.text : table.fail("ca", read.fault);
+  return read.fault === undefined ? read.text : table.at("ca").fail(read.fault);
 }
 
 function readHeaders(
-  table: TableReader,
+  table: DocumentPlace,
   environment: Environment,
 ): Readonly<Record<string, string>> {
-  const headers = table.optionalTable("headers");
+  const headers = table.at("headers").optional?.record();
   if (headers === undefined) return {};
   const values = new Map<string, string>();
   const seen = new Set<string>();
   for (const name of headers.names) {
-    const value = substitute(headers, name, environment);
+    const value = substitute(headers.at(name), environment);
     if (value === undefined) continue;
     const fault = seen.has(name.toLowerCase()) ? "is there twice" : checkHeader(name, value);
-    if (fault !== undefined) headers.fail(name, fault);
+    if (fault !== undefined) headers.at(name).fail(fault);
     seen.add(name.toLowerCase());
     values.set(name, value);
   }
@@ -170,17 +168,17 @@ function readHeaders(
 }
 
 function readQuery(
-  table: TableReader,
+  table: DocumentPlace,
   { environment, inputSchema }: HandlerContext,
 ): Readonly<Record<string, string>> {
-  const query = table.optionalTable("query");
+  const query = table.at("query").optional?.record();
   if (query === undefined) return {};
   const fields = propertiesOf(inputSchema);
   const names = new Map<string, string>();
   for (const field of query.names) {
-    const name = substitute(query, field, environment);
+    const name = substitute(query.at(field), environment);
     if (name === undefined) continue;
-    if (!Object.hasOwn(fields, field)) query.fail(field, "is no field of the input schema");
+    if (!Object.hasOwn(fields, field)) query.at(field).fail("is no field of the input schema");
     names.set(field, name);
   }
   reportCollisions(query, names);

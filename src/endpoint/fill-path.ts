@@ -2,29 +2,22 @@
  * A path template filled with values: each becomes part of one segment, whatever is in it, and none
  * climbs. What cannot be filled in is said in words.   AGTP-API §5.3
  */
+import { fillTemplate, templateNames } from "../base/template.ts";
 
 type FilledPath =
   | { readonly path: string; readonly fault?: undefined }
   /** `parameter` is missing for a fault of the path as a whole. */
   | { readonly fault: string; readonly parameter?: string };
 
-const PARAMETER = /\{([^{}/]+)\}/g;
 const LONE_SURROGATE = /\p{Surrogate}/u;
-
-/** The names in a path template. */
-export function pathParameters(path: string): string[] {
-  return [...path.matchAll(PARAMETER)].map(([, name = ""]) => name);
-}
 
 /** Fills a template; a path without parameters stays as it is. */
 export function fillPath(template: string, values: ReadonlyMap<string, unknown>): FilledPath {
-  for (const name of pathParameters(template)) {
+  for (const name of templateNames(template)) {
     const fault = pathValueFault(values.get(name));
     if (fault !== undefined) return { fault: `path parameter "${name}" ${fault}`, parameter: name };
   }
-  const path = template.replace(PARAMETER, (_, name: string) =>
-    encodeURIComponent(String(values.get(name))),
-  );
+  const path = fillTemplate(template, (name) => encodeURIComponent(String(values.get(name))));
   const climbs = path.split("/").some((segment) => segment === "." || segment === "..");
   return climbs ? { fault: `path "${path}" must not climb` } : { path };
 }

@@ -1,25 +1,31 @@
 /**
- * Reads `[endpoint.handler]`: which of the three kinds realises the endpoint, and everything that
+ * Reads `[endpoint.handler]`: which of the kinds realises the endpoint, and everything that
  * its kind needs. What a function or a recipe resolves to is decided where handlers are bound.
  * AGTP-API §12
  */
 
-import type { TableReader } from "../base/table-reader.ts";
+import type { DocumentPlace } from "../base/document-place.ts";
 import type { HandlerBinding } from "./endpoint.ts";
 import { type HandlerContext, readExternalService } from "./external-service-table.ts";
+import { readMcpTool } from "./mcp-tool-table.ts";
 
-const HANDLER_TYPES = ["registered_function", "composition", "external_service"] as const;
+const HANDLER_TYPES = [
+  "registered_function",
+  "composition",
+  "external_service",
+  "mcp_tool",
+] as const;
 const COMPOSITION_ERROR = "composition_failed";
 /** `a.b.c`: at least a module and an export, each part an identifier. */
 const FUNCTION = /^[A-Za-z_$][\w$]*(?:\.[A-Za-z_$][\w$]*)+$/;
 
 /** The binding, or nothing and problems. */
 export function readHandler(
-  endpoint: TableReader,
+  endpoint: DocumentPlace,
   context: HandlerContext,
 ): HandlerBinding | undefined {
-  const table = endpoint.table("handler");
-  switch (table?.word("type", HANDLER_TYPES)) {
+  const table = endpoint.at("handler").record();
+  switch (table?.at("type").word(HANDLER_TYPES)) {
     case undefined:
       return undefined;
     case "registered_function":
@@ -28,29 +34,30 @@ export function readHandler(
       return readComposition(endpoint, context);
     case "external_service":
       return readExternalService(endpoint, context);
+    case "mcp_tool":
+      return readMcpTool(endpoint, context);
   }
 }
 
-function readRegisteredFunction(endpoint: TableReader): HandlerBinding | undefined {
-  const table = endpoint.table("handler", ["type", "function"]);
-  const name = table?.text("function");
+function readRegisteredFunction(endpoint: DocumentPlace): HandlerBinding | undefined {
+  const table = endpoint.at("handler").record(["type", "function"]);
+  const name = table?.at("function").text();
   if (table === undefined || name === undefined) return undefined;
   if (FUNCTION.test(name)) return { type: "registered_function", function: name };
   const message = `is ${JSON.stringify(name)}, expected a dotted path such as "handlers.book_room"`;
-  return table.fail("function", message);
+  return table.at("function").fail(message);
 }
 
 function readComposition(
-  endpoint: TableReader,
+  endpoint: DocumentPlace,
   { errors }: HandlerContext,
 ): HandlerBinding | undefined {
-  const table = endpoint.table("handler", ["type", "recipe"]);
+  const table = endpoint.at("handler").record(["type", "recipe"]);
   if (!errors.includes(COMPOSITION_ERROR)) {
-    endpoint.fail(
-      "errors",
-      `must include "${COMPOSITION_ERROR}", which a composition answers with`,
-    );
+    endpoint
+      .at("errors")
+      .fail(`must include "${COMPOSITION_ERROR}", which a composition answers with`);
   }
-  const recipe = table?.text("recipe");
+  const recipe = table?.at("recipe").text();
   return recipe === undefined ? undefined : { type: "composition", recipe };
 }

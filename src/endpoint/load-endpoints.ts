@@ -110,5 +110,23 @@ function* dropConflicts(
     const hint = `the other one is in ${other.endpoint.definition.file}`;
     problems.push({ file, key: "endpoint.path", message, hint });
   }
-  return registry.entries.map(({ endpoint }) => endpoint);
+  return dropTakenNames(registry.entries, problems);
+}
+
+/** Of two tools of one name the earlier one is served, as of two endpoints of one pair. */
+function dropTakenNames(
+  entries: readonly { readonly endpoint: LoadedEndpoint }[],
+  problems: Problem[],
+): readonly LoadedEndpoint[] {
+  const files = new Map<string, string>();
+  return entries.flatMap(({ endpoint }) => {
+    const { tool, file } = endpoint.definition;
+    if (tool === undefined) return endpoint;
+    const other = files.get(tool);
+    files.set(tool, other ?? file);
+    if (other === undefined) return endpoint;
+    const message = `another tool is called "${tool}"`;
+    problems.push({ file, key: "endpoint.tool", message, hint: `the other one is in ${other}` });
+    return [];
+  });
 }

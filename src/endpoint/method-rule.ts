@@ -5,8 +5,8 @@
  */
 
 import { suggest } from "../base/close-matches.ts";
+import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
-import type { TableReader } from "../base/table-reader.ts";
 import { type Catalog, isMethodName } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
 
@@ -24,16 +24,12 @@ interface MethodFault {
   readonly hint?: string;
 }
 
-/** The method that a member names, required; nothing and a problem where no file may name it. */
-export function readMethod(
-  table: TableReader,
-  key: string,
-  vocabulary: Vocabulary,
-): string | undefined {
-  const method = table.text(key);
+/** The method that a place names, required; nothing and a problem where no file may name it. */
+export function readMethod(place: DocumentPlace, vocabulary: Vocabulary): string | undefined {
+  const method = place.text();
   if (method === undefined) return undefined;
   const fault = checkMethod(method, vocabulary);
-  return fault === undefined ? method : table.fail(key, fault.message, fault.hint);
+  return fault === undefined ? method : place.fail(fault.message, fault.hint);
 }
 
 function checkMethod(method: string, vocabulary: Vocabulary): MethodFault | undefined {

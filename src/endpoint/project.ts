@@ -15,10 +15,16 @@ export function projectEndpoint(definition: EndpointDefinition): Record<string, 
     input_schema: definition.inputSchema,
     output_schema: definition.outputSchema,
     errors: definition.errors,
-    handler: { type: definition.handler.type },
+    handler: { type: shownTypeOf(definition) },
     ...(definition.requiredScopes.length === 0
       ? {}
       : { required_scopes: definition.requiredScopes }),
+    ...(definition.approval === undefined ? {} : { approval: definition.approval }),
     ...(definition.deprecated === undefined ? {} : { deprecated: definition.deprecated }),
   };
+}
+
+/** A tool of an MCP server is an external service: the draft has no other word for it. */
+function shownTypeOf({ handler: { type } }: EndpointDefinition): string {
+  return type === "mcp_tool" ? "external_service" : type;
 }

@@ -6,10 +6,11 @@
  */
 
 import { readingFiles } from "../base/deployment-files.ts";
+import type { DocumentPlace } from "../base/document-place.ts";
+import { documentAt } from "../base/document-root.ts";
 import { quoteValue } from "../base/json-value.ts";
 import { atOnce, type Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
-import { TableReader } from "../base/table-reader.ts";
 import { parseToml } from "../base/toml-document.ts";
 import type { SemanticBlock } from "./endpoint.ts";
 import type { Vocabulary } from "./method-rule.ts";
@@ -97,27 +98,31 @@ export function parseRecipeFile(text: string, file: string, vocabulary: Vocabula
   if (fault !== undefined) return { recipes: [], problems: [{ file, key: "", message: fault }] };
   const problems: Problem[] = [];
   const recipes: Recipe[] = [];
-  const root = new TableReader(table, { file, key: "" }, problems, ["recipe"]);
-  if (!root.has("recipe")) root.fail("recipe", "is missing, expected tables as in [[recipe]]");
-  const entries = root.tables("recipe");
+  const root = documentAt(table, { file, key: "" }, problems);
+  root.record(["recipe"]);
+  if (!root.has("recipe")) root.at("recipe").fail("is missing, expected tables as in [[recipe]]");
+  const entries = root.at("recipe").records();
   if (entries.length > MAX_RECIPES) {
-    root.fail("recipe", `has ${entries.length} recipes, expected at most ${MAX_RECIPES} in a file`);
+    root
+      .at("recipe")
+      .fail(`has ${entries.length} recipes, expected at most ${MAX_RECIPES} in a file`);
     return { recipes, problems };
   }
   // Each recipe has its own list, so that one bad recipe does not take the others with it.
   for (const entry of entries) {
     const found: Problem[] = [];
-    const recipe = readRecipe(entry.reporting(found, KEYS), vocabulary);
+    const recipe = readRecipe(documentAt(entry.value, entry, found), vocabulary);
     problems.push(...found);
     if (recipe !== undefined && !found.some(isError)) recipes.push(recipe);
   }
   return { recipes, problems };
 }
 
-function readRecipe(table: TableReader, vocabulary: Vocabulary): Recipe | undefined {
-  const name = table.text("name");
+function readRecipe(table: DocumentPlace, vocabulary: Vocabulary): Recipe | undefined {
+  table.record(KEYS);
+  const name = table.at("name").text();
   const version = readVersion(table);
-  const description = table.optionalText("description") ?? "";
+  const description = table.at("description").optional?.text() ?? "";
   const requiredScopes = readRequiredScopes(table);
   const pattern = readPattern(table, vocabulary);
   const semantic = readSemantic(table);
@@ -125,7 +130,7 @@ function readRecipe(table: TableReader, vocabulary: Vocabulary): Recipe | undefi
   const aggregation = readAggregation(table);
   if (name === undefined || version === undefined) return undefined;
   return {
-    file: table.place.file,
+    file: table.file,
     name,
     version,
     description,
@@ -138,8 +143,8 @@ function readRecipe(table: TableReader, vocabulary: Vocabulary): Recipe | undefi
 }
 
 /** An empty table says no more than none; anything else must be a whole block. */
-function readSemantic(table: TableReader): SemanticBlock | undefined {
-  const semantic = table.optionalTable("semantic", SEMANTIC_KEYS);
+function readSemantic(table: DocumentPlace): SemanticBlock | undefined {
+  const semantic = table.at("semantic").optional?.record(SEMANTIC_KEYS);
   return semantic === undefined || semantic.names.length === 0
     ? undefined
     : readSemanticBlock(semantic);
@@ -149,18 +154,18 @@ function readSemantic(table: TableReader): SemanticBlock | undefined {
 const FIRST_VERSION = "1";
 
 /** Opaque, so any text will do; a whole number is taken for the text that it looks like. */
-function readVersion(table: TableReader): string | undefined {
+function readVersion(table: DocumentPlace): string | undefined {
   if (!table.has("version")) {
     const message = `is missing, taken for "${FIRST_VERSION}"`;
     const hint = "contracts keep the version that they were made from";
-    table.report({ ...table.at("version"), message, hint, severity: "warning" });
+    table.at("version").warn(message, hint);
     return FIRST_VERSION;
   }
-  const version = table.raw("version");
-  return Number.isInteger(version) ? String(version) : table.text("version");
+  const version = table.at("version").value;
+  return Number.isInteger(version) ? String(version) : table.at("version").text();
 }
 
-function readAggregation(table: TableReader): AggregationMode {
-  const aggregation = table.optionalTable("aggregation", ["mode"]);
-  return (aggregation?.has("mode") && aggregation.word("mode", MODES)) || "last";
+function readAggregation(table: DocumentPlace): AggregationMode {
+  const aggregation = table.at("aggregation").optional?.record(["mode"]);
+  return aggregation?.at("mode").optional?.word(MODES) ?? "last";
 }

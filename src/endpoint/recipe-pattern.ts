@@ -3,8 +3,8 @@
  * they must have.   AGTP-API §5.8.6, §10.5
  */
 
+import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
-import type { TableReader } from "../base/table-reader.ts";
 import { checkPath } from "../catalog/path-grammar.ts";
 import { compileLinearRegex, type LinearRegex } from "../schema/linear-regex.ts";
 import { readMethod, type Vocabulary } from "./method-rule.ts";
@@ -16,18 +16,18 @@ const MAX_REGEX_LENGTH = 256;
 
 /** The pattern; undefined when there is none, or a problem. */
 export function readPattern(
-  recipe: TableReader,
+  recipe: DocumentPlace,
   vocabulary: Vocabulary,
 ): RecipePattern | undefined {
-  const table = recipe.optionalTable("pattern", KEYS);
+  const table = recipe.at("pattern").optional?.record(KEYS);
   if (table === undefined) return undefined;
   const methodExact = readMethodExact(table, vocabulary);
   const pathExact = readPathExact(table, vocabulary);
   const pathRegex = readPathRegex(table);
   if (table.has("path_exact") && table.has("path_regex")) {
-    table.fail("path_regex", "stands beside path_exact, expected one of the two");
+    table.at("path_regex").fail("stands beside path_exact, expected one of the two");
   }
-  const hasParameters = table.texts("has_parameters");
+  const hasParameters = table.at("has_parameters").texts();
   if (methodExact === undefined) return undefined;
   return {
     methodExact,
@@ -38,36 +38,36 @@ export function readPattern(
 }
 
 /** `method_exact`, or `name_exact` as older files call it. */
-function readMethodExact(table: TableReader, vocabulary: Vocabulary): string | undefined {
+function readMethodExact(table: DocumentPlace, vocabulary: Vocabulary): string | undefined {
   if (table.has("method_exact") && table.has("name_exact")) {
-    table.fail("name_exact", "is another name of method_exact, expected one of the two");
+    table.at("name_exact").fail("is another name of method_exact, expected one of the two");
   }
   const key = table.has("name_exact") && !table.has("method_exact") ? "name_exact" : "method_exact";
-  return readMethod(table, key, vocabulary);
+  return readMethod(table.at(key), vocabulary);
 }
 
-function readPathExact(table: TableReader, { names }: Vocabulary): string | undefined {
-  const path = table.optionalText("path_exact");
+function readPathExact(table: DocumentPlace, { names }: Vocabulary): string | undefined {
+  const path = table.at("path_exact").optional?.text();
   if (path === undefined) return undefined;
   const fault = checkPath(path, names);
-  return fault === undefined ? path : table.fail("path_exact", fault.message);
+  return fault === undefined ? path : table.at("path_exact").fail(fault.message);
 }
 
-function readPathRegex(table: TableReader): LinearRegex | undefined {
-  const source = table.optionalText("path_regex");
+function readPathRegex(table: DocumentPlace): LinearRegex | undefined {
+  const source = table.at("path_regex").optional?.text();
   if (source === undefined) return undefined;
   if (source.length > MAX_REGEX_LENGTH) {
     const message = `is too long, expected at most ${MAX_REGEX_LENGTH} characters`;
-    return table.fail("path_regex", message);
+    return table.at("path_regex").fail(message);
   }
   const result = compileLinearRegex(source);
   if (result.kind === "fault") {
-    return table.fail("path_regex", `${quoteValue(source)} ${result.message}`);
+    return table.at("path_regex").fail(`${quoteValue(source)} ${result.message}`);
   }
   if (!source.startsWith("^") || !source.endsWith("$")) {
     const message = `${quoteValue(source)} also matches parts of a path`;
     const hint = 'begin it with "^" and end it with "$"';
-    table.report({ ...table.at("path_regex"), message, hint, severity: "warning" });
+    table.at("path_regex").warn(message, hint);
   }
   return result.regex;
 }

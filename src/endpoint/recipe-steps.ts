@@ -3,8 +3,8 @@
  * the output of an earlier step, or constant.   AGTP-API §12.1
  */
 import { suggest } from "../base/close-matches.ts";
+import type { DocumentPlace } from "../base/document-place.ts";
 import { quoteValue } from "../base/json-value.ts";
-import type { TableReader } from "../base/table-reader.ts";
 import { toJson } from "../base/toml-document.ts";
 import { checkTemplate, templateParameters } from "../catalog/path-grammar.ts";
 import { readMethod, type Vocabulary } from "./method-rule.ts";
@@ -17,12 +17,12 @@ const CAPTURE_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/;
 const MAX_STEPS = 64;
 
 /** The steps in order; empty when there is a problem with all of them. */
-export function readSteps(recipe: TableReader, vocabulary: Vocabulary): readonly RecipeStep[] {
-  const tables = recipe.tables("steps", STEP_KEYS);
-  const isList = !recipe.has("steps") || Array.isArray(recipe.raw("steps"));
-  if (tables.length === 0 && isList) recipe.fail("steps", "has no steps, expected at least one");
+export function readSteps(recipe: DocumentPlace, vocabulary: Vocabulary): readonly RecipeStep[] {
+  const tables = recipe.at("steps").records({ known: STEP_KEYS });
+  const isList = !recipe.has("steps") || Array.isArray(recipe.at("steps").value);
+  if (tables.length === 0 && isList) recipe.at("steps").fail("has no steps, expected at least one");
   if (tables.length > MAX_STEPS) {
-    recipe.fail("steps", `has ${tables.length} steps, expected at most ${MAX_STEPS}`);
+    recipe.at("steps").fail(`has ${tables.length} steps, expected at most ${MAX_STEPS}`);
     return [];
   }
   const captured = new Set<string>();
@@ -35,11 +35,11 @@ export function readSteps(recipe: TableReader, vocabulary: Vocabulary): readonly
 }
 
 function readStep(
-  table: TableReader,
+  table: DocumentPlace,
   vocabulary: Vocabulary,
   captured: Set<string>,
 ): RecipeStep | undefined {
-  const method = readMethod(table, "method", vocabulary);
+  const method = readMethod(table.at("method"), vocabulary);
   const path = readPath(table, vocabulary);
   const parameters = readParameters(table, captured);
   checkPathParameters(table, path, parameters);
@@ -54,45 +54,47 @@ function readStep(
   };
 }
 
-function readPath(table: TableReader, { names }: Vocabulary): string {
-  const path = table.optionalText("path") ?? "/";
+function readPath(table: DocumentPlace, { names }: Vocabulary): string {
+  const path = table.at("path").optional?.text() ?? "/";
   const fault = checkTemplate(path, names);
-  if (fault !== undefined) table.fail("path", fault.message);
+  if (fault !== undefined) table.at("path").fail(fault.message);
   return path;
 }
 
 function checkPathParameters(
-  table: TableReader,
+  table: DocumentPlace,
   path: string,
   parameters: ReadonlyMap<string, ParameterSource>,
 ): void {
   for (const name of templateParameters(path)) {
     if (parameters.has(name)) continue;
-    table.fail("path", `{${name}} is not among the parameters of this step`);
+    table.at("path").fail(`{${name}} is not among the parameters of this step`);
   }
 }
 
-function readCaptureName(table: TableReader, captured: Set<string>): string | undefined {
-  const name = table.optionalText("capture_as");
+function readCaptureName(table: DocumentPlace, captured: Set<string>): string | undefined {
+  const name = table.at("capture_as").optional?.text();
   if (name === undefined) return undefined;
   if (!CAPTURE_NAME.test(name) || name === "__proto__") {
-    return table.fail("capture_as", `${quoteValue(name)} is no identifier`);
+    return table.at("capture_as").fail(`${quoteValue(name)} is no identifier`);
   }
   if (captured.has(name)) {
-    return table.fail("capture_as", `${quoteValue(name)} is captured by an earlier step already`);
+    return table
+      .at("capture_as")
+      .fail(`${quoteValue(name)} is captured by an earlier step already`);
   }
   captured.add(name);
   return name;
 }
 
 function readParameters(
-  step: TableReader,
+  step: DocumentPlace,
   captured: ReadonlySet<string>,
 ): ReadonlyMap<string, ParameterSource> {
   const sources = new Map<string, ParameterSource>();
-  const table = step.optionalTable("parameters");
+  const table = step.at("parameters").optional?.record();
   for (const name of table?.names ?? []) {
-    const entry = table?.table(name, SOURCE_KEYS);
+    const entry = table?.at(name).record(SOURCE_KEYS);
     const source = entry && readSource(entry, captured);
     if (source !== undefined) sources.set(name, source);
   }
@@ -100,17 +102,17 @@ function readParameters(
 }
 
 function readSource(
-  table: TableReader,
+  table: DocumentPlace,
   captured: ReadonlySet<string>,
 ): ParameterSource | undefined {
-  const kind = table.word("kind", SOURCE_KINDS);
+  const kind = table.at("kind").word(SOURCE_KINDS);
   switch (kind) {
     case undefined:
       return undefined;
     case "constant":
       return readConstant(table);
     case "proposal": {
-      const value = table.text("value");
+      const value = table.at("value").text();
       return value === undefined ? undefined : { kind, value };
     }
     case "previous_step":
@@ -118,25 +120,25 @@ function readSource(
   }
 }
 
-function readConstant(table: TableReader): ParameterSource | undefined {
-  if (!table.has("value")) return table.fail("value", "is missing, expected any value");
-  const value = toJson(table.raw("value"));
+function readConstant(table: DocumentPlace): ParameterSource | undefined {
+  if (!table.has("value")) return table.at("value").fail("is missing, expected any value");
+  const value = toJson(table.at("value").value);
   if (value !== undefined) return { kind: "constant", value };
-  return table.fail("value", "is inf, nan or nested too deeply, expected a JSON value");
+  return table.at("value").fail("is inf, nan or nested too deeply, expected a JSON value");
 }
 
 /** `facts`, or `facts.items` to reach into what was captured as `facts`. */
 function readPreviousStep(
-  table: TableReader,
+  table: DocumentPlace,
   captured: ReadonlySet<string>,
 ): ParameterSource | undefined {
-  const value = table.text("value");
+  const value = table.at("value").text();
   if (value === undefined) return undefined;
   const [name = "", ...members] = value.split(".");
   if (members.includes("")) {
-    return table.fail("value", `${quoteValue(value)} has an empty part between its dots`);
+    return table.at("value").fail(`${quoteValue(value)} has an empty part between its dots`);
   }
   if (captured.has(name)) return { kind: "previous_step", value };
   const message = `${quoteValue(name)} is captured by no earlier step`;
-  return table.fail("value", message, suggest(name, captured));
+  return table.at("value").fail(message, suggest(name, captured));
 }

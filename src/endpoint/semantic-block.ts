@@ -1,6 +1,6 @@
 /** Reads a semantic block: all seven fields, each valid.   AGTP-API §7.1 */
 
-import type { TableReader } from "../base/table-reader.ts";
+import type { DocumentPlace } from "../base/document-place.ts";
 import { CAPABILITIES, IMPACTS, type SemanticBlock } from "./endpoint.ts";
 
 /** The keys of a semantic block, all of them required. */
@@ -15,14 +15,14 @@ export const SEMANTIC_KEYS: readonly (keyof SemanticBlock)[] = [
 ];
 
 /** The block, or nothing and a problem for each field that is missing or invalid. */
-export function readSemanticBlock(table: TableReader): SemanticBlock | undefined {
-  const intent = table.text("intent");
-  const actor = table.text("actor");
-  const outcome = table.text("outcome");
-  const capability = table.word("capability", CAPABILITIES);
-  const confidence = table.number("confidence", 0, 1);
-  const impact = table.word("impact", IMPACTS);
-  const isIdempotent = table.flag("is_idempotent");
+export function readSemanticBlock(table: DocumentPlace): SemanticBlock | undefined {
+  const intent = table.at("intent").text();
+  const actor = table.at("actor").text();
+  const outcome = table.at("outcome").text();
+  const capability = table.at("capability").word(CAPABILITIES);
+  const confidence = table.at("confidence").number(0, 1);
+  const impact = table.at("impact").word(IMPACTS);
+  const isIdempotent = table.at("is_idempotent").flag();
   if (intent === undefined || actor === undefined || outcome === undefined) return undefined;
   if (capability === undefined || confidence === undefined || impact === undefined)
     return undefined;

@@ -4,7 +4,7 @@
  * without it bodies are JSON and a list repeats its name.   AGTP-API §12.3
  */
 
-import type { TableReader } from "../base/table-reader.ts";
+import type { DocumentPlace } from "../base/document-place.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import type { UpstreamMethod } from "./endpoint.ts";
 import { propertiesOf } from "./input-shape.ts";
@@ -42,7 +42,7 @@ export interface EncodingContext {
 
 /** The encoding; undefined where none of its keys is written. */
 export function readEncoding(
-  table: TableReader,
+  table: DocumentPlace,
   context: EncodingContext,
 ): UpstreamEncoding | undefined {
   if (!ENCODING_KEYS.some((key) => table.has(key))) return undefined;
@@ -50,71 +50,71 @@ export function readEncoding(
   const bodyField = readBodyField(table, context);
   if ((bodyFormat === "binary" || bodyFormat === "text") && bodyField === undefined) {
     const message = `is missing, body_format = "${bodyFormat}" needs the field with the content`;
-    table.fail("body_field", message);
+    table.at("body_field").fail(message);
   }
   return {
     ...(bodyFormat === undefined ? {} : { bodyFormat }),
     ...(bodyField === undefined ? {} : { bodyField }),
-    responseFormat: table.has("response_format")
-      ? (table.word("response_format", RESPONSE_FORMATS) ?? "json")
-      : "json",
+    responseFormat: table.at("response_format").optional?.word(RESPONSE_FORMATS) ?? "json",
     headerFields: readHeaderFields(table, context),
     styles: readStyles(table, context),
   };
 }
 
-function readBodyFormat(table: TableReader, { method }: EncodingContext): BodyFormat | undefined {
+function readBodyFormat(table: DocumentPlace, { method }: EncodingContext): BodyFormat | undefined {
   if (!table.has("body_format")) return undefined;
-  const format = table.word("body_format", BODY_FORMATS);
+  const format = table.at("body_format").word(BODY_FORMATS);
   if (method !== undefined && BODILESS.has(method)) {
-    table.fail("body_format", `is there, but ${method} has no body`);
+    table.at("body_format").fail(`is there, but ${method} has no body`);
   }
   return format;
 }
 
-function readBodyField(table: TableReader, context: EncodingContext): string | undefined {
-  const field = table.optionalText("body_field");
+function readBodyField(table: DocumentPlace, context: EncodingContext): string | undefined {
+  const field = table.at("body_field").optional?.text();
   if (field === undefined) return undefined;
   const { inputSchema, taken, method } = context;
   if (method !== undefined && BODILESS.has(method)) {
-    table.fail("body_field", `is there, but ${method} has no body`);
+    table.at("body_field").fail(`is there, but ${method} has no body`);
   }
   if (!Object.hasOwn(propertiesOf(inputSchema), field)) {
-    table.fail("body_field", `"${field}" is no field of the input schema`);
+    table.at("body_field").fail(`"${field}" is no field of the input schema`);
   }
-  if (taken.has(field)) table.fail("body_field", `"${field}" is in the URL or the query already`);
+  if (taken.has(field))
+    table.at("body_field").fail(`"${field}" is in the URL or the query already`);
   return field;
 }
 
 function readHeaderFields(
-  table: TableReader,
+  table: DocumentPlace,
   { inputSchema, taken, headers }: EncodingContext,
 ): Readonly<Record<string, string>> {
-  const fields = table.optionalTable("header_fields");
+  const fields = table.at("header_fields").optional?.record();
   if (fields === undefined) return {};
-  const entries = table.textEntries("header_fields");
+  const entries = table.at("header_fields").textEntries();
   const fixed = new Set(Object.keys(headers).map((name) => name.toLowerCase()));
   for (const [field, name] of entries) {
     const isField = Object.hasOwn(propertiesOf(inputSchema), field);
     const fault = isField ? checkHeader(name, "") : "is no field of the input schema";
-    if (fault !== undefined) fields.fail(field, fault);
-    if (taken.has(field)) fields.fail(field, "is in the URL or the query already");
-    if (fixed.has(name.toLowerCase())) fields.fail(field, `"${name}" has a fixed value in headers`);
+    if (fault !== undefined) fields.at(field).fail(fault);
+    if (taken.has(field)) fields.at(field).fail("is in the URL or the query already");
+    if (fixed.has(name.toLowerCase()))
+      fields.at(field).fail(`"${name}" has a fixed value in headers`);
   }
   reportCollisions(fields, new Map(entries.map(([field, name]) => [field, name.toLowerCase()])));
   return Object.fromEntries(entries);
 }
 
 function readStyles(
-  table: TableReader,
+  table: DocumentPlace,
   { inputSchema }: EncodingContext,
 ): Readonly<Record<string, ValueStyle>> {
-  const styles = table.optionalTable("styles");
+  const styles = table.at("styles").optional?.record();
   if (styles === undefined) return {};
   const fields = propertiesOf(inputSchema);
   const entries = styles.names.flatMap((field): (readonly [string, ValueStyle])[] => {
-    if (!Object.hasOwn(fields, field)) styles.fail(field, "is no field of the input schema");
-    const style = styles.word(field, VALUE_STYLES);
+    if (!Object.hasOwn(fields, field)) styles.at(field).fail("is no field of the input schema");
+    const style = styles.at(field).word(VALUE_STYLES);
     return style === undefined ? [] : [[field, style]];
   });
   return Object.fromEntries(entries);

@@ -2,8 +2,9 @@
  * The URL template of an external service: https, `{field}` in the path or the query, nowhere else.
  * A field in the host would let a caller choose whom the server talks to.   AGTP-API §12.3
  */
+import { fillTemplate, templateNames } from "../base/template.ts";
 
-const FIELD = /\{([A-Za-z0-9_]+)\}/g;
+const FIELD_NAME = /^[A-Za-z0-9_]+$/;
 const ORIGIN = /^https:\/\/[^/?#]+/i;
 // Written out, because the URL parser drops or rewrites these instead of refusing them.
 const UNSAFE = /[\x00-\x20\x7f"<>\\^`|]/;
@@ -15,7 +16,7 @@ export function checkUrlTemplate(url: string): string | undefined {
   const origin = ORIGIN.exec(url)?.[0];
   if (origin === undefined) return "is no URL, expected https://host/path";
   if (/[{}]/.test(origin)) return "has a field in its host, expected fields in the path or query";
-  const filled = url.replace(FIELD, "x");
+  const filled = fillTemplate(url, (name) => (FIELD_NAME.test(name) ? "x" : undefined));
   if (/[{}]/.test(filled)) return "has braces around something that is no field name";
   if (filled.includes("#")) return "has a fragment, which is never sent";
   if (!URL.canParse(filled)) return "is no URL, expected https://host/path";
@@ -28,5 +29,5 @@ export function checkUrlTemplate(url: string): string | undefined {
 
 /** The input fields that a URL template takes. */
 export function urlFields(url: string): ReadonlySet<string> {
-  return new Set(Array.from(url.matchAll(FIELD), (match) => match[1] ?? ""));
+  return new Set(templateNames(url).filter((name) => FIELD_NAME.test(name)));
 }

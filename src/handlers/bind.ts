@@ -10,6 +10,7 @@ import type {
   CompositionBinding,
   EndpointDefinition,
   ExternalServiceBinding,
+  McpToolBinding,
   RegisteredFunctionBinding,
 } from "../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
@@ -18,6 +19,7 @@ import { checkComposition } from "./check-composition.ts";
 import { createComposition } from "./composition.ts";
 import { createExternalService } from "./external-service.ts";
 import type { Handler } from "./handler.ts";
+import type { McpServers } from "./mcp/mcp-servers.ts";
 import type { ModuleLoader } from "./module-loader.ts";
 import { compilingStepTargets, type StepTarget, type StepTargetOptions } from "./step-target.ts";
 import type { UpstreamPools } from "./upstream-pools.ts";
@@ -30,6 +32,8 @@ export interface BoundHandler {
   readonly precheck?: (
     input: Readonly<Record<string, unknown>>,
   ) => readonly SchemaViolation[] | undefined;
+  /** Of a composition: what it dispatches. */
+  readonly steps?: readonly RecipeStep[];
 }
 
 /** The endpoints, and everything they may be bound to. */
@@ -38,6 +42,8 @@ export interface BindOptions {
   readonly recipes: ReadonlyMap<string, Recipe>;
   readonly loader: ModuleLoader;
   readonly pools: UpstreamPools;
+  /** Absent: no MCP server is configured. */
+  readonly mcpServers?: McpServers | undefined;
   /** Tells whether granted scopes, wildcards included, cover a required one. */
   readonly covers: (granted: readonly string[], required: string) => boolean;
   /** Tells whether the server itself answers a pair: floor methods, DISCOVER built-ins. */
@@ -113,6 +119,8 @@ function bindEndpoint(
       return bindComposition(endpoint, endpoint.handler, options, targetOf);
     case "external_service":
       return bindExternalService(endpoint, endpoint.handler, options.pools);
+    case "mcp_tool":
+      return bindMcpTool(endpoint, endpoint.handler, options.mcpServers);
   }
 }
 
@@ -136,7 +144,8 @@ function bindComposition(
   if (recipe === undefined) return { problems: [unknownRecipe(endpoint.file, binding, recipes)] };
   const problems = checkComposition(recipe, endpoint, { recipes, targetOf, covers });
   if (problems.length > 0) return { problems };
-  return { bound: { handler: createComposition(recipe, floor) } };
+  const { steps } = recipe;
+  return { bound: { handler: createComposition(recipe, floor), steps } };
 }
 
 function unknownRecipe(
@@ -160,6 +169,21 @@ function bindExternalService(
     return { problems: [{ file, key: "endpoint.handler.url", message: url }] };
   }
   return { bound: createExternalService(binding, url, pools) };
+}
+
+function bindMcpTool(
+  { file, outputSchema }: EndpointDefinition,
+  binding: McpToolBinding,
+  servers: McpServers | undefined,
+): Binding {
+  const handler = servers?.bind(binding, outputSchema);
+  if (handler === undefined) {
+    const message = `no [[mcp.servers]] has the name "${binding.server}"`;
+    const hint = suggest(binding.server, servers?.names ?? []);
+    const problem = { file, key: "endpoint.handler.server", message };
+    return { problems: [hint === undefined ? problem : { ...problem, hint }] };
+  }
+  return { bound: { handler } };
 }
 
 /** Takes out compositions that need an unbound endpoint, then those that need one of these. */

@@ -3,7 +3,8 @@
  * from earlier outputs and from constants, and its path filled with them. A parameter in the path
  * is not sent a second time. What cannot be had fails the step, in words.   AGTP-API §12.1
  */
-import { fillPath, pathParameters } from "../endpoint/fill-path.ts";
+import { templateNames } from "../base/template.ts";
+import { fillPath } from "../endpoint/fill-path.ts";
 import type { ParameterSource, RecipeStep } from "../endpoint/recipe.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -30,7 +31,7 @@ export function prepareStep(step: RecipeStep, sources: StepSources): PreparedSte
   }
   const filled = fillPath(step.path, values);
   if (filled.fault !== undefined) return filled;
-  for (const name of pathParameters(step.path)) values.delete(name);
+  for (const name of templateNames(step.path)) values.delete(name);
   return { path: filled.path, input: Object.fromEntries(values) };
 }
 
@@ -72,4 +73,37 @@ function memberOf(value: unknown, member: string): unknown {
     return /^(?:0|[1-9]\d{0,8})$/.test(member) ? value[Number(member)] : undefined;
   }
   return Object.hasOwn(value, member) ? (value as Values)[member] : undefined;
+}
+
+/** What is known of the input before anything ran: all of it, or some members. */
+export interface KnownInput {
+  readonly input: Values;
+  readonly isWhole: boolean;
+}
+
+/** A step before anything ran: its path, with parameters where they are known only later. */
+export interface ForeseenStep extends KnownInput {
+  readonly path: string;
+}
+
+/** Undefined: the step will not be dispatched, since its path cannot be filled. */
+export function foreseeStep(step: RecipeStep, known: KnownInput): ForeseenStep | undefined {
+  const values = new Map<string, unknown>();
+  const isLater = (name: string): boolean => {
+    const source = step.parameters[name];
+    if (source?.kind !== "proposal") return source?.kind === "previous_step";
+    return !known.isWhole && !Object.hasOwn(known.input, source.value);
+  };
+  const later = Object.keys(step.parameters).filter(isLater);
+  for (const [name, source] of Object.entries(step.parameters)) {
+    if (source.kind === "previous_step") continue;
+    const found = resolveSource(source, { input: known.input, captured: new Map() });
+    if (found.kind === "value") values.set(name, found.value);
+  }
+  const named = templateNames(step.path);
+  const input = Object.fromEntries([...values].filter(([name]) => !named.includes(name)));
+  const rest = { input, isWhole: later.length === 0 };
+  if (named.some((name) => later.includes(name))) return { path: step.path, ...rest };
+  const filled = fillPath(step.path, values);
+  return filled.fault === undefined ? { path: filled.path, ...rest } : undefined;
 }

@@ -5,6 +5,7 @@
  */
 
 import { atOnce, type Paced } from "../base/paced.ts";
+import { templateShape } from "../base/template.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import type { RecipeStep } from "../endpoint/recipe.ts";
 import type { FloorCheck } from "./composition.ts";
@@ -49,13 +50,13 @@ export function* compilingStepTargets(
     const known = byMethod.get(endpoint.method) ?? [];
     known.push({ endpoint, segments: endpoint.path.split("/") });
     byMethod.set(endpoint.method, known);
-    byShape.set(`${endpoint.method} ${shapeOf(endpoint.path)}`, endpoint);
+    byShape.set(`${endpoint.method} ${templateShape(endpoint.path)}`, endpoint);
     yield;
   }
 
   function find(step: RecipeStep): StepTarget {
     const { method, path } = options.canonical?.(step) ?? step;
-    const same = byShape.get(`${method} ${shapeOf(path)}`);
+    const same = byShape.get(`${method} ${templateShape(path)}`);
     if (same !== undefined) return { kind: "endpoint", endpoint: same };
     const known = byMethod.get(method) ?? [];
     const found = isTemplate(path) ? findPossible(path, known) : findMatching(path, known);
@@ -73,11 +74,6 @@ export function* compilingStepTargets(
 /** Tells whether part of a path is known only when the step runs. */
 export function isTemplate(path: string): boolean {
   return path.includes("{");
-}
-
-/** A template without the names of its parameters; any other path as it is. */
-function shapeOf(path: string): string {
-  return path.replace(/\{[^{}/]*\}/g, "{}");
 }
 
 /** The most specific template that a path matches. */

@@ -5,13 +5,10 @@
  */
 
 import { escapeToken } from "../base/json-pointer.ts";
+import { type TemplatePiece, templatePieces } from "../base/template.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
 
 type Input = Readonly<Record<string, unknown>>;
-
-type Piece =
-  | { readonly kind: "literal"; readonly text: string }
-  | { readonly kind: "parameter"; readonly name: string };
 
 /** A URL template taken apart. */
 export interface UpstreamUrl {
@@ -19,14 +16,12 @@ export interface UpstreamUrl {
   /** Names of the parameters, in order. */
   readonly parameters: readonly string[];
   /** The path between its slashes. */
-  readonly segments: readonly (readonly Piece[])[];
+  readonly segments: readonly (readonly TemplatePiece[])[];
   /** The pieces behind "?"; empty without one. */
-  readonly query: readonly Piece[];
+  readonly query: readonly TemplatePiece[];
 }
 
 const URL_PARTS = /^(https:\/\/[^/?#]+)(\/[^?#]*)?(?:\?([^#]*))?$/i;
-const PARAMETER = /^\{[^{}/]+\}$/;
-const PARAMETER_SPLIT = /(\{[^{}/]+\})/;
 const LONE_SURROGATE = /\p{Surrogate}/u;
 
 /** Takes a template apart; a string says what is wrong, without quoting what may be a secret. */
@@ -49,18 +44,11 @@ export function parseUpstreamUrl(url: string): UpstreamUrl | string {
   return { origin, parameters: [...new Set(names)], segments, query: parsePieces(query) };
 }
 
-function parsePieces(text: string): Piece[] {
-  return text
-    .split(PARAMETER_SPLIT)
-    .filter((part) => part !== "")
-    .map((part) =>
-      PARAMETER.test(part)
-        ? { kind: "parameter", name: part.slice(1, -1) }
-        : { kind: "literal", text: part.replace(/[^\x21-\x7e]/gu, encodeURIComponent) },
-    );
+function parsePieces(text: string): TemplatePiece[] {
+  return templatePieces(text.replace(/[^\x21-\x7e]/gu, encodeURIComponent));
 }
 
-function literalText(piece: Piece): string {
+function literalText(piece: TemplatePiece): string {
   return piece.kind === "literal" ? piece.text : `{${piece.name}}`;
 }
 
@@ -109,7 +97,7 @@ export function fillUrl(url: UpstreamUrl, input: Input): string {
   return url.query.length === 0 ? path : `${path}?${fill(url.query, input)}`;
 }
 
-function fill(pieces: readonly Piece[], input: Input): string {
+function fill(pieces: readonly TemplatePiece[], input: Input): string {
   return pieces
     .map((piece) =>
       piece.kind === "literal" ? piece.text : encodeURIComponent(String(input[piece.name])),

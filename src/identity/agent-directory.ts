@@ -20,7 +20,7 @@ export interface AgentDirectory {
   list(): readonly AgentDocument[];
 }
 
-/** What binds a certificate that has no AGTP extensions. */
+/** Binds a certificate that has no AGTP extensions. */
 export type CertificateKeys = Pick<ClientCertificate, "fingerprint" | "keyFingerprint">;
 
 /** A directory over documents that are already loaded. */

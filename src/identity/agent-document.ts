@@ -21,13 +21,13 @@ export interface AgentDocument extends TrustPosture {
   readonly certFingerprint: string | undefined;
   /** The birth record that the Agent-ID was derived from, if there is one. */
   readonly genesis: Genesis | undefined;
-  /** Who stands behind the document. */
+  /** The issuer behind the document. */
   readonly signature: SignatureStanding;
   /** The document as loaded. */
   readonly document: Readonly<Record<string, unknown>>;
   /** The declaring file, relative to the deployment directory. */
   readonly file: string;
-  /** What this server issued it for, such as `openwop/vendor.acme.clerk`; undefined: the operator gave it. */
+  /** The part that this server issued it for, such as `openwop/vendor.acme.clerk`; undefined: the operator gave it. */
   readonly issuedFor?: string;
   /** Of an agent that is declared here and cannot be called: why. */
   readonly notCallable?: string;

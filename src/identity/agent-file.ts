@@ -32,7 +32,7 @@ export interface AgentFile {
   readonly problems: readonly Problem[];
 }
 
-/** What a document is judged by. */
+/** The context that a document is judged in. */
 export interface AgentFileContext {
   /** The verified Genesis beside it. */
   readonly genesis?: Genesis | undefined;
@@ -90,7 +90,7 @@ function parse(text: string, report: Report): JsonRecord | undefined {
   return undefined;
 }
 
-/** What is empty here has been reported, and keeps the document from being served. */
+/** An empty member has been reported, and keeps the document from being served. */
 function read(
   source: JsonRecord,
   { genesis, trustedIssuers = [] }: AgentFileContext,

@@ -11,11 +11,11 @@ const MAX_TOKEN_LENGTH = 256;
 
 /** Granted scopes, compiled once for the many requests that they are compared with. */
 export interface Grants {
-  /** Whether one of the granted scopes covers this one. */
+  /** Tells whether one of the granted scopes covers this one. */
   covers(required: string): boolean;
 }
 
-/** Whether a text is one scope token: two segments at least, wildcards allowed. */
+/** Tells whether a text is one scope token: two segments at least, wildcards allowed. */
 export function isScopeToken(text: string): boolean {
   return text.length <= MAX_TOKEN_LENGTH && SCOPE_TOKEN.test(text);
 }
@@ -29,28 +29,28 @@ export function parseAuthorityScope(value: string): readonly string[] | undefine
   return tokens.length <= MAX_TOKENS && tokens.every(isScopeToken) ? tokens : undefined;
 }
 
-/** Whether one of the granted scopes is the required one, or a wildcard at least as wide. */
+/** Tells whether one of the granted scopes is the required one, or a wildcard at least as wide. */
 export function covers(granted: readonly string[], required: string): boolean {
-  if (granted.includes(required)) return true;
-  const segments = required.split(":");
-  return granted.some((scope) => scope.includes("*") && matchSegments(scope.split(":"), segments));
+  return compileGrants(granted).covers(required);
 }
 
-/** Compiles granted scopes: a lookup for plain tokens, a scan only for wildcards. */
+/** Compiles granted scopes: a lookup for plain tokens, one comparison with all wildcards together. */
 export function compileGrants(granted: readonly string[]): Grants {
   const exact = new Set(granted);
-  const wildcards = granted.filter((scope) => scope.includes("*")).map((scope) => scope.split(":"));
+  const wildcards = [...exact].filter((scope) => scope.includes("*"));
   if (wildcards.length === 0) return { covers: (required) => exact.has(required) };
+  let places: readonly Place[] | undefined;
   return {
     covers: (required) => {
       if (exact.has(required)) return true;
-      const segments = required.split(":");
-      return wildcards.some((wildcard) => matchSegments(wildcard, segments));
+      // Most callers are asked for plain tokens alone.
+      places ??= compileWildcards(wildcards);
+      return isMatched(places, required.split(":"));
     },
   };
 }
 
-/** What both of two lists grant; the narrower token of each pair that one of them covers. */
+/** The scopes that both of two lists grant; the narrower token of each pair that one of them covers. */
 export function commonScopes(one: readonly string[], other: readonly string[]): readonly string[] {
   const [a, b] = [compileGrants(one), compileGrants(other)];
   const common = [
@@ -60,20 +60,49 @@ export function commonScopes(one: readonly string[], other: readonly string[]): 
   return [...new Set(common)];
 }
 
-/**
- * A `*` in `required` is compared as a segment of its own: nothing narrower than a wildcard in the
- * same place can cover it.
- */
-function matchSegments(granted: readonly string[], required: readonly string[]): boolean {
-  const last = granted.length - 1;
-  for (const [index, segment] of granted.entries()) {
-    const other = required[index];
-    if (other === undefined) return false;
-    if (segment === "*") {
-      if (index === last) return true;
-    } else if (segment !== other) return false;
+/** Which wildcards have what as their segments of one place, a bit for each of them. */
+interface Place {
+  /** A `*`, which any segment meets. */
+  any: bigint;
+  readonly named: Map<string, bigint>;
+  /** Their last segment. */
+  last: bigint;
+  /** Their last segment, and a `*`: whatever follows is covered. */
+  open: bigint;
+}
+
+function compileWildcards(wildcards: readonly string[]): readonly Place[] {
+  const places: Place[] = [];
+  for (const [number, wildcard] of wildcards.entries()) {
+    const bit = 1n << BigInt(number);
+    const segments = wildcard.split(":");
+    for (const [index, segment] of segments.entries()) {
+      const place = places[index] ?? { any: 0n, named: new Map(), last: 0n, open: 0n };
+      places[index] = place;
+      if (segment === "*") place.any |= bit;
+      else place.named.set(segment, (place.named.get(segment) ?? 0n) | bit);
+      if (index < segments.length - 1) continue;
+      if (segment === "*") place.open |= bit;
+      else place.last |= bit;
+    }
   }
-  return required.length === granted.length;
+  return places;
+}
+
+/**
+ * Tells whether a wildcard is at least as wide. A `*` in `required` is compared as a segment of its
+ * own: nothing narrower than a wildcard in the same place can cover it.
+ */
+function isMatched(places: readonly Place[], required: readonly string[]): boolean {
+  let matching = -1n;
+  for (const [index, segment] of required.entries()) {
+    const place = places[index];
+    if (place === undefined) return false;
+    matching &= place.any | (place.named.get(segment) ?? 0n);
+    if ((matching & place.open) !== 0n) return true;
+    if (matching === 0n) return false;
+  }
+  return (matching & (places[required.length - 1]?.last ?? 0n)) !== 0n;
 }
 
 /** OWS is space and tab alone; String.trim would take line breaks and Unicode spaces as well. */

@@ -5,21 +5,19 @@
  */
 import type { KeyObject } from "node:crypto";
 import { errors, type JWTPayload, jwtVerify } from "jose";
+import { isScopeToken } from "./authority-scope.ts";
 import { SIGNATURE_ALGORITHMS, type TokenFault } from "./bearer-syntax.ts";
+import type { TokenClaims } from "./bearer-tokens.ts";
 
-/** What tokens must say. */
+/** The claims that tokens must have. */
 export interface TokenPolicy {
   readonly issuer: string;
   /** Undefined: for whom a token was issued is not looked at. */
   readonly audience?: string;
   /** The claim that names the principal. */
   readonly principalClaim: string;
-}
-
-/** What a token that holds says; times are milliseconds since the epoch. */
-export interface TokenClaims {
-  readonly principalId: string;
-  readonly expiresAt: number;
+  /** The claim that holds an Agent-ID. */
+  readonly agentClaim?: string;
 }
 
 /** How far the clocks of issuer and server may be apart. */
@@ -58,10 +56,10 @@ export async function verifyClaims(
   return "the token's signature does not verify";
 }
 
-/** What the signature covers, beyond what every verifier of tokens looks at. */
+/** The claims beyond those that every verifier of tokens looks at. */
 function readClaims(
   payload: JWTPayload,
-  { principalClaim }: TokenPolicy,
+  { principalClaim, agentClaim }: TokenPolicy,
   now: number,
 ): TokenClaims | TokenFault {
   const { exp, iat } = payload;
@@ -69,11 +67,32 @@ function readClaims(
   if (iat !== undefined && !isPlausibleIssueTime(iat, exp, now)) {
     return "the token's issue time is not plausible";
   }
-  const principal = Object.hasOwn(payload, principalClaim) ? payload[principalClaim] : undefined;
+  const principal = claimOf(payload, principalClaim);
   if (typeof principal !== "string" || !PRINCIPAL.test(principal)) {
     return "the token names no usable principal";
   }
-  return { principalId: principal, expiresAt: Math.floor(exp * 1000) };
+  const agent = agentClaim === undefined ? undefined : claimOf(payload, agentClaim);
+  const audiences = [payload.aud ?? []].flat();
+  const scopes = scopesOf(payload);
+  return {
+    ...{ principalId: principal, expiresAt: Math.floor(exp * 1000) },
+    ...(audiences.length === 0 ? {} : { audiences }),
+    ...(typeof agent === "string" ? { agentId: agent } : {}),
+    ...(scopes.length === 0 ? {} : { scopes }),
+  };
+}
+
+/** The names that an issuer may choose are also those of what every object has. */
+function claimOf(payload: JWTPayload, name: string): unknown {
+  return Object.hasOwn(payload, name) ? payload[name] : undefined;
+}
+
+/** Issuers write scopes as one text or as a list; those of other protocols narrow nothing here. */
+function scopesOf(payload: JWTPayload): readonly string[] {
+  const written = claimOf(payload, "scope") ?? claimOf(payload, "scp");
+  const tokens = typeof written === "string" ? written.split(" ") : written;
+  if (!Array.isArray(tokens)) return [];
+  return tokens.filter((token) => typeof token === "string" && isScopeToken(token));
 }
 
 function isPlausibleIssueTime(iat: unknown, exp: number, now: number): boolean {

@@ -10,7 +10,7 @@ import { parseBoundedJson } from "./json-document.ts";
 
 const MAX_FILE_BYTES = 1_048_576;
 
-/** What the file holds now. */
+/** The file's present keys. */
 export function readKeyFile(path: string): ReadKeySet {
   const { text, fault } = readBoundedFile(path, MAX_FILE_BYTES);
   if (fault !== undefined) return { fault };
@@ -18,7 +18,7 @@ export function readKeyFile(path: string): ReadKeySet {
   return parsed.fault === undefined ? readKeySet(parsed.value) : { fault: parsed.fault };
 }
 
-/** What is wrong with a key set file; `place` is the configuration key that names it. */
+/** The fault of a key set file; `place` is the configuration key that names it. */
 export function checkKeyFile(
   path: string,
   place: Pick<Problem, "file" | "key">,

@@ -114,7 +114,7 @@ function importKey(jwk: JsonRecord): KeyObject | undefined {
   }
 }
 
-/** What a key of this type may verify, narrowed by the `alg` that its publisher gave it. */
+/** The algorithms that a key of this type may verify, narrowed by the `alg` of its publisher. */
 function algorithmsOf(key: KeyObject, alg: unknown): readonly SignatureAlgorithm[] {
   const possible = possibleAlgorithms(key);
   if (alg === undefined) return possible;

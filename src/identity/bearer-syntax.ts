@@ -7,7 +7,7 @@
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import { parseBoundedJson } from "./json-document.ts";
 
-/** What is wrong with a token; the words quote nothing of it. */
+/** The fault of a token; the words quote nothing of it. */
 export type TokenFault =
   | "the Authorization scheme must be Bearer, with one token"
   | "the token is too long"
@@ -28,7 +28,7 @@ export type TokenFault =
   | "too many tokens are being verified"
   | "keys unavailable";
 
-/** What a token says of how it was signed. */
+/** A token's header: how it was signed. */
 export interface TokenHeader {
   readonly alg: SignatureAlgorithm;
   readonly kid: string | undefined;

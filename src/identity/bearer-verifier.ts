@@ -11,7 +11,7 @@ import { inspectToken, readAuthorization, type TokenFault } from "./bearer-synta
 import type { TokenVerdict, TokenVerifier } from "./bearer-tokens.ts";
 import { sha256Hex } from "./canonical-form.ts";
 
-/** What a verifier is made of. */
+/** The parts of a verifier. */
 export interface TokenVerifierParts {
   readonly oauth: TokenPolicy;
   readonly keys: KeySource;

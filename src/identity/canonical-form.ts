@@ -26,3 +26,8 @@ export function canonicalText(value: unknown): string {
 export function sha256Hex(octets: Uint8Array | string): string {
   return createHash("sha256").update(octets).digest("hex");
 }
+
+/** `sha256:` and the hash of a document's canonical form; throws for what JCS rejects. */
+export function canonicalDigest(document: JsonRecord): string {
+  return `sha256:${sha256Hex(canonicalForm(document))}`;
+}

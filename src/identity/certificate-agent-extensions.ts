@@ -1,5 +1,5 @@
 /**
- * What an Agent Certificate says about its agent. A value is plain text, or a DER string of it; the
+ * An Agent Certificate's words about its agent. A value is plain text, or a DER string of it; the
  * first octets of those are control characters, so that the two cannot be confused. An extension
  * that is malformed spoils the certificate: to pass over it would widen what it was meant to limit.
  * AGTP-CERT "Agent Certificate Profile"
@@ -50,12 +50,12 @@ export function readAgentExtensions(
   return isPlain ? undefined : { fault: "has extensions of an agent, but no agent-id" };
 }
 
-/** Whether a text can be an agent's governance zone. */
+/** Tells whether a text can be an agent's governance zone. */
 export function isGovernanceZone(text: string): boolean {
   return GOVERNANCE_ZONE.test(text);
 }
 
-/** Whether a text can be an agent's archetype. */
+/** Tells whether a text can be an agent's archetype. */
 export function isArchetype(text: string): boolean {
   return ARCHETYPE.test(text);
 }

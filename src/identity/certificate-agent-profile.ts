@@ -9,7 +9,7 @@ import type { CertificateFault } from "./certificate-fields.ts";
 import { type AgentExtensionName, AgentExtensionOid } from "./certificate-oids.ts";
 import { isAgentId, isOwnerId } from "./identifiers.ts";
 
-/** What a certificate shall say about its agent. */
+/** The agent's profile in a certificate. */
 export interface AgentProfile {
   readonly agentId: string;
   readonly ownerId?: string | undefined;
@@ -29,7 +29,7 @@ export interface EncodedExtension {
 
 const MAX_SCOPES = 256;
 
-/** What in a profile no reader would take. */
+/** The fault for which no reader would take a profile. */
 export function checkAgentProfile(profile: AgentProfile): CertificateFault | undefined {
   const { agentId, ownerId, scopes, governanceZone, trustTier, archetype } = profile;
   if (!isAgentId(agentId)) {

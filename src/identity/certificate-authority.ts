@@ -21,7 +21,7 @@ import {
 } from "./certificate-writer.ts";
 import { verifyClientCertificate } from "./client-certificate-verification.ts";
 
-/** What an Agent Certificate is issued for, and with. */
+/** A request for an Agent Certificate, with its issuer. */
 export interface AgentCertificateRequest extends AgentProfile {
   /** The agent's label, and the organization that answers for it: 1 to 64 characters. */
   readonly name: string;
@@ -38,7 +38,7 @@ export interface AgentCertificateRequest extends AgentProfile {
   readonly now?: number | undefined;
 }
 
-/** What a CA is made from. */
+/** The source of a CA. */
 export interface AgentCaRequest {
   readonly name: string;
   /** 1 to 3650. */

@@ -7,7 +7,7 @@ import { X509Certificate } from "node:crypto";
 import type { CertificateFault } from "./certificate-fields.ts";
 import { checkClient, checkIssuer, usableKeyOf } from "./certificate-roles.ts";
 
-/** What a path has to lead to, and when. */
+/** The anchors that a path has to lead to, and the time. */
 export interface TrustBase {
   readonly anchors: readonly X509Certificate[];
   /** Milliseconds since the epoch. */
@@ -66,7 +66,7 @@ export function findPath(
   return fault;
 }
 
-/** Whether a certificate is signed with its own key. */
+/** Tells whether a certificate is signed with its own key. */
 export function isSelfSigned(certificate: X509Certificate): boolean {
   return hasIssued(certificate, certificate);
 }

@@ -1,5 +1,5 @@
 /**
- * What a certificate may be used for: the standard extensions that limit it, and whether it has a
+ * The uses of a certificate: the standard extensions that limit it, and whether it has a
  * critical one that nobody here obeys. Answers with a fault for what is malformed.
  * RFC 5280 §4.2.1
  */
@@ -15,9 +15,9 @@ import {
 import type { CertificateExtension, CertificateFault } from "./certificate-fields.ts";
 import { isAgentExtension } from "./certificate-oids.ts";
 
-/** What a certificate's key may do. An extension that is absent forbids nothing. */
+/** The uses of a certificate's key. An extension that is absent forbids nothing. */
 export interface CertificateConstraints {
-  /** Whether it is a CA's. */
+  /** True if it is a CA's. */
   readonly isAuthority: boolean;
   /** How many CAs may stand below this one; any number if undefined. */
   readonly pathLength: number | undefined;

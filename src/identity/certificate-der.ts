@@ -53,7 +53,7 @@ export function readElements(octets: Buffer): readonly DerElement[] | undefined 
   return elements;
 }
 
-/** What is in an element of this tag; undefined for another tag, or for none. */
+/** The content of an element of this tag; undefined for another tag, or for none. */
 export function childrenOf(
   element: DerElement | undefined,
   tag: number,

@@ -28,7 +28,7 @@ export const AgentExtensionOid = {
 /** The name of an Agent Certificate's extension. */
 export type AgentExtensionName = keyof typeof AgentExtensionOid;
 
-/** Whether an object identifier is that of an Agent Certificate's extension. */
+/** Tells whether an object identifier is that of an Agent Certificate's extension. */
 export function isAgentExtension(oid: string): boolean {
   return Object.values(AgentExtensionOid).some((oids) => oids.some((one) => one === oid));
 }

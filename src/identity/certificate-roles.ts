@@ -1,5 +1,5 @@
 /**
- * What is asked of a certificate by where it stands in a path: the client's own at the one end, and
+ * The demands on a certificate by its place in a path: the client's own at the one end, and
  * those of the CAs. Answers with the first thing that is wrong with it.   RFC 5280 §6.1.3, §6.1.4
  */
 import type { KeyObject, X509Certificate } from "node:crypto";
@@ -15,14 +15,14 @@ import {
 } from "./certificate-fields.ts";
 import { checkKey, checkSignatureAlgorithm } from "./certificate-strength.ts";
 
-/** What a certificate says of itself. */
+/** A certificate's claims about itself. */
 export type CertificateDescription = CertificateFields & CertificateConstraints;
 
 /** Where an issuer stands in a path. */
 export interface IssuerPlace {
   /** How many other CAs stand below it. */
   readonly authorities: number;
-  /** Whether this server trusts it by itself. */
+  /** True if this server trusts it by itself. */
   readonly isAnchor: boolean;
 }
 

@@ -27,7 +27,7 @@ const CURVES: ReadonlySet<string> = new Set(["prime256v1", "secp384r1", "secp521
 const MIN_RSA_BITS = 2048;
 const MAX_RSA_BITS = 8192;
 
-/** Whether a certificate that is signed in this way can be forged. */
+/** Tells whether a certificate that is signed in this way can be forged. */
 export function checkSignatureAlgorithm(algorithm: DerElement): CertificateFault | undefined {
   const [identifier, parameters] = childrenOf(algorithm, DerTag.sequence) ?? [];
   const oid = readOid(identifier);
@@ -38,7 +38,7 @@ export function checkSignatureAlgorithm(algorithm: DerElement): CertificateFault
     : { fault: `is signed with an algorithm that is not accepted, ${oid}` };
 }
 
-/** Whether a certificate's key is of a kind and size that is believed. */
+/** Tells whether a certificate's key is of a kind and size that is believed. */
 export function checkKey(key: KeyObject): CertificateFault | undefined {
   const { asymmetricKeyType: type, asymmetricKeyDetails: details } = key;
   if (type === "ed25519" || type === "ed448") return undefined;

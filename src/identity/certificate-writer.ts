@@ -29,12 +29,12 @@ export interface CertificateContent {
   readonly extensions: readonly EncodedExtension[];
 }
 
-/** Who signs a certificate. */
+/** The signer of a certificate. */
 export interface CertificateIssuer {
   readonly signer: CertificateSigner;
   /** The Name in DER, byte by byte as in its own certificate. */
   readonly name: Buffer;
-  /** What its own certificate calls its key, if anything. */
+  /** The key identifier in its own certificate, if any. */
   readonly keyIdentifier: Buffer | undefined;
 }
 
@@ -63,7 +63,7 @@ export function encodeName(
   );
 }
 
-/** What certificates call a public key.   RFC 7093 §2 (1) */
+/** The identifier of a public key in certificates.   RFC 7093 §2 (1) */
 export function keyIdentifierOf(publicKey: KeyObject): Buffer {
   const spki = readElement(publicKey.export({ type: "spki", format: "der" }));
   const [, bits] = childrenOf(spki, DerTag.sequence) ?? [];

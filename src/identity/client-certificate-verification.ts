@@ -1,5 +1,5 @@
 /**
- * Whether a client's certificate can be believed, and what it proves then. Looks at nothing but the
+ * Judges whether a client's certificate can be believed, and what it proves then. Looks at nothing but the
  * certificates and the time; that the client holds the key is for TLS to find out.
  * AGTP-CERT "Agent Certificate Profile", RFC 5280 §6
  */

@@ -1,5 +1,5 @@
 /**
- * What a peer's certificate proves, once its chain has been verified: the key it holds, and for an
+ * The proof in a peer's certificate, once its chain has been verified: the key it holds, and for an
  * Agent Certificate the agent it belongs to, its owner, and the scopes it is committed to.
  * AGTP-CERT "Agent Certificate Profile"
  */

@@ -15,7 +15,7 @@ const MAX_SCOPES = 1024;
 const ISO_8601 =
   /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?(?:Z|[+-]\d{2}:\d{2})?)?$/i;
 
-/** Whether a document has a member. */
+/** Tells whether a document has a member. */
 export function hasMember(source: JsonRecord, key: string): boolean {
   return (source[key] ?? undefined) !== undefined;
 }

@@ -17,7 +17,7 @@ export function documentOctets(document: JsonRecord): Buffer {
   return canonicalForm(document, ["manifest_signature"]);
 }
 
-/** What the signature of a document is worth. What is reported keeps it from being served. */
+/** The worth of a document's signature. A reported fault keeps the document from being served. */
 export function checkDocumentSignature(
   source: JsonRecord,
   trustedIssuers: readonly Ed25519PublicKey[],

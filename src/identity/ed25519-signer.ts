@@ -9,7 +9,7 @@ import { createRequire } from "node:module";
 /** The detached signature of some octets; 64 octets, valid until the next one is asked for. */
 export type Ed25519Signer = (octets: Uint8Array) => Buffer;
 
-/** What is used of sodium-native. */
+/** The part of sodium-native that is used. */
 export interface Sodium {
   /** Memory between guard pages, which is neither swapped nor dumped. */
   sodium_malloc(octets: number): Buffer;

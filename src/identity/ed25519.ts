@@ -63,7 +63,7 @@ export function signDetached(key: KeyObject, octets: Uint8Array): string {
   return sign(null, octets, key).toString("base64url");
 }
 
-/** Whether a detached signature, base64url, is this key's over these octets. */
+/** Tells whether a detached signature, base64url, is this key's over these octets. */
 export function verifyDetached(
   { key }: Ed25519PublicKey,
   octets: Uint8Array,

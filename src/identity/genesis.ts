@@ -16,7 +16,7 @@ export interface Genesis {
   readonly agentKey: Ed25519PublicKey | undefined;
   /** Undefined when the owner that the document names cannot be an Owner-ID. */
   readonly ownerId: string | undefined;
-  /** Whether the issuer is one of those that the operator trusts. */
+  /** True if the issuer is one of those that the operator trusts. */
   readonly isTrusted: boolean;
   /** The canonical form of the whole document, signature included: what DISCOVER /genesis sends. */
   readonly canonical: Uint8Array;
@@ -26,7 +26,7 @@ export interface Genesis {
   readonly file: string;
 }
 
-/** What kinds of agent there are. */
+/** The kinds of agents. */
 export const ARCHETYPES = ["assistant", "analyst", "executor", "orchestrator", "monitor"] as const;
 
 /** One of the kinds of agent. */

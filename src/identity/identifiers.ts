@@ -1,6 +1,6 @@
 /**
  * The identifiers that requests and documents carry: whether a text is one, and nothing else.
- * What a malformed one is answered with is for the gates to say.   AGTP-IDENTIFIERS
+ * The gates say how a malformed one is answered.   AGTP-IDENTIFIERS
  */
 
 const AGENT_ID = /^[0-9a-f]{64}$/;

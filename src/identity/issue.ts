@@ -14,7 +14,7 @@ import { type Ed25519PublicKey, publicKeyOf, signDetached } from "./ed25519.ts";
 import { type Archetype, signedOctets } from "./genesis.ts";
 import { readGenesisFile } from "./genesis-file.ts";
 
-/** What a Genesis says, and who signs it. */
+/** The content of a Genesis, and its issuer. */
 export interface GenesisOptions {
   readonly name: string;
   /** An Owner-ID. */
@@ -32,7 +32,7 @@ export interface GenesisOptions {
   readonly issuer: string;
   /** An Ed25519 private key; any other throws. */
   readonly issuerKey: KeyObject;
-  /** Whom the agent acts for: a stable id, often a domain. */
+  /** The principal: a stable id, often a domain. */
   readonly principalId?: string | undefined;
   /** The key that the agent itself holds, when it has one. */
   readonly agentPublicKey?: Ed25519PublicKey | undefined;
@@ -40,12 +40,12 @@ export interface GenesisOptions {
   readonly issuedAt?: Date | undefined;
 }
 
-/** What a Genesis and its identity document say. */
+/** Both documents, made. */
 export interface AgentOptions extends Omit<GenesisOptions, "principalId">, Principal {
   readonly description: string;
 }
 
-/** Whom an agent acts for. */
+/** The principal that an agent acts for. */
 export interface Principal {
   /** Display name. */
   readonly principal: string;
@@ -53,7 +53,7 @@ export interface Principal {
   readonly principalId: string;
 }
 
-/** What an identity document says beyond its Genesis. */
+/** The members of an identity document beyond its Genesis. */
 export type DocumentOptions = Pick<
   AgentOptions,
   | "name"

@@ -10,7 +10,7 @@ import { type Ed25519PublicKey, publicKeyOf, readPublicKey, verifyDetached } fro
 export interface DecodedJws {
   readonly header: JsonRecord;
   readonly payload: JsonRecord;
-  /** What the signature is over. */
+  /** The octets that are signed. */
   readonly input: string;
   /** base64url; empty when unsigned. */
   readonly signature: string;
@@ -49,7 +49,7 @@ export function keyOfHeader({ jwk }: JsonRecord): Ed25519PublicKey | undefined {
   return typeof x === "string" ? readPublicKey(x) : undefined;
 }
 
-/** Whether a decoded JWS is signed by this key; algorithms other than Ed25519 never are. */
+/** Tells whether a decoded JWS is signed by this key; algorithms other than Ed25519 never are. */
 export function isSignedBy(
   { header, input, signature }: DecodedJws,
   key: Ed25519PublicKey,

@@ -82,7 +82,7 @@ function* loadGeneses(location: AgentsLocation): Paced<ReadonlyMap<string, Genes
   const { files, problems } = yield* readFiles(location, GENESIS);
   const geneses = new Map<string, GenesisFile>();
   for (const problem of problems) {
-    // What is wrong with the directory is reported with the documents.
+    // Faults of the directory are reported with those of the documents.
     if (!problem.file.endsWith(GENESIS)) continue;
     geneses.set(stemOf(problem.file, GENESIS), { genesis: undefined, problems: [problem] });
   }
@@ -114,7 +114,7 @@ class Claims {
   readonly #byId = new Map<string, AgentDocument>();
   readonly #byName = new Map<string, AgentDocument>();
 
-  /** What is wrong with the claim; a document that is taken in claims both, any other neither. */
+  /** The fault of the claim; a document that is taken in claims both, any other neither. */
   claim(document: AgentDocument): readonly Problem[] {
     const { agentId, name } = document;
     const problems = [

@@ -8,7 +8,10 @@ import { canonicalForm } from "./canonical-form.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";
 import { decodeJws, isSignedBy, keyId, keyOfHeader } from "./jws.ts";
 
-/** What a manifest's signature shows. */
+/** The media type of a manifest.   AGTP-API §8.10 */
+export const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
+
+/** The verdict on a manifest's signature. */
 export type ManifestVerdict =
   /** By a key that the reader knows. */
   | { readonly kind: "verified"; readonly kid: string }

@@ -6,13 +6,13 @@
  */
 import { flatText } from "../base/flat-text.ts";
 
-/** Who uses a session. */
+/** The user of a session. */
 export interface SessionUser {
   /** Undefined for a caller that is nobody. */
   readonly agentId: string | undefined;
   /** The fingerprint of the peer's certificate; undefined without one. */
   readonly tlsIdentity: string | undefined;
-  /** Whether the agent is one of this server's, for which sessions are kept. */
+  /** True if the agent is one of this server's, for which sessions are kept. */
   readonly isHosted: boolean;
 }
 
@@ -25,7 +25,7 @@ export interface Session {
   lastActivityAt: number;
 }
 
-/** What tests choose. */
+/** Chosen by tests. */
 export interface SessionOptions {
   readonly sessionsPerAgent?: number;
   /** Milliseconds since the epoch. */
@@ -54,7 +54,7 @@ export class SessionRegister {
     return session === undefined || this.#isIdle(session) ? undefined : session;
   }
 
-  /** Whether it may use the session; one that nobody has becomes a hosted agent's own. */
+  /** Tells whether it may use the session; one that nobody has becomes a hosted agent's own. */
   admit(sessionId: string, { agentId, tlsIdentity, isHosted }: SessionUser): boolean {
     const known = this.find(sessionId);
     if (known === undefined) {

@@ -5,7 +5,7 @@
  */
 import { isOwnerId } from "./identifiers.ts";
 
-/** What one source (an identity document, a Genesis) says about an agent; members may be absent. */
+/** The word of one source (an identity document, a Genesis) about an agent; members may be absent. */
 export type PostureSource = Readonly<Record<string, unknown>>;
 
 /** The sources of one agent, in order of precedence. */
@@ -14,7 +14,7 @@ export interface PostureSources {
   readonly genesis?: PostureSource | undefined;
 }
 
-/** What an agent is served with. */
+/** The trust that an agent is served with. */
 export interface TrustPosture {
   readonly trustTier: 1 | 2 | 3;
   readonly verificationPath: string;
@@ -27,7 +27,7 @@ export interface TrustPosture {
 /** Which source decided each field. */
 export type PostureRules = Readonly<Record<PostureField, PostureRule>>;
 
-/** What a posture consists of. */
+/** The sources of a posture. */
 export type PostureField =
   | "trustTier"
   | "verificationPath"
@@ -85,7 +85,7 @@ export function resolveTrustPosture(sources: PostureSources): TrustPosture {
 }
 
 /**
- * What is left of a source that nobody vouches for: to pass over a third tier would lift the agent to
+ * The rest of a source that nobody vouches for: to pass over a third tier would lift the agent to
  * the default, and a signature without standing grants nothing.
  */
 export function distrustPosture(source: PostureSource): PostureSource {

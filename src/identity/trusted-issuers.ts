@@ -7,7 +7,7 @@ import { readBoundedFile } from "../base/bounded-file.ts";
 import type { Problem } from "../base/problem.ts";
 import { type Ed25519PublicKey, publicKeyOf, readPrivateKey, readPublicKey } from "./ed25519.ts";
 
-/** What the configuration says of issuers. */
+/** The configuration's issuers. */
 export interface IssuerSettings {
   /** `policies.identity.trusted_issuers`: base64url or PEM. */
   readonly trustedIssuers: readonly string[];
@@ -44,7 +44,7 @@ export function readTrustedIssuers(settings: IssuerSettings): TrustedIssuers {
   return { keys: own === undefined ? keys : [...keys, own], problems };
 }
 
-/** Whether a key is one of the trusted ones. */
+/** Tells whether a key is one of the trusted ones. */
 export function isTrustedIssuer(
   { fingerprint }: Ed25519PublicKey,
   trusted: readonly Ed25519PublicKey[],

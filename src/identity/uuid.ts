@@ -33,7 +33,7 @@ export function uuidv7(): string {
   return prefix + middle + drawRandom();
 }
 
-/** Has every id from here on sort behind those that were made by `at`, by an earlier process. */
+/** Makes every later id sort behind those that an earlier process made by `at`. */
 export function continueIdsAfter(at: number): void {
   if (at > millisecond) startMillisecond(at);
 }

@@ -17,7 +17,7 @@ import type { SchemaReader } from "./schema-reader.ts";
 /** A schema without references out of it. */
 export interface AssembledSchema {
   readonly schema: JsonSchema;
-  /** Whether it accepts more than its source, because parts of it are not described. */
+  /** True if it accepts more than its source, because parts of it are not described. */
   readonly isCut: boolean;
 }
 
@@ -134,7 +134,7 @@ class Assembly {
     return { $ref: `#/$defs/${this.#names.of(reference)}`, ...siblings };
   }
 
-  /** What is said of a schema that is too far away to be described. */
+  /** Stands for a schema that is too deep to be described. */
   #outline(reference: string): JsonSchema {
     const { type, description } = this.#reader.definition(reference);
     return {

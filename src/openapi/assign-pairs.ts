@@ -4,6 +4,7 @@
  * reserve, and no earlier operation has: the same document always gives the same pairs.
  * AGTP-API §5.4, §5.9, §14.1
  */
+import { templateNames } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import { checkReservation } from "../endpoint/reserved-endpoints.ts";
@@ -43,13 +44,13 @@ export function assignPairs(
   });
 }
 
-/** What the document says itself. */
+/** The document's own operations. */
 function told(operation: Operation, rules: PairRules, taken: PairSet): AssignedPair | undefined {
   const { method, path } = readExtension(operation.raw, new Notes());
   if (method === undefined || path === undefined || !rules.catalog.has(method)) return undefined;
   if (checkTemplate(path, rules.names) !== undefined) return undefined;
-  const here = [...path.matchAll(/\{(\w+)\}/g)].map(([, name = ""]) => name);
-  const there = [...operation.path.matchAll(/\{([^{}/]+)\}/g)].map(([, name = ""]) => name);
+  const here = templateNames(path);
+  const there = templateNames(operation.path);
   if (here.length !== there.length || !isFree(method, path, rules, taken)) return undefined;
   const parameters = there.map((name, index) => [name, here[index] ?? name] as const);
   return { method, path: { path, parameters, renamed: [] } };

@@ -43,7 +43,7 @@ function versionFault({ openapi, swagger }: JsonRecord): string | undefined {
   return `is OpenAPI ${quoteValue(openapi)}, expected 3.0 or 3.1`;
 }
 
-/** Whether a document has the schemas of OpenAPI 3.0, which are a dialect of their own. */
+/** Tells whether a document has the schemas of OpenAPI 3.0, which are a dialect of their own. */
 export function hasOldSchemas({ openapi }: JsonRecord): boolean {
   return /^3(?:\.0|$)/.test(String(openapi));
 }

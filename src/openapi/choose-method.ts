@@ -56,7 +56,7 @@ function usualChoice(method: string, { httpMethod, path }: Operation): MethodCho
   return { method, path, doubt: `method ${method} is a guess, ${httpMethod} says no more` };
 }
 
-/** Whether a method fits what is done: reading changes nothing, and storing does not only read. */
+/** Tells whether a method fits what is done: reading changes nothing, and storing does not only read. */
 function suits(method: string, httpMethod: UpstreamMethod, catalog: Catalog): boolean {
   const verb = catalog.verbs.get(method) ?? { categories: [] };
   if (isReading(httpMethod)) return canRead(verb);

@@ -53,15 +53,15 @@ function valuesByTarget(
 interface Branch {
   readonly schema: unknown;
   readonly property: string;
-  /** What stands for the schema. */
+  /** The schema's stand-in. */
   readonly named: readonly string[];
-  /** What the property is declared to be; undefined: any text. */
+  /** The declared values of the property; undefined: any text. */
   readonly declared: readonly unknown[] | undefined;
 }
 
 interface MarkedBranches {
   readonly branches: readonly unknown[];
-  /** Whether no value of the property belongs to two of them. */
+  /** True if no value of the property belongs to two of them. */
   readonly areApart: boolean;
 }
 

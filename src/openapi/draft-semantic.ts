@@ -20,15 +20,15 @@ export interface SemanticDraft {
   readonly doubts: ReadonlyMap<keyof SemanticBlock, string>;
 }
 
-/** What a draft is made from. */
+/** The source of a draft. */
 export interface SemanticSource {
   readonly operation: Operation;
   readonly method: string;
   readonly path: string;
   readonly catalog: Catalog;
-  /** What the document says about its success. */
+  /** The document's words about its success. */
   readonly answer: string;
-  /** Whether another operation takes back what this one makes. */
+  /** True if another operation takes back what this one makes. */
   readonly isUndone: boolean;
 }
 

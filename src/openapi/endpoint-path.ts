@@ -3,6 +3,7 @@
  * have, and no segment the name of a method. What the grammar does not allow is renamed, always in
  * the same way.   AGTP-API §5.1-5.3
  */
+import { type TemplatePiece, templatePieces } from "../base/template.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import { plural, snake } from "./words.ts";
 
@@ -15,7 +16,6 @@ export interface EndpointPath {
   readonly renamed: readonly (readonly [string, string])[];
 }
 
-const PARAMETER_SPLIT = /(\{[^{}/]+\})/;
 const LEGAL = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%]/gu;
 
 /** Makes a path template of an OpenAPI path. */
@@ -26,19 +26,19 @@ export function makePath(source: string, method: string, names: MethodNames): En
   const taken = new Set<string>();
   const segments = plain.split("/").flatMap((segment) =>
     splitSegment(segment).flatMap((piece) => {
-      if (piece.startsWith("{")) {
-        const name = freeName(parameterName(piece.slice(1, -1)), taken);
+      if (piece.kind === "parameter") {
+        const name = freeName(parameterName(piece.name), taken);
         taken.add(name);
-        parameters.push([piece.slice(1, -1), name]);
+        parameters.push([piece.name, name]);
         return [`{${name}}`];
       }
-      const literal = encodeLiteral(piece);
+      const literal = encodeLiteral(piece.text);
       if (literal === "" || checkTemplate(`/${literal}`, names) === undefined) {
         return literal === "" ? [] : [literal];
       }
-      // What the request line says already need not be said again.
+      // The request line says it already.
       const other = bare(literal) === bare(method) ? undefined : rename(literal, names);
-      renamed.push([piece, other ?? ""]);
+      renamed.push([piece.text, other ?? ""]);
       return other === undefined ? [] : [other];
     }),
   );
@@ -46,12 +46,16 @@ export function makePath(source: string, method: string, names: MethodNames): En
 }
 
 /** Text and parameters that share a segment get segments of their own. */
-function splitSegment(segment: string): readonly string[] {
-  const pieces = segment.split(PARAMETER_SPLIT).filter((piece) => piece !== "");
+function splitSegment(segment: string): readonly TemplatePiece[] {
+  const pieces = templatePieces(segment);
   if (pieces.length === 1) return pieces;
   return pieces
-    .map((piece) => (piece.startsWith("{") ? piece : piece.replace(/^[^\w]+|[^\w]+$/g, "")))
-    .filter((piece) => piece !== "");
+    .map((piece) =>
+      piece.kind === "parameter"
+        ? piece
+        : { ...piece, text: piece.text.replace(/^[^\w]+|[^\w]+$/g, "") },
+    )
+    .filter((piece) => piece.kind === "parameter" || piece.text !== "");
 }
 
 /** A name of letters, digits and underscores. */

@@ -4,16 +4,17 @@
  */
 
 import type { JsonRecord } from "../base/json-value.ts";
+import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkReservation } from "../endpoint/reserved-endpoints.ts";
 import { exportOperation } from "./export-operation.ts";
 import { SchemaComponents } from "./export-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";
 import { DERIVED_FROM } from "./extension.ts";
-import { type HttpAliases, type HttpFace, httpFace } from "./http-face.ts";
+import { type HttpAliases, type HttpForm, httpForm } from "./http-form.ts";
 import { snake, UniqueNames } from "./words.ts";
 
-/** What a document is made from. */
+/** The source of a document. */
 export interface ExportSource {
   /** Everything that is served; what belongs to the protocol itself is left out. */
   readonly endpoints: readonly ExportedEndpoint[];
@@ -75,7 +76,7 @@ function infoOf({ serverId, operator, documentVersion, manifestUri }: ExportSour
     title: serverId,
     version: documentVersion ?? "1.0.0",
     description:
-      `The HTTP face of the AGTP endpoints${whose}. Derived from the manifest at ` +
+      `The HTTP form of the AGTP endpoints${whose}. Derived from the manifest at ` +
       `[${manifestUri}](${manifestUri}), which is authoritative.`,
     "x-agtp-manifest": manifestUri,
   };
@@ -88,22 +89,22 @@ function exportPaths(source: ExportSource, components: SchemaComponents): JsonRe
   for (const endpoint of source.endpoints) {
     const { method, path } = endpoint;
     if (checkReservation(method, path, source.catalog.embedded) !== undefined) continue;
-    const face = httpFace(endpoint, source.aliases, source.catalog);
+    const form = httpForm(endpoint, source.aliases, source.catalog);
     // Paths that differ in the names of parameters only are one path in OpenAPI.
-    const shape = face.path.replace(/\{[^}]*\}/g, "{}");
-    const spelling = spellings.get(shape) ?? face.path;
+    const shape = templateShape(form.path);
+    const spelling = spellings.get(shape) ?? form.path;
     spellings.set(shape, spelling);
     const item = paths.get(spelling) ?? {};
     paths.set(spelling, item);
-    if (item[face.method] !== undefined) continue;
+    if (item[form.method] !== undefined) continue;
     const operationId = ids.take(snake(`${method} ${path.replaceAll("{", "by ")}`));
-    const place = { face, path: spelling, operationId };
-    item[face.method] = exportOperation(endpoint, place, components);
+    const place = { form, path: spelling, operationId };
+    item[form.method] = exportOperation(endpoint, place, components);
   }
   return Object.fromEntries([...paths].map(([path, item]) => [path, sortItem(item)]));
 }
 
-const METHOD_ORDER: readonly HttpFace["method"][] = ["get", "post", "put", "patch", "delete"];
+const METHOD_ORDER: readonly HttpForm["method"][] = ["get", "post", "put", "patch", "delete"];
 
 function sortItem(item: Readonly<Record<string, JsonRecord>>): JsonRecord {
   const known = METHOD_ORDER.filter((method) => item[method] !== undefined);

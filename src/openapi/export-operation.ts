@@ -7,11 +7,11 @@ import type { JsonSchema } from "../schema/json-schema.ts";
 import type { SchemaComponents } from "./export-schema.ts";
 import type { ExportedEndpoint } from "./exported-endpoint.ts";
 import { EXTENSION } from "./extension.ts";
-import { type HttpFace, otherFields } from "./http-face.ts";
+import { type HttpForm, otherFields } from "./http-form.ts";
 
 /** Where an endpoint stands in the document. */
 export interface OperationPlace {
-  readonly face: HttpFace;
+  readonly form: HttpForm;
   /** The document's path; parameters of the same place may be called otherwise there. */
   readonly path: string;
   readonly operationId: string;
@@ -20,20 +20,20 @@ export interface OperationPlace {
 /** The operation. */
 export function exportOperation(
   endpoint: ExportedEndpoint,
-  { face, path, operationId }: OperationPlace,
+  { form, path, operationId }: OperationPlace,
   components: SchemaComponents,
 ): JsonRecord {
   const { inputSchema, outputSchema, semantic, errors, namespace, deprecated } = endpoint;
   const input = components.adopt(inputSchema, `${operationId}_input`);
   const output = components.adopt(outputSchema, `${operationId}_output`);
-  const body = face.hasBody ? bodySchema(endpoint) : undefined;
+  const body = form.hasBody ? bodySchema(endpoint) : undefined;
   return {
     operationId,
     summary: semantic.intent,
     description: endpoint.description,
     ...(namespace === undefined ? {} : { tags: [namespace] }),
     ...(deprecated === undefined ? {} : { deprecated: true }),
-    ...listOf("parameters", parametersOf(endpoint, face, path, input)),
+    ...listOf("parameters", parametersOf(endpoint, form, path, input)),
     ...(body === undefined ? {} : { requestBody: requestBody(body, input) }),
     responses: {
       "200": {
@@ -63,7 +63,7 @@ function extensionOf(endpoint: ExportedEndpoint): JsonRecord {
 
 function parametersOf(
   endpoint: ExportedEndpoint,
-  face: HttpFace,
+  form: HttpForm,
   path: string,
   rewrite: (schema: JsonSchema) => JsonSchema,
 ): readonly JsonRecord[] {
@@ -80,7 +80,7 @@ function parametersOf(
   };
   return [
     ...templateParameters(path).map((name, index) => parameter(name, here[index] ?? name, "path")),
-    ...(face.hasBody ? [] : otherFields(endpoint)).map((name) => parameter(name, name, "query")),
+    ...(form.hasBody ? [] : otherFields(endpoint)).map((name) => parameter(name, name, "query")),
   ];
 }
 

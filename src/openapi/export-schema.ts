@@ -25,7 +25,7 @@ export class SchemaComponents {
     return Object.fromEntries(this.#schemas);
   }
 
-  /** What rewrites the schemas inside a root; `name` is for a root that refers to itself. */
+  /** Rewrites the schemas inside a root; `name` is for a root that refers to itself. */
   adopt(root: JsonSchema, name: string): Rewrite {
     const definitions = definitionsOf(root);
     const components = new Map<string, string>();
@@ -83,10 +83,10 @@ function splitPointer(
   };
 }
 
-/** What a definition is, with all definitions that it needs; undefined when it needs its root. */
+/** A definition with all definitions that it needs; undefined when it needs its root. */
 function identityOf(key: string, root: JsonSchema, definitions: Definitions): string | undefined {
   const needed = new Set([key]);
-  // What is added on the way is looked at in its turn.
+  // Entries that are added on the way are looked at in their turn.
   for (const name of needed) {
     for (const reference of referencesIn(definitions[name])) {
       const { key: next } = splitPointer(reference, root);

@@ -1,5 +1,5 @@
 /**
- * What a document says about AGTP itself, under `x-agtp-…`: an export says it of every endpoint, and
+ * A document's own words about AGTP, under `x-agtp-…`: an export says it of every endpoint, and
  * an author may say it of an operation. What is there and valid has been judged by somebody, so an
  * import takes it as it is.   AGTP-API §14.1, §14.2
  */
@@ -24,12 +24,12 @@ export const EXTENSION = {
 /** Where a document says that it was made from endpoints. */
 export const DERIVED_FROM = "x-agtp-derived-from";
 
-/** Whether a document is an export: its schemas are those of endpoints already. */
+/** Tells whether a document is an export: its schemas are those of endpoints already. */
 export function isDerived(document: JsonRecord): boolean {
   return isRecord(document[DERIVED_FROM]);
 }
 
-/** What is said, as far as it is valid. */
+/** The extension's members, as far as they are valid. */
 export interface AgtpExtension {
   readonly method?: string;
   readonly path?: string;

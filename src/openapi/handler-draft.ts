@@ -8,7 +8,7 @@ import type { Output } from "./output.ts";
 import type { Credentials } from "./security.ts";
 import { upstreamUrl } from "./upstream-target.ts";
 
-/** What a handler is made from. */
+/** The source of a handler. */
 export interface HandlerSource {
   readonly operation: Operation;
   readonly baseUrl: string;

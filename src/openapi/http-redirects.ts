@@ -3,6 +3,7 @@
  * which leads to the endpoint that the operation has become. One is written only where it changes
  * nothing for any other endpoint.   AGTP-API §9.2, §14.3
  */
+import { fillTemplate, templateNames } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import type { DraftedEndpoint } from "./import-operation.ts";
@@ -42,7 +43,7 @@ export function httpRedirects(
     });
 }
 
-/** Whether a template matches some of the paths that another one matches, and no others. */
+/** Tells whether a template matches some of the paths that another one matches, and no others. */
 function isNarrower(path: string, other: string): boolean {
   const theirs = other.split("/");
   const pairs = path.split("/").map((segment, index) => [segment, theirs[index] ?? ""] as const);
@@ -52,18 +53,18 @@ function isNarrower(path: string, other: string): boolean {
   );
 }
 
-/** What the sidecar makes of the operation's own method and path, where that is another pair. */
+/** The pair that the sidecar makes of the operation's own method and path, where that is another one. */
 function redirectTo(
   { operation, method, path, table }: DraftedEndpoint,
   catalog: Catalog,
   names: MethodNames,
 ): HttpRedirect | undefined {
   const [plain = ""] = operation.path.split(/[?#]/, 1);
-  const parameters = [...path.matchAll(/\{\w+\}/g)].map(([name]) => name);
+  const parameters = templateNames(path);
   let index = 0;
-  const renamed = plain.replace(/\{[^{}/]+\}/g, () => {
+  const renamed = fillTemplate(plain, () => {
     index += 1;
-    return parameters[index - 1] ?? "{}";
+    return `{${parameters[index - 1] ?? ""}}`;
   });
   const lifted = liftVerb(renamed, methodReader(catalog, operation.httpMethod));
   const fromMethod = lifted?.method ?? catalog.legacy.get(operation.httpMethod)?.preferred;

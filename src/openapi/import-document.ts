@@ -5,6 +5,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { templateShape } from "../base/template.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
 import { assignPairs, type PairRules } from "./assign-pairs.ts";
@@ -42,7 +43,7 @@ export interface ImportedDocument {
   readonly endpoints: readonly ImportedEndpoint[];
   readonly leftOut: readonly LeftOut[];
   readonly variables: readonly Variable[];
-  /** What concerns the document as a whole. */
+  /** Notes on the document as a whole. */
   readonly notes: readonly string[];
 }
 
@@ -138,7 +139,7 @@ function variablePrefix(title: string): string {
 
 /** A path without the names of its parameters. */
 function bare(path: string): string {
-  return path.replace(/\{[^{}/]+\}/g, "{}").replace(/\/$/, "");
+  return templateShape(path).replace(/\/$/, "");
 }
 
 function importAll(
@@ -185,7 +186,7 @@ function distinct(variables: readonly Variable[]): readonly Variable[] {
   return [...byName.values()];
 }
 
-/** What is no endpoint of HTTP's, and so none here. */
+/** Operations that are no endpoints of HTTP, and so none here. */
 function unusedPaths({ paths, webhooks }: JsonRecord): readonly string[] {
   const items = isRecord(paths) ? Object.entries(paths) : [];
   const traced = items.filter(([, item]) => isRecord(item) && item["trace"] !== undefined);

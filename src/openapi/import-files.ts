@@ -60,7 +60,7 @@ const STANDING_MARKS: ReadonlySet<string> = new Set([
   "endpoint.semantic.outcome",
 ]);
 
-/** Whether somebody has to judge more than what always has to be. */
+/** Tells whether somebody has to judge more than what always has to be. */
 export function needsReview({ endpoints, leftOut }: ImportedDocument): boolean {
   const isOpen = ({ key }: Review): boolean => !STANDING_MARKS.has(key);
   return leftOut.length > 0 || endpoints.some(({ reviews }) => reviews.some(isOpen));

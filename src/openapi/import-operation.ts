@@ -23,7 +23,7 @@ import type { SchemaReader } from "./schema-reader.ts";
 import { type Credentials, readCredentials, type Variable } from "./security.ts";
 import { firstSentence, kebab } from "./words.ts";
 
-/** What operations of one document have in common. */
+/** Shared by the operations of one document. */
 export interface ImportContext extends PairRules {
   readonly document: JsonRecord;
   readonly input: SchemaReader;
@@ -31,7 +31,7 @@ export interface ImportContext extends PairRules {
   /** In front of the names of variables. */
   readonly prefix: string;
   readonly version: string;
-  /** Whether another operation removes what this one makes. */
+  /** Tells whether another operation removes what this one makes. */
   isUndone(operation: Operation): boolean;
 }
 
@@ -100,7 +100,7 @@ export function importOperation(
   };
 }
 
-/** What goes to the API and what comes back, and on which ways. */
+/** The request to the API and its response, and the ways that both take. */
 interface Ways {
   readonly fields: FieldSet;
   readonly credentials: Credentials;
@@ -162,7 +162,7 @@ function assemble(
   return whole;
 }
 
-/** What the document says, the first tag, else the first segment of the path that says something. */
+/** The document's own word, the first tag, else the first segment of the path that says something. */
 function namespaceOf({ tags, path }: Operation, told: AgtpExtension): string | undefined {
   if (told.namespace !== undefined) return told.namespace;
   const segments = path.split("/").filter((segment) => !/^(?:v\d[\w.]*|api|\{.*|)$/i.test(segment));

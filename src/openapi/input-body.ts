@@ -28,7 +28,7 @@ export interface BodyTarget {
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
 
-/** What is known before a body is read. */
+/** The context that a body is read in. */
 export interface BodyContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;
@@ -79,7 +79,7 @@ export function addBody(operation: Operation, context: BodyContext): BodyTarget 
   }
 }
 
-/** Whether a body is an object that can have no members. */
+/** Tells whether a body is an object that can have no members. */
 function isEmpty(schema: JsonSchema, { kind }: Content): boolean {
   const { type, properties, additionalProperties } = schema;
   const isBare = type === "object" && Object.keys(schemaOf(properties)).length === 0;

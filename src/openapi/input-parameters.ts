@@ -25,7 +25,7 @@ export interface ParameterTargets {
   readonly styles: Readonly<Record<string, ValueStyle>>;
 }
 
-/** What is known before parameters are read. */
+/** The context that parameters are read in. */
 export interface ParameterContext {
   readonly reader: SchemaReader;
   readonly fields: FieldSet;

@@ -19,12 +19,12 @@ const READING_METHODS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"])
 const READING_CATEGORIES: ReadonlySet<string> = new Set(["discovery", "retrieval", "analysis"]);
 const NONE: ReadonlySet<string> = new Set();
 
-/** Whether an HTTP method promises to change nothing. */
+/** Tells whether an HTTP method promises to change nothing. */
 export function isReading(httpMethod: string): boolean {
   return READING_METHODS.has(httpMethod);
 }
 
-/** Whether a method may be what an HTTP method that only reads stands for. */
+/** Tells whether a method may be what an HTTP method that only reads stands for. */
 export function canRead({ categories }: Pick<Verb, "categories">): boolean {
   return categories.some((category) => READING_CATEGORIES.has(category));
 }

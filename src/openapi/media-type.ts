@@ -1,7 +1,7 @@
 /** Media types of bodies, and which of those that an operation offers is used. */
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
-/** What kind of content a media type is. */
+/** The kind of content that a media type is. */
 export type ContentKind = "json" | "form" | "multipart" | "text" | "binary";
 
 /** One entry of `content`. */

@@ -26,7 +26,7 @@ export function mergeAllOf(schema: JsonSchema): JsonSchema {
   return parts.every(isPlainObject) ? mergeObjects(parts) : { ...rest, allOf: branches };
 }
 
-/** Whether a schema is an object of properties and nothing more. */
+/** Tells whether a schema is an object of properties and nothing more. */
 export function isPlainObject(schema: unknown): schema is JsonSchema {
   if (!isRecord(schema)) return false;
   const { type, additionalProperties } = schema;

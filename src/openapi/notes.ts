@@ -1,4 +1,4 @@
-/** What a conversion left out or read in its own way, each thing said once. */
+/** Notes of a conversion: parts that it left out or read in its own way, each said once. */
 
 const MAX_NOTES = 200;
 

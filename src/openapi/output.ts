@@ -1,5 +1,5 @@
 /**
- * What an operation answers: the schema of its successes, and how their bodies are read. Statuses
+ * An operation's answer: the schema of its successes, and how their bodies are read. Statuses
  * that a document calls successes are alternatives of one output.   AGTP-API §6.4, §12.3
  */
 import { isDeepStrictEqual } from "node:util";
@@ -17,7 +17,7 @@ export interface Output {
   readonly format: ResponseFormat;
   /** The media type to ask for, where JSON is asked for by another name. */
   readonly accept?: string;
-  /** What the document says about the first success. */
+  /** The document's words about the first success. */
   readonly description: string;
 }
 

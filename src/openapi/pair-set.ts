@@ -23,7 +23,7 @@ export class PairSet {
     else alike.push(template);
   }
 
-  /** Whether some request could be for this pair or for one of the set, and nothing would tell which. */
+  /** Tells whether some request could be for this pair or for one of the set, and nothing would tell which. */
   isAmbiguous(method: string, path: string): boolean {
     const { parameters } = readTemplate(path);
     return this.#overlapping(method, path).some((other) => other.parameters === parameters);

@@ -5,7 +5,7 @@
 import { escapeToken, unescapeToken } from "../base/json-pointer.ts";
 import { isRecord, type JsonRecord } from "../base/json-value.ts";
 
-/** What a reference leads to, and where that is. */
+/** The target of a reference, and its place. */
 export interface Target {
   /** JSON Pointer, as its own name of the place. */
   readonly pointer: string;
@@ -38,7 +38,7 @@ export function dereference(value: unknown, document: JsonRecord, step = 0): unk
   const target = resolveReference(value["$ref"], document);
   if (target === undefined || step > MAX_STEPS) return undefined;
   const found = dereference(target.value, document, step + 1);
-  // What a path item or a response says beside its reference wins.
+  // Members of a path item or a response beside its reference win.
   const { $ref: _reference, ...own } = value;
   return isRecord(found) ? { ...found, ...own } : found;
 }

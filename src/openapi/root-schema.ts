@@ -67,7 +67,7 @@ export function objectShape(schema: JsonSchema, keepsAll = false): ObjectShape |
   };
 }
 
-/** Whether a keyword only says which members must be there together. */
+/** Tells whether a keyword only says which members must be there together. */
 function isRequirement(keyword: string, value: unknown): boolean {
   if (keyword === "dependentRequired") return true;
   if (keyword !== "anyOf" && keyword !== "oneOf") return false;

@@ -1,7 +1,7 @@
 /**
  * The schemas of a document as a graph of references: which of them contain themselves, how large
  * each would be with everything written out, and how far away each is from a schema that needs it.
- * What was worked out once is kept, because large documents are one graph for all operations.
+ * A result is kept once it is worked out, because large documents are one graph for all operations.
  */
 
 import { isRecord } from "../base/json-value.ts";

@@ -8,7 +8,7 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...["title", "description", "default", "examples", "deprecated"],
 ]);
 
-/** Whether a keyword says nothing about which values are valid. */
+/** Tells whether a keyword says nothing about which values are valid. */
 export function isAnnotation(keyword: string): boolean {
   return ANNOTATIONS.has(keyword);
 }

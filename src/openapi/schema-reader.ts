@@ -19,7 +19,7 @@ import { SchemaGraph } from "./schema-graph.ts";
 import { allowNull, withoutNulls } from "./schema-null.ts";
 import { firstSentence } from "./words.ts";
 
-/** What a schema is read for: an input has nothing that is read-only, an output nothing write-only. */
+/** The use of a schema: an input has nothing that is read-only, an output nothing write-only. */
 export type Direction = "input" | "output";
 
 const MAX_TEXT = 300;
@@ -34,7 +34,7 @@ const SILENT: ReadonlySet<string> = new Set([
 /** The schemas of one document, read for one direction; each is read once. */
 export class SchemaReader {
   readonly document: JsonRecord;
-  /** Whether the document is an export, so that nothing in its schemas has to be made shorter. */
+  /** True if the document is an export, so that nothing in its schemas has to be made shorter. */
   readonly isDerived: boolean;
   readonly notes: Notes = new Notes();
   /** How the schemas behind references refer to each other. */
@@ -75,7 +75,7 @@ export class SchemaReader {
       const read = value === undefined ? value : this.#readKeyword(keyword, value, source);
       return read === undefined ? [] : [[keyword, read] as const];
     });
-    // What a value is comes first, whatever order its author wrote.
+    // The type comes first, in any order of its author.
     const isFirst = ([keyword]: readonly [string, unknown]): number => Number(keyword !== "type");
     return Object.fromEntries(members.toSorted((a, b) => isFirst(a) - isFirst(b)));
   }

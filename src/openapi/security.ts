@@ -9,10 +9,10 @@ import { checkHeader } from "../endpoint/upstream-headers.ts";
 import { recordAt } from "./reference.ts";
 import { snake } from "./words.ts";
 
-/** What a credential is put in by. */
+/** The place of a credential. */
 export interface CredentialVariable {
   readonly name: string;
-  /** What to put there. */
+  /** The text to put there. */
   readonly purpose: string;
 }
 
@@ -22,7 +22,7 @@ export interface Variable extends CredentialVariable {
   readonly sentTo: readonly string[];
 }
 
-/** What is sent with every request of an operation. */
+/** Credentials of every request of an operation. */
 export interface Credentials {
   readonly headers: Readonly<Record<string, string>>;
   /** For the URL, percent-encoded but for the variables in it. */

@@ -1,7 +1,7 @@
 /** The URL of an operation as a handler table has it: the document's path behind a base URL. */
 import { literalText } from "../base/environment.ts";
+import { fillTemplate, templatePieces } from "../base/template.ts";
 
-const PARAMETER = /\{([^{}/]+)\}/g;
 const UNSAFE = /[^A-Za-z0-9\-._~!$&'()*+,;=:@%/?{}]/gu;
 
 /**
@@ -17,12 +17,11 @@ export function upstreamUrl(
   const [withQuery = ""] = path.split("#", 1);
   const [plain = "", written = ""] = withQuery.split("?", 2);
   let index = 0;
-  const filled = encode(plain)
-    .replace(PARAMETER, () => {
-      index += 1;
-      return `{${fields[index - 1] ?? ""}}`;
-    })
-    .replace(/\{(?!\w+\})|(?<!\{\w+)\}/g, "");
+  const renamed = fillTemplate(encode(plain), () => {
+    index += 1;
+    return `{${fields[index - 1] ?? ""}}`;
+  });
+  const filled = renamed.replace(/\{(?!\w+\})|(?<!\{\w+)\}/g, "");
   // A parameter in a query that is part of the path is none of the operation's.
   const own = /[{}]/.test(written) ? "" : encode(written);
   const parts = [literalText(own), ...query];
@@ -31,10 +30,12 @@ export function upstreamUrl(
 }
 
 function encode(text: string): string {
-  return text
-    .replace(/\p{Surrogate}/gu, "\ufffd")
-    .replace(/%(?![0-9A-Fa-f]{2})/g, "%25")
-    .replace(/\{[^{}/]+\}|[^{}]+|[{}]/g, (piece) =>
-      piece.startsWith("{") ? piece : piece.replace(UNSAFE, encodeURIComponent),
-    );
+  const whole = text.replace(/\p{Surrogate}/gu, "\ufffd").replace(/%(?![0-9A-Fa-f]{2})/g, "%25");
+  return templatePieces(whole)
+    .map((piece) =>
+      piece.kind === "parameter"
+        ? `{${piece.name}}`
+        : piece.text.replace(UNSAFE, encodeURIComponent),
+    )
+    .join("");
 }

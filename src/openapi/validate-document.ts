@@ -1,5 +1,5 @@
 /**
- * What a document breaks of the OpenAPI specification, as warnings: published documents often break
+ * Breaches of the OpenAPI specification in a document, as warnings: published documents often break
  * some of it, and what matters for an endpoint is checked where the endpoint is made. The validator
  * gets the paths in portions of bounded size, with every reference replaced beforehand: it has
  * nothing to follow and nothing to expand.

@@ -3,8 +3,9 @@
  * of every error at start-up; its validator is made at the first value, because making one costs a
  * thousand times what using it costs and most endpoints are idle.   AGTP-API §13.2, §13.3
  */
+
+import type { Place } from "../base/document-place.ts";
 import type { Problem } from "../base/problem.ts";
-import type { Place } from "../base/table-reader.ts";
 import type { JsonSchema } from "./json-schema.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "./schema-bounds.ts";
 import { checkSchema } from "./schema-check.ts";

@@ -9,20 +9,20 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
 import type { Peer } from "../dispatch/peer.ts";
 import { isWireFault, type Request, type Response, type WireFault } from "../wire/message.ts";
-import type { Departing, Departures } from "./departures.ts";
-import { Ending } from "./ending.ts";
 import { Inbox } from "./inbox.ts";
+import { Lingering } from "./lingering.ts";
 import { Outbox } from "./outbox.ts";
 import type { PeerIdentity } from "./peer-certificate.ts";
 import type { RecordOverhead } from "./record-overhead.ts";
 import type { SendBudget } from "./send-budget.ts";
+import type { BatchedWriter, WriteBatcher } from "./write-batcher.ts";
 
 /** The parts that every connection of a listener shares. */
 export interface ConnectionContext {
   readonly limits: LimitsConfig;
   /** The dispatcher in force; a reload swaps it between two requests. */
   dispatcher(): Dispatcher;
-  readonly departures: Departures;
+  readonly batcher: WriteBatcher;
   readonly sendBudget: SendBudget;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
@@ -33,18 +33,18 @@ export interface ConnectionContext {
 const TURN_MS = 5;
 
 /** Serves a socket whose handshake is done. */
-export class Connection implements Departing {
+export class Connection implements BatchedWriter {
   readonly #socket: TLSSocket;
   readonly #context: ConnectionContext;
   readonly #inbox: Inbox;
   readonly #outbox: Outbox;
-  readonly #ending: Ending;
+  readonly #lingering: Lingering;
   readonly #peer: Peer;
   readonly #overhead: RecordOverhead;
   #running: Exchange | undefined;
   #isNew = true;
   /** Answers leave at the end of the turn, or once their records are kept. */
-  #isDeparting = false;
+  #isBatched = false;
   #isPaused = false;
   /** It has had its share of this round of the event loop. */
   #isWaitingItsTurn = false;
@@ -63,7 +63,7 @@ export class Connection implements Departing {
       this.abort(new Error("the caller does not read")),
     );
     this.#outbox = new Outbox(socket, { account, sendBufferBytes });
-    this.#ending = new Ending(socket, context.limits.idleTimeoutMs);
+    this.#lingering = new Lingering(socket, context.limits.idleTimeoutMs);
     const { remoteAddress: address = "", remotePort: port = 0 } = socket;
     this.#peer = { address, port, ...identity };
     socket.on("data", (chunk: Buffer) => this.#receive(chunk));
@@ -75,7 +75,7 @@ export class Connection implements Departing {
 
   #receive(chunk: Buffer): void {
     // Octets after the last request are discarded, so that the peer's close is seen.
-    if (this.#inbox.isClosed) this.#ending.hear();
+    if (this.#inbox.isClosed) this.#lingering.hear();
     else {
       this.#inbox.push(chunk);
       this.#proceed();
@@ -86,11 +86,11 @@ export class Connection implements Departing {
   #proceed(): void {
     this.#work();
     this.#throttle();
-    if (this.#isDeparting) return;
+    if (this.#isBatched) return;
     if (this.#outbox.count > 0) {
-      this.#isDeparting = true;
-      this.#context.departures.add(this);
-    } else if (this.#isAllAnswered && this.#outbox.isWritten) this.#ending.begin();
+      this.#isBatched = true;
+      this.#context.batcher.add(this);
+    } else if (this.#isAllAnswered && this.#outbox.isWritten) this.#lingering.begin();
   }
 
   get #isAllAnswered(): boolean {
@@ -158,10 +158,10 @@ export class Connection implements Departing {
   }
 
   /** No reply leaves before its record is kept; one whose record is lost does not leave at all. */
-  depart(): void {
+  writeBatch(): void {
     const { count } = this.#outbox;
     this.#context.settle(() => {
-      this.#isDeparting = false;
+      this.#isBatched = false;
       // Replies that came meanwhile have records of their own to wait for.
       if (this.#outbox.flush(count)) this.#proceed();
       else this.abort(new Error("the record of a reply could not be kept"));
@@ -199,7 +199,7 @@ export class Connection implements Departing {
   /** Called from time to time: closes what has waited too long.   `[limits]` */
   sweep(now: number): void {
     if (this.#overhead.isExcessive()) this.abort(new Error("the caller only updates its keys"));
-    else if (this.#ending.isOver(now)) this.#socket.destroy();
+    else if (this.#lingering.isOver(now)) this.#socket.destroy();
     // A peer that is not read cannot be late.
     else if (!this.#isPaused) this.#checkDeadlines(now);
   }

@@ -9,7 +9,7 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { LimitsConfig } from "../base/config.ts";
 import { quietened } from "../base/quietened.ts";
-import type { Gateway } from "../modules/gateway/gateway.ts";
+import type { Gateway } from "../dispatch/http-gateway.ts";
 import { Admission } from "./admission.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";

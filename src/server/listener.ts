@@ -10,7 +10,6 @@ import { quietened } from "../base/quietened.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Admission } from "./admission.ts";
 import { Connection, type ConnectionContext } from "./connection.ts";
-import { Departures } from "./departures.ts";
 import {
   createPeerCheck,
   type PeerCheck,
@@ -19,6 +18,7 @@ import {
 } from "./peer-certificate.ts";
 import { RecordOverhead } from "./record-overhead.ts";
 import type { SendBudget } from "./send-budget.ts";
+import { WriteBatcher } from "./write-batcher.ts";
 
 /** Key and certificate, as PEM text, and what is asked of clients. */
 export interface TlsIdentity extends PeerRules {
@@ -54,7 +54,7 @@ export interface Listener {
 /** Builds a listener; nothing is bound yet. */
 export function createListener(options: ListenerOptions): Listener {
   const connections = new Set<Connection>();
-  const departures = new Departures();
+  const batcher = new WriteBatcher();
   const admission = new Admission(options.limits);
   const onRefusedPeer = quietened(options.onRefusedPeer);
   const handshakerFor = (identity: TlsIdentity): tls.Server => {
@@ -63,7 +63,7 @@ export function createListener(options: ListenerOptions): Listener {
       const overhead = new RecordOverhead(admission.established(socket) ?? socket, socket);
       const peer = checkPeer(socket);
       if (peer.kind === "admitted")
-        serve(socket, peer.identity, { options, connections, departures, overhead });
+        serve(socket, peer.identity, { options, connections, batcher, overhead });
       else {
         onRefusedPeer(peer.reason, socket.remoteAddress ?? "");
         socket.destroy();
@@ -111,20 +111,20 @@ export function createListener(options: ListenerOptions): Listener {
 interface Service {
   readonly options: ListenerOptions;
   readonly connections: Set<Connection>;
-  readonly departures: Departures;
+  readonly batcher: WriteBatcher;
   readonly overhead: RecordOverhead;
 }
 
 function serve(
   socket: tls.TLSSocket,
   identity: PeerIdentity,
-  { options, connections, departures, overhead }: Service,
+  { options, connections, batcher, overhead }: Service,
 ): void {
   // Only now: a peer that ends its side in the handshake is gone.
   socket.allowHalfOpen = true;
   const connection = new Connection(
     socket,
-    { ...options, departures, limits: options.limits() },
+    { ...options, batcher, limits: options.limits() },
     { ...identity, overhead },
   );
   connections.add(connection);

@@ -19,21 +19,21 @@ export interface CollectionOptions<Item> {
   forgottenAt?(item: Item): number;
   /** Other names of items: of those that share one, the newest is found by it. */
   readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
-  readonly quota?: Quota;
+  /** Names that several items share: all of them are found by it. */
+  readonly groups?: Readonly<Record<string, (item: Item) => string | undefined>>;
+  /** A function where the bounds change while the collection is open. */
+  readonly quota?: Quota | (() => Quota);
   /** The size that it counts for against the quota's sizes; the characters of its JSON without this. */
   sizeOf?(item: Item): number;
-  /** Entries of other collections that hold what is large of an item: they go with it. */
-  attachedTo?(item: Item, key: string): readonly Attachment[];
+  /** Changes of other collections that the deletion of an item brings with it. */
+  changesOnDelete?(item: Item, key: string): readonly Change[];
   /** Called once an item is another, or gone, whoever has written it. */
-  onChange?(before: Item | undefined, after: Item | undefined): void;
+  onChange?(before: Item | undefined, after: Item | undefined, key: string): void;
   /** Ranks the items to evict where there is no room; without this, the oldest goes first. */
   rankOf?(item: Item, now: number): Rank;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
-
-/** An entry that belongs to an item. */
-export type Attachment = Pick<Change, "collection" | "key">;
 
 /** One key that is written. */
 export interface Write<Item> {
@@ -56,6 +56,8 @@ export class CollectionView<Item> {
   readonly #holdings: Holdings;
   /** By index and name: which key. */
   readonly #names = new Map<string, Map<string, string>>();
+  /** By group and name: which keys, in the order in which they got the name. */
+  readonly #groups = new Map<string, Map<string, Set<string>>>();
   /** Keys that own writes settled while the feed is being asked, with their revisions. */
   readonly #settled = new Map<string, number>();
   #isAsking = false;
@@ -64,6 +66,7 @@ export class CollectionView<Item> {
     this.#options = options;
     this.#holdings = new Holdings(options.quota);
     for (const index of Object.keys(options.indexes ?? {})) this.#names.set(index, new Map());
+    for (const group of Object.keys(options.groups ?? {})) this.#groups.set(group, new Map());
   }
 
   get size(): number {
@@ -80,6 +83,11 @@ export class CollectionView<Item> {
   find(index: string, name: string): Item | undefined {
     const key = this.#names.get(index)?.get(name);
     return key === undefined ? undefined : this.get(key);
+  }
+
+  /** The items that have a name in a group. */
+  inGroup(group: string, name: string): readonly Item[] {
+    return [...(this.#groups.get(group)?.get(name) ?? [])].flatMap((key) => this.get(key) ?? []);
   }
 
   /** Every key that is not forgotten, the oldest first. */
@@ -152,17 +160,17 @@ export class CollectionView<Item> {
   }
 
   changesOf({ key, item }: Write<Item>): readonly Change[] {
-    const { name: collection, attachedTo } = this.#options;
+    const { name: collection, changesOnDelete } = this.#options;
     if (item !== undefined) return [{ kind: "put", collection, key, value: item }];
     const before = this.#held.get(key)?.item;
-    const attached = before === undefined ? [] : (attachedTo?.(before, key) ?? []);
-    return [{ collection, key }, ...attached].map((entry) => ({ kind: "delete", ...entry }));
+    const others = before === undefined ? [] : (changesOnDelete?.(before, key) ?? []);
+    return [{ kind: "delete", collection, key }, ...others];
   }
 
   /** A write of this view is stored. */
   settle({ key, item }: Write<Item>, revision: number): void {
     if (this.#isAsking) this.#settled.set(key, revision);
-    if ((this.#held.get(key)?.revision ?? 0) > revision) return;
+    if ((this.#held.get(key)?.revision ?? 0) >= revision) return;
     // Read anew: a text cut from a message would keep the whole message alive.
     const value = item === undefined ? undefined : JSON.parse(JSON.stringify(item));
     this.#keep(key, value, revision);
@@ -182,6 +190,8 @@ export class CollectionView<Item> {
   adopt(key: string, entry: StoredEntry | undefined, upTo: number): void {
     const known = Math.max(this.#held.get(key)?.revision ?? 0, this.#settled.get(key) ?? 0);
     const revision = entry?.revision ?? upTo;
+    // The feed tells a writer of its own writes, too.
+    if (entry !== undefined && this.#held.get(key)?.revision === revision) return;
     if (known <= revision) this.#keep(key, entry?.value, revision);
   }
 
@@ -212,9 +222,10 @@ export class CollectionView<Item> {
   #hold(key: string, held: Held<Item> | undefined): void {
     const before = this.#held.get(key)?.item;
     this.#name(key, before, held?.item);
+    this.#group(key, before, held?.item);
     if (held === undefined) this.#held.delete(key);
     else this.#held.set(key, held);
-    if (before !== held?.item) this.#options.onChange?.(before, held?.item);
+    if (before !== held?.item) this.#options.onChange?.(before, held?.item, key);
   }
 
   /** A name that an item keeps stays with whoever has it: an older one does not take it back. */
@@ -226,6 +237,19 @@ export class CollectionView<Item> {
       if (earlier === name) continue;
       if (earlier !== undefined && names?.get(earlier) === key) names.delete(earlier);
       if (name !== undefined) names?.set(name, key);
+    }
+  }
+
+  #group(key: string, before: Item | undefined, item: Item | undefined): void {
+    for (const [group, nameOf] of Object.entries(this.#options.groups ?? {})) {
+      const groups = this.#groups.get(group);
+      const earlier = before && nameOf(before);
+      const name = item && nameOf(item);
+      if (groups === undefined || earlier === name) continue;
+      const left = earlier === undefined ? undefined : groups.get(earlier);
+      left?.delete(key);
+      if (earlier !== undefined && left?.size === 0) groups.delete(earlier);
+      if (name !== undefined) groups.set(name, (groups.get(name) ?? new Set()).add(key));
     }
   }
 

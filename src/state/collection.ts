@@ -38,6 +38,13 @@ export type Adding<Item> =
   | { readonly kind: "taken"; readonly item: Item }
   | { readonly kind: "full" };
 
+/** A write that somebody else commits. */
+export interface Draft {
+  readonly changes: readonly Change[];
+  /** Called once it was committed and seen, or was not. */
+  release(): void;
+}
+
 /** A writer that loses against others so often has met a fault, not a race. */
 const ATTEMPTS = 100;
 /** How long after one sweep the next item that is added brings on another. */
@@ -89,6 +96,11 @@ export class Collection<Item> {
   /** The newest item that has a name in an index. */
   find(index: string, name: string): Item | undefined {
     return this.#view.find(index, name);
+  }
+
+  /** The items that have a name in a group, the longest in it first. */
+  inGroup(group: string, name: string): readonly Item[] {
+    return this.#view.inGroup(group, name);
   }
 
   /** All of them, the oldest first. */
@@ -181,14 +193,17 @@ export class Collection<Item> {
 
   /**
    * The changes that keep an item, for a commit that somebody else makes: it is seen once that was
-   * made and `refresh` has resolved. Undefined: there is no room.
+   * made and `refresh` has resolved. Its room is kept until `release` is called. Undefined: there is
+   * none.
    */
-  draft(key: string, item: Item): readonly Change[] | undefined {
+  draft(key: string, item: Item): Draft | undefined {
     const surplus = this.#view.surplus(item);
     const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
     const gone = [...(surplus ?? []), ...overdue].map((other) => ({ key: other, item: undefined }));
+    if (surplus === undefined) return undefined;
     const writes = [...gone, { key, item }];
-    return surplus && writes.flatMap((write) => this.#view.changesOf(write));
+    const changes = writes.flatMap((write) => this.#view.changesOf(write));
+    return { changes, release: this.#view.reserve(writes) };
   }
 
   /** Takes in what others have changed. */

@@ -78,6 +78,11 @@ export class ContractRegister {
       .reverse();
   }
 
+  /** Milliseconds since the epoch, as the register tells what is over. */
+  now(): number {
+    return this.#contracts.now();
+  }
+
   get size(): number {
     return this.#contracts.size;
   }

@@ -4,14 +4,17 @@
  * change is in the store before anybody hears of it.   AGTP "ESCALATE", "CONFIRM"
  */
 import { uuidv7 } from "../identity/uuid.ts";
-import { Collection } from "./collection.ts";
+import type { ApprovalOutcome, ApprovalUse } from "./approval.ts";
+import { type AddOptions, Collection } from "./collection.ts";
 import {
   closedAt,
   type Decision,
   type Escalation,
   type EscalationRequest,
   type EscalationStatus,
+  isHoldingTask,
   isOpen,
+  isUsable,
   type Opening,
   statusAt,
 } from "./escalation.ts";
@@ -39,7 +42,11 @@ export interface EscalationTeller {
   tell(escalation: Escalation): Promise<void>;
 }
 
-const LIMITS: Quota = { openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 };
+const LIMITS: Quota = {
+  ...{ openPerOwner: 64, perOwner: 256, open: 4_096, all: 8_192 },
+  // As much as that many of the longest contexts of ESCALATE.
+  ...{ charactersPerOwner: 4_194_304, characters: 134_217_728 },
+};
 /** How long what is over can be looked at, and keeps its task waiting. */
 const KEPT_MS = 30 * 24 * 3_600_000;
 /** Evicts first what no task waits for. An open escalation is never evicted. */
@@ -53,6 +60,8 @@ const RANKS: Readonly<Record<EscalationStatus, number | undefined>> = {
 
 export class EscalationRegister {
   readonly #escalations: Collection<Escalation>;
+  /** Approvals that a call of this process has, until what became of it is kept. */
+  readonly #claims = new Map<string, ApprovalOutcome | undefined>();
   #teller: EscalationTeller | undefined;
 
   private constructor(escalations: Collection<Escalation>) {
@@ -61,16 +70,16 @@ export class EscalationRegister {
 
   /** Opens the register of a store. */
   static async open(store: Store, options: EscalationOptions = {}): Promise<EscalationRegister> {
-    const { limits, now = Date.now } = options;
+    const { limits, now = () => Date.now() } = options;
     const escalations = await Collection.open<Escalation>(store, {
       name: "escalations",
       read: readEscalation,
-      ownerOf: ({ agentId }) => agentId,
+      ownerOf: ({ agentId, approval }) => approval?.payer ?? agentId,
       orderOf: ({ openedAt }) => openedAt,
-      indexes: { pause: pauseNameOf },
+      indexes: { pause: pauseNameOf, question: questionNameOf },
       forgottenAt: (one) => (isOpen(one, now()) ? Infinity : closedAt(one) + KEPT_MS),
       quota: { ...LIMITS, ...limits },
-      rankOf: (one, at) => RANKS[statusAt(one, at)],
+      rankOf: (one, at) => (isAwaited(one, at) ? undefined : RANKS[statusAt(one, at)]),
       now,
     });
     return new EscalationRegister(escalations);
@@ -105,15 +114,12 @@ export class EscalationRegister {
 
   /** Takes one on, and has its task wait. */
   async open(request: EscalationRequest): Promise<Opening> {
-    const { agentId, taskId, fingerprint } = request;
+    const { fingerprint } = request;
     const escalationId = `esc-${uuidv7()}`;
     const openedAt = this.#escalations.now();
     const escalation = { escalationId, ...request, openedAt, status: "pending_review" } as const;
-    const exclusion = taskId !== undefined && {
-      turn: pauseName(agentId, taskId),
-      unless: () => this.#openPauseOf(agentId, taskId),
-    };
-    const adding = await this.#escalations.add(escalationId, escalation, exclusion || {});
+    const exclusion = this.#exclusionOf(request);
+    const adding = await this.#escalations.add(escalationId, escalation, exclusion);
     switch (adding.kind) {
       case "full":
         return adding;
@@ -130,7 +136,7 @@ export class EscalationRegister {
   /** Says the word that an escalation waits for. Who may is for the caller to know. */
   async decide(escalationId: string, decision: Decision): Promise<Deciding> {
     const { item, isChanged } = await this.#escalations.change(escalationId, (one) => {
-      const isDecidable = one.status !== decision.status && isOpen(one, this.#escalations.now());
+      const isDecidable = this.#isDecidable(one, decision.status);
       return isDecidable ? { ...one, status: decision.status, decision } : undefined;
     });
     if (item === undefined) return { kind: "unknown" };
@@ -141,6 +147,48 @@ export class EscalationRegister {
     }
     await this.#teller?.tell(escalation);
     return { kind: "decided", escalation };
+  }
+
+  /** Takes an approval for one call, of all that want it at once; false: another has it. */
+  claim(escalationId: string): boolean {
+    if (this.#claims.has(escalationId)) return false;
+    this.#claims.set(escalationId, undefined);
+    return true;
+  }
+
+  /** Ends a claim: the call did not begin, or what became of it is kept. */
+  release(escalationId: string): void {
+    this.#claims.delete(escalationId);
+  }
+
+  /** Tells whether a call has the approval, and is not answered yet. */
+  isRunning(escalationId: string): boolean {
+    return this.#claims.has(escalationId) && this.#claims.get(escalationId) === undefined;
+  }
+
+  /** Uses an approval up, before its call begins; false: it cannot be used, or not any more. */
+  async use(escalationId: string, use: ApprovalUse): Promise<boolean> {
+    const { isChanged } = await this.#escalations.change(escalationId, (one) => {
+      const { approval } = one;
+      const canUse = approval !== undefined && isUsable(one, this.#escalations.now());
+      return canUse ? { ...one, approval: { ...approval, use } } : undefined;
+    });
+    return isChanged;
+  }
+
+  /** What became of a call that has an approval is seen from now on, and kept by `settleUse`. */
+  conclude(escalationId: string, outcome: ApprovalOutcome): void {
+    if (this.#claims.has(escalationId)) this.#claims.set(escalationId, outcome);
+  }
+
+  /** Keeps what became of the call that used an approval. */
+  async settleUse(escalationId: string, outcome: ApprovalOutcome): Promise<void> {
+    await this.#escalations.change(escalationId, (one) => {
+      const { approval } = one;
+      if (approval?.use === undefined || approval.use.outcome?.status !== undefined)
+        return undefined;
+      return { ...one, approval: { ...approval, use: { ...approval.use, outcome } } };
+    });
   }
 
   /** People have been told this news of it. */
@@ -156,22 +204,63 @@ export class EscalationRegister {
     });
   }
 
-  #openPauseOf(agentId: string, taskId: string): Escalation | undefined {
-    const pause = this.pauseOf(agentId, taskId);
-    return pause !== undefined && isOpen(pause, this.#escalations.now()) ? pause : undefined;
+  /** What keeps a new one out: that of the same call, or what its task waits for. */
+  #exclusionOf(request: EscalationRequest): AddOptions<Escalation> {
+    const { agentId, taskId, fingerprint, approval } = request;
+    const now = (): number => this.#escalations.now();
+    if (approval !== undefined) {
+      const find = (): Escalation | undefined => this.#escalations.find("question", fingerprint);
+      return {
+        turn: `call ${fingerprint}`,
+        unless: () => only(find(), (one) => isAwaited(one, now())),
+      };
+    }
+    if (taskId === undefined) return {};
+    const find = (): Escalation | undefined => this.pauseOf(agentId, taskId);
+    return {
+      turn: pauseName(agentId, taskId),
+      unless: () => only(find(), (one) => isOpen(one, now())),
+    };
+  }
+
+  /** An approval that was given can be taken back as long as it was not used. */
+  #isDecidable(one: Escalation, wanted: Escalation["status"]): boolean {
+    if (one.status === wanted) return false;
+    const isTakenBack = wanted === "rejected" && one.approval !== undefined;
+    const now = this.#escalations.now();
+    return isOpen(one, now) || (isTakenBack && isUsable(one, now));
   }
 
   #asItIs<Known extends Escalation | undefined>(escalation: Known): Known {
     if (escalation === undefined) return escalation;
     const status = statusAt(escalation, this.#escalations.now());
-    return status === escalation.status ? escalation : { ...escalation, status };
+    const current = status === escalation.status ? escalation : { ...escalation, status };
+    const { approval, escalationId } = escalation;
+    const outcome = this.#claims.get(escalationId);
+    if (approval?.use === undefined || outcome === undefined) return current;
+    return { ...current, approval: { ...approval, use: { ...approval.use, outcome } } };
   }
 }
 
 /** The task that waits for an escalation; undefined for one that holds up nothing. */
-function pauseNameOf({ agentId, taskId, status }: Escalation): string | undefined {
-  const isWaiting = taskId !== undefined && status !== "accepted";
-  return isWaiting ? pauseName(agentId, taskId) : undefined;
+function pauseNameOf(escalation: Escalation): string | undefined {
+  const { agentId, taskId = "" } = escalation;
+  return isHoldingTask(escalation) ? pauseName(agentId, taskId) : undefined;
+}
+
+/** The call that an escalation is about; undefined where it is about something else. */
+function questionNameOf({ approval, fingerprint }: Escalation): string | undefined {
+  return approval === undefined ? undefined : fingerprint;
+}
+
+/** Tells whether somebody waits for it: for a word, or to use the approval that was given. */
+function isAwaited(escalation: Escalation, now: number): boolean {
+  const isGiven = escalation.approval !== undefined && isUsable(escalation, now);
+  return isGiven || isOpen(escalation, now);
+}
+
+function only<Item>(item: Item | undefined, isMeant: (item: Item) => boolean): Item | undefined {
+  return item !== undefined && isMeant(item) ? item : undefined;
 }
 
 /** No Agent-ID has a space. */

@@ -4,6 +4,8 @@
  * decision, and the task goes on waiting.   AGTP "ESCALATE", "CONFIRM"
  */
 
+import { type Approval, useView } from "./approval.ts";
+
 /** Why an agent escalates.   AGTP "ESCALATE" */
 export const ESCALATION_REASONS = [
   "confidence_threshold",
@@ -43,6 +45,8 @@ export interface Decision {
   /** The agent that spoke; undefined for an operator known by a certificate alone. */
   readonly agentId?: string;
   readonly authority: "operator" | "recipient" | "approver";
+  /** The operator, where a certificate says which; keys are the wire's own. */
+  readonly operator?: { readonly id: string; readonly via: "certificate" };
   readonly reason?: string;
   /** The decider's attestation, as it was given. */
   readonly attestation?: unknown;
@@ -73,6 +77,8 @@ export interface Escalation {
   readonly decision?: Decision;
   /** Equal for two that ask the same. */
   readonly fingerprint: string;
+  /** Set where one call waits to be approved; no task waits for it. */
+  readonly approval?: Approval;
   /** The news of it that people were told last; undefined: none. */
   readonly toldId?: string;
 }
@@ -106,6 +112,16 @@ export function statusAt({ status, deadlineAt }: Escalation, now: number): Escal
   return isOpen && deadlineAt <= now ? "expired" : status;
 }
 
+/** Tells whether an approval was given and can still be used. */
+export function isUsable({ status, deadlineAt, approval }: Escalation, now: number): boolean {
+  return status === "accepted" && deadlineAt > now && approval?.use === undefined;
+}
+
+/** Tells whether its task waits for it. */
+export function isHoldingTask({ taskId, status, approval }: Escalation): boolean {
+  return taskId !== undefined && status !== "accepted" && approval === undefined;
+}
+
 /** Tells whether somebody can still decide. */
 export function isOpen(escalation: Escalation, now: number): boolean {
   const status = statusAt(escalation, now);
@@ -120,6 +136,7 @@ export function closedAt({ decision, deadlineAt }: Escalation): number {
 /** The view for everybody who may see an escalation; keys are the wire's own. */
 export function escalationView(escalation: Escalation, now: number): Record<string, unknown> {
   const { escalationId, agentId, taskId, sessionId, reason, decision, recipient } = escalation;
+  const { approval } = escalation;
   const status = statusAt(escalation, now);
   return {
     escalation_id: escalationId,
@@ -127,7 +144,8 @@ export function escalationView(escalation: Escalation, now: number): Record<stri
     task_id: taskId ?? null,
     ...(sessionId === undefined ? {} : { session_id: sessionId }),
     status,
-    task_paused: taskId !== undefined && status !== "accepted",
+    ...(approval === undefined ? {} : { kind: "approval", call_digest: approval.digest }),
+    task_paused: isHoldingTask({ ...escalation, status }),
     reason: reason ?? null,
     context: escalation.context,
     priority: escalation.priority,
@@ -135,18 +153,20 @@ export function escalationView(escalation: Escalation, now: number): Record<stri
     opened_at: new Date(escalation.openedAt).toISOString(),
     deadline: new Date(escalation.deadlineAt).toISOString(),
     ...(decision === undefined ? {} : { decision: decisionView(decision) }),
+    ...(approval?.use === undefined ? {} : useView(approval.use, false)),
   };
 }
 
 /** A decision; keys are the wire's own. */
 export function decisionView(decision: Decision): Record<string, unknown> {
-  const { attestationId, status, at, agentId, authority, reason, attestation } = decision;
+  const { attestationId, status, at, agentId, authority, operator, reason, attestation } = decision;
   return {
     attestation_id: attestationId,
     status,
     timestamp: new Date(at).toISOString(),
     decided_by: agentId ?? null,
     authority,
+    ...(operator === undefined ? {} : { operator }),
     ...(reason === undefined ? {} : { reason }),
     ...(attestation === undefined ? {} : { attestation }),
   };

@@ -7,7 +7,7 @@ import { dirname } from "node:path";
 import { makeDirectory } from "../base/make-directory.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
-import type { Journal, JournalRecord } from "./journal.ts";
+import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
 import { JournalSync } from "./journal-sync.ts";
 import type { StateNotice } from "./notice.ts";
@@ -20,6 +20,7 @@ import {
   segmentName,
 } from "./segment.ts";
 import { readRecords } from "./segment-index.ts";
+import { writeSyncedMark } from "./synced-mark.ts";
 
 /** Where in the journal a record would be appended. */
 export interface JournalPosition {
@@ -59,6 +60,8 @@ export class FileJournal implements Journal {
   #records: RecordPlaces;
   /** The active segment is finished with so many octets. */
   #fullAt: number;
+  /** The record that this process wrote last. */
+  #newest: readonly [JournalRecord, RecordPlace] | undefined;
 
   private constructor(
     options: FileJournalOptions,
@@ -119,9 +122,11 @@ export class FileJournal implements Journal {
     let { offset } = position;
     this.#active.append(lines);
     this.#sync.mark();
-    for (const { auditId, jws } of records) {
-      this.#records.add(auditId, offset, jws.length);
-      offset += jws.length + 1;
+    for (const record of records) {
+      const { length } = record.jws;
+      this.#records.add(record.auditId, offset, length);
+      this.#newest = [record, { segment: position.segment, offset, length }];
+      offset += length + 1;
     }
     if (offset >= this.#fullAt) this.#finish();
     return position;
@@ -158,7 +163,9 @@ export class FileJournal implements Journal {
         await this.#disk.syncDirectory(this.#directory);
         await this.#disk.syncDirectory(dirname(this.#directory));
       }
+      const newest = this.#newest;
       await active.sync();
+      this.#noteSynced(newest);
     } catch (error) {
       this.#isDirectoryDue = true;
       const file = segmentName(active.number);
@@ -171,6 +178,17 @@ export class FileJournal implements Journal {
         fields: { file, reason },
       });
       if (this.#active === active) this.#finish();
+    }
+  }
+
+  /** One of a segment that was finished meanwhile may still wait for its own sync. */
+  #noteSynced(newest: readonly [JournalRecord, RecordPlace] | undefined): void {
+    if (newest === undefined || newest[1].segment !== this.#active.number) return;
+    try {
+      writeSyncedMark(this.#directory, ...newest);
+    } catch (error) {
+      // A sync is no less one because nobody is told.
+      this.#onFault(error);
     }
   }
 

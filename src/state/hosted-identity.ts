@@ -6,6 +6,7 @@
  */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import type { JsonRecord } from "../base/json-value.ts";
+import type { Drive, Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { readAgentFile } from "../identity/agent-file.ts";
@@ -58,6 +59,14 @@ export interface HostedIdentities {
   keep(): Promise<void>;
 }
 
+/** Where identities are looked for and kept. */
+export interface IdentityPlaces {
+  readonly store: Store;
+  /** Those that are known already. */
+  readonly known: readonly AgentDocument[];
+  readonly drive: Drive;
+}
+
 const COLLECTION = "hosted-identities";
 
 /**
@@ -66,21 +75,37 @@ const COLLECTION = "hosted-identities";
  */
 export async function identifyHosted(
   agents: readonly HostedAgent[],
-  store: Store,
   issuer: HostIssuer,
-  known: readonly AgentDocument[],
+  { store, known, drive }: IdentityPlaces,
 ): Promise<HostedIdentities> {
-  const named = new Map(known.map((document) => [document.name, document]));
+  if (agents.length === 0) return NOBODY;
   const kept = await Collection.open(store, {
     name: COLLECTION,
     read: recordReader<JsonRecord>({}),
   });
+  return drive(identifying(agents, issuer, known, kept));
+}
+
+const NOBODY: HostedIdentities = {
+  ...{ documents: new Map(), issued: [], problems: [] },
+  keep: () => Promise.resolve(),
+};
+
+/** An agent a step: its identity may have to be signed. */
+function* identifying(
+  agents: readonly HostedAgent[],
+  issuer: HostIssuer,
+  known: readonly AgentDocument[],
+  kept: Collection<JsonRecord>,
+): Paced<HostedIdentities> {
+  const named = new Map(known.map((document) => [document.name, document]));
   const documents = new Map<string, AgentDocument>();
   const issued: AgentDocument[] = [];
   const fresh = new Map<string, JsonRecord>();
   const problems: Problem[] = [];
   const taken = new Set(named.keys());
   for (const agent of agents) {
+    yield;
     const own = named.get(agent.name);
     if (own !== undefined && own.issuedFor === undefined) {
       documents.set(agent.key, own);

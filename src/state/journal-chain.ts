@@ -4,19 +4,10 @@
  * here, where a walk from the head sees only one branch.   AGTP-IDENTIFIERS "Audit Log"
  */
 import type { Ed25519PublicKey } from "../identity/ed25519.ts";
-import { decodeJws } from "../identity/jws.ts";
+import { BackwardWalk } from "./backward-walk.ts";
 import { type JournalChain, readInOrder } from "./journal-order.ts";
-import { NO_AUDIT_ID } from "./record.ts";
-import { type Extent, listSegments, readSegment, segmentName } from "./segment.ts";
-import { readExtent } from "./segment-index.ts";
-import { type ChainBreak, type ChainReport, verifyChain } from "./verify-chain.ts";
-
-/** Where a journal has a record, and what it says of the one before it. */
-interface JournalEntry extends Extent {
-  readonly auditId: string;
-  readonly previous: unknown;
-  readonly segment: number;
-}
+import { describeGap, findBefore, findStray } from "./stray-records.ts";
+import type { ChainBreak, ChainReport } from "./verify-chain.ts";
 
 /**
  * Checks an agent's chain in a journal; undefined when it has no record of that agent. `trustedHead`
@@ -29,85 +20,30 @@ export async function verifyJournalChain(
   trustedHead?: string,
 ): Promise<ChainReport | undefined> {
   const report = await readInOrder({ directory, agentId, keys, trustedHead });
-  // Finding the reason needs every record at hand, in whatever order.
-  return report === "disorder" ? walkBackward({ directory, agentId, keys, trustedHead }) : report;
+  return report === "disorder" ? findReason({ directory, agentId, keys, trustedHead }) : report;
 }
 
-async function walkBackward({
-  directory,
-  agentId,
-  keys,
-  trustedHead,
-}: JournalChain): Promise<ChainReport | undefined> {
-  const entries = await readEntries(directory, agentId);
-  const newest = [...entries.values()].at(-1);
-  if (newest === undefined) return undefined;
-  const report = await verifyChain({
-    ...{ agentId, head: newest.auditId, keys, trustedHead },
-    fetch: async (auditId) => {
-      const entry = entries.get(auditId);
-      return entry && readExtent(directory, entry.segment, entry);
-    },
-  });
+/** Walks back from the head, and looks for what the walk has passed over. */
+async function findReason(chain: JournalChain): Promise<ChainReport | undefined> {
+  const walk = new BackwardWalk(chain);
+  const report = await walk.report();
+  if (report === undefined) return undefined;
   // A cut tail matters less than a fault in the rest.
-  const cut = report.broken?.kind === "truncated" ? report.broken : undefined;
-  const stray = cut === report.broken ? findStray([...entries.values()]) : undefined;
+  const isCut = report.broken?.kind === "truncated";
+  const isHeld = report.broken === undefined || isCut;
+  const stray = isHeld ? await findStray(chain, walk.passed) : undefined;
   const broken = stray ?? report.broken;
-  return { ...report, broken: broken && explain(broken, report, [...entries.values()]) };
-}
-
-/** The agent's records in the order they were written. */
-async function readEntries(
-  directory: string,
-  agentId: string,
-): Promise<ReadonlyMap<string, JournalEntry>> {
-  const entries = new Map<string, JournalEntry>();
-  for (const segment of listSegments(directory)) {
-    for await (const { auditId, jws, offset, length } of readSegment(directory, segment)) {
-      const payload = decodeJws(jws)?.payload;
-      if (payload?.["agent_id"] !== agentId) continue;
-      entries.set(auditId, {
-        auditId,
-        previous: payload["previous_audit_id"],
-        segment,
-        offset,
-        length,
-      });
-    }
-  }
-  return entries;
-}
-
-/** Records are one chain when each names another of them, and no two the same. */
-function findStray(entries: readonly JournalEntry[]): ChainBreak | undefined {
-  const known = new Set(entries.map(({ auditId }) => auditId));
-  const followers = new Map<unknown, string>();
-  for (const { auditId, previous } of entries) {
-    const other = followers.get(previous);
-    if (other !== undefined) {
-      const message = `records ${other} and ${auditId} both follow record ${String(previous)}`;
-      return { kind: "fork", auditId, message };
-    }
-    if (previous !== NO_AUDIT_ID && !known.has(String(previous))) {
-      const message = `record ${String(previous)} is missing, record ${auditId} names it`;
-      return { kind: "missing-record", auditId: String(previous), message };
-    }
-    followers.set(previous, auditId);
-  }
-  return undefined;
+  return { ...report, broken: broken && (await explain(broken, report, chain)) };
 }
 
 /** Adds what the order of the journal tells about a break. */
-function explain(
+async function explain(
   broken: ChainBreak,
   { first }: ChainReport,
-  entries: readonly JournalEntry[],
-): ChainBreak {
-  if (broken.kind !== "missing-record") return broken;
-  const index = entries.findIndex(({ auditId }) => auditId === first?.auditId);
-  const before = index > 0 ? entries[index - 1] : undefined;
+  chain: JournalChain,
+): Promise<ChainBreak> {
+  if (broken.kind !== "missing-record" || first === undefined) return broken;
+  const before = await findBefore(chain, first.auditId);
   if (before === undefined) return broken;
-  const place = `${segmentName(before.segment)} at octet ${before.offset}`;
-  const cause = `it was taken out behind record ${before.auditId} (${place}), or that one was altered`;
-  return { ...broken, message: `${broken.message}: ${cause}` };
+  return { ...broken, message: `${broken.message}: ${describeGap(before)}` };
 }

@@ -1,6 +1,6 @@
 /**
- * Compares a journal with what the store knows of it: where each chain ends, and where the journal
- * ended at the last checkpoint. It is only read. The oldest segments may have been taken away, as an
+ * Compares a journal with what is known of it: where each chain ends and where the journal ended at
+ * the last checkpoint, as the store knows, and which record was synced last. It is only read. The oldest segments may have been taken away, as an
  * operator's retention demands; nothing behind one that is there may be missing.
  * AGTP-IDENTIFIERS "Audit Log"
  */
@@ -13,6 +13,7 @@ import type { JournalDamage } from "./journal-damage.ts";
 import type { KnownChains } from "./known-chains.ts";
 import type { ChainHead } from "./ledger.ts";
 import { listSegments, readSegment, segmentName } from "./segment.ts";
+import { readSyncedMark } from "./synced-mark.ts";
 
 /** The result of a comparison. */
 export interface JournalComparison {
@@ -50,6 +51,13 @@ export function findLosses(
     if (place !== undefined && reader.has(auditId, place)) continue;
     const file = segmentName(place?.segment ?? checkpoint?.segment ?? 1);
     damages.push({ kind: "lost-record", agentId, auditId, file });
+  }
+  const synced = readSyncedMark(directory);
+  if (damages.length === 0 && synced !== undefined) {
+    const { agentId, auditId, place } = synced;
+    const isLost = !wasTakenAway(place, segments) && !reader.has(auditId, place);
+    const file = segmentName(place.segment);
+    if (isLost) damages.push({ kind: "lost-record", agentId, auditId, file });
   }
   if (damages.length === 0 && checkpoint !== undefined) {
     const { segment, offset } = checkpoint;

@@ -1,6 +1,6 @@
 /**
- * Damages of a journal: known records that it lacks, and lines that it should not hold. A daemon
- * does not start over them: the next record would hide the damage for good.
+ * Damages of a journal, and of the store beside it: known records that it lacks, and lines that it
+ * should not hold. A daemon does not start over them: the next record would hide the damage for good.
  * AGTP-IDENTIFIERS "Audit Log"
  */
 import type { StateNotice } from "./notice.ts";
@@ -23,7 +23,9 @@ export type JournalDamage =
       readonly file: string;
       readonly offset: number;
       readonly length: number;
-    };
+    }
+  /** The store's log lost what was committed behind an octet: contracts, revocations and the like. */
+  | { readonly kind: "lost-commits"; readonly file: string; readonly offset: number };
 
 /** Everything that is wrong, where a journal is opened. */
 export class JournalDamageError extends Error {
@@ -45,6 +47,8 @@ export function describeDamage(damage: JournalDamage): string {
       return `lacks its end: it had ${damage.octets} octets at least when the last checkpoint was made`;
     case "no-record":
       return `holds something else than a record at octet ${damage.offset}`;
+    case "lost-commits":
+      return `does not hold from octet ${damage.offset} on, and lost what was committed behind that`;
   }
 }
 

@@ -69,8 +69,15 @@ export class LifecycleRegister {
     journaled: readonly JournalRecord[] = [],
     { eventsKept = EVENTS_KEPT }: { readonly eventsKept?: number } = {},
   ): Promise<LifecycleRegister> {
-    const stored = await Collection.open(store, { name: "lifecycle", read: readState });
-    const register = new LifecycleRegister(store, stored, eventsKept);
+    let register: LifecycleRegister | undefined;
+    const stored = await Collection.open<AgentState>(store, {
+      name: "lifecycle",
+      read: readState,
+      onChange: (before, after, agentId) => {
+        if (register !== undefined) register.#follow(agentId, before, after);
+      },
+    });
+    register = new LifecycleRegister(store, stored, eventsKept);
     const events = journaled.flatMap((record) => readEvent(record) ?? []);
     for (const agentId of new Set(events.map((event) => event.agentId))) {
       const own = events.filter((event) => event.agentId === agentId);
@@ -183,6 +190,12 @@ export class LifecycleRegister {
     const record = readRecord(await this.#store.get(EVENTS, key));
     if (record === undefined || readEvent(record)?.status !== undefined) return;
     this.#unsaved.push({ kind: "delete", collection: EVENTS, key });
+  }
+
+  /** Another writer's change shows here as well; one of our own was shown when it was adopted. */
+  #follow(agentId: string, before: AgentState | undefined, after: AgentState | undefined): void {
+    const isShown = !this.#unstored.has(agentId);
+    if (isShown && before?.status !== after?.status) this.#revision += 1;
   }
 
   /** The event is in the journal already, so it holds whatever becomes of the store. */

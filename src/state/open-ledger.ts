@@ -35,6 +35,8 @@ export interface OpenLedger {
   readonly ledger: Ledger;
   /** Lifecycle events that the journal has beyond the last checkpoint, in order. */
   readonly events: readonly JournalRecord[];
+  /** When the newest record was made, in milliseconds since the epoch; minus infinity without any. */
+  readonly newestAt: number;
   /** Stores where the chains end, so that the journal up to here is not read again. */
   checkpoint(): Promise<void>;
   /** Writes what is pending, keeps the heads, and closes the journal; not the store. */
@@ -49,7 +51,8 @@ export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   if (journalDirectory === undefined) {
     const ledger = new Ledger(createMemoryJournal(), new Map(), onFault, clockOf(options));
     const checkpoint = (): Promise<void> => Promise.resolve();
-    return { ledger, events: [], checkpoint, close: () => ledger.close() };
+    const newestAt = newestOf([]);
+    return { ledger, events: [], newestAt, checkpoint, close: () => ledger.close() };
   }
   return openKept({ ...options, journalDirectory });
 }
@@ -73,13 +76,15 @@ async function openKept(options: KeptOptions): Promise<OpenLedger> {
   }
   const all = new Map([...heads, ...grown]);
   const ledger = new Ledger(journal, all, options.onFault, clockOf(options));
-  continueIdsAfter(newestOf(all.values()));
+  const newestAt = newestOf(all.values());
+  continueIdsAfter(newestAt);
   ledger.markChanged(placed.keys());
   ledger.markChanged(grown.keys());
   checkpointNow = () => storeCheckpoint(options, ledger, journal);
   return {
     ledger,
     events,
+    newestAt,
     checkpoint: checkpointNow,
     close: async () => {
       await ledger.settled().catch(() => undefined);

@@ -49,9 +49,12 @@ async function openSqliteStore(
   const driver = loadSqliteDriver();
   if (driver.fault !== undefined) return refuseDriver(file, driver.fault);
   // An absolute path cannot be taken for a URL, nor for `:memory:`.
-  const { database, fault } = await openSqliteFile(resolve(path), driver.Database);
-  if (database !== undefined) return { store: createSqliteStore(database, onNotice) };
-  return { problems: [{ file, key: "store.path", message: `"${path}" ${fault}` }] };
+  const opened = await openSqliteFile(resolve(path), driver.Database);
+  if (opened.database !== undefined) return { store: createSqliteStore(opened.database, onNotice) };
+  const problem = { file, key: "store.path", message: `"${path}" ${opened.fault}` };
+  if (opened.logDamage === undefined) return { problems: [problem] };
+  const hint = `put back a copy of both, or go on without: agtp-keys repair --config ${file}`;
+  return { problems: [{ ...problem, hint }] };
 }
 
 function refuseDriver(file: string, message: string): StoreOpening {

@@ -45,14 +45,18 @@ interface Ranked extends Holding {
 
 /** The keys of a collection by their owners. */
 export class Holdings {
-  readonly #quota: Quota;
+  readonly #bounds: Quota | (() => Quota);
   /** The oldest first, as in each owner's set. */
   readonly #holdings = new Map<string, Holding>();
   readonly #byOwner = new Map<string, Share>();
   #characters = 0;
 
-  constructor(quota: Quota = {}) {
-    this.#quota = quota;
+  constructor(bounds: Quota | (() => Quota) = {}) {
+    this.#bounds = bounds;
+  }
+
+  get #quota(): Quota {
+    return typeof this.#bounds === "function" ? this.#bounds() : this.#bounds;
   }
 
   /** An owner's keys, the oldest first. */

@@ -19,7 +19,7 @@ import {
 import type { ChainHead } from "./ledger.ts";
 import { NO_AUDIT_ID, recordPayload } from "./record.ts";
 import { listSegments, readSegment } from "./segment.ts";
-import { setStrayLinesAside } from "./set-aside.ts";
+import { type SetAside, setStrayLinesAside } from "./set-aside.ts";
 import type { RecordSigner } from "./signer.ts";
 import type { Store } from "./store.ts";
 
@@ -32,6 +32,8 @@ export interface RepairOptions {
   /** Why the loss is accepted; stands in the records. */
   readonly reason: string | undefined;
   readonly now: number;
+  /** What was wrong with the store, and was mended before it was opened. */
+  readonly ofStore?: SetAside;
 }
 
 /** A chain that goes on. */
@@ -58,14 +60,16 @@ export async function repairJournal(options: RepairOptions): Promise<RepairRepor
   const { store, directory, now } = options;
   const known = await readKnownChains(store);
   const { damages: missing } = await compareJournal(directory, known);
-  const { damages: stray, copies } = await setStrayLinesAside(directory, now);
+  const ofStore = options.ofStore ?? { damages: [], copies: [] };
+  const { damages: stray, copies: segments } = await setStrayLinesAside(directory, now);
+  const copies = [...ofStore.copies, ...segments];
   const journal = await openJournal(directory, known);
   try {
     const isMoved = stray.length > 0;
     const from = { segment: known.checkpoint?.segment ?? 1, offset: isMoved ? 0 : offsetOf(known) };
     const heads = isMoved ? new Map<string, ChainHead>() : known.heads;
     const { damages: taken } = await replayJournal(journal, from, heads);
-    const damages = [...missing, ...stray, ...taken];
+    const damages = [...ofStore.damages, ...missing, ...stray, ...taken];
     if (damages.length === 0) return { damages, chains: [], setAside: [] };
     const left = await findHeads(directory, known);
     const { position } = journal;
@@ -152,10 +156,13 @@ function makeRecord(
   { ids, copies, damages }: Loss,
   { signer, serverId, reason, now }: RepairOptions,
 ): JournalRecord {
+  const isOfStore = ({ kind }: JournalDamage): boolean => kind === "lost-commits";
+  const segments = damages.filter((damage) => !isOfStore(damage)).map(({ file }) => file);
   const extension = {
     event_type: "chain-repaired",
     lost_records: ids.slice(-MAX_NAMED),
-    damaged_segments: [...new Set(damages.map(({ file }) => file))].slice(0, MAX_NAMED),
+    damaged_segments: [...new Set(segments)].slice(0, MAX_NAMED),
+    ...(damages.some(isOfStore) ? { damaged_store: true } : {}),
     ...(copies.length === 0 ? {} : { set_aside: copies.slice(0, MAX_NAMED) }),
     ...(reason === undefined ? {} : { reason }),
   };

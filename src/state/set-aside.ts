@@ -1,22 +1,35 @@
 /**
- * Takes lines that are no records out of a journal's segments. What a segment was is kept beside it,
- * since nobody knows what such a line has been.   AGTP-IDENTIFIERS "Audit Log"
+ * Takes lines that are no records out of a journal's segments, and what does not hold off the end of
+ * a store's log. The file as it was is kept beside it, since nobody knows what was in there.
+ * AGTP-IDENTIFIERS "Audit Log"
  */
-import { constants, copyFileSync, readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { chmodSync, constants, copyFileSync, readFileSync, rmSync, truncateSync } from "node:fs";
+import { basename, join } from "node:path";
 import { replaceStateFile } from "../base/state-files.ts";
 import { codeOf } from "../base/thrown.ts";
 import type { JournalDamage } from "./journal-damage.ts";
 import { readChainRecord } from "./journal-replay.ts";
 import { listSegments, readSegment, segmentName } from "./segment.ts";
 import { forgetSegments } from "./segment-manifest.ts";
+import { findLogDamage, logOf } from "./sqlite-log.ts";
 
 type StrayLine = Extract<JournalDamage, { readonly kind: "no-record" }>;
 
-/** The lines that were taken out, and the names of the copies. */
+/** What was taken out, and the names of the copies. */
 export interface SetAside {
-  readonly damages: readonly StrayLine[];
+  readonly damages: readonly JournalDamage[];
   readonly copies: readonly string[];
+}
+
+/** Cuts a store's log at the first octet that does not hold, so that SQLite reads what is left. */
+export function setDamagedLogAside(path: string, now: number): SetAside {
+  const damage = findLogDamage(path);
+  if (damage === undefined) return { damages: [], copies: [] };
+  const log = logOf(path);
+  const copy = copyAside(log, now);
+  truncateSync(log, damage.offset);
+  const lost = { kind: "lost-commits", file: basename(log), offset: damage.offset } as const;
+  return { damages: [lost], copies: [copy] };
 }
 
 /** Takes the lines out of every segment; one without such lines is not touched. */
@@ -60,8 +73,7 @@ function takeOut(
   now: number,
 ): string {
   const path = join(directory, file);
-  const copy = `${file}.damaged-${new Date(now).toISOString().replaceAll(":", "-")}`;
-  copyFileSync(path, join(directory, copy), constants.COPYFILE_EXCL);
+  const copy = copyAside(path, now);
   const octets = readFileSync(path);
   const kept: Buffer[] = [];
   let start = 0;
@@ -73,4 +85,12 @@ function takeOut(
   // It was made of the lines as they stood.
   rmSync(path.replace(/\.jws$/, ".idx"), { force: true });
   return copy;
+}
+
+/** Copies a file to its own directory, and answers the copy's name. */
+function copyAside(path: string, now: number): string {
+  const copy = `${path}.damaged-${new Date(now).toISOString().replaceAll(":", "-")}`;
+  copyFileSync(path, copy, constants.COPYFILE_EXCL);
+  chmodSync(copy, 0o600);
+  return basename(copy);
 }

@@ -3,7 +3,7 @@
  * held by this process alone. Answers an open database, or in words why there is none.
  */
 import { accessSync, chmodSync, closeSync, constants, openSync, statSync } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "libsql";
 import { describeFileError } from "../base/bounded-file.ts";
@@ -12,12 +12,18 @@ import { findForeignLink } from "../base/state-links.ts";
 import { codeOf, reasonOf } from "../base/thrown.ts";
 import { migrate } from "./migrations.ts";
 import type { DatabaseClass } from "./sqlite-driver.ts";
+import { findLogDamage, type LogDamage, logOf } from "./sqlite-log.ts";
 import { releaseDatabase } from "./sqlite-store.ts";
 
 /** An open database, or what is wrong with its file. */
 export type SqliteFile =
   | { readonly database: Database; readonly fault?: undefined }
-  | { readonly database?: undefined; readonly fault: string };
+  | {
+      readonly database?: undefined;
+      readonly fault: string;
+      /** The commits behind this would be lost by opening it. */
+      readonly logDamage?: LogDamage;
+    };
 
 const ATTEMPTS = 5;
 const RETRY_MS = 25;
@@ -26,6 +32,8 @@ const RETRY_MS = 25;
 export async function openSqliteFile(path: string, Database: DatabaseClass): Promise<SqliteFile> {
   const prepared = prepareSqliteFile(path);
   if (prepared !== undefined) return { fault: prepared.message };
+  const logDamage = lookIntoLog(path);
+  if (logDamage !== undefined) return { fault: describeLogDamage(path, logDamage), logDamage };
   for (let attempt = 1; ; attempt += 1) {
     try {
       return checkDatabase(connect(path, Database));
@@ -37,6 +45,21 @@ export async function openSqliteFile(path: string, Database: DatabaseClass): Pro
       await delay(RETRY_MS * Math.random());
     }
   }
+}
+
+/** A log that cannot be read is for SQLite to refuse. */
+function lookIntoLog(path: string): LogDamage | undefined {
+  try {
+    return findLogDamage(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Continues a sentence that begins with the database's file. */
+export function describeLogDamage(path: string, { offset }: LogDamage): string {
+  const log = basename(logOf(path));
+  return `is damaged: its log "${log}" does not hold from octet ${offset} on, and commits behind that would be lost`;
 }
 
 /** Throws for a file that is locked or is no database. */

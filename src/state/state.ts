@@ -3,8 +3,11 @@
  * Opened once for a daemon, and kept through every reload.
  */
 
+import { ForwardClock } from "../base/forward-clock.ts";
 import { SessionRegister } from "../identity/session-register.ts";
 import { CertificateRegister } from "./certificate-register.ts";
+import { ContractRegister } from "./contract-register.ts";
+import { EscalationRegister } from "./escalation-register.ts";
 import { IdempotencyRegister } from "./idempotency-register.ts";
 import type { JournalDisk } from "./journal-disk.ts";
 import type { Ledger } from "./ledger.ts";
@@ -12,15 +15,23 @@ import { LifecycleRegister } from "./lifecycle-register.ts";
 import type { StateNotice } from "./notice.ts";
 import { openLedger } from "./open-ledger.ts";
 import type { Store } from "./store.ts";
+import { SuspensionRegister } from "./suspension-register.ts";
 
 /** The state of a daemon. */
 export interface ServerState {
   readonly store: Store;
+  /** The time by which authority ends. */
+  readonly clock: ForwardClock;
   readonly ledger: Ledger;
   readonly lifecycle: LifecycleRegister;
   readonly certificates: CertificateRegister;
   readonly sessions: SessionRegister;
   readonly idempotency: IdempotencyRegister;
+  readonly contracts: ContractRegister;
+  /** What agents wait for people to decide. */
+  readonly escalations: EscalationRegister;
+  /** Sessions that may not be used. */
+  readonly suspensions: SuspensionRegister;
   /** Keeps what is pending and closes everything, the store too. */
   close(): Promise<void>;
 }
@@ -32,26 +43,38 @@ export interface StateOptions {
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
+  /** How long a contract that is over is known as one; an hour without it. */
+  readonly tombstoneMs?: number;
+  /** The one that the registers beside this state read as well; at least as late as every record. */
+  readonly clock?: ForwardClock;
   now?(): number;
 }
 
+const TOMBSTONE_MS = 3_600_000;
+
 /** Opens the state over a store, which it takes over. */
 export async function openState(options: StateOptions): Promise<ServerState> {
-  const { store } = options;
+  const { store, clock = new ForwardClock(options.now), tombstoneMs = TOMBSTONE_MS } = options;
+  const { now } = clock;
   let lifecycle: LifecycleRegister | undefined;
   const beforeCheckpoint = async (): Promise<void> => lifecycle?.save();
   const opened = await openLedger({ ...options, beforeCheckpoint });
+  clock.reach(opened.newestAt);
   lifecycle = await LifecycleRegister.open(store, opened.events);
   // Not before: what the events led to is in the store by now.
   await opened.checkpoint();
   const certificates = await CertificateRegister.open(store);
   return {
     store,
+    clock,
     ledger: opened.ledger,
     lifecycle,
     certificates,
-    sessions: new SessionRegister(),
+    sessions: new SessionRegister({ now }),
     idempotency: await IdempotencyRegister.open(store),
+    contracts: await ContractRegister.open({ store, tombstoneMs: () => tombstoneMs, now }),
+    escalations: await EscalationRegister.open(store, { now }),
+    suspensions: await SuspensionRegister.open(store, { now }),
     close: async () => {
       try {
         await opened.close();

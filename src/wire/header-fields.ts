@@ -21,6 +21,7 @@ export const SINGLETON_FIELDS: ReadonlySet<string> = new Set([
   "authorization",
   "content-type",
   "contract-synthesized",
+  "escalation-id",
   "idempotency-key",
   "negotiation-id",
   "owner-id",

@@ -7,7 +7,14 @@
 const NAMES = [
   ...["accept", "agent-id", "agtp-api-version", "allow-rcns", "attribution-record"],
   ...["authority-scope", "authorization", "content-length", "content-type"],
-  ...["contract-synthesized", "host", "idempotency-key", "negotiation-id", "owner-id"],
+  ...[
+    "contract-synthesized",
+    "escalation-id",
+    "host",
+    "idempotency-key",
+    "negotiation-id",
+    "owner-id",
+  ],
   ...["request-id", "response-id", "server-id", "session-id", "task-id", "trust-tier"],
   ...["user-agent", "verification-path"],
 ];

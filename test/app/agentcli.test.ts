@@ -2,7 +2,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { formatProblem } from "../../src/base/problem.ts";
-import { canonicalDigest } from "../../src/modules/agentcli/canonical-digest.ts";
+import { canonicalDigest } from "../../src/identity/canonical-form.ts";
 import { manifestOf, promptTask, shellTask } from "../support/agentcli.ts";
 import { MAYA, openAcp, openHosted } from "../support/agntcy.ts";
 import { openDaemon } from "../support/daemon.ts";
@@ -525,7 +525,7 @@ describe("approvals", () => {
       headers: { "Agent-ID": "d".repeat(64), "Authority-Scope": "ops:run" },
     });
     expect(reply.body).toMatchObject({ error: { code: "approval_required" } });
-    expect(server.floor.tasks.escalations.list()).toEqual([]);
+    expect(server.state.escalations.list()).toEqual([]);
   });
 
   it("can wait longer than a date can be written", async () => {

@@ -10,6 +10,20 @@ const FAULTS = [
   ["body-too-large", "AGTP/1.0 QUERY /\r\nContent-Length: 99999999\r\n\r\n"],
 ] as const;
 
+// AGTP-API §5.1
+describe("a path that begins with two slashes", () => {
+  it.each(["//", "//echoes", "///", "//?a=b", "//localhost/echoes"])(
+    "is read as it is and answered with 460: %s",
+    async (target) => {
+      const { connect } = await openDaemon(serverFiles());
+      const client = await connect();
+      client.write(`AGTP/1.0 QUERY ${target}\r\n\r\n`);
+      const [reply] = await client.replies(1);
+      expect([reply?.status, reply?.body["segment"]]).toEqual([460, "/"]);
+    },
+  );
+});
+
 // AGTP "Wire Format"
 describe("bytes that cannot be framed", () => {
   it.each(FAULTS)("are answered with 400 %s, then the connection closes", async (code, bytes) => {

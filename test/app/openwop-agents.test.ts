@@ -18,6 +18,7 @@ import {
 } from "../support/deployment.ts";
 import { encodeRequest, openServer, type TestServer } from "../support/dispatch.ts";
 import { packFile, packFiles } from "../support/openwop.ts";
+import { type HostingServer, openHosting } from "../support/openwop-hosting.ts";
 import { node, workflow } from "../support/openwop-workflows.ts";
 
 const ALICE = "a".repeat(64);
@@ -65,9 +66,8 @@ async function openWithRuns(
   start: RunStart,
   files = filesOf({}, packFiles({})),
 ): Promise<{ readonly server: TestServer; readonly requests: readonly RunRequest[] }> {
-  const server = await openServer(files);
   const requests: RunRequest[] = [];
-  server.deployment.openwop.starter.use({
+  const server = await openHosting(files, {
     start: (request) => {
       requests.push(request);
       return Promise.resolve(start);
@@ -83,12 +83,12 @@ function execute(server: TestServer, body: unknown, agentId = AGENT, caller = AL
 
 /** Has the server's own executor take a turn, with the scopes of whoever started the run. */
 async function takeTurn(
-  server: TestServer,
+  { openwop }: HostingServer,
   task: unknown,
   scopes: readonly string[],
 ): Promise<{ readonly outcome: AgentOutcome; readonly events: readonly AgentEvent[] }> {
   const events: AgentEvent[] = [];
-  const outcome = await server.deployment.openwop.executor.takeTurn({
+  const outcome = await openwop.executor.takeTurn({
     ...{ agentId: AGENT, task, configurable: {}, runId: "run-7", nodeId: "agent" },
     owner: { tenant: "default", principal: `agtp:${BOB}`, agentId: BOB, scopes },
     signal: new AbortController().signal,
@@ -140,7 +140,7 @@ describe("the inventory", () => {
   it("is the tenant's own where packs are the tenants'", async () => {
     const pack = (name: string): string =>
       JSON.stringify(packFile({ name, agents: [{ agentId: `${name}.agent` }] }));
-    const server = await openServer(
+    const server = await openHosting(
       filesOf(
         { install_scope: "tenant", tenant: "acme" },
         {
@@ -156,7 +156,7 @@ describe("the inventory", () => {
     expect([other.status, other.body["error"]?.["code"]]).toEqual([404, "agent_not_found"]);
     const none = await server.send({ method: "QUERY", path: "/agents/nobody" });
     expect([none.status, none.body["error"]?.["code"]]).toEqual([404, "agent_not_found"]);
-    const { inventory } = server.deployment.openwop;
+    const { inventory } = server.openwop;
     expect(inventory.list("bolt").agents.map(({ agentId }) => agentId)).toEqual([
       "vendor.bolt.two.agent",
     ]);
@@ -355,7 +355,7 @@ describe("a tool call of a hosted agent", () => {
   const pack = packFiles({ agents: [{ toolAllowlist: [BOOK] }] });
 
   it("is made through the pipeline, in the agent's name and with no more than both hold", async () => {
-    const server = await openServer(filesOf({ ...BY_FUNCTION, agents }, pack));
+    const server = await openHosting(filesOf({ ...BY_FUNCTION, agents }, pack));
     const { outcome, events } = await takeTurn(server, { nights: 2 }, [
       "booking:*",
       "payment:make",
@@ -384,14 +384,14 @@ describe("a tool call of a hosted agent", () => {
       [agents, []],
       [{}, ["booking:*"]],
     ] as const) {
-      const server = await openServer(filesOf({ ...BY_FUNCTION, agents: grants }, pack));
+      const server = await openHosting(filesOf({ ...BY_FUNCTION, agents: grants }, pack));
       const { events } = await takeTurn(server, { nights: 2 }, scopes);
       expect(events[2]?.payload).toMatchObject({ status: "forbidden" });
     }
   });
 
   it("is judged by the endpoint's schema like anybody's", async () => {
-    const server = await openServer(filesOf({ ...BY_FUNCTION, agents }, pack));
+    const server = await openHosting(filesOf({ ...BY_FUNCTION, agents }, pack));
     const { events } = await takeTurn(server, { nights: "two" }, ["booking:*"]);
     expect(events[2]?.payload).toMatchObject({
       status: "error",
@@ -400,7 +400,7 @@ describe("a tool call of a hosted agent", () => {
   });
 
   it("is not made by an agent that was suspended", async () => {
-    const server = await openServer(
+    const server = await openHosting(
       filesOf({ ...BY_FUNCTION, agents }, pack, {
         policies: { identity: { lifecycle_auth: "open" } },
       }),

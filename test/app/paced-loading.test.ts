@@ -83,8 +83,8 @@ async function load(configPath: string, drive: Drive): Promise<Deployment> {
   const { config } = loadConfig(configPath, {});
   if (config === undefined) throw new Error("the configuration has problems");
   const outside = await outsideOf(SILENT_OBSERVER);
-  const floor = { ...outside.floor, work: new MeteredQueue(drive) };
-  const { deployment } = await loadDeployment(config, { ...outside, floor, env: {}, drive });
+  const kept = { ...outside.kept, work: new MeteredQueue(drive) };
+  const { deployment } = await loadDeployment(config, { ...outside, kept, env: {}, drive });
   if (deployment === undefined) throw new Error("the deployment has problems");
   return deployment;
 }

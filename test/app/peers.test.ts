@@ -1,7 +1,7 @@
 /** Two daemons that hand tasks on to each other, over TLS. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { sha256Hex } from "../../src/identity/canonical-form.ts";
 import { taskHash } from "../../src/modules/delegation/task.ts";
 import { signToken, type TokenClaims } from "../../src/modules/delegation/token.ts";
@@ -575,6 +575,28 @@ describe("the token of a task that arrives", () => {
     onTestFinished(() => second.close());
     const later = await arrive(changes, { to: second });
     expect(refusalOf(later)).toEqual([551, "authority-chain-broken", "replayed"]);
+  });
+
+  it("is not good again because the clock stepped back behind what was forgotten", async () => {
+    vi.useFakeTimers({ toFake: ["Date"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const lasting = createDeployment(awayFiles());
+    onTestFinished(() => lasting.remove());
+    const first = await createDaemon(lasting);
+    const start = now();
+    const once = { id: "once", deadline: start + 15_000 };
+    expect((await arrive(once, { to: first })).status).toBe(200);
+    vi.setSystemTime(start + 3 * 3_600_000);
+    expect((await arrive({ id: "other", deadline: now() + 15_000 }, { to: first })).status).toBe(
+      200,
+    );
+    vi.setSystemTime(start);
+    const expired = [551, "authority-chain-broken", "expired"];
+    expect(refusalOf(await arrive(once, { to: first }))).toEqual(expired);
+    await first.close();
+    const second = await createDaemon(lasting);
+    onTestFinished(() => second.close());
+    expect(refusalOf(await arrive(once, { to: second }))).toEqual(expired);
   });
 
   it("may not bring more than the operator accepts", async () => {

@@ -26,7 +26,7 @@ function functionAt(name: string): object {
 }
 
 // AGTP-API Appendix A.2
-describe("createDispatcher", () => {
+describe("the pipeline", () => {
   it("gives a handler everything it is promised", async () => {
     const server = await openServer(FILES);
     const reply = await server.send({

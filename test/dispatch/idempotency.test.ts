@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
+import { createCallHandler } from "../../src/dispatch/call-handler.ts";
 import { ANONYMOUS } from "../../src/dispatch/caller.ts";
 import { Deadlines } from "../../src/dispatch/deadlines.ts";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
 import { createAnswerOnce } from "../../src/dispatch/idempotency.ts";
-import type { Fault } from "../../src/dispatch/invoke.ts";
+import type { Fault, InvokeServices } from "../../src/dispatch/invoke.ts";
 import { attributionUnavailable, badRequest } from "../../src/dispatch/refusal.ts";
 import type { Reply } from "../../src/dispatch/reply.ts";
 import type { RouteHandler } from "../../src/dispatch/route.ts";
@@ -35,15 +36,17 @@ async function makeBench(handler: RouteHandler, options: BenchOptions = {}) {
   const { store = createMemoryStore(), timeoutMs = 10_000, ...routeOptions } = options;
   const faults: Fault[] = [];
   const calls = { count: 0 };
+  const services: InvokeServices = {
+    deadlines: new Deadlines(timeoutMs),
+    logFor: () => ({ debug: IGNORE, info: IGNORE, warn: IGNORE, error: IGNORE }),
+    reportFault: (fault) => void faults.push(fault),
+    dispatch: () => Promise.reject(new Error("not in this test")),
+  };
   const answerOnce = createAnswerOnce({
     register: await IdempotencyRegister.open(store),
     directory: { find: () => undefined },
-    services: {
-      deadlines: new Deadlines(timeoutMs),
-      logFor: () => ({ debug: IGNORE, info: IGNORE, warn: IGNORE, error: IGNORE }),
-      reportFault: (fault) => void faults.push(fault),
-      dispatch: () => Promise.reject(new Error("not in this test")),
-    },
+    services,
+    callHandler: createCallHandler(() => undefined, services),
   });
   const route = makeRoute({
     ...routeOptions,

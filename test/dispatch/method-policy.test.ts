@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { isError } from "../../src/base/problem.ts";
 import { compilePolicy, makePolicy } from "../support/policy.ts";
 
@@ -24,6 +24,16 @@ describe("compileMethodPolicy", () => {
     const { problems } = compilePolicy({ aliases });
     expect(problems.filter(isError)).not.toEqual([]);
     expect(problems[0]?.key).toMatch(/^policies\.methods\.aliases\./);
+  });
+
+  it("finds what an unknown method may be meant for without reading all names again", () => {
+    const { closeMatches } = makePolicy();
+    const fold = vi.spyOn(String.prototype, "toLowerCase");
+    const found = closeMatches("FROBNICAT");
+    const folded = fold.mock.calls.length;
+    fold.mockRestore();
+    expect(found).toEqual(["FROBNICATE"]);
+    expect(folded).toBe(1);
   });
 
   it("accepts an alias for a custom method, and one of any spelling", () => {

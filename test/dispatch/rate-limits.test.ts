@@ -153,7 +153,7 @@ describe("the work of strangers", () => {
     const ask = asking(server);
     const headers = { "Agent-ID": "3c".repeat(32) };
     expect((await ask("/echoes", headers["Agent-ID"])).status).toBe(401);
-    server.floor.rates.charge("127.0.0.1", 60, performance.now());
+    server.kept.rates.charge("127.0.0.1", 60, performance.now());
     expectTooMuchWork(await ask("/echoes", headers["Agent-ID"]));
     expectTooMuchWork(await server.send({ method: "NONSENSE", path: "/x", body: "{" }));
   });

@@ -14,18 +14,41 @@ function named(...pairs: readonly (readonly [string, string])[]): readonly strin
 
 // AGTP-API §5.8.4
 describe("listTools", () => {
-  it("names a tool after its method and path", () => {
-    expect(named(["BOOK", "/"], ["QUERY", "/rooms/{room_id}/night-rates"])).toEqual([
+  it("names a tool after its method and the literal segments of its path", () => {
+    expect(named(["BOOK", "/"], ["QUERY", "/rooms/{room_id}/Night-rates.v2"])).toEqual([
       "book",
-      "query_rooms_room_id_night-rates",
+      "query_rooms_night-rates_v2",
     ]);
   });
 
-  it("tells tools of one name apart, and neither is the first", () => {
+  it("says by what parameters two of one name differ", () => {
+    const names = named(
+      ["QUERY", "/rooms"],
+      ["QUERY", "/rooms/{room_id}"],
+      ["QUERY", "/rooms/{room_id}/{night}"],
+    );
+    expect(names).toEqual([
+      "query_rooms",
+      "query_rooms_by_room_id",
+      "query_rooms_by_room_id_and_night",
+    ]);
+  });
+
+  it("tells what is still of one name apart by a digest, whatever the order", () => {
     const names = named(["QUERY", "/a/b"], ["QUERY", "/a_b"]);
     expect(new Set(names).size).toBe(2);
     for (const name of names) expect(name).toMatch(/^query_a_b_[0-9a-f]{8}$/);
     expect(named(["QUERY", "/a_b"], ["QUERY", "/a/b"])).toEqual(names.toReversed());
+  });
+
+  it("leaves a name to the endpoint that asks for it", () => {
+    const definition = (path: string, tool?: string) => ({
+      tier: "B" as const,
+      definition: { ...makeEndpoint(FUNCTION, { method: "BOOK", path }), ...(tool && { tool }) },
+    });
+    const listed = [definition("/rooms"), definition("/suites", "book_rooms")];
+    const names = listTools(listed).map(({ name }) => name);
+    expect(names).toEqual([expect.stringMatching(/^book_rooms_[0-9a-f]{8}$/), "book_rooms"]);
   });
 
   it("makes no name longer than clients of MCP take", () => {
@@ -40,6 +63,6 @@ describe("listTools", () => {
       definition: makeEndpoint(FUNCTION, { method, path }),
     });
     const listed = [endpoint("QUERY", "/agents"), endpoint("EXECUTE", "/agents/{agent_id}")];
-    expect(listTools(listed).map(({ name }) => name)).toEqual(["execute_agents_agent_id"]);
+    expect(listTools(listed).map(({ name }) => name)).toEqual(["execute_agents"]);
   });
 });

@@ -262,7 +262,7 @@ describe("an endpoint file with schemas", () => {
       "an unknown handler",
       '"registered_function"',
       '"registered_funktion"',
-      'endpoint.handler.type: is "registered_funktion", expected one of registered_function, composition, external_service (did you mean registered_function?)',
+      'endpoint.handler.type: is "registered_funktion", expected one of registered_function, composition, external_service, mcp_tool (did you mean registered_function?)',
     ],
     [
       "a function without a module",

@@ -31,13 +31,23 @@ interface Options {
   readonly jwks?: readonly JWK[];
   readonly audience?: string;
   readonly principalClaim?: string;
+  readonly agentClaim?: string;
 }
 
-function open({ jwks = [key.jwk, rsa.jwk], audience, principalClaim = "sub" }: Options = {}) {
+function open({
+  jwks = [key.jwk, rsa.jwk],
+  audience,
+  principalClaim = "sub",
+  agentClaim,
+}: Options = {}) {
   const keys = createKeys(jwks);
   const clock = { now: NOW };
   const verifier = createTokenVerifier({
-    oauth: { issuer: ISSUER, principalClaim, ...(audience === undefined ? {} : { audience }) },
+    oauth: {
+      ...{ issuer: ISSUER, principalClaim },
+      ...(audience === undefined ? {} : { audience }),
+      ...(agentClaim === undefined ? {} : { agentClaim }),
+    },
     keys,
     now: () => clock.now,
   });
@@ -137,12 +147,26 @@ describe("a good token", () => {
     "may be for the audience %j",
     async (aud) => {
       const token = await signToken(key, goodClaims({ aud }));
-      expect(await judge(token, { audience: AUDIENCE })).toEqual(accepted);
+      expect(await judge(token, { audience: AUDIENCE })).toEqual({
+        ...accepted,
+        audiences: [aud].flat(),
+      });
     },
   );
 
   it("is for anybody where no audience is configured", async () => {
-    expect(await judge(await signToken(key, goodClaims({ aud: "other" })))).toEqual(accepted);
+    const token = await signToken(key, goodClaims({ aud: "other" }));
+    expect(await judge(token)).toEqual({ ...accepted, audiences: ["other"] });
+  });
+
+  it("says which agent it is for, and which scopes of this protocol it has", async () => {
+    const claims = goodClaims({ agent: "a".repeat(64), scope: "openid rooms:read rooms:book" });
+    expect(await judge(await signToken(key, claims), { agentClaim: "agent" })).toEqual({
+      ...accepted,
+      ...{ agentId: "a".repeat(64), scopes: ["rooms:read", "rooms:book"] },
+    });
+    const others = goodClaims({ agent: 7, scope: "openid" });
+    expect(await judge(await signToken(key, others), { agentClaim: "agent" })).toEqual(accepted);
   });
 
   it("names its principal by the configured claim", async () => {

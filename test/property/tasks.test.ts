@@ -4,8 +4,8 @@
  */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { TaskState } from "../../src/modules/tasks/state.ts";
 import { VERDICTS, type Verdict } from "../../src/state/escalation.ts";
+import type { ServerState } from "../../src/state/state.ts";
 import { makeLastingStore } from "../support/state.ts";
 import { openRegisters, type TestClock, wish, word } from "../support/tasks.ts";
 
@@ -40,7 +40,7 @@ interface Model {
 interface Real {
   readonly clock: TestClock;
   readonly store: ReturnType<typeof makeLastingStore>;
-  registers: TaskState;
+  registers: Pick<ServerState, "escalations" | "suspensions">;
 }
 
 type Command = fc.AsyncCommand<Model, Real>;

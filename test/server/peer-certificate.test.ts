@@ -157,6 +157,45 @@ describe("a listener with client_auth = optional", () => {
   });
 });
 
+// A client says for itself how much there is to verify.
+describe("a chain of certificates without end", () => {
+  /** The agent's own, and so many others that have nothing to do with it. */
+  const padded = (count: number): Shown => ({
+    cert: agent.cert + others.stranger.cert.repeat(count),
+    key: agent.key,
+  });
+
+  it("is not verified where it is longer than allowed, and says so", async () => {
+    const { connect, refused, listener } = await open({ clientAuth: "optional" });
+    for (const count of [7, 60]) {
+      const peer = await askAs(await connect(padded(count)));
+      expect(peer).toMatchObject({
+        certificateFault: "the certificate came with more than 7 others",
+      });
+    }
+    expect((await askAs(await connect(padded(6))))?.["certificate"]).toBeDefined();
+    expect([refused, listener.connectionCount]).toEqual([[], 3]);
+    const strict = await open({});
+    const client = await strict.connect(padded(60));
+    expect(await askAs(client)).toBeUndefined();
+    expect(strict.refused[0]?.[0]).toBe("the certificate came with more than 7 others");
+  });
+
+  it("ends the handshake where it is longer than TLS reads, and nothing else", async () => {
+    const { connect, listener } = await open({ clientAuth: "optional" });
+    const known = await connect(agent);
+    const attackers = await Promise.all(
+      Array.from({ length: 8 }, () => connect(padded(400)).catch(() => undefined)),
+    );
+    for (const attacker of attackers) {
+      expect(attacker && (await askAs(attacker).catch(() => undefined))).toBeUndefined();
+      await attacker?.closed();
+    }
+    expect((await askAs(known))?.["certificate"]).toBeDefined();
+    expect(listener.connectionCount).toBe(1);
+  });
+});
+
 describe("a listener with client_auth = required", () => {
   it("serves an agent, time and again", async () => {
     const { connect, refused } = await open({});

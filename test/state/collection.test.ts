@@ -135,7 +135,7 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     const clock = { now: 0 };
     const notes = await openNotes(store, {
       quota: { perOwner: 2 },
-      attachedTo: (_, key) => [{ collection: "texts", key }],
+      changesOnDelete: (_, key) => [{ kind: "delete", collection: "texts", key }],
       forgottenAt: ({ at }) => at,
       now: () => clock.now,
     });
@@ -161,11 +161,29 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     await notes.add("a", note("ada", "first"));
     const early = notes.refresh();
     const draft = notes.draft("b", note("ada", "second"));
-    await store.commit([...(draft ?? []), { kind: "put", collection: "c", key: "k", value: 1 }]);
+    const other = { kind: "put", collection: "c", key: "k", value: 1 } as const;
+    await store.commit([...(draft?.changes ?? []), other]);
     // One refresh that began before must not be taken for one that saw the commit.
     await Promise.all([early, notes.refresh()]);
+    draft?.release();
     expect(notes.values()).toEqual([note("ada", "second")]);
     expect((await store.list("notes")).map(({ key }) => key)).toEqual(["b"]);
+  });
+
+  it("keeps the room of a draft until that is released, so that none is given twice", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store, { quota: { all: 2, sparesOthers: true } });
+    const first = notes.draft("a", note("ada", "first"));
+    const second = notes.draft("b", note("bob", "second"));
+    expect(notes.draft("c", note("cid", "third"))).toBeUndefined();
+    expect(await notes.add("c", note("cid", "third"))).toEqual({ kind: "full" });
+    second?.release();
+    expect((await notes.add("c", note("cid", "third"))).kind).toBe("added");
+    await store.commit(first?.changes ?? []);
+    await notes.refresh();
+    first?.release();
+    expect(notes.values().map(({ text }) => text)).toEqual(["third", "first"]);
+    expect(notes.draft("d", note("dan", "fourth"))).toBeUndefined();
   });
 
   it("says what has become another or is gone, also by another collection", async () => {

@@ -1,10 +1,17 @@
 /** Identities that the server issues for the agents that it hosts. */
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../src/base/paced.ts";
+import type { AgentDocument } from "../../src/identity/agent-document.ts";
 import { publicKeyOf } from "../../src/identity/ed25519.ts";
 import { readGenesisFile } from "../../src/identity/genesis-file.ts";
-import { type HostedAgent, identifyHosted } from "../../src/state/hosted-identity.ts";
+import {
+  type HostedAgent,
+  type HostIssuer,
+  identifyHosted,
+} from "../../src/state/hosted-identity.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
+import type { Store } from "../../src/state/store.ts";
 
 const CLERK: HostedAgent = {
   key: "openwop/core.harbour.clerk",
@@ -16,9 +23,18 @@ const CLERK: HostedAgent = {
 const SIGNER = generateKeyPairSync("ed25519").privateKey;
 const ISSUER = { serverId: "agents.example", operator: "Harbour", signingKey: SIGNER };
 
+function identify(
+  agents: readonly HostedAgent[],
+  store: Store,
+  issuer: HostIssuer,
+  known: readonly AgentDocument[],
+) {
+  return identifyHosted(agents, issuer, { store, known, drive: atOnce });
+}
+
 describe("an identity", () => {
   it("is issued and signed by this server, and verifies", async () => {
-    const { documents, issued, problems } = await identifyHosted(
+    const { documents, issued, problems } = await identify(
       [CLERK],
       createMemoryStore(),
       ISSUER,
@@ -41,12 +57,12 @@ describe("an identity", () => {
 
   it("stays the same, whatever becomes of the description, the scopes and the key", async () => {
     const store = createMemoryStore();
-    const first = await identifyHosted([CLERK], store, ISSUER, []);
+    const first = await identify([CLERK], store, ISSUER, []);
     await first.keep();
     const changed = { ...CLERK, description: "Sorts them better.", scopes: [] };
     const another = { ...ISSUER, signingKey: generateKeyPairSync("ed25519").privateKey };
     for (const issuer of [ISSUER, another, { ...ISSUER, signingKey: undefined }]) {
-      const { documents } = await identifyHosted([changed], store, issuer, []);
+      const { documents } = await identify([changed], store, issuer, []);
       const document = documents.get(CLERK.key);
       expect(document?.agentId).toBe(first.issued[0]?.agentId);
       expect(document).toMatchObject({ description: "Sorts them better.", scopes: [] });
@@ -56,12 +72,12 @@ describe("an identity", () => {
 
   it("is issued once, also where two servers issue it at the same moment", async () => {
     const store = createMemoryStore();
-    const first = await identifyHosted([CLERK], store, ISSUER, []);
-    const second = await identifyHosted([CLERK], store, ISSUER, []);
+    const first = await identify([CLERK], store, ISSUER, []);
+    const second = await identify([CLERK], store, ISSUER, []);
     await first.keep();
     await expect(second.keep()).rejects.toThrow("another server has issued an identity");
     await first.keep();
-    const third = await identifyHosted([CLERK], store, ISSUER, []);
+    const third = await identify([CLERK], store, ISSUER, []);
     expect(third.issued[0]?.agentId).toBe(first.issued[0]?.agentId);
   });
 
@@ -69,7 +85,7 @@ describe("an identity", () => {
     const store = createMemoryStore();
     for (let time = 0; time < 2; time += 1) {
       // Issued once more, since nothing is known of the one before.
-      const { issued } = await identifyHosted([CLERK], store, ISSUER, []);
+      const { issued } = await identify([CLERK], store, ISSUER, []);
       expect(issued.map(({ name }) => name)).toEqual([CLERK.name]);
     }
     expect(await store.list("hosted-identities")).toEqual([]);
@@ -77,16 +93,16 @@ describe("an identity", () => {
 
   it("is issued without a key of the server's, too", async () => {
     const issuer = { ...ISSUER, signingKey: undefined };
-    const { issued } = await identifyHosted([CLERK], createMemoryStore(), issuer, []);
+    const { issued } = await identify([CLERK], createMemoryStore(), issuer, []);
     expect(issued[0]).toMatchObject({ signature: "none", scopes: ["booking:room"] });
     expect(issued[0]?.genesis?.agentId).toBe(issued[0]?.agentId);
   });
 
   it("is the operator's where there is one of that name", async () => {
-    const elsewhere = await identifyHosted([CLERK], createMemoryStore(), ISSUER, []);
+    const elsewhere = await identify([CLERK], createMemoryStore(), ISSUER, []);
     const own = elsewhere.issued.map(({ issuedFor: _, ...document }) => document);
     const store = createMemoryStore();
-    const { documents, issued, keep } = await identifyHosted([CLERK], store, ISSUER, own);
+    const { documents, issued, keep } = await identify([CLERK], store, ISSUER, own);
     await keep();
     expect(documents.get(CLERK.key)).toBe(own[0]);
     expect(issued).toEqual([]);
@@ -95,12 +111,7 @@ describe("an identity", () => {
 
   it("is not given twice under one name", async () => {
     const twin = { ...CLERK, key: "agntcy/clerk", file: "agents/agntcy/clerk.json" };
-    const { issued, problems } = await identifyHosted(
-      [CLERK, twin],
-      createMemoryStore(),
-      ISSUER,
-      [],
-    );
+    const { issued, problems } = await identify([CLERK, twin], createMemoryStore(), ISSUER, []);
     expect(issued).toHaveLength(1);
     expect(problems).toEqual([
       {
@@ -113,22 +124,22 @@ describe("an identity", () => {
 
   it("is not that of another system's agent of its name", async () => {
     const store = createMemoryStore();
-    const { issued: known } = await identifyHosted([CLERK], store, ISSUER, []);
+    const { issued: known } = await identify([CLERK], store, ISSUER, []);
     const twin = { ...CLERK, key: "agntcy/clerk", file: "agents/agntcy/clerk.json" };
-    const { documents, issued, problems } = await identifyHosted([twin], store, ISSUER, known);
+    const { documents, issued, problems } = await identify([twin], store, ISSUER, known);
     expect([...documents, ...issued]).toEqual([]);
     expect(problems).toMatchObject([{ file: "agents/agntcy/clerk.json" }]);
   });
 
   it("that was tampered with in the store is a problem, not another identity", async () => {
     const store = createMemoryStore();
-    const first = await identifyHosted([CLERK], store, ISSUER, []);
+    const first = await identify([CLERK], store, ISSUER, []);
     await first.keep();
     const [entry] = await store.list("hosted-identities");
     const value = { ...(entry?.value as object), scope: ["payment:make"] };
     const { key } = CLERK;
     await store.commit([{ kind: "put", collection: "hosted-identities", key, value }]);
-    const { issued, problems } = await identifyHosted([CLERK], store, ISSUER, []);
+    const { issued, problems } = await identify([CLERK], store, ISSUER, []);
     expect(issued).toEqual([]);
     expect(problems.map(({ key: member }) => member)).toContain("signature");
   });

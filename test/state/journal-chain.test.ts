@@ -1,6 +1,7 @@
-import { readdirSync, statSync, writeFileSync } from "node:fs";
+import { appendFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { BackwardWalk, MAX_PASSED } from "../../src/state/backward-walk.ts";
 import { FileJournal } from "../../src/state/file-journal.ts";
 import { verifyJournalChain } from "../../src/state/journal-chain.ts";
 import type { ChainReport } from "../../src/state/verify-chain.ts";
@@ -133,6 +134,62 @@ describe("verifyJournalChain", () => {
     const noise = { auditId: "", jws: "not a record" };
     const report = await verify([noise, records[0]!, records[0]!, noise, ...records.slice(1)]);
     expect(report).toMatchObject({ records: 3, broken: undefined });
+  });
+
+  it("is not misled by copies of older records behind the newest one", async () => {
+    const records = chainOf(AGENT, 6);
+    for (const copies of [[1], [1, 2, 3], [3, 1], [5, 0]]) {
+      const report = await verify([...records, ...copies.map((index) => records[index]!)]);
+      expect(report, `${copies}`).toMatchObject({ records: 6, broken: undefined });
+      expect(report?.head).toBe(records.at(-1)?.auditId);
+    }
+  });
+
+  it("finds a chain whose records stand in another order", async () => {
+    const [a, b, c, d, e] = chainOf(AGENT, 5);
+    const report = await verify([b!, a!, e!, d!, c!]);
+    expect(report).toMatchObject({ records: 5, broken: undefined });
+  });
+
+  it("gives up on a journal in which no record stands where it was written", async () => {
+    const records = chainOf(AGENT, 200);
+    const directory = makeDirectory();
+    writeSegment(directory, 1, [...records.slice(0, -1).reverse(), records.at(-1)!]);
+    await expect(verifyJournalChain(directory, AGENT, [])).rejects.toThrow("in an order in which");
+  });
+
+  it("says the same of a long chain, and of a torn end", async () => {
+    const records = chainOf(AGENT, 600);
+    const directory = makeDirectory();
+    writeSegment(directory, 1, [...records.slice(0, 200), ...records.slice(201, 400)]);
+    writeSegment(directory, 2, records.slice(400));
+    appendFileSync(join(directory, "00000002.jws"), "x".repeat(200_000));
+    const report = await verifyJournalChain(directory, AGENT, []);
+    expect(report).toMatchObject({ records: 399, head: records.at(-1)?.auditId });
+    expect(report?.broken).toMatchObject({
+      kind: "missing-record",
+      auditId: records[200]?.auditId,
+    });
+    expect(report?.broken?.message).toContain(`behind record ${records[199]?.auditId}`);
+  });
+
+  it("holds so many records at once that are not in their chain, and no more", async () => {
+    const trunk = chainOf(AGENT, 2);
+    const change = (at: number) => (payload: Record<string, unknown>) => ({
+      ...payload,
+      issued_at: "2026-01-01T00:00:02Z",
+      path: `/${at}`,
+    });
+    const branches = Array.from({ length: MAX_PASSED + 500 }, (_, at) =>
+      makeChain({ agentId: AGENT, length: 1, after: trunk[1]!.auditId, change: change(at) }),
+    );
+    const directory = makeDirectory();
+    writeSegment(directory, 1, [...trunk, ...branches.flat()]);
+    const chain = { directory, agentId: AGENT, keys: [], trustedHead: undefined };
+    const walk = new BackwardWalk(chain);
+    expect(await walk.report()).toMatchObject({ records: 3, broken: undefined });
+    expect(walk.passed).toHaveLength(MAX_PASSED);
+    expect((await verifyJournalChain(directory, AGENT, []))?.broken?.kind).toBe("fork");
   });
 
   it("rejects for a directory that is not there", async () => {

@@ -1,8 +1,16 @@
-import { appendFileSync, readFileSync, rmSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { type JournalDamage, JournalDamageError } from "../../src/state/journal-damage.ts";
 import { openLedger } from "../../src/state/open-ledger.ts";
+import { readSyncedMark } from "../../src/state/synced-mark.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { makeDraft } from "../support/ledger.ts";
 import { type ReadRecord, readJournal } from "../support/records.ts";
@@ -126,6 +134,7 @@ describe("a start over a journal", () => {
     for (const key of [ALICE, BOB]) {
       await kept.store.commit([{ kind: "delete", collection: "chain-heads", key }]);
     }
+    rmSync(join(kept.directory, "journal/synced.json"));
     cutLines(kept.segment(1), 1);
     expect(await damagesOf(kept)).toMatchObject([{ kind: "lost-tail", file: "00000001.jws" }]);
   });
@@ -154,5 +163,55 @@ describe("a start over a journal", () => {
     const rest = kept.records.filter((_, index) => index !== 1);
     writeFileSync(kept.segment(1), rest.map(({ jws }) => `${jws}\n`).join(""));
     expect(await damagesOf(kept)).toEqual([lost(kept.records[1])]);
+  });
+});
+
+// A process that was killed made no checkpoint of what it wrote last.
+describe("a start over the journal of a process that was killed", () => {
+  beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] }));
+  afterEach(() => void vi.useRealTimers());
+
+  /** The journal of a process whose records have all been synced. */
+  async function keepSynced(agents: readonly string[], options = {}): Promise<Kept> {
+    const kept = await keep(agents, { ...options, isClosed: false });
+    const newest = kept.records.at(-1)?.auditId;
+    const journal = join(kept.directory, "journal");
+    // A disk that others use takes its time.
+    const isNoted = (): void => expect(readSyncedMark(journal)?.auditId).toBe(newest);
+    await vi.waitFor(isNoted, { timeout: 15_000 });
+    return kept;
+  }
+
+  it("names the record that was synced last, where it was taken from the end", async () => {
+    const kept = await keepSynced([ALICE, BOB, ALICE]);
+    cutLines(kept.segment(1), 1);
+    for (let start = 1; start <= 2; start += 1) {
+      expect(await damagesOf(kept)).toEqual([lost(kept.records[2])]);
+    }
+  });
+
+  it("misses nothing that was not synced, and nothing where somebody took the mark away", async () => {
+    const kept = await keepSynced([ALICE, BOB]);
+    appendFileSync(kept.segment(1), "eyJhbGciOi");
+    expect(await damagesOf(kept)).toEqual([]);
+    const other = await keepSynced([ALICE, BOB]);
+    rmSync(join(other.directory, "journal/synced.json"));
+    cutLines(other.segment(1), 1);
+    expect(await damagesOf(other)).toEqual([]);
+  });
+
+  it.each(["", "{", "[]", '{"segment":1}', "x".repeat(10_000)])(
+    "takes a mark that cannot be read for none: %j",
+    async (text) => {
+      const kept = await keepSynced([ALICE]);
+      writeFileSync(join(kept.directory, "journal/synced.json"), text);
+      expect(await damagesOf(kept)).toEqual([]);
+    },
+  );
+
+  it("lets the oldest segments go, that of the mark among them", async () => {
+    const kept = await keepSynced([ALICE]);
+    renameSync(kept.segment(1), kept.segment(2));
+    expect(await damagesOf(kept)).toEqual([]);
   });
 });

@@ -62,6 +62,20 @@ describe("LifecycleRegister", () => {
     expect(await register.events(ALICE.agentId, 10)).toEqual([]);
   });
 
+  it("counts each change of a status once, another writer's too as soon as it is known", async () => {
+    const store = makeLastingStore();
+    const [one, other] = [await LifecycleRegister.open(store), await LifecycleRegister.open(store)];
+    await change(one, ALICE, "DEACTIVATE");
+    expect(one.revision).toBe(1);
+    await change(one, BOB, "DEACTIVATE");
+    await one.append(makeEvent(BOB.agentId, { event_type: "rcns_release" }));
+    expect([one.revision, other.revision]).toEqual([2, 0]);
+    // What it is about to write was decided from a state that is over, so it looks what has changed.
+    await change(other, BOB, "REVOKE");
+    expect(other.statusOf(ALICE)).toBe("suspended");
+    expect(other.revision).toBe(2);
+  });
+
   it("makes the event first, and then changes the state", async () => {
     const register = await LifecycleRegister.open(makeLastingStore());
     const outcome = await register.apply({

@@ -5,7 +5,8 @@ import type { MethodContext } from "../../src/modules/agentcli/methods/method.ts
 import { serveProtocol } from "../../src/modules/agentcli/protocol/serve.ts";
 import { runProgram } from "../../src/modules/agentcli/run-program.ts";
 import type { AskJson, World } from "../../src/modules/agentcli/world.ts";
-import { runRpcCommand } from "../../src/programs/rpc/command.ts";
+import { rpcProgram } from "../../src/programs/rpc/command.ts";
+import { type ProgramRun, runIn } from "./terminal.ts";
 
 type Members = Readonly<Record<string, unknown>>;
 
@@ -110,41 +111,14 @@ export async function call(
   return response;
 }
 
-/** One run of `agtp-rpc`. */
-export interface RpcRun {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** Runs a command in a directory. */
-export async function runRpc(
+/** Runs a command of `agtp-rpc` in a directory. */
+export function runRpc(
   args: readonly string[],
   {
     directory = "/",
-    env = {},
+    env: environment = {},
     input = "",
   }: { directory?: string; env?: World["env"]; input?: string } = {},
-): Promise<RpcRun> {
-  const written = { out: "", err: "" };
-  const stream = (name: "out" | "err") => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-    isTerminal: false,
-    hasColour: false,
-  });
-  const output = new Writable({
-    write: (chunk, _, done) => {
-      written.out += String(chunk);
-      done();
-    },
-  });
-  const stdin = new PassThrough();
-  stdin.end(input);
-  const exitCode = await runRpcCommand(args, {
-    ...{ out: stream("out"), err: stream("err"), directory, env },
-    ...{ input: stdin, output, readInput: async () => input },
-  });
-  return { exitCode, ...written };
+): Promise<ProgramRun> {
+  return runIn(directory, rpcProgram, args, { environment, input });
 }

@@ -4,22 +4,27 @@ import { join } from "node:path";
 import type { Daemon } from "../../src/app/daemon.ts";
 import type { Target } from "../../src/programs/conformance/ask.ts";
 import type { ConformanceCase } from "../../src/programs/conformance/case.ts";
-import { runConformance } from "../../src/programs/conformance/command.ts";
+import { conformanceProgram } from "../../src/programs/conformance/command.ts";
 import {
   readCatalog,
   readIdentity,
   readPeer,
   readProposal,
 } from "../../src/programs/conformance/command-inputs.ts";
-import { parseCommandLine } from "../../src/programs/conformance/command-line.ts";
+import {
+  CONFORMANCE_ARGS,
+  CONFORMANCE_OPTIONS,
+  type ConformanceLine,
+} from "../../src/programs/conformance/conformance-options.ts";
 import { loadCases, shippedCasesPath } from "../../src/programs/conformance/load-cases.ts";
 import { prepareSubject, type TestSubject } from "../../src/programs/conformance/subject.ts";
 import { surveyServer } from "../../src/programs/conformance/survey.ts";
-import { runKeysCommand } from "../../src/programs/keys/command.ts";
-import type { Output, Terminal } from "../../src/programs/shell/terminal.ts";
+import { keysProgram } from "../../src/programs/keys/command.ts";
+import { command } from "../../src/programs/shell/command.ts";
 import { type AlteringProxy, startProxy } from "./altering-proxy.ts";
 import { createDaemon } from "./daemon.ts";
 import { copyDeployment } from "./deployment.ts";
+import { keepingTerminal, type ProgramRun, runIn } from "./terminal.ts";
 
 const TEST = join(import.meta.dirname, "..");
 const FIXTURE = join(TEST, "exchanges/deployment");
@@ -44,13 +49,6 @@ export interface ConformanceServer {
   close(): Promise<void>;
 }
 
-/** What a run of the program leaves behind. */
-export interface ProgramRun {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
-}
-
 /** The configurations that together show every case. */
 export const RUNS: readonly ConformanceRun[] = JSON.parse(
   readFileSync(join(TEST, "conformance/runs.json"), "utf8"),
@@ -71,8 +69,8 @@ export async function openConformanceServer({
   const name = config === "" ? "agtp-server.toml" : `agtp-server.${config}.toml`;
   const text = readFileSync(join(FIXTURE, name), "utf8");
   const deployment = copyDeployment(FIXTURE, { "agtp-server.toml": text });
-  const { terminal } = makeTerminal(deployment.directory);
-  await runKeysCommand(["signing"], terminal);
+  const terminal = keepingTerminal(deployment.directory);
+  await runIn(deployment.directory, keysProgram, ["signing"]);
   const daemon = await createDaemon(deployment);
   const proxy = await startProxy(daemon.daemon.port);
   const files = [
@@ -80,8 +78,7 @@ export async function openConformanceServer({
     ...["--catalog", join(FIXTURE, "catalog/methods.json")],
   ];
   const uri = `agtp://127.0.0.1:${daemon.daemon.port}`;
-  const line = parseCommandLine([uri, "--insecure", ...args, ...files], terminal);
-  if (line.kind === "end") throw new Error("the command line is wrong");
+  const line = await readLine([uri, "--insecure", ...args, ...files]);
   const target: Target = { peer: readPeer(line, terminal), timeoutMs: 10_000 };
   const identity = readIdentity(line);
   const result = await surveyServer(target, identity);
@@ -104,31 +101,20 @@ export async function openConformanceServer({
 }
 
 /** The program, in process. */
-export async function runProgram(
-  args: readonly string[],
-  directory: string = TEST,
-): Promise<ProgramRun> {
-  const { terminal, written } = makeTerminal(directory);
-  const exitCode = await runConformance(args, terminal);
-  return { exitCode, out: written.out.join(""), err: written.err.join("") };
+export function runProgram(args: readonly string[], directory: string = TEST): Promise<ProgramRun> {
+  return runIn(directory, conformanceProgram, args);
 }
 
-function makeTerminal(directory: string): {
-  readonly terminal: Terminal;
-  readonly written: { readonly out: readonly string[]; readonly err: readonly string[] };
-} {
-  const out: string[] = [];
-  const err: string[] = [];
-  const output = (pieces: string[]): Output => ({
-    write: (text) => void pieces.push(text),
-    isTerminal: false,
-    hasColour: false,
+async function readLine(args: readonly string[]): Promise<ConformanceLine> {
+  let read: ConformanceLine | undefined;
+  const reading = command({
+    ...{ name: "reading", description: "", args: CONFORMANCE_ARGS, options: CONFORMANCE_OPTIONS },
+    run: (line) => {
+      read = line;
+      return true;
+    },
   });
-  const terminal = {
-    out: output(out),
-    err: output(err),
-    directory,
-    readInput: () => Promise.resolve(""),
-  };
-  return { terminal, written: { out, err } };
+  const { err } = await runIn(TEST, reading, args);
+  if (read === undefined) throw new Error(err);
+  return read;
 }

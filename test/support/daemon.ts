@@ -6,6 +6,7 @@ import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
 import type { Environment } from "../../src/base/environment.ts";
 import { createLog } from "../../src/base/log.ts";
 import { formatProblem } from "../../src/base/problem.ts";
+import type { Module } from "../../src/dispatch/module.ts";
 import { isWireFault } from "../../src/wire/message.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
@@ -24,10 +25,11 @@ export interface TestDaemon {
 export async function openDaemon(
   files: DeploymentFiles = {},
   env: Environment = {},
+  modules?: readonly Module[],
 ): Promise<TestDaemon> {
   const deployment = createDeployment(files);
   onTestFinished(() => deployment.remove());
-  const daemon = await createDaemon(deployment, env);
+  const daemon = await createDaemon(deployment, env, modules);
   onTestFinished(() => daemon.close());
   return daemon;
 }
@@ -36,13 +38,15 @@ export async function openDaemon(
 export async function createDaemon(
   { configPath, directory }: Omit<TestDeployment, "remove">,
   env: Environment = {},
+  modules?: readonly Module[],
 ): Promise<TestDaemon> {
   const log: Readonly<Record<string, unknown>>[] = [];
   const write = (text: string): void => {
     for (const line of text.split("\n").filter(Boolean)) log.push(JSON.parse(line));
   };
   const sink = { write, flush: () => Promise.resolve() };
-  const options = { configPath, port: 0, env, log: createLog("info", sink) };
+  const common = { configPath, port: 0, env, log: createLog("info", sink) };
+  const options = modules === undefined ? common : { ...common, modules };
   const started = await startDaemon(options);
   if (started.kind === "refused") {
     throw new Error(`refused to start:\n${started.problems.map(formatProblem).join("\n")}`);

@@ -1,16 +1,11 @@
 /** `agtp-catalog-diff` in process, over two catalogs and a deployment that a test writes. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { runCatalogDiff } from "../../src/programs/upgrade/command.ts";
+import { catalogDiffProgram } from "../../src/programs/upgrade/command.ts";
 import { type CatalogJson, catalogJson } from "./catalog-versions.ts";
 import { configFile } from "./deployment.ts";
 import { type Files, makeDirectory } from "./directory.ts";
-
-export interface DiffRun {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { type ProgramRun, runIn } from "./terminal.ts";
 
 /** One finding of the JSON report. */
 export type FindingJson = Readonly<Record<string, unknown>>;
@@ -42,8 +37,8 @@ export interface DiffReportRun {
 
 export interface DiffProgram {
   readonly directory: string;
-  run(...args: readonly string[]): DiffRun;
-  report(...args: readonly string[]): DiffReportRun;
+  run(...args: readonly string[]): Promise<ProgramRun>;
+  report(...args: readonly string[]): Promise<DiffReportRun>;
   read(file: string): string;
 }
 
@@ -69,25 +64,15 @@ export function makeDiffProgram(options: DiffFiles = {}): DiffProgram {
     ...Object.fromEntries(Object.entries(deployment).map(([name, text]) => [`site/${name}`, text])),
     ...files,
   });
-  const run = (...args: readonly string[]): DiffRun => {
-    const written = { out: "", err: "" };
-    const output = (name: "out" | "err") => ({
-      write: (text: string) => {
-        written[name] += text;
-      },
-      isTerminal: false,
-      hasColour: false,
-    });
-    const terminal = { out: output("out"), err: output("err"), directory };
-    const exitCode = runCatalogDiff(args, { ...terminal, readInput: async () => "" }, environment);
-    return { exitCode, ...written };
+  const run: DiffProgram["run"] = (...args) => {
+    return runIn(directory, catalogDiffProgram, args, { environment });
   };
   return {
     directory,
     run,
-    report: (...args) => {
+    report: async (...args) => {
       const against = ["old.json", "new.json", "--against-deployment", "site", "--json"];
-      const { exitCode, out, err } = run(...against, ...args);
+      const { exitCode, out, err } = await run(...against, ...args);
       const json = JSON.parse(out);
       return { exitCode, err, json, deployment: json.deployment };
     },

@@ -2,6 +2,7 @@
  * A whole deployment without a socket: bytes through the request parser, the pipeline and the
  * serializer, and back through the response parser, so that what a test sees is what a peer sees.
  */
+
 import { afterAll, beforeAll, onTestFinished } from "vitest";
 import { loadConfig } from "../../src/app/config/load.ts";
 import {
@@ -9,14 +10,14 @@ import {
   type DeploymentOptions,
   loadDeployment,
 } from "../../src/app/deployment.ts";
-import { type FloorState, openFloorState } from "../../src/app/floor-state.ts";
 import { atOnce } from "../../src/base/paced.ts";
 import { formatProblem, type Problem } from "../../src/base/problem.ts";
 import type { Observer } from "../../src/dispatch/dispatcher.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Fault } from "../../src/dispatch/invoke.ts";
+import type { Module } from "../../src/dispatch/module.ts";
 import type { Peer } from "../../src/dispatch/peer.ts";
-import { openNegotiation } from "../../src/modules/negotiation/state.ts";
+import { createProcessState, type ProcessState } from "../../src/dispatch/process-state.ts";
 import type { Ledger } from "../../src/state/ledger.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import { openState, type ServerState } from "../../src/state/state.ts";
@@ -57,7 +58,8 @@ export interface TestServer {
   readonly directory: string;
   readonly deployment: Deployment;
   readonly state: ServerState;
-  readonly floor: FloorState;
+  /** What is kept through every reload. */
+  readonly kept: ProcessState;
   readonly problems: readonly Problem[];
   /** What was reported to the log as faults. */
   readonly faults: readonly Fault[];
@@ -76,6 +78,8 @@ export interface TestServerOptions {
   readonly isClean?: boolean;
   /** Another state than one in memory. */
   readonly state?: ServerState;
+  /** Others than all of them. */
+  readonly modules?: readonly Module[];
 }
 
 /** Opens a deployment for the running test. */
@@ -110,7 +114,7 @@ export function shareServer(files: DeploymentFiles): () => TestServer {
 /** Opens a deployment that the caller closes. */
 export async function createServer(
   { configPath, directory }: TestDeployment,
-  { env = {}, isClean = true, state: given }: TestServerOptions = {},
+  { env = {}, isClean = true, state: given, modules }: TestServerOptions = {},
 ): Promise<TestServer> {
   const faults: Fault[] = [];
   const warnings: object[] = [];
@@ -118,20 +122,24 @@ export async function createServer(
   if (config === undefined) throw new Error(problems.map(formatProblem).join("\n"));
   const observer = recordingObserver(faults, warnings);
   const outside = await outsideOf(observer, given);
-  const loaded = await loadDeployment(config, { ...outside, env });
+  const loaded = await loadDeployment(config, {
+    ...{ ...outside, env },
+    ...(modules === undefined ? {} : { modules }),
+  });
   const all = [...problems, ...loaded.problems];
   if (loaded.deployment === undefined || (isClean && all.length > 0)) {
     throw new Error(`the deployment has problems:\n${all.map(formatProblem).join("\n")}`);
   }
   const { deployment } = loaded;
   await deployment.commit();
-  const { state } = outside;
+  const { kept } = outside;
+  const { state } = kept;
   const { ledger } = state;
   return {
     directory,
     deployment,
     state,
-    floor: outside.floor,
+    kept,
     problems: all,
     faults,
     warnings,
@@ -145,7 +153,7 @@ export async function createServer(
     },
     close: async () => {
       await deployment.close();
-      await outside.state.close();
+      await state.close();
     },
   };
 }
@@ -155,20 +163,16 @@ export async function outsideOf(
   observer: Observer,
   given?: ServerState,
 ): Promise<Omit<DeploymentOptions, "env">> {
-  const store = given?.store ?? createMemoryStore();
-  const negotiation = await openNegotiation(store, 3600);
   const inMemory = {
-    store,
+    store: createMemoryStore(),
     journalDirectory: undefined,
     onFault: (error: unknown) => {
       throw error;
     },
   };
-  const state = given ?? (await openState(inMemory));
-  const floor = await openFloorState(store);
-  const log = { info: () => undefined, warn: () => undefined };
-  const reportFault = (): void => undefined;
-  return { observer, state, negotiation, floor, log, reportFault, drive: atOnce };
+  const kept = createProcessState(given ?? (await openState(inMemory)));
+  const log = { info: ignore, warn: ignore, error: ignore };
+  return { observer, kept, log, drive: atOnce };
 }
 
 /** Raw text stands for itself, in latin1; a record becomes a request as a client writes it. */

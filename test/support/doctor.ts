@@ -5,12 +5,11 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeKey } from "../../src/identity/certificate-keys.ts";
-import { runDoctorCommand } from "../../src/programs/doctor/command.ts";
-import type { Finding } from "../../src/programs/doctor/finding.ts";
+import { doctorCommand } from "../../src/programs/doctor/command.ts";
 import { type Machine, thisMachine } from "../../src/programs/doctor/machine.ts";
 import type { DeploymentFiles } from "./deployment.ts";
 import { configFile, makeDeployment } from "./deployment.ts";
-import { keepingTerminal } from "./terminal.ts";
+import { type ProgramRun, runIn } from "./terminal.ts";
 
 /** What differs from a healthy deployment on a healthy machine. */
 export interface PatientOptions {
@@ -26,10 +25,20 @@ export interface PatientOptions {
   readonly args?: readonly string[];
 }
 
+/** A finding of the JSON report. */
+export interface FindingJson {
+  readonly id: string;
+  readonly severity: string;
+  readonly file: string;
+  readonly key: string;
+  readonly message: string;
+  readonly remedy: string;
+}
+
 /** What the doctor said. */
 export interface Diagnosis {
   readonly exitCode: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly FindingJson[];
   readonly unasked: readonly { readonly id: string; readonly reason: string }[];
   readonly json: Readonly<Record<string, unknown>>;
   readonly err: string;
@@ -39,9 +48,9 @@ export interface Diagnosis {
 export interface Patient {
   readonly directory: string;
   /** With --json. */
-  examine(): Diagnosis;
+  examine(): Promise<Diagnosis>;
   /** For people. */
-  read(): { readonly exitCode: number; readonly out: string; readonly err: string };
+  read(): Promise<ProgramRun>;
 }
 
 const GIBIBYTE = 1024 ** 3;
@@ -54,17 +63,15 @@ export function makePatient(options: PatientOptions = {}): Patient {
   const { directory } = makeDeployment({ "agtp-server.toml": config, ...files });
   writeSigningKey(directory);
   for (const [name, mode] of Object.entries(modes)) chmodSync(join(directory, name), mode);
-  const run = (...more: readonly string[]) => {
-    const terminal = keepingTerminal(directory);
-    const machine = makeMachine(directory, options);
-    const exitCode = runDoctorCommand([...args, ...more], terminal, environment, machine);
-    return { exitCode, ...terminal.written };
+  const run = (...more: readonly string[]): Promise<ProgramRun> => {
+    const doctor = doctorCommand(makeMachine(directory, options));
+    return runIn(directory, doctor, [...args, ...more], { environment });
   };
   return {
     directory,
     read: () => run(),
-    examine: () => {
-      const { exitCode, out, err } = run("--json");
+    examine: async () => {
+      const { exitCode, out, err } = await run("--json");
       const json = JSON.parse(out);
       const { findings = [], unasked = [] } = json;
       return { exitCode, findings, unasked, json, err };

@@ -1,13 +1,11 @@
 /** `agtp-keys` in process, in a directory of its own. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { runKeysCommand } from "../../src/programs/keys/command.ts";
+import { keysProgram } from "../../src/programs/keys/command.ts";
 import { type Files, makeDirectory } from "./directory.ts";
+import { type ProgramRun, runIn } from "./terminal.ts";
 
-export interface KeysRun {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
+export interface KeysRun extends ProgramRun {
   /** The output of a run with --json. */
   readonly json: Readonly<Record<string, unknown>>;
 }
@@ -39,18 +37,9 @@ export function makeKeysProgram(
 }
 
 async function run(directory: string, args: readonly string[]): Promise<KeysRun> {
-  const written = { out: "", err: "" };
-  const output = (name: "out" | "err") => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-    isTerminal: false,
-    hasColour: false,
-  });
-  const terminal = { out: output("out"), err: output("err"), directory };
-  const exitCode = await runKeysCommand(args, { ...terminal, readInput: async () => "" });
-  const json = written.out.startsWith("{") ? JSON.parse(written.out) : {};
-  return { exitCode, ...written, json };
+  const ran = await runIn(directory, keysProgram, args);
+  const json = ran.out.startsWith("{") ? JSON.parse(ran.out) : {};
+  return { ...ran, json };
 }
 
 /** An issuer's key, and an agent called lauren by it. */

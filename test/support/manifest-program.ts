@@ -1,6 +1,7 @@
 /** `agtp-manifest` in process, in a directory of its own. */
-import { runManifestCommand } from "../../src/programs/manifest-check/command.ts";
+import { manifestProgram } from "../../src/programs/manifest-check/command.ts";
 import { type Files, makeDirectory } from "./directory.ts";
+import { type ProgramRun, runIn } from "./terminal.ts";
 
 /** A finding of the JSON report. */
 export interface FindingJson {
@@ -18,34 +19,16 @@ export interface ManifestJson {
   readonly warnings: readonly FindingJson[];
 }
 
-export interface ManifestRun {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
-}
-
 export interface ManifestProgram {
   readonly directory: string;
-  run(...args: readonly string[]): Promise<ManifestRun>;
-  report(...args: readonly string[]): Promise<ManifestRun & { readonly json: ManifestJson }>;
+  run(...args: readonly string[]): Promise<ProgramRun>;
+  report(...args: readonly string[]): Promise<ProgramRun & { readonly json: ManifestJson }>;
 }
 
 /** The program for the running test. */
 export function makeManifestProgram(files: Files = {}): ManifestProgram {
   const directory = makeDirectory(files);
-  const run: ManifestProgram["run"] = async (...args) => {
-    const written = { out: "", err: "" };
-    const output = (name: "out" | "err") => ({
-      write: (text: string) => {
-        written[name] += text;
-      },
-      isTerminal: false,
-      hasColour: false,
-    });
-    const terminal = { out: output("out"), err: output("err"), directory };
-    const exitCode = await runManifestCommand(args, { ...terminal, readInput: async () => "" });
-    return { exitCode, ...written };
-  };
+  const run: ManifestProgram["run"] = (...args) => runIn(directory, manifestProgram, args);
   return {
     directory,
     run,

@@ -2,14 +2,9 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "smol-toml";
-import { runOpenApiCommand } from "../../src/programs/openapi/command.ts";
+import { openapiProgram } from "../../src/programs/openapi/command.ts";
 import { type Files, makeDirectory } from "./directory.ts";
-
-export interface OpenApiRun {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
-}
+import { type ProgramRun, runIn } from "./terminal.ts";
 
 /** The content of `[endpoint]`, as a test reads it. */
 // biome-ignore lint/suspicious/noExplicitAny: what a test reads of a file is checked by what it expects
@@ -17,7 +12,7 @@ export type EndpointTable = Readonly<Record<string, any>>;
 
 export interface OpenApiProgram {
   readonly directory: string;
-  run(...args: readonly string[]): Promise<OpenApiRun>;
+  run(...args: readonly string[]): Promise<ProgramRun>;
   read(file: string): string;
   has(file: string): boolean;
   /** Endpoint tables of a deployment by `METHOD /path`. */
@@ -35,7 +30,7 @@ export function makeOpenApiProgram(
     directory,
     read,
     has: (file) => existsSync(join(directory, file)),
-    run: (...args) => run(directory, args, environment),
+    run: (...args) => runIn(directory, openapiProgram, args, { environment }),
     endpoints(deployment) {
       const folder = join(directory, deployment, "endpoints");
       const names = readdirSync(folder, { recursive: true, encoding: "utf8" }).toSorted();
@@ -49,26 +44,4 @@ export function makeOpenApiProgram(
       );
     },
   };
-}
-
-async function run(
-  directory: string,
-  args: readonly string[],
-  environment: Readonly<Record<string, string>>,
-): Promise<OpenApiRun> {
-  const written = { out: "", err: "" };
-  const output = (name: "out" | "err") => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-    isTerminal: false,
-    hasColour: false,
-  });
-  const terminal = { out: output("out"), err: output("err"), directory };
-  const exitCode = await runOpenApiCommand(
-    args,
-    { ...terminal, readInput: async () => "" },
-    environment,
-  );
-  return { exitCode, ...written };
 }

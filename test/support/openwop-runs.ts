@@ -1,5 +1,5 @@
 /**
- * Runs over a store, behind the HTTP face on a free port: what a test needs to drive them as a client
+ * Runs over a store, behind the HTTP API on a free port: what a test needs to drive them as a client
  * would, to kill them, and to hold their bodies against the published schemas.
  */
 import { createHash } from "node:crypto";
@@ -15,19 +15,19 @@ import { Rates } from "../../src/dispatch/rates.ts";
 import { createToll } from "../../src/dispatch/toll.ts";
 import type { AgentCatalog } from "../../src/modules/openwop/agent-catalog.ts";
 import type { AgentExecutor } from "../../src/modules/openwop/agent-executor.ts";
-import { ApiKeys } from "../../src/modules/openwop/face/api-keys.ts";
-import { Audience, type AudienceLimits } from "../../src/modules/openwop/face/audience.ts";
-import { discoveryDocument } from "../../src/modules/openwop/face/discovery.ts";
-import { Idempotency } from "../../src/modules/openwop/face/idempotency.ts";
-import { InterruptTokens } from "../../src/modules/openwop/face/interrupt-token.ts";
-import { openwopFace } from "../../src/modules/openwop/face/openwop-face.ts";
+import { ApiKeys } from "../../src/modules/openwop/http/api-keys.ts";
+import { Audience, type AudienceLimits } from "../../src/modules/openwop/http/audience.ts";
+import { discoveryDocument } from "../../src/modules/openwop/http/discovery.ts";
+import { Idempotency } from "../../src/modules/openwop/http/idempotency.ts";
+import { InterruptTokens } from "../../src/modules/openwop/http/interrupt-token.ts";
+import { openwopApi } from "../../src/modules/openwop/http/openwop-api.ts";
 import { nodeTypes } from "../../src/modules/openwop/nodes/known-nodes.ts";
 import { EffectLedger } from "../../src/modules/openwop/runs/effect-ledger.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { RunLimits } from "../../src/modules/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
-import { RunRegister } from "../../src/modules/openwop/runs/run-register.ts";
 import type { RunWatcher } from "../../src/modules/openwop/runs/run-worker.ts";
+import { WorkflowRuns } from "../../src/modules/openwop/runs/workflow-runs.ts";
 import type { Verbosity } from "../../src/modules/openwop/settings.ts";
 import { ToolRates } from "../../src/modules/openwop/turn/tool-rates.ts";
 import type { Workflow } from "../../src/modules/openwop/workflows/load-workflows.ts";
@@ -138,7 +138,7 @@ export interface RunServer {
   readonly origin: string;
   readonly store: Store;
   readonly host: RunHost;
-  readonly register: RunRegister;
+  readonly register: WorkflowRuns;
   readonly warnings: readonly object[];
   get(path: string, options?: AskOptions): Promise<Reply>;
   post(path: string, body?: unknown, options?: AskOptions): Promise<Reply>;
@@ -176,7 +176,7 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   const warnings: object[] = [];
   const log = { warn: (fields: object) => void warnings.push(fields) };
   const compiler = createSchemaCompiler();
-  const register = await RunRegister.open(store, { now });
+  const register = await WorkflowRuns.open(store, { now });
   const limits = { ...LIMITS, ...options.limits };
   const workflows = new Map(
     (options.workflows ?? FIXTURES).map((definition): [string, Workflow] => [
@@ -219,7 +219,7 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
     toolCallsPerMinute,
   };
   const app = fastify({ forceCloseConnections: true });
-  for (const { prefix, plugin } of openwopFace(parts, options.bodyBytes ?? 1_048_576)) {
+  for (const { prefix, plugin } of openwopApi(parts, options.bodyBytes ?? 1_048_576)) {
     await app.register(async (scope) => plugin(scope), { prefix });
   }
   if (options.isStarted !== false) host.start();

@@ -1,11 +1,11 @@
 /** Registers of what waits, over a clock that the test moves. */
 
-import type { TaskState } from "../../src/modules/tasks/state.ts";
-import { SuspensionRegister } from "../../src/modules/tasks/suspension-register.ts";
 import type { Decision, EscalationRequest, Verdict } from "../../src/state/escalation.ts";
 import { EscalationRegister } from "../../src/state/escalation-register.ts";
 import type { Quota } from "../../src/state/quota.ts";
+import type { ServerState } from "../../src/state/state.ts";
 import type { Store } from "../../src/state/store.ts";
+import { SuspensionRegister } from "../../src/state/suspension-register.ts";
 
 /** A clock that stands still until it is moved. */
 export interface TestClock {
@@ -17,7 +17,7 @@ export async function openRegisters(
   store: Store,
   clock: TestClock,
   limits: Quota = {},
-): Promise<TaskState> {
+): Promise<Pick<ServerState, "escalations" | "suspensions">> {
   const options = { limits, now: () => clock.at };
   return {
     escalations: await EscalationRegister.open(store, options),

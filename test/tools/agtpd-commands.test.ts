@@ -31,7 +31,8 @@ describe("agtpd", () => {
     expect([behind.code, JSON.parse(behind.stdout).ok]).toEqual([0, true]);
     expect([before.code, before.stderr]).toEqual([0, ""]);
     expect(before.stdout).toContain("checks");
-  });
+    // Five processes one after another.
+  }, 60_000);
 
   it("overwrites nothing", async () => {
     const cwd = makeDirectory({ "shop/mine": "mine" });

@@ -18,7 +18,7 @@ export interface Arena {
 export interface Attack {
   readonly name: string;
   readonly options?: VictimOptions;
-  /** The daemon is ended and started again: how long nobody answers is not its fault. */
+  /** The daemon is ended and started again: that it is not there does not end the attack. */
   readonly isRestarting?: boolean;
   /** Runs until the time is over; answers with what is wrong with the daemon, if anything. */
   run(arena: Arena): Promise<string | undefined>;

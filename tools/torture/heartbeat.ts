@@ -17,20 +17,30 @@ const REQUEST = "AGTP/1.0 DISCOVER /apis\r\nContent-Length: 0\r\n\r\n";
 
 let port = 0;
 let askedAt = 0;
+let isWaiting = false;
+/** Nobody can answer: the daemon is not there, as was meant. */
+let isResting = false;
 let seen = { beats: 0, longestMs: 0, ownMs: 0 };
 
 function beat(socket: TLSSocket): void {
-  askedAt ||= performance.now();
+  ask();
+  isWaiting = true;
   socket.write(REQUEST);
+}
+
+/** The wait begins, unless it has begun already. */
+function ask(): void {
+  if (!isResting) askedAt ||= performance.now();
 }
 
 function open(): void {
   const socket = connect({ host: "127.0.0.1", port, rejectUnauthorized: false });
-  askedAt ||= performance.now();
+  ask();
   socket.on("secureConnect", () => beat(socket));
   socket.on("data", () => {
-    if (askedAt === 0) return;
-    seen.longestMs = Math.max(seen.longestMs, performance.now() - askedAt);
+    if (!isWaiting) return;
+    isWaiting = false;
+    if (askedAt !== 0) seen.longestMs = Math.max(seen.longestMs, performance.now() - askedAt);
     seen.beats += 1;
     askedAt = 0;
     setTimeout(() => socket.writable && beat(socket), PAUSE_MS);
@@ -48,7 +58,17 @@ function watchOwnLoop(): void {
   }, PAUSE_MS);
 }
 
-process.on("message", (message: { readonly port?: number }) => {
+interface Message {
+  readonly port?: number;
+  readonly isResting?: boolean;
+}
+
+process.on("message", (message: Message) => {
+  if (message.isResting !== undefined) {
+    isResting = message.isResting;
+    askedAt = isResting ? 0 : performance.now();
+    return;
+  }
   if (message.port !== undefined) {
     const isFirst = port === 0;
     port = message.port;

@@ -25,12 +25,14 @@ export interface VictimOptions {
 export class Victim {
   readonly #config: string;
   readonly #options: VictimOptions;
+  readonly #heart: Heart;
   #child: ChildProcess | undefined;
   port = 0;
 
-  constructor(config: string, options: VictimOptions) {
+  constructor(config: string, options: VictimOptions, heart: Heart) {
     this.#config = config;
     this.#options = options;
+    this.#heart = heart;
   }
 
   async start(): Promise<void> {
@@ -52,6 +54,7 @@ export class Victim {
     clearTimeout(timer);
     child.stdout?.resume();
     if (!this.isAlive) throw new Error("the daemon does not listen");
+    this.#heart.rest(false);
   }
 
   get isAlive(): boolean {
@@ -79,6 +82,7 @@ export class Victim {
   async end(signal: NodeJS.Signals): Promise<boolean> {
     const child = this.#child;
     if (child === undefined || !this.isAlive) return false;
+    this.#heart.rest(true);
     const gone = once(child, "exit");
     child.kill(signal);
     const timer = setTimeout(() => child.kill("SIGKILL"), PATIENCE_MS);
@@ -97,6 +101,11 @@ export class Heart {
     // The first answer is a handshake.
     await delay(500);
     await this.pulse();
+  }
+
+  /** Nobody is to answer, or somebody is again: what is waited for meanwhile is no stall. */
+  rest(isResting: boolean): void {
+    if (this.#child.connected) this.#child.send({ isResting });
   }
 
   async pulse(): Promise<Pulse> {

@@ -147,6 +147,17 @@ const agentRuntime: CrossCheck = {
   },
 };
 
+/** MCP has no listener of its own, and somebody must vouch for its clients. */
+const mcpFront: CrossCheck = {
+  sections: ["mcp", "gateway", "policies"],
+  check: ({ mcp, gateway, policies }, report) => {
+    if (!mcp.enabled) return;
+    if (!gateway.enabled) report("mcp.enabled", "needs gateway.enabled = true");
+    if (mcp.anonymous || policies.oauth !== undefined) return;
+    report("mcp.anonymous", "must be true where policies.oauth vouches for nobody");
+  },
+};
+
 /** Every rule of this file. */
 export const consistencyChecks: readonly CrossCheck[] = [
   customMethods,
@@ -159,4 +170,5 @@ export const consistencyChecks: readonly CrossCheck[] = [
   peerNames,
   peerSignatures,
   agentRuntime,
+  mcpFront,
 ];

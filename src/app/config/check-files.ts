@@ -7,6 +7,7 @@ import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { describeFileError, readBoundedFile } from "../../base/bounded-file.ts";
 import { joinKey } from "../../base/dotted-key.ts";
+import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import type { CrossCheck, Report } from "./cross-check.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
@@ -29,6 +30,11 @@ const tlsFiles: CrossCheck = {
 const gatewayFiles: CrossCheck = {
   sections: ["gateway"],
   check: ({ gateway }, report) => checkPair("gateway", gateway, report),
+};
+
+const mcpServers: CrossCheck = {
+  sections: ["mcp"],
+  check: ({ mcp, directory }, report) => void readMcpSettings(mcp.servers, directory, report),
 };
 
 const catalogFile: CrossCheck = {
@@ -95,6 +101,7 @@ const trustedPackKeys: CrossCheck = {
 export const fileChecks: readonly CrossCheck[] = [
   tlsFiles,
   gatewayFiles,
+  mcpServers,
   catalogFile,
   handlersRoot,
   jwksFile,

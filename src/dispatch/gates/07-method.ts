@@ -3,7 +3,6 @@
  * A deprecated method passes with its AGTP-Catalog-Warning.
  */
 
-import { compileCloseMatches } from "../../base/close-matches.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { compileCatalogWarnings } from "../catalog-warnings.ts";
 import type { MethodPolicy } from "../method-policy.ts";
@@ -16,7 +15,7 @@ const QUOTED_METHOD_LENGTH = 64;
 /** Looks into the catalog and at the policy's own names. */
 export function methodGate(catalog: Catalog, policy: MethodPolicy): Gate {
   const warnings = compileCatalogWarnings(catalog);
-  const violation = createViolations(catalog.version, policy.suggestions);
+  const violation = createViolations(catalog.version, policy);
   return (exchange) => {
     const { method } = exchange;
     if (!policy.isKnown(method)) return violation(method.slice(0, QUOTED_METHOD_LENGTH));
@@ -30,9 +29,8 @@ const REMEMBERED_METHODS = 256;
 
 function createViolations(
   catalogVersion: string,
-  suggestions: readonly string[],
+  { closeMatches }: Pick<MethodPolicy, "closeMatches">,
 ): (method: string) => Refusal {
-  const closeMatches = compileCloseMatches(suggestions);
   const remembered = new Map<string, Refusal>();
   return (method) => {
     const known = remembered.get(method);

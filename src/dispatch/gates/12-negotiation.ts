@@ -27,9 +27,8 @@ export interface NegotiationGateOptions {
   readonly policy: MethodPolicy;
   readonly registry: EndpointRegistry<Route>;
   readonly rcns: RcnsConfig;
-  readonly synthesisEnabled: boolean;
-  /** Answers where all locks are open. */
-  readonly negotiation: Route;
+  /** Answers where all locks are open; undefined: this server does not negotiate. */
+  readonly negotiation: Route | undefined;
 }
 
 /** The scope that the third lock asks for. */
@@ -71,9 +70,9 @@ const LOCKS = ["rcns-enabled", "allow-rcns", "scope", "trust-tier"] as const;
 
 /** The opt-in, the second lock, is open: whoever did not opt in has seen an ordinary miss. */
 function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal | undefined {
-  const { rcns, synthesisEnabled, attempts } = options;
+  const { rcns, negotiation, attempts } = options;
   const { caller } = exchange;
-  if (!rcns.enabled || !synthesisEnabled) {
+  if (negotiation === undefined) {
     const explanation = "this server does not negotiate contracts at run time";
     return refuseContract(exchange, attempts, "rcns-disabled", explanation, locks(0));
   }
@@ -90,7 +89,7 @@ function tryLocks(exchange: Exchange, options: NegotiationGateOptions): Refusal 
     const explanation = `negotiation needs trust tier ${rcns.minTrustTier} or stronger`;
     return refuseContract(exchange, attempts, "trust-tier-insufficient", explanation, locks(3));
   }
-  exchange.route = options.negotiation;
+  exchange.route = negotiation;
   return undefined;
 }
 

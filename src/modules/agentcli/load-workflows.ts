@@ -5,6 +5,7 @@
 import { relative } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { suggest } from "../../base/close-matches.ts";
+import type { Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { expandWorkflows } from "./compile/expand.ts";
@@ -37,13 +38,17 @@ export interface WorkflowPlaces {
   readonly configFile: string;
 }
 
-/** Loads all. */
-export function loadWorkflows(settings: AgentcliSettings, places: WorkflowPlaces): LoadedWorkflows {
+/** Loads all, a manifest or a workflow a step. */
+export function* loadingWorkflows(
+  settings: AgentcliSettings,
+  places: WorkflowPlaces,
+): Paced<LoadedWorkflows> {
   const problems: Problem[] = [];
   const known = new Map<string, ExposedWorkflow>();
   for (const path of settings.manifests) {
     const file = relative(places.directory, path);
-    const manifest = loadManifest(path, file, problems);
+    const manifest = yield* loadingManifest(path, file, problems);
+    yield;
     for (const workflow of manifest === undefined ? [] : expandWorkflows(manifest)) {
       const other = known.get(workflow.id);
       if (other === undefined && manifest !== undefined) {
@@ -56,6 +61,7 @@ export function loadWorkflows(settings: AgentcliSettings, places: WorkflowPlaces
   }
   const workflows = new Map<string, ExposedWorkflow>();
   for (const [index, id] of settings.expose.entries()) {
+    yield;
     const workflow = known.get(id);
     if (workflow !== undefined) workflows.set(id, workflow);
     else problems.push(unknownWorkflow(id, index, known.keys(), places));
@@ -63,7 +69,11 @@ export function loadWorkflows(settings: AgentcliSettings, places: WorkflowPlaces
   return { workflows: [...workflows.values()], problems };
 }
 
-function loadManifest(path: string, file: string, problems: Problem[]): Manifest | undefined {
+function* loadingManifest(
+  path: string,
+  file: string,
+  problems: Problem[],
+): Paced<Manifest | undefined> {
   const { text, fault } = readBoundedFile(path, MAX_BYTES);
   if (text === undefined) {
     problems.push({ file, key: "", message: fault });
@@ -76,6 +86,7 @@ function loadManifest(path: string, file: string, problems: Problem[]): Manifest
     problems.push({ file, key: "", message: `must be JSON: ${reasonOf(error)}` });
     return undefined;
   }
+  yield;
   const { ok, errors, warnings } = validateManifest(value);
   problems.push(...errors.map((finding) => toProblem(file, finding)));
   const severity = "warning";

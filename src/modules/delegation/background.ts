@@ -7,18 +7,18 @@ import { setMaxListeners } from "node:events";
 import { type ActAs, actingCaller } from "../../dispatch/acting.ts";
 import { delegationFailed } from "../../dispatch/floor-refusals-delegation.ts";
 import { refusalBody } from "../../dispatch/refusal.ts";
-import type { Runs } from "../../dispatch/runs.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { isSuccess } from "../../wire/status.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { outcomeNews } from "./outcome-news.ts";
+import type { RecentRuns } from "./recent-runs.ts";
 import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register.ts";
 
 /** What background work needs. */
 export interface BackgroundOptions {
   readonly register: DelegationRegister;
-  readonly runs: Runs;
+  readonly runs: RecentRuns;
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
   findAgent(agentId: string): AgentDocument | undefined;
@@ -52,11 +52,9 @@ export class Background {
   start(): void {
     for (const delegation of this.#options.register.list()) {
       const { action, target, taskId, id: runId } = delegation;
-      this.#options.runs.begin(delegation.agentId, {
-        ...{ kind: "delegate", action, target, runId },
-        ...(taskId === undefined ? {} : { taskId }),
-      });
-      this.run(delegation, () => Promise.resolve(interrupted()));
+      const start = { kind: "delegate", action, target, taskId, runId } as const;
+      const begun = this.#options.runs.begin(delegation.agentId, start);
+      this.run(delegation, () => begun.then(interrupted));
     }
   }
 
@@ -81,9 +79,9 @@ export class Background {
     const { status, body } = outcome;
     const state = isSuccess(status) ? "completed" : "failed";
     const code = isSuccess(status) ? undefined : String(body["reason"]);
-    runs.end(delegation.id, { state, status, code });
+    await runs.end(delegation.id, { state, status, code });
     const ended: KeptDelegation = { ...delegation, outcome };
-    await register.settle(ended);
+    await register.advance(delegation.id, () => ({ run: ended }));
     if (!this.#ending.signal.aborted) await this.#deliver(ended, outcome, 0);
   }
 

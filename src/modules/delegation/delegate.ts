@@ -10,14 +10,14 @@ import { delegationFailed } from "../../dispatch/floor-refusals-delegation.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
-import type { Runs } from "../../dispatch/runs.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { type Callback, readCallback } from "./callback.ts";
 import { TaskTime } from "./deadline.ts";
-import type { DelegateOptions } from "./delegate-options.ts";
+import type { DelegateOptions, Performance } from "./delegate-options.ts";
 import { type Hop, prepareHop } from "./hop.ts";
 import type { Outcome } from "./outcome.ts";
+import type { RunEnd, RunStart } from "./recent-runs.ts";
 import type { KeptDelegation } from "./register.ts";
 import { type DelegationRequest, readDelegation } from "./request.ts";
 import { describeTask } from "./task.ts";
@@ -49,18 +49,18 @@ export function delegateHandler(options: DelegateOptions): RouteHandler {
 
 /** The caller waits, as long as it may. */
 async function waitFor(options: DelegateOptions, asked: Asked): Promise<Answer> {
-  const { call, exchange, request, hop } = asked;
+  const { call, exchange, hop } = asked;
   const { runs } = options;
-  const id = runs.begin(exchange.caller.document?.agentId, runStart(asked));
+  const id = await runs.begin(exchange.caller.document?.agentId, runStart(asked));
   const time = new TaskTime(hop.delegation.deadline, call.signal);
   let outcome: Outcome | undefined;
   try {
-    outcome = await options.perform({ hop, request, taskId: call.taskId, time });
+    outcome = await options.perform(performanceOf(asked, time));
     for (const prior of outcome.priorActions) exchange.dependsOn(prior);
     return answerOf(call, hop, id, outcome);
   } finally {
     time.clear();
-    runs.end(id, endOf(outcome));
+    await runs.end(id, endOf(outcome));
   }
 }
 
@@ -85,15 +85,15 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
     ...(call.taskId === undefined ? {} : { taskId: call.taskId }),
     callback,
   };
-  if (!(await register.add(kept))) {
+  if ((await register.add({ run: kept })).kind !== "added") {
     const explanation = "too many delegations of this agent are under way";
     return delegationFailed("too-many-running", explanation, "not-begun");
   }
-  runs.begin(agentId, { ...runStart(asked), runId: kept.id });
+  await runs.begin(agentId, { ...runStart(asked), runId: kept.id });
   background.run(kept, async () => {
     const time = new TaskTime(hop.delegation.deadline, background.signal);
     try {
-      return await options.perform({ hop, request, taskId: call.taskId, time });
+      return await options.perform(performanceOf(asked, time));
     } finally {
       time.clear();
     }
@@ -101,17 +101,22 @@ async function takeOn(options: DelegateOptions, asked: Asked): Promise<Answer> {
   return floorResult(call, { ...described(hop, kept.id), state: "accepted", callback }, 202);
 }
 
+function performanceOf({ call, exchange, request, hop }: Asked, time: TaskTime): Performance {
+  const escalationId = exchange.header("escalation-id");
+  return { hop, request, taskId: call.taskId, escalationId, time };
+}
+
 function isRefusal(read: Callback | Refusal): read is Refusal {
   return read.kind === "refusal";
 }
 
-function runStart({ call, request, hop }: Asked): Parameters<Runs["begin"]>[1] {
+function runStart({ call, request, hop }: Asked): RunStart {
   const { taskId } = call;
   return { kind: "delegate", action: describeTask(request.task), target: nameOf(hop), taskId };
 }
 
 /** Undefined: it was a fault, of which the caller learns the id alone. */
-function endOf(outcome: Outcome | undefined): Parameters<Runs["end"]>[1] {
+function endOf(outcome: Outcome | undefined): RunEnd {
   if (outcome === undefined) return { state: "failed", status: 500, code: undefined };
   if (outcome.kind === "completed") {
     return { state: "completed", status: outcome.status, code: undefined };

@@ -5,19 +5,19 @@
  * itself.   AGTP "EXECUTE"
  */
 import type { Refusal } from "../../dispatch/refusal.ts";
-import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
-import type { Runs } from "../../dispatch/runs.ts";
+import type { ExchangeView, LeadsTo, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, DispatchResult, HandlerSuccess } from "../../handlers/handler.ts";
 import { describeAction } from "./action.ts";
 import { mcpResult } from "./carried-mcp.ts";
 import { type ExecutionRequest, readExecution } from "./execute-request.ts";
 import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
+import type { RecentRuns, RunEnd } from "./recent-runs.ts";
 import type { ActionResolver, Dispatchable } from "./resolver.ts";
 
 /** What EXECUTE works with. */
 export interface ExecuteOptions {
   readonly resolver: ActionResolver;
-  readonly runs: Runs;
+  readonly runs: RecentRuns;
   /** Whether a pair is answered by the protocol itself. */
   isFloor(pair: Dispatchable): boolean;
 }
@@ -48,6 +48,16 @@ export function executeHandler(options: ExecuteOptions): RouteHandler {
   };
 }
 
+/** The pair that a call of EXECUTE will dispatch, for those who look ahead. */
+export function executionTarget(resolver: ActionResolver): LeadsTo {
+  return (parameters, callerId) => {
+    const request = readExecution(parameters);
+    if ("kind" in request) return undefined;
+    const pair = resolver.resolve(request.action, request.input, callerId);
+    return "kind" in pair ? undefined : { ...pair, input: request.input };
+  };
+}
+
 interface Asked {
   readonly call: Call;
   readonly exchange: ExchangeView;
@@ -63,7 +73,7 @@ async function execute(
   const { taskId } = call;
   const action = describeAction(request.action);
   const owner = exchange.caller.document?.agentId;
-  const runId = runs.begin(owner, { kind: "execute", action, taskId });
+  const runId = await runs.begin(owner, { kind: "execute", action, taskId });
   let answer: InnerAnswer | undefined;
   try {
     const result = await call.dispatch(pair.method, pair.path, request.input);
@@ -75,12 +85,12 @@ async function execute(
     answer = resolver.notFound(request.action, call.agentId);
     return answer;
   } finally {
-    runs.end(runId, outcomeOf(answer));
+    await runs.end(runId, outcomeOf(answer));
   }
 }
 
 /** Undefined: it was a fault, of which the caller learns the id alone. */
-function outcomeOf(answer: InnerAnswer | undefined): Parameters<Runs["end"]>[1] {
+function outcomeOf(answer: InnerAnswer | undefined): RunEnd {
   if (answer === undefined) return { state: "failed", status: 500, code: undefined };
   const { status } = answer;
   if (answer.kind === "output") return { state: "completed", status, code: undefined };

@@ -32,6 +32,8 @@ export interface Forwarding {
   readonly delegation: Delegation;
   readonly written: unknown;
   readonly taskId: string | undefined;
+  /** The approval that the request brings for what is done. */
+  readonly escalationId: string | undefined;
   readonly time: TaskTime;
 }
 
@@ -48,7 +50,7 @@ const GRACE_MS = 1_000;
 
 /** Sends a task, and judges what comes back. */
 export async function forward(options: ForwardOptions, task: Forwarding): Promise<Outcome> {
-  const { peer, delegation, taskId, time, written } = task;
+  const { peer, delegation, taskId, escalationId, time, written } = task;
   const hash = taskHash(written);
   const { key } = options;
   if (hash === undefined || key === undefined) {
@@ -59,7 +61,7 @@ export async function forward(options: ForwardOptions, task: Forwarding): Promis
   const link = delegation.links.at(-1);
   const message: PeerMessage = {
     agentId: link?.agentId ?? "",
-    taskId,
+    ...{ taskId, escalationId },
     body: bodyOf(task, tokens, link),
     // The deadline itself is told by the signal.
     timeoutMs: Math.min(peer.timeoutMs, Math.max(0, time.deadline - Date.now()) + GRACE_MS),

@@ -6,6 +6,8 @@ import type { PeerServer } from "./peers.ts";
 export interface PeerMessage {
   readonly agentId: string;
   readonly taskId: string | undefined;
+  /** The approval that the request brings for what is done. */
+  readonly escalationId: string | undefined;
   /** JSON; the peer's record has its hash. */
   readonly body: string;
   readonly timeoutMs: number;

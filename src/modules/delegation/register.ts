@@ -6,7 +6,8 @@
 
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { PriorAction } from "../../dispatch/delegation.ts";
-import { Collection } from "../../state/collection.ts";
+import type { RunKind } from "../../runs/run-kind.ts";
+import { RunRegister } from "../../runs/run-register.ts";
 import type { Store } from "../../state/store.ts";
 import { recordReader } from "../../state/stored-record.ts";
 import type { Callback } from "./callback.ts";
@@ -14,7 +15,7 @@ import type { Callback } from "./callback.ts";
 /** One of them. */
 export interface KeptDelegation {
   readonly id: string;
-  /** Who handed on, and gets the outcome under the authority that it had then. */
+  /** The agent that handed on, and gets the outcome under the authority that it had then. */
   readonly agentId: string;
   readonly scopes: readonly string[];
   readonly target: string;
@@ -25,54 +26,31 @@ export interface KeptDelegation {
   readonly outcome?: KeptOutcome;
 }
 
-/** What is delivered, and what its record depends on. */
+/** The message that is delivered, and what its record depends on. */
 export interface KeptOutcome {
   readonly status: number;
   readonly body: JsonRecord;
   readonly priorActions: readonly PriorAction[];
 }
 
-const MAX_KEPT = 1024;
-const MAX_PER_AGENT = 32;
+/** Each waits to be delivered: none is evicted. */
+const KIND: RunKind<KeptDelegation, "running" | "ended"> = {
+  name: "delegations",
+  read: recordReader<KeptDelegation>({ id: "string", agentId: "string" }),
+  statuses: {
+    running: { phase: "active", next: ["ended"] },
+    ended: { phase: "waiting", next: [] },
+  },
+  statusOf: ({ outcome }) => (outcome === undefined ? "running" : "ended"),
+  idOf: ({ id }) => id,
+  ownerOf: ({ agentId }) => agentId,
+  quota: { perOwner: 32, all: 1024 },
+};
 
-export class DelegationRegister {
-  readonly #kept: Collection<KeptDelegation>;
+/** Those that are not delivered. */
+export type DelegationRegister = RunRegister<KeptDelegation>;
 
-  private constructor(kept: Collection<KeptDelegation>) {
-    this.#kept = kept;
-  }
-
-  /** Opens the register of a store. */
-  static async open(store: Store): Promise<DelegationRegister> {
-    const kept = await Collection.open(store, {
-      name: "delegations",
-      read: recordReader<KeptDelegation>({ id: "string", agentId: "string" }),
-      ownerOf: ({ agentId }) => agentId,
-      quota: { perOwner: MAX_PER_AGENT, all: MAX_KEPT },
-      // Each waits to be delivered.
-      rankOf: () => undefined,
-    });
-    return new DelegationRegister(kept);
-  }
-
-  /** Those that are not delivered, the oldest first. */
-  list(): readonly KeptDelegation[] {
-    return this.#kept.values();
-  }
-
-  /** Takes one on; false: its agent, or all of them, have too many. */
-  async add(delegation: KeptDelegation): Promise<boolean> {
-    const { kind } = await this.#kept.add(delegation.id, delegation);
-    return kind === "added";
-  }
-
-  /** Keeps what one has come to. */
-  async settle(delegation: KeptDelegation): Promise<void> {
-    await this.#kept.put(delegation.id, delegation);
-  }
-
-  /** It is delivered, or cannot be. */
-  async delete(id: string): Promise<void> {
-    await this.#kept.delete([id]);
-  }
+/** Opens the register of a store. */
+export function openDelegations(store: Store): Promise<DelegationRegister> {
+  return RunRegister.open(store, KIND);
 }

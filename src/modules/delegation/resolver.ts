@@ -10,7 +10,9 @@ import {
 } from "../../base/close-matches.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
+import { fillTemplate } from "../../base/template.ts";
 import { actionNotFound } from "../../dispatch/floor-refusals-execution.ts";
+import { formerToolNames } from "../../dispatch/former-tool-names.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import { type ListedDefinition, listingTools, type Tool } from "../../dispatch/tool.ts";
 import { fillPath } from "../../endpoint/fill-path.ts";
@@ -87,8 +89,9 @@ export class ActionResolver {
     if (tool !== undefined) return tool.definition;
     const agent = this.#findAgent(name, callerId);
     if (agent === undefined) return undefined;
-    const path = agent.executePath ?? this.#known().agentPath?.replace(PARAMETER, agent.agentId);
-    return path === undefined ? undefined : { method: "EXECUTE", path };
+    const { agentPath = "" } = this.#known();
+    const path = agent.executePath ?? fillTemplate(agentPath, () => agent.agentId);
+    return path === "" ? undefined : { method: "EXECUTE", path };
   }
 
   #findAgent(name: string, callerId: string | undefined): AgentDocument | undefined {
@@ -112,7 +115,6 @@ export class ActionResolver {
 
 const MAX_SUGGESTIONS = 3;
 const AGENT = /^\/?agents\/([^/]+)$/;
-const PARAMETER = /\{[^{}/]+\}/;
 const AGENT_PATH = /^\/agents\/\{[^{}/]+\}$/;
 
 interface ActionIndex {
@@ -129,7 +131,8 @@ function* indexingActions(endpoints: readonly ListedDefinition[]): Paced<ActionI
   );
   const pairs = yield* mapPaced(tools, ({ definition: { method, path } }) => `${method} ${path}`);
   const near = yield* compilingCloseMatches([...tools.map(({ name }) => name), ...pairs]);
-  const byName = new Map<string, Tool>();
+  const former = formerToolNames(tools.map(({ definition }) => definition));
+  const byName = new Map(tools.map((tool, index) => [former[index] ?? tool.name, tool]));
   for (const tool of tools) byName.set(tool.name, tool);
   return { tools: byName, agentPath: agents?.definition.path, near };
 }

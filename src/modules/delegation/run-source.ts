@@ -1,9 +1,9 @@
 /** Runs as QUERY finds them: the caller's own.   AGTP "QUERY" */
 import type { QueryEntry, QuerySource } from "../../dispatch/query-source.ts";
-import type { Run, Runs } from "../../dispatch/runs.ts";
+import type { RecentRun, RecentRuns } from "./recent-runs.ts";
 
 /** The source of runs. */
-export function runSource(runs: Pick<Runs, "of">): QuerySource {
+export function runSource(runs: Pick<RecentRuns, "of">): QuerySource {
   return {
     name: "run",
     entries: async ({ caller: { document } }) =>
@@ -11,7 +11,7 @@ export function runSource(runs: Pick<Runs, "of">): QuerySource {
   };
 }
 
-function entryOf(run: Run): QueryEntry {
+function entryOf(run: RecentRun): QueryEntry {
   const { runId, kind, action, target, taskId, state, status, code } = run;
   const texts = [action, target, kind, state, code, taskId].filter((text) => text !== undefined);
   return {

@@ -13,7 +13,10 @@ interface SeenToken {
 }
 
 const MAX_PER_ISSUER = 10_000;
-/** A clock that steps back by less than this has nobody believe a token that was forgotten. */
+/**
+ * The clock never steps back, but a process that was killed before its next record may not know how
+ * far it had come: a token that was forgotten is not believed again by less than this.
+ */
 const CLOCK_STEP_MS = 3_600_000;
 
 /** What taking a token came to. */
@@ -26,7 +29,7 @@ export class SeenTokens {
     this.#seen = seen;
   }
 
-  /** Opens the register of a store. */
+  /** Opens the register of a store; by `now`, tokens are believed as well as forgotten. */
   static async open(store: Store, now: () => number = Date.now): Promise<SeenTokens> {
     const seen = await Collection.open(store, {
       name: "delegation-tokens",

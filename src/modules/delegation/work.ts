@@ -29,6 +29,8 @@ export interface Work {
   readonly task: Task;
   readonly delegation: Delegation;
   readonly taskId: string | undefined;
+  /** The approval that the request brings for what is done. */
+  readonly escalationId: string | undefined;
   readonly time: TaskTime;
 }
 
@@ -70,7 +72,7 @@ interface StepDone {
 
 async function takeStep(
   { actAs, resolver, isFloor }: WorkOptions,
-  { agent, delegation, taskId, time }: Work,
+  { agent, delegation, taskId, escalationId, time }: Work,
   { action, input }: ExecutionRequest,
 ): Promise<StepDone> {
   const pair = resolver.resolve(action, input, agent.agentId);
@@ -79,7 +81,8 @@ async function takeStep(
   const { scopes = [] } = delegation.links.at(-1) ?? {};
   const caller = actingCaller(agent, scopes, delegation);
   const { signal } = time;
-  const acted = await actAs({ caller, method, target, input, taskId, signal });
+  const asked = { caller, method, target, input, taskId, escalationId, signal };
+  const acted = await actAs(asked);
   return { pair, answer: answerOf(acted, isFloor(pair)), auditId: acted.auditId };
 }
 

@@ -3,7 +3,7 @@
  * deferred, and stays unread. What is said last counts. 422 malformed.   AGTP "CONFIRM", "NOTIFY"
  */
 
-import type { Confirmable } from "../../dispatch/confirmable.ts";
+import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
 import { readConfirmation } from "../../dispatch/confirmation.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
@@ -12,7 +12,7 @@ import type { Confirmation } from "./notification.ts";
 import type { NotificationRegister } from "./notification-register.ts";
 
 /** Takes confirmations of what lies in the caller's own inbox. */
-export function notificationConfirmable(register: NotificationRegister): Confirmable {
+export function notificationConfirmable(register: NotificationRegister): ApprovalKind {
   return {
     async confirm(call, { caller: { agentId, document } }) {
       if (agentId === undefined || document === undefined) return undefined;

@@ -31,5 +31,5 @@ export function buildWebhookMessage(notice: WebhookNotice): readonly OutgoingMes
     content,
   };
   const isOnce = guarantee === "at_most_once";
-  return [{ id: delivery.deliveryId, url: recipient.url, body, expiresAt, isOnce }];
+  return [{ id: delivery.deliveryId, url: recipient.url, body, expiresAt, isOnce, owner: sender }];
 }

@@ -1,8 +1,9 @@
 /**
- * Carries what waits in the outbox, as long as its deployment is served: several at a time, few of
- * them to one URL, each when its pause is over. Asked to stop it begins nothing more, lets what runs
+ * Carries what waits in the outbox, as long as its deployment is served: several at a time, shared by
+ * who sends them, few of them to one URL, each when its pause is over. Asked to stop it begins nothing more, lets what runs
  * end for a moment, and then breaks it off: what was broken off is sent again by the next.
  */
+import { FairShares } from "../../base/fair-shares.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import {
   type AttemptOutcome,
@@ -54,6 +55,8 @@ export interface CourierOptions {
 
 const MAX_AT_ONCE = 16;
 const MAX_AT_ONCE_PER_URL = 4;
+/** The messages of one sender that are chosen from: as many for each of so many URLs as could begin. */
+const MAX_NOTED = 64;
 /** After a fault of this server: a full disk is not cured by haste. */
 const FAULT_PAUSE_MS = 30_000;
 const GRACE_MS = 1000;
@@ -63,6 +66,7 @@ const LONGEST_WAIT_MS = 3_600_000;
 export class WebhookCourier {
   readonly #options: CourierOptions;
   readonly #running = new Map<string, Promise<void>>();
+  readonly #shares = new FairShares(MAX_AT_ONCE);
   readonly #runningByUrl = new Map<string, number>();
   readonly #closing = new AbortController();
   #isStopped = false;
@@ -79,17 +83,33 @@ export class WebhookCourier {
     const { outbox, now } = this.#options;
     const at = now();
     let next = at + LONGEST_WAIT_MS;
+    if (this.#shares.isFull) return;
+    const due = new Map<string, WebhookDelivery[]>();
     for (const delivery of outbox.queued()) {
-      // Whatever ends wakes it again.
-      if (this.#running.size >= MAX_AT_ONCE) return;
-      if (this.#running.has(delivery.id)) continue;
       const wait = waitFor(delivery, at);
       if (wait > 0) next = Math.min(next, at + wait);
-      else if ((this.#runningByUrl.get(delivery.url) ?? 0) < MAX_AT_ONCE_PER_URL) {
-        this.#run(delivery);
-      }
+      else if (!this.#running.has(delivery.id) && this.#isUrlFree(delivery)) note(due, delivery);
     }
+    this.#begin(due);
+    // The next that ends wakes it again.
+    if (this.#shares.isFull) return;
     this.#cancelTimer = (this.#options.schedule ?? scheduleTimer)(() => this.wake(), next - at);
+  }
+
+  /** Begins as many as there are places, each for the sender whose turn it is. */
+  #begin(due: Map<string, WebhookDelivery[]>): void {
+    for (let owner = this.#shares.next(due.keys()); owner !== undefined; ) {
+      const own = due.get(owner) ?? [];
+      const at = own.findIndex((one) => this.#isUrlFree(one));
+      const [delivery] = at === -1 ? [] : own.splice(at, 1);
+      if (delivery === undefined || own.length === 0) due.delete(owner);
+      if (delivery !== undefined) this.#run(delivery);
+      owner = this.#shares.next(due.keys());
+    }
+  }
+
+  #isUrlFree({ url }: WebhookDelivery): boolean {
+    return (this.#runningByUrl.get(url) ?? 0) < MAX_AT_ONCE_PER_URL;
   }
 
   /** Resolves when nothing runs any more. */
@@ -105,6 +125,7 @@ export class WebhookCourier {
   #run(delivery: WebhookDelivery): void {
     const { id, url } = delivery;
     const { outbox, log, now } = this.#options;
+    const release = this.#shares.take(ownerOf(delivery));
     const done = this.#carry(delivery)
       .catch((error: unknown) => {
         outbox.postpone(id, now() + FAULT_PAUSE_MS);
@@ -112,6 +133,7 @@ export class WebhookCourier {
         log.warn(fields, "the state of a webhook message cannot be kept");
       })
       .then(() => {
+        release();
         this.#running.delete(id);
         this.#runningByUrl.set(url, (this.#runningByUrl.get(url) ?? 1) - 1);
         this.wake();
@@ -153,6 +175,19 @@ export class WebhookCourier {
     } else log.warn(failure, "a webhook message was given up");
     await outbox.update(delivery);
   }
+}
+
+/** News of the server itself is of nobody. */
+function ownerOf({ owner = "" }: WebhookDelivery): string {
+  return owner;
+}
+
+/** Notes as many of each sender as could begin at once. */
+function note(due: Map<string, WebhookDelivery[]>, delivery: WebhookDelivery): void {
+  const own = due.get(ownerOf(delivery)) ?? [];
+  due.set(ownerOf(delivery), own);
+  const toUrl = own.filter(({ url }) => url === delivery.url).length;
+  if (own.length < MAX_NOTED && toUrl < MAX_AT_ONCE_PER_URL) own.push(delivery);
 }
 
 /** What else is in a URL may be a secret. */

@@ -18,6 +18,8 @@ export interface WebhookDelivery {
   readonly isOnce: boolean;
   /** Nobody asks what became of it. */
   readonly isNews?: true;
+  /** The agent on whose behalf it is sent. */
+  readonly owner?: string;
   readonly state: DeliveryState;
   /** Attempts that were begun. */
   readonly attempts: number;
@@ -43,11 +45,12 @@ const LONGEST_PAUSE_MS = 15 * 60_000;
 
 /** A message as it begins. */
 export function newDelivery(
-  { id, url, expiresAt, isOnce = false, isNews }: OutgoingMessage,
+  { id, url, expiresAt, isOnce = false, isNews, owner }: OutgoingMessage,
   now: number,
 ): WebhookDelivery {
   const news = isNews === undefined ? {} : { isNews };
-  return { id, url, expiresAt, isOnce, ...news, state: "queued", attempts: 0, at: now };
+  const sender = owner === undefined ? {} : { owner };
+  return { id, url, expiresAt, isOnce, ...news, ...sender, state: "queued", attempts: 0, at: now };
 }
 
 /** How long to wait after so many attempts; `random` of 0 to 1 keeps the many apart. */

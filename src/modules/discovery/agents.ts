@@ -1,8 +1,10 @@
 /** DISCOVER /agents: the agents this server hosts, with their trust posture.   AGTP-API §5.8.2 */
+
 import { mapPaced, type Paced } from "../../base/paced.ts";
+import { isDisclosedTo } from "../../dispatch/disclosure.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { arrayOf, type Builtin } from "./builtin.ts";
-import { type Inventory, isDisclosedTo } from "./inventory.ts";
+import type { Inventory } from "./inventory.ts";
 import { Listing } from "./listing.ts";
 
 /** A bare array; entries withheld by policy leave no trace. */

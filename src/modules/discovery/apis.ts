@@ -9,6 +9,6 @@ export function apisBuiltin(inventory: Inventory): Builtin {
     name: "apis",
     description: "Lists the HTTP APIs that this server fronts.",
     outputSchema: arrayOf(["name"]),
-    handler: () => ({ body: shareBody(inventory.apis) }),
+    handler: () => ({ body: shareBody(inventory.apis()) }),
   };
 }

@@ -2,7 +2,7 @@
 
 import type { ApiEntry, Config } from "../../base/config.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
-import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
+import { FLOOR_GROUPS, FLOOR_METHODS } from "../../catalog/catalog.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import type { ManifestContent } from "./document.ts";
@@ -15,6 +15,9 @@ export interface ManifestSource {
   readonly apis: readonly ApiEntry[];
   /** Every listed endpoint, built-ins included. */
   readonly endpoints: readonly EndpointDefinition[];
+  /** Whether a method of the floor is answered. */
+  isServed(method: string): boolean;
+  readonly isSynthesizing: boolean;
   /** The agents this variant discloses. */
   readonly agents: readonly AgentDocument[];
   /** Where each of them stands now. */
@@ -54,7 +57,7 @@ export function buildManifest(source: ManifestSource, lists: ManifestLists): Man
       wildcards_accepted: policies.wildcardsAccepted,
       anonymous_discovery: policies.anonymousDiscovery,
       scope_required_for_invocation: policies.scopeRequiredForInvocation,
-      synthesis_enabled: policies.synthesisEnabled,
+      synthesis_enabled: source.isSynthesizing,
       max_synthesis_depth: policies.maxSynthesisDepth,
       methods: source.methodPolicy,
     },
@@ -75,13 +78,16 @@ function serverBlock({ config: { server }, supportedFeatures }: ManifestSource) 
 function embeddedMethods({
   catalog,
   endpoints,
+  isServed,
 }: ManifestSource): readonly Record<string, string>[] {
   const bound = new Set(endpoints.filter(({ path }) => path === "/").map(({ method }) => method));
   const groups = Object.entries(FLOOR_GROUPS).flatMap(([group, names]) =>
     names.map((name): [string, string] => [name, group]),
   );
   const groupOf = new Map(groups);
-  return catalog.embedded.map((name) => ({
+  const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
+  const embedded = catalog.embedded.filter((name) => !floor.has(name) || isServed(name));
+  return embedded.map((name) => ({
     name,
     group: groupOf.get(name) ?? "",
     description: catalog.verbs.get(name)?.description ?? "",

@@ -6,7 +6,7 @@
  * AGTP "DESCRIBE", "URI Resolution"
  */
 
-import { type FloorMethod, type FloorOptions, impactOf } from "../../dispatch/floor.ts";
+import { type DescribeMethod, type FloorMethod, impactOf } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import { agentRetired, agentSuspended, notFound, type Refusal } from "../../dispatch/refusal.ts";
@@ -56,10 +56,7 @@ const CAPABILITY_PARAMETERS = {
 const AGENT = { type: "string", minLength: 1, maxLength: 256 };
 
 /** Makes what describes the agents of one server. */
-export function createDescription(
-  options: DescribeOptions,
-  describe: FloorOptions["describe"],
-): Description {
+export function createDescription(options: DescribeOptions, describe: DescribeMethod): Description {
   const answer = createAnswers(options);
   const onPath = (method: string): ProtocolEndpoint => {
     const usual = method === "DESCRIBE" ? "capabilities" : "json";
@@ -100,9 +97,9 @@ export function createDescription(
 /** DESCRIBE is of the floor; the others are the catalog's words for reading. */
 const READING_METHODS = ["DESCRIBE", "FETCH", "QUERY"] as const;
 
-function reading(method: string, describe: FloorOptions["describe"]) {
+function reading(method: string, describe: DescribeMethod) {
   const what = { method, ...describe(method), impact: impactOf("DESCRIBE") };
-  return { ...what, isReading: true, isListed: false };
+  return { ...what, isReading: true, isListed: false, isFindable: false };
 }
 
 function schemaOf(properties: Readonly<Record<string, unknown>>) {

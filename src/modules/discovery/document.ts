@@ -11,9 +11,6 @@ import { shareHashed } from "../../base/shared-body.ts";
 import { layOut } from "./long-list.ts";
 import { draftingSigned, draftingUnsigned } from "./signed-layout.ts";
 
-/** AGTP-API §8.10 */
-export const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
-
 /** An encoded manifest, ready to be sent. */
 export interface ManifestDocument {
   readonly bytes: Uint8Array;

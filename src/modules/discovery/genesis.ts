@@ -5,11 +5,12 @@
  */
 
 import { shareBody } from "../../base/shared-body.ts";
+import { isDisclosedTo } from "../../dispatch/disclosure.ts";
 import { notFound } from "../../dispatch/refusal.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { Builtin } from "./builtin.ts";
-import { type Inventory, isDisclosedTo } from "./inventory.ts";
+import type { Inventory } from "./inventory.ts";
 
 /** Whose Genesis there is to give. */
 export type GenesisSource = Pick<Inventory, "agents" | "disclosure" | "defaultAgent">;

@@ -1,26 +1,21 @@
 /** What the reserved DISCOVER built-ins talk about, decided at start-up.   AGTP-API §5.8 */
 import type { ApiEntry } from "../../base/config.ts";
 import type { Drive } from "../../base/paced.ts";
+import type { Disclosure } from "../../dispatch/disclosure.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
-import type { AgentDirectory } from "../../identity/agent-directory.ts";
-import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ContractRegister } from "../../state/contract-register.ts";
 
 /** What this server has to be discovered. */
-export interface Inventory {
+export interface Inventory extends Disclosure {
   /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
   endpoints(): readonly ListedEndpoint[];
   /** Whether such a pair is among them. */
   isListed(method: string, path: string): boolean;
-  /** The protocol's own that are not listed: the floor, and what goes with it; known once built. */
-  unlisted(): readonly ListedEndpoint[];
-  readonly agents: AgentDirectory;
-  readonly disclosure: "public" | "authenticated" | "private";
   /** Name or Agent-ID of the agent that is addressed when a request names none. */
   readonly defaultAgent: string | undefined;
   /** Complete once the server is bound. */
-  readonly apis: readonly ApiEntry[];
+  apis(): readonly ApiEntry[];
   readonly recipes: readonly Recipe[];
   readonly contracts: Pick<ContractRegister, "active">;
   /** Whether a pair that is not registered may be negotiated. */
@@ -33,27 +28,4 @@ export interface Inventory {
 export interface ListedEndpoint {
   readonly tier: "A" | "B";
   readonly definition: EndpointDefinition;
-}
-
-/** The agents a caller may learn of, by `[agents] disclosure`.   AGTP-API §8.5 */
-export function disclosedAgents(
-  { agents, disclosure }: Pick<Inventory, "agents" | "disclosure">,
-  agentId: string | undefined,
-): readonly AgentDocument[] {
-  return isDisclosedTo({ agents, disclosure }, agentId) ? agents.list() : [];
-}
-
-/** "authenticated" discloses to an agent this server knows. */
-export function isDisclosedTo(
-  { agents, disclosure }: Pick<Inventory, "agents" | "disclosure">,
-  agentId: string | undefined,
-): boolean {
-  switch (disclosure) {
-    case "public":
-      return true;
-    case "authenticated":
-      return agentId !== undefined && agents.find(agentId) !== undefined;
-    case "private":
-      return false;
-  }
 }

@@ -25,7 +25,7 @@ export class Listing {
 
   /** Answers with it, or with what is made of it. */
   answer(
-    answerOf: (entries: Listed) => HandlerResult = (body) => ({ body }),
+    answerOf: (entries: Listed) => HandlerResult | Promise<HandlerResult> = (body) => ({ body }),
   ): HandlerResult | Promise<HandlerResult> {
     const entries = this.#latest.get();
     return entries instanceof Promise ? entries.then(answerOf) : answerOf(entries);
@@ -46,6 +46,7 @@ export function answerWith<T>(
 /** They take less than a millisecond. */
 const FEW = 100;
 
-function* sharing(making: Paced<Listed>): Paced<Listed> {
+/** Makes a list and encodes it for all who are answered with it, in steps. */
+export function* sharing(making: Paced<Listed>): Paced<Listed> {
   return yield* sharingList(yield* making);
 }

@@ -5,7 +5,6 @@
  */
 import { createHash } from "node:crypto";
 import { join } from "node:path";
-import { LRUCache } from "lru-cache";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import { agentReference, buildManifest, type ManifestSource } from "./build.ts";
@@ -19,6 +18,7 @@ import {
   type ManifestEncoding,
 } from "./document.ts";
 import { type EncodedItems, encodingItems, LongList } from "./long-list.ts";
+import { ReadyManifests } from "./ready-manifests.ts";
 
 /** Both variants, encoded. */
 export interface PublishedManifest {
@@ -36,9 +36,6 @@ export interface Publishing extends ManifestEncoding {
   /** `source.endpoints`, which every manifest of a deployment has. */
   readonly endpoints: EncodedItems;
 }
-
-/** Extended ones that are kept ready: encoding and signing one takes long where there is much in it. */
-const READY = 16;
 
 /** Where the dates are kept. */
 export function manifestFile(directory: string): string {
@@ -73,22 +70,15 @@ export async function publishManifest(
     encode(content, await drive(hashingContent(content)));
   const disclosed = await encode(whole, hash);
   const withheld = agents.length === 0 ? disclosed : await encodeOther(contentOf(false));
-  const extensions = new LRUCache<string, Promise<ManifestDocument>>({ max: READY });
+  const extensions = new ReadyManifests();
   const extend = (
     isDisclosed: boolean,
     own: readonly EndpointDefinition[],
-  ): Promise<ManifestDocument> => {
-    const name = nameOf(isDisclosed, own);
-    const known = extensions.get(name);
-    if (known !== undefined) return known;
-    const made = Promise.resolve(drive(encodingItems(own, projectEndpoint))).then((items) =>
-      encodeOther(contentOf(isDisclosed, items)),
-    );
-    extensions.set(name, made);
-    // What could not be made is tried again.
-    made.catch(() => extensions.delete(name));
-    return made;
-  };
+  ): Promise<ManifestDocument> =>
+    extensions.get(nameOf(isDisclosed, own), async () => {
+      const items = await drive(encodingItems(own, projectEndpoint));
+      return encodeOther(contentOf(isDisclosed, items));
+    });
   return { disclosed, withheld, extend, keep: () => keepDates(file, hash, dates) };
 }
 

@@ -8,7 +8,8 @@ import { shareBody } from "../../base/shared-body.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
-import { MANIFEST_TYPE, type ManifestDocument } from "./document.ts";
+import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
+import type { ManifestDocument } from "./document.ts";
 import { legacyTargetHandler } from "./legacy-target.ts";
 
 /** What DISCOVER "/" answers with. */

@@ -1,13 +1,14 @@
 /**
- * What can be done with contracts beside calling them: SUSPEND by their owner, REVOKE by owner or
+ * What can be done with contracts beside calling and releasing them: REVOKE by owner or
  * operator, the operator's sweep of stale ones, and INSPECT of a contract or of an attempt.
  * 400 malformed · 403 somebody else's · 404 no such contract or attempt.   AGTP-API §10.1.4
  */
 import type { RcnsConfig } from "../../base/config.ts";
 import type { Attempts } from "../../dispatch/attempts.ts";
 import { type Caller, INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
-import type { ContractEvent, RecordEvents } from "../../dispatch/contract-events.ts";
+import type { RecordEvents } from "../../dispatch/contract-events.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import { actorOf, contractOf, textOf } from "../../dispatch/named-contract.ts";
 import { badRequest, forbidden, notFound, type Refusal } from "../../dispatch/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import { type Contract, contractDetails } from "../../endpoint/contract.ts";
@@ -25,29 +26,6 @@ export interface ContractMethodsOptions {
 }
 
 type Answer = HandlerSuccess | Refusal;
-
-/** SUSPEND `{synthesis_id}`: the owner needs the contract no longer. */
-export async function releaseContract(
-  options: ContractMethodsOptions,
-  call: Call,
-  exchange: ExchangeView,
-): Promise<Answer> {
-  const contract = contractOf(options, call);
-  if ("kind" in contract) return contract;
-  if (contract.agentId !== exchange.caller.agentId) {
-    return forbidden("contract-forbidden", "only its own agent may release a contract");
-  }
-  const { state, synthesisId } = contract;
-  if (!isOpen(contract)) {
-    return floorResult(call, { synthesis_id: synthesisId, status: state, noop: true });
-  }
-  const reason = textOf(call, "reason") ?? "caller-release";
-  await options.register.change(synthesisId, "released", reason);
-  const event = { type: "rcns_release", contract, reason, ...actorOf(call, exchange) } as const;
-  const [auditId] = await options.record([event], { call, exchange });
-  const result = { synthesis_id: synthesisId, status: "released", event_type: "rcns_release" };
-  return floorResult(call, { ...result, audit_id: auditId });
-}
 
 /** REVOKE `{target: "contract", synthesis_id}`: effective from the next step on. */
 export async function revokeContract(
@@ -114,28 +92,4 @@ export function inspectAttempt(
 
 function mayLookAt({ agentId }: Contract, caller: Caller): boolean {
   return agentId === caller.agentId || seesAll(caller);
-}
-
-/** Whom the call says to act for, and which agent it was. */
-export function actorOf(
-  call: Call,
-  { caller }: ExchangeView,
-): Pick<ContractEvent, "actor" | "actorAgentId"> {
-  return { actor: textOf(call, "actor"), actorAgentId: caller.agentId };
-}
-
-/** The contract that a call names, or what to answer instead. */
-function contractOf({ register }: ContractMethodsOptions, call: Call): Contract | Refusal {
-  const synthesisId = textOf(call, "synthesis_id");
-  if (synthesisId === undefined) {
-    const message = "synthesis_id is required";
-    return badRequest("missing-synthesis-id", message, { parameter: "synthesis_id" });
-  }
-  const contract = register.find(synthesisId);
-  return contract ?? notFound("contract-not-found", "no contract with this synthesis_id");
-}
-
-function textOf({ input }: Call, name: string): string | undefined {
-  const value = input[name];
-  return typeof value === "string" && value !== "" ? value : undefined;
 }

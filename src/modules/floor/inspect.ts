@@ -5,20 +5,26 @@
  */
 
 import type { IdentityConfig } from "../../base/config.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
+import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
+import type { TaskQueue } from "../../base/task-queue.ts";
 import { isOperator } from "../../dispatch/agent-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import { payerOf } from "../../dispatch/payer.ts";
 import {
   agentUnauthenticated,
   badRequest,
   forbidden,
   notFound,
   type Refusal,
+  rateLimited,
 } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { decodeJws } from "../../identity/jws.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { JournalRecord } from "../../state/journal.ts";
 import type { Ledger } from "../../state/ledger.ts";
 import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
 import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
@@ -30,11 +36,14 @@ export interface InspectOptions {
   readonly register: Pick<LifecycleRegister, "events" | "statusOf">;
   readonly policy: Pick<IdentityConfig, "inspectAcl" | "operatorCertificates">;
   readonly contracts: ContractMethodsOptions;
+  /** Decodes long streams, in turns with all else that takes long. */
+  readonly work: TaskQueue;
   /** Handlers of further targets. */
   readonly others: ReadonlyMap<string, RouteHandler>;
 }
 
 const MAX_EVENTS = 1000;
+/** They take a millisecond or two. */
 const USUAL_EVENTS = 100;
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
@@ -127,7 +136,7 @@ function inspectChainHead(
 }
 
 async function inspectLifecycle(
-  { directory, register, policy }: InspectOptions,
+  { directory, register, policy, work }: InspectOptions,
   call: Call,
   exchange: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
@@ -139,19 +148,26 @@ async function inspectLifecycle(
   if (agent === undefined) return notFound("agent-not-found", "this server hosts no such agent");
   exchange.addressed = agent;
   const { limit = USUAL_EVENTS } = call.input;
-  const events = await register.events(agentId, Math.min(Number(limit), MAX_EVENTS));
+  const owner = payerOf(exchange);
+  if (!work.hasRoom(owner)) return rateLimited("work", 1);
+  const records = await register.events(agentId, Math.min(Number(limit), MAX_EVENTS));
+  const showing = showEvents(records);
+  const events =
+    records.length > USUAL_EVENTS ? await work.pace(showing, owner, call.signal) : atOnce(showing);
   return floorResult(call, {
     target: "lifecycle",
     agent_id: agentId,
     status: register.statusOf(agent),
-    events: events.map(({ auditId, jws }) => ({
-      format: "jws",
-      audit_id: auditId,
-      jws,
-      header: decodeJws(jws)?.header,
-      payload: decodeJws(jws)?.payload,
-    })),
+    events,
     event_count: events.length,
+  });
+}
+
+/** Events as they are signed and what they say, an event a step. */
+export function showEvents(records: readonly JournalRecord[]): Paced<readonly JsonRecord[]> {
+  return mapPaced(records, ({ auditId, jws }) => {
+    const { header, payload } = decodeJws(jws) ?? {};
+    return { format: "jws", audit_id: auditId, jws, header, payload };
   });
 }
 

@@ -4,8 +4,8 @@
  */
 
 import type { IdentityConfig } from "../../base/config.ts";
-import type { FloorMethod, FloorOptions } from "../../dispatch/floor.ts";
-import { impactOf } from "../../dispatch/floor.ts";
+import type { TaskQueue } from "../../base/task-queue.ts";
+import { type DescribeMethod, type FloorMethod, impactOf } from "../../dispatch/floor.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
@@ -19,21 +19,22 @@ import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
 /** What these methods work on. */
 export interface KeptMethodsOptions {
   readonly directory: AgentDirectory;
-  readonly state: ServerState;
+  readonly state: Pick<ServerState, "ledger" | "lifecycle" | "certificates">;
   readonly attributor: Attributor;
   readonly policy: IdentityConfig;
   readonly contracts: ContractMethodsOptions;
+  readonly work: TaskQueue;
   /** Further targets of INSPECT. */
   readonly inspections: ReadonlyMap<string, RouteHandler>;
-  /** REVOKE of a session. */
-  readonly endSession: RouteHandler;
+  /** Further targets of REVOKE. */
+  readonly revocations: ReadonlyMap<string, RouteHandler>;
 }
 
 /** By method. */
 export function keptMethods(options: KeptMethodsOptions): ReadonlyMap<string, FloorMethod> {
-  const { directory, state, policy, contracts, inspections: others } = options;
+  const { directory, state, policy, contracts, work, inspections: others } = options;
   const { ledger, lifecycle: register } = state;
-  const inspected = { directory, ledger, register, policy, contracts, others };
+  const inspected = { directory, ledger, register, policy, contracts, work, others };
   return new Map<string, FloorMethod>([
     ...lifecycleMethods(options),
     ["INSPECT", { inputSchema: inspectSchema(inspected), handler: inspectHandler(inspected) }],
@@ -46,23 +47,28 @@ function lifecycleMethods({
   state: { ledger, lifecycle: register, certificates },
   attributor,
   policy,
-  endSession,
+  revocations,
 }: KeptMethodsOptions): readonly (readonly [string, FloorMethod])[] {
   const handlers = lifecycleHandlers({
     ...{ directory, register, certificates },
-    ...{ attributor, ledger, policy, contracts, endSession },
+    ...{ attributor, ledger, policy, contracts, revocations },
   });
   return LIFECYCLE_METHODS.flatMap((method) => {
     const handler = handlers.get(method);
     if (handler === undefined) return [];
-    return [[method, { inputSchema: lifecycleSchema(method), handler, takesCertificate: true }]];
+    return [
+      [
+        method,
+        { inputSchema: lifecycleSchema(method, revocations), handler, takesCertificate: true },
+      ],
+    ];
   });
 }
 
 /** The lifecycle methods on `/agents/{agent}`. */
 export function agentLifecycleEndpoints(
   methods: ReadonlyMap<string, FloorMethod>,
-  describe: FloorOptions["describe"],
+  describe: DescribeMethod,
 ): readonly ProtocolEndpoint[] {
   return LIFECYCLE_METHODS.flatMap((method) => {
     const floor = methods.get(method);
@@ -76,6 +82,8 @@ export function agentLifecycleEndpoints(
         impact: impactOf(method),
         isReading: false,
         isListed: false,
+        isFindable: false,
+        isReserved: true,
       },
     ];
   });

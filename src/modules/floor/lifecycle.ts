@@ -40,23 +40,28 @@ export interface LifecycleOptions {
   readonly ledger: Pick<Ledger, "settled">;
   readonly policy: IdentityConfig;
   readonly contracts: ContractMethodsOptions;
-  readonly endSession: RouteHandler;
+  /** REVOKE of other things, by target. */
+  readonly revocations: ReadonlyMap<string, RouteHandler>;
 }
 
 type Answer = Awaited<ReturnType<RouteHandler>>;
 type LifecycleHandler = (call: Call, exchange: ExchangeView) => Promise<Answer>;
 
 /** Parameters of all five; that REVOKE of an agent says why is for the handler to ask. */
-export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string, unknown>> {
+export function lifecycleSchema(
+  method: LifecycleMethod,
+  revocations: LifecycleOptions["revocations"],
+): Readonly<Record<string, unknown>> {
   const text = { type: "string", minLength: 1, maxLength: 1024 };
   const successor = {
     successor_agent_id: { type: "string", pattern: "^[0-9a-f]{64}$" },
     migration_deadline: { type: "string", format: "date-time" },
   };
-  // What a contract or a session is revoked by.
-  const others = { synthesis_id: text, session_id: text, mode: text };
+  // A contract or a session is revoked by these.
+  const named = { synthesis_id: text, session_id: text, mode: text };
   const isRevoke = method === "REVOKE";
-  const targets = isRevoke ? ["agent", "contract", "stale-contracts", "session"] : ["agent"];
+  const others = ["contract", "stale-contracts", ...revocations.keys()];
+  const targets = isRevoke ? ["agent", ...others] : ["agent"];
   return {
     type: "object",
     properties: {
@@ -66,7 +71,7 @@ export function lifecycleSchema(method: LifecycleMethod): Readonly<Record<string
       actor: text,
       reason: text,
       ...(method === "DEPRECATE" ? successor : {}),
-      ...(isRevoke ? others : {}),
+      ...(isRevoke ? named : {}),
     },
     examples: [{ agent_id: "0".repeat(64), reason: "it is not needed any more" }],
   };
@@ -94,7 +99,8 @@ async function handle(
   const { target = "agent" } = call.input;
   if (target === "contract") return revokeContract(options.contracts, call, exchange);
   if (target === "stale-contracts") return sweepContracts(options.contracts, call, exchange);
-  if (target === "session") return options.endSession(call, exchange);
+  const revoke = options.revocations.get(String(target));
+  if (revoke !== undefined) return revoke(call, exchange);
   if (method === "REVOKE" && call.input["reason"] === undefined) return reasonMissing();
   const named = nameOf(directory, call, exchange);
   if (typeof named !== "string") return named;

@@ -5,12 +5,13 @@
  */
 import { INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import { actorOf } from "../../dispatch/named-contract.ts";
 import { badRequest, forbidden, type Refusal } from "../../dispatch/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import { actorOf, type ContractMethodsOptions } from "./contracts.ts";
+import type { ContractMethodsOptions } from "./contracts.ts";
 
 /** REVOKE `{target: "stale-contracts", mode?}`: what was made from recipes as they no longer are. */
 export async function sweepContracts(

@@ -1,18 +1,12 @@
 /**
- * What DISCOVER /apis and the manifest say of HTTP APIs: the operator's, and the faces of the
+ * What DISCOVER /apis and the manifest say of HTTP APIs: the operator's, and those of the
  * sidecar with where they are found, which a port that the system chose tells only once it is bound.
  * AGTP-API §5.8.5, §8
  */
 import type { ApiEntry, Config } from "../../base/config.ts";
-import type { GatewayFace } from "./face.ts";
+import type { BoundPorts } from "../../dispatch/http-gateway.ts";
+import type { HttpApi, HttpRoute } from "../../dispatch/http-route.ts";
 import { OPENAPI_PATH } from "./openapi-path.ts";
-
-/** The ports that a daemon has. */
-export interface BoundPorts {
-  readonly agtp: number;
-  /** Undefined: no sidecar is served. */
-  readonly gateway: number | undefined;
-}
 
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { http: 80, https: 443 };
@@ -21,20 +15,16 @@ const AGTP_PORT = 4480;
 /** The APIs of one deployment. */
 export class ApiListing {
   readonly #config: Config;
-  #faces: readonly GatewayFace[] = [];
+  readonly #routes: () => readonly HttpRoute[];
   #ports: BoundPorts;
   #entries: readonly ApiEntry[] | undefined;
 
-  constructor(config: Config) {
+  /** `routes` are those beside the verbs; they are asked for when the list is. */
+  constructor(config: Config, routes: () => readonly HttpRoute[]) {
     this.#config = config;
+    this.#routes = routes;
     const { server, gateway } = config;
     this.#ports = { agtp: server.port, gateway: gateway.enabled ? gateway.port : undefined };
-  }
-
-  /** The faces beside that of the endpoints. */
-  offer(faces: readonly GatewayFace[]): void {
-    this.#faces = faces;
-    this.#entries = undefined;
   }
 
   /** The ports as they are, whatever the configuration says of them. */
@@ -68,12 +58,13 @@ export class ApiListing {
   #list(): readonly ApiEntry[] {
     const { apis } = this.#config;
     if (this.#ports.gateway === undefined) return apis;
-    const own = [ENDPOINTS, ...this.#faces].map((face) => this.#entryOf(face));
+    const served = new Set([ENDPOINTS, ...this.#routes().map(({ api }) => api)]);
+    const own = [...served].map((api) => this.#entryOf(api));
     const named = new Set(apis.map(({ name }) => name));
     return [...apis, ...own.filter(({ name }) => !named.has(name))];
   }
 
-  #entryOf({ name, description, documentation }: ListedFace): ApiEntry {
+  #entryOf({ name, description, documentation }: HttpApi): ApiEntry {
     const { baseUrl } = this;
     return {
       ...{ name, description },
@@ -85,9 +76,7 @@ export class ApiListing {
   }
 }
 
-type ListedFace = Pick<GatewayFace, "name" | "description" | "documentation">;
-
-const ENDPOINTS: ListedFace = {
+const ENDPOINTS: HttpApi = {
   name: "http-gateway",
   description: "The endpoints of this server for clients that speak HTTP.",
   documentation: OPENAPI_PATH,

@@ -1,27 +1,23 @@
 /**
- * Which paths belong to which face: a prefix, and everything below it. A face that claims what it
- * cannot have is a fault of whoever wrote it, and throws.
+ * Which paths belong to which HTTP route: a prefix, and everything below it. One that claims what it
+ * cannot have is a fault of the module that has it, and throws.
  */
-import type { GatewayFace } from "./face.ts";
+import type { HttpRoute } from "../../dispatch/http-route.ts";
 
 const PREFIX = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 
-/** Whether the path of a request target is some face's; `reserved` is the sidecar's own. */
+/** Whether the path of a request target is some route's; `reserved` is the sidecar's own. */
 export function claimsOf(
-  faces: readonly GatewayFace[],
+  routes: readonly HttpRoute[],
   reserved: string,
 ): (target: string) => boolean {
   const prefixes: string[] = [];
-  for (const { name, mounts } of faces) {
-    for (const { prefix } of mounts) {
-      const fault = PREFIX.test(prefix) ? undefined : "is no path prefix";
-      const taken = [...prefixes, reserved].find(
-        (one) => within(one, prefix) || within(prefix, one),
-      );
-      const reason = fault ?? (taken === undefined ? undefined : `overlaps with "${taken}"`);
-      if (reason !== undefined) throw new Error(`"${prefix}" of the face ${name} ${reason}`);
-      prefixes.push(prefix);
-    }
+  for (const { prefix, api } of routes) {
+    const fault = PREFIX.test(prefix) ? undefined : "is no path prefix";
+    const taken = [...prefixes, reserved].find((one) => within(one, prefix) || within(prefix, one));
+    const reason = fault ?? (taken === undefined ? undefined : `overlaps with "${taken}"`);
+    if (reason !== undefined) throw new Error(`"${prefix}" of the HTTP API ${api.name} ${reason}`);
+    prefixes.push(prefix);
   }
   return (target) => {
     const end = target.indexOf("?");

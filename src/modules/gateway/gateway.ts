@@ -1,8 +1,8 @@
 /**
- * The HTTP sidecar of one deployment: every face on one Fastify instance, which never listens itself.
- * What no face has claimed goes to the AGTP endpoints, with its path as the client wrote it. What is
- * in no face's hands is answered here: 400 more than one Host · 403 another origin · 404 a claimed path
- * that nobody serves · 421 another server's name · 429 too much for one account, unless its face says so ·
+ * The HTTP sidecar of one deployment: every API on one Fastify instance, which never listens itself.
+ * What no API has claimed goes to the AGTP endpoints, with its path as the client wrote it. What is
+ * in no API's hands is answered here: 400 more than one Host · 403 another origin · 404 a claimed path
+ * that nobody serves · 421 another server's name · 429 too much for one account, unless its API says so ·
  * 431 too many fields · 500 a fault, with an id that the log has too.   AGTP "HTTP Gateway"
  */
 import {
@@ -13,31 +13,31 @@ import {
   fastify,
 } from "fastify";
 import type { Config, LimitsConfig } from "../../base/config.ts";
+import type { Gateway } from "../../dispatch/http-gateway.ts";
+import type { HttpRoute } from "../../dispatch/http-route.ts";
 import { networkOwner } from "../../dispatch/payer.ts";
 import type { RateExcess } from "../../dispatch/rates.ts";
 import { rateLimited, refusalBody, serverError } from "../../dispatch/refusal.ts";
 import type { Toll } from "../../dispatch/toll.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
-import type { WireFault } from "../../wire/message.ts";
-import { AGTP_ROUTE, createAgtpFace } from "./agtp-face.ts";
 import { claimsOf } from "./claims.ts";
-import type { GatewayFace, GatewayMount } from "./face.ts";
+import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
 import { createHostPolicy, type HostVerdict } from "./hosts.ts";
-import { type HttpAnswer, writeAnswer } from "./http-answer.ts";
+import { writeAnswer } from "./http-answer.ts";
 import { METHODS } from "./http-methods.ts";
 import { faultStatus } from "./http-status.ts";
 import { readAuthority } from "./http-target.ts";
-import { createOpenapiFace } from "./openapi-face.ts";
 import { OPENAPI_PATH } from "./openapi-path.ts";
+import { createOpenapiRoutes } from "./openapi-routes.ts";
 import { createOriginPolicy } from "./origins.ts";
-import { createPipeline, type HttpPeer, type PipelineParts } from "./pipeline.ts";
+import { createPipeline, type PipelineParts } from "./pipeline.ts";
 import { errorBody, sendRefusal } from "./send-answer.ts";
 
 /** What a sidecar is made from. */
 export interface GatewayParts extends PipelineParts {
   readonly config: Pick<Config, "server" | "gateway" | "limits">;
-  readonly faces: readonly GatewayFace[];
+  readonly httpRoutes: readonly HttpRoute[];
   /** For what does not come to the pipeline. */
   readonly toll: Toll;
   /** What `/openapi.json` is made from, once the port is known. */
@@ -45,28 +45,15 @@ export interface GatewayParts extends PipelineParts {
   reportFault(errorId: string, error: unknown): void;
 }
 
-type RawRequest = Parameters<FastifyInstance["routing"]>[0];
-type RawReply = Parameters<FastifyInstance["routing"]>[1];
-
-/** The sidecar while its deployment is served. */
-export interface Gateway {
-  handle(request: RawRequest, reply: RawReply): void;
-  /** The answer to bytes that are no HTTP request; undefined: there is none. */
-  answerFault(fault: WireFault, peer: HttpPeer): Promise<HttpAnswer | undefined>;
-  /** Ends what the faces hold open; running requests are still answered. */
-  close(): Promise<void>;
-}
-
-/** Segments of a face's paths may be longer than Fastify's hundred characters. */
+/** Segments of an HTTP API's paths may be longer than Fastify's hundred characters. */
 const MAX_PARAMETER_LENGTH = 1024;
 
-/** Builds the sidecar. Throws when a face cannot be registered. */
+/** Builds the sidecar. Throws when a route cannot be registered. */
 export async function createGateway(parts: GatewayParts): Promise<Gateway> {
-  const { config, faces, verbs, agent } = parts;
+  const { config, httpRoutes: routes, verbs, agent } = parts;
   const { serverId } = config.server;
   const { limits } = config;
-  const isClaimed = claimsOf(faces, OPENAPI_PATH);
-  const mounts = faces.flatMap((face) => face.mounts);
+  const isClaimed = claimsOf(routes, OPENAPI_PATH);
   const pipeline = createPipeline(parts);
   const app = fastify({
     logger: false,
@@ -81,13 +68,13 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
       return isClaimed(relative) ? relative : AGTP_ROUTE;
     },
     frameworkErrors: (_error, request, reply) => {
-      const mount = mountOf(mounts, request.raw.url ?? "");
-      if (takeToll(request, reply, parts.toll, mount) !== undefined) return;
-      if (mount?.answerUndecodable !== undefined) mount.answerUndecodable(request, reply);
+      const route = routeOf(routes, request.raw.url ?? "");
+      if (takeToll(request, reply, parts.toll, route) !== undefined) return;
+      if (route?.answerUndecodable !== undefined) route.answerUndecodable(request, reply);
       else sendRefusal(reply, 400, errorBody("invalid-request-line", "the path cannot be decoded"));
     },
   });
-  addHooks(app, parts, mounts);
+  addHooks(app, parts, routes);
   app.setErrorHandler((error: FastifyError, _request, reply) =>
     answerError(error, reply, parts.reportFault),
   );
@@ -99,10 +86,10 @@ export async function createGateway(parts: GatewayParts): Promise<Gateway> {
     return sendRefusal(reply, 405, errorBody("method-not-allowed", message));
   });
   app.register(async (scope) =>
-    createAgtpFace({ serverId, agent, limits, verbs, pipeline })(scope),
+    createEndpointApi({ serverId, agent, limits, verbs, pipeline })(scope),
   );
-  app.register(async (scope) => createOpenapiFace(parts.openapiSource, parts.toll)(scope));
-  for (const { prefix, plugin } of mounts) {
+  app.register(async (scope) => createOpenapiRoutes(parts.openapiSource, parts.toll)(scope));
+  for (const { prefix, plugin } of routes) {
     app.register(async (scope) => plugin(scope), { prefix });
   }
   await app.ready();
@@ -128,11 +115,11 @@ const HOST_REFUSALS = {
   unclear: { status: 400, body: errorBody("invalid-framing", "more than one Host field") },
 } as const satisfies Record<HostVerdict, unknown>;
 
-/** What holds for every face. */
+/** What holds for every route. */
 function addHooks(
   app: FastifyInstance,
   { config, toll }: GatewayParts,
-  mounts: readonly GatewayMount[],
+  routes: readonly HttpRoute[],
 ): void {
   const { server, gateway, limits } = config;
   const judgeHost = createHostPolicy(gateway);
@@ -156,7 +143,7 @@ function addHooks(
     if (verdict.kind === "preflight") return reply.code(204).send();
     // The pipeline knows better whom its requests come from.
     const isPipelines = request.url === AGTP_ROUTE && method !== "OPTIONS";
-    return isPipelines ? undefined : takeToll(request, reply, toll, mountOf(mounts, request.url));
+    return isPipelines ? undefined : takeToll(request, reply, toll, routeOf(routes, request.url));
   });
   app.addHook("onSend", async (request, reply) => {
     // Closing on a client that is still sending would take the answer from it: what is left of the
@@ -167,9 +154,9 @@ function addHooks(
   });
 }
 
-function mountOf(mounts: readonly GatewayMount[], url: string): GatewayMount | undefined {
+function routeOf(routes: readonly HttpRoute[], url: string): HttpRoute | undefined {
   const [path = ""] = url.split("?");
-  return mounts.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
+  return routes.find(({ prefix }) => path === prefix || path.startsWith(`${prefix}/`));
 }
 
 /** Undefined: it may come in. */
@@ -177,20 +164,20 @@ function takeToll(
   request: FastifyRequest,
   reply: FastifyReply,
   toll: Toll,
-  mount: GatewayMount | undefined,
+  route: HttpRoute | undefined,
 ): FastifyReply | undefined {
-  const payer = mount?.payerOf?.(request) ?? networkOwner(request.socket.remoteAddress ?? "");
+  const payer = route?.payerOf?.(request) ?? networkOwner(request.socket.remoteAddress ?? "");
   const excess = toll.admit(payer);
-  return excess && sendExcess(excess, reply, mount);
+  return excess && sendExcess(excess, reply, route);
 }
 
 function sendExcess(
   excess: RateExcess,
   reply: FastifyReply,
-  mount: GatewayMount | undefined,
+  route: HttpRoute | undefined,
 ): FastifyReply {
   reply.header("retry-after", String(excess.retryAfterSeconds));
-  if (mount?.answerExcess !== undefined) return mount.answerExcess(excess, reply);
+  if (route?.answerExcess !== undefined) return route.answerExcess(excess, reply);
   const { scope, retryAfterSeconds } = excess;
   return sendRefusal(reply, 429, refusalBody(rateLimited(scope, retryAfterSeconds)));
 }

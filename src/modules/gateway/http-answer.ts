@@ -4,20 +4,11 @@
  * AGTP "HTTP Gateway", RFC 9110 §11.6.1, §15.5.6
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { HttpAnswer } from "../../dispatch/http-gateway.ts";
 import type { Response } from "../../wire/message.ts";
 import { acceptedType } from "./accepted-type.ts";
 import { entityTag, isNoneMatch } from "./entity-tag.ts";
 import { httpStatus } from "./http-status.ts";
-
-/** Field lines by lower-case name; a name that came twice has two values. */
-export type AnswerFields = ReadonlyMap<string, readonly string[]>;
-
-/** What is sent. */
-export interface HttpAnswer {
-  readonly status: number;
-  readonly fields: AnswerFields;
-  readonly body: string | Uint8Array;
-}
 
 /** What of the request the answer depends on. */
 export interface Asked {

@@ -25,12 +25,21 @@ export interface OriginRequest {
 const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const SENT = [
   ...["Accept", "Authority-Scope", "Authorization", "Content-Type", "Contract-Synthesized"],
-  ...["Idempotency-Key", "If-None-Match", "Last-Event-ID", "Request-ID", "Session-ID", "Task-ID"],
+  ...["Escalation-ID", "Idempotency-Key", "If-None-Match", "Last-Event-ID", "Mcp-Method"],
+  ...["Mcp-Name", "MCP-Protocol-Version", "Mcp-Session-Id", "Request-ID", "Session-ID", "Task-ID"],
 ].join(", ");
 const EXPOSED = [
   ...["AGTP-Catalog-Warning", "AGTP-Endpoint-Warning", "Attribution-Record", "Audit-ID", "ETag"],
-  ...["Location", "Request-ID", "Response-ID", "Retry-After", "Server-ID", "Task-ID"],
-  "X-AGTP-Status",
+  ...[
+    "Location",
+    "Mcp-Session-Id",
+    "Request-ID",
+    "Response-ID",
+    "Retry-After",
+    "Server-ID",
+    "Task-ID",
+  ],
+  ...["WWW-Authenticate", "X-AGTP-Status"],
 ].join(", ");
 /** How long a browser may remember; it never remembers longer than two hours. */
 const MAX_AGE_SECONDS = 600;

@@ -12,6 +12,7 @@ const PASSED: ReadonlySet<string> = new Set([
   "authorization",
   "content-type",
   "contract-synthesized",
+  "escalation-id",
   "idempotency-key",
   "request-id",
   "session-id",

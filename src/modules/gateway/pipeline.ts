@@ -6,6 +6,7 @@
 
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import { Exchange } from "../../dispatch/exchange.ts";
+import type { HttpPeer } from "../../dispatch/http-gateway.ts";
 import type { InputShape } from "../../endpoint/input-shape.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { HeaderFields, Request, Response, WireFault } from "../../wire/message.ts";
@@ -23,12 +24,6 @@ export interface PipelineParts {
   readonly isAgentIssued: boolean;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
-}
-
-/** The other end of the connection. */
-export interface HttpPeer {
-  readonly address: string;
-  readonly port: number;
 }
 
 /** A request as HTTP has it. */

@@ -33,7 +33,7 @@ export interface AgtpPair {
   readonly path: string;
 }
 
-/** The HTTP face of the method table. */
+/** The HTTP form of the method table. */
 export interface VerbRoutes {
   /** What a request asks for; the method may still have an alias. */
   translate(httpMethod: string, path: string): AgtpPair;

@@ -14,7 +14,7 @@ import type { ProposalRequest } from "./proposal-request.ts";
 
 interface ApprovalOptions {
   readonly synthesis: SynthesisConfig;
-  readonly register: Pick<ContractRegister, "add">;
+  readonly register: Pick<ContractRegister, "add" | "now">;
   readonly record: RecordEvents;
 }
 
@@ -45,7 +45,7 @@ export async function approve(
       sessionId,
       isPersistent: raw.isPersistent,
       lifetimeSeconds,
-      now: Date.now(),
+      now: register.now(),
     },
     plan,
   );

@@ -6,6 +6,7 @@
 import type { RcnsConfig } from "../../base/config.ts";
 import type { RateWindow } from "../../base/rate-window.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
+import type { Approvals } from "../../dispatch/approvals.ts";
 import type { Attempts } from "../../dispatch/attempts.ts";
 import { changeCall } from "../../dispatch/call-context.ts";
 import { previewContract } from "../../dispatch/contract-preview.ts";
@@ -43,7 +44,7 @@ import { readProposedSchema } from "./proposed-schema.ts";
 
 export interface NegotiationOptions {
   readonly synthesizer: Synthesizer;
-  readonly register: Pick<ContractRegister, "add">;
+  readonly register: Pick<ContractRegister, "add" | "now">;
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly attempts: Attempts;
   readonly rate: RateWindow;
@@ -54,6 +55,8 @@ export interface NegotiationOptions {
   reservation(method: string, path: string): string | undefined;
   /** Hears of a contract that is run at once, which is agreeing to it. */
   accepted(contract: Contract, call: Call, exchange: ExchangeView): Promise<unknown>;
+  /** Tells whether somebody has to approve a call first. */
+  needsApproval(route: Route, asked: Parameters<Approvals["isNeeded"]>[1]): boolean;
   /** Accepts any object. */
   readonly anyInput: CompiledSchema;
   /** Where a fault of the synthesis goes; the caller learns only that there was one. */
@@ -97,9 +100,8 @@ async function negotiate(
   const planned = await options.work.run(() => planFor(options, call, exchange), owner);
   if (planned.kind === "refusal") return planned;
   const { plan, inputSchema, input } = planned;
-  const isAtOnce = rcns.mode === "optimistic" && mayRunUnseen(plan);
   const pair = `${method} ${path}`;
-  const contract = makeContract(
+  const offered = makeContract(
     {
       agentId,
       method,
@@ -114,18 +116,24 @@ async function negotiate(
       outputSchema: {},
       requiredScopes: [],
       origin: "rcns-gate",
-      state: isAtOnce ? "active" : "offered",
+      state: "offered",
       sessionId: call.sessionId,
       isPersistent: false,
       lifetimeSeconds: rcns.contractTtlSeconds,
-      now: Date.now(),
+      now: register.now(),
     },
     plan,
   );
+  const route = options.routes.routeOf(offered);
+  const mayRun = rcns.mode === "optimistic" && mayRunUnseen(plan);
+  if (!mayRun || options.needsApproval(route, { caller, path, input })) {
+    await register.add(offered);
+    return previewContract(offered);
+  }
+  const contract: Contract = { ...offered, state: "active" };
   await register.add(contract);
-  if (!isAtOnce) return previewContract(contract);
   await options.accepted(contract, call, exchange);
-  return options.routes.routeOf(contract).handler(changeCall(call, { input }), exchange);
+  return route.handler(changeCall(call, { input }), exchange);
 }
 
 /**

@@ -5,10 +5,8 @@
  */
 
 import type { Paced } from "../../base/paced.ts";
-import { sortPaced } from "../../base/sort-paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Proposal } from "../../endpoint/plan.ts";
-import { compareTexts } from "./planner-index.ts";
 import { membersOf } from "./planner-members.ts";
 
 /** Looks for endpoints that are like a proposal; built once. */
@@ -35,14 +33,10 @@ const FILLERS: ReadonlySet<string> = new Set(
   "the and for with that this its from are was has have one all any into what which".split(" "),
 );
 
-/** Indexes the endpoints by what describes them. */
+/** Indexes endpoints, which are in the order of their pairs, by what describes them. */
 export function* indexingSimilar(
-  definitions: readonly EndpointDefinition[],
+  endpoints: readonly EndpointDefinition[],
 ): Paced<SimilarEndpoints> {
-  const endpoints = yield* sortPaced(
-    definitions,
-    (a, b) => compareTexts(a.method, b.method) || compareTexts(a.path, b.path),
-  );
   const places = new Map<string, number[]>();
   for (const [place, endpoint] of endpoints.entries()) {
     for (const term of termsOf(endpoint).keys()) {

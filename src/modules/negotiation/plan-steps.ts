@@ -7,7 +7,7 @@
 import { unescapeToken } from "../../base/json-pointer.ts";
 import { type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { checkPath, type MethodNames, templateParameters } from "../../catalog/path-grammar.ts";
-import type { FloorOptions } from "../../dispatch/floor.ts";
+import type { DescribeMethod } from "../../dispatch/floor.ts";
 import type { Route } from "../../dispatch/route.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { SynthesisPlan } from "../../endpoint/plan.ts";
@@ -28,7 +28,7 @@ export interface StepPlaces {
   /** What aliases and redirects make of a pair. */
   canonical(pair: Pair): Pair;
   /** What an agent reads about a floor method. */
-  readonly describe: FloorOptions["describe"];
+  readonly describe: DescribeMethod;
 }
 
 /** The steps, or why they cannot be executed as they are. */

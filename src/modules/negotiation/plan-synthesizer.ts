@@ -5,6 +5,7 @@
  */
 
 import { atOnce, type Paced } from "../../base/paced.ts";
+import { sortPaced } from "../../base/sort-paced.ts";
 import type { EndpointDefinition, Impact } from "../../endpoint/endpoint.ts";
 import type {
   Authority,
@@ -23,7 +24,7 @@ import { type ChainPlan, planFromEndpoints } from "./plan-from-chain.ts";
 import { compileRecipes, type RecipePlanner } from "./plan-from-recipe.ts";
 import { indexingSimilar } from "./plan-similar.ts";
 import type { NoChain } from "./planner.ts";
-import type { PlannerIndex } from "./planner-index.ts";
+import { comparePairs, type PlannerIndex } from "./planner-index.ts";
 import { indexingForPlans } from "./planner-indexing.ts";
 import { type Ask, type Limits, PlanningTask } from "./planner-task.ts";
 
@@ -47,8 +48,9 @@ export function createSynthesizer(options: SynthesizerOptions): Synthesizer {
 export function* creatingSynthesizer(options: SynthesizerOptions): Paced<Synthesizer> {
   const planRecipe = compileRecipes(options.recipes, options);
   yield;
-  const index = yield* indexingForPlans(options.endpoints);
-  const lookalikes = yield* indexingSimilar(options.endpoints);
+  const endpoints = yield* sortPaced(options.endpoints, comparePairs);
+  const index = yield* indexingForPlans(endpoints);
+  const lookalikes = yield* indexingSimilar(endpoints);
   const planning = { planRecipe, index, maxDepth: options.maxDepth };
   return {
     plan: (proposal, authority, limits) =>

@@ -4,7 +4,7 @@
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { type FloorOptions, impactOf } from "../../dispatch/floor.ts";
+import { type DescribeMethod, impactOf } from "../../dispatch/floor.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { ParameterSource } from "../../endpoint/recipe.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
@@ -49,7 +49,7 @@ export function isSource(member: unknown): member is ParameterSource {
 export function factsOf(
   method: string,
   reached: readonly StepReach[],
-  describe: FloorOptions["describe"],
+  describe: DescribeMethod,
 ): Omit<PlannedStep, "step" | "method" | "path" | "input" | "capture_as"> {
   const endpoints = reached.flatMap((one) => (one.kind === "endpoint" ? [one.endpoint] : []));
   const impacts = reached.map((one) =>

@@ -3,6 +3,7 @@
  * else chose may arrive at a sibling with fewer parameters, so the stronger of the two counts.
  * AGTP-API §5.4, §7.1
  */
+import type { Paced } from "../../base/paced.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../endpoint/endpoint.ts";
 import { compileTemplate } from "../../endpoint/path-template.ts";
 
@@ -25,12 +26,13 @@ interface Route {
 }
 
 /** Tells the impact of each endpoint, its more literal siblings included. */
-export function compileImpacts(
+export function* compilingImpacts(
   endpoints: readonly EndpointDefinition[],
-): (endpoint: EndpointDefinition) => Impact {
+): Paced<(endpoint: EndpointDefinition) => Impact> {
   // Only what leaves something behind can make a difference, and such endpoints share few methods.
   const notable = new Map<string, Route[]>();
   for (const endpoint of endpoints) {
+    yield;
     const route = routeOf(endpoint);
     if (route.impact === "informational") continue;
     const key = keyOf(endpoint, route);

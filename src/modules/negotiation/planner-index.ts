@@ -61,6 +61,11 @@ export interface PlannerIndex {
   readonly outputs: ReadonlyMap<string, readonly Output[]>;
 }
 
+/** The order by method, then path: the same on every machine. */
+export function comparePairs(a: EndpointDefinition, b: EndpointDefinition): number {
+  return compareTexts(a.method, b.method) || compareTexts(a.path, b.path);
+}
+
 /** The order of texts by their code units. */
 export function compareTexts(a: string, b: string): number {
   return a < b ? -1 : Number(a > b);

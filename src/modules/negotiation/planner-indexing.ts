@@ -3,17 +3,11 @@
  * links outputs to the inputs that they can be.
  */
 
-import { atOnce, type Paced } from "../../base/paced.ts";
+import type { Paced } from "../../base/paced.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../endpoint/endpoint.ts";
-import { compileImpacts } from "./planner-impact.ts";
-import {
-  compareTexts,
-  type IndexedEndpoint,
-  type Input,
-  type Output,
-  type PlannerIndex,
-} from "./planner-index.ts";
+import { compilingImpacts } from "./planner-impact.ts";
+import type { IndexedEndpoint, Input, Output, PlannerIndex } from "./planner-index.ts";
 import { findCondition, membersOf } from "./planner-members.ts";
 import { PropertyTable } from "./planner-property.ts";
 import { isKindCovered } from "./schema-compatibility.ts";
@@ -39,15 +33,12 @@ const PATH_TYPES: ReadonlySet<DisjointType> = new Set(["string", "integer", "fra
 /** Of one name; kinds beyond these fit only what is of the same kind. */
 const MAX_COMPARISONS = 100_000;
 
-/** Indexes the endpoints; their order does not matter. */
-export function buildPlannerIndex(definitions: readonly EndpointDefinition[]): PlannerIndex {
-  return atOnce(indexingForPlans(definitions));
-}
+/** Of one name; between two points where others may have their turn. */
+const COMPARISONS_OF_STEP = 512;
 
-/** The same, an endpoint or a property a step. */
+/** Indexes endpoints that are in the order of their pairs, an endpoint or a property a step. */
 export function* indexingForPlans(definitions: readonly EndpointDefinition[]): Paced<PlannerIndex> {
-  const impactOf = compileImpacts(definitions);
-  yield;
+  const impactOf = yield* compilingImpacts(definitions);
   const inputs = new PropertyTable<GrowingInput>((property, id) => {
     return { ...property, id, takers: [], sources: new Set() };
   });
@@ -56,7 +47,7 @@ export function* indexingForPlans(definitions: readonly EndpointDefinition[]): P
   });
   const sorts = new Sorts();
   const endpoints: GrowingEndpoint[] = [];
-  for (const [index, definition] of definitions.toSorted(byPair).entries()) {
+  for (const [index, definition] of definitions.entries()) {
     const condition = findCondition(definition.inputSchema);
     const fault =
       condition && `its input_schema has "${condition}", which plans do not see through`;
@@ -86,20 +77,13 @@ export function* indexingForPlans(definitions: readonly EndpointDefinition[]): P
     yield;
   }
   for (const [name, given] of outputs.byName) {
-    link(given, inputs.byName.get(name) ?? []);
-    yield;
-  }
-  for (const { feeds, outputs: given } of endpoints) {
-    for (const { sinks } of given) feeds.push(...sinks);
+    yield* link(given, inputs.byName.get(name) ?? []);
     yield;
   }
   return {
     endpoints,
-    byMethod: groupByMethod(endpoints),
-    requiredCounts: Int32Array.from(endpoints, ({ required }) => required.length),
-    openImpacts: Int8Array.from(endpoints, openImpact),
-    undemanding: endpoints.filter(({ required }) => required.length === 0),
-    ...{ inputCount: inputs.size },
+    ...(yield* tabulating(endpoints)),
+    inputCount: inputs.size,
     ...{ inputs: inputs.byName, outputs: outputs.byName },
   };
 }
@@ -120,11 +104,6 @@ class Sorts {
 function openImpact({ fault, impact, definition }: IndexedEndpoint): number {
   const isOpen = fault === undefined && definition.requiredScopes.length === 0;
   return isOpen ? IMPACTS.indexOf(impact) : -1;
-}
-
-/** By method, then path, in the order of code units: the same on every machine. */
-function byPair(a: EndpointDefinition, b: EndpointDefinition): number {
-  return compareTexts(a.method, b.method) || compareTexts(a.path, b.path);
 }
 
 interface Taken {
@@ -175,7 +154,7 @@ function outputsOf(
 }
 
 /** Links outputs to the inputs of their name that they can be. */
-function link(outputs: readonly GrowingOutput[], inputs: readonly GrowingInput[]): void {
+function* link(outputs: readonly GrowingOutput[], inputs: readonly GrowingInput[]): Paced<void> {
   const ofKind = new Map(inputs.map((input) => [input.kindText, input]));
   let comparisons = 0;
   for (const output of outputs) {
@@ -183,7 +162,9 @@ function link(outputs: readonly GrowingOutput[], inputs: readonly GrowingInput[]
     if (!isReachable(output.name) || output.kind?.size === 0) continue;
     comparisons += inputs.length;
     const same = ofKind.get(output.kindText) ?? [];
-    for (const input of comparisons <= MAX_COMPARISONS ? inputs : [same].flat()) {
+    const compared = comparisons <= MAX_COMPARISONS ? inputs : [same].flat();
+    for (const [at, input] of compared.entries()) {
+      if (at % COMPARISONS_OF_STEP === 0) yield;
       if (!isKindCovered(output.kind, input.kind)) continue;
       output.sinks.push(input);
       input.sources.add(output);
@@ -196,15 +177,24 @@ function isReachable(name: string): boolean {
   return name !== "" && !name.includes(".");
 }
 
-function groupByMethod(
-  endpoints: readonly IndexedEndpoint[],
-): ReadonlyMap<string, readonly IndexedEndpoint[]> {
-  const groups = new Map<string, IndexedEndpoint[]>();
+/** Completes the endpoints, which are all linked by now, and lists them by what is asked of them. */
+function* tabulating(
+  endpoints: readonly GrowingEndpoint[],
+): Paced<Pick<PlannerIndex, "byMethod" | "requiredCounts" | "openImpacts" | "undemanding">> {
+  const byMethod = new Map<string, IndexedEndpoint[]>();
+  const requiredCounts = new Int32Array(endpoints.length);
+  const openImpacts = new Int8Array(endpoints.length);
+  const undemanding: IndexedEndpoint[] = [];
   for (const endpoint of endpoints) {
-    const { method } = endpoint.definition;
-    const group = groups.get(method) ?? [];
-    group.push(endpoint);
-    groups.set(method, group);
+    const { index, feeds, outputs, required, definition } = endpoint;
+    for (const { sinks } of outputs) for (const sink of sinks) feeds.push(sink);
+    const alike = byMethod.get(definition.method);
+    if (alike === undefined) byMethod.set(definition.method, [endpoint]);
+    else alike.push(endpoint);
+    requiredCounts[index] = required.length;
+    openImpacts[index] = openImpact(endpoint);
+    if (required.length === 0) undemanding.push(endpoint);
+    yield;
   }
-  return groups;
+  return { byMethod, requiredCounts, openImpacts, undemanding };
 }

@@ -4,7 +4,6 @@
  * policy refuses.   AGTP-API §10.6
  */
 
-import { closeMatches } from "../../base/close-matches.ts";
 import { isRecord } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../../catalog/path-grammar.ts";
@@ -120,7 +119,7 @@ export function planProposal(
 }
 
 function unknownMethod(method: string, { catalog, methodPolicy }: EvaluationParts): Refusal {
-  return methodViolation(method, catalog.version, closeMatches(method, methodPolicy.suggestions));
+  return methodViolation(method, catalog.version, methodPolicy.closeMatches(method));
 }
 
 function invalidSemantic(faults: readonly string[]): Refusal {

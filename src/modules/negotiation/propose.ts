@@ -33,7 +33,7 @@ import type { Proposals } from "./proposals.ts";
 /** What it takes to make a contract of a proposal. */
 export interface SettleOptions extends EvaluationParts {
   readonly synthesis: SynthesisConfig;
-  readonly register: Pick<ContractRegister, "add">;
+  readonly register: Pick<ContractRegister, "add" | "now">;
   readonly negotiations: Negotiations;
   readonly record: RecordEvents;
   /** Plans, in turns with all else that takes long. */

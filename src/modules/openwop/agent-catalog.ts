@@ -1,5 +1,5 @@
 /**
- * What the HTTP face and the runs read of the installed agents: the inventory, the packs they came
+ * What the HTTP API and the runs read of the installed agents: the inventory, the packs they came
  * in, and whether a value fits an agent's handoff.   OpenWOP RFC 0072 §A, RFC 0003 §D
  */
 import type { JsonRecord } from "../../base/json-value.ts";

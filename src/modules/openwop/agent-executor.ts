@@ -57,13 +57,13 @@ export interface Handoff {
 /** What a turn came to. */
 export type AgentOutcome =
   | { readonly kind: "completed"; readonly result: unknown; readonly handoffTo?: string }
-  /** RFC 0002 §F: the run waits for a word. */
+  /** RFC 0002 §F: the run waits for an answer. */
   | {
       readonly kind: "low-confidence";
       readonly threshold: number;
       readonly observed: number;
       readonly decision: unknown;
-      /** What the turn comes to if the word is yes. */
+      /** The result of the turn where the answer is yes. */
       readonly result: unknown;
       /** To whom the agent hands on then. */
       readonly handoff?: Handoff;

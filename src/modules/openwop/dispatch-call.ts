@@ -6,7 +6,7 @@
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Call, HandlerError, HandlerResult } from "../../handlers/handler.ts";
 import type { RunOwner } from "./agent-executor.ts";
-import type { FaceScope } from "./face/api-keys.ts";
+import type { ApiScope } from "./http/api-keys.ts";
 import type { RunError, RunStart, RunStarter } from "./run-starter.ts";
 
 /** The errors that an agent's endpoint declares. */
@@ -34,7 +34,7 @@ export const DISPATCH_ERRORS = [
 ] as const;
 
 /** Dispatching an agent starts a run, and takes what starting one takes. */
-export const START_SCOPES: readonly FaceScope[] = ["runs:create"];
+export const START_SCOPES: readonly ApiScope[] = ["runs:create"];
 
 const DECLARED: ReadonlySet<string> = new Set(DISPATCH_ERRORS);
 

@@ -7,7 +7,7 @@ import { joinIndex, joinKey } from "../../base/dotted-key.ts";
 import { isRecord, quoteValue } from "../../base/json-value.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentRef } from "./agent-ref.ts";
-import { type ApiKeyEntry, FACE_SCOPES } from "./face/api-keys.ts";
+import { type ApiKeyEntry, FACE_SCOPES } from "./http/api-keys.ts";
 import { type InstalledAgent, type InstalledPack, MANIFEST_CLASSES } from "./installed-agent.ts";
 import { findPinFault } from "./runs/agent-pins.ts";
 import type { OpenwopSettings } from "./settings.ts";

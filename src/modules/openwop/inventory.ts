@@ -1,5 +1,5 @@
 /**
- * The inventory of agents, as both faces show it: closed entries, without a prompt, a schema or a
+ * The inventory of agents, as AGTP and HTTP show it: closed entries, without a prompt, a schema or a
  * credential. What an agent does without on this host stands in its entry.   OpenWOP RFC 0072 §A,
  * RFC 0080 §C
  */

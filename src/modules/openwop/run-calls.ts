@@ -12,6 +12,7 @@ import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { acceptedRun } from "./runs/agent-runs.ts";
 import { awaitRun } from "./runs/await-run.ts";
 import { awaitPage } from "./runs/event-page.ts";
+import { plainAnswer } from "./runs/interrupt-answer.ts";
 import { isOver } from "./runs/run.ts";
 import type { RunCaller } from "./runs/run-caller.ts";
 import type { RunHost } from "./runs/run-host.ts";
@@ -20,7 +21,6 @@ import { isRefused, type RunRefusal } from "./runs/run-refusal.ts";
 import { runResult, runSnapshot } from "./runs/run-snapshot.ts";
 import type { InterruptKind } from "./runs/run-state.ts";
 import { interruptOf } from "./runs/verdict.ts";
-import { plainWord } from "./runs/word.ts";
 
 /** What they work with. */
 export interface RunCallOptions {
@@ -125,10 +125,10 @@ export async function confirmInterrupt(
   if (status === "deferred") return defer(host, String(runId), String(nodeId), caller);
   const why = reason === undefined ? undefined : String(reason);
   const kind = await kindOf(host, String(runId), String(nodeId), caller);
-  const said = plainWord(kind, status !== "rejected", why);
+  const said = plainAnswer(kind, status !== "rejected", why);
   const resumeValue = status === "accepted" ? (given ?? said) : said;
-  const word = { resumeValue, by: caller.owner.principal };
-  const answered = await host.answer(String(runId), String(nodeId), word, caller);
+  const answer = { resumeValue, by: caller.owner.principal };
+  const answered = await host.answer(String(runId), String(nodeId), answer, caller);
   if (isRefused(answered)) return refuse(answered);
   const { log, interruptId, eventId } = answered;
   const receipt = { attestation_id: eventId, timestamp: new Date().toISOString(), interruptId };
@@ -148,7 +148,7 @@ async function kindOf(
 }
 
 /**
- * Whether the agent that calls is the one whose decision waits for a word, or that began the run which
+ * Whether the agent that calls is the one whose decision waits for an answer, or that began the run which
  * waits for an approval: nobody approves of itself.
  */
 async function isOwnDoubt(

@@ -13,7 +13,7 @@ import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Impact } from "../../endpoint/endpoint.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { agtpOwner } from "./dispatch-call.ts";
-import type { FaceScope } from "./face/api-keys.ts";
+import type { ApiScope } from "./http/api-keys.ts";
 import {
   cancelRun,
   confirmInterrupt,
@@ -72,7 +72,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
       readonly properties: JsonRecord;
       readonly required?: readonly string[];
       /** As the HTTP twin's key does. */
-      readonly scopes: readonly FaceScope[];
+      readonly scopes: readonly ApiScope[];
       readonly errors: readonly RunRefusalCode[];
       readonly impact?: Impact;
       handle: RunHandler;

@@ -1,6 +1,6 @@
-/** The keys of `[openwop]` that are about runs and the HTTP face, in the program's own names. */
+/** The keys of `[openwop]` that are about runs and the HTTP API, in the program's own names. */
 import type { Config } from "../../base/config.ts";
-import type { ApiKeyEntry } from "./face/api-keys.ts";
+import type { ApiKeyEntry } from "./http/api-keys.ts";
 import type { RunLimits } from "./runs/run-limits.ts";
 
 /** What they say. */

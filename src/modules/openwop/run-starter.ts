@@ -20,7 +20,7 @@ export interface RunRequest {
   readonly signal: AbortSignal;
 }
 
-/** A run that goes on without the caller: it is pending, running, or waiting for a word. */
+/** A run that goes on without the caller: it is pending, running, or waiting for an answer. */
 export interface AcceptedRun {
   readonly runId: string;
   readonly status: string;

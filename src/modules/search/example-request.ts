@@ -12,7 +12,7 @@ import { inputShape } from "../../endpoint/input-shape.ts";
 import { compileTemplate } from "../../endpoint/path-template.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import { type MeteredCheck, prepareMeteredCheck } from "../../schema/metered-schema.ts";
-import { type ExampleExtent, schemaExample } from "../../schema/schema-example.ts";
+import { type SampleExtent, schemaSample } from "../../schema/schema-sample.ts";
 
 /** What a caller could send. */
 export interface ExampleRequest {
@@ -65,11 +65,11 @@ interface FilledIn {
 /** Parameters of the path stand in the path alone. */
 function fillIn(
   { path, inputSchema }: EndpointDefinition,
-  extent: ExampleExtent,
+  extent: SampleExtent,
 ): FilledIn | undefined {
   const { segments = [], parameters = [] } = compileTemplate(path) ?? {};
   const names = parameters.map(({ name }) => name);
-  const input = schemaExample(withRequired(inputSchema, names), extent);
+  const input = schemaSample(withRequired(inputSchema, names), { extent });
   if (!isRecord(input)) return undefined;
   const filled = [...segments];
   const values = new Map<string, string>();

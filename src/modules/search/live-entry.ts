@@ -3,11 +3,9 @@
  * and so many entries looked at: who wrote them is not who asks.
  */
 
-import type { QueryEntry } from "../../dispatch/query-source.ts";
+import { MAX_SOURCE_ENTRIES, type QueryEntry } from "../../dispatch/query-source.ts";
 import type { SearchEntry, SearchField } from "./entry.ts";
 
-/** The newest of a source. */
-const MAX_LIVE_ENTRIES = 200;
 /** Of one text, and of all texts that one question looks into. */
 const MAX_SEARCHED_LENGTH = 400;
 const MAX_SEARCHED_IN_ALL = 262_144;
@@ -24,7 +22,7 @@ export interface LiveAnswer {
 export function liveEntries(answers: readonly LiveAnswer[]): readonly SearchEntry[] {
   const shown = answers.map(({ source, entries }) => ({
     source,
-    entries: entries.slice(0, MAX_LIVE_ENTRIES),
+    entries: entries.slice(0, MAX_SOURCE_ENTRIES),
   }));
   const count = shown.reduce((sum, { entries }) => sum + entries.length, 0);
   // Where there is much, less of each is searched, and not some of them not at all.

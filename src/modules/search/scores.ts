@@ -24,7 +24,7 @@ export interface SearchWork {
 
 /** What a question may cost, beside the rows of its own words. */
 export function questionWork(): SearchWork {
-  return { inexactRows: 300_000, comparisons: 6_000 };
+  return { inexactRows: 150_000, comparisons: 6_000 };
 }
 
 /** What the words found, by the number of the entry. */
@@ -43,6 +43,9 @@ const LONGER_BOOST = 0.375;
 const MIN_FUZZY_LENGTH = 4;
 const LONG_WORD_LENGTH = 8;
 const MAX_SLIPS = 32;
+/** Longer words of one that they begin with, and of all that a question has together. */
+const MAX_LONGER = 256;
+const MAX_LONGER_TOGETHER = 2048;
 /** Rows between two points where others may have their turn; a word is as much work as some rows. */
 const STEP = 4096;
 const ROWS_OF_WORD = 16;
@@ -65,13 +68,14 @@ export function* scoreWords(
   const sorted = words.toSorted(
     (one, other) => other.weight - one.weight || (one.word < other.word ? -1 : 1),
   );
+  const longer = Math.min(MAX_LONGER, Math.ceil(MAX_LONGER_TOGETHER / sorted.length));
   for (const [place, asked] of sorted.entries()) {
     const allowance = Math.floor(work.inexactRows / (sorted.length - place));
     scores.begin(asked.weight);
     const itself = index.vocabulary.numberOf(asked.word);
     const exact = itself === undefined ? [] : [{ word: itself, likeness: 1, boost: 1 }];
     yield* scores.add(exact, Number.POSITIVE_INFINITY);
-    const left = yield* scores.add(meaningsOf(index, asked, work), allowance);
+    const left = yield* scores.add(meaningsOf(index, asked, { work, longer }), allowance);
     work.inexactRows -= allowance - left;
     yield;
   }
@@ -82,7 +86,7 @@ export function* scoreWords(
 function meaningsOf(
   { vocabulary }: SearchIndex,
   { word, synonyms }: QuestionWord,
-  work: SearchWork,
+  { work, longer: most }: { readonly work: SearchWork; readonly longer: number },
 ): readonly Meaning[] {
   const meanings: Meaning[] = [];
   const isBeginning = word.length >= MIN_BEGINNING_LENGTH;
@@ -104,7 +108,7 @@ function meaningsOf(
     }
   }
   if (!isBeginning) return meanings;
-  for (const number of vocabulary.longerThan(word)) {
+  for (const number of vocabulary.longerThan(word, most)) {
     const longer = vocabulary.words[number] ?? "";
     const boost =
       (LONGER_BOOST * longer.length) / (longer.length + 0.3 * (longer.length - word.length));

@@ -7,10 +7,8 @@ import type { Paced } from "../../base/paced.ts";
 import { sortPaced } from "../../base/sort-paced.ts";
 import { createSlipIndex, type SlipIndex } from "./slip-index.ts";
 
-/** Of one word; those that are hardly longer come first. */
-const MAX_LONGER = 256;
-/** Beginnings that more words have than are looked at are taken from the first of them. */
-const MAX_LOOKED_AT = 1024;
+/** Of a beginning that more words have, so many times what is wanted are looked at, from the first. */
+const LOOKED_AT = 4;
 const STEP = 512;
 /** After every character of a word. */
 const LAST = "\uffff";
@@ -55,14 +53,14 @@ export class Vocabulary {
     }
   }
 
-  /** The numbers of the words that begin with this one and are longer, the shortest first. */
-  longerThan(beginning: string): readonly number[] {
+  /** The numbers of so many words that begin with this one and are longer, the shortest first. */
+  longerThan(beginning: string, most: number): readonly number[] {
     const first = placeOf(this.#sorted, beginning);
     const start = this.#sorted[first] === beginning ? first + 1 : first;
-    const end = Math.min(start + MAX_LOOKED_AT, placeOf(this.#sorted, beginning + LAST));
+    const end = Math.min(start + LOOKED_AT * most, placeOf(this.#sorted, beginning + LAST));
     if (start >= end) return [];
     const places = shortestFirst(this.#sortedLengths, start, end);
-    return places.slice(0, MAX_LONGER).map((place) => this.#sortedNumbers[place] ?? 0);
+    return places.slice(0, most).map((place) => this.#sortedNumbers[place] ?? 0);
   }
 
   /** The numbers of words so few edits away; how many were compared is said, at most so many. */

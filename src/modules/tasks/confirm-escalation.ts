@@ -4,7 +4,8 @@
  * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late.   AGTP "CONFIRM"
  */
 
-import type { Confirmable } from "../../dispatch/confirmable.ts";
+import { isOperator } from "../../dispatch/agent-authority.ts";
+import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
 import { type Confirmation, readConfirmation } from "../../dispatch/confirmation.ts";
 import { authorityOver, type OperatorPolicy } from "../../dispatch/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/escalation-events.ts";
@@ -35,7 +36,7 @@ export interface ConfirmEscalationOptions {
 type Answer = HandlerSuccess | Refusal;
 
 /** Escalations, as CONFIRM sees them. */
-export function confirmableEscalations(options: ConfirmEscalationOptions): Confirmable {
+export function confirmableEscalations(options: ConfirmEscalationOptions): ApprovalKind {
   return {
     confirm: async (call, exchange) => {
       const confirmation = readConfirmation(call);
@@ -65,7 +66,7 @@ async function decide(
     return authority;
   }
   if (!options.attributor.isWritable) return attributionUnavailable();
-  const decision = decisionOf(confirmation, authority, exchange);
+  const decision = decisionOf(confirmation, authority, { exchange, policy: options.policy });
   const outcome = await options.escalations.decide(escalation.escalationId, decision);
   switch (outcome.kind) {
     case "unknown":
@@ -82,26 +83,36 @@ async function decide(
   }
 }
 
+interface Decider {
+  readonly exchange: ExchangeView;
+  readonly policy: OperatorPolicy;
+}
+
 function decisionOf(
   { status, reason, attestation }: Confirmation,
   authority: Decision["authority"],
-  { caller: { agentId } }: ExchangeView,
+  { exchange, policy }: Decider,
 ): Decision {
+  const { agentId } = exchange.caller;
+  const { certificate } = exchange.peer;
+  const id = isOperator(certificate, policy) ? certificate?.fingerprint : undefined;
   return {
     attestationId: `att-${uuidv7()}`,
     ...{ status, authority, at: Date.now() },
     ...(agentId === undefined ? {} : { agentId }),
+    ...(id === undefined ? {} : { operator: { id, via: "certificate" } }),
     ...(reason === undefined ? {} : { reason }),
     ...(attestation === undefined ? {} : { attestation }),
   };
 }
 
 function conflict(escalation: Escalation, { status }: Confirmation): Refusal {
-  const { escalationId, status: present } = escalation;
-  const message =
+  const { escalationId, status: present, approval } = escalation;
+  const decided =
     present === "expired"
       ? "the escalation's deadline has passed, and it is decided no more"
       : `the escalation is ${present} already, and does not become ${status}`;
+  const message = approval?.use === undefined ? decided : "the approval was used already";
   return decisionConflict(message, { escalation_id: escalationId, escalation_status: present });
 }
 

@@ -11,8 +11,8 @@ import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusal.
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { SessionRegister } from "../../identity/session-register.ts";
+import type { HaltedSession, SuspensionRegister } from "../../state/suspension-register.ts";
 import { endSessionContracts, type SessionEndOptions } from "./session-end.ts";
-import type { HaltedSession, SuspensionRegister } from "./suspension-register.ts";
 
 /** What ends, and where. */
 export interface EndSessionOptions {

@@ -47,7 +47,7 @@ export class EscalationNews {
     const at = new Date(now).toISOString();
     const body = { type, at, server_id: serverId, escalation: view };
     try {
-      await queue.enqueue({ id, url, body, expiresAt });
+      await queue.enqueue({ id, url, body, expiresAt, owner: escalation.agentId });
       await escalations.told(escalationId, id);
     } catch (error) {
       onFault(error);

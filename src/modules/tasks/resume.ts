@@ -4,7 +4,7 @@
  * late · 409 the nonce was used, or the session was ended · 422 malformed.   AGTP "SUSPEND"
  */
 
-import type { FloorOptions } from "../../dispatch/floor.ts";
+import type { DescribeMethod } from "../../dispatch/floor.ts";
 import { nonceReused, refuseHeldSession } from "../../dispatch/floor-refusals-tasks.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
@@ -12,14 +12,14 @@ import { authorizationRequired, notFound, type Refusal } from "../../dispatch/re
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { SessionRegister } from "../../identity/session-register.ts";
-import type { Suspension } from "./suspension.ts";
-import type { SuspensionRegister } from "./suspension-register.ts";
+import type { Suspension } from "../../state/suspension.ts";
+import type { SuspensionRegister } from "../../state/suspension-register.ts";
 
 /** What RESUME works with. */
 export interface ResumeOptions {
   readonly sessions: Pick<SessionRegister, "admit" | "forget">;
   readonly suspensions: Pick<SuspensionRegister, "resume">;
-  readonly describe: FloorOptions["describe"];
+  readonly describe: DescribeMethod;
 }
 
 const ID = { type: "string", minLength: 1, maxLength: 256 };

@@ -21,13 +21,13 @@ import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { SessionRegister } from "../../identity/session-register.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
-import { SUSPENSION_REASONS, type Suspension } from "./suspension.ts";
-import type { SuspensionRegister } from "./suspension-register.ts";
+import { SUSPENSION_REASONS, type Suspension } from "../../state/suspension.ts";
+import type { SuspensionRegister } from "../../state/suspension-register.ts";
 
 /** What SUSPEND works with. */
 export interface SuspendOptions {
   readonly sessions: Pick<SessionRegister, "admit">;
-  readonly suspensions: Pick<SuspensionRegister, "suspend" | "holdOf">;
+  readonly suspensions: Pick<SuspensionRegister, "suspend" | "holdOf" | "now">;
   readonly releaseContract: RouteHandler;
   /** Whether RESUME is admitted here: nothing is halted that cannot go on. */
   readonly canResume: boolean;
@@ -68,7 +68,8 @@ async function suspendSession(
   { caller, peer }: ExchangeView,
 ): Promise<HandlerSuccess | Refusal> {
   if (!canResume) return notImplemented("suspend", "this server admits no RESUME of sessions");
-  const violations = violationsOf(call);
+  const now = suspensions.now();
+  const violations = violationsOf(call, now);
   if (violations.length > 0) return schemaViolation(violations);
   const { agentId, document } = caller;
   // Sessions are kept, and nobody whom this server does not know makes it write.
@@ -80,7 +81,6 @@ async function suspendSession(
     return hold.agentId === agentId ? refuseHeldSession(hold) : notFoundHere();
   if (!sessions.admit(sessionId, { agentId, tlsIdentity, isHosted: true })) return notFoundHere();
   const { reason, resume_by: resumeBy, checkpoint } = call.input;
-  const now = Date.now();
   const wanted = readMoment(resumeBy, now) ?? now + USUAL_MS;
   const session = {
     ...{ sessionId, agentId, resumeBy: Math.min(wanted, now + LONGEST_MS) },
@@ -103,7 +103,7 @@ function sessionOf({ input, sessionId }: Call): unknown {
   return input["session_id"] ?? sessionId;
 }
 
-function violationsOf(call: Call): readonly SchemaViolation[] {
+function violationsOf(call: Call, now: number): readonly SchemaViolation[] {
   const { reason, resume_by: resumeBy, checkpoint } = call.input;
   const violations: SchemaViolation[] = [];
   if (sessionOf(call) === undefined) {
@@ -113,7 +113,6 @@ function violationsOf(call: Call): readonly SchemaViolation[] {
     const message = `must be one of ${SUSPENSION_REASONS.join(", ")}`;
     violations.push({ path: "/reason", keyword: "enum", message });
   }
-  const now = Date.now();
   if (resumeBy !== undefined && !((readMoment(resumeBy, now) ?? 0) > now)) {
     const message = `must be in the future: ${MOMENT_FORMS}`;
     violations.push({ path: "/resume_by", keyword: "format", message });

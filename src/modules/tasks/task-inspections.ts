@@ -10,10 +10,10 @@ import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import type { SessionRegister } from "../../identity/session-register.ts";
 import { escalationView } from "../../state/escalation.ts";
-import type { TaskState } from "./state.ts";
+import type { ServerState } from "../../state/state.ts";
 
 /** What is looked into. */
-export interface TaskInspectionOptions extends TaskState {
+export interface TaskInspectionOptions extends Pick<ServerState, "escalations" | "suspensions"> {
   readonly sessions: Pick<SessionRegister, "find">;
   readonly policy: OperatorPolicy;
 }

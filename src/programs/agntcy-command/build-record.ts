@@ -6,7 +6,7 @@
 import type { JsonRecord } from "../../base/json-value.ts";
 import { AGTP_ANNOTATION, RUNTIME_EXTENSION } from "../../modules/agntcy/manifest/oasf-record.ts";
 
-/** What a record says of an agent. */
+/** An agent as its record describes it. */
 export interface ExportedAgent {
   readonly name: string;
   readonly version: string;

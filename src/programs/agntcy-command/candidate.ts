@@ -14,7 +14,7 @@ export interface Candidate {
 /** How agents are looked for. */
 export interface ExportOptions {
   readonly environment: Environment;
-  /** Whether the servers behind an agent are shown. */
+  /** True if the servers behind an agent are shown. */
   readonly showsUpstream: boolean;
 }
 
@@ -26,7 +26,7 @@ export function agtpUri({ server }: Config, path: string): string {
   return `agtp://${place}${path}`;
 }
 
-/** Who publishes the record. */
+/** The publisher of the record. */
 export function authorsOf({ server }: Config): readonly string[] {
   return [server.operator ?? server.serverId];
 }

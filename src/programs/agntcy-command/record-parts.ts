@@ -4,7 +4,7 @@
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 
-/** What an array in a document holds; nothing where there is none. */
+/** The items of an array in a document; none where there is no array. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }

@@ -2,7 +2,7 @@
 import { dirname, resolve } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Environment } from "../../base/environment.ts";
-import { isError, type Problem } from "../../base/problem.ts";
+import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { chooseOption, viewOptions } from "../../modules/agntcy/choose-option.ts";
 import { resolveDependencies } from "../../modules/agntcy/dependencies/dependency-tree.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
@@ -10,34 +10,40 @@ import type { AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";
 import { MAX_MANIFEST_BYTES, readManifest } from "../../modules/agntcy/manifest/read-manifest.ts";
 import { readAccess } from "../../modules/agntcy/upstream-access.ts";
 import { readAddress } from "../../modules/agntcy/upstream-address.ts";
+import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import type { ValidateLine } from "./command-line.ts";
+import { printJson } from "../shell/findings.ts";
+import { defuseLine } from "../shell/terminal.ts";
 
-/** Whether the manifest is valid. */
-export function runValidate(
-  { manifest: named, dependencies = false, json = false }: ValidateLine,
-  terminal: Terminal,
-  environment: Environment,
-): boolean {
-  const path = resolve(terminal.directory, named);
-  const { text, fault } = readBoundedFile(path, MAX_MANIFEST_BYTES);
-  if (fault !== undefined) throw usage(`${JSON.stringify(named)} ${fault}`);
-  const { manifest, problems: own } = readManifest(text, named);
-  const problems = [
-    ...own,
-    ...(manifest === undefined ? [] : checkAddresses(manifest)),
-    ...(manifest !== undefined && dependencies
-      ? checkDependencies(manifest, path, environment)
-      : []),
-  ];
-  const isValid = !problems.some(isError);
-  const { out } = terminal;
-  if (json)
-    out.write(`${JSON.stringify(report(named, manifest, problems, isValid), undefined, 2)}\n`);
-  else out.write(describe(named, manifest, problems, isValid));
-  return isValid;
-}
+/** The command. */
+export const validateCommand: Command = command({
+  name: "validate",
+  description: "Checks a manifest, in any of the shapes that are in use.",
+  args: { "<manifest>": "the manifest, JSON" },
+  options: {
+    "--dependencies": "check what it depends on as well: manifests beside it, variables",
+    "--json": "print JSON",
+  },
+  run: ({ manifest: named, dependencies = false, json = false }, terminal) => {
+    const { environment } = terminal;
+    const path = resolve(terminal.directory, named);
+    const { text, fault } = readBoundedFile(path, MAX_MANIFEST_BYTES);
+    if (fault !== undefined) throw usage(`${JSON.stringify(named)} ${fault}`);
+    const { manifest, problems: own } = readManifest(text, named);
+    const problems = [
+      ...own,
+      ...(manifest === undefined ? [] : checkAddresses(manifest)),
+      ...(manifest !== undefined && dependencies
+        ? checkDependencies(manifest, path, environment)
+        : []),
+    ];
+    const isValid = !problems.some(isError);
+    const { out } = terminal;
+    if (json) printJson(report(named, manifest, problems, isValid), out);
+    else out.write(describe(named, manifest, problems, isValid));
+    return isValid;
+  },
+});
 
 /** A daemon would not call them. */
 function checkAddresses({ options, file }: AgentManifest): readonly Problem[] {
@@ -101,10 +107,8 @@ function describe(
     manifest === undefined
       ? file
       : `${file}: ${manifest.name} ${manifest.version} (${manifest.shape})`;
-  const lines = problems.map(({ file: where, key, message, hint, severity }) => {
-    const kind = severity === "warning" ? "warning: " : "";
-    const more = hint === undefined ? "" : ` (${hint})`;
-    return `${kind}${where}: ${key === "" ? "" : `${key}: `}${message}${more}`;
+  const lines = problems.map((problem) => {
+    return `${isError(problem) ? "" : "warning: "}${formatProblem(problem)}`;
   });
   return [...lines, `${what} is ${isValid ? "valid" : "not valid"}`]
     .map((line) => `${defuseLine(line)}\n`)

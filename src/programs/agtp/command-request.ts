@@ -8,11 +8,11 @@ import type { AgtpUri } from "../../client/uri.ts";
 import type { HeaderField } from "../../wire/message.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Terminal } from "../shell/terminal.ts";
-import type { CommandLine } from "./command-line.ts";
+import type { ExchangeLine } from "./exchange-options.ts";
 
 /** Throws ERR_AGTP_REQUEST for what cannot be meant. */
 export async function readRequest(
-  line: CommandLine,
+  line: ExchangeLine,
   uri: AgtpUri,
   terminal: Terminal,
 ): Promise<ClientRequest> {
@@ -31,7 +31,7 @@ export async function readRequest(
 }
 
 function readTarget(
-  line: CommandLine,
+  line: ExchangeLine,
   uri: AgtpUri,
   named: string | undefined,
 ): Pick<ClientRequest, "path" | "query"> {

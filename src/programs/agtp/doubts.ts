@@ -1,5 +1,5 @@
 /**
- * What a client should say of a response that is not what it claims: an Audit-ID that is not its
+ * Doubts about a response that is not what it claims: an Audit-ID that is not its
  * record's, a manifest whose signature is absent or does not verify. None of it makes the response
  * unusable.   AGTP-API §8.8, AGTP-IDENTIFIERS "Attribution-Record"
  */

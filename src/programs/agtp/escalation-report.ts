@@ -1,17 +1,17 @@
 /**
  * How `agtp escalations` shows its answer to a person: one escalation after another, what is asked
- * and by when, and how it was decided. Whatever else was answered is shown as any response.
+ * and by when, and how it was decided. Any other answer is shown as a response.
  */
 import pc from "picocolors";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
-import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
-import type { CommandLine } from "./command-line.ts";
+import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
+import type { ExchangeLine } from "./exchange-options.ts";
 
 /** Prints escalations; false: there are none in it to be printed so. */
 export function printEscalations(
   { status, body }: ClientResponse,
-  { isEscalationList = false, json = false, include = false }: CommandLine,
+  { isEscalationList = false, json = false, include = false }: ExchangeLine,
   { out, err }: Terminal,
 ): boolean {
   if (!isEscalationList || json || include || status !== 200) return false;
@@ -30,19 +30,37 @@ function textOf(escalation: JsonRecord, { hasColour }: Output): string {
   const colours = pc.createColors(hasColour);
   const { escalation_id: id, status, priority, deadline, decision, context } = escalation;
   const { agent_id: agentId, task_id: taskId, reason, routed_to: recipient } = escalation;
-  const asked = typeof context === "string" ? context : (JSON.stringify(context) ?? "");
   const lines = [
     `${colours.bold(show(id))}  ${show(status)}  ${show(priority)}  until ${show(deadline)}`,
     `  agent ${show(agentId)}  task ${show(taskId)}  ${show(reason)}  to ${show(recipient)}`,
-    `  ${defuseLine(asked)}`,
+    ...askedIn(context, escalation).map((line) => `  ${line}`),
   ];
   if (isRecord(decision)) lines.push(`  ${decisionText(decision)}`);
   return `${lines.join("\n")}\n`;
 }
 
+/** A call that is to be approved is shown whole, however long: it is what will run. */
+function askedIn(context: unknown, { kind, call_digest: digest }: JsonRecord): readonly string[] {
+  const call = kind === "approval" && isRecord(context) ? context["call"] : undefined;
+  if (!isRecord(call) || !isRecord(context)) {
+    const asked = typeof context === "string" ? context : (JSON.stringify(context) ?? "");
+    return [defuseLine(asked)];
+  }
+  const { method, path, principal, input } = call;
+  return [
+    `${whole(method)} ${whole(path)}  ${show(context["impact"])}  for ${show(principal)}`,
+    whole(JSON.stringify(input) ?? ""),
+    show(digest),
+  ];
+}
+
 function decisionText({ status, timestamp, decided_by: by, reason }: JsonRecord): string {
   const why = reason === undefined ? "" : `: ${show(reason)}`;
   return `${show(status)} at ${show(timestamp)} by ${show(by ?? "an operator")}${why}`;
+}
+
+function whole(value: unknown): string {
+  return defuse(String(value)).replaceAll("\n", "\ufffd");
 }
 
 function show(value: unknown): string {

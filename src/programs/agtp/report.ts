@@ -8,7 +8,7 @@ import { isAccepted } from "../../client/response.ts";
 import { defuse, defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import { doubtsAbout } from "./doubts.ts";
 
-/** What of a response is wanted. */
+/** The wanted parts of a response. */
 export interface ReportOptions {
   readonly json?: boolean;
   readonly include?: boolean;

@@ -11,14 +11,14 @@ import {
 import type { ResponseLimits } from "../../wire/message.ts";
 import type { ReceivedResponse } from "../../wire/response-parser.ts";
 
-/** Whom to ask. */
+/** The server to ask. */
 export interface Target {
   readonly peer: RawPeer;
   /** For one case, connecting included. */
   readonly timeoutMs: number;
 }
 
-/** What there was where an answer was waited for. */
+/** The outcome of waiting for an answer. */
 export type Answer = RawAnswer | { readonly kind: "unreachable"; readonly message: string };
 
 /** How a request is sent. */
@@ -57,7 +57,7 @@ export class Questioner {
     return this.#send(bytes, isCut);
   }
 
-  /** Whether the server ends the connection that was asked last. */
+  /** Tells whether the server ends the connection that was asked last. */
   async isClosedByServer(): Promise<boolean> {
     return (await this.#connection?.closes(this.deadline)) ?? true;
   }
@@ -80,7 +80,7 @@ export class Questioner {
   }
 }
 
-/** What an answer was, where it is no response: ends "the server …". */
+/** Describes an answer that is no response: ends "the server …". */
 export function describeAnswer(answer: Exclude<Answer, { kind: "response" }>): string {
   switch (answer.kind) {
     case "closed":

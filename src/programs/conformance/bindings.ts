@@ -5,7 +5,7 @@
  */
 import { isRecord } from "../../base/json-value.ts";
 
-/** What names in a case stand for, for as long as the case runs. */
+/** The values of names in a case, for as long as the case runs. */
 export interface Bindings {
   /** Undefined: nothing is bound to this name. */
   get(name: string): unknown;

@@ -20,7 +20,7 @@ export type CaseLevel = "must" | "should";
 export interface ConformanceCase {
   /** The file's name without suffix. */
   readonly name: string;
-  /** What a conforming server does, as a sentence. */
+  /** The behaviour of a conforming server, as a sentence. */
   readonly title: string;
   /** Sections, `5.1`; the first one is the case's own. */
   readonly clauses: readonly [string, ...string[]];

@@ -6,7 +6,7 @@
 /** The draft, and its revision, that the cases are written after. */
 export const DRAFT = "draft-hood-agtp-api-01";
 
-/** What a conforming server implements, in the draft's order.   AGTP-API §13.1 */
+/** The requirements of a conforming server, in the draft's order.   AGTP-API §13.1 */
 export const REQUIREMENTS: readonly string[] = [
   "the full endpoint primitive",
   "methods validated against the catalog",
@@ -96,7 +96,7 @@ export function readClause(text: string): string | undefined {
   return CLAUSE.test(clause) ? clause : undefined;
 }
 
-/** Whether a clause is the named one or lies within it. */
+/** Tells whether a clause is the named one or lies within it. */
 export function liesWithin(clause: string, named: string): boolean {
   return clause === named || clause.startsWith(`${named}.`) || clause.startsWith(`${named}(`);
 }

@@ -1,5 +1,5 @@
 /**
- * What a command line of `agtp-conformance` means: whom to ask and as whom, which cases, and the files
+ * The meaning of a command line of `agtp-conformance`: whom to ask and as whom, which cases, and the files
  * that it names, read whole. Everything that cannot be meant is a usage error.
  */
 
@@ -13,12 +13,12 @@ import { parseUri } from "../../client/uri.ts";
 import { parseAuthorityScope } from "../../identity/authority-scope.ts";
 import { isAgentId, isOwnerId } from "../../identity/identifiers.ts";
 import { isFieldName, isFieldValue } from "../../wire/header-fields.ts";
-import { readOptions } from "../agtp/command.ts";
+import { clientOptions } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { ConformanceCase } from "./case.ts";
 import { liesWithin, readClause } from "./clauses.ts";
-import type { ConformanceLine } from "./command-line.ts";
+import type { ConformanceLine } from "./conformance-options.ts";
 import type { Identity } from "./identity-lines.ts";
 import { type KnownFailing, parseKnownFailing } from "./known-failing.ts";
 import type { Proposal } from "./subject.ts";
@@ -26,7 +26,7 @@ import type { Proposal } from "./subject.ts";
 const FINGERPRINT = /^[0-9a-f]{64}$/;
 const MAX_SECONDS = 86_400;
 
-/** Whom to ask. */
+/** The server to ask. */
 export function readPeer(line: ConformanceLine, terminal: Terminal): RawPeer {
   if (line.uri === undefined) throw usage("expected the server to ask, agtp://HOST[:PORT]");
   const uri = parseUri(line.uri);
@@ -34,11 +34,11 @@ export function readPeer(line: ConformanceLine, terminal: Terminal): RawPeer {
     throw usage("expected a server, agtp://HOST[:PORT], without a path or an agent");
   }
   const { fingerprint, ca, insecure } = line;
-  if (fingerprint === undefined) return readOptions(line, uri, terminal);
+  if (fingerprint === undefined) return clientOptions(line, uri, terminal);
   if (ca !== undefined || insecure) throw usage("expected --fingerprint, --ca or --insecure alone");
   const pin = fingerprint.replaceAll(":", "").toLowerCase();
   if (!FINGERPRINT.test(pin)) throw usage("expected 64 hexadecimal digits for --fingerprint");
-  return { ...readOptions(line, uri, terminal), fingerprint: pin };
+  return { ...clientOptions(line, uri, terminal), fingerprint: pin };
 }
 
 /** As whom. */
@@ -74,7 +74,7 @@ export function readCatalog({ catalog }: ConformanceLine, { directory }: Termina
   return read;
 }
 
-/** What the server is to make: `{endpoint, input}`, or the endpoint alone. */
+/** The endpoint for the server to make: `{endpoint, input}`, or the endpoint alone. */
 export function readProposal(
   { proposal: file }: ConformanceLine,
   { directory }: Terminal,

@@ -7,8 +7,10 @@ import { resolve } from "node:path";
 import { isRecord } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
+import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { printJson } from "../shell/findings.ts";
+import type { Terminal } from "../shell/terminal.ts";
 import type { Target } from "./ask.ts";
 import type { ConformanceCase } from "./case.ts";
 import {
@@ -21,7 +23,11 @@ import {
   readProposal,
   readSeconds,
 } from "./command-inputs.ts";
-import { type ConformanceLine, parseCommandLine } from "./command-line.ts";
+import {
+  CONFORMANCE_ARGS,
+  CONFORMANCE_OPTIONS,
+  type ConformanceLine,
+} from "./conformance-options.ts";
 import { loadCases, shippedCasesPath } from "./load-cases.ts";
 import { describeCase, jsonReport } from "./report-json.ts";
 import { junitReport } from "./report-junit.ts";
@@ -31,26 +37,37 @@ import { prepareSubject } from "./subject.ts";
 import { type Survey, surveyServer } from "./survey.ts";
 import { isConforming, type RunVerdict, type ServerFacts } from "./verdict.ts";
 
-/** Runs the program and answers its exit code. */
-export async function runConformance(args: readonly string[], terminal: Terminal): Promise<number> {
-  const line = parseCommandLine(args, terminal);
-  if (line.kind === "end") return line.exitCode;
-  try {
+const NOTES = `
+Nothing that changes the server's state is asked without --allow-state-changes; endpoints are tried
+only where their impact is "informational".
+
+Examples:
+  agtp-conformance agtp://localhost
+  agtp-conformance agtp://agents.acme.example --agent-id 4f… --scope booking:read,booking:room
+  agtp-conformance agtp://localhost --only 5.1 --only 13.1.4
+  agtp-conformance agtp://localhost --agent-id 4f… --allow-state-changes --junit conformance.xml
+
+Exit codes: 0 nothing failed that is not known to; 1 a case failed; 2 it could not be asked.`;
+
+/** The program. */
+export const conformanceProgram: Command = command({
+  name: "agtp-conformance",
+  description: "Runs the conformance cases of AGTP-API against a server.",
+  args: CONFORMANCE_ARGS,
+  options: CONFORMANCE_OPTIONS,
+  notes: NOTES,
+  run: async (line, terminal) => {
     const all = readCases(line, terminal);
     const cases = chooseCases(all, line);
     if (line.list) {
       listCases(cases, line, terminal);
-      return 0;
+      return true;
     }
-    const run = await askServer(line, { all, cases }, terminal);
-    await report(run, line, terminal);
-    return isConforming(run) ? 0 : 1;
-  } catch (error) {
-    if (!(error instanceof AgtpClientError)) throw error;
-    terminal.err.write(`agtp-conformance: ${defuseLine(error.message)}\n`);
-    return 2;
-  }
-}
+    const verdict = await askServer(line, { all, cases }, terminal);
+    await report(verdict, line, terminal);
+    return isConforming(verdict);
+  },
+});
 
 function readCases({ cases: folder }: ConformanceLine, { directory }: Terminal): Cases {
   const path = folder === undefined ? shippedCasesPath() : resolve(directory, folder);
@@ -63,7 +80,7 @@ type Cases = readonly ConformanceCase[];
 
 function listCases(cases: Cases, { json }: ConformanceLine, { out }: Terminal): void {
   if (json) {
-    out.write(`${JSON.stringify(cases.map(describeCase), undefined, 2)}\n`);
+    printJson(cases.map(describeCase), out);
     return;
   }
   const width = Math.max(...cases.map(({ name }) => name.length));
@@ -126,7 +143,8 @@ async function report(
   { json, junit }: ConformanceLine,
   { out, directory }: Terminal,
 ): Promise<void> {
-  out.write(json ? `${JSON.stringify(jsonReport(run), undefined, 2)}\n` : textReport(run, out));
+  if (json) printJson(jsonReport(run), out);
+  else out.write(textReport(run, out));
   if (junit !== undefined) writeReport(resolve(directory, junit), await junitReport(run));
 }
 

@@ -1,5 +1,5 @@
 /**
- * What is judged as a whole: documents whose parts have to agree with each other or with what the
+ * Kinds that are judged as a whole: documents whose parts have to agree with each other or with what the
  * server says elsewhere. Each check answers with what was expected, or with nothing.
  */
 

@@ -1,5 +1,5 @@
 /**
- * What is judged of an endpoint beyond the types of its members: its path, the parameters in it, and
+ * Judges an endpoint beyond the types of its members: its path, the parameters in it, and
  * the errors that it declares.   AGTP-API §5.2, §5.3, §6.4
  */
 

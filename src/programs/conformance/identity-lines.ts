@@ -1,11 +1,11 @@
 /**
- * Who asks: the header fields that a case writes as one name alone. Each request has a Request-ID of
+ * The asking identity: the header fields that a case writes as one name alone. Each request has a Request-ID of
  * its own, so they are made when they are asked for.   AGTP "Request Headers"
  */
 import { covers } from "../../identity/authority-scope.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 
-/** Who the suite acts as, as the command line says it. */
+/** The suite's identity, from the command line. */
 export interface Identity {
   readonly agentId?: string | undefined;
   readonly ownerId?: string | undefined;

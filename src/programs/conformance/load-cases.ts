@@ -2,11 +2,11 @@
  * The cases of a folder, in the order of the draft's sections: those that come with the product, or
  * somebody's own. A file that is no case is a problem.
  */
-import { existsSync, readdirSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describeFileError, readBoundedFile } from "../../base/bounded-file.ts";
 import type { Problem } from "../../base/problem.ts";
+import { shippedPath } from "../../base/shipped-path.ts";
 import { type ConformanceCase, parseCase } from "./case.ts";
 import { compareClauses } from "./clauses.ts";
 
@@ -20,14 +20,9 @@ const SUFFIX = ".agtp";
 const MAX_CASES = 1000;
 const MAX_CASE_BYTES = 65_536;
 
-/** The folder of the product's own cases, whether this module runs as source or as built. */
+/** The folder of the product's own cases. */
 export function shippedCasesPath(): string {
-  const candidates = ["../../../conformance", "../../../conformance"].map((path) =>
-    fileURLToPath(new URL(path, import.meta.url)),
-  );
-  const found = candidates.find((path) => existsSync(path));
-  if (found === undefined) throw new Error("the product's own conformance cases are missing");
-  return found;
+  return shippedPath("conformance");
 }
 
 /** Reads every `.agtp` file of a folder. */

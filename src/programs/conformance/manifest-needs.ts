@@ -1,5 +1,5 @@
 /**
- * What a server claims in its manifest, need by need: what is undefined here is not claimed, and is
+ * A server's claims in its manifest, need by need: what is undefined here is not claimed, and is
  * not asked for.   AGTP-API §8, §9
  */
 
@@ -23,7 +23,7 @@ import type { Subject } from "./reading-subjects.ts";
 import type { Found } from "./survey.ts";
 import { mayCall, pairOf, type Trial, trialOf } from "./trial.ts";
 
-/** What decides, beside the manifest, what can be asked. */
+/** Inputs beside the manifest that decide which cases can be asked. */
 export interface Circumstances {
   /** The version that the tool knows. */
   readonly catalog: Catalog;

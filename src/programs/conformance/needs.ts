@@ -1,5 +1,5 @@
 /**
- * What a case may need of a server or of whoever runs it. What a server does not claim it cannot be
+ * Needs of a case: of a server, or of the person who runs it. What a server does not claim it cannot be
  * asked for: such cases are skipped, and the reason is said.
  */
 
@@ -41,7 +41,7 @@ export const NEEDS = {
 /** The name of one. */
 export type Need = keyof typeof NEEDS;
 
-/** Whether a word of a case's notes is a need. */
+/** Tells whether a word of a case's notes is a need. */
 export function isNeed(word: string): word is Need {
   return Object.hasOwn(NEEDS, word);
 }

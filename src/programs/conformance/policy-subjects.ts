@@ -1,5 +1,5 @@
 /**
- * What the manifest's policy, the server's catalog and its registered pairs give cases to ask about:
+ * Subjects that the manifest's policy, the server's catalog and its registered pairs give cases to ask about:
  * a method that is disallowed, a path that is known under another method, a verb that is deprecated.
  * AGTP-API §4, §6.1, §9
  */
@@ -49,7 +49,7 @@ export function namesOf(value: unknown): readonly string[] {
     .filter((name): name is string => typeof name === "string" && METHOD.test(name));
 }
 
-/** Whether the policy itself would turn the method away, or into another. */
+/** Tells whether the policy itself would turn the method away, or into another. */
 export function isTouched(policy: MethodPolicy, method: string): boolean {
   const isUnlisted = policy.allow !== undefined && !policy.allow.includes(method);
   return (

@@ -4,7 +4,7 @@
  * no endpoint that could show it, the name is missing.   AGTP-API §5.5, §13.2, §13.3
  */
 import { isRecord } from "../../base/json-value.ts";
-import { sampleValue } from "./sample-value.ts";
+import { schemaSample } from "../../schema/schema-sample.ts";
 import { bodyProperties, encodeText, type Trial } from "./trial.ts";
 
 /** Values that cases refer to, by the need that they satisfy. */
@@ -54,7 +54,7 @@ export function requiredSubject(trial: Trial): Subject | undefined {
  */
 export function querySubject(trial: Trial): Subject | undefined {
   for (const [name, schema] of bodyProperties(trial)) {
-    const value = trial.input[name] ?? sampleValue(schema);
+    const value = trial.input[name] ?? schemaSample(schema);
     if (!isScalar(value) || !isAccepted(trial, { [name]: value })) continue;
     const encoded = encodeWhole(String(value));
     const wrong = ["conformance!", "-0.5"].find((text) => !isAcceptedText(trial, name, text));

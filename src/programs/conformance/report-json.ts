@@ -25,7 +25,7 @@ export function jsonReport(run: RunVerdict): object {
   };
 }
 
-/** What a case is, without a run. */
+/** A case without a run. */
 export function describeCase(one: ConformanceCase): object {
   return {
     name: one.name,

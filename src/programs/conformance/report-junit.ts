@@ -6,7 +6,7 @@ import { defuse } from "../shell/terminal.ts";
 import { titleOf } from "./clauses.ts";
 import { byClause, type CaseVerdict, countStandings, type RunVerdict } from "./verdict.ts";
 
-/** What XML 1.0 has no way to write, lone surrogates among it. */
+/** Characters that XML 1.0 cannot write, lone surrogates among them. */
 const NOT_XML =
   /[\ufffe\uffff]|[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 

@@ -23,7 +23,7 @@ export type FilledRequest =
 /** In a body: with its quotes the name stands for a whole value, else for a part of a text. */
 const IN_BODY = new RegExp(`"${VARIABLE.source}"|${VARIABLE.source}`, "g");
 const ALONE = /^\{\{([a-z][a-z0-9_.]*)\}\}$/;
-/** What a value may be in a head; servers choose some of them. */
+/** Values that may stand in a head; servers choose some of them. */
 const HEAD_TEXT = /^[\x20-\x7e]{0,8192}$/;
 
 /** Puts in what the names stand for. */

@@ -1,5 +1,5 @@
 /**
- * What a transcript expects of a response. Decides whether a response is the expected one, and says
+ * A transcript's expectation of a response. Decides whether a response is the expected one, and says
  * every way in which it is not. Every header field must be listed, in any order; the status text
  * informs and is not compared; a JSON body is compared by structure. `text-pattern.ts` and
  * `value-pattern.ts` have the placeholders.

@@ -1,6 +1,6 @@
 /**
  * Runs one case against a server: exchange by exchange, until one is not answered as it should be.
- * Whatever the server does, the case ends by its deadline with an outcome.
+ * The case ends by its deadline with an outcome, whatever the server does.
  */
 import type { ReceivedResponse } from "../../wire/response-parser.ts";
 import { type Answer, bodyText, describeAnswer, Questioner, type Target } from "./ask.ts";
@@ -32,7 +32,7 @@ export async function runCase(
     for (const exchange of one.exchanges) {
       if (outcome.kind !== "passed" && !exchange.isFinal) continue;
       const next = await runExchange(exchange, progress);
-      // What went wrong first is what the case says.
+      // The first fault is the one that the case reports.
       if (outcome.kind === "passed") outcome = next;
     }
     return outcome;
@@ -103,7 +103,7 @@ function compare(
     if (found.kind === "mismatch") return { differences: found.mismatches };
     return { differences: [], skipReason: found.response.skipReason };
   } catch (error) {
-    // What is compared is walked down by recursion.
+    // Comparing recurses into the value.
     if (error instanceof RangeError) return { differences: [TOO_DEEP] };
     throw error;
   }

@@ -24,7 +24,7 @@ const PUBLISHED: SchemaBounds = {
   isTolerant: true,
   takesForeignFormats: true,
 };
-/** What is judged by has patterns that RE2 can match. */
+/** The schemas to judge by have patterns that RE2 can match. */
 const JUDGED: SchemaBounds = {
   ...OPERATOR_SCHEMA_BOUNDS,
   isTolerant: true,
@@ -50,7 +50,7 @@ export function checkInputSchema(value: unknown): string | undefined {
     : 'expected a schema with "additionalProperties": false';
 }
 
-/** What the named endpoint's output schema describes; a schema that cannot be judged by passes. */
+/** A value of the named endpoint's output schema; a schema that cannot be judged by passes. */
 export function checkOutput(
   value: unknown,
   bindings: Bindings,

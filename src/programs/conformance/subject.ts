@@ -14,7 +14,7 @@ import { NEEDS, type Need } from "./needs.ts";
 import type { Subject } from "./reading-subjects.ts";
 import type { Found, Survey } from "./survey.ts";
 
-/** What whoever runs the suite brings along. */
+/** Inputs of the person who runs the suite. */
 export interface Belongings {
   readonly identity: Identity;
   /** Of the version that the server should use. */
@@ -36,7 +36,7 @@ export interface Lack {
   readonly isFault: boolean;
 }
 
-/** What cases can name, and what they cannot have. */
+/** The names that cases can use, and the needs that cannot be met. */
 export interface TestSubject {
   readonly values: Subject;
   readonly lacking: ReadonlyMap<Need, Lack>;

@@ -1,5 +1,5 @@
 /**
- * What a server says of itself before any case is run: its manifest, the tiers of its endpoints, and
+ * A server's word about itself before any case is run: its manifest, the tiers of its endpoints, and
  * whether it negotiates. What it does not answer is a reason in words; only a server that cannot be
  * reached at all ends the run.   AGTP-API §5.8, §8.10
  */
@@ -29,7 +29,7 @@ export interface Survey {
   readonly patterns: Found<JsonRecord>;
 }
 
-/** What was found, or that nobody is there. */
+/** The survey, or that nobody is there. */
 export type SurveyResult =
   | { readonly kind: "survey"; readonly survey: Survey }
   | { readonly kind: "unreachable"; readonly message: string };

@@ -27,7 +27,7 @@ const NAMED = /^\{(\w+)(?::(\w+))?\}$/;
 /** Longer texts are not searched: a hostile one could keep the search busy for minutes. */
 const MAX_TEXT_LENGTH = 65_536;
 
-/** Whether a text is the expected one; what it captures is bound only if it is. */
+/** Tells whether a text is the expected one; what it captures is bound only if it is. */
 export function matchText(pattern: string, text: string, bindings: Bindings): boolean {
   if (pattern === "{any}") return true;
   const names: string[] = [];

@@ -1,13 +1,14 @@
 /**
  * Endpoints of the server under test that may be tried: those that, by their own word, only read, and
- * for which a valid input can be made up. Decides how such a request looks; whether it changes
+ * for which a valid input can be made up, and no operator is asked. Decides how such a request looks; whether it changes
  * nothing after all is the server's word.   AGTP-API §6.2, §7.1
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { fillTemplate } from "../../base/template.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import { covers } from "../../identity/authority-scope.ts";
-import { sampleValue } from "./sample-value.ts";
+import { schemaSample } from "../../schema/schema-sample.ts";
 import { judgeOf, type ValueJudge } from "./schema-kinds.ts";
 import { asText } from "./text-pattern.ts";
 
@@ -18,9 +19,9 @@ export interface Trial {
   readonly template: string;
   /** With values for its parameters. */
   readonly target: string;
-  /** What goes into the body. */
+  /** The members of the body. */
   readonly input: JsonRecord;
-  /** What the path says. */
+  /** The values in the path. */
   readonly inPath: JsonRecord;
   readonly endpoint: JsonRecord;
   readonly requiredScopes: readonly string[];
@@ -29,8 +30,6 @@ export interface Trial {
 
 const METHOD = /^[A-Z]{3,32}$/;
 const PATH = /^\/[\x21-\x7e]{0,2000}$/;
-/** What a template may be built of; a server could write anything there. */
-const PARAMETER = /\{([A-Za-z0-9_]+)\}/g;
 
 /** A request for an endpoint of the manifest; undefined: it is not to be tried. */
 export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): Trial | undefined {
@@ -41,6 +40,7 @@ export function trialOf(endpoint: unknown, tierOf: (pair: string) => unknown): T
   if (!isReading(semantic) || tierOf(`${method} ${path}`) === "A" || method === "DISCOVER") {
     return undefined;
   }
+  if (endpoint["approval"] !== undefined) return undefined;
   const judge = judgeOf(schema);
   const input = isRecord(schema) ? sampleInput(schema, path) : undefined;
   if (judge === undefined || input === undefined || judge(input) !== undefined) return undefined;
@@ -66,11 +66,11 @@ function scopesOf({ required_scopes: scopes }: JsonRecord): readonly string[] {
   return Array.isArray(scopes) ? scopes.filter((scope) => typeof scope === "string") : [];
 }
 
-/** What is required, and what the path needs. */
+/** Required members, and those that the path needs. */
 function sampleInput(schema: JsonRecord, path: string): JsonRecord | undefined {
   const { required } = schema;
   const names = [...(Array.isArray(required) ? required : []), ...templateParameters(path)];
-  const sample = sampleValue({ ...schema, required: [...new Set(names)] });
+  const sample = schemaSample({ ...schema, required: [...new Set(names)] });
   return isRecord(sample) ? sample : undefined;
 }
 
@@ -81,8 +81,8 @@ export function pairOf({ method, path }: JsonRecord): string {
 
 /** A path with its parameters' values. */
 export function fillPath(template: string, input: JsonRecord): string {
-  return template.replace(PARAMETER, (whole, name: string) =>
-    Object.hasOwn(input, name) ? encodeText(asText(input[name])) : whole,
+  return fillTemplate(template, (name) =>
+    Object.hasOwn(input, name) ? encodeText(asText(input[name])) : undefined,
   );
 }
 
@@ -91,7 +91,7 @@ export function encodeText(text: string): string {
   return encodeURIComponent(Buffer.from(text).toString());
 }
 
-/** Whether an agent that holds these scopes may call it; undefined: nobody said what it holds. */
+/** Tells whether an agent that holds these scopes may call it; undefined: nobody said what it holds. */
 export function mayCall(trial: Trial, held: readonly string[] | undefined): boolean {
   return trial.requiredScopes.every((scope) => held !== undefined && covers(held, scope));
 }

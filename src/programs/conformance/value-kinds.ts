@@ -1,5 +1,5 @@
 /**
- * What a string of an expected value may stand for besides text: `"{integer}"`, `"{closed-schema}"`.
+ * Kinds that a string of an expected value may stand for besides text: `"{integer}"`, `"{closed-schema}"`.
  * Decides whether a value is of that kind, and says in what way it is not; `checks-of-documents.ts`
  * has the kinds that are defined by what a whole document must be.
  *
@@ -24,7 +24,7 @@ import {
 } from "./endpoint-kinds.ts";
 import { checkInputSchema, checkOutput, checkSchemaDocument } from "./schema-kinds.ts";
 
-/** What an expected string names. */
+/** The kind that an expected string names. */
 export interface ValueKind {
   readonly name: string;
   readonly argument: string;
@@ -77,7 +77,7 @@ export function kindOf(expectedText: string): ValueKind | undefined {
   return CHECKS.has(name) ? { name, argument, capture } : undefined;
 }
 
-/** What a value of this kind should have been; undefined: it is one, and is kept if so wanted. */
+/** The expectation that a value fails; undefined: it is of this kind, and is kept if so wanted. */
 export function checkKind(
   { name, argument, capture }: ValueKind,
   value: unknown,

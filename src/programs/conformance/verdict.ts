@@ -1,4 +1,4 @@
-/** What became of the cases of one run: the facts that every form of report is made from. */
+/** Verdicts on the cases of one run: the facts that every form of report is made from. */
 import type { ConformanceCase } from "./case.ts";
 
 /** How a case that was looked at ended. */
@@ -21,7 +21,7 @@ export interface Failure {
   readonly isSilence: boolean;
 }
 
-/** What an outcome means for the run. */
+/** The meaning of an outcome for the run. */
 export type Standing =
   | "passed"
   | "failed"
@@ -47,7 +47,7 @@ export interface CaseVerdict {
 export interface RunVerdict {
   /** The server as the command line names it. */
   readonly uri: string;
-  /** What the server says of itself; undefined where it says nothing. */
+  /** The server's own facts; undefined where it has none. */
   readonly server: ServerFacts;
   readonly verdicts: readonly CaseVerdict[];
 }
@@ -85,7 +85,7 @@ export function countStandings(
   return counts;
 }
 
-/** Whether the server does what was asked about, but for what is known. */
+/** Tells whether the server does what was asked about, but for what is known. */
 export function isConforming({ verdicts }: RunVerdict): boolean {
   return verdicts.every(({ standing }) => standing !== "failed");
 }

@@ -9,7 +9,7 @@ import type { Subject } from "./subject.ts";
 
 const MAX_PEM_BYTES = 1024 * 1024;
 
-/** Whoever can write one of these decides what the daemon does. */
+/** Paths by whose writing the daemon is controlled. */
 export function servedPaths(subject: Subject): readonly string[] {
   const { config } = subject;
   const trees = [config.endpoints.dir, config.recipes.dir, config.agents.dir].flatMap(listTree);
@@ -58,7 +58,7 @@ function holdsKey(path: string): boolean {
   return text.includes("PRIVATE KEY-----");
 }
 
-/** What the daemon keeps, and the directories that it keeps it in. */
+/** The daemon's state, and the directories that it lies in. */
 export function statePaths({ config, machine }: Subject): readonly string[] {
   const database = ["", "-wal", "-shm"]
     .map((suffix) => config.store.path + suffix)

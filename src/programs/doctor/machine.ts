@@ -1,4 +1,4 @@
-/** What checks see of the machine: its clock, its user, its disk and its files; never its network. */
+/** The machine as checks see it: its clock, its user, its disk and its files; never its network. */
 import { type Stats, statfsSync, statSync } from "node:fs";
 import { codeOf } from "../../base/thrown.ts";
 
@@ -6,7 +6,7 @@ import { codeOf } from "../../base/thrown.ts";
 export interface Machine {
   /** Milliseconds since the epoch. */
   readonly now: number;
-  /** Who asks; undefined where files have no owners and modes. */
+  /** The user who asks; undefined where files have no owners and modes. */
   readonly uid: number | undefined;
   /** Such as `v22.1.0`. */
   readonly nodeVersion: string;
@@ -16,7 +16,7 @@ export interface Machine {
   space(path: string): DiskSpace;
 }
 
-/** What is known of a file without opening it. */
+/** A file as it is known without opening it. */
 export interface FileStatus {
   readonly isDirectory: boolean;
   readonly uid: number;

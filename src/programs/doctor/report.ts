@@ -1,30 +1,28 @@
 /** How `agtpd doctor` shows what it found: findings with their remedies for a person, or JSON. */
 import pc from "picocolors";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import type { Finding, Severity } from "./finding.ts";
+import { countFindings, describeCounts, printJson, severityMark } from "../shell/findings.ts";
+import { defuseLine, type Output } from "../shell/terminal.ts";
 import type { Examination } from "./run-checks.ts";
-
-const SEVERITIES: readonly Severity[] = ["error", "warning", "note"];
 
 /** Prints an examination of the deployment of a configuration file. */
 export function printExamination(
   examination: Examination,
   config: string,
   json: boolean,
-  terminal: Terminal,
+  out: Output,
 ): void {
-  if (json) terminal.out.write(`${JSON.stringify(toJson(examination, config), undefined, 2)}\n`);
-  else printForPeople(examination, config, terminal);
+  if (json) printJson(toJson(examination, config), out);
+  else printForPeople(examination, config, out);
 }
 
 function toJson({ asked, findings, unasked }: Examination, config: string): object {
-  const counts = SEVERITIES.map((severity) => [`${severity}s`, count(findings, severity)]);
+  const counts = countFindings(findings).map(([severity, count]) => [`${severity}s`, count]);
   return {
     ok: unasked.length === 0 && findings.every(({ severity }) => severity === "note"),
     config,
     summary: { checks: asked.length, ...Object.fromEntries(counts), unasked: unasked.length },
     checks: asked.map(({ id, asks }) => ({ id, asks })),
-    findings: findings.map(({ id, severity, file, key, message, remedy }) => {
+    findings: findings.map(({ rule: id, severity, file, key, message, hint: remedy }) => {
       return { id, severity, file, key, message, remedy };
     }),
     unasked,
@@ -34,32 +32,20 @@ function toJson({ asked, findings, unasked }: Examination, config: string): obje
 function printForPeople(
   { asked, findings, unasked }: Examination,
   config: string,
-  { out }: Terminal,
+  out: Output,
 ): void {
-  const colours = pc.createColors(out.hasColour);
-  const paint = { error: colours.red, warning: colours.yellow, note: colours.dim };
-  for (const { severity, id, file, key, message, remedy } of findings) {
+  const { dim, yellow } = pc.createColors(out.hasColour);
+  for (const { severity, rule, file, key, message, hint = "" } of findings) {
     const place = [file, key].filter((part) => part !== "").join(": ");
     const where = place === "" ? "" : `${defuseLine(place)}: `;
-    out.write(`${paint[severity](severity.padEnd(7))}  ${where}${defuseLine(message)}\n`);
-    out.write(`         ${colours.dim("->")} ${defuseLine(remedy)}  ${colours.dim(`[${id}]`)}\n`);
+    out.write(`${severityMark(severity, out)}  ${where}${defuseLine(message)}\n`);
+    out.write(`         ${dim("->")} ${defuseLine(hint)}  ${dim(`[${rule}]`)}\n`);
   }
   for (const { id, reason } of unasked) {
-    out.write(`${colours.yellow("unasked")}  ${id}: ${defuseLine(reason)}\n`);
+    out.write(`${yellow("unasked")}  ${id}: ${defuseLine(reason)}\n`);
   }
-  out.write(`${defuseLine(config)}: ${summary(asked.length, findings, unasked.length)}\n`);
-}
-
-function summary(checks: number, findings: readonly Finding[], unasked: number): string {
-  const counts = SEVERITIES.flatMap((severity) => {
-    const number = count(findings, severity);
-    return number === 0 ? [] : [`${number} ${severity}${number === 1 ? "" : "s"}`];
-  });
-  const missed = unasked === 0 ? [] : [`${unasked} could not be asked`];
-  const found = counts.length === 0 && unasked === 0 ? ["nothing found"] : [...counts, ...missed];
-  return [`${checks} checks`, ...found].join(", ");
-}
-
-function count(findings: readonly Finding[], severity: Severity): number {
-  return findings.filter((finding) => finding.severity === severity).length;
+  const missed = unasked.length === 0 ? [] : [`${unasked.length} could not be asked`];
+  const found = [...describeCounts(findings), ...missed];
+  const summary = [`${asked.length} checks`, ...(found.length === 0 ? ["nothing found"] : found)];
+  out.write(`${defuseLine(config)}: ${summary.join(", ")}\n`);
 }

@@ -1,9 +1,10 @@
 /** Asks every question of a deployment. A question that cannot be asked keeps none of the others from it. */
 import { reasonOf } from "../../base/thrown.ts";
-import type { Check, Finding, Observation, Severity } from "./finding.ts";
+import type { Finding, Severity } from "../shell/findings.ts";
+import type { Check, Observation } from "./check.ts";
 import type { Subject } from "./subject.ts";
 
-/** What came of the checks. */
+/** The outcome of the checks. */
 export interface Examination {
   readonly asked: readonly Check[];
   /** The most serious first, then in the order of the checks. */
@@ -29,7 +30,7 @@ export function runChecks(subject: Subject, checks: readonly Check[]): Examinati
   for (const check of checks) {
     try {
       const observed = check.look(subject).toSorted(bySeverity);
-      findings.push(...bound(observed).map((observation) => ({ id: check.id, ...observation })));
+      findings.push(...bound(observed).map((observation) => ({ rule: check.id, ...observation })));
     } catch (error) {
       unasked.push({ id: check.id, reason: reasonOf(error) });
     }
@@ -37,7 +38,9 @@ export function runChecks(subject: Subject, checks: readonly Check[]): Examinati
   return { asked: checks, findings: findings.toSorted(bySeverity), unasked };
 }
 
-function bySeverity(left: Observation, right: Observation): number {
+type Ranked = Pick<Finding, "severity">;
+
+function bySeverity(left: Ranked, right: Ranked): number {
   return RANK[left.severity] - RANK[right.severity];
 }
 

@@ -1,21 +1,23 @@
 /**
- * What is examined: a deployment as its files describe it, and the machine it lies on. Read as the
+ * The subject of an examination: a deployment as its files describe it, and the machine it lies on. Read as the
  * daemon reads it, but no handler is loaded, nothing is started and nothing is written.
  */
 import { basename, relative, resolve } from "node:path";
 import { type ConfigOverrides, loadConfig } from "../../app/config/load.ts";
-import { loadContents } from "../../app/contents.ts";
-import { loadOperatorAgents } from "../../app/identity-parts.ts";
-import { surveyOpenwop } from "../../app/openwop-survey.ts";
+import { loadingContents } from "../../app/contents.ts";
+import { loadingOperatorAgents } from "../../app/identity-parts.ts";
 import { loadVocabulary } from "../../app/vocabulary.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import type { Config } from "../../base/config.ts";
 import type { Environment } from "../../base/environment.ts";
+import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { parseToml, type TomlTable } from "../../base/toml-document.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import { chooseGatewayAgent } from "../../modules/gateway/gateway-agent.ts";
+import { surveyOpenwop } from "../../modules/openwop/survey.ts";
 import type { Machine } from "./machine.ts";
 
 /** A deployment and its machine. */
@@ -28,9 +30,9 @@ export interface Subject {
   readonly catalog: Catalog;
   readonly endpoints: readonly EndpointDefinition[];
   readonly agents: readonly AgentDocument[];
-  /** What is wrong with packs, workflows and what the configuration says of them. */
+  /** Problems of packs, workflows and their configuration. */
   readonly openwop: readonly Problem[];
-  /** What the loaders say of the files. */
+  /** Problems that the loaders find in files. */
   readonly problems: readonly Problem[];
   readonly machine: Machine;
 }
@@ -58,9 +60,11 @@ export function loadSubject(options: SubjectOptions): LoadedSubject {
   const problems = [...loaded.problems];
   if (config === undefined) return { problems };
   const vocabulary = loadVocabulary(config, problems);
-  const known = vocabulary && loadOperatorAgents(config, problems);
-  if (vocabulary === undefined || known === undefined) return { problems };
-  const { endpoints } = loadContents(config, vocabulary, environment, problems);
+  const agents = vocabulary && atOnce(loadingOperatorAgents(config, problems));
+  if (vocabulary === undefined || agents === undefined) return { problems };
+  const speaker = chooseGatewayAgent(config, agents);
+  if (speaker.kind === "refused") return { problems: [...problems, speaker.problem] };
+  const { endpoints } = atOnce(loadingContents(config, vocabulary, environment, problems));
   const definitions = endpoints.map(({ definition }) => definition);
   const subject: Subject = {
     config,
@@ -69,7 +73,7 @@ export function loadSubject(options: SubjectOptions): LoadedSubject {
     catalog: vocabulary.catalog,
     endpoints: definitions,
     openwop: surveyOpenwop(config, definitions),
-    agents: known.documents,
+    agents,
     problems,
     machine,
   };

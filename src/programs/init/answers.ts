@@ -1,5 +1,5 @@
 /**
- * What a new deployment is asked about, what an answer may be, and what is assumed where there is
+ * Answers that a new deployment is made from: what each may be, and what is assumed where there is
  * none. An answer ends up in files and header fields, so that none can be more than it seems.
  */
 import { basename } from "node:path";
@@ -8,7 +8,7 @@ import { basename } from "node:path";
 export interface Answers {
   /** How agents and other servers know the server. */
   readonly serverId: string;
-  /** Who runs it. */
+  /** The operator's name. */
   readonly operator: string;
   /** Where to reach them. */
   readonly contact: string | undefined;
@@ -20,7 +20,7 @@ export interface Answers {
 /** The port of agtp:// without a port. */
 export const DEFAULT_PORT = 4480;
 
-/** What is made where nobody says otherwise. */
+/** The agent that is made where nobody says otherwise. */
 export const DEFAULT_AGENT = "guide";
 
 const SERVER_ID = /^[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?$/;
@@ -32,13 +32,13 @@ const MAX_TEXT = 200;
 /** As long as a label of a host name. */
 const MAX_WORD = 63;
 
-/** What is wrong with a server id. */
+/** The fault of a server id. */
 export function findServerIdFault(text: string): string | undefined {
   if (SERVER_ID.test(text)) return undefined;
   return "must be a name such as agents.acme.example, of A-Z a-z 0-9 . -";
 }
 
-/** What is wrong with the name of an operator, or a contact. */
+/** The fault of an operator's name, or of a contact. */
 export function findTextFault(text: string): string | undefined {
   if (text.trim() === "") return "must not be empty";
   if (text.length > MAX_TEXT) return `must be at most ${MAX_TEXT} characters long`;
@@ -47,7 +47,7 @@ export function findTextFault(text: string): string | undefined {
     : undefined;
 }
 
-/** What is wrong with the name of an agent, which names its files as well. */
+/** The fault of an agent's name, which names its files as well. */
 export function findAgentFault(text: string): string | undefined {
   return AGENT_NAME.test(text) ? undefined : "must be 1 to 64 of A-Z a-z 0-9 - _";
 }

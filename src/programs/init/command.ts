@@ -3,51 +3,81 @@
  * was not, and then nothing is left of it.
  */
 import { resolve } from "node:path";
-import { AgtpClientError } from "../../client/client-error.ts";
+import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
+import type { Line } from "../shell/command-line.ts";
+import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import type { Answers } from "./answers.ts";
-import { type InitCommandLine, parseCommandLine } from "./command-line.ts";
-import { type Ask, interview } from "./interview.ts";
+import { type Answers, DEFAULT_AGENT, DEFAULT_PORT } from "./answers.ts";
+import { type Ask, interview, type Questions } from "./interview.ts";
 import { makeDeployment, type NewDeployment, writeDeployment } from "./new-deployment.ts";
 import { lookAtPlace, type Place, placeDirectory } from "./place-directory.ts";
 import { firstCommands } from "./readme-file.ts";
 import { SERVER_FILE } from "./server-file.ts";
 
-/** Runs the command; without `ask` nobody is there to answer questions. */
-export async function runInitCommand(
-  args: readonly string[],
-  terminal: Terminal,
-  ask?: Ask,
-): Promise<number> {
-  const line = parseCommandLine(args, terminal);
-  if (line.kind === "end") return line.exitCode;
-  try {
-    await init(line, terminal, ask);
-    return 0;
-  } catch (error) {
-    if (!(error instanceof AgtpClientError)) throw error;
-    terminal.err.write(`agtpd init: ${defuseLine(error.message)}\n`);
-    return 2;
-  }
+const NOTES = `
+Three questions are asked on a terminal; what a flag says is not asked, and with --yes nothing is.
+Without a terminal, what no flag says is assumed, and told.
+
+Examples:
+  agtpd init shop
+  agtpd init shop --yes
+  agtpd init shop --server-id agents.acme.example --operator "Acme Retail" --agent lauren
+  agtpd init shop --yes --no-agent --port 4490
+
+Exit codes: 0 made, 2 nothing was written.`;
+
+const ARGS = { "<dir>": "where; never one that has something in it" } as const;
+
+/** The last of two long names is the one that an option is read by. */
+const OPTIONS = {
+  "--name, --server-id <id>": "how agents know the server; default: of the directory",
+  "--operator <name>": "who runs it",
+  "--contact <text>": "where to reach them, such as an e-mail address",
+  "--agent <name>": `a first agent, with Genesis and keys; default: ${DEFAULT_AGENT}`,
+  "--no-agent": "no agent",
+  "--port <number>": `port to listen on, on loopback; default: ${DEFAULT_PORT}`,
+  "-y, --yes": "ask nothing",
+  "--json": "print what was made as JSON",
+} as const;
+
+/** The command; `open` answers with nothing where nobody is there to be asked. */
+export function initCommand(open?: () => Questions | undefined): Command {
+  return command({
+    name: "agtpd init",
+    description: "Makes a new deployment that starts at once, in a directory that is empty or new.",
+    args: ARGS,
+    options: OPTIONS,
+    notes: NOTES,
+    run: async (line, terminal) => {
+      const questions = open?.();
+      try {
+        await init(line, terminal, questions?.ask);
+        return true;
+      } finally {
+        questions?.close();
+      }
+    },
+  });
 }
 
 async function init(
-  line: InitCommandLine,
+  line: Line<typeof ARGS, typeof OPTIONS>,
   terminal: Terminal,
   ask: Ask | undefined,
 ): Promise<void> {
-  if (line.directory === "") throw usage('expected a directory, got ""');
-  const path = resolve(terminal.directory, line.directory);
-  const place: Place = { path, written: line.directory, last: SERVER_FILE };
-  // Nobody is asked about what cannot be made.
+  if (line.dir === "") throw usage('expected a directory, got ""');
+  const path = resolve(terminal.directory, line.dir);
+  const place: Place = { path, written: line.dir, last: SERVER_FILE };
+  // Before anybody is asked about a directory that cannot be made.
   lookAtPlace(place);
   const interviewee = { ask: line.yes ? undefined : ask, err: terminal.err };
   const answers = await interview(line, path, interviewee);
   const deployment = makeDeployment(answers);
   placeDirectory(place, (directory) => writeDeployment(deployment, directory));
   const made = { path, answers, deployment };
-  terminal.out.write(line.json ? asJson(made) : asText(made, line.directory));
+  if (line.json) printJson(asDocument(made), terminal.out);
+  else terminal.out.write(asText(made, line.dir));
 }
 
 interface Made {
@@ -56,9 +86,9 @@ interface Made {
   readonly deployment: NewDeployment;
 }
 
-function asJson({ path, answers, deployment: { files, agentId } }: Made): string {
+function asDocument({ path, answers, deployment: { files, agentId } }: Made): object {
   const { start, tries } = firstCommands(answers, agentId);
-  const document = {
+  return {
     directory: path,
     server_id: answers.serverId,
     port: answers.port,
@@ -68,7 +98,6 @@ function asJson({ path, answers, deployment: { files, agentId } }: Made): string
     start,
     try: tries.map(({ command }) => command),
   };
-  return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
 function asText({ answers, deployment: { files, agentId } }: Made, written: string): string {

@@ -17,12 +17,27 @@ import {
   findTextFault,
   readPort,
 } from "./answers.ts";
-import type { InitCommandLine } from "./command-line.ts";
 
 /** Puts a question to a person; undefined when there will be no answer any more. */
 export type Ask = (question: string) => Promise<string | undefined>;
 
-/** Who can be asked and told. */
+/** Answers that the command line gives. */
+export interface GivenAnswers {
+  readonly serverId?: string;
+  readonly operator?: string;
+  readonly contact?: string;
+  /** False: none is wanted. */
+  readonly agent?: string | false;
+  readonly port?: string;
+}
+
+/** A conversation, to be closed when it is over. */
+export interface Questions {
+  readonly ask: Ask;
+  close(): void;
+}
+
+/** The person to be asked and told. */
 export interface Interviewee {
   /** Undefined: nobody is there, or nobody is to be asked. */
   readonly ask: Ask | undefined;
@@ -41,7 +56,7 @@ const NO_AGENT = "-";
 
 /** The answers; throws ERR_AGTP_REQUEST where there is no way to come by one. */
 export async function interview(
-  line: InitCommandLine,
+  line: GivenAnswers,
   directory: string,
   interviewee: Interviewee,
 ): Promise<Answers> {
@@ -53,7 +68,7 @@ export async function interview(
       ? answer(question, interviewee)
       : Promise.resolve(checked(question.flag, written, question.findFault));
 
-  // What a flag says wrong is told before anybody is asked.
+  // A wrong flag is reported before anybody is asked.
   if (line.operator !== undefined) checked("--operator", line.operator, findTextFault);
   if (line.agent) checked("--agent", line.agent, findAgentFault);
   const serverId = await settle(line.serverId, {

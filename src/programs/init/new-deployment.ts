@@ -47,7 +47,7 @@ function readShippedCatalog(): string {
 /** Writes everything into an empty directory. */
 export function writeDeployment({ files }: NewDeployment, directory: string): void {
   for (const { path, isSecret } of files) {
-    // Whoever can write here has code run by the daemon, whatever the umask.
+    // A writer here has code run by the daemon, so the umask is not relied on.
     if (!isSecret) makeDirectory(join(directory, dirname(path)), 0o755);
   }
   writeFiles(directory, files, false);

@@ -25,13 +25,13 @@ export interface Place {
   readonly path: string;
   /** As messages name it. */
   readonly written: string;
-  /** What makes a deployment of the directory; put in place after everything else. */
+  /** The file that makes the directory a deployment; put in place after everything else. */
   readonly last: string;
 }
 
 const TEMPORARY = ".agtpd-init-";
 
-/** Whether something is there already: nothing, or an empty directory. Throws for anything else. */
+/** Tells whether something is there already: nothing, or an empty directory. Throws for anything else. */
 export function lookAtPlace({ path, written }: Place): "absent" | "empty" {
   const name = JSON.stringify(written);
   try {

@@ -14,7 +14,7 @@ interface Try {
   readonly explanation: string;
 }
 
-/** What to try, with the agent's id where there is an agent. */
+/** Commands to try, with the agent's id where there is an agent. */
 export function firstCommands(
   { port }: Pick<Answers, "port">,
   agentId: string | undefined,
@@ -49,7 +49,7 @@ export function firstCommands(
   };
 }
 
-/** Who has no Agent-ID may look, and nothing else. */
+/** A caller without an Agent-ID may look, and nothing else. */
 function anonymousTries(uri: string): readonly Try[] {
   return [
     {

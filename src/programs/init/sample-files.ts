@@ -1,5 +1,5 @@
 /**
- * What a new deployment serves: one endpoint with its handler, and one recipe that composes it into
+ * The files that a new deployment serves: one endpoint with its handler, and one recipe that composes it into
  * something that is not registered.
  */
 

@@ -1,6 +1,6 @@
 /**
- * `agtp-keys agent-ca` and `agtp-keys agent-cert`: a CA for agents, and certificates by it. What the
- * command line leaves out of a certificate, the agent's Genesis says.
+ * `agtp-keys agent-ca` and `agtp-keys agent-cert`: a CA for agents, and certificates by it. The
+ * agent's Genesis says what the command line leaves out of a certificate.
  * AGTP-CERT "Agent Certificate Profile"
  */
 import { X509Certificate } from "node:crypto";
@@ -15,38 +15,78 @@ import type { CertificateFault } from "../../identity/certificate-fields.ts";
 import type { KeyKind } from "../../identity/certificate-keys.ts";
 import type { Genesis } from "../../identity/genesis.ts";
 import { readGenesisFile } from "../../identity/genesis-file.ts";
+import { type Command, command } from "../shell/command.ts";
 import { readText, usage } from "../shell/command-file.ts";
+import type { Options } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import type { AgentCaLine, AgentCertLine } from "./command-options.ts";
 import { readChoice, readDays, readName, readScopes, readTrustTier } from "./flag-values.ts";
 import { readSecret } from "./key-files.ts";
-import { printFacts } from "./print-facts.ts";
+import { MAKING_OPTIONS, printFacts } from "./print-facts.ts";
 
 const KEY_KINDS: readonly KeyKind[] = ["p256", "ed25519"];
 
+const CERTIFICATE_OPTIONS = {
+  ...MAKING_OPTIONS,
+  "--ca-cert <file>": { help: "the CA's certificate, PEM", isRequired: true },
+  "--ca-key <file>": { help: "the CA's private key, PEM", isRequired: true },
+  "--genesis <file>": "the agent's Genesis",
+  "--agent-id <id>": "the agent's canonical id, without a Genesis",
+  "--name <name>": "common name, and that of the files",
+  "--organization <name>": "who answers for the agent; default: the Owner-ID",
+  "--owner-id <id>": "Owner-ID",
+  "--scope <scopes>": 'scopes that the agent is committed to: a:b,c:d; "" for none',
+  "--governance-zone <zone>": "where it may act",
+  "--trust-tier <tier>": "1, 2 or 3",
+  "--archetype <word>": "what kind of agent it is",
+  "--days <days>": { help: "how long it is valid, 90 at most", default: "90" },
+  "--public-key <file>": "certify this key, PEM, instead of making one",
+  "--key-kind <kind>": { help: "of the key that is made: p256 or ed25519", default: "p256" },
+  "--out-dir <dir>": { help: "where NAME.cert.pem and NAME.key.pem go", default: ".agtp/keys" },
+} as const;
+
+type AgentCertLine = Options<typeof CERTIFICATE_OPTIONS>;
+
 /** Makes a CA. */
-export async function makeCa(line: AgentCaLine, terminal: Terminal): Promise<void> {
-  const { name, days, outDir } = line;
-  const issued = unwrap(await makeAgentCa({ name, days: readDays(days) }));
-  const paths = {
-    certificate: join(outDir, "agents-ca.pem"),
-    key: join(outDir, "agents-ca-key.pem"),
-  };
-  finish(line, terminal, { issued, paths });
-}
+export const agentCaCommand: Command = command({
+  name: "agent-ca",
+  description: "Makes a CA for Agent Certificates: [tls] client_ca.",
+  options: {
+    ...MAKING_OPTIONS,
+    "--name <name>": { help: "its common name", default: "AGTP agents" },
+    "--days <days>": { help: "how long it is valid", default: "3650" },
+    "--out-dir <dir>": {
+      help: "where agents-ca.pem and agents-ca-key.pem go",
+      default: ".agtp/keys",
+    },
+  },
+  run: async (line, terminal) => {
+    const { name, days, outDir } = line;
+    const issued = unwrap(await makeAgentCa({ name, days: readDays(days) }));
+    const paths = {
+      certificate: join(outDir, "agents-ca.pem"),
+      key: join(outDir, "agents-ca-key.pem"),
+    };
+    return finish(line, terminal, { issued, paths });
+  },
+});
 
 /** Issues a certificate. */
-export async function makeAgentCertificate(line: AgentCertLine, terminal: Terminal): Promise<void> {
-  const request = readRequest(line, terminal);
-  const issued = unwrap(await issueAgentCertificate(request));
-  const name = readName(request.name);
-  const paths = {
-    certificate: join(line.outDir, `${name}.cert.pem`),
-    key: join(line.outDir, `${name}.key.pem`),
-  };
-  finish(line, terminal, { issued, paths, agentId: request.agentId });
-}
+export const agentCertCommand: Command = command({
+  name: "agent-cert",
+  description: "Issues an Agent Certificate; what is not written is taken from the Genesis.",
+  options: CERTIFICATE_OPTIONS,
+  run: async (line, terminal) => {
+    const request = readRequest(line, terminal);
+    const issued = unwrap(await issueAgentCertificate(request));
+    const name = readName(request.name);
+    const paths = {
+      certificate: join(line.outDir, `${name}.cert.pem`),
+      key: join(line.outDir, `${name}.key.pem`),
+    };
+    return finish(line, terminal, { issued, paths, agentId: request.agentId });
+  },
+});
 
 interface Finished {
   readonly issued: { readonly certificate: string; readonly key: string | undefined };
@@ -55,10 +95,10 @@ interface Finished {
 }
 
 function finish(
-  { force = false, json = false }: AgentCaLine | AgentCertLine,
+  { force = false, json = false }: Options<typeof MAKING_OPTIONS>,
   terminal: Terminal,
   { issued: { certificate, key }, paths, agentId }: Finished,
-): void {
+): undefined {
   const files: readonly NewFile[] = [
     { path: paths.certificate, content: certificate, isSecret: false },
     ...(key === undefined ? [] : [{ path: paths.key, content: key, isSecret: true }]),
@@ -111,7 +151,7 @@ function readGenesis(file: string, terminal: Terminal): Genesis {
   throw usage(`${problems.filter(isError).map(formatProblem).join("; ")}`);
 }
 
-/** What of a Genesis a certificate can carry; no scopes in it are no commitment. */
+/** The members of a Genesis that a certificate can carry; no scopes in it are no commitment. */
 function profileOf({ agentId, ownerId, document }: Genesis): Partial<AgentCertificateRequest> {
   const { name, scope, governance_zone: zone, trust_tier: tier, archetype } = document;
   const scopes = Array.isArray(scope) ? scope.join(",") : scope;

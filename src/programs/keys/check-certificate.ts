@@ -12,7 +12,7 @@ import { verifyClientCertificate } from "../../identity/client-certificate-verif
 import type { Genesis } from "../../identity/genesis.ts";
 import type { Check, FileReport } from "./checks.ts";
 
-/** What certificates are checked against. */
+/** The context of a certificate's check. */
 export interface CertificateContext {
   /** Undefined: issuers are not checked. */
   readonly anchors: readonly X509Certificate[] | undefined;

@@ -28,7 +28,7 @@ export function checkGenesis(
   return { file, kind: "genesis", checks, genesis };
 }
 
-/** Whatever is wrong beside what has a check of its own; a warning about trust is one of those. */
+/** Problems without a check of their own; a warning about trust has one. */
 export function formChecks(
   problems: readonly Problem[],
   own: readonly string[],
@@ -47,7 +47,7 @@ export function formChecks(
     : found;
 }
 
-/** Whether the issuer is one of those that the command line names. */
+/** Tells whether the issuer is one of those that the command line names. */
 export function issuerCheck(
   issuers: readonly Ed25519PublicKey[],
   isTrusted: boolean | undefined,

@@ -10,7 +10,7 @@ import type { Check, FileReport } from "./checks.ts";
 const PEM_KEY = /-----BEGIN (?:(?:ENCRYPTED|RSA|EC) )?(?:PRIVATE|PUBLIC) KEY-----/;
 const ENCRYPTED = /-----BEGIN ENCRYPTED PRIVATE KEY-----|^Proc-Type: 4,ENCRYPTED$/m;
 
-/** Whether a text is a key, PEM or the base64url of an Ed25519 public key. */
+/** Tells whether a text is a key, PEM or the base64url of an Ed25519 public key. */
 export function isKeyText(text: string): boolean {
   return PEM_KEY.test(text) || readPublicKey(text) !== undefined;
 }

@@ -63,7 +63,7 @@ function signatureCheck(jws: string, keys: readonly Ed25519PublicKey[]): Check {
     case "unchecked":
       return { check, outcome: "skipped", message: "no --key to check it with" };
     case "unsigned": {
-      // Whoever names a key wants to know that it was used.
+      // A person who names a key wants to know that it was used.
       const outcome = keys.length === 0 ? "warning" : "failed";
       return { check, outcome, message: "the record is not signed, anybody could have written it" };
     }

@@ -1,5 +1,5 @@
-/** What `agtp-keys verify` found out about one file, check by check, and how it is shown. */
-import pc from "picocolors";
+/** The checks of one file by `agtp-keys verify`, and how they are shown. */
+import { printJson, severityMark } from "../shell/findings.ts";
 import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 
 /** How one check ended; `skipped` for want of what it needs, `warning` for what fails nothing. */
@@ -15,7 +15,7 @@ export interface Check {
 /** Everything about one file. */
 export interface FileReport {
   readonly file: string;
-  /** What it was taken for. */
+  /** The kind of file, by its content. */
   readonly kind:
     | "genesis"
     | "identity-document"
@@ -29,7 +29,7 @@ export interface FileReport {
   readonly checks: readonly Check[];
 }
 
-/** Whether nothing failed. */
+/** Tells whether nothing failed. */
 export function hasPassed({ checks }: FileReport): boolean {
   return checks.every(({ outcome }) => outcome !== "failed");
 }
@@ -42,25 +42,20 @@ export function printReports(
 ): void {
   if (json) {
     const files = reports.map((report) => ({ ...report, ok: hasPassed(report) }));
-    const report = { ok: reports.every(hasPassed), files };
-    out.write(`${JSON.stringify(report, undefined, 2)}\n`);
+    printJson({ ok: reports.every(hasPassed), files }, out);
     return;
   }
   for (const report of reports) out.write(describeReport(report, out));
 }
 
-function describeReport({ file, kind, checks }: FileReport, { hasColour }: Output): string {
-  const colours = pc.createColors(hasColour);
-  const paint = {
-    ok: colours.green,
-    failed: colours.red,
-    skipped: colours.dim,
-    warning: colours.yellow,
-  };
+/** The severities whose colours the outcomes have. */
+const COLOURS = { ok: "ok", failed: "error", skipped: "note", warning: "warning" } as const;
+
+function describeReport({ file, kind, checks }: FileReport, out: Output): string {
   const width = Math.max(...checks.map(({ check }) => check.length));
   const lines = checks.map(({ check, outcome, message }) => {
-    const name = check.padEnd(width);
-    return `  ${paint[outcome](outcome.padEnd(7))}  ${name}  ${defuseLine(message)}\n`;
+    const mark = severityMark(COLOURS[outcome], out, outcome);
+    return `  ${mark}  ${check.padEnd(width)}  ${defuseLine(message)}\n`;
   });
   return `${defuseLine(file)}: ${kind.replace("-", " ")}\n${lines.join("")}`;
 }

@@ -2,69 +2,37 @@
  * `agtp-keys`: makes and verifies what identity rests on. The exit code is 0 when it was done or
  * everything verified, 1 when a check failed or the answer is no, 2 when it could not be asked.
  */
+import type { Command } from "../shell/command.ts";
+import { agentCaCommand, agentCertCommand } from "./certificate-commands.ts";
+import { genesisCommand } from "./genesis-command.ts";
+import { repairCommand } from "./repair-command.ts";
+import { signingCommand } from "./signing-command.ts";
+import { verifyCommand } from "./verify-command.ts";
 
-import type { Environment } from "../../base/environment.ts";
-import { AgtpClientError } from "../../client/client-error.ts";
-import { usage } from "../shell/command-file.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import { makeAgentCertificate, makeCa } from "./certificate-commands.ts";
-import { parseCommandLine } from "./command-line.ts";
-import type { KeysCommandLine, VerifyLine } from "./command-options.ts";
-import { makeGenesis } from "./genesis-command.ts";
-import { repair } from "./repair-command.ts";
-import { makeSigningKey } from "./signing-command.ts";
-import { verifyChainOf } from "./verify-chain-command.ts";
-import { verifyFiles } from "./verify-files.ts";
+const NOTES = `
+Examples:
+  agtp-keys signing
+  agtp-keys genesis --name lauren --principal "Acme Retail" --owner-id acme --issuer-key .agtp/keys/signing.pem
+  agtp-keys agent-ca
+  agtp-keys agent-cert --ca-cert .agtp/keys/agents-ca.pem --ca-key .agtp/keys/agents-ca-key.pem --genesis agents/lauren.genesis.json
+  agtp-keys verify agents/lauren.genesis.json agents/lauren.agent.json
+  agtp-keys verify --chain .agtp/journal --agent 4f… --key .agtp/keys/signing.pem
+  agtp-keys verify --chain backup/journal --agent 4f… --head agtp://agents.acme.example
+  agtp-keys repair --config agtp-server.toml --reason "the disk of host a was lost"
 
-/** Runs the program and answers its exit code. */
-export async function runKeysCommand(
-  args: readonly string[],
-  terminal: Terminal,
-  environment: Environment = {},
-): Promise<number> {
-  const line = parseCommandLine(args, terminal);
-  if (line.kind === "end") return line.exitCode;
-  try {
-    return (await run(line, terminal, environment)) ? 0 : 1;
-  } catch (error) {
-    const isRefusal = error instanceof CommandRefusal;
-    if (!isRefusal && !(error instanceof AgtpClientError)) throw error;
-    terminal.err.write(`agtp-keys: ${defuseLine(error.message)}\n`);
-    return isRefusal ? 1 : 2;
-  }
-}
+Exit codes: 0 done, 1 a check failed or the answer is no, 2 it could not be asked.`;
 
-/** Whether the answer is yes. */
-async function run(
-  line: KeysCommandLine,
-  terminal: Terminal,
-  environment: Environment,
-): Promise<boolean> {
-  switch (line.kind) {
-    case "signing":
-      makeSigningKey(line, terminal);
-      return true;
-    case "genesis":
-      makeGenesis(line, terminal);
-      return true;
-    case "agent-ca":
-      await makeCa(line, terminal);
-      return true;
-    case "agent-cert":
-      await makeAgentCertificate(line, terminal);
-      return true;
-    case "verify":
-      return verify(line, terminal);
-    case "repair":
-      await repair(line, terminal, environment);
-      return true;
-  }
-}
-
-async function verify(line: VerifyLine, terminal: Terminal): Promise<boolean> {
-  const { chain } = line;
-  if (chain !== undefined) return verifyChainOf({ ...line, chain }, terminal);
-  if (line.files.length === 0) throw usage("expected files to verify, or --chain");
-  return verifyFiles(line, terminal, Date.now());
-}
+/** The program. */
+export const keysProgram: Command = {
+  name: "agtp-keys",
+  description: "Makes and verifies keys, identities, certificates and attribution chains.",
+  notes: NOTES,
+  commands: [
+    signingCommand,
+    genesisCommand,
+    agentCaCommand,
+    agentCertCommand,
+    verifyCommand,
+    repairCommand,
+  ],
+};

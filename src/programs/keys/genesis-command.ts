@@ -1,6 +1,6 @@
 /**
  * `agtp-keys genesis`: the Genesis and the identity document of a new agent, signed by one issuer.
- * What would not load is not written.   AGTP "Agent Genesis"
+ * Documents that would not load are not written.   AGTP "Agent Genesis"
  */
 import { createPrivateKey, type KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -11,16 +11,44 @@ import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
 import { ARCHETYPES } from "../../identity/genesis.ts";
 import { type AgentOptions, type IssuedAgent, issueAgent } from "../../identity/issue.ts";
 import { keyId } from "../../identity/jws.ts";
+import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
+import type { Options } from "../shell/command-line.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
-import type { GenesisLine } from "./command-options.ts";
 import { readChoice, readName, readScopes, readTrustTier } from "./flag-values.ts";
 import { readSigningKey, readVerificationKey } from "./key-files.ts";
-import { printFacts } from "./print-facts.ts";
+import { MAKING_OPTIONS, printFacts } from "./print-facts.ts";
+
+const OPTIONS = {
+  ...MAKING_OPTIONS,
+  "--name <name>": { help: "the agent's name, and that of its files", isRequired: true },
+  "--principal <name>": { help: "for whom it acts", isRequired: true },
+  "--owner-id <id>": { help: "Owner-ID: who answers for it", isRequired: true },
+  "--issuer-key <file>": { help: "Ed25519 private key of the issuer, PEM", isRequired: true },
+  "--principal-id <id>": "stable id of the principal; default: the Owner-ID",
+  "--issuer <url>": "who the issuer is; default: a URN of its key",
+  "--description <text>": "what it does",
+  "--scope <scopes>": "scopes that it holds: a:b,c:d",
+  "--archetype <word>": "assistant, analyst, executor, orchestrator or monitor",
+  "--governance-zone <zone>": { help: "where it may act", default: "zone:default" },
+  "--trust-tier <tier>": { help: "1, 2 or 3", default: "2" },
+  "--verification-path <path>": "how its identity was verified",
+  "--agent-key [file]": "a key of its own, made if need be; default .agtp/keys/NAME.pem",
+  "--out-dir <dir>": { help: "where the two files go", default: "agents" },
+} as const;
+
+type GenesisLine = Options<typeof OPTIONS>;
 
 /** Makes both documents, and a key for the agent where one is wanted. */
-export function makeGenesis(line: GenesisLine, terminal: Terminal): void {
+export const genesisCommand: Command = command({
+  name: "genesis",
+  description: "Makes an agent's Genesis and identity document, signed by an issuer.",
+  options: OPTIONS,
+  run,
+});
+
+function run(line: GenesisLine, terminal: Terminal): undefined {
   const { force = false, json = false, outDir } = line;
   const name = readName(line.name);
   const issuerKey = readSigningKey(line.issuerKey, terminal);

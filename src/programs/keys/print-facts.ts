@@ -1,5 +1,12 @@
-/** How the commands of `agtp-keys` that make something say what they made. */
+/** Options of the commands of `agtp-keys` that make something, and how they say what they made. */
+import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
+
+/** Said of every command that makes files. */
+export const MAKING_OPTIONS = {
+  "--json": "print JSON",
+  "--force": "replace files that are there",
+} as const;
 
 /** Names in snake_case, values as they are; undefined ones are left out. */
 export type Facts = Readonly<Record<string, string | undefined>>;
@@ -7,7 +14,7 @@ export type Facts = Readonly<Record<string, string | undefined>>;
 /** Prints facts in two columns, or as JSON. */
 export function printFacts(facts: Facts, json: boolean, { out }: Terminal): void {
   if (json) {
-    out.write(`${JSON.stringify(facts, undefined, 2)}\n`);
+    printJson(facts, out);
     return;
   }
   const entries = Object.entries(facts).flatMap(([name, value]) =>

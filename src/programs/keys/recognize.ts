@@ -1,4 +1,4 @@
-/** What a file is, told from its content: names can be anything, and so can contents. */
+/** Recognises files by their content: names can be anything, and so can contents. */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { parseBoundedJson } from "../../identity/json-document.ts";

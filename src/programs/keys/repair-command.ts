@@ -1,43 +1,51 @@
 /**
- * `agtp-keys repair`: goes on with a journal that lost records, beside no daemon. The explicit act
+ * `agtp-keys repair`: goes on with a journal that lost records, or a store that lost commits, beside no daemon. The explicit act
  * behind which a daemon starts again; it is itself a record of every chain that it concerns.
  */
 import { relative, resolve } from "node:path";
 import { loadConfig } from "../../app/config/load.ts";
 import type { Config } from "../../base/config.ts";
-import type { Environment } from "../../base/environment.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { describeDamage } from "../../state/journal-damage.ts";
 import { openStore } from "../../state/open-store.ts";
 import { type RepairReport, repairJournal } from "../../state/repair-journal.ts";
+import { setDamagedLogAside } from "../../state/set-aside.ts";
 import { createRecordSigner, type RecordSigner } from "../../state/signer.ts";
 import { journalDirectory, takeStateDirectory } from "../../state/state-directory.ts";
+import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
+import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import type { RepairLine } from "./command-options.ts";
 import { readSigningKey } from "./key-files.ts";
 
 /** Repairs the journal of a deployment, and says what was done. */
-export async function repair(
-  line: RepairLine,
-  terminal: Terminal,
-  environment: Environment,
-): Promise<void> {
-  const config = readConfig(line.config, terminal, environment);
-  if (config.store.driver !== "sqlite") {
-    throw new CommandRefusal(`store.driver is "${config.store.driver}": no journal is kept`);
-  }
-  const signer = signerOf(config, terminal);
-  const { lock, problems } = await takeStateDirectory(config, "agtp-keys repair");
-  if (problems !== undefined) throw refusal(problems);
-  try {
-    const report = await repairLocked(config, signer, line.reason);
-    terminal.out.write(line.json === true ? asJson(report) : asText(report));
-  } finally {
-    lock?.release();
-  }
-}
+export const repairCommand: Command = command({
+  name: "repair",
+  description: "Goes on with a journal that lost records: each chain says which, in a new record.",
+  options: {
+    "--json": "print JSON",
+    "--config <file>": { help: "configuration of the deployment", default: "agtp-server.toml" },
+    "--reason <text>": "why the loss is accepted; stands in the records",
+  },
+  run: async ({ config: file, reason, json = false }, terminal) => {
+    const config = readConfig(file, terminal);
+    if (config.store.driver !== "sqlite") {
+      throw new CommandRefusal(`store.driver is "${config.store.driver}": no journal is kept`);
+    }
+    const signer = signerOf(config, terminal);
+    const { lock, problems } = await takeStateDirectory(config, "agtp-keys repair");
+    if (problems !== undefined) throw refusal(problems);
+    try {
+      const report = await repairLocked(config, signer, reason);
+      if (json) printJson(asDocument(report), terminal.out);
+      else terminal.out.write(asText(report));
+      return true;
+    } finally {
+      lock?.release();
+    }
+  },
+});
 
 async function repairLocked(
   config: Config,
@@ -45,18 +53,20 @@ async function repairLocked(
   reason: string | undefined,
 ): Promise<RepairReport> {
   const { directory, file, server } = config;
+  const now = Date.now();
+  const ofStore = setDamagedLogAside(config.store.path, now);
   const { store, problems } = await openStore(config.store, relative(directory, file));
   if (store === undefined) throw refusal(problems);
   try {
     const journal = { store, directory: journalDirectory(directory) };
     const { serverId } = server;
-    return await repairJournal({ ...journal, signer, serverId, reason, now: Date.now() });
+    return await repairJournal({ ...journal, signer, serverId, reason, now, ofStore });
   } finally {
     await store.close();
   }
 }
 
-function readConfig(path: string, { directory }: Terminal, environment: Environment): Config {
+function readConfig(path: string, { directory, environment }: Terminal): Config {
   const { config, problems } = loadConfig(resolve(directory, path), environment);
   if (config !== undefined) return config;
   throw usage(problems.filter(isError).map(formatProblem).join("; "));
@@ -70,8 +80,8 @@ function refusal(problems: readonly Problem[]): CommandRefusal {
   return new CommandRefusal(problems.map(formatProblem).join("; "));
 }
 
-function asJson({ damages, chains, setAside }: RepairReport): string {
-  const document = {
+function asDocument({ damages, chains, setAside }: RepairReport): object {
+  return {
     repaired: damages.length > 0,
     damages: damages.map((damage) => ({ file: damage.file, message: describeDamage(damage) })),
     chains: chains.map(({ agentId, lost, follows, auditId }) => ({
@@ -82,7 +92,6 @@ function asJson({ damages, chains, setAside }: RepairReport): string {
     })),
     set_aside: setAside,
   };
-  return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
 function asText({ damages, chains, setAside }: RepairReport): string {

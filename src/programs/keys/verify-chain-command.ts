@@ -2,20 +2,18 @@
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { reasonOf } from "../../base/thrown.ts";
-import type { AgtpClient } from "../../client/agtp-client.ts";
-import { createClient } from "../../client/client.ts";
-import { parseUri } from "../../client/uri.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { isAgentId } from "../../identity/identifiers.ts";
 import { verifyJournalChain } from "../../state/journal-chain.ts";
 import { type ChainRecord, type ChainReport, truncation } from "../../state/verify-chain.ts";
-import { readOptions } from "../agtp/command.ts";
+import { askServer, trustFlags } from "../shell/ask-server.ts";
 import { usage } from "../shell/command-file.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
+import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
-import type { VerifyLine } from "./command-options.ts";
 import { inspectHead, verifyInspectedChain } from "./inspect-chain.ts";
 import { readVerificationKeys } from "./key-files.ts";
+import type { VerifyLine } from "./verify-options.ts";
 
 /** A chain that is asked for, and what it is checked with. */
 interface Question {
@@ -28,7 +26,7 @@ interface Question {
 const SERVER = /^agtp:\/\//i;
 const AUDIT_ID = /^[0-9a-f]{64}$/;
 
-/** Walks the chain of a command line; whether it holds. */
+/** Walks the chain of a command line, and tells whether it holds. */
 export async function verifyChainOf(
   line: VerifyLine & { readonly chain: string },
   terminal: Terminal,
@@ -39,7 +37,7 @@ export async function verifyChainOf(
   if (!isAgentId(agent))
     throw usage(`--agent must be 64 lower-case hex characters, got "${agent}"`);
   const keys = readVerificationKeys(line.key, terminal);
-  // Asked for first: what is written meanwhile is not missing.
+  // Asked for first, so that records written meanwhile are not missing.
   const trustedHead = await readTrustedHead(line, agent, terminal);
   const question: Question = { line, agentId: agent, keys, trustedHead };
   const walked = SERVER.test(chain)
@@ -47,7 +45,8 @@ export async function verifyChainOf(
     : await walkJournal(question, terminal);
   const report = walked ?? nothingLeft(question);
   if (report === undefined) throw new CommandRefusal(`${chain} has no record of agent ${agent}`);
-  terminal.out.write(json ? asJson(report, chain) : asText(report, chain));
+  if (json) printJson(asDocument(report, chain), terminal.out);
+  else terminal.out.write(asText(report, chain));
   return report.broken === undefined;
 }
 
@@ -61,7 +60,7 @@ async function readTrustedHead(
   if (head === undefined) return undefined;
   if (SERVER.test(head)) {
     const callerId = line.agentId ?? agentId;
-    const asked = await withClient(line, head, terminal, (client) =>
+    const asked = await askServer(trustFlags(line), head, terminal, (client) =>
       inspectHead(client, { agentId, callerId }),
     );
     if (asked !== undefined) return asked;
@@ -85,34 +84,9 @@ function walkServer(
   terminal: Terminal,
 ): Promise<ChainReport | undefined> {
   const callerId = line.agentId ?? agentId;
-  return withClient(line, line.chain, terminal, (client) =>
+  return askServer(trustFlags(line), line.chain, terminal, (client) =>
     verifyInspectedChain(client, { agentId, callerId, keys, trustedHead }),
   );
-}
-
-/** Asks a server as the command line says, and hangs up. */
-async function withClient<T>(
-  line: VerifyLine,
-  uri: string,
-  terminal: Terminal,
-  ask: (client: AgtpClient) => Promise<T>,
-): Promise<T> {
-  const { clientCert: cert, clientKey: key, ca, insecure } = line;
-  if ((cert === undefined) !== (key === undefined)) {
-    throw usage("expected --client-cert and --client-key together");
-  }
-  const flags = {
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-    ...(ca === undefined ? {} : { ca }),
-    ...(insecure === undefined ? {} : { insecure }),
-  };
-  const client = createClient(readOptions(flags, parseUri(uri), terminal));
-  try {
-    return await ask(client);
-  } finally {
-    await client.close();
-  }
 }
 
 async function walkJournal(
@@ -130,9 +104,9 @@ async function walkJournal(
   }
 }
 
-function asJson({ broken, ...report }: ChainReport, source: string): string {
+function asDocument({ broken, ...report }: ChainReport, source: string): object {
   const { agentId, head, records, first, last, verified, unsigned, unchecked } = report;
-  const document = {
+  return {
     ok: broken === undefined,
     source,
     agent_id: agentId,
@@ -146,7 +120,6 @@ function asJson({ broken, ...report }: ChainReport, source: string): string {
         ? null
         : { kind: broken.kind, audit_id: broken.auditId, message: broken.message },
   };
-  return `${JSON.stringify(document, undefined, 2)}\n`;
 }
 
 function recordAsJson({ auditId, issuedAt, method, path, status }: ChainRecord) {

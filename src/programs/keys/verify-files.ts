@@ -13,9 +13,9 @@ import { checkKey } from "./check-key.ts";
 import { checkManifest } from "./check-manifest.ts";
 import { checkRecords } from "./check-records.ts";
 import { type FileReport, hasPassed, printReports } from "./checks.ts";
-import type { VerifyLine } from "./command-options.ts";
 import { readVerificationKeys } from "./key-files.ts";
 import { type RecognizedFile, recognize } from "./recognize.ts";
+import type { VerifyLine } from "./verify-options.ts";
 
 interface NamedFile {
   readonly file: string;
@@ -30,7 +30,7 @@ interface Context extends CertificateContext {
   readonly reports: readonly GenesisReport[];
 }
 
-/** Verifies the files of a command line; whether all of them passed. */
+/** Verifies the files of a command line, and tells whether all of them passed. */
 export function verifyFiles(line: VerifyLine, terminal: Terminal, now: number): boolean {
   const { directory } = terminal;
   const files = line.files.map((file): NamedFile => {
@@ -105,7 +105,7 @@ function readAnchors(file: string, { directory }: Terminal): CertificateContext[
     const anchors = readTrustAnchors(pem);
     if (anchors.length > 0) return anchors;
   } catch {
-    // What is damaged is no certificate, either.
+    // A damaged certificate is none, either.
   }
   throw usage(`${JSON.stringify(file)} must hold certificates in PEM`);
 }

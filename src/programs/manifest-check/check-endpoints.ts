@@ -3,71 +3,78 @@
  * one request.   AGTP-API §5, §6, §8.9
  */
 
+import type { DocumentPlace } from "../../base/document-place.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import { checkTemplate, templateParameters } from "../../catalog/path-grammar.ts";
 import { RESERVED_NAMES } from "../../catalog/reserved-names.ts";
 import { createRegistry, type RouteEntry } from "../../endpoint/endpoint-registry.ts";
 import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
+import { readSemanticBlock, SEMANTIC_KEYS } from "../../endpoint/semantic-block.ts";
 import { isScopeToken } from "../../identity/authority-scope.ts";
 import { checkBinding } from "./check-binding.ts";
 import { checkDeprecation } from "./check-deprecation.ts";
 import { checkInputSchema, checkOutputSchema } from "./check-schemas.ts";
-import { checkSemantic } from "./check-semantic.ts";
-import type { Place } from "./place.ts";
+import { warnOfOthers } from "./manifest-place.ts";
 import { type ManifestVocabulary, readMethod } from "./vocabulary.ts";
 
 interface PlacedPair extends RouteEntry {
-  readonly place: Place;
+  readonly place: DocumentPlace;
 }
 
 const REQUIRED = [
   ...["method", "path", "description", "semantic", "input_schema", "output_schema"],
   ...["errors", "handler"],
 ];
-const OPTIONAL = ["namespace", "required_scopes", "deprecated", "tier"];
-/** What only the server's own files may say of how an endpoint is realised. */
+const OPTIONAL = ["namespace", "required_scopes", "approval", "deprecated", "tier"];
+/** Members that only the server's own files may have about an endpoint's handler. */
 const BINDING_DETAILS: ReadonlySet<string> = new Set([
   ...["function", "module", "recipe", "url", "headers", "query", "input_transform"],
   ...["output_transform", "error_map", "timeout_seconds", "ca", "max_response_bytes", "file"],
 ]);
 
 /** Checks every endpoint; answers with the pairs that are well-formed. */
-export function checkEndpoints(list: Place, vocabulary: ManifestVocabulary): ReadonlySet<string> {
+export function checkEndpoints(
+  list: DocumentPlace,
+  vocabulary: ManifestVocabulary,
+): ReadonlySet<string> {
   const pairs: PlacedPair[] = [];
   for (const place of list.items() ?? []) {
     const pair = checkEndpoint(place.under("6.2"), vocabulary);
     if (pair !== undefined) pairs.push({ ...pair, place });
   }
   for (const { entry, message } of createRegistry(pairs).conflicts) {
-    entry.place.under("5.4").fault(message);
+    entry.place.under("5.4").fail(message);
   }
   return new Set(pairs.map(({ method, path }) => `${method} ${path}`));
 }
 
-function checkEndpoint(endpoint: Place, vocabulary: ManifestVocabulary): RouteEntry | undefined {
-  const value = endpoint.record();
+function checkEndpoint(
+  endpoint: DocumentPlace,
+  vocabulary: ManifestVocabulary,
+): RouteEntry | undefined {
+  const value = endpoint.record()?.members;
   if (value === undefined) return undefined;
   const missing = REQUIRED.filter((name) => !Object.hasOwn(value, name));
-  for (const name of missing) endpoint.under("6.3").at(name).fault("is missing");
+  for (const name of missing) endpoint.under("6.3").at(name).fail("is missing");
   for (const name of Object.keys(value).filter((one) => BINDING_DETAILS.has(one))) {
-    endpoint.at(name).under("8.9").fault("is internal to the server and must not be published");
+    endpoint.at(name).under("8.9").fail("is internal to the server and must not be published");
   }
-  endpoint.warnOfOthers([...REQUIRED, ...OPTIONAL, ...BINDING_DETAILS]);
-  /** What is missing has been said already. */
+  warnOfOthers(endpoint, [...REQUIRED, ...OPTIONAL, ...BINDING_DETAILS]);
+  /** A missing member has been reported already. */
   const has = (name: string): boolean => !missing.includes(name);
   const method = has("method")
     ? readMethod(endpoint.at("method").under("6.4"), vocabulary)
     : undefined;
   const path = has("path") ? readPath(endpoint.at("path"), vocabulary) : undefined;
   if (has("description")) endpoint.at("description").under("6.4").text();
-  endpoint.at("namespace").under("6.4").optionalText();
-  if (has("semantic")) checkSemantic(endpoint.at("semantic").under("7.1"));
+  endpoint.at("namespace").under("6.4").optional?.text();
+  if (has("semantic")) checkSemantic(endpoint.at("semantic").under("7.1").record());
   if (has("input_schema")) {
     const parameters = path === undefined ? [] : templateParameters(path);
     checkInputSchema(endpoint.at("input_schema").under("6.4"), parameters);
   }
   if (has("output_schema")) checkOutputSchema(endpoint.at("output_schema").under("6.4"));
-  if (has("errors")) endpoint.at("errors").under("6.4").texts();
+  if (has("errors")) endpoint.at("errors").under("6.4").textItems();
   if (has("handler")) checkBinding(endpoint);
   checkScopes(endpoint.at("required_scopes").under("6.4"));
   checkDeprecation(endpoint.at("deprecated").under("6.5"), vocabulary);
@@ -76,24 +83,31 @@ function checkEndpoint(endpoint: Place, vocabulary: ManifestVocabulary): RouteEn
   return { method, path };
 }
 
-function readPath(place: Place, { names }: ManifestVocabulary): string | undefined {
-  const path = place.text();
-  const fault = path === undefined ? undefined : checkTemplate(path, names);
-  return fault === undefined ? path : place.under("5.1").fault(fault.message);
+/** The semantic block: all seven fields, each within its bounds. */
+function checkSemantic(block: DocumentPlace | undefined): void {
+  if (block === undefined) return;
+  warnOfOthers(block, SEMANTIC_KEYS);
+  readSemanticBlock(block);
 }
 
-function checkScopes(scopes: Place): void {
+function readPath(place: DocumentPlace, { names }: ManifestVocabulary): string | undefined {
+  const path = place.text();
+  const fault = path === undefined ? undefined : checkTemplate(path, names);
+  return fault === undefined ? path : place.under("5.1").fail(fault.message);
+}
+
+function checkScopes(scopes: DocumentPlace): void {
   if (scopes.isAbsent) return;
-  for (const scope of scopes.texts()) {
+  for (const scope of scopes.textItems()) {
     if (isScopeToken(String(scope.value))) continue;
-    scope.fault(`${quoteValue(scope.value)} is no scope, expected two or more segments`);
+    scope.fail(`${quoteValue(scope.value)} is no scope, expected two or more segments`);
   }
 }
 
 /** Only the built-ins themselves stand under reserved names. */
-function checkReserved(place: Place, method: string, path: string): void {
+function checkReserved(place: DocumentPlace, method: string, path: string): void {
   if (method !== "DISCOVER" || path === "/") return;
   if (RESERVED_NAMES.includes(path.slice(1))) return;
   const fault = checkReservation(method, path, []);
-  if (fault !== undefined) place.fault(fault);
+  if (fault !== undefined) place.fail(fault);
 }

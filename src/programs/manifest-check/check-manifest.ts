@@ -3,6 +3,7 @@
  * AGTP-API §8
  */
 
+import type { DocumentPlace } from "../../base/document-place.ts";
 import { isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
@@ -17,16 +18,16 @@ import { checkSignature } from "./check-signature.ts";
 import { checkSurface } from "./check-surface.ts";
 import { checkVersions } from "./check-versions.ts";
 import type { ReportFinding } from "./findings.ts";
-import { Place } from "./place.ts";
+import { manifestPlace, warnOfOthers } from "./manifest-place.ts";
 import { createVocabulary } from "./vocabulary.ts";
 
-/** What a manifest is checked with. */
+/** The context of a manifest's check. */
 export interface ManifestContext {
   /** Milliseconds since 1970. */
   readonly now: number;
-  /** Who should have signed; empty: nobody in particular. */
+  /** The keys of the expected signers; empty: nobody in particular. */
   readonly keys: readonly Ed25519PublicKey[];
-  /** Whether it was given to somebody without an identity. */
+  /** True if it was given to somebody without an identity. */
   readonly isAnonymous: boolean;
   /** An earlier revision. */
   readonly earlier?: JsonRecord | undefined;
@@ -34,7 +35,7 @@ export interface ManifestContext {
   catalogOf(version: string): Catalog | undefined;
 }
 
-/** What became known beside the findings. */
+/** Facts beside the findings. */
 export interface ManifestCheck {
   readonly signature: ManifestVerdict;
   /** The version of the catalog that method names were looked up in. */
@@ -54,12 +55,12 @@ export function checkManifest(
   context: ManifestContext,
   report: ReportFinding,
 ): ManifestCheck {
-  const manifest = new Place(value, { pointer: "", clause: "8.2" }, report);
+  const manifest = manifestPlace(value, report);
   if (!isRecord(value)) {
-    manifest.fault(`is ${quoteValue(value)}, expected an object`);
+    manifest.fail(`is ${quoteValue(value)}, expected an object`);
     return { signature: { kind: "unsigned" }, catalog: undefined };
   }
-  manifest.warnOfOthers(KNOWN);
+  warnOfOthers(manifest, KNOWN);
   const catalog = findCatalog(checkVersions(manifest), manifest, context);
   checkServer(manifest.at("server").under("8.3"), context.now);
   const vocabulary = createVocabulary(catalog, checkMethods(manifest, catalog));
@@ -74,7 +75,7 @@ export function checkManifest(
 
 function findCatalog(
   version: string | undefined,
-  manifest: Place,
+  manifest: DocumentPlace,
   { catalogOf }: ManifestContext,
 ): Catalog | undefined {
   if (version === undefined) return undefined;

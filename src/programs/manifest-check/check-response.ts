@@ -12,11 +12,11 @@ export function checkResponse({ headers }: ClientResponse, report: ReportFinding
   const [essence = ""] = (type ?? "").toLowerCase().split(";");
   if (essence.trim() !== MANIFEST_TYPE) {
     const message = `the Content-Type is ${quoteValue(type ?? "")}, expected ${MANIFEST_TYPE}`;
-    report({ severity: "fault", pointer: "", clause: "8.10", message });
+    report({ severity: "error", key: "", rule: "8.10", message });
   }
   for (const name of ["Cache-Control", "ETag"]) {
     if (headers.get(name.toLowerCase()) !== undefined) continue;
     const message = `the response has no ${name}`;
-    report({ severity: "warning", pointer: "", clause: "8.11", message });
+    report({ severity: "warning", key: "", rule: "8.11", message });
   }
 }

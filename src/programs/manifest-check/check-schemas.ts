@@ -3,12 +3,12 @@
  * AGTP-API §5.3, §6.4, §13.3
  */
 
+import type { DocumentPlace } from "../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord, quoteValue } from "../../base/json-value.ts";
 import { OPERATOR_SCHEMA_BOUNDS, type SchemaBounds } from "../../schema/schema-bounds.ts";
 import { checkSchema } from "../../schema/schema-check.ts";
-import type { Place } from "./place.ts";
 
-/** What a keyword means that nobody knows is for other readers: another server may have some. */
+/** Unknown keywords are for other readers: another server may have some. */
 const BOUNDS: SchemaBounds = {
   ...OPERATOR_SCHEMA_BOUNDS,
   maxLength: 4_194_304,
@@ -21,15 +21,15 @@ const BOUNDS: SchemaBounds = {
 };
 
 /** Checks what an endpoint takes; every parameter of its path is among that. */
-export function checkInputSchema(place: Place, parameters: readonly string[]): void {
+export function checkInputSchema(place: DocumentPlace, parameters: readonly string[]): void {
   const schema = readSchema(place);
   if (schema === undefined) return;
   if (schema["type"] !== "object") {
-    place.at("type").fault(`${describeValue(schema["type"])}, expected "object"`);
+    place.at("type").fail(`${describeValue(schema["type"])}, expected "object"`);
   }
   if (schema["additionalProperties"] !== false) {
     const got = describeValue(schema["additionalProperties"]);
-    place.at("additionalProperties").under("13.3").fault(`${got}, expected false`);
+    place.at("additionalProperties").under("13.3").fail(`${got}, expected false`);
   }
   const { properties } = schema;
   for (const name of parameters) {
@@ -37,22 +37,22 @@ export function checkInputSchema(place: Place, parameters: readonly string[]): v
     place
       .at("properties")
       .under("5.3")
-      .fault(`lacks the parameter ${quoteValue(name)} of the path`);
+      .fail(`lacks the parameter ${quoteValue(name)} of the path`);
   }
 }
 
 /** Checks what an endpoint answers with. */
-export function checkOutputSchema(place: Place): void {
+export function checkOutputSchema(place: DocumentPlace): void {
   const schema = readSchema(place);
   if (schema?.["additionalProperties"] !== false) return;
   place.at("additionalProperties").under("13.3").warn("is false, expected true: outputs may grow");
 }
 
-function readSchema(place: Place): JsonRecord | undefined {
-  const schema = place.record();
+function readSchema(place: DocumentPlace): JsonRecord | undefined {
+  const schema = place.record()?.members;
   if (schema === undefined) return undefined;
   for (const { pointer, message } of checkSchema(schema, BOUNDS)) {
-    place.addBelow("fault", pointer, message);
+    place.failBelow(pointer, message);
   }
   return schema;
 }

@@ -3,14 +3,14 @@
  * that does not verify is.   AGTP-API §8.8
  */
 
+import type { DocumentPlace } from "../../base/document-place.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import type { Ed25519PublicKey } from "../../identity/ed25519.ts";
 import { type ManifestVerdict, verifyManifest } from "../../identity/manifest-signature.ts";
-import type { Place } from "./place.ts";
 
 /** Judges the signature by the first of some keys that made it, or by the key that it brings. */
 export function checkSignature(
-  manifest: Place,
+  manifest: DocumentPlace,
   value: JsonRecord,
   keys: readonly Ed25519PublicKey[],
 ): ManifestVerdict {
@@ -22,10 +22,10 @@ export function checkSignature(
     case "unsigned":
       // Without a key nobody expects a signature; whoever names one does.
       if (keys.length === 0) place.warn("there is none, so nobody vouches for the manifest");
-      else place.fault("there is none, expected one by the key that was named");
+      else place.fail("there is none, expected one by the key that was named");
       break;
     case "invalid":
-      place.fault(verdict.fault);
+      place.fail(verdict.fault);
       break;
     case "verified":
     case "intact":
@@ -34,7 +34,7 @@ export function checkSignature(
   return verdict;
 }
 
-/** What a verdict proves, in a sentence. */
+/** A verdict in a sentence. */
 export function describeVerdict(verdict: ManifestVerdict): string {
   switch (verdict.kind) {
     case "verified":

@@ -1,15 +1,15 @@
 /** The HTTP APIs that a server fronts, and the protocols that it hosts.   AGTP-API §8.6 */
 
+import type { DocumentPlace } from "../../base/document-place.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
-import type { Place } from "./place.ts";
 import { type ManifestVocabulary, readMethod } from "./vocabulary.ts";
 
 const URL_MEMBERS = ["base_url", "http_documentation", "url"];
 
 /** Checks both lists, each of which may be absent. */
 export function checkSurface(
-  manifest: Place,
+  manifest: DocumentPlace,
   vocabulary: ManifestVocabulary,
   pairs: ReadonlySet<string>,
 ): void {
@@ -21,14 +21,14 @@ export function checkSurface(
   }
 }
 
-function checkApi(api: Place): void {
+function checkApi(api: DocumentPlace): void {
   if (api.record() === undefined) return;
-  api.at("name").optionalText();
+  api.at("name").optional?.text();
   for (const name of URL_MEMBERS) {
     const place = api.at(name);
-    const text = place.optionalText();
+    const text = place.optional?.text();
     if (text === undefined || isHttpUrl(text)) continue;
-    place.fault(`is ${quoteValue(text)}, expected an HTTP URL`);
+    place.fail(`is ${quoteValue(text)}, expected an HTTP URL`);
   }
 }
 
@@ -37,7 +37,7 @@ function isHttpUrl(text: string): boolean {
 }
 
 function checkProtocol(
-  entry: Place,
+  entry: DocumentPlace,
   vocabulary: ManifestVocabulary,
   pairs: ReadonlySet<string>,
 ): void {
@@ -49,7 +49,7 @@ function checkProtocol(
   const path = entry.at("path").text();
   if (path === undefined) return;
   const fault = checkTemplate(path, vocabulary.names);
-  if (fault !== undefined) entry.at("path").under("5.1").fault(fault.message);
+  if (fault !== undefined) entry.at("path").under("5.1").fail(fault.message);
   else if (method !== undefined && !pairs.has(`${method} ${path}`)) {
     entry.warn(`${method} ${path} is not among the endpoints`);
   }

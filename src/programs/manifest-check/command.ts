@@ -9,43 +9,64 @@ import { formatProblem, isError } from "../../base/problem.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { loadCatalog } from "../../catalog/catalog-file.ts";
 import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
-import { AgtpClientError } from "../../client/client-error.ts";
+import { trustFlags } from "../shell/ask-server.ts";
+import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import type { Options } from "../shell/command-line.ts";
+import type { Terminal } from "../shell/terminal.ts";
 import { checkManifest, type ManifestContext } from "./check-manifest.ts";
-import { type ManifestCommandLine, parseCommandLine } from "./command-line.ts";
 import { FindingList } from "./findings.ts";
-import { type FetchFlags, fetchManifest, isUri, readManifestFile } from "./read-manifest.ts";
+import { fetchManifest, isUri, readManifestFile } from "./read-manifest.ts";
 import { printReport } from "./report.ts";
 import { readSigningKeys } from "./signing-keys.ts";
 
-/** Runs the program and answers its exit code. */
-export async function runManifestCommand(
-  args: readonly string[],
-  terminal: Terminal,
-): Promise<number> {
-  const line = parseCommandLine(args, terminal);
-  if (line.kind === "end") return line.exitCode;
-  try {
-    return (await run(line, terminal)) ? 0 : 1;
-  } catch (error) {
-    if (!(error instanceof AgtpClientError)) throw error;
-    terminal.err.write(`agtp-manifest: ${defuseLine(error.message)}\n`);
-    return 2;
-  }
+const NOTES = `
+Examples:
+  agtp-manifest agtp://localhost
+  agtp-manifest agtp://agents.acme.example --key acme-signing.pem
+  agtp-manifest manifest.json --catalog methods.json --previous manifest-of-yesterday.json
+
+Exit codes: 0 no fault, 1 a fault or a refusal, 2 there was no manifest to be had.`;
+
+const OPTIONS = {
+  "--key <key>": {
+    help: "who should have signed: PEM, JWK, Genesis or identity document as a file, or base64url",
+    isRepeated: true,
+  },
+  "--catalog <file>": "the method catalog that the manifest names",
+  "--previous <file>": "an earlier revision of the manifest, to compare with",
+  "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
+  "--insecure": "trust any certificate",
+  "--agent-id <id>": "Agent-ID: who asks; default: nobody",
+  "--client-cert <file>": "certificate of who asks, PEM",
+  "--client-key <file>": "its key, PEM",
+  "--json": "print JSON",
+} as const;
+
+interface ManifestLine extends Options<typeof OPTIONS> {
+  /** A file, or the URI of a server. */
+  readonly source: string;
 }
 
-/** Whether there is no fault. */
-async function run(line: ManifestCommandLine, terminal: Terminal): Promise<boolean> {
-  const { source, clientCert, clientKey } = line;
-  if ((clientCert === undefined) !== (clientKey === undefined)) {
-    throw usage("expected --client-cert and --client-key together");
-  }
+/** The program. */
+export const manifestProgram: Command = command({
+  name: "agtp-manifest",
+  description: "Checks a server manifest by every rule of AGTP-API, and verifies its signature.",
+  args: { "<source>": "a file, or agtp://HOST[:PORT] to ask the server" },
+  options: OPTIONS,
+  notes: NOTES,
+  run,
+});
+
+/** Tells whether the manifest has no fault. */
+async function run(line: ManifestLine, terminal: Terminal): Promise<boolean> {
+  const { source, agentId } = line;
+  const trust = trustFlags(line);
   // Everything that the command line names is read before anybody is asked.
   const context = readContext(line, terminal);
   const findings = new FindingList();
   const value = isUri(source)
-    ? await fetchManifest(source, fetchFlags(line), terminal, findings.report)
+    ? await fetchManifest(source, { ...trust, agentId }, terminal, findings.report)
     : readManifestFile(source, terminal, findings.report);
   const check = value === undefined ? undefined : checkManifest(value, context, findings.report);
   const isValid = !findings.hasFaults;
@@ -54,18 +75,7 @@ async function run(line: ManifestCommandLine, terminal: Terminal): Promise<boole
   return isValid;
 }
 
-function fetchFlags(line: ManifestCommandLine): FetchFlags {
-  const { ca, insecure, agentId, clientCert, clientKey } = line;
-  return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(insecure === undefined ? {} : { insecure }),
-    ...(clientCert === undefined ? {} : { cert: clientCert }),
-    ...(clientKey === undefined ? {} : { key: clientKey }),
-    agentId,
-  };
-}
-
-function readContext(line: ManifestCommandLine, terminal: Terminal): ManifestContext {
+function readContext(line: ManifestLine, terminal: Terminal): ManifestContext {
   const { previous, agentId, clientCert } = line;
   return {
     now: Date.now(),
@@ -76,7 +86,7 @@ function readContext(line: ManifestCommandLine, terminal: Terminal): ManifestCon
   };
 }
 
-/** What an earlier revision had wrong itself is not this one's fault. */
+/** Faults of the earlier revision are not this one's. */
 function readEarlier(file: string, terminal: Terminal): JsonRecord {
   const value = readManifestFile(file, terminal, () => undefined);
   if (isRecord(value)) return value;

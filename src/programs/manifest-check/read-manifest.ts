@@ -1,31 +1,30 @@
 /**
  * Where a manifest comes from: a file, or a server that is asked for it over AGTP as the draft says.
- * What cannot be read is an error of the client; what a server answers instead is a finding.
+ * An unreadable file is an error of the client; what a server answers instead is a finding.
  * AGTP-API §8.10
  */
 
 import { isDeeperThan, isRecord, quoteValue } from "../../base/json-value.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { ClientResponse } from "../../client/agtp-client.ts";
-import { createClient } from "../../client/client.ts";
 import { parseUri } from "../../client/uri.ts";
 import { findRepeatedMember } from "../../identity/repeated-member.ts";
-import { readOptions, type TrustFlags } from "../agtp/command.ts";
+import { askServer, type TrustFlags } from "../shell/ask-server.ts";
 import { readText, usage } from "../shell/command-file.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import { checkResponse } from "./check-response.ts";
 import type { ReportFinding } from "./findings.ts";
 
-/** Whom to ask as, and whom to trust. */
+/** The caller, and whom to trust. */
 export interface FetchFlags extends TrustFlags {
   readonly agentId?: string | undefined;
 }
 
 const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
-/** Deeper values have no use in a manifest, and would exhaust the stack of whoever walks them. */
+/** Deeper values have no use in a manifest, and would exhaust the stack. */
 const MAX_DEPTH = 128;
 
-/** Whether a source is a server, as opposed to a file. */
+/** Tells whether a source is a server, as opposed to a file. */
 export function isUri(source: string): boolean {
   return /^agtp:\/\//i.test(source);
 }
@@ -47,7 +46,7 @@ export async function fetchManifest(
 ): Promise<unknown> {
   const response = await ask(uri, flags, terminal);
   const fault = (message: string): undefined => {
-    report({ severity: "fault", pointer: "", clause: "8.10", message });
+    report({ severity: "error", key: "", rule: "8.10", message });
   };
   if (response.status !== 200) {
     const code = errorCode(response.body);
@@ -66,17 +65,13 @@ async function ask(
   terminal: Terminal,
 ): Promise<ClientResponse> {
   const uri = parseUri(written);
-  const { host, port, path, query, agentId: named } = uri;
+  const { path, query, agentId: named } = uri;
   if (path !== undefined || query !== undefined || named !== undefined) {
     throw usage(`expected the URI of a server, agtp://HOST[:PORT], got ${quoteValue(written)}`);
   }
-  const client = createClient(readOptions(trust, { host, port }, terminal));
-  try {
-    const headers = agentId === undefined ? [] : [["Accept", MANIFEST_TYPE] as const];
-    return await client.request({ method: "DISCOVER", path: "/", agentId, headers });
-  } finally {
-    await client.close();
-  }
+  const headers = agentId === undefined ? [] : [["Accept", MANIFEST_TYPE] as const];
+  const request = { method: "DISCOVER", path: "/", agentId, headers };
+  return askServer(trust, uri, terminal, (client) => client.request(request));
 }
 
 function errorCode(body: unknown): unknown {
@@ -99,7 +94,7 @@ function parseManifest(text: string, report: ReportFinding): ParsedManifest {
   const repeated = findRepeatedMember(text);
   if (repeated !== undefined) {
     const message = `has the member ${quoteValue(repeated)} twice in one object, so nobody knows what is signed`;
-    report({ severity: "fault", pointer: "", clause: "8.8", message });
+    report({ severity: "error", key: "", rule: "8.8", message });
   }
   return { value };
 }

@@ -1,33 +1,36 @@
 /** How `agtp-manifest` shows what it found: line by line for a person, or as JSON. */
 import pc from "picocolors";
 import { isRecord } from "../../base/json-value.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { describeCounts, printJson, severityMark } from "../shell/findings.ts";
+import { defuseLine, type Output, type Terminal } from "../shell/terminal.ts";
 import type { ManifestCheck } from "./check-manifest.ts";
 import { describeVerdict } from "./check-signature.ts";
-import type { Finding } from "./findings.ts";
+import type { ManifestFinding } from "./findings.ts";
 
 /** A manifest, checked; `check` is undefined where a server answered with something else. */
 export interface ManifestReport {
   readonly source: string;
   readonly value: unknown;
   readonly check: ManifestCheck | undefined;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly ManifestFinding[];
   readonly isValid: boolean;
 }
 
+/** The draft speaks of faults. */
+const WORDS = { error: "fault", warning: "warning" } as const;
+
 /** Prints a report. */
-export function printReport(report: ManifestReport, json: boolean, terminal: Terminal): void {
-  const { out } = terminal;
-  if (json) out.write(`${JSON.stringify(toJson(report), undefined, 2)}\n`);
-  else printForPeople(report, terminal);
+export function printReport(report: ManifestReport, json: boolean, { out }: Terminal): void {
+  if (json) printJson(toJson(report), out);
+  else printForPeople(report, out);
 }
 
 function toJson({ source, value, check, findings, isValid }: ManifestReport): object {
-  const places = (severity: Finding["severity"]): readonly object[] =>
+  const places = (wanted: ManifestFinding["severity"]): readonly object[] =>
     findings
-      .filter((finding) => finding.severity === severity)
-      .map(({ pointer, clause, message }) => {
-        return { pointer, clause: `AGTP-API §${clause}`, message };
+      .filter(({ severity }) => severity === wanted)
+      .map(({ key: pointer, rule, message }) => {
+        return { pointer, clause: `AGTP-API §${rule}`, message };
       });
   const signature = check?.signature;
   return {
@@ -44,40 +47,28 @@ function toJson({ source, value, check, findings, isValid }: ManifestReport): ob
             kid: "kid" in signature ? signature.kid : null,
             message: describeVerdict(signature),
           },
-    faults: places("fault"),
+    faults: places("error"),
     warnings: places("warning"),
   };
 }
 
-function printForPeople(report: ManifestReport, { out }: Terminal): void {
+function printForPeople(report: ManifestReport, out: Output): void {
   const { source, value, check, findings, isValid } = report;
-  const colours = pc.createColors(out.hasColour);
-  const paint = { fault: colours.red, warning: colours.yellow };
+  const { dim, green, red } = pc.createColors(out.hasColour);
   const server = textAt(value, "server", "server_id");
   const version = textAt(value, "document_version");
   const subject = [server, version].filter((part) => part !== null).join(", ");
   out.write(`${defuseLine(source)}${subject === "" ? "" : `: ${defuseLine(subject)}`}\n`);
-  for (const { severity, pointer, clause, message } of findings) {
-    const place = pointer === "" ? "(the whole)" : defuseLine(pointer);
-    const word = paint[severity](severity.padEnd(7));
-    out.write(`  ${word}  ${place}  ${colours.dim(`§${clause}`)}  ${defuseLine(message)}\n`);
+  for (const { severity, key, rule, message } of findings) {
+    const mark = severityMark(severity, out, WORDS[severity]);
+    const place = key === "" ? "(the whole)" : defuseLine(key);
+    out.write(`  ${mark}  ${place}  ${dim(`§${rule}`)}  ${defuseLine(message)}\n`);
   }
   if (check !== undefined)
     out.write(`signature: ${defuseLine(describeVerdict(check.signature))}\n`);
-  out.write(`${isValid ? colours.green("valid") : colours.red("not valid")}${counts(findings)}\n`);
-}
-
-function counts(findings: readonly Finding[]): string {
-  const count = (severity: Finding["severity"]): number =>
-    findings.filter((finding) => finding.severity === severity).length;
-  const parts = [
-    [count("fault"), "fault"],
-    [count("warning"), "warning"],
-  ] as const;
-  const named = parts
-    .filter(([number]) => number > 0)
-    .map(([number, word]) => `${number} ${word}${number === 1 ? "" : "s"}`);
-  return named.length === 0 ? "" : `: ${named.join(", ")}`;
+  const counts = describeCounts(findings, WORDS);
+  const verdict = isValid ? green("valid") : red("not valid");
+  out.write(`${[verdict, ...(counts.length === 0 ? [] : [counts.join(", ")])].join(": ")}\n`);
 }
 
 function textAt(value: unknown, ...names: readonly string[]): string | null {

@@ -3,10 +3,10 @@
  * the floor and the HTTP verbs in any case, and the server's own.   AGTP-API §3.2, §3.3, §5.1
  */
 
+import type { DocumentPlace } from "../../base/document-place.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import { type Catalog, FLOOR_METHODS, HTTP_VERBS, isMethodName } from "../../catalog/catalog.ts";
 import { type MethodNames, methodNames } from "../../catalog/path-grammar.ts";
-import type { Place } from "./place.ts";
 
 const HTTP: readonly string[] = HTTP_VERBS;
 const FLOOR: readonly string[] = FLOOR_METHODS;
@@ -16,7 +16,7 @@ export interface ManifestVocabulary {
   /** Undefined where nobody has the catalog that the manifest names. */
   readonly catalog: Catalog | undefined;
   readonly custom: ReadonlySet<string>;
-  /** What no path may have a segment of. */
+  /** The names that no path may have for a segment. */
   readonly names: MethodNames;
 }
 
@@ -32,33 +32,36 @@ export function createVocabulary(
   return { catalog, custom: new Set(custom), names };
 }
 
-/** Whether a text is one of the HTTP verbs, which only `legacy` and `aliases` may name. */
+/** Tells whether a text is one of the HTTP verbs, which only `legacy` and `aliases` may name. */
 export function isHttpVerb(name: string): boolean {
   return HTTP.includes(name);
 }
 
-/** Whether a text is one of the eighteen floor methods. */
+/** Tells whether a text is one of the eighteen floor methods. */
 export function isFloorMethod(name: string): boolean {
   return FLOOR.includes(name);
 }
 
 /** The method that a place names: by form, by catalog, and no HTTP verb. */
-export function readMethod(place: Place, vocabulary: ManifestVocabulary): string | undefined {
+export function readMethod(
+  place: DocumentPlace,
+  vocabulary: ManifestVocabulary,
+): string | undefined {
   const method = place.text();
   if (method === undefined) return undefined;
   if (!isMethodName(method)) {
     place
       .under("3.2")
-      .fault(`${quoteValue(method)} is no method name, expected 3 to 32 letters A to Z`);
+      .fail(`${quoteValue(method)} is no method name, expected 3 to 32 letters A to Z`);
     return undefined;
   }
   if (isHttpVerb(method)) {
-    place.under("3.6").fault(`${quoteValue(method)} is a legacy verb, which no definition may use`);
+    place.under("3.6").fail(`${quoteValue(method)} is a legacy verb, which no definition may use`);
     return undefined;
   }
   const { catalog, custom } = vocabulary;
   if (catalog === undefined || catalog.has(method) || custom.has(method)) return method;
   const fault = `is neither in the catalog ${catalog.version} nor among custom_methods`;
-  place.under("6.4").fault(`${quoteValue(method)} ${fault}`);
+  place.under("6.4").fail(`${quoteValue(method)} ${fault}`);
   return undefined;
 }

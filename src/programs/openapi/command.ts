@@ -3,32 +3,24 @@
  * document or the command is refused or `--strict` finds something to review, 2 when it could not
  * be asked.
  */
+import type { Command } from "../shell/command.ts";
+import { exportCommand } from "./export-command.ts";
+import { importCommand } from "./import-command.ts";
 
-import type { Environment } from "../../base/environment.ts";
-import { AgtpClientError } from "../../client/client-error.ts";
-import { CommandRefusal } from "../shell/command-refusal.ts";
-import { defuse, type Terminal } from "../shell/terminal.ts";
-import { parseCommandLine } from "./command-line.ts";
-import { runExport } from "./export-command.ts";
-import { runImport } from "./import-command.ts";
+const NOTES = `
+Examples:
+  agtp-openapi import petstore.yaml --output petstore
+  agtp-openapi import internal.json --output billing --base-url https://billing.acme.example/v1
+  agtp-openapi export --config petstore/agtp-server.toml -o petstore.openapi.json
+  agtp-openapi export agtp://localhost
 
-/** Runs the program and answers its exit code. */
-export async function runOpenApiCommand(
-  args: readonly string[],
-  terminal: Terminal,
-  environment: Environment,
-): Promise<number> {
-  const line = parseCommandLine(args, terminal);
-  if (line.kind === "end") return line.exitCode;
-  try {
-    const isYes = await (line.kind === "import"
-      ? runImport(line, terminal)
-      : runExport(line, terminal, environment));
-    return isYes ? 0 : 1;
-  } catch (error) {
-    const isRefusal = error instanceof CommandRefusal;
-    if (!isRefusal && !(error instanceof AgtpClientError)) throw error;
-    terminal.err.write(`agtp-openapi: ${defuse(error.message)}\n`);
-    return isRefusal ? 1 : 2;
-  }
-}
+Exit codes: 0 done, 1 refused, or --strict and there is more to review than usual, 2 it could not be asked.`;
+
+/** The program. */
+export const openapiProgram: Command = {
+  name: "agtp-openapi",
+  description: "OpenAPI documents as AGTP endpoints, and AGTP endpoints as OpenAPI documents.",
+  notes: NOTES,
+  hasLongMessages: true,
+  commands: [importCommand, exportCommand],
+};

@@ -4,45 +4,60 @@
  */
 import { statSync } from "node:fs";
 import { join, resolve } from "node:path";
-import type { Environment } from "../../base/environment.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { formatProblem, isError } from "../../base/problem.ts";
-import { createClient } from "../../client/client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
-import { parseUri } from "../../client/uri.ts";
 import { type ExportSource, exportOpenapi } from "../../openapi/export-openapi.ts";
 import { readManifestEndpoint } from "../../openapi/exported-endpoint.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
-import { readOptions } from "../agtp/command.ts";
+import { askServer } from "../shell/ask-server.ts";
+import { type Command, command } from "../shell/command.ts";
 import { usage } from "../shell/command-file.ts";
+import type { Line } from "../shell/command-line.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { printProblems } from "../shell/findings.ts";
+import type { Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
-import type { ExportLine } from "./command-line.ts";
 import { isComplete, loadExportSource } from "./load-deployment.ts";
 
-/** To whom an Agent-ID is sent, "/" is answered with something else unless this is asked for. */
+/** A request with an Agent-ID gets something else for "/" unless it asks for this. */
 const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 const CONFIG_NAME = "agtp-server.toml";
 
-/** Exports; always yes, or an error that says why not. */
-export async function runExport(
-  line: ExportLine,
-  terminal: Terminal,
-  environment: Environment,
-): Promise<boolean> {
+const ARGS = { "[source]": "a deployment directory, or agtp://HOST[:PORT]" } as const;
+const OPTIONS = {
+  "--config <file>": "configuration of the deployment; default agtp-server.toml",
+  "-o, --output <file>": "where the document goes; default: standard output",
+  "--force": "replace a file that is there",
+  "--agent-id <id>": "Agent-ID: who asks a server",
+  "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
+  "--insecure": "trust any certificate",
+  "--cert <file>": "certificate of who asks, PEM",
+  "--key <file>": "its key, PEM",
+} as const;
+
+type ExportLine = Line<typeof ARGS, typeof OPTIONS>;
+
+/** The command. */
+export const exportCommand: Command = command({
+  name: "export",
+  description: "Writes the endpoints of a deployment, or of a server, as OpenAPI 3.1.",
+  args: ARGS,
+  options: OPTIONS,
+  run,
+});
+
+async function run(line: ExportLine, terminal: Terminal): Promise<undefined> {
   const { source: named, config, output, force = false } = line;
   if (named !== undefined && config !== undefined) {
     throw usage("expected a directory, a URI or --config, got two of them");
   }
   const source =
     named !== undefined && /^agtp:\/\//i.test(named)
-      ? await askServer(named, line, terminal)
-      : loadSource(configPath(named, config, terminal), terminal, environment);
+      ? await readServer(named, line, terminal)
+      : loadSource(configPath(named, config, terminal), terminal);
   const text = `${JSON.stringify(exportOpenapi(source), undefined, 2)}\n`;
   if (output === undefined) terminal.out.write(text);
   else writeFiles(terminal.directory, [{ path: output, content: text, isSecret: false }], force);
-  return true;
 }
 
 function configPath(
@@ -57,40 +72,32 @@ function configPath(
   try {
     if (statSync(path).isFile()) return path;
   } catch {
-    // What is not there is as little a configuration as a directory is.
+    // An absent file is refused as a directory is.
   }
   throw usage(`${JSON.stringify(path)} is no configuration file`);
 }
 
-function loadSource(path: string, { err }: Terminal, environment: Environment): ExportSource {
+function loadSource(path: string, { err, environment }: Terminal): ExportSource {
   const loaded = loadExportSource(path, environment);
-  for (const problem of loaded.problems) {
-    const kind = isError(problem) ? "" : "warning: ";
-    err.write(`${kind}${defuseLine(formatProblem(problem))}\n`);
-  }
+  printProblems(loaded.problems, err);
   if (loaded.source !== undefined && isComplete(loaded)) return loaded.source;
   throw new CommandRefusal("the deployment has problems, nothing was exported");
 }
 
-async function askServer(
-  text: string,
-  line: ExportLine,
+async function readServer(
+  uri: string,
+  { agentId, ...flags }: ExportLine,
   terminal: Terminal,
 ): Promise<ExportSource> {
-  const uri = parseUri(text);
-  const client = createClient(readOptions(line, uri, terminal));
-  try {
-    const { agentId } = line;
-    const headers = [["Accept", MANIFEST_TYPE]] as const;
-    const request = { method: "DISCOVER", path: "/", headers, agentId };
-    const { status, body } = await client.request(request);
-    if (status !== 200 || !isRecord(body)) {
-      throw new CommandRefusal(`the server answered ${status}, expected 200 and its manifest`);
-    }
-    return readManifest(body, text.replace(/\/+$/, ""));
-  } finally {
-    await client.close();
+  const headers = [["Accept", MANIFEST_TYPE]] as const;
+  const request = { method: "DISCOVER", path: "/", headers, agentId };
+  const { status, body } = await askServer(flags, uri, terminal, (client) =>
+    client.request(request),
+  );
+  if (status !== 200 || !isRecord(body)) {
+    throw new CommandRefusal(`the server answered ${status}, expected 200 and its manifest`);
   }
+  return readManifest(body, uri.replace(/\/+$/, ""));
 }
 
 function readManifest(manifest: JsonRecord, uri: string): ExportSource {

@@ -12,19 +12,41 @@ import { readDocument } from "../../openapi/read-document.ts";
 import { checkBaseUrl } from "../../openapi/server-url.ts";
 import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
 import { validateDocument } from "../../openapi/validate-document.ts";
+import { type Command, command } from "../shell/command.ts";
 import { readText, usage } from "../shell/command-file.ts";
+import type { Line } from "../shell/command-line.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
+import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { writeFiles } from "../shell/write-files.ts";
-import type { ImportLine } from "./command-line.ts";
 
 /** Documents with fewer operations are done before anybody reads of it. */
 const LONG_DOCUMENT = 100;
 const PROGRESS_STEP = 50;
 const MAX_SHOWN_FAULTS = 12;
 
-/** Imports; whether the answer is yes. */
-export async function runImport(line: ImportLine, terminal: Terminal): Promise<boolean> {
+const ARGS = { "<spec>": "the document: a file, or - for standard input" } as const;
+const OPTIONS = {
+  "-o, --output <dir>": { help: "the deployment directory to write", isRequired: true },
+  "--base-url <url>": "where the API is; default: the document's servers",
+  "--strict": "exit 1 where more than impact and outcome has to be reviewed",
+  "--force": "replace files that are there",
+  "--json": "print what was made as JSON",
+} as const;
+
+type ImportLine = Line<typeof ARGS, typeof OPTIONS>;
+
+/** The command. */
+export const importCommand: Command = command({
+  name: "import",
+  description: "Drafts a deployment from an OpenAPI 3.0 or 3.1 document, JSON or YAML.",
+  args: ARGS,
+  options: OPTIONS,
+  run,
+});
+
+/** Imports; false where --strict finds something to review. */
+async function run(line: ImportLine, terminal: Terminal): Promise<boolean> {
   const { spec, output, strict = false, force = false, json = false } = line;
   if (line.baseUrl !== undefined) {
     const { fault } = checkBaseUrl(line.baseUrl);
@@ -47,8 +69,7 @@ export async function runImport(line: ImportLine, terminal: Terminal): Promise<b
   const earlier = earlierEndpoints(directory, new Set(files.map(({ path }) => path)));
   const placed = files.map((file) => ({ ...file, path: join(output, file.path), isSecret: false }));
   writeFiles(terminal.directory, placed, force);
-  if (json)
-    terminal.out.write(`${JSON.stringify(importReport(imported, warnings), undefined, 2)}\n`);
+  if (json) printJson(importReport(imported, warnings), terminal.out);
   tell(imported, { line, warnings, earlier }, terminal);
   return !strict || !(needsReview(imported) || warnings.length > 0);
 }

@@ -9,14 +9,16 @@ import type { Config } from "../../base/config.ts";
 import { readDeploymentFiles } from "../../base/deployment-files.ts";
 import { type Environment, variablesIn } from "../../base/environment.ts";
 import { isError, type Problem } from "../../base/problem.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
 import { loadCatalog } from "../../catalog/catalog-file.ts";
 import { methodNames } from "../../catalog/path-grammar.ts";
 import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import { loadEndpoints } from "../../endpoint/load-endpoints.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import { createSchemaCompiler } from "../../schema/schema.ts";
 
-/** What to export, or why there is nothing. */
+/** The source of an export, or the problems for which there is none. */
 export interface LoadedSource {
   readonly source?: ExportSource;
   readonly problems: readonly Problem[];
@@ -25,18 +27,26 @@ export interface LoadedSource {
 /** Fits wherever an endpoint file may have a variable that matters for its being valid. */
 const STAND_IN = "https://unset.invalid/";
 
-/** Loads what a configuration file describes. */
-export function loadExportSource(configPath: string, environment: Environment): LoadedSource {
-  const { config, problems } = loadConfig(configPath, environment);
-  if (config === undefined) return { problems };
+/** The endpoints of a configuration, with the catalog that they are written in. */
+export interface LoadedDefinitions {
+  readonly catalog: Catalog;
+  readonly definitions: readonly EndpointDefinition[];
+  readonly problems: readonly Problem[];
+}
+
+/** Loads the endpoint files of a configuration; what has a problem is left out. */
+export function loadDefinitions(
+  config: Config,
+  environment: Environment,
+): LoadedDefinitions | { readonly catalog?: undefined; readonly problems: readonly Problem[] } {
   const path = existsSync(config.catalog.file) ? config.catalog.file : shippedCatalogPath();
   const { catalog, problems: catalogProblems } = loadCatalog(
     path,
     relative(config.directory, path),
   );
-  if (catalog === undefined) return { problems: [...problems, ...catalogProblems] };
-  const { custom, aliases } = config.policies.methods;
-  const loaded = loadEndpoints({
+  if (catalog === undefined) return { problems: catalogProblems };
+  const { custom } = config.policies.methods;
+  const { endpoints, problems } = loadEndpoints({
     catalog,
     names: methodNames(catalog, custom),
     customMethods: new Set(custom),
@@ -45,6 +55,17 @@ export function loadExportSource(configPath: string, environment: Environment): 
     env: withStandIns(config, environment),
     compiler: createSchemaCompiler(),
   });
+  return { catalog, problems, definitions: endpoints.map(({ definition }) => definition) };
+}
+
+/** Loads what a configuration file describes. */
+export function loadExportSource(configPath: string, environment: Environment): LoadedSource {
+  const { config, problems } = loadConfig(configPath, environment);
+  if (config === undefined) return { problems };
+  const loaded = loadDefinitions(config, environment);
+  const { catalog } = loaded;
+  if (catalog === undefined) return { problems: [...problems, ...loaded.problems] };
+  const { aliases } = config.policies.methods;
   const seed = [...catalog.legacy].map(([verb, { preferred }]): [string, string] => [
     verb,
     preferred,
@@ -53,7 +74,7 @@ export function loadExportSource(configPath: string, environment: Environment): 
   return {
     problems: [...problems, ...loaded.problems],
     source: {
-      endpoints: loaded.endpoints.map(({ definition }) => definition),
+      endpoints: loaded.definitions,
       ...{ serverId, catalog },
       ...(operator === undefined ? {} : { operator }),
       ...(documentVersion === undefined ? {} : { documentVersion }),
@@ -95,7 +116,7 @@ function hostPort(host: string, port: number | undefined): string {
   return port === undefined || port === 0 ? name : `${name}:${port}`;
 }
 
-/** Whether nothing that matters for an export is wrong. */
+/** Tells whether nothing that matters for an export is wrong. */
 export function isComplete({ source, problems }: LoadedSource): boolean {
   return source !== undefined && !problems.some(isError);
 }

@@ -7,7 +7,7 @@ import type { Terminal } from "../shell/terminal.ts";
 
 const MAX_BYTES = 16 * 1024 * 1024;
 
-/** What was read; any JSON value may be. */
+/** The value that was read: any JSON. */
 export interface ManifestInput {
   readonly kind: "input";
   readonly value: unknown;
@@ -19,7 +19,7 @@ export async function readManifestInput(
   { directory, readInput }: Pick<Terminal, "directory" | "readInput">,
 ): Promise<ManifestInput | Failure> {
   if (/^\s*[[{]/.test(source)) return parse(source, "the command line");
-  if (source === "-") return parse(await readInput(), "standard input");
+  if (source === "-") return parse(await readInput(MAX_BYTES), "standard input");
   const { text, fault } = readBoundedFile(resolve(directory, source), MAX_BYTES);
   if (text === undefined) return invalidArgument(`Input not found: ${source} ${fault}`);
   return parse(text, source);

@@ -1,4 +1,4 @@
-/** The answer of `agtp-keys` is no: what was asked is understood, and is not done. */
+/** A program's answer is no: it understands what is asked and does not do it. */
 
 /** Ends a command with exit code 1; the message is for people. */
 export class CommandRefusal extends Error {

@@ -1,7 +1,10 @@
 /**
- * What a program of the command line is given of the world, so that a test can be the world: where
+ * The world as a program of the command line is given it, so that a test can be the world: where
  * it writes, what it reads, and where it stands.
  */
+
+import type { Readable, Writable } from "node:stream";
+import type { Environment } from "../../base/environment.ts";
 
 /** One output stream. */
 export interface Output {
@@ -19,8 +22,11 @@ export interface Terminal {
   readonly err: Output;
   /** Relative paths start here. */
   readonly directory: string;
+  readonly environment: Environment;
   /** All of standard input, or ERR_AGTP_REQUEST when that is absurdly much. */
-  readInput(): Promise<string>;
+  readInput(maxBytes?: number): Promise<string>;
+  /** Standard input and output as they are, for programs that hold a conversation over them. */
+  readonly streams: { readonly input: Readable; readonly output: Writable };
 }
 
 /** C0 but HTAB and LF, DEL, C1, and what changes the direction of text: a peer could forge output. */

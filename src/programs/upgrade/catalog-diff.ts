@@ -1,5 +1,5 @@
 /**
- * What changed between two versions of the method catalog, method by method. Decides what counts as
+ * The changes between two versions of the method catalog, method by method. Decides what counts as
  * a change: the order of a file and the spelling of its JSON do not.   AGTP-API §4.1, §4.2, §4.7
  */
 import type { Catalog, Verb } from "../../catalog/catalog.ts";
@@ -17,7 +17,7 @@ export interface ChangedEntry {
   readonly newer: string;
 }
 
-/** What changed in a section that maps names to texts. */
+/** Changes in a section that maps names to texts. */
 export interface SectionDiff {
   readonly added: readonly string[];
   readonly removed: readonly string[];
@@ -67,7 +67,7 @@ export function diffCatalogs(older: Catalog, newer: Catalog): CatalogDiff {
   };
 }
 
-/** Whether a method is on its way out. */
+/** Tells whether a method is on its way out. */
 export function isDeprecated(verb: Verb): boolean {
   return verb.deprecatedIn !== undefined;
 }

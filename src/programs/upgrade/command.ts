@@ -4,12 +4,13 @@
  * AGTP-API §4.7
  */
 import { resolve } from "node:path";
-import type { Environment } from "../../base/environment.ts";
-import { formatProblem, isError, type Problem } from "../../base/problem.ts";
+import type { Problem } from "../../base/problem.ts";
 import { loadCatalog } from "../../catalog/catalog-file.ts";
-import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { type Command, command } from "../shell/command.ts";
+import type { Line } from "../shell/command-line.ts";
+import { printJson, printProblems } from "../shell/findings.ts";
+import type { Terminal } from "../shell/terminal.ts";
 import { diffCatalogs } from "./catalog-diff.ts";
-import { type DiffCommandLine, parseCommandLine } from "./command-line.ts";
 import { printDeployment, printOutcome, printPlan } from "./deployment-report.ts";
 import {
   type DeploymentReport,
@@ -26,31 +27,60 @@ import { type Scan, scanDeployment } from "./scan.ts";
 import { printCatalogs } from "./text-report.ts";
 import { isSemanticVersion, judgeVersion } from "./version-verdict.ts";
 
-/** Runs the program and answers its exit code. */
-export function runCatalogDiff(
-  args: readonly string[],
-  terminal: Terminal,
-  environment: Environment,
-): number {
-  const line = parseCommandLine(args, terminal);
-  if (line.kind === "end") return line.exitCode;
+const NOTES = `
+Examples:
+  agtp-catalog-diff catalog/methods.json methods-2.0.0.json
+  agtp-catalog-diff catalog/methods.json methods-2.0.0.json --against-deployment .
+  agtp-catalog-diff catalog/methods.json methods-2.0.0.json --against-deployment . --fix --dry-run
+
+Exit codes: 0 nothing breaks, 1 something in the deployment breaks, 2 a file could not be read.`;
+
+const ARGS = { "<old>": "the catalog in use", "<new>": "the catalog to come" } as const;
+const OPTIONS = {
+  "--against-deployment <dir>": "the deployment that is to be upgraded",
+  "--config <file>": {
+    help: "its configuration, in that directory",
+    default: "agtp-server.toml",
+  },
+  "--json": "print JSON",
+  "--fix": "write the successor where one is named, and look again",
+  "--dry-run": "show what --fix would write, and write nothing",
+} as const;
+
+type DiffLine = Line<typeof ARGS, typeof OPTIONS>;
+
+/** The program. */
+export const catalogDiffProgram: Command = command({
+  name: "agtp-catalog-diff",
+  description: "Compares two versions of the method catalog, and says what an upgrade breaks.",
+  args: ARGS,
+  options: OPTIONS,
+  notes: NOTES,
+  run,
+});
+
+function run(line: DiffLine, terminal: Terminal): number {
+  if (line.againstDeployment === undefined && (line.fix || line.dryRun)) {
+    terminal.err.write("error: --fix and --dry-run need --against-deployment\n");
+    return 2;
+  }
   const problems: Problem[] = [];
   const compared = compare(line, terminal, problems);
-  printProblems(problems, terminal);
+  printProblems(problems, terminal.err, "agtp-catalog-diff");
   if (compared === undefined) {
-    if (line.json) printJson({ ok: false, problems }, terminal);
+    if (line.json) printJson({ ok: false, problems }, terminal.out);
     return 2;
   }
   if (!line.json) printCatalogs(compared, terminal.out);
-  const deployment = lookAtDeployment(line, compared, terminal, environment);
+  const deployment = lookAtDeployment(line, compared, terminal);
   const report = { ...compared, ...(deployment === undefined ? {} : { deployment }) };
-  if (line.json) printJson(toJsonReport(report), terminal);
+  if (line.json) printJson(toJsonReport(report), terminal.out);
   return exitCodeOf(report);
 }
 
 /** Undefined when a catalog is none. */
 function compare(
-  line: DiffCommandLine,
+  line: DiffLine,
   { directory }: Terminal,
   problems: Problem[],
 ): DiffReport | undefined {
@@ -59,8 +89,8 @@ function compare(
     problems.push(...loaded.problems);
     return loaded.catalog === undefined ? undefined : { file, catalog: loaded.catalog };
   };
-  const older = load(line.older);
-  const newer = load(line.newer);
+  const older = load(line.old);
+  const newer = load(line.new);
   if (older === undefined || newer === undefined) return undefined;
   const diff = diffCatalogs(older.catalog, newer.catalog);
   const verdict = judgeVersion(older.catalog, newer.catalog, diff);
@@ -74,20 +104,20 @@ function compare(
 }
 
 function lookAtDeployment(
-  line: DiffCommandLine,
+  line: DiffLine,
   { older, newer }: Pick<DiffReport, "older" | "newer">,
   terminal: Terminal,
-  environment: Environment,
 ): DeploymentReport | undefined {
   const directory = line.againstDeployment;
   if (directory === undefined) return undefined;
+  const { environment } = terminal;
   const step: CatalogStep = { older: older.catalog, newer: newer.catalog };
   const look = (): Scan => {
     const absolute = resolve(terminal.directory, directory);
     return scanDeployment({ ...step, directory: absolute, config: line.config, environment });
   };
   const scan = look();
-  printProblems(scan.problems, terminal);
+  printProblems(scan.problems, terminal.err, "agtp-catalog-diff");
   const show = (report: DeploymentReport): DeploymentReport => {
     if (!line.json) printDeployment(report, terminal.out);
     return report;
@@ -95,7 +125,7 @@ function lookAtDeployment(
   const found = show({ directory, scan });
   if (!line.fix && !line.dryRun) return found;
   const plan = planFixes(scan, step);
-  // What is going to be written is shown before it is; under --json the results are one document.
+  // The plan is shown before it is carried out; under --json the results are one document.
   printPlan(plan, scan, line.json ? terminal.err : terminal.out);
   const fix = line.dryRun ? dryRun(plan) : apply(plan, scan);
   printOutcome(fix, terminal.err);
@@ -117,15 +147,4 @@ function apply(plan: FixPlan, { texts: { directory } }: Scan): FixOutcome {
     else failed.push({ file, reason });
   }
   return { plan, isDryRun: false, written, failed };
-}
-
-function printProblems(problems: readonly Problem[], { err }: Terminal): void {
-  for (const problem of problems) {
-    const word = isError(problem) ? "" : "warning: ";
-    err.write(`agtp-catalog-diff: ${word}${defuseLine(formatProblem(problem))}\n`);
-  }
-}
-
-function printJson(value: unknown, { out }: Terminal): void {
-  out.write(`${JSON.stringify(value, undefined, 2)}\n`);
 }

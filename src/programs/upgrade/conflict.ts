@@ -1,10 +1,10 @@
-/** What a new catalog does to one place of a deployment. The words are those of the JSON report. */
+/** A conflict of a new catalog with one place of a deployment, in the words of the JSON report. */
 import type { Reference } from "./reference.ts";
 
 /** The groups of AGTP-API §4.7. */
 export type ConflictGroup = "path-grammar" | "endpoint" | "recipe" | "policy";
 
-/** What the daemon does about it. */
+/** The daemon's reaction. */
 export type ConflictEffect =
   /** The endpoint or the recipe is refused when it is loaded. */
   | "not-served"
@@ -26,9 +26,9 @@ export interface Conflict {
   readonly method: string;
   /** The method to use instead, where one was announced. */
   readonly successor?: string;
-  /** What became of the method, and what that does here. */
+  /** The method's fate, and its effect here. */
   readonly message: string;
-  /** What an operator can do. */
+  /** An operator's remedy. */
   readonly remedy: string;
 }
 

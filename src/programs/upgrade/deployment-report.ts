@@ -1,4 +1,4 @@
-/** What the report for people says of a deployment: what breaks, where, and what to do about it. */
+/** A deployment in the report for people: what breaks, where, and what to do about it. */
 import pc from "picocolors";
 import { isError } from "../../base/problem.ts";
 import { defuse, defuseLine, type Output } from "../shell/terminal.ts";

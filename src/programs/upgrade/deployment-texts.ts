@@ -28,7 +28,7 @@ export interface DeploymentTexts {
   readonly problems: readonly Problem[];
 }
 
-/** What is read, and how. */
+/** The deployment to read. */
 export interface DeploymentSource {
   /** Absolute. */
   readonly directory: string;

@@ -1,5 +1,5 @@
 /**
- * What a run of `agtp-catalog-diff` found out, before it is shown: the catalogs, what changed, what
+ * The findings of a run of `agtp-catalog-diff`, before they are shown: the catalogs, what changed, what
  * breaks, what was fixed, and the exit code that follows.   AGTP-API §4.7
  */
 
@@ -16,7 +16,7 @@ export interface NamedCatalog {
   readonly catalog: Catalog;
 }
 
-/** What was, or would be, written. */
+/** Files that were, or would be, written. */
 export interface FixOutcome {
   readonly plan: FixPlan;
   readonly isDryRun: boolean;

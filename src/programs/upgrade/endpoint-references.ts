@@ -1,6 +1,6 @@
-/** What an endpoint file names: its pair, its successor, and values that its path may take. */
+/** References of an endpoint file: its pair, its successor, and values that its path may take. */
 
-import { TableReader } from "../../base/table-reader.ts";
+import { documentAt } from "../../base/document-root.ts";
 import { isTable } from "../../base/toml-document.ts";
 import { templateParameters } from "../../catalog/path-grammar.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
@@ -8,24 +8,28 @@ import type { ReferenceCollector } from "./reference-collector.ts";
 
 /** Collects from `[endpoint]`. */
 export function collectEndpoint(source: DeploymentText, collector: ReferenceCollector): void {
-  const root = new TableReader(source.table, { file: source.file, key: "" }, collector.problems);
-  const endpoint = root.table("endpoint");
+  const root = documentAt(source.table, { file: source.file, key: "" }, collector.problems);
+  const endpoint = root.at("endpoint").record();
   if (endpoint === undefined) return;
   const found = collector.from(source, endpoint);
-  found.method("endpoint", "method", endpoint.text("method"));
-  const path = endpoint.text("path");
+  found.method("endpoint", "method", endpoint.at("method").text());
+  const path = endpoint.at("path").text();
   found.path("endpoint-path", "path", path);
-  const successor = endpoint.optionalTable("deprecated")?.optionalTable("successor");
+  const successor = endpoint
+    .at("deprecated")
+    .optional?.record()
+    ?.at("successor")
+    .optional?.record();
   if (successor !== undefined) {
     const named = collector.from(source, successor);
-    named.method("endpoint-successor", "method", successor.optionalText("method"));
-    named.path("endpoint-successor-path", "path", successor.optionalText("path"));
+    named.method("endpoint-successor", "method", successor.at("method").optional?.text());
+    named.path("endpoint-successor-path", "path", successor.at("path").optional?.text());
   }
   for (const name of templateParameters(path ?? "")) {
-    for (const { below, value } of parameterValues(endpoint.raw("input_schema"), name)) {
+    for (const { below, value } of parameterValues(endpoint.at("input_schema").value, name)) {
       found.path("parameter-value", "input_schema", value, below);
     }
-    for (const { below, value } of fieldValues(endpoint.raw("input"), name)) {
+    for (const { below, value } of fieldValues(endpoint.at("input").value, name)) {
       found.path("parameter-value", "input", value, below);
     }
   }

@@ -9,7 +9,7 @@ import { type CatalogStep, MethodJudge } from "./method-judge.ts";
 import type { PathRole, Reference, References } from "./reference.ts";
 import { aliasSeedConflicts } from "./seed-conflicts.ts";
 
-/** What breaks, and what is worth knowing, in the order of the files. */
+/** Conflicts and notices, in the order of the files. */
 export interface DeploymentFindings {
   readonly conflicts: readonly Conflict[];
   readonly notices: readonly Notice[];

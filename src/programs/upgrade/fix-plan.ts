@@ -1,5 +1,5 @@
 /**
- * What `--fix` would write: the successor in place of each method that is gone, and nothing else.
+ * The plan of `--fix`: the successor in place of each method that is gone, and nothing else.
  * Edits are ranges of the text as its author wrote it, so that everything around them stays.
  */
 import { parseToml } from "../../base/toml-document.ts";
@@ -42,7 +42,7 @@ export function planFixes(scan: Scan, step: CatalogStep): FixPlan {
   const rules = new FixRules(scan, step);
   const edits: Edit[] = [];
   const refused: RefusedFix[] = [];
-  // What becomes of a step or a policy depends on what becomes of the endpoints.
+  // The fix of a step or a policy depends on those of the endpoints.
   const rank = ({ reference: { role } }: Conflict): number => Number(role !== "endpoint");
   for (const conflict of scan.conflicts.toSorted((one, other) => rank(one) - rank(other))) {
     const edit = planEdit(conflict, scan, rules);

@@ -3,6 +3,7 @@
  * something that works: each rule answers with the reason why not.   AGTP-API §4.5, §5.9, §9.2
  */
 
+import { templateShape } from "../../base/template.ts";
 import { isTable, type TomlTable } from "../../base/toml-document.ts";
 import { checkTemplate } from "../../catalog/path-grammar.ts";
 import { createRegistry, type RouteEntry } from "../../endpoint/endpoint-registry.ts";
@@ -116,7 +117,7 @@ export class FixRules {
       : undefined;
   }
 
-  /** What is done to one method must not befall another one that is in use. */
+  /** A fix of one method must not change another one that is in use. */
   #checkUse(successor: string, consequence: string): string | undefined {
     if (this.#step.newer.embedded.includes(successor)) {
       return `${successor} is a floor method, which ${consequence}`;
@@ -179,7 +180,7 @@ function pairOf({ source, within }: Reference, method: string): Pair | undefined
 
 /** A pair whatever its parameters are called. */
 function keyOf(method: string, path: string): string {
-  return `${method} ${path.replace(/\{[^{}]*\}/g, "{}")}`;
+  return `${method} ${templateShape(path)}`;
 }
 
 function isSamePair(successor: TomlTable, { method, path }: Pair): boolean {

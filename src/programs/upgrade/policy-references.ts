@@ -1,19 +1,21 @@
 /**
- * What a configuration names: the method policy, the methods that need a token, and the pairs that
+ * References of a configuration: the method policy, the methods that need a token, and the pairs that
  * the manifest lists. Values may come out of the environment, as the daemon takes them.
  * AGTP-API §9
  */
-import { describeToml, TableReader } from "../../base/table-reader.ts";
+import type { DocumentPlace } from "../../base/document-place.ts";
+import { documentAt } from "../../base/document-root.ts";
+import { describeToml } from "../../base/document-style.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
 import type { ReferenceCollector } from "./reference-collector.ts";
 
 /** Collects from `[policies]`, `[[hosted_protocols]]` and `[[agntcy]]`. */
 export function collectPolicies(source: DeploymentText, collector: ReferenceCollector): void {
-  const root = new TableReader(source.table, { file: source.file, key: "" }, collector.problems);
-  const policies = root.optionalTable("policies");
-  const methods = policies?.optionalTable("methods");
+  const root = documentAt(source.table, { file: source.file, key: "" }, collector.problems);
+  const policies = root.at("policies").optional?.record();
+  const methods = policies?.at("methods").optional?.record();
   if (methods !== undefined) collectMethodPolicy(source, methods, collector);
-  const oauth = policies?.optionalTable("oauth");
+  const oauth = policies?.at("oauth").optional?.record();
   if (oauth !== undefined) {
     collectList(
       "required_on_methods",
@@ -21,50 +23,51 @@ export function collectPolicies(source: DeploymentText, collector: ReferenceColl
       noteAs("token", collector.from(source, oauth).method),
     );
   }
-  for (const entry of root.tables("hosted_protocols")) {
+  for (const entry of root.at("hosted_protocols").records()) {
     const found = collector.from(source, entry);
-    found.method("hosted-protocol", "method", entry.text("method"));
-    found.path("hosted-protocol-path", "path", entry.text("path"));
+    found.method("hosted-protocol", "method", entry.at("method").text());
+    found.path("hosted-protocol-path", "path", entry.at("path").text());
   }
-  for (const entry of root.tables("agntcy")) {
-    collector.from(source, entry).path("agent-path", "base", entry.optionalText("base"));
+  for (const entry of root.at("agntcy").records()) {
+    collector.from(source, entry).path("agent-path", "base", entry.at("base").optional?.text());
   }
 }
 
 function collectMethodPolicy(
   source: DeploymentText,
-  methods: TableReader,
+  methods: DocumentPlace,
   collector: ReferenceCollector,
 ): void {
   const found = collector.from(source, methods);
-  if (methods.raw("allow") !== "*") collectList("allow", methods, noteAs("allow", found.method));
+  if (methods.at("allow").value !== "*")
+    collectList("allow", methods, noteAs("allow", found.method));
   collectList("disallow", methods, noteAs("disallow", found.method));
-  const legacy = methods.raw("legacy");
+  const legacy = methods.at("legacy").value;
   if (legacy !== "*" && legacy !== "NONE") {
     collectList("legacy", methods, noteAs("legacy", found.method));
   }
   collectList("custom", methods, noteAs("custom", found.name));
   collectAliases(source, methods, collector);
-  for (const redirect of methods.tables("redirects")) {
+  for (const redirect of methods.at("redirects").records()) {
     const within = collector.from(source, redirect);
-    within.method("redirect-from", "from_method", redirect.text("from_method"));
-    within.method("redirect-to", "to_method", redirect.text("to_method"));
-    within.path("redirect-path", "from_path", redirect.optionalText("from_path"));
-    within.path("redirect-path", "to_path", redirect.optionalText("to_path"));
+    within.method("redirect-from", "from_method", redirect.at("from_method").text());
+    within.method("redirect-to", "to_method", redirect.at("to_method").text());
+    within.path("redirect-path", "from_path", redirect.at("from_path").optional?.text());
+    within.path("redirect-path", "to_path", redirect.at("to_path").optional?.text());
   }
 }
 
 function collectAliases(
   source: DeploymentText,
-  methods: TableReader,
+  methods: DocumentPlace,
   collector: ReferenceCollector,
 ): void {
-  const aliases = methods.optionalTable("aliases");
+  const aliases = methods.at("aliases").optional?.record();
   if (aliases === undefined) return;
   const found = collector.from(source, aliases);
   for (const name of aliases.names) {
     found.name("alias", name, name);
-    found.method("alias-target", name, aliases.text(name));
+    found.method("alias-target", name, aliases.at(name).text());
   }
 }
 
@@ -78,19 +81,10 @@ function noteAs<Role>(
 }
 
 /** Items by their place in the file, although some of them may be no text or stand there twice. */
-function collectList(member: string, owner: TableReader, note: NoteItem): void {
-  if (!owner.has(member)) return;
-  const list = owner.raw(member);
-  if (!Array.isArray(list)) {
-    owner.fail(member, `${describeToml(list)}, expected a list of methods`);
-    return;
-  }
-  for (const [index, item] of list.entries()) {
-    const below = `[${index}]`;
-    if (typeof item === "string") note(member, item, below);
-    else {
-      const { file, key } = owner.at(member);
-      owner.report({ file, key: key + below, message: `${describeToml(item)}, expected a method` });
-    }
+function collectList(member: string, owner: DocumentPlace, note: NoteItem): void {
+  for (const item of owner.at(member).optional?.items("a list of methods") ?? []) {
+    const { value, name } = item;
+    if (typeof value === "string") note(member, value, `[${name}]`);
+    else item.fail(`${describeToml(value)}, expected a method`);
   }
 }

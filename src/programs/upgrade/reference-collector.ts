@@ -1,8 +1,8 @@
 /** Collects what the files of a deployment name, file by file, with all that cannot be understood. */
 
+import type { DocumentPlace } from "../../base/document-place.ts";
 import { type Environment, substituteVariables } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
-import type { TableReader } from "../../base/table-reader.ts";
 import type { DeploymentText } from "./deployment-texts.ts";
 import type { MethodRole, NameRole, PathRole, Reference, References } from "./reference.ts";
 
@@ -31,8 +31,8 @@ export class ReferenceCollector implements References {
   }
 
   /** Collects from one table of a file. */
-  from(source: DeploymentText, table: TableReader): FoundIn {
-    const within = Object.fromEntries(table.names.map((name) => [name, table.raw(name)]));
+  from(source: DeploymentText, table: DocumentPlace): FoundIn {
+    const within = Object.fromEntries(table.names.map((name) => [name, table.at(name).value]));
     const noteIn =
       <Role extends string>(list: Reference<Role>[]): Note<Role> =>
       (role, member, written, below = "") => {

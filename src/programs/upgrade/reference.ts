@@ -35,7 +35,7 @@ export type PathRole =
   /** A value that the parameter of an endpoint's path may have. */
   | "parameter-value";
 
-/** What a place says. */
+/** The text of a place. */
 export interface Reference<Role extends string = string> {
   readonly source: DeploymentText;
   /** Dotted key in the file. */

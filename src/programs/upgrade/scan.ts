@@ -14,7 +14,7 @@ import type { Reference, References } from "./reference.ts";
 import { ReferenceCollector } from "./reference-collector.ts";
 import { locateKeys, placeOf, type TomlPlace, type TomlPlaces } from "./toml-places.ts";
 
-/** What to read, and between which catalogs. */
+/** The deployment to read, and the catalogs to judge it by. */
 export interface ScanOptions extends CatalogStep {
   /** Absolute. */
   readonly directory: string;

@@ -1,5 +1,5 @@
 /**
- * Whether the version of a catalog was raised as its changes demand: PATCH for words, MINOR for
+ * Judges whether the version of a catalog was raised as its changes demand: PATCH for words, MINOR for
  * additions and deprecations, MAJOR for removals. What was not is its publisher's error; what was
  * announced otherwise than it came is worth a note.   AGTP-API §3.4, §4.1, §4.2
  */
@@ -10,10 +10,10 @@ import { type CatalogDiff, isDeprecated, type SectionDiff } from "./catalog-diff
 /** The part of a version that a change demands to be raised. */
 export type ChangeLevel = "major" | "minor" | "patch" | "none";
 
-/** What was raised between two versions; `prerelease` where only what follows the dash differs. */
+/** The part raised between two versions; `prerelease` where only the text behind the dash differs. */
 export type RaisedPart = ChangeLevel | "prerelease" | "lowered";
 
-/** What the versions say, and what the content does. */
+/** The step that the versions claim, and the one that the content takes. */
 export interface VersionVerdict {
   readonly raised: RaisedPart;
   readonly needed: ChangeLevel;
@@ -43,7 +43,7 @@ export function judgeVersion(
   return { raised, needed, faults, notes };
 }
 
-/** Whether a version that looks like one is one: no part is too large, or begins with a zero. */
+/** Tells whether a version that looks like one is one: no part is too large, or begins with a zero. */
 export function isSemanticVersion(version: string): boolean {
   return semver.parse(version) !== null;
 }

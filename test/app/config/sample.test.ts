@@ -14,7 +14,7 @@ const ENVIRONMENT = { WEBHOOK_SECRET: "a", MODEL_API_KEY: "b", DB_PASSWORD: "c" 
 
 /** The sample's own values; everything else that is not commented out must be a default. */
 const SAMPLE_VALUES = [
-  ...["server.server_id", "server.operator", "server.contact", "apis"],
+  ...["server.server_id", "server.operator", "server.contact", "apis", "mcp.servers"],
   "policies.identity.trusted_issuers",
 ];
 /** A comment sign before what would be TOML without it: a table header, or a key with a value. */
@@ -71,7 +71,7 @@ describe("agtp-server.toml", () => {
 
   it("comments out no key that has a default, except in tables that are optional as a whole", () => {
     const optionalTables =
-      /^(?:policies\.oauth|agntcy|openwop\.api_keys|policies\.methods\.redirects|peers)\b/;
+      /^(?:policies\.oauth|agntcy|openwop\.api_keys|policies\.methods\.redirects|policies\.approvals|mcp\.servers|peers)\b/;
     const hidden = [...keys].filter(
       ([key, standard]) =>
         standard !== undefined && !optionalTables.test(key) && valueAt(active, key) === undefined,

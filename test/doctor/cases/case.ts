@@ -1,15 +1,14 @@
 /** One deployment that a check finds something in, and the parts that such deployments are made of. */
-import type { Finding } from "../../../src/programs/doctor/finding.ts";
 import { makeCertificate } from "../../support/certificate.ts";
 import { agentFile, ECHO_MODULE, endpointFile } from "../../support/deployment.ts";
-import type { PatientOptions } from "../../support/doctor.ts";
+import type { FindingJson, PatientOptions } from "../../support/doctor.ts";
 
 export interface Case {
   readonly title: string;
   /** Of the check. */
   readonly id: string;
   readonly site: PatientOptions | (() => Promise<PatientOptions>);
-  readonly found: Partial<Finding>;
+  readonly found: Partial<FindingJson>;
 }
 
 export const DAY_MS = 86_400_000;

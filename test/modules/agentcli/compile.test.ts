@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { canonicalDigest } from "../../../src/modules/agentcli/canonical-digest.ts";
+import { canonicalDigest } from "../../../src/identity/canonical-form.ts";
 import { compiledId } from "../../../src/modules/agentcli/compile/compiled-id.ts";
 import { findTarget } from "../../../src/modules/agentcli/compile/target-list.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";

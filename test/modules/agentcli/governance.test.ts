@@ -1,6 +1,6 @@
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
-import { canonicalDigest } from "../../../src/modules/agentcli/canonical-digest.ts";
+import { canonicalDigest } from "../../../src/identity/canonical-form.ts";
 import {
   checkTightening,
   judgeDelegation,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Environment } from "../../../src/base/environment.ts";
 import { readManifest } from "../../../src/modules/agntcy/manifest/read-manifest.ts";
-import { runAgntcyCommand } from "../../../src/programs/agntcy-command/command.ts";
+import { agntcyProgram } from "../../../src/programs/agntcy-command/command.ts";
 import {
   agentManifest,
   deploymentManifest,
@@ -16,6 +16,7 @@ import {
 } from "../../support/agntcy.ts";
 import { agentFile, configFile } from "../../support/deployment.ts";
 import { type Files, makeDirectory } from "../../support/directory.ts";
+import { runIn } from "../../support/terminal.ts";
 
 interface Ran {
   readonly code: number;
@@ -27,15 +28,9 @@ interface Ran {
 function program(files: Files, env: Environment = {}) {
   const directory = makeDirectory(files);
   const run = async (...args: readonly string[]): Promise<Ran> => {
-    const written = { out: "", err: "" };
-    const output = (name: "out" | "err") => ({
-      ...{ isTerminal: false, hasColour: false },
-      write: (text: string) => {
-        written[name] += text;
-      },
+    const { exitCode: code, ...written } = await runIn(directory, agntcyProgram, args, {
+      environment: env,
     });
-    const terminal = { out: output("out"), err: output("err"), directory };
-    const code = await runAgntcyCommand(args, { ...terminal, readInput: async () => "" }, env);
     return { code, ...written };
   };
   return { directory, run };

@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { Acting } from "../../../src/dispatch/acting.ts";
-import { Runs } from "../../../src/dispatch/runs.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
 import { Background, type BackgroundOptions } from "../../../src/modules/delegation/background.ts";
 import type { Callback } from "../../../src/modules/delegation/callback.ts";
 import type { Outcome } from "../../../src/modules/delegation/outcome.ts";
+import { RecentRuns } from "../../../src/modules/delegation/recent-runs.ts";
 import {
-  DelegationRegister,
+  type DelegationRegister,
   type KeptDelegation,
+  openDelegations,
 } from "../../../src/modules/delegation/register.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
@@ -30,7 +31,7 @@ function kept(callback: Callback = { kind: "inbox" }): KeptDelegation {
 interface Rig {
   readonly background: Background;
   readonly register: DelegationRegister;
-  readonly runs: Runs;
+  readonly runs: RecentRuns;
   readonly acted: readonly Acting[];
   readonly warned: readonly object[];
 }
@@ -42,8 +43,8 @@ async function rig(
 ): Promise<Rig> {
   const acted: Acting[] = [];
   const warned: object[] = [];
-  const register = await DelegationRegister.open(store);
-  const runs = new Runs();
+  const register = await openDelegations(store);
+  const runs = await RecentRuns.open();
   const background = new Background({
     ...{ register, runs },
     log: { info: () => undefined, warn: (fields) => void warned.push(fields) },
@@ -58,7 +59,7 @@ async function rig(
 }
 
 async function run({ background, register }: Rig, one: KeptDelegation, outcome = DONE) {
-  await register.add(one);
+  await register.add({ run: one });
   background.run(one, () => Promise.resolve(outcome));
 }
 
@@ -127,7 +128,7 @@ describe("Background", () => {
 
   it("does not run again what ran when the process ended: nobody knows what became of it", async () => {
     const store = createMemoryStore();
-    await (await DelegationRegister.open(store)).add(kept());
+    await (await openDelegations(store)).add({ run: kept() });
     const one = await rig([200], { store });
     one.background.start();
     await vi.advanceTimersByTimeAsync(0);
@@ -155,7 +156,7 @@ describe("Background", () => {
 
   it("makes an outcome of a fault", async () => {
     const one = await rig();
-    await one.register.add(kept());
+    await one.register.add({ run: kept() });
     one.background.run(kept(), () => Promise.reject(new Error("broken")));
     await vi.advanceTimersByTimeAsync(0);
     expect(one.acted[0]?.input).toMatchObject({ content: { status: 550, outcome: "unknown" } });

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { QueryCaller } from "../../../src/dispatch/query-source.ts";
 import { runSource } from "../../../src/modules/delegation/run-source.ts";
+import { openDelegation } from "../../../src/modules/delegation/state.ts";
 import {
   ALICE,
   BOB,
@@ -236,7 +237,7 @@ describe("DELEGATE to a hosted agent", () => {
     const server = await openServer(files);
     const { body } = await delegate(server, { headers: { "Task-ID": "t-7" } });
     const asker = { caller: { document: { agentId: ALICE } } } as unknown as QueryCaller;
-    const [entry] = await runSource(server.floor.runs).entries(asker);
+    const [entry] = await runSource((await server.kept.once(openDelegation)).runs).entries(asker);
     expect(entry?.content).toMatchObject({
       ...{ run_id: body["result"]?.["delegation_id"], kind: "delegate", action: "BOOK /rooms" },
       ...{ target_agent_id: BOB, task_id: "t-7", state: "completed", status: 200 },

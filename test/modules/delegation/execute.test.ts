@@ -65,7 +65,8 @@ describe("EXECUTE", () => {
     ["a pair", "BOOK /rooms/double"],
     ["a pair whose path is filled from the parameters", "BOOK /rooms/{room_type}"],
     ["the two members of a pair", { method: "BOOK", path: "/rooms/double" }],
-    ["a tool", "book_rooms_room_type"],
+    ["a tool", "book_rooms"],
+    ["a tool by its former name", "book_rooms_room_type"],
   ])("dispatches %s, and answers with its status, headers and result", async (_, action) => {
     const parameters = { room_type: "double", nights: 2 };
     const reply = await execute(shared(), { action, parameters }, { "Task-ID": "t-1" });
@@ -135,7 +136,7 @@ describe("EXECUTE", () => {
   });
 
   it.each([
-    ["book_room_room_type", ["book_rooms_room_type"]],
+    ["book_room", ["book_rooms"]],
     ["BOOK /room/{room_type}", ["BOOK /rooms/{room_type}"]],
     ["REMOVE /roomz", ["REMOVE /rooms"]],
     ["alise", ["alice"]],
@@ -192,7 +193,7 @@ describe("EXECUTE", () => {
 // AGTP "EXECUTE", MCP "tools/call"
 describe("EXECUTE of a carried tool call", () => {
   const shared = shareServer(FILES);
-  const call = { name: "book_rooms_room_type", arguments: { room_type: "suite", nights: 2 } };
+  const call = { name: "book_rooms", arguments: { room_type: "suite", nights: 2 } };
   const room = { reservation: expect.any(Number), ...call.arguments };
 
   it.each([
@@ -288,7 +289,7 @@ describe("DISCOVER /tools", () => {
     const { body } = await server.send({ method: "DISCOVER", path: "/tools" });
     expect(body).toHaveLength(3);
     expect(body).toContainEqual({
-      name: "book_rooms_room_type",
+      name: "book_rooms",
       description: "An endpoint of a test.",
       inputSchema: expect.objectContaining({ type: "object", required: ["room_type"] }),
       annotations: { readOnlyHint: false, destructiveHint: false, idempotentHint: false },

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { openDelivery } from "../../../src/modules/delivery/state.ts";
 import { ECHO_MODULE, endpointFile } from "../../support/deployment.ts";
 import { openServer, type TestServer } from "../../support/dispatch.ts";
 import { ALICE, BOB, CAROL, hostedFiles, UNKNOWN } from "../../support/hosted-agents.ts";
@@ -24,11 +25,10 @@ async function fill(server: TestServer, ids: readonly string[]): Promise<void> {
 
 const idsOf = ({ entries }: Inbox) => entries.map(({ notification_id: id }) => id);
 
-async function acknowledge({ floor }: TestServer, id: string): Promise<void> {
-  const [entry] = floor.notifications
-    .inboxOf(BOB)
-    .filter(({ notification }) => notification.id === id);
-  await floor.notifications.confirm(entry?.notification.serial ?? "", BOB, { status: "accepted" });
+async function acknowledge({ kept }: TestServer, id: string): Promise<void> {
+  const { notifications } = await kept.once(openDelivery);
+  const [entry] = notifications.inboxOf(BOB).filter(({ notification }) => notification.id === id);
+  await notifications.confirm(entry?.notification.serial ?? "", BOB, { status: "accepted" });
 }
 
 describe("QUERY /inbox", () => {

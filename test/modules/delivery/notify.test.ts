@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Peer } from "../../../src/dispatch/peer.ts";
+import { openDelivery } from "../../../src/modules/delivery/state.ts";
 import { makeDirectory } from "../../support/directory.ts";
 import {
   openServer,
@@ -186,7 +187,8 @@ describe("NOTIFY", () => {
     const headers = { "Agent-ID": BOB };
     const reply = await shared().send({ method: "NOTIFY", headers, body });
     expect(codeOf(reply)).toEqual([422, "schema-validation-failed"]);
-    expect(shared().floor.notifications.sentBy(BOB)).toEqual([]);
+    const { notifications } = await shared().kept.once(openDelivery);
+    expect(notifications.sentBy(BOB)).toEqual([]);
   });
 
   it.each([
@@ -300,7 +302,7 @@ describe("NOTIFY", () => {
         expect(body["result"]).toMatchObject({ notification_id: "boat-1", delivery_guarantee });
       }
       expect(await inboxOf(server, BOB)).toHaveLength(1);
-      expect(await server.floor.store.list("webhook-deliveries")).toHaveLength(1);
+      expect(await server.state.store.list("webhook-deliveries")).toHaveLength(1);
     },
   );
 
@@ -376,7 +378,7 @@ describe("NOTIFY", () => {
 
   it("says 429 where nobody has room", async () => {
     const server = await openHouse();
-    const { webhooks } = server.floor;
+    const { webhooks } = await server.kept.once(openDelivery);
     const many = Array.from({ length: 1000 }, (_, n) => ({
       ...{ id: `m-${n}`, url: TABLES.webhooks.recipients.desk, body: {} },
       expiresAt: Date.now() + 60_000,

@@ -234,6 +234,59 @@ describe("the outbox under load", () => {
     expect(webhook.attempts).toHaveLength(40);
   });
 
+  // Each of twelve has a lot to say, and every attempt takes as long as the webhook likes.
+  it.each([
+    ["one URL for all", () => "https://desk.example/hook"],
+    ["many URLs", (n: number) => `https://desk-${n % 40}.example/hook`],
+  ])(
+    "sends a message of another agent next, however much twelve have to send: %s",
+    async (_, urlOf) => {
+      const { clock, webhook, open } = setUp();
+      const { outbox, start } = await open();
+      const release: (() => void)[] = [];
+      webhook.answer = () =>
+        new Promise<AttemptOutcome>((resolve) => {
+          release.push(() => resolve({ kind: "taken" }));
+        });
+      start();
+      for (let n = 0; n < 480; n += 1) {
+        const owner = `agent ${n % 12}`;
+        await outbox.keep([message(clock, { id: `m-${n}`, url: urlOf(n), owner })], []);
+      }
+      await settle();
+      for (let ended = 0; ended < 20; ended += 1) {
+        release.shift()?.();
+        await settle();
+      }
+      await outbox.keep([message(clock, { id: "small", url: urlOf(7), owner: "ina" })], []);
+      const before = webhook.attempts.length;
+      release.shift()?.();
+      await settle();
+      expect(webhook.attempts.slice(before).map(({ id }) => id)).toContain("small");
+      while (release.length > 0) {
+        for (const one of release.splice(0)) one();
+        await settle();
+      }
+      expect(webhook.attempts).toHaveLength(481);
+    },
+  );
+
+  it("leaves places free for others, however many URLs one agent sends to", async () => {
+    const { clock, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    webhook.answer = () => new Promise(() => undefined);
+    start();
+    const own = Array.from({ length: 40 }, (_, n) =>
+      message(clock, { id: `m-${n}`, url: `https://desk-${n}.example/`, owner: "greedy" }),
+    );
+    await outbox.keep(own, []);
+    await settle();
+    expect(webhook.attempts).toHaveLength(8);
+    await outbox.keep([message(clock, { id: "small", owner: "ina" })], []);
+    await settle();
+    expect(webhook.attempts.at(-1)?.id).toBe("small");
+  });
+
   it("takes so many for one URL", async () => {
     const { clock, open } = setUp();
     const { outbox } = await open();

@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { Peer } from "../../../src/dispatch/peer.ts";
+import { showEvents } from "../../../src/modules/floor/inspect.ts";
 import {
   openServer,
   shareServer,
@@ -107,6 +108,33 @@ describe("INSPECT", () => {
     expect(one.body["result"]?.["event_count"]).toBe(1);
     const all = await inspect(server, { target: "lifecycle", agent_id: ALICE, limit: 1e308 });
     expect(all.body["result"]?.["event_count"]).toBe(3);
+  });
+
+  it("decodes each event once, an event a step", () => {
+    const part = Buffer.from(JSON.stringify({ event_type: "any" })).toString("base64url");
+    const records = Array.from({ length: 300 }, (_, at) => {
+      return { auditId: String(at), jws: `${part}.${part}.` };
+    });
+    const parse = vi.spyOn(JSON, "parse");
+    const showing = showEvents(records);
+    let most = 0;
+    for (let before = 0; showing.next().done !== true; before = parse.mock.calls.length) {
+      most = Math.max(most, parse.mock.calls.length - before);
+    }
+    const decoded = parse.mock.calls.length;
+    parse.mockRestore();
+    expect([decoded, most]).toEqual([600, 2]);
+  });
+
+  it("shows a long stream whole", async () => {
+    const server = await openServer(PUBLIC);
+    const headers = { "Agent-ID": BOB };
+    for (let at = 0; at < 101; at += 1) {
+      const method = at % 2 === 0 ? "DEACTIVATE" : "REINSTATE";
+      await server.send({ method, headers, body: { agent_id: ALICE } });
+    }
+    const { body } = await inspect(server, { target: "lifecycle", agent_id: ALICE, limit: 1000 });
+    expect(body["result"]).toMatchObject({ status: "suspended", event_count: 101 });
   });
 
   it("has an empty stream for an agent that nothing happened to", async () => {

@@ -1,15 +1,17 @@
 import { describe, expect, it } from "vitest";
 import type { Config } from "../../../src/base/config.ts";
+import type { HttpRoute } from "../../../src/dispatch/http-route.ts";
 import { ApiListing } from "../../../src/modules/gateway/api-listing.ts";
 
-function listing(gateway: object, apis: readonly object[] = []): ApiListing {
+function listing(
+  gateway: object,
+  apis: readonly object[] = [],
+  routes: readonly HttpRoute[] = [],
+): ApiListing {
   const server = { host: "127.0.0.1", port: 4480 };
   const defaults = { enabled: true, host: "127.0.0.1", port: 8080, corsOrigins: [], hosts: [] };
-  return new ApiListing({
-    server,
-    apis,
-    gateway: { ...defaults, ...gateway },
-  } as unknown as Config);
+  const config = { server, apis, gateway: { ...defaults, ...gateway } } as unknown as Config;
+  return new ApiListing(config, () => routes);
 }
 
 // AGTP-API §5.8.5
@@ -39,10 +41,15 @@ describe("the listing of HTTP APIs", () => {
     expect(one.manifestUri).toBe("agtp://127.0.0.1:4481");
   });
 
-  it("adds the other faces", () => {
-    const one = listing({});
-    const face = { name: "openwop", description: "Runs.", mounts: [], documentation: "/v1/doc" };
-    one.offer([face]);
+  it("adds the other APIs, each once", () => {
+    const api = { name: "openwop", description: "Runs.", documentation: "/v1/doc" };
+    const plugin = (): void => undefined;
+    const one = listing(
+      {},
+      [],
+      ["/v1", "/.well-known/openwop"].map((prefix) => ({ prefix, api, plugin })),
+    );
+    expect(one.entries).toHaveLength(2);
     expect(one.entries[1]).toEqual({
       ...{ name: "openwop", description: "Runs.", base_url: "http://127.0.0.1:8080" },
       http_documentation: "http://127.0.0.1:8080/v1/doc",

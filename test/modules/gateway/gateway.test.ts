@@ -4,11 +4,11 @@ import { createServer, get } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
 import { describe, expect, it, onTestFinished } from "vitest";
+import type { HttpRoute } from "../../../src/dispatch/http-route.ts";
 import { LoopTime } from "../../../src/dispatch/loop-time.ts";
 import { Rates } from "../../../src/dispatch/rates.ts";
 import { createToll } from "../../../src/dispatch/toll.ts";
 import type { AgentDocument } from "../../../src/identity/agent-document.ts";
-import type { GatewayFace } from "../../../src/modules/gateway/face.ts";
 import { createGateway, type GatewayParts } from "../../../src/modules/gateway/gateway.ts";
 
 const DEFAULTS = {
@@ -26,12 +26,12 @@ const DEFAULTS = {
 };
 
 /** What the pipeline would answer; here it says which path it was asked for. */
-function parts(faces: readonly GatewayFace[], faults: unknown[] = []): GatewayParts {
+function parts(httpRoutes: readonly HttpRoute[], faults: unknown[] = []): GatewayParts {
   const rates = new Rates();
   return {
     toll: createToll(rates, new LoopTime(rates)),
     config: DEFAULTS as unknown as GatewayParts["config"],
-    faces,
+    httpRoutes,
     dispatcher: {
       answer: ({ request }) => ({
         ...{ status: 200, responseId: "r", body: JSON.stringify({ path: request.path }) },
@@ -61,8 +61,8 @@ async function request(url: string, path: string): Promise<string> {
   return text(response);
 }
 
-async function serve(faces: readonly GatewayFace[], faults?: unknown[]): Promise<string> {
-  const gateway = await createGateway(parts(faces, faults));
+async function serve(routes: readonly HttpRoute[], faults?: unknown[]): Promise<string> {
+  const gateway = await createGateway(parts(routes, faults));
   const server = createServer((request, response) => gateway.handle(request, response));
   await new Promise<void>((resolve) => {
     server.listen(0, "127.0.0.1", resolve);
@@ -75,13 +75,12 @@ async function serve(faces: readonly GatewayFace[], faults?: unknown[]): Promise
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-function face(mounts: GatewayFace["mounts"]): GatewayFace {
-  return { name: "runs", description: "Runs.", mounts };
-}
+const API = { name: "runs", description: "Runs." };
 
-const RUNS: GatewayFace = face([
+const RUNS: readonly HttpRoute[] = [
   {
     prefix: "/v1",
+    api: API,
     plugin: (app) => {
       app.get("/", () => ({ root: true }));
       app.get("/runs/:id", ({ params }) => params);
@@ -93,16 +92,17 @@ const RUNS: GatewayFace = face([
   },
   {
     prefix: "/.well-known/runs",
+    api: API,
     plugin: (app) => {
       app.get("/", () => ({ known: true }));
       app.setNotFoundHandler((_request, reply) => reply.code(404).send({ own: "words" }));
     },
   },
-]);
+];
 
-describe("a face of the sidecar", () => {
+describe("an HTTP API of the sidecar", () => {
   it("has everything under its prefixes, and nothing beside them", async () => {
-    const url = await serve([RUNS]);
+    const url = await serve(RUNS);
     const json = async (path: string): Promise<unknown> => (await fetch(url + path)).json();
     expect(await json("/v1")).toEqual({ root: true });
     expect(await json("/v1/runs/a%2Fb")).toEqual({ id: "a/b" });
@@ -116,7 +116,7 @@ describe("a face of the sidecar", () => {
   });
 
   it("answers 404 in the sidecar's words where it has none of its own", async () => {
-    const url = await serve([RUNS]);
+    const url = await serve(RUNS);
     const response = await fetch(`${url}/v1/nothing`);
     expect(response.status).toBe(404);
     expect(await response.json()).toMatchObject({ error: { code: "endpoint-not-found" } });
@@ -126,7 +126,7 @@ describe("a face of the sidecar", () => {
 
   it("keeps the cause of a fault to the log", async () => {
     const faults: unknown[] = [];
-    const url = await serve([RUNS], faults);
+    const url = await serve(RUNS, faults);
     for (const path of ["/v1/fail", "/openapi.json"]) {
       const response = await fetch(url + path);
       expect(response.status).toBe(500);
@@ -139,7 +139,7 @@ describe("a face of the sidecar", () => {
   });
 
   it("obeys the limits and the rules for origins", async () => {
-    const url = await serve([RUNS]);
+    const url = await serve(RUNS);
     const post = (body: string, headers: Record<string, string> = {}) =>
       fetch(`${url}/v1/runs`, {
         ...{ method: "POST", body },
@@ -156,7 +156,7 @@ describe("a face of the sidecar", () => {
   });
 
   it("leaves the bodies of the AGTP endpoints alone", async () => {
-    const url = await serve([RUNS]);
+    const url = await serve(RUNS);
     const headers = { "content-type": "text/plain" };
     const response = await fetch(`${url}/orders`, { method: "POST", body: "x", headers });
     expect(await response.json()).toEqual({ path: "/orders" });
@@ -169,12 +169,12 @@ describe("a face of the sidecar", () => {
     ["/", "is no path prefix"],
     ["/openapi.json", "overlaps"],
   ])("cannot be mounted at %s", async (prefix, message) => {
-    const broken = face([{ prefix, plugin: () => undefined }]);
+    const broken = { prefix, api: API, plugin: () => undefined };
     await expect(createGateway(parts([broken]))).rejects.toThrow(message);
   });
 
   it("cannot be mounted where another one is", async () => {
-    const other = face([{ prefix: "/v1/runs", plugin: () => undefined }]);
-    await expect(createGateway(parts([RUNS, other]))).rejects.toThrow("overlaps with");
+    const other = { prefix: "/v1/runs", api: API, plugin: () => undefined };
+    await expect(createGateway(parts([...RUNS, other]))).rejects.toThrow("overlaps with");
   });
 });

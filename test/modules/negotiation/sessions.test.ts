@@ -233,6 +233,13 @@ describe("RESUME", () => {
     vi.setSystemTime(Date.now() + 60_000);
     const late = await askAs(server, NORA, resumption(nonce));
     expect(refusalOf(late)).toEqual([408, "session-expired"]);
+    // A clock that steps back does not make it come in time.
+    vi.setSystemTime(Date.now() - 120_000);
+    expect(refusalOf(await askAs(server, NORA, resumption(nonce)))).toEqual([
+      408,
+      "session-expired",
+    ]);
+    vi.setSystemTime(Date.now() + 120_000);
     const used = await askAs(server, NORA, callWithin("s-1"));
     expect(refusalOf(used)).toEqual([408, "session-expired"]);
     await vi.advanceTimersByTimeAsync(30_000);

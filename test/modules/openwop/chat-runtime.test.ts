@@ -1,7 +1,7 @@
 /** Turns that a model takes, with a server over HTTP that answers well, badly, late and never. */
-import { describe, expect, it, onTestFinished } from "vitest";
-import { createModelConnection } from "../../../src/app/model-connection.ts";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createChatRuntime } from "../../../src/modules/openwop/runtime/chat-runtime.ts";
+import { createModelConnection } from "../../../src/modules/openwop/runtime/model-connection.ts";
 import { makeCertificate, type TestCertificate } from "../../support/certificate.ts";
 import {
   callsFor,
@@ -561,5 +561,63 @@ describe("a server that does not answer well", () => {
     onTestFinished(() => runtime.close());
     const taken = await takeTurn({ runtime: (turn) => runtime.takeTurn(turn) });
     expect(errorOf(taken)).toBe("model_unavailable");
+  });
+});
+
+describe("the way to a model's server", () => {
+  it("is shared by those for whom it is asked, each in turn", async () => {
+    const held: (() => void)[] = [];
+    const server = await startModelServer((response, request) => {
+      held.push(() => says({ result: 1 })(response, request));
+    });
+    const connection = createModelConnection({
+      ...{ baseUrl: server.baseUrl, apiKey: undefined, ca: undefined, timeoutMs: 60_000 },
+    });
+    onTestFinished(() => connection.close());
+    const ask = async (owner: string): Promise<void> => {
+      const { signal } = new AbortController();
+      const response = await connection.ask(JSON.stringify({ model: owner }), { owner, signal });
+      response.discard();
+    };
+    const heavy = Array.from({ length: 12 }, (_, at) => `stranger ${at}`);
+    const asked = Array.from({ length: 10 }, () => heavy.map((owner) => ask(owner))).flat();
+    const came = (): readonly string[] => server.requests.map(({ body }) => body.model);
+    await vi.waitFor(() => expect(came()).toHaveLength(32));
+    for (let count = 1; count <= 12; count += 1) {
+      held.shift()?.();
+      await vi.waitFor(() => expect(came()).toHaveLength(32 + count));
+    }
+    const small = ask("ina");
+    held.shift()?.();
+    await vi.waitFor(() => expect(came()).toHaveLength(45));
+    expect(came().at(-1)).toBe("ina");
+    const done = Promise.all([...asked, small]).then(() => true);
+    while (!(await Promise.race([done, new Promise((next) => setImmediate(() => next(false)))]))) {
+      for (const one of held.splice(0)) one();
+    }
+    expect(came()).toHaveLength(121);
+  });
+
+  it("has a place again once an answer is read, given up, broken off or not waited for", async () => {
+    const endings: readonly ModelAnswer[] = [
+      says({ result: 1 }),
+      (response) => void response.destroy(),
+      status(500),
+      (response) => void response.write("half"),
+    ];
+    const answers = Array.from({ length: 80 }, (_, at) => endings[at % 4]!);
+    const server = await startModelServer(...answers, says({ result: 1 }));
+    const connection = createModelConnection({
+      ...{ baseUrl: server.baseUrl, apiKey: undefined, ca: undefined, timeoutMs: 60_000 },
+    });
+    onTestFinished(() => connection.close());
+    for (let at = 0; at < 81; at += 1) {
+      const leaving = new AbortController();
+      const asking = connection.ask("{}", { owner: "ina", signal: leaving.signal });
+      const response = await asking.catch(() => undefined);
+      if (at % 2 === 0) response?.discard();
+      else leaving.abort(new Error("gone"));
+    }
+    expect(server.requests).toHaveLength(81);
   });
 });

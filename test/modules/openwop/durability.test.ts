@@ -1,6 +1,6 @@
 /** Runs through a kill: what was over reads back bit for bit, what was not goes on or says why not. */
 import { describe, expect, it } from "vitest";
-import { RunRegister } from "../../../src/modules/openwop/runs/run-register.ts";
+import { WorkflowRuns } from "../../../src/modules/openwop/runs/workflow-runs.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
 import {
@@ -150,6 +150,27 @@ describe("a run that is not over", () => {
   });
 });
 
+describe("a run that an earlier version wrote", () => {
+  it.each(["memory", "sqlite"] as const)("goes on where its log ends, in %s", async (driver) => {
+    const store = await openTestStore(driver);
+    const lives = await openLives({ store });
+    const runId = await lives.first.run("conformance-agent-low-confidence");
+    const { interrupt } = await lives.first.until(runId, "waiting-approval");
+    // It did not count a run's events in its entry.
+    const [entry] = await store.list("openwop-run-entries");
+    const { eventCount, eventBytes: _, ...before } = Object(entry?.value);
+    expect(eventCount).toBeGreaterThan(2);
+    const place = { collection: "openwop-run-entries", key: runId };
+    await store.commit([{ kind: "put", ...place, value: before }]);
+    const next = await lives.next();
+    expect(next.register.find(runId)).toMatchObject({ eventCount });
+    const path = `/v1/interrupts/${String(interrupt["interruptToken"])}`;
+    expect((await next.post(path, { resumeValue: true })).status).toBe(200);
+    await next.until(runId, "completed");
+    expectValidLog(await next.events(runId));
+  });
+});
+
 describe("a run that was cancelled", () => {
   it("stays cancelled once that was answered", async () => {
     const lives = await openLives();
@@ -169,11 +190,11 @@ describe("a run that is forgotten", () => {
     await server.until(runId, "completed");
     now += LIMITS.retentionMs + 1;
     const dying = killableStore(store);
-    const dead = await RunRegister.open(dying, { now: () => now });
+    const dead = await WorkflowRuns.open(dying, { now: () => now });
     dying.killAfter(1);
     await expect(dead.sweep(LIMITS)).rejects.toThrow("killed");
     expect(await store.list("openwop-run-events")).not.toEqual([]);
-    const next = await RunRegister.open(store, { now: () => now });
+    const next = await WorkflowRuns.open(store, { now: () => now });
     expect(next.find(runId)).toBeUndefined();
     for (const collection of ["openwop-runs", "openwop-run-entries", "openwop-run-events"]) {
       expect(await store.list(collection)).toEqual([]);

@@ -13,6 +13,15 @@ import { node, workflow } from "../../support/openwop-workflows.ts";
 
 const DELAY = "conformance-cancellable";
 
+/** The run of a node that takes so long that it is still at work when the pause is asked for. */
+async function pausedWhileAtWork(server: RunServer) {
+  for (let delayMs = 100; ; delayMs *= 3) {
+    const runId = await delayed(server, delayMs);
+    const { status, body } = await server.post(`/v1/runs/${runId}:pause`);
+    if (status === 202) return { runId, body };
+  }
+}
+
 async function delayed(server: RunServer, delayMs: number): Promise<string> {
   const runId = await server.run(DELAY, { inputs: { delayMs } });
   await server.until(runId, "running");
@@ -95,9 +104,7 @@ describe("a run that is paused at once", () => {
 describe("a run that is paused behind its node", () => {
   it("is paused once the node is done, even the last one", async () => {
     const server = await openRuns();
-    const runId = await delayed(server, 150);
-    const { status, body } = await server.post(`/v1/runs/${runId}:pause`);
-    expect(status).toBe(202);
+    const { runId, body } = await pausedWhileAtWork(server);
     expect(body).toEqual({ runId, status: "running", drainPolicy: "drain-current-node" });
     await server.until(runId, "paused");
     expect(await types(server, runId)).toEqual([
@@ -111,12 +118,7 @@ describe("a run that is paused behind its node", () => {
     const store = lastingStore();
     const first = killableStore(store);
     const before = await openRuns({ store: first });
-    let runId = "";
-    // Until the machine is quick enough to ask while the node is still at work.
-    for (let [delayMs, status] = [100, 0]; status !== 202; delayMs *= 3) {
-      runId = await delayed(before, delayMs);
-      ({ status } = await before.post(`/v1/runs/${runId}:pause`));
-    }
+    const { runId } = await pausedWhileAtWork(before);
     first.kill();
     const server = await openRuns({ store });
     await server.until(runId, "paused", "completed");

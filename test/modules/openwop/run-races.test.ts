@@ -7,8 +7,9 @@ import {
 } from "../../../src/modules/openwop/runs/execute-node.ts";
 import type { Run } from "../../../src/modules/openwop/runs/run.ts";
 import type { RunCaller } from "../../../src/modules/openwop/runs/run-caller.ts";
-import { RunRegister } from "../../../src/modules/openwop/runs/run-register.ts";
+import { RunLog } from "../../../src/modules/openwop/runs/run-log.ts";
 import type { RunWatcher } from "../../../src/modules/openwop/runs/run-worker.ts";
+import { WorkflowRuns } from "../../../src/modules/openwop/runs/workflow-runs.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { CATALOG, CONCIERGE, scriptedAgents } from "../../support/openwop-agents.ts";
@@ -22,6 +23,12 @@ const RUN: Run = {
   ...{ inputs: {}, configurable: {}, tags: [], metadata: {}, createdAt: 0 },
 };
 const RULES = { limits: LIMITS, redact: <Value>(value: Value): Value => value };
+
+async function logOf(runs: WorkflowRuns): Promise<RunLog> {
+  const log = await runs.create(RUN, RULES);
+  if ("kind" in log) throw new Error(`not created: ${log.kind}`);
+  return log;
+}
 
 interface HaltingStore {
   readonly store: Store;
@@ -54,23 +61,39 @@ function haltingStore(isHalted: (value: unknown) => boolean): HaltingStore {
 }
 
 describe("the log of a run", () => {
-  it("is one, whoever finds the run before it is kept", async () => {
-    const { store, letThrough } = haltingStore(() => true);
-    const register = await RunRegister.open(store);
+  it("is one, whoever finds the run as soon as it is kept", async () => {
+    const store = createMemoryStore();
+    const register = await WorkflowRuns.open(store);
     const created = register.create(RUN, RULES);
-    expect(register.unfinished()).toHaveLength(1);
+    expect(register.unfinished()).toEqual([]);
+    while (register.find(RUN.runId) === undefined) await Promise.resolve();
     const found = register.log(RUN.runId, RULES);
-    letThrough();
-    expect(await created).toBeDefined();
+    expect(await created).toBeInstanceOf(RunLog);
     expect(await found).toBe(await created);
+  });
+
+  it("goes on where somebody else's ends", async () => {
+    const store = createMemoryStore();
+    const runs = await WorkflowRuns.open(store);
+    const log = await logOf(runs);
+    const others = await WorkflowRuns.open(store);
+    const other = await others.log(RUN.runId, RULES);
+    await other?.append([{ type: "run.started", payload: {} }]);
+    await log.append([{ type: "run.paused", payload: {} }]);
+    const events = await runs.events(RUN.runId, -1, 10);
+    expect(events.map(({ sequence, type }) => [sequence, type])).toEqual([
+      [0, "run.started"],
+      [1, "run.paused"],
+    ]);
+    expect(log.state.status).toBe("paused");
   });
 
   it("is not there when the run is forgotten while it is read", async () => {
     const store = createMemoryStore();
-    const before = await RunRegister.open(store);
-    const log = await before.create(RUN, RULES);
-    await log?.append([{ type: "run.cancelled", payload: { cancelledBy: "key:1" } }]);
-    const register = await RunRegister.open(store);
+    const before = await WorkflowRuns.open(store);
+    const log = await logOf(before);
+    await log.append([{ type: "run.cancelled", payload: { cancelledBy: "key:1" } }]);
+    const register = await WorkflowRuns.open(store);
     const read = register.log(RUN.runId, RULES);
     await register.sweep({ retentionMs: -60_000 });
     expect(await read).toBeUndefined();
@@ -89,8 +112,8 @@ describe("cancelling a run", () => {
     });
     const told: string[] = [];
     const watcher: RunWatcher = {
-      waiting: (_, { interruptId }) => void told.push(`waiting ${interruptId}`),
-      over: (_, { interruptId }) => void told.push(`over ${interruptId}`),
+      onInterrupt: (_, { interruptId }) => void told.push(`waiting ${interruptId}`),
+      onAnswer: (_, { interruptId }) => void told.push(`over ${interruptId}`),
     };
     const server = await openRuns({ catalog: CATALOG, executor, store, watcher });
     const { body } = await server.post("/v1/runs", { agentId: CONCIERGE });

@@ -1,10 +1,7 @@
 /** Turns without a model: nobody's, and a function's. */
-import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createDeterministicRuntime } from "../../../src/modules/openwop/runtime/deterministic.ts";
 import { createFunctionRuntime } from "../../../src/modules/openwop/runtime/function-runtime.ts";
-import { sampleValue } from "../../../src/modules/openwop/runtime/sample-value.ts";
-import { prepareMeteredCheck } from "../../../src/schema/metered-schema.ts";
 import { type TurnOptions, takeTurn } from "../../support/openwop-turn.ts";
 
 const BOOK = "agtp:BOOK /room";
@@ -48,66 +45,6 @@ describe("a turn that nobody takes", () => {
       returnSchema: { pattern: "^x{7}$", type: "string" },
     });
     expect(outcome).toMatchObject({ error: { code: "handoff_return_schema_violation" } });
-  });
-});
-
-describe("a sample value", () => {
-  const scalar = fc.oneof(
-    fc.constant({ type: "boolean" }),
-    fc.record({ type: fc.constant("integer"), minimum: fc.integer({ min: -9, max: 99 }) }),
-    fc.record({ type: fc.constant("integer"), exclusiveMaximum: fc.integer({ min: -9, max: 9 }) }),
-    fc.record({ type: fc.constant("number"), exclusiveMinimum: fc.integer({ min: -9, max: 9 }) }),
-    fc.record({ type: fc.constant("integer"), minimum: fc.nat(99), multipleOf: fc.constant(7) }),
-    fc.record({ type: fc.constant("string"), minLength: fc.nat(40) }),
-    fc.record({ type: fc.constant("string"), maxLength: fc.nat(9) }),
-    fc.record({
-      type: fc.constant("string"),
-      format: fc.constantFrom("date-time", "email", "uuid", "uri", "ipv4"),
-    }),
-    fc.record({ enum: fc.array(fc.integer(), { minLength: 1, maxLength: 4 }) }),
-    fc.record({ const: fc.string() }),
-    fc.constant({ type: ["null", "string"] }),
-  );
-  const { schema } = fc.letrec<{ schema: object }>((tie) => ({
-    schema: fc.oneof(
-      { depthSize: "small", withCrossShrink: true },
-      scalar,
-      fc.record({ type: fc.constant("array"), items: tie("schema"), minItems: fc.nat(3) }),
-      fc.record({ allOf: fc.tuple(tie("schema")) }),
-      fc.record({ oneOf: fc.tuple(tie("schema")) }),
-      fc
-        .dictionary(fc.constantFrom("a", "b", "c"), tie("schema"))
-        .map((properties) => ({ type: "object", properties, required: Object.keys(properties) })),
-    ),
-  }));
-
-  it("satisfies the schema that it is made from", () => {
-    fc.assert(
-      fc.property(schema, (made) => {
-        const one = made as Readonly<Record<string, unknown>>;
-        expect(prepareMeteredCheck(one)(sampleValue(one))).toBeUndefined();
-      }),
-    );
-  });
-
-  it("follows references, and ends where they do not", () => {
-    const tree = {
-      $ref: "#/$defs/node",
-      $defs: {
-        node: {
-          type: "object",
-          required: ["next"],
-          properties: { next: { $ref: "#/$defs/node" } },
-        },
-      },
-    };
-    expect(JSON.stringify(sampleValue(tree)).length).toBeLessThan(1000);
-    const wide = {
-      type: "array",
-      minItems: 1e9,
-      items: { type: "array", minItems: 1e9, items: {} },
-    };
-    expect(JSON.stringify(sampleValue(wide)).length).toBeLessThan(100_000);
   });
 });
 

@@ -1,6 +1,6 @@
 /** What a question costs, counted in rows and comparisons: bounded, whatever is asked of whatever. */
 import fc from "fast-check";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { atOnce, type Paced } from "../../../src/base/paced.ts";
 import { ANONYMOUS } from "../../../src/dispatch/caller.ts";
 import { weighWords } from "../../../src/modules/search/confidence.ts";
@@ -88,9 +88,10 @@ describe("a vocabulary", () => {
     const vocabulary = new Vocabulary();
     for (const word of ["shipment", "ship", "shipper", "shop", "zebra"]) vocabulary.add(word);
     atOnce(vocabulary.complete());
-    const longer = vocabulary.longerThan("ship").map((number) => vocabulary.words[number]);
+    const longer = vocabulary.longerThan("ship", 10).map((number) => vocabulary.words[number]);
     expect(longer).toEqual(["shipper", "shipment"]);
-    expect(vocabulary.longerThan("none")).toEqual([]);
+    expect(vocabulary.longerThan("ship", 1)).toHaveLength(1);
+    expect(vocabulary.longerThan("none", 10)).toEqual([]);
   });
 
   it("sorts any number of words", () => {
@@ -102,7 +103,9 @@ describe("a vocabulary", () => {
           for (const word of words) vocabulary.add(word);
           atOnce(vocabulary.complete());
           const expected = words.filter((word) => word.startsWith("ab") && word !== "ab");
-          const longer = vocabulary.longerThan("ab").map((number) => vocabulary.words[number]);
+          const longer = vocabulary
+            .longerThan("ab", 2000)
+            .map((number) => vocabulary.words[number]);
           expect(longer.sort()).toEqual(expected.sort());
         },
       ),
@@ -146,6 +149,19 @@ describe("an index of very many entries", () => {
     atOnce(scoreWords(index, weigh(misspelt), work));
     expect(work.comparisons).toBeGreaterThanOrEqual(0);
     expect(before - work.comparisons).toBeLessThanOrEqual(before);
+  });
+
+  it("takes many beginnings together for no more words than a few", () => {
+    const beginnings = (count: number): string =>
+      Array.from({ length: count }, (_, at) => "word".slice(0, 3 + (at % 2)) + (at % 2 ? at : ""))
+        .slice(0, count)
+        .join(" ");
+    const longer = vi.spyOn(Vocabulary.prototype, "longerThan");
+    atOnce(scoreWords(index, weigh(beginnings(64)), questionWork()));
+    const asked = longer.mock.calls.reduce((sum, [, most]) => sum + most, 0);
+    longer.mockRestore();
+    expect(asked).toBeGreaterThan(1000);
+    expect(asked).toBeLessThanOrEqual(2048 + 64);
   });
 
   it("pauses within a word that all entries have", () => {

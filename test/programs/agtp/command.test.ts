@@ -2,9 +2,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { runCommand } from "../../../src/programs/agtp/command.ts";
+import { agtpProgram } from "../../../src/programs/agtp/command.ts";
 import { type AgtpPeer, type Answer, reply, startPeer } from "../../support/agtp-peer.ts";
 import { makeCertificate } from "../../support/certificate.ts";
+import { type ProgramRun, runIn, type World } from "../../support/terminal.ts";
 
 const ID = "0123456789abcdef".repeat(4);
 
@@ -29,26 +30,8 @@ async function serve(answer: Answer | Buffer): Promise<string> {
   return `agtp://localhost:${peer.port}`;
 }
 
-interface Run {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-async function run(args: string[], { isTerminal = false, input = "" } = {}): Promise<Run> {
-  const written = { out: "", err: "" };
-  const output = (name: "out" | "err") => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-    isTerminal,
-    hasColour: isTerminal,
-  });
-  const exitCode = await runCommand(args, {
-    ...{ out: output("out"), err: output("err"), directory },
-    readInput: async () => input,
-  });
-  return { exitCode, ...written };
+function run(args: string[], world: World = {}): Promise<ProgramRun> {
+  return runIn(directory, agtpProgram, args, world);
 }
 
 describe("what agtp asks", () => {

@@ -16,7 +16,7 @@ function makeResponse(
 ): ClientResponse {
   const text = JSON.stringify(body);
   const fields = new Map(Object.entries(headers));
-  return { status, statusText: "", headers: fields, body, text };
+  return { status, statusText: "", headers: fields, body, text, bytes: Buffer.from(text) };
 }
 
 function manifest(body: unknown, status = 200): ClientResponse {

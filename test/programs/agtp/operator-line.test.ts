@@ -1,33 +1,17 @@
 /** The commands of operators, against a daemon. */
 import { describe, expect, it } from "vitest";
-import { runCommand } from "../../../src/programs/agtp/command.ts";
+import { agtpProgram } from "../../../src/programs/agtp/command.ts";
+import { ALMA, approvingFiles, booking, OLGA } from "../../support/approving.ts";
 import { openDaemon, type RawClient, type TestDaemon } from "../../support/daemon.ts";
 import { encodeRequest } from "../../support/dispatch.ts";
 import { NORA, negotiationFiles, OPAL } from "../../support/negotiation.ts";
+import { type ProgramRun, runIn } from "../../support/terminal.ts";
 import { escalation } from "../../support/waiting.ts";
 
-interface Run {
-  readonly exitCode: number;
-  readonly out: string;
-  readonly err: string;
-}
-
 /** Runs the program in the deployment's directory, where it finds the certificate to trust. */
-async function run({ directory, daemon }: TestDaemon, args: readonly string[]): Promise<Run> {
-  const written = { out: "", err: "" };
-  const output = (name: "out" | "err") => ({
-    write: (text: string) => {
-      written[name] += text;
-    },
-    isTerminal: false,
-    hasColour: false,
-  });
+function run({ directory, daemon }: TestDaemon, args: readonly string[]): Promise<ProgramRun> {
   const [command = "", ...rest] = args;
-  const exitCode = await runCommand([command, `agtp://localhost:${daemon.port}`, ...rest], {
-    ...{ out: output("out"), err: output("err"), directory },
-    readInput: async () => "",
-  });
-  return { exitCode, ...written };
+  return runIn(directory, agtpProgram, [command, `agtp://localhost:${daemon.port}`, ...rest]);
 }
 
 async function escalate(client: RawClient, taskId: string, count: number): Promise<string> {
@@ -67,6 +51,20 @@ describe("agtp escalations", () => {
     expect(JSON.parse(left.out)).toMatchObject({ status: 200, body: { result: { total: 1 } } });
   });
 
+  it("shows a call that is to be approved whole, however long", async () => {
+    const daemon = await openDaemon(await approvingFiles());
+    const client = await daemon.connect();
+    const guest = `${"x".repeat(2_000)} and Bob`;
+    const headers = { "Agent-ID": ALMA };
+    client.write(encodeRequest({ ...booking("7"), headers, body: { guest } }));
+    await client.replies(1);
+    const { out } = await run(daemon, ["escalations", "--agent-id", OLGA]);
+    const [, , pair, input, digest] = out.split("\n");
+    expect(pair).toBe("  BOOK /rooms/7  irreversible  for -");
+    expect(JSON.parse(input ?? "")).toEqual({ guest, room: "7" });
+    expect(digest).toMatch(/^ {2}sha256:[0-9a-f]{64}$/);
+  });
+
   it("exits with 1 for what the server refuses", async () => {
     const daemon = await openDaemon(negotiationFiles());
     const id = await escalate(await daemon.connect(), "t-1", 1);
@@ -93,14 +91,8 @@ describe("agtp escalations", () => {
   });
 
   it.each(["escalations", "confirm"])("says how to use %s", async (command) => {
-    const written: string[] = [];
-    const out = {
-      write: (text: string) => written.push(text),
-      isTerminal: false,
-      hasColour: false,
-    };
-    const terminal = { out, err: out, directory: "/", readInput: async () => "" };
-    expect(await runCommand([command, "--help"], terminal)).toBe(0);
-    expect(written.join("")).toContain(`Usage: agtp ${command}`);
+    const { exitCode, out } = await runIn("/", agtpProgram, [command, "--help"]);
+    expect(exitCode).toBe(0);
+    expect(out).toContain(`Usage: agtp ${command}`);
   });
 });

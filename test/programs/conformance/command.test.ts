@@ -7,7 +7,6 @@ import { reply } from "../../support/agtp-peer.ts";
 import {
   type ConformanceServer,
   openConformanceServer,
-  type ProgramRun,
   RUNS,
   runProgram,
   shippedCases,
@@ -15,6 +14,7 @@ import {
 import { makeDirectory } from "../../support/directory.ts";
 import { listen } from "../../support/port.ts";
 import { openRawPeer, type RawAnswer } from "../../support/raw-peer.ts";
+import type { ProgramRun } from "../../support/terminal.ts";
 
 const AGENT = "a".repeat(64);
 

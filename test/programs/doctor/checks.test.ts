@@ -13,7 +13,7 @@ const CASES: readonly Case[] = [...keysCases, ...trustCases, ...servedCases, ...
 describe("the doctor", () => {
   it.each(CASES)("finds $title ($id)", async ({ id, site, found }) => {
     const patient = makePatient(typeof site === "function" ? await site() : site);
-    const { findings, unasked, exitCode } = patient.examine();
+    const { findings, unasked, exitCode } = await patient.examine();
     const ofCheck = findings.filter((finding) => finding.id === id);
     expect(ofCheck).toContainEqual(expect.objectContaining({ id, ...found }));
     const isSerious = findings.some(({ severity }) => severity !== "note");
@@ -45,7 +45,7 @@ describe("the doctor", () => {
       },
       environment: { TOKEN: "hunter2", SECRET: "hunter2" },
     });
-    const { findings, unasked, exitCode } = makePatient(site).examine();
+    const { findings, unasked, exitCode } = await makePatient(site).examine();
     expect(findings).toEqual([]);
     expect([unasked, exitCode]).toEqual([[], 0]);
   });

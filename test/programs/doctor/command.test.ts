@@ -2,7 +2,7 @@ import { lstatSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../../../src/base/version.ts";
-import type { Check, Observation } from "../../../src/programs/doctor/finding.ts";
+import type { Check, Observation } from "../../../src/programs/doctor/check.ts";
 import { thisMachine } from "../../../src/programs/doctor/machine.ts";
 import { runChecks } from "../../../src/programs/doctor/run-checks.ts";
 import { loadSubject, type Subject } from "../../../src/programs/doctor/subject.ts";
@@ -21,23 +21,23 @@ function look(directory: string): readonly string[] {
 }
 
 describe("agtpd doctor", () => {
-  it("says each finding with its remedy, and how many there were", () => {
+  it("says each finding with its remedy, and how many there were", async () => {
     const tables = { store: { driver: "memory" }, signing: {} };
-    const { exitCode, out, err } = makePatient({ tables }).read();
+    const { exitCode, out, err } = await makePatient({ tables }).read();
     expect([exitCode, err]).toEqual([1, ""]);
     expect(out).toContain('warning  agtp-server.toml: store.driver: is "memory"');
     expect(out).toMatch(/-> set it to "sqlite" {2}\[store\]/);
     expect(out).toMatch(/agtp-server\.toml: \d+ checks, 2 warnings\n$/);
   });
 
-  it("says so when there is nothing", () => {
-    const { exitCode, out } = makePatient().read();
+  it("says so when there is nothing", async () => {
+    const { exitCode, out } = await makePatient().read();
     expect(exitCode).toBe(0);
     expect(out).toMatch(/^agtp-server\.toml: \d+ checks, nothing found\n$/);
   });
 
-  it("lists the most serious first, and every question that was asked, as JSON", () => {
-    const { json, findings } = makePatient({
+  it("lists the most serious first, and every question that was asked, as JSON", async () => {
+    const { json, findings } = await makePatient({
       tables: { signing: {}, openwop: { conformance: true } },
       machine: { nodeVersion: "v25.0.0" },
     }).examine();
@@ -54,28 +54,26 @@ describe("agtpd doctor", () => {
     ]);
   });
 
-  it("takes notes for nothing serious", () => {
-    const { exitCode, json } = makePatient({ machine: { nodeVersion: "v25.0.0" } }).examine();
+  it("takes notes for nothing serious", async () => {
+    const { exitCode, json } = await makePatient({ machine: { nodeVersion: "v25.0.0" } }).examine();
     expect([exitCode, json["ok"]]).toEqual([0, true]);
   });
 
-  it("writes nothing, and makes nothing", () => {
+  it("writes nothing, and makes nothing", async () => {
     const patient = makePatient({ files: endpoint() });
     const before = look(patient.directory);
-    patient.examine();
-    patient.read();
+    await patient.examine();
+    await patient.read();
     expect(look(patient.directory)).toEqual(before);
   });
 
   it("looks at the host that a daemon is told on its command line", async () => {
     const { server: _, ...policies } = onNetwork();
     const site = await withCertificate(300, { tables: policies });
-    const ids = (args: readonly string[]): readonly string[] =>
-      makePatient({ ...site, args })
-        .examine()
-        .findings.map(({ id }) => id);
-    expect(ids([])).not.toContain("anonymous-discovery");
-    expect(ids(["--host", "0.0.0.0"])).toContain("anonymous-discovery");
+    const ids = async (args: readonly string[]): Promise<readonly string[]> =>
+      (await makePatient({ ...site, args }).examine()).findings.map(({ id }) => id);
+    expect(await ids([])).not.toContain("anonymous-discovery");
+    expect(await ids(["--host", "0.0.0.0"])).toContain("anonymous-discovery");
   });
 
   it.each([
@@ -84,12 +82,12 @@ describe("agtpd doctor", () => {
     ["a key that is unknown", { tables: { servre: {} } }, "servre"],
     ["a signing key that is missing", { tables: { signing: { key: "no.pem" } } }, "signing.key"],
     ["a catalog that is none", { files: { "catalog/methods.json": "{}" } }, "catalog/methods.json"],
-  ])("exits 2 for %s, and says what is wrong", (_, site, words) => {
+  ])("exits 2 for %s, and says what is wrong", async (_, site, words) => {
     const patient = makePatient(site);
-    const { exitCode, out, err } = patient.read();
+    const { exitCode, out, err } = await patient.read();
     expect([exitCode, out]).toEqual([2, ""]);
     expect(err).toContain(words);
-    const { json } = patient.examine();
+    const { json } = await patient.examine();
     expect(json).toMatchObject({
       ok: false,
       problems: expect.arrayContaining([expect.anything()]),
@@ -101,15 +99,15 @@ describe("agtpd doctor", () => {
     [["--version"], 0],
     [["--unknown"], 2],
     [["surplus"], 2],
-  ])("answers %s with %d", (args, code) => {
-    const { exitCode, out } = makePatient({ args }).read();
+  ])("answers %s with %d", async (args, code) => {
+    const { exitCode, out } = await makePatient({ args }).read();
     expect(exitCode).toBe(code);
     if (args[0] === "--version") expect(out).toBe(`${VERSION}\n`);
   });
 
-  it("does not let a file's name forge lines of its report", () => {
+  it("does not let a file's name forge lines of its report", async () => {
     const name = "endpoints/a\nerror    forged\u001b[2K.toml";
-    const { out } = makePatient({ files: { [name]: "[[" } }).read();
+    const { out } = await makePatient({ files: { [name]: "[[" } }).read();
     expect(out).not.toMatch(/^error {4}forged/m);
     expect(out).not.toContain("\u001b");
   });
@@ -125,7 +123,7 @@ function makeSubject(): Subject {
 }
 
 function observation(severity: Observation["severity"], message = "is so"): Observation {
-  return { severity, file: "a", key: "", message, remedy: "do so" };
+  return { severity, file: "a", key: "", message, hint: "do so" };
 }
 
 function check(id: string, look: Check["look"]): Check {
@@ -141,7 +139,7 @@ describe("runChecks", () => {
       check("whole", () => [observation("note")]),
     ];
     const { findings, unasked, asked } = runChecks(makeSubject(), checks);
-    expect(findings).toEqual([{ id: "whole", ...observation("note") }]);
+    expect(findings).toEqual([{ rule: "whole", ...observation("note") }]);
     expect(unasked).toEqual([{ id: "broken", reason: "EACCES: permission denied" }]);
     expect(asked).toBe(checks);
   });
@@ -163,15 +161,15 @@ describe("agtpd doctor, where something cannot be read", () => {
     },
   };
 
-  it("exits 2 when nothing else was found", () => {
+  it("exits 2 when nothing else was found", async () => {
     const patient = makePatient({ machine });
-    const { exitCode, unasked, json } = patient.examine();
+    const { exitCode, unasked, json } = await patient.examine();
     expect([exitCode, json["ok"]]).toEqual([2, false]);
     expect(unasked).toEqual([{ id: "disk-space", reason: "EIO: i/o error, statfs" }]);
-    expect(patient.read().out).toMatch(/checks, 1 could not be asked\n$/);
+    expect((await patient.read()).out).toMatch(/checks, 1 could not be asked\n$/);
   });
 
-  it("exits 1 when something was", () => {
-    expect(makePatient({ machine, tables: { signing: {} } }).examine().exitCode).toBe(1);
+  it("exits 1 when something was", async () => {
+    expect((await makePatient({ machine, tables: { signing: {} } }).examine()).exitCode).toBe(1);
   });
 });

@@ -1,5 +1,5 @@
 /** docs/doctor.md has the checks that there are, in their order. */
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CHECKS } from "../../../src/programs/doctor/checks.ts";
@@ -12,13 +12,5 @@ describe("docs/doctor.md", () => {
     const listed = [...docs.matchAll(/^\| `([a-z-]+)` \|/gm)].map(([, id]) => id);
     expect(listed).toEqual(CHECKS.map(({ id }) => id));
     expect(docs).toContain(`"checks": ${CHECKS.length}`);
-  });
-});
-
-describe("each check", () => {
-  it("is in a file of its own name", () => {
-    for (const { id } of CHECKS) {
-      expect(existsSync(join(ROOT, `src/programs/doctor/checks/${id}.ts`)), id).toBe(true);
-    }
   });
 });

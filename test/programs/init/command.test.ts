@@ -6,18 +6,17 @@ import { checkDeployment } from "../../../src/app/daemon.ts";
 import { createLog } from "../../../src/base/log.ts";
 import { parseToml } from "../../../src/base/toml-document.ts";
 import { VERSION } from "../../../src/base/version.ts";
-import { runDoctorCommand } from "../../../src/programs/doctor/command.ts";
+import { doctorCommand } from "../../../src/programs/doctor/command.ts";
 import { thisMachine } from "../../../src/programs/doctor/machine.ts";
-import { runInitCommand } from "../../../src/programs/init/command.ts";
+import { initCommand } from "../../../src/programs/init/command.ts";
 import type { Ask } from "../../../src/programs/init/interview.ts";
-import { runKeysCommand } from "../../../src/programs/keys/command.ts";
+import { keysProgram } from "../../../src/programs/keys/command.ts";
 import { makeDirectory } from "../../support/directory.ts";
-import { keepingTerminal } from "../../support/terminal.ts";
+import { runIn } from "../../support/terminal.ts";
 
 async function init(args: readonly string[], { ask, cwd = makeDirectory() }: InitOptions = {}) {
-  const terminal = keepingTerminal(cwd);
-  const exitCode = await runInitCommand(args, terminal, ask);
-  const { out, err } = terminal.written;
+  const open = ask === undefined ? undefined : () => ({ ask, close: () => undefined });
+  const { exitCode, out, err } = await runIn(cwd, initCommand(open), args);
   const read = (name: string): string => readFileSync(join(cwd, "shop", name), "utf8");
   return { exitCode, out, err, cwd, shop: join(cwd, "shop"), read };
 }
@@ -70,10 +69,10 @@ describe("agtpd init", () => {
     expect(filesIn(shop)).toEqual(FILES);
     expect(err).toContain("shop.localhost (--server-id says otherwise)");
     expect(await check(shop)).toEqual([]);
-    const doctor = keepingTerminal(shop);
-    const machine = { ...thisMachine(), nodeVersion: "v24.11.0" };
-    expect(runDoctorCommand([], doctor, {}, machine)).toBe(0);
-    expect(doctor.written.out).toContain("nothing found");
+    const doctor = doctorCommand({ ...thisMachine(), nodeVersion: "v24.11.0" });
+    const examined = await runIn(shop, doctor, []);
+    expect(examined.exitCode).toBe(0);
+    expect(examined.out).toContain("nothing found");
   });
 
   it("keeps keys for their owner alone, and out of version control", async () => {
@@ -106,10 +105,9 @@ describe("agtpd init", () => {
 
   it("makes an agent whose documents verify", async () => {
     const { shop } = await init(["shop", "--yes", "--agent", "lauren"]);
-    const terminal = keepingTerminal(shop);
     const files = ["agents/lauren.genesis.json", "agents/lauren.agent.json"];
     const args = ["verify", ...files, "--issuer-key", ".agtp/keys/signing.pem"];
-    expect(await runKeysCommand(args, terminal)).toBe(0);
+    expect(await runIn(shop, keysProgram, args)).toMatchObject({ exitCode: 0 });
   });
 
   it("makes other keys and another agent each time", async () => {

@@ -3,12 +3,12 @@ import { execFileSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { runCommand } from "../../../src/programs/agtp/command.ts";
-import { runInitCommand } from "../../../src/programs/init/command.ts";
-import { runKeysCommand } from "../../../src/programs/keys/command.ts";
+import { agtpProgram } from "../../../src/programs/agtp/command.ts";
+import { initCommand } from "../../../src/programs/init/command.ts";
+import { keysProgram } from "../../../src/programs/keys/command.ts";
 import { createDaemon } from "../../support/daemon.ts";
 import { createDirectory } from "../../support/directory.ts";
-import { keepingTerminal } from "../../support/terminal.ts";
+import { runIn } from "../../support/terminal.ts";
 
 interface Site {
   readonly directory: string;
@@ -18,10 +18,8 @@ interface Site {
 async function serve(...args: readonly string[]): Promise<Site> {
   const above = createDirectory();
   onTestFinished(() => rmSync(above, { recursive: true, force: true }));
-  const terminal = keepingTerminal(above);
-  if ((await runInitCommand(["shop", "--yes", ...args], terminal)) !== 0) {
-    throw new Error(terminal.written.err);
-  }
+  const { exitCode, err } = await runIn(above, initCommand(), ["shop", "--yes", ...args]);
+  if (exitCode !== 0) throw new Error(err);
   const directory = join(above, "shop");
   const configPath = join(directory, "agtp-server.toml");
   const daemon = await createDaemon({ directory, configPath });
@@ -47,12 +45,10 @@ function words(command: string): readonly string[] {
 }
 
 async function ask({ directory, port }: Site, command: string) {
-  const terminal = keepingTerminal(directory);
   const args = words(command).map((word) => {
     return word === "agtp://localhost" ? `agtp://localhost:${port}` : word;
   });
-  const exitCode = await runCommand(args, terminal);
-  const { out, err } = terminal.written;
+  const { exitCode, out, err } = await runIn(directory, agtpProgram, args);
   return { exitCode, err, body: JSON.parse(out) };
 }
 
@@ -103,7 +99,7 @@ describe("a new deployment", () => {
     expect(commands).toHaveLength(3);
     for (const command of commands) expect((await ask(site, command)).exitCode, command).toBe(0);
     const [making = ""] = readmeCommands(site.directory, "agtp-keys");
-    const terminal = keepingTerminal(site.directory);
-    expect(await runKeysCommand(words(making), terminal)).toBe(0);
+    const made = await runIn(site.directory, keysProgram, words(making));
+    expect(made.exitCode).toBe(0);
   });
 });

@@ -6,14 +6,14 @@ import { startDaemon } from "../../../src/app/daemon.ts";
 import { createLog } from "../../../src/base/log.ts";
 import { formatProblem } from "../../../src/base/problem.ts";
 import { createClient } from "../../../src/client/client.ts";
-import { runDoctorCommand } from "../../../src/programs/doctor/command.ts";
-import type { Finding } from "../../../src/programs/doctor/finding.ts";
-import { thisMachine } from "../../../src/programs/doctor/machine.ts";
+import { doctorCommand } from "../../../src/programs/doctor/command.ts";
 import { createDaemon } from "../../support/daemon.ts";
 import { configFile, makeDeployment } from "../../support/deployment.ts";
+import type { FindingJson } from "../../support/doctor.ts";
 import { type KeysProgram, makeKeysProgram, makeLauren } from "../../support/keys-program.ts";
+import { flipOctet, leaveCommits } from "../../support/killed-store.ts";
 import { type ReadRecord, readJournal } from "../../support/records.ts";
-import { keepingTerminal } from "../../support/terminal.ts";
+import { runIn } from "../../support/terminal.ts";
 
 interface Served {
   readonly program: KeysProgram;
@@ -80,11 +80,14 @@ async function refusalOf(configPath: string) {
   return { problems: started.problems.map(formatProblem), log };
 }
 
-function diagnose({ program, configPath }: Served): readonly Finding[] {
-  const terminal = keepingTerminal(program.directory);
-  runDoctorCommand(["--config", configPath, "--json"], terminal, {}, thisMachine());
-  const { findings } = JSON.parse(terminal.written.out) as { findings: readonly Finding[] };
-  return findings.filter(({ id }) => id === "journal");
+async function diagnose(
+  { program, configPath }: Served,
+  check = "journal",
+): Promise<readonly FindingJson[]> {
+  const args = ["--config", configPath, "--json"];
+  const { out } = await runIn(program.directory, doctorCommand(), args);
+  const { findings } = JSON.parse(out) as { findings: readonly FindingJson[] };
+  return findings.filter(({ id }) => id === check);
 }
 
 const verify = ({ agentId }: Served, ...more: readonly string[]): readonly string[] => [
@@ -107,7 +110,7 @@ describe("a journal whose last five records were removed after a clean stop", ()
     expect(log).toMatchObject([
       { event: "store-went-back", level: "error", agent_id: agentId, audit_id: head },
     ]);
-    expect(diagnose(served)).toMatchObject([
+    expect(await diagnose(served)).toMatchObject([
       { severity: "error", file: ".agtp/journal/00000001.jws", message },
     ]);
 
@@ -139,7 +142,7 @@ describe("a journal whose last five records were removed after a clean stop", ()
       ...{ agent_id: agentId, event_type: "chain-repaired", lost_records: [head] },
       ...{ previous_audit_id: records[2]?.auditId, reason: "a test" },
     });
-    expect(diagnose(served)).toEqual([]);
+    expect(await diagnose(served)).toEqual([]);
 
     // Nothing is left to repair, and the chain goes on.
     expect((await program.run("repair")).out).toBe(
@@ -204,6 +207,34 @@ describe("agtp-keys repair", () => {
     expect(readJournal(served.journal).at(-1)?.payload).toMatchObject({ set_aside: [copy] });
     await ask(served, 1);
     expect((await served.program.run(...verify(served))).json["records"]).toBe(5);
+  });
+
+  it("goes on with a store whose log was damaged, sets the log aside and records that", async () => {
+    const served = await serve(3);
+    const { program, configPath } = served;
+    const log = join(program.directory, ".agtp/state.db-wal");
+    await leaveCommits(log.replace("-wal", ""), 6);
+    flipOctet(log, 5000);
+    const damaged = readFileSync(log);
+    const message = 'is damaged: its log "state.db-wal" does not hold from octet 4152 on';
+    for (let start = 1; start <= 2; start += 1) {
+      expect((await refusalOf(configPath)).problems).toEqual([expect.stringContaining(message)]);
+    }
+    expect(await diagnose(served, "state-file")).toMatchObject([
+      { severity: "error", file: ".agtp/state.db", message: expect.stringContaining(message) },
+    ]);
+    const { json, exitCode } = await program.run("repair", "--json");
+    expect(exitCode).toBe(0);
+    const [copy] = json["set_aside"] as string[];
+    expect(readFileSync(join(program.directory, ".agtp", copy ?? ""))).toEqual(damaged);
+    expect(json["damages"]).toMatchObject([{ file: "state.db-wal" }]);
+    expect(readJournal(served.journal).at(-1)?.payload).toMatchObject({
+      ...{ event_type: "chain-repaired", damaged_store: true },
+      ...{ lost_records: [], damaged_segments: [], set_aside: [copy] },
+    });
+    expect(await diagnose(served, "state-file")).toEqual([]);
+    await ask(served, 1);
+    expect((await program.run(...verify(served))).json["records"]).toBe(5);
   });
 
   it("is refused while a daemon has the directory, and where nothing is kept", async () => {

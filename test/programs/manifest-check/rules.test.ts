@@ -54,7 +54,7 @@ function check(change: (manifest: Tree) => unknown, more: object = {}) {
   const findings = new FindingList();
   const context = { now: NOW, keys: [], isAnonymous: false, catalogOf: () => catalog, ...more };
   const result = checkManifest(changed, context, findings.report);
-  const named = findings.list().map(({ severity, pointer, clause }) => [severity, pointer, clause]);
+  const named = findings.list().map(({ severity, key, rule }) => [severity, key, rule]);
   return { result, findings: findings.list(), named };
 }
 
@@ -227,10 +227,10 @@ describe("checkManifest", () => {
       const inside = /\/(?:\d+|GET)$/.test(pointer) && isList && how !== "replaces one";
       set(inside ? pointer.replace(/\/[^/]+$/, "") : pointer, value)(manifest);
     });
-    const faults = named.filter(([severity]) => severity === "fault");
-    const expected = [["fault", pointer, clause]];
-    if (how === "replaces one") expected.push(["fault", "/embedded_methods", "8.4"]);
-    if (how === "first of two") expected.push(["fault", "/catalog_versions_supported", "4.8"]);
+    const faults = named.filter(([severity]) => severity === "error");
+    const expected = [["error", pointer, clause]];
+    if (how === "replaces one") expected.push(["error", "/embedded_methods", "8.4"]);
+    if (how === "first of two") expected.push(["error", "/catalog_versions_supported", "4.8"]);
     expect(faults).toEqual(expected);
   });
 
@@ -245,8 +245,8 @@ describe("checkManifest", () => {
       set("/input_schema/properties", { room_id: {}, id: {} })(copy);
       list.splice(1, 0, copy);
     });
-    expect(named.filter(([severity]) => severity === "fault")).toEqual([
-      ["fault", pointer, clause],
+    expect(named.filter(([severity]) => severity === "error")).toEqual([
+      ["error", pointer, clause],
     ]);
   });
 
@@ -258,7 +258,7 @@ describe("checkManifest", () => {
         set("/endpoints/1/path", path)(manifest);
         set("/endpoints/1/input_schema/properties", { any: {} })(manifest);
       });
-      expect(named).toContainEqual(["fault", "/endpoints/1/path", "5.9"]);
+      expect(named).toContainEqual(["error", "/endpoints/1/path", "5.9"]);
     },
   );
 
@@ -266,14 +266,14 @@ describe("checkManifest", () => {
     const findings = new FindingList();
     const context = { now: NOW, keys: [], isAnonymous: false, catalogOf: () => catalog };
     checkManifest(value, context, findings.report);
-    expect(findings.list()).toMatchObject([{ severity: "fault", pointer: "", clause: "8.2" }]);
+    expect(findings.list()).toMatchObject([{ severity: "error", key: "", rule: "8.2" }]);
   });
 
   // AGTP-API §8.5
   it("finds agents where they are not to be disclosed", () => {
     const disclosed = (word: string, isAnonymous: boolean) =>
       check(set("/agent_disclosure", word), { isAnonymous }).named;
-    const fault = ["fault", "/hosted_agents", "8.5"];
+    const fault = ["error", "/hosted_agents", "8.5"];
     expect(disclosed("private", false)).toContainEqual(fault);
     expect(disclosed("authenticated", true)).toContainEqual(fault);
     expect(disclosed("authenticated", false)).not.toContainEqual(fault);
@@ -329,7 +329,7 @@ describe("checkManifest", () => {
       catalogOf: () => undefined,
     });
     expect(named).toContainEqual(["warning", "/catalog_version", "6.4"]);
-    expect(named.map(([severity]) => severity)).not.toContain("fault");
+    expect(named.map(([severity]) => severity)).not.toContain("error");
     expect(result.catalog).toBeUndefined();
   });
 
@@ -362,9 +362,9 @@ describe("a manifest beside an earlier one", () => {
   });
 
   it.each<[string, string, (manifest: Tree) => void]>([
-    ["fault", "/server/server_id", set("/server/server_id", "other")],
-    ["fault", "/server/issued", set("/server/issued", "2020-01-01T00:00:00Z")],
-    ["fault", "/document_version", set("/apis", [])],
+    ["error", "/server/server_id", set("/server/server_id", "other")],
+    ["error", "/server/issued", set("/server/issued", "2020-01-01T00:00:00Z")],
+    ["error", "/document_version", set("/apis", [])],
     ["warning", "/document_version", set("/document_version", "v3")],
   ])("has a %s at %s", (severity, pointer, change) => {
     const found = beside(nothing, (manifest) => {
@@ -375,7 +375,7 @@ describe("a manifest beside an earlier one", () => {
   });
 
   it("moves its time with its content, and never back", () => {
-    const fault = ["fault", "/server/updated", "8.3"];
+    const fault = ["error", "/server/updated", "8.3"];
     expect(beside(later, nothing)).toContainEqual(fault);
     expect(beside(nothing, set("/apis", []))).toContainEqual(fault);
   });

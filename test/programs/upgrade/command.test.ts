@@ -14,8 +14,11 @@ const newer = (catalog: CatalogJson): void => {
 };
 
 describe("agtp-catalog-diff", () => {
-  it("shows what changed, group by group, and the verdict on the version", () => {
-    const { exitCode, out, err } = makeDiffProgram({ older, newer }).run("old.json", "new.json");
+  it("shows what changed, group by group, and the verdict on the version", async () => {
+    const { exitCode, out, err } = await makeDiffProgram({ older, newer }).run(
+      "old.json",
+      "new.json",
+    );
     expect([exitCode, err]).toEqual([0, ""]);
     expect(out).toBe(
       [
@@ -39,7 +42,7 @@ describe("agtp-catalog-diff", () => {
     );
   });
 
-  it("shows what breaks, with file, line, reason and remedy", () => {
+  it("shows what breaks, with file, line, reason and remedy", async () => {
     const program = makeDiffProgram({
       older,
       newer,
@@ -49,7 +52,7 @@ describe("agtp-catalog-diff", () => {
       },
     });
     const args = ["old.json", "new.json", "--against-deployment", "site"];
-    const { exitCode, out } = program.run(...args);
+    const { exitCode, out } = await program.run(...args);
     expect(exitCode).toBe(1);
     expect(out).toContain(
       [
@@ -72,9 +75,9 @@ describe("agtp-catalog-diff", () => {
   });
 
   // docs/catalog-diff.md
-  it("has every member of its JSON form, whatever was found", () => {
+  it("has every member of its JSON form, whatever was found", async () => {
     const { run, report } = makeDiffProgram({ older, newer });
-    const { json } = report();
+    const { json } = await report();
     const members = ["ok", "old", "new", "semver", "added", "removed", "newly_deprecated"];
     members.push("undeprecated", "deprecation_changed", "recategorised", "redescribed", "legacy");
     members.push("legacy_descriptions", "categories", "problems", "deployment");
@@ -87,7 +90,7 @@ describe("agtp-catalog-diff", () => {
       newly_deprecated: [{ method: "SELL", removed_in: "2.0.0", successor: null }],
       deployment: { directory: "site", breaks: 0, fix: null },
     });
-    expect(JSON.parse(run("old.json", "new.json", "--json").out)).toMatchObject({
+    expect(JSON.parse((await run("old.json", "new.json", "--json")).out)).toMatchObject({
       deployment: null,
     });
   });
@@ -107,7 +110,7 @@ describe("agtp-catalog-diff", () => {
     [["old.json", "bad.json"], "bad.json: embedded: QUERY missing"],
     [["old.json", "odd.json"], 'odd.json: version: is "1.0.0-01", which is no semantic'],
     [["old.json", "huge.json"], "huge.json: must be at most 4194304 bytes long"],
-  ])("exits 2 with clear words for %j", (args, message) => {
+  ])("exits 2 with clear words for %j", async (args, message) => {
     const { directory, run } = makeDiffProgram({
       files: {
         "text.json": "{ nope",
@@ -122,14 +125,14 @@ describe("agtp-catalog-diff", () => {
         }),
       },
     });
-    const { exitCode, err } = run(...args);
+    const { exitCode, err } = await run(...args);
     expect(exitCode).toBe(2);
     expect(err).toContain(message);
     expect(err).not.toContain(directory);
   });
 
-  it("has the problems of a catalog in its JSON form as well", () => {
-    const { exitCode, out } = makeDiffProgram().run("old.json", "nowhere.json", "--json");
+  it("has the problems of a catalog in its JSON form as well", async () => {
+    const { exitCode, out } = await makeDiffProgram().run("old.json", "nowhere.json", "--json");
     expect(exitCode).toBe(2);
     expect(JSON.parse(out)).toEqual({
       ok: false,
@@ -137,23 +140,23 @@ describe("agtp-catalog-diff", () => {
     });
   });
 
-  it("shows help and version", () => {
+  it("shows help and version", async () => {
     const { run } = makeDiffProgram();
-    expect(run("--help")).toMatchObject({ exitCode: 0, err: "" });
-    expect(run("--help").out).toContain("Exit codes: 0");
-    expect(run("--version").out).toMatch(/^\d+\.\d+\.\d+\n$/);
+    expect(await run("--help")).toMatchObject({ exitCode: 0, err: "" });
+    expect((await run("--help")).out).toContain("Exit codes: 0");
+    expect((await run("--version")).out).toMatch(/^\d+\.\d+\.\d+\n$/);
   });
 
-  it("warns of what a catalog has too much, and goes on", () => {
+  it("warns of what a catalog has too much, and goes on", async () => {
     const { run } = makeDiffProgram({
       newer: (catalog) => Object.assign(catalog, { colour: "blue" }),
     });
-    const { exitCode, err } = run("old.json", "new.json");
+    const { exitCode, err } = await run("old.json", "new.json");
     expect(exitCode).toBe(0);
     expect(err).toContain("warning: new.json: colour: unknown key, ignored");
   });
 
-  it("stays quick with as many changes as there can be", () => {
+  it("stays quick with as many changes as there can be", async () => {
     const letters = (index: number): string =>
       [...String(index).padStart(5, "0")].map((digit) => "ABCDEFGHIJ"[Number(digit)]).join("");
     const fill =
@@ -179,7 +182,7 @@ describe("agtp-catalog-diff", () => {
       ),
     });
     const start = performance.now();
-    const { exitCode, deployment } = report();
+    const { exitCode, deployment } = await report();
     expect(performance.now() - start).toBeLessThan(10_000);
     expect(exitCode).toBe(1);
     expect(deployment.endpoint_conflicts).toHaveLength(200);

@@ -33,9 +33,9 @@ const GROUPS = [
   "policy_conflicts",
 ] as const;
 
-function conflictsOf(site: NonNullable<DiffFiles["site"]>, environment = {}) {
+async function conflictsOf(site: NonNullable<DiffFiles["site"]>, environment = {}) {
   const program = makeDiffProgram({ older, newer, site, environment });
-  const { exitCode, deployment, err } = program.report();
+  const { exitCode, deployment, err } = await program.report();
   const found = GROUPS.flatMap((group) =>
     deployment[group].map((conflict): FindingJson => ({ group, ...conflict })),
   );
@@ -262,20 +262,20 @@ describe("a deployment that an upgrade breaks", () => {
       },
       { group: "path_grammar_conflicts", key: "agntcy[0].base" },
     ],
-  ])("has %s", (_, site, expected) => {
-    const { exitCode, found, err } = conflictsOf(site);
+  ])("has %s", async (_, site, expected) => {
+    const { exitCode, found, err } = await conflictsOf(site);
     expect(found).toMatchObject([expected]);
     expect([exitCode, err]).toEqual([1, ""]);
   });
 
-  it("finds what the environment brings in", () => {
+  it("finds what the environment brings in", async () => {
     const site = policy({ allow: ["${METHOD}"] });
-    const { found } = conflictsOf(site, { METHOD: "BOOK" });
+    const { found } = await conflictsOf(site, { METHOD: "BOOK" });
     expect(found).toMatchObject([{ value: "BOOK", key: "policies.methods.allow[0]" }]);
   });
 
-  it("looks where the configuration says", () => {
-    const { found } = conflictsOf({
+  it("looks where the configuration says", async () => {
+    const { found } = await conflictsOf({
       "agtp-server.toml": configFile({ endpoints: { dir: "pairs" }, recipes: { dir: "mixes" } }),
       "pairs/a.toml": endpointFile({ method: "BOOK", path: "/room" }),
       "endpoints/b.toml": endpointFile({ method: "BOOK", path: "/room" }),
@@ -285,7 +285,7 @@ describe("a deployment that an upgrade breaks", () => {
   });
 
   // AGTP-API §3.6, §9.2
-  it("is told when HTTP verbs are dispatched as something else", () => {
+  it("is told when HTTP verbs are dispatched as something else", async () => {
     const program = makeDiffProgram({
       newer: (catalog) => {
         catalog.version = "2.0.0";
@@ -294,7 +294,7 @@ describe("a deployment that an upgrade breaks", () => {
       },
       site: policy({ legacy: ["PATCH"] }),
     });
-    const { deployment, exitCode } = program.report();
+    const { deployment, exitCode } = await program.report();
     expect(exitCode).toBe(1);
     expect(deployment.policy_conflicts).toMatchObject([
       { key: "policies.methods.legacy[0]", method: "PATCH" },
@@ -305,33 +305,33 @@ describe("a deployment that an upgrade breaks", () => {
 });
 
 describe("a deployment that an upgrade does not break", () => {
-  it("has nothing of what was removed", () => {
+  it("has nothing of what was removed", async () => {
     const site = {
       ...policy({ allow: "*", disallow: ["PATCH"], legacy: ["GET"], custom: ["SALUTE"] }),
       "endpoints/a.toml": endpointFile({ method: "SALUTE", path: "/rooms" }),
       "recipes/r.toml": `[[recipe]]\n[[recipe.steps]]\nmethod = "RESERVE"\n`,
     };
-    expect(conflictsOf(site)).toMatchObject({ exitCode: 0, found: [], err: "" });
+    expect(await conflictsOf(site)).toMatchObject({ exitCode: 0, found: [], err: "" });
   });
 
-  it("keeps a removed method as its own", () => {
+  it("keeps a removed method as its own", async () => {
     const site = {
       ...policy({ custom: ["SELL"] }),
       "endpoints/a.toml": endpointFile({ method: "SELL", path: "/rooms" }),
     };
-    expect(conflictsOf(site)).toMatchObject({ exitCode: 0, found: [] });
+    expect(await conflictsOf(site)).toMatchObject({ exitCode: 0, found: [] });
   });
 
-  it("had a custom method in no path before either", () => {
+  it("had a custom method in no path before either", async () => {
     const site = {
       ...policy({ custom: ["AUDITLOG"] }),
       "endpoints/a.toml": endpointFile({ method: "QUERY", path: "/auditlog" }),
     };
-    expect(conflictsOf(site).found.map(({ group }) => group)).toEqual(["policy_conflicts"]);
+    expect((await conflictsOf(site)).found.map(({ group }) => group)).toEqual(["policy_conflicts"]);
   });
 
-  it("is told of what is deprecated, and of what was unknown before", () => {
-    const { exitCode, found, deployment } = conflictsOf({
+  it("is told of what is deprecated, and of what was unknown before", async () => {
+    const { exitCode, found, deployment } = await conflictsOf({
       "endpoints/a.toml": endpointFile({ method: "SEARCH", path: "/rooms" }),
       "endpoints/b.toml": endpointFile({ method: "FROBNICATE", path: "/rooms" }),
       "endpoints/c.toml": endpointFile({ method: "GET", path: "/rooms" }),
@@ -367,16 +367,16 @@ describe("what cannot be judged", () => {
     ["agtp-server.toml", 'endpoints.dir = "${UNSET}"', "UNSET is not set"],
     ["agtp-server.toml", 'endpoints.dir = "nowhere"', "nowhere: the directory does not exist"],
     ["agtp-server.toml", '[policies.methods]\nallow = ["${UNSET}"]', "UNSET is not set"],
-  ])("is %s with %j", (file, text, message) => {
+  ])("is %s with %j", async (file, text, message) => {
     const program = broken({ [file]: text });
-    const { exitCode, err, deployment } = program.report();
+    const { exitCode, err, deployment } = await program.report();
     expect(exitCode).toBe(2);
     expect(err).toContain(message);
     expect(deployment.problems.length).toBeGreaterThan(0);
   });
 
-  it("does not hide what can be", () => {
-    const { exitCode, deployment } = broken({
+  it("does not hide what can be", async () => {
+    const { exitCode, deployment } = await broken({
       "endpoints/a.toml": "[",
       "endpoints/b.toml": endpointFile({ method: "BOOK", path: "/room" }),
     }).report();
@@ -387,30 +387,35 @@ describe("what cannot be judged", () => {
   it.each([
     ["nowhere", "does not exist"],
     ["old.json", "must be a directory"],
-  ])("is the deployment %s", (name, message) => {
-    const { exitCode, err } = broken({}).run("old.json", "new.json", "--against-deployment", name);
+  ])("is the deployment %s", async (name, message) => {
+    const { exitCode, err } = await broken({}).run(
+      "old.json",
+      "new.json",
+      "--against-deployment",
+      name,
+    );
     expect(exitCode).toBe(2);
     expect(err).toContain(message);
   });
 
-  it("is a directory without a configuration, unless another one is named", () => {
+  it("is a directory without a configuration, unless another one is named", async () => {
     const program = broken({
       "agtp-server.open.toml": configFile(),
       "endpoints/a.toml": endpointFile({ method: "BOOK", path: "/room" }),
     });
     unlinkSync(join(program.directory, "site/agtp-server.toml"));
-    const without = program.report();
+    const without = await program.report();
     expect(without).toMatchObject({ exitCode: 2 });
     expect(without.err).toBe("agtp-catalog-diff: agtp-server.toml: does not exist\n");
-    expect(program.report("--config", "agtp-server.open.toml").exitCode).toBe(1);
+    expect((await program.report("--config", "agtp-server.open.toml")).exitCode).toBe(1);
   });
 
-  it("is a file that a link brings in from elsewhere", () => {
+  it("is a file that a link brings in from elsewhere", async () => {
     const program = broken({ "endpoints/a.toml": endpointFile(room) });
     symlinkSync(
       join(program.directory, "old.json"),
       join(program.directory, "site/endpoints/l.toml"),
     );
-    expect(program.report()).toMatchObject({ exitCode: 2 });
+    expect(await program.report()).toMatchObject({ exitCode: 2 });
   });
 });

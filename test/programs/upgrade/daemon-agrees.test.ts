@@ -3,8 +3,9 @@ import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
-import { loadContents } from "../../../src/app/contents.ts";
+import { loadingContents } from "../../../src/app/contents.ts";
 import { loadVocabulary } from "../../../src/app/vocabulary.ts";
+import { atOnce } from "../../../src/base/paced.ts";
 import type { Problem } from "../../../src/base/problem.ts";
 import { parseCatalog } from "../../../src/catalog/catalog-file.ts";
 import type { ConflictEffect } from "../../../src/programs/upgrade/conflict.ts";
@@ -70,7 +71,7 @@ function load(directory: string, catalog: string): readonly Problem[] {
   if (config === undefined) throw new Error(JSON.stringify(problems));
   const found = [...problems];
   const vocabulary = loadVocabulary(config, found);
-  if (vocabulary !== undefined) loadContents(config, vocabulary, {}, found);
+  if (vocabulary !== undefined) atOnce(loadingContents(config, vocabulary, {}, found));
   return found;
 }
 

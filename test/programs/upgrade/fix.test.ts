@@ -40,7 +40,7 @@ description = "BOOK a room; caf\u00e9 \u{1f600}"`;
 
 // AGTP-API §4.7
 describe("--fix", () => {
-  it("writes the successor, and leaves every other byte as it was", () => {
+  it("writes the successor, and leaves every other byte as it was", async () => {
     const { directory, report } = program({
       "endpoints/a.toml": ENDPOINT,
       "endpoints/bom.toml": Buffer.concat([
@@ -53,7 +53,7 @@ describe("--fix", () => {
     });
     const before = statSync(join(directory, "site/endpoints/a.toml"));
     const config = readFileSync(join(directory, "site/agtp-server.toml"), "utf8");
-    const { exitCode, deployment } = report("--fix");
+    const { exitCode, deployment } = await report("--fix");
     expect(exitCode).toBe(0);
     expect(deployment.fix?.written.toSorted()).toEqual([
       "agtp-server.toml",
@@ -72,9 +72,9 @@ describe("--fix", () => {
     expect(statSync(join(directory, "site/endpoints/a.toml")).mode).toBe(before.mode);
   });
 
-  it("shows the change first, as patch would take it, and looks again", () => {
+  it("shows the change first, as patch would take it, and looks again", async () => {
     const { run } = program({ "endpoints/a.toml": endpointFile({ method: "BOOK", path: "/x" }) });
-    const { exitCode, out, err } = run(
+    const { exitCode, out, err } = await run(
       ...["old.json", "new.json", "--against-deployment", "site", "--fix"],
     );
     expect(exitCode).toBe(0);
@@ -90,11 +90,11 @@ describe("--fix", () => {
     expect(err).toBe("1 file written\n");
   });
 
-  it("only shows it in a dry run, and the answer stays no", () => {
+  it("only shows it in a dry run, and the answer stays no", async () => {
     const { directory, report, read } = program({ "endpoints/a.toml": ENDPOINT });
     const { mtimeMs } = statSync(join(directory, "site/endpoints/a.toml"));
     for (const flags of [["--fix", "--dry-run"], ["--dry-run"]]) {
-      const { exitCode, deployment, err } = report(...flags);
+      const { exitCode, deployment, err } = await report(...flags);
       expect(exitCode).toBe(1);
       expect(deployment.fix).toMatchObject({
         dry_run: true,
@@ -107,7 +107,7 @@ describe("--fix", () => {
     expect(statSync(join(directory, "site/endpoints/a.toml")).mtimeMs).toBe(mtimeMs);
   });
 
-  it("keeps the mode of a file, and writes to where a link inside the deployment leads", () => {
+  it("keeps the mode of a file, and writes to where a link inside the deployment leads", async () => {
     const { directory, report } = program({
       "pool/a.toml": endpointFile({ method: "BOOK", path: "/x" }),
     });
@@ -115,13 +115,13 @@ describe("--fix", () => {
     chmodSync(at("pool/a.toml"), 0o640);
     mkdirSync(at("endpoints"));
     symlinkSync("../pool/a.toml", at("endpoints/a.toml"));
-    expect(report("--fix").exitCode).toBe(0);
+    expect((await report("--fix")).exitCode).toBe(0);
     expect(lstatSync(at("endpoints/a.toml")).isSymbolicLink()).toBe(true);
     expect(statSync(at("pool/a.toml")).mode & 0o777).toBe(0o640);
     expect(readFileSync(at("pool/a.toml"), "utf8")).toContain("RESERVE");
   });
 
-  it("writes nothing outside of the deployment", () => {
+  it("writes nothing outside of the deployment", async () => {
     const { directory, report, read } = program({
       "agtp-server.toml": configFile({
         endpoints: { dir: "../elsewhere" },
@@ -133,7 +133,7 @@ describe("--fix", () => {
     writeFileSync(join(directory, "elsewhere/a.toml"), text);
     renameSync(join(directory, "site/agtp-server.toml"), join(directory, "away.toml"));
     symlinkSync("../away.toml", join(directory, "site/agtp-server.toml"));
-    const { exitCode, deployment } = report("--fix");
+    const { exitCode, deployment } = await report("--fix");
     expect(exitCode).toBe(2);
     const reason = "lies outside of the deployment directory";
     expect(deployment.fix?.failed.map((one) => one["reason"])).toEqual([reason, reason]);
@@ -237,25 +237,25 @@ describe("--fix leaves to a person", () => {
       }),
       "another redirect is for RESERVE already",
     ],
-  ])("%s", (_, site, reason) => {
+  ])("%s", async (_, site, reason) => {
     const { directory, report } = program(site);
     const files = () =>
       Object.keys(site).map((file) => readFileSync(join(directory, "site", file), "utf8"));
     const before = files();
-    const { exitCode, deployment } = report("--fix");
+    const { exitCode, deployment } = await report("--fix");
     expect(deployment.fix).toMatchObject({ changes: [], refused: [{ reason }], written: [] });
     expect(exitCode).toBe(1);
     expect(files()).toEqual(before);
   });
 
-  it("the step whose endpoint stays, unless another one serves it", () => {
+  it("the step whose endpoint stays, unless another one serves it", async () => {
     const step = `[[recipe]]\n[[recipe.steps]]\nmethod = "BOOK"\npath = "/x/{c}"\n`;
     const own = { deprecated: { deprecated_in: "1", successor: { method: "RESERVE" } } };
     const stuck = program({
       "endpoints/a.toml": endpoint("BOOK", "/x/{a}", own),
       "recipes/r.toml": step,
     });
-    expect(stuck.report("--fix").deployment.fix).toMatchObject({
+    expect((await stuck.report("--fix")).deployment.fix).toMatchObject({
       changes: [],
       refused: [{ file: "endpoints/a.toml" }, { file: "recipes/r.toml", method: "BOOK" }],
     });
@@ -264,21 +264,21 @@ describe("--fix leaves to a person", () => {
       "endpoints/b.toml": endpoint("RESERVE", "/x/{b}"),
       "recipes/r.toml": step,
     });
-    expect(served.report("--fix").deployment.fix).toMatchObject({
+    expect((await served.report("--fix")).deployment.fix).toMatchObject({
       changes: [{ file: "recipes/r.toml" }],
       refused: [{ file: "endpoints/a.toml" }],
     });
   });
 
-  it("what comes out of the environment", () => {
+  it("what comes out of the environment", async () => {
     const site = policy({ allow: ["$" + "{METHOD}"] });
     const { report } = program(site, { METHOD: "BOOK" });
-    expect(report("--fix").deployment.fix?.refused).toMatchObject([
+    expect((await report("--fix")).deployment.fix?.refused).toMatchObject([
       { reason: "it comes out of the environment" },
     ]);
   });
 
-  it("the second of two endpoints that would become one", () => {
+  it("the second of two endpoints that would become one", async () => {
     const { report } = makeDiffProgram({
       older: (catalog) => {
         older(catalog);
@@ -293,7 +293,7 @@ describe("--fix leaves to a person", () => {
         "endpoints/b.toml": endpoint("SELL", "/x"),
       },
     });
-    const { exitCode, deployment } = report("--fix");
+    const { exitCode, deployment } = await report("--fix");
     expect(exitCode).toBe(1);
     expect(deployment.fix).toMatchObject({
       written: ["endpoints/a.toml"],
@@ -302,8 +302,8 @@ describe("--fix leaves to a person", () => {
     expect(deployment.endpoint_conflicts).toMatchObject([{ file: "endpoints/b.toml" }]);
   });
 
-  it("is of no use without a deployment", () => {
-    const { exitCode, err } = program({}).run("old.json", "new.json", "--fix");
+  it("is of no use without a deployment", async () => {
+    const { exitCode, err } = await program({}).run("old.json", "new.json", "--fix");
     expect(exitCode).toBe(2);
     expect(err).toContain("need --against-deployment");
   });

@@ -18,7 +18,7 @@ import { agtpPath, dottedPath, safeUrl, scopeToken, secret } from "./words.ts";
 const anyName = text("", "");
 
 const apiKey = table(
-  "A bearer key of the HTTP face; the key itself is never in a file",
+  "A bearer key of the HTTP API; the key itself is never in a file",
   {
     sha256: optional(word("", "^[0-9a-f]{64}$", "64 lower-case hex digits", "SHA-256 of the key")),
     tenant: optional(text("", "The tenant whose runs it sees")),
@@ -86,7 +86,7 @@ const openwop = table("OpenWOP agent packs and workflows", {
     false,
     "The mock agent and the test seams of the public suite; never in production",
   ),
-  api_keys: list(apiKey, "Bearer keys of the HTTP face"),
+  api_keys: list(apiKey, "Bearer keys of the HTTP API"),
   trusted_keys: map(anyName, path("", ""), "Key file by a pack's publicKeyRef"),
   agents: map(
     anyName,

@@ -12,6 +12,7 @@ import {
   table,
   text,
 } from "./field.ts";
+import { mcp } from "./mcp.ts";
 import {
   agtpPath,
   host,
@@ -115,6 +116,7 @@ export const operationSections: Properties = {
   }),
   store,
   gateway,
+  mcp,
   metrics,
   webhooks,
   groups,

@@ -1,6 +1,7 @@
 /** `[policies]`: what the server accepts, from whom.   AGTP-API §8, §9 and §10.1.7 */
 import { HTTP_VERBS } from "../../../catalog/catalog.ts";
 import { RESERVED_NAMES } from "../../../catalog/reserved-names.ts";
+import { IMPACTS } from "../../../endpoint/endpoint.ts";
 import {
   choice,
   count,
@@ -16,7 +17,7 @@ import {
   word,
   wordOrList,
 } from "./field.ts";
-import { agtpPath, dottedPath, methodName, safeUrl } from "./words.ts";
+import { agtpPath, dottedPath, methodName, safeUrl, scopeToken } from "./words.ts";
 
 const identity = table("Whose word counts", {
   unknown_agents: choice(
@@ -120,6 +121,29 @@ const rcns = table("Runtime contract negotiation", {
   ),
 });
 
+/** An approval is kept as long as an escalation that is over. */
+const LONGEST_APPROVAL_SECONDS = 2_592_000;
+
+const approvals = list(
+  table(
+    "Calls that need an approval, or none; all members that stand must match, the first rule wins",
+    {
+      impact: optional(choice("irreversible", IMPACTS, "The impact that the endpoint declares")),
+      method: optional(methodName("The method that is answered")),
+      path: optional(agtpPath("The path that is called, or a template of it")),
+      scope: optional(scopeToken("Covers a scope that the endpoint requires")),
+      agent: optional(text("", "The caller, by its name or Agent-ID")),
+      approval: choice("operator", ["operator", "none"], "Whose approval it takes, or none"),
+      ttl_seconds: count(
+        3600,
+        "How long a question waits for a word, and the word for its call",
+        LONGEST_APPROVAL_SECONDS,
+      ),
+    },
+  ),
+  "Calls that wait for an operator's approval",
+);
+
 const oauth = optional(
   table(
     "Validates Authorization: Bearer",
@@ -129,6 +153,7 @@ const oauth = optional(
       jwks_uri: optional(safeUrl("Where the issuer publishes its keys; or jwks_file")),
       jwks_file: optional(path("", "The issuer's keys as a file; or jwks_uri")),
       principal_claim: text("sub", "The claim that names the principal"),
+      agent_claim: optional(text("", "The claim that holds the Agent-ID of an MCP client")),
       required_on_methods: list(methodName(""), "Methods that need a token"),
     },
     ["issuer"],
@@ -161,5 +186,6 @@ export const policies: Schema = table("What the server accepts, from whom", {
     "Handlers that override reserved DISCOVER built-ins, by name",
   ),
   rcns,
+  approvals,
   oauth,
 });

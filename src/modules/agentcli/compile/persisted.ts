@@ -4,7 +4,7 @@
  * agentcli spec "Persisted declarations"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { canonicalDigest } from "../canonical-digest.ts";
+import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 import type { EffectiveProof } from "./merge-governance.ts";
 import type { EffectiveIdentity } from "./merge-identity.ts";

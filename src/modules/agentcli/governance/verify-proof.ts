@@ -4,7 +4,7 @@
  * agentcli execution identity "Authorization proof"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { canonicalDigest } from "../canonical-digest.ts";
+import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import { applyProofProfile } from "../compile/merge-governance.ts";
 import { type Failure, failure } from "../failure.ts";
 import type { FoundTask } from "../identity/resolve-identity.ts";

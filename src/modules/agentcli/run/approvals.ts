@@ -4,9 +4,9 @@
  * What was used up stays so through restarts.
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
-import { Collection } from "../../../state/collection.ts";
+import type { Collection } from "../../../state/collection.ts";
+import type { CollectionOptions } from "../../../state/collection-view.ts";
 import type { Escalation, Escalations } from "../../../state/escalation.ts";
-import type { Store } from "../../../state/store.ts";
 import { recordReader } from "../../../state/stored-record.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
@@ -36,16 +36,15 @@ export interface StoredApproval {
 /** A moment that can be written; manifests may ask for later ones. */
 const LAST_MOMENT = Date.UTC(9999, 11, 31);
 
-/** Opens what was asked; nobody needs to know of a question that is forgotten. */
-export function openApprovals(
-  store: Store,
+/** The collection of what was asked; nobody needs to know of a question that is forgotten. */
+export function approvalCollection(
   escalations: Pick<Escalations, "find">,
-): Promise<Collection<StoredApproval>> {
-  return Collection.open(store, {
+): CollectionOptions<StoredApproval> {
+  return {
     name: "agentcli-approvals",
     read: recordReader<StoredApproval>({ escalationId: "string", taskHash: "string" }),
     forgottenAt: ({ escalationId }) => (escalations.find(escalationId) ? Infinity : 0),
-  });
+  };
 }
 
 /** The approvals of all tasks. */

@@ -4,8 +4,7 @@
  */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
-import { canonicalDigest } from "../canonical-digest.ts";
+import { canonicalDigest, sha256Hex } from "../../../identity/canonical-form.ts";
 import type { ShellPayload } from "../compile/task-plan.ts";
 
 /** The command, with the program's name alone in plain text. */

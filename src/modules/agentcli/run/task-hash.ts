@@ -4,7 +4,7 @@
  * agentcli spec "Approvals"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { canonicalDigest } from "../canonical-digest.ts";
+import { canonicalDigest } from "../../../identity/canonical-form.ts";
 import type { FoundTask } from "../identity/resolve-identity.ts";
 
 /** `sha256:…` of a task. */

@@ -15,22 +15,12 @@ import {
   readVerdict,
   type Verdict,
 } from "./acp-answers.ts";
-import {
-  type AcpAnswer,
-  type AcpConnection,
-  type AcpFailure,
-  type AcpRequest,
-  type AcpResponse,
-  callAcp,
-  discard,
-  isFailure,
-  malformed,
-  openAcp,
-} from "./acp-call.ts";
+import type { AcpAnswer, AcpFailure, AcpResponse } from "./acp-call.ts";
 import { type AcpOutcome, toOutcome } from "./acp-outcome.ts";
-import { type CredentialShield, shieldCredentials } from "./credential-shield.ts";
+import { type AcpConnections, AcpServer } from "./acp-server.ts";
+import type { CredentialShield } from "./credential-shield.ts";
 
-/** What a run is started with. */
+/** The content of a run that is to begin. */
 export interface RunCreation {
   readonly agentId: string;
   readonly input: unknown;
@@ -46,32 +36,21 @@ export interface RunAddress {
   readonly threadId?: string | undefined;
 }
 
-/** How long calls that do not wait for an agent may take. */
-const CALL_TIMEOUT_MS = 10_000;
 const MAX_RUNS_LISTED = 1000;
-/** What is asked for at once: left to itself a server lists ten. */
-const LONG_LIST = 100;
 
-/** The two ways to one server: what waits must not keep what is answered at once from its turn. */
-export interface AcpConnections {
-  readonly short: AcpConnection;
-  readonly long: AcpConnection;
-}
-
-/** Speaks to one server. */
+/** The calls to one server. */
 export class AcpClient {
-  readonly #short: AcpConnection;
-  readonly #long: AcpConnection;
-  /** For what is read of a stream; answers have been through it. */
-  readonly shield: CredentialShield;
+  readonly #server: AcpServer;
   /** Whether its server streams runs as it creates them, and finds them; undefined: not known yet. */
   beginsByStreaming: boolean | undefined;
-  #takesNoLimit = false;
 
-  constructor({ short, long }: AcpConnections) {
-    this.#short = short;
-    this.#long = long;
-    this.shield = shieldCredentials(long.headers);
+  constructor(connections: AcpConnections) {
+    this.#server = new AcpServer(connections);
+  }
+
+  /** For what is read of a stream; answers have been through it. */
+  get shield(): CredentialShield {
+    return this.#server.shield;
   }
 
   /** The agents of a name and version, as the server orders them. */
@@ -80,7 +59,7 @@ export class AcpClient {
     version: string,
     signal: AbortSignal,
   ): Promise<AcpOutcome<readonly AcpAgent[]>> {
-    const answer = await this.#post("/agents/search", { name, version, limit: 10 }, signal);
+    const answer = await this.#server.post("/agents/search", { name, version, limit: 10 }, signal);
     return toOutcome(answer, (body) => {
       if (!Array.isArray(body)) return undefined;
       const agents = body.map(readAgent);
@@ -90,18 +69,21 @@ export class AcpClient {
 
   /** The agent's descriptor, as it is. */
   async descriptor(agentId: string, signal: AbortSignal): Promise<AcpOutcome<JsonRecord>> {
-    const answer = await this.#get(`/agents/${encodeURIComponent(agentId)}/descriptor`, signal);
+    const answer = await this.#server.get(
+      `/agents/${encodeURIComponent(agentId)}/descriptor`,
+      signal,
+    );
     return toOutcome(answer, (body) => (isRecord(body) ? body : undefined));
   }
 
   createRun(creation: RunCreation, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
     const { threadId } = creation;
     const path = threadId === undefined ? "/runs" : `/threads/${encodeURIComponent(threadId)}/runs`;
-    return this.#run(this.#post(path, creationBody(creation), signal));
+    return this.#run(this.#server.post(path, creationBody(creation), signal));
   }
 
   run(address: RunAddress, signal: AbortSignal): Promise<AcpOutcome<AcpRun>> {
-    return this.#run(this.#ofRun(address, "", (path) => this.#get(path, signal)));
+    return this.#run(this.#ofRun(address, "", (path) => this.#server.get(path, signal)));
   }
 
   /** Goes on with an interrupted run. */
@@ -110,7 +92,7 @@ export class AcpClient {
     payload: unknown,
     signal: AbortSignal,
   ): Promise<AcpOutcome<AcpRun>> {
-    return this.#run(this.#ofRun(address, "", (path) => this.#post(path, payload, signal)));
+    return this.#run(this.#ofRun(address, "", (path) => this.#server.post(path, payload, signal)));
   }
 
   /** Blocks until the run has come to something, or for as long as is given. */
@@ -120,7 +102,7 @@ export class AcpClient {
     signal: AbortSignal,
   ): Promise<AcpOutcome<Verdict>> {
     const answer = await this.#ofRun(address, "/wait", (path) =>
-      callAcp(this.#long, { method: "GET", path, timeoutMs, signal }),
+      this.#server.wait({ method: "GET", path, timeoutMs, signal }),
     );
     return toOutcome(answer, readVerdict);
   }
@@ -133,7 +115,7 @@ export class AcpClient {
   ): Promise<AcpOutcome<{ readonly run: AcpRun | undefined }>> {
     const path = `/threads/${encodeURIComponent(creation.threadId)}/runs/wait`;
     const body = creationBody(creation);
-    const answer = await callAcp(this.#long, { method: "POST", path, body, timeoutMs, signal });
+    const answer = await this.#server.wait({ method: "POST", path, body, timeoutMs, signal });
     return toOutcome(answer, (value) => ({
       run: isRecord(value) ? readRun(value["run"]) : undefined,
     }));
@@ -142,7 +124,7 @@ export class AcpClient {
   /** The runs of a thread; what is no run is passed over. */
   async threadRuns(threadId: string, signal: AbortSignal): Promise<AcpOutcome<readonly AcpRun[]>> {
     const path = `/threads/${encodeURIComponent(threadId)}/runs`;
-    const answer = await this.#list(path, signal);
+    const answer = await this.#server.list(path, signal);
     return toOutcome(answer, (body) => {
       if (!Array.isArray(body)) return undefined;
       return body.slice(0, MAX_RUNS_LISTED).flatMap((one) => readRun(one) ?? []);
@@ -156,7 +138,7 @@ export class AcpClient {
     signal: AbortSignal,
   ): Promise<AcpOutcome<readonly AcpRun[]>> {
     const wanted = { agent_id: agentId, status, limit: MAX_RUNS_LISTED };
-    return toOutcome(await this.#post("/runs/search", wanted, signal), (body) =>
+    return toOutcome(await this.#server.post("/runs/search", wanted, signal), (body) =>
       Array.isArray(body) ? body.flatMap((one) => readRun(one) ?? []) : undefined,
     );
   }
@@ -168,7 +150,7 @@ export class AcpClient {
     signal: AbortSignal,
   ): Promise<AcpResponse | AcpFailure> {
     const body = creationBody(creation);
-    return this.#stream({ method: "POST", path: "/runs/stream", body, timeoutMs, signal });
+    return this.#server.stream({ method: "POST", path: "/runs/stream", body, timeoutMs, signal });
   }
 
   /** The run's stream from now on. */
@@ -178,45 +160,35 @@ export class AcpClient {
     signal: AbortSignal,
   ): Promise<AcpResponse | AcpFailure> {
     const path = `/runs/${encodeURIComponent(runId)}/stream`;
-    return this.#stream({ method: "GET", path, timeoutMs, signal });
-  }
-
-  /** A stream as it begins; anything but one is a failure. */
-  async #stream(call: AcpRequest): Promise<AcpResponse | AcpFailure> {
-    const response = await openAcp(this.#long, call);
-    if (isFailure(response)) return response;
-    const isStream = /^text\/event-stream\b/i.test(String(response.headers["content-type"] ?? ""));
-    if (response.statusCode === 200 && isStream) return response;
-    discard(response);
-    return malformed("is no event stream", response.statusCode);
+    return this.#server.stream({ method: "GET", path, timeoutMs, signal });
   }
 
   /** Calls a run off; what the protocol lets be chosen is left at what it is by itself. */
   async cancelRun(address: RunAddress, signal: AbortSignal): Promise<AcpOutcome<undefined>> {
     const answer = await this.#ofRun(address, "/cancel", (path) =>
-      this.#call({ method: "POST", path, ...this.#soon(signal) }),
+      this.#server.post(path, undefined, signal),
     );
     return answer.kind === "failed" ? answer : { kind: "ok", value: undefined };
   }
 
   /** What the server says of its own calls, where it says anything: an OpenAPI document. */
-  description(signal: AbortSignal): ReturnType<typeof callAcp> {
-    return this.#get("/openapi.json", signal);
+  description(signal: AbortSignal): Promise<AcpAnswer> {
+    return this.#server.get("/openapi.json", signal);
   }
 
   /** What POST answers on a path of a run; for telling an unknown run from an unknown path. */
-  probe(runId: string, action: string, signal: AbortSignal): ReturnType<typeof callAcp> {
+  probe(runId: string, action: string, signal: AbortSignal): Promise<AcpAnswer> {
     const path = `/runs/${encodeURIComponent(runId)}/${action}`;
-    return this.#call({ method: "POST", path, ...this.#soon(signal) });
+    return this.#server.post(path, undefined, signal);
   }
 
   async createThread(metadata: JsonRecord, signal: AbortSignal): Promise<AcpOutcome<AcpThread>> {
-    return toOutcome(await this.#post("/threads", { metadata }, signal), readThread);
+    return toOutcome(await this.#server.post("/threads", { metadata }, signal), readThread);
   }
 
   async thread(threadId: string, signal: AbortSignal): Promise<AcpOutcome<AcpThread>> {
     return toOutcome(
-      await this.#get(`/threads/${encodeURIComponent(threadId)}`, signal),
+      await this.#server.get(`/threads/${encodeURIComponent(threadId)}`, signal),
       readThread,
     );
   }
@@ -233,35 +205,7 @@ export class AcpClient {
     return call(`/threads/${encodeURIComponent(threadId)}${path}`);
   }
 
-  /** A list as long as may be had: a server that takes no parameters is asked without from then on. */
-  async #list(path: string, signal: AbortSignal): Promise<AcpAnswer> {
-    if (!this.#takesNoLimit) {
-      const answer = await this.#get(`${path}?limit=${LONG_LIST}`, signal);
-      if (answer.kind !== "failed" || !isRefused(answer)) return answer;
-    }
-    const answer = await this.#get(path, signal);
-    // It may have been something else that it did not like.
-    if (answer.kind === "answered") this.#takesNoLimit = true;
-    return answer;
-  }
-
-  #get(path: string, signal: AbortSignal): ReturnType<typeof callAcp> {
-    return this.#call({ method: "GET", path, ...this.#soon(signal) });
-  }
-
-  #post(path: string, body: unknown, signal: AbortSignal): ReturnType<typeof callAcp> {
-    return this.#call({ method: "POST", path, body, ...this.#soon(signal) });
-  }
-
-  #call(call: AcpRequest): ReturnType<typeof callAcp> {
-    return callAcp(this.#short, call);
-  }
-
-  #soon(signal: AbortSignal): Pick<AcpRequest, "timeoutMs" | "signal"> {
-    return { timeoutMs: CALL_TIMEOUT_MS, signal };
-  }
-
-  async #run(answer: ReturnType<typeof callAcp>): Promise<AcpOutcome<AcpRun>> {
+  async #run(answer: Promise<AcpAnswer>): Promise<AcpOutcome<AcpRun>> {
     return toOutcome(await answer, readRun);
   }
 }
@@ -281,9 +225,4 @@ function creationBody({ agentId, input, config, metadata, threadId }: RunCreatio
 
 function isUnknown(answer: AcpAnswer): boolean {
   return answer.kind === "failed" && answer.status === 404;
-}
-
-/** The server does not like how it was asked. */
-function isRefused({ status }: AcpFailure): boolean {
-  return status === 400 || status === 422;
 }

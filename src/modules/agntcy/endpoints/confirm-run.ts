@@ -1,13 +1,13 @@
 /**
- * CONFIRM on a run that stopped to ask: the word of whoever may answer it, and what the agent is to go
- * on with.
+ * CONFIRM on a run that stopped to ask: the decision of somebody who may answer it, and the value that the
+ * agent goes on with.
  * 200 and 202 as EXECUTE · 403 not the caller's to answer · 404 · 409 the run does not wait · 422 the
  * value is not what was asked for
  */
 import type { ExchangeView } from "../../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import { answerInterrupt, notWaiting } from "../interrupts/answer-interrupt.ts";
-import type { Word } from "../interrupts/interrupt-desk.ts";
+import type { Approval } from "../interrupts/interrupt-desk.ts";
 import { awaitSettled, type HostedRuns, remainingWait } from "./hosted-runs.ts";
 import { answerRun, findRun, refuse, runNotFound } from "./run-answers.ts";
 
@@ -28,7 +28,7 @@ export async function confirmRun(
   const answered = await answerInterrupt(hosted, {
     runId: known.runId,
     interruptId: typeof interruptId === "string" ? interruptId : undefined,
-    word: wordOf(call, authority, exchange),
+    approval: approvalOf(call, authority, exchange),
     call,
   });
   if ("refused" in answered) return answered.refused;
@@ -41,7 +41,11 @@ export async function confirmRun(
 }
 
 /** The schema of the endpoint has checked what it is made of. */
-function wordOf(call: Call, authority: Word["authority"], exchange: ExchangeView): Word {
+function approvalOf(
+  call: Call,
+  authority: Approval["authority"],
+  exchange: ExchangeView,
+): Approval {
   const { status, reason } = call.input;
   return {
     status: status === "accepted" || status === "rejected" ? status : "deferred",

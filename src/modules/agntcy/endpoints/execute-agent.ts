@@ -51,7 +51,7 @@ export async function executeAgent(
   }
   if (!("run" in begun)) return begun;
   const { run, stream } = begun;
-  hosted.follower.follow(run, agent, stream);
+  hosted.follower.follow(run, stream);
   const waitMs = remainingWait(hosted, call.input["wait_seconds"], startedAt);
   await awaitSettled(hosted, run.runId, waitMs, call.signal);
   return answerRun(hosted, register.find(run.runId) ?? run);

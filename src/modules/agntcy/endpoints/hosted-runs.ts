@@ -2,15 +2,15 @@
 import { within } from "../../../base/deadline.ts";
 import type { InterruptDesk } from "../interrupts/interrupt-desk.ts";
 import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
+import type { AgentRuns } from "../runs/agent-runs.ts";
 import type { Patience } from "../runs/await-verdict.ts";
 import type { RunFollower } from "../runs/run-follower.ts";
-import type { RunRegister } from "../runs/run-register.ts";
 import type { ThreadRegister } from "../runs/thread-register.ts";
 
 /** One agent and the runs of it. */
 export interface HostedRuns {
   readonly agent: RemoteAgent;
-  readonly register: RunRegister;
+  readonly register: AgentRuns;
   readonly threads: ThreadRegister;
   readonly follower: RunFollower;
   readonly patience: Patience;

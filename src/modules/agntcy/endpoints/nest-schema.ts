@@ -6,7 +6,7 @@
 import { escapeToken } from "../../../base/json-pointer.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
-import { KEYWORDS } from "../../../schema/schema-vocabulary.ts";
+import { mapSubschemas } from "../../../schema/subschemas.ts";
 
 /** The schema at a JSON Pointer of another one, such as `/properties/input`. */
 export function nestSchema(schema: JsonSchema, pointer: string): JsonSchema {
@@ -31,24 +31,9 @@ function nest(schema: unknown, pointer: string, anchors: ReadonlyMap<string, str
   if (!isRecord(schema)) return schema;
   const below = (one: unknown): unknown => nest(one, pointer, anchors);
   const members = Object.entries(schema).flatMap(([keyword, value]): [string, unknown][] => {
-    switch (KEYWORDS.get(keyword)) {
-      case "reference":
-        return [[keyword, rebase(String(value), pointer, anchors)]];
-      case "anchor":
-        return [];
-      case "schema":
-        return [[keyword, below(value)]];
-      case "schema list":
-        return [[keyword, Array.isArray(value) ? value.map(below) : value]];
-      case "schema map":
-      case "schema map by pattern": {
-        if (!isRecord(value)) return [[keyword, value]];
-        const entries = Object.entries(value).map(([name, one]) => [name, below(one)]);
-        return [[keyword, Object.fromEntries(entries)]];
-      }
-      default:
-        return [[keyword, value]];
-    }
+    if (keyword === "$anchor") return [];
+    if (keyword === "$ref") return [[keyword, rebase(String(value), pointer, anchors)]];
+    return [[keyword, mapSubschemas(keyword, value, below)]];
   });
   return Object.fromEntries(members);
 }

@@ -17,7 +17,7 @@ export function queryRun(hosted: HostedRuns): RouteHandler {
   return async (call, exchange) => {
     const run = findRun(register, agent.base, call, exchange);
     if (run === undefined) return runNotFound();
-    const now = await follower.reconsider(run, agent, call.signal);
+    const now = await follower.review.reconsider(run, agent, call.signal);
     return { body: await showRun(hosted, now) };
   };
 }

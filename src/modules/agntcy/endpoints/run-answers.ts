@@ -13,8 +13,8 @@ import type {
 } from "../../../handlers/handler.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AgentUnavailable } from "../remote-agent.ts";
+import type { AgentRuns } from "../runs/agent-runs.ts";
 import { type AgentRun, errorView, runView } from "../runs/run.ts";
-import type { RunRegister } from "../runs/run-register.ts";
 import type { HostedRuns } from "./hosted-runs.ts";
 
 /** A refusal as the handler of an endpoint answers it. */
@@ -72,7 +72,7 @@ export function upstreamError(
 
 /** The run that a call names, if it is the caller's, or the caller may see them all. */
 export function findRun(
-  register: Pick<RunRegister, "find">,
+  register: Pick<AgentRuns, "find">,
   base: string,
   call: Call,
   exchange: ExchangeView | undefined,

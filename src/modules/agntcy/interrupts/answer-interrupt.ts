@@ -1,6 +1,6 @@
 /**
  * The answer to what a run has stopped to ask, whoever gives it and wherever: the value is always the
- * answerer's own, never made from the word, and must be what the interrupt that the run waits for
+ * answerer's own, never made from the approval, and must be what the interrupt that the run waits for
  * declares. Of two at once, one goes on with the run.
  * 409 the run does not wait · 422 the value is not what was asked for
  */
@@ -12,15 +12,15 @@ import { askServer, type HostedRuns } from "../endpoints/hosted-runs.ts";
 import { invalidValue, runConflict, runNotFound, upstreamError } from "../endpoints/run-answers.ts";
 import { type AgentUnavailable, streams } from "../remote-agent.ts";
 import { type AgentRun, addressOf, isSettled, type RunResult } from "../runs/run.ts";
-import type { Word } from "./interrupt-desk.ts";
+import type { Approval } from "./interrupt-desk.ts";
 
 /** One answer. */
 export interface Answer {
   readonly runId: string;
   /** The question that is meant; undefined: whatever is asked. */
   readonly interruptId: string | undefined;
-  readonly word: Word;
-  /** Has `resume_value`, or has it not. */
+  readonly approval: Approval;
+  /** The call that brings it, with `resume_value` or without. */
   readonly call: Call;
 }
 
@@ -36,21 +36,21 @@ export async function answerInterrupt(
   if (known.status !== "interrupted") return { refused: notWaiting(known) };
   const lapse = findLapse();
   if (lapse !== undefined) return { refused: upstreamError(call, lapse, runId) };
-  const answered = await follower.exclusively(runId, () => give(hosted, answer));
+  const answered = await follower.review.exclusively(runId, () => give(hosted, answer));
   if (answered === undefined) return { refused: notWaiting(known) };
   return "runId" in answered ? { run: answered } : { refused: answered };
 }
 
 async function give(hosted: HostedRuns, answer: Answer): Promise<AgentRun | HandlerResult> {
   const { agent, register, follower, closing } = hosted;
-  const { runId, call, word } = answer;
+  const { runId, call, approval } = answer;
   // Somebody may have been quicker.
   const known = register.find(runId);
   if (known === undefined) return runNotFound();
   const before = await register.result(runId);
   const run =
     known.isAnswerSent === true
-      ? await follower.reconsider(known, agent, closing, { isForced: true })
+      ? await follower.review.reconsider(known, agent, closing, { isForced: true })
       : known;
   if (run.status !== "interrupted") return notWaiting(run);
   if (run.isAnswerSent === true) return upstreamError(call, UNKNOWN_FATE, runId);
@@ -62,12 +62,12 @@ async function give(hosted: HostedRuns, answer: Answer): Promise<AgentRun | Hand
   if (!isAsked) return askingAnother(run);
   const fault = checkValue(hosted, run, answer);
   if (fault !== undefined) return fault;
-  if (word.status === "deferred") {
-    await register.record(runId, [wordEvent(word)]);
-    await hosted.desk.defer(run.interrupt?.interruptId ?? "", word);
+  if (approval.status === "deferred") {
+    await register.record(runId, [confirmationEvent(approval)]);
+    await hosted.desk.defer(run.interrupt?.interruptId ?? "", approval);
     return run;
   }
-  const takeBack = hosted.desk.note(run.interrupt?.interruptId ?? "", word);
+  const takeBack = hosted.desk.note(run.interrupt?.interruptId ?? "", approval);
   try {
     return await resume(hosted, run, answer);
   } finally {
@@ -85,7 +85,7 @@ const UNKNOWN_FATE: AcpFailure = {
 function checkValue(
   { agent }: HostedRuns,
   run: AgentRun,
-  { call, word: { status } }: Answer,
+  { call, approval: { status } }: Answer,
 ): HandlerResult | undefined {
   const { input } = call;
   const value = input["resume_value"];
@@ -114,7 +114,7 @@ function checkValue(
 async function resume(
   hosted: HostedRuns,
   { runId }: AgentRun,
-  { call, word }: Answer,
+  { call, approval }: Answer,
 ): Promise<AgentRun | HandlerResult> {
   const { agent, register, follower, closing } = hosted;
   const before = await register.result(runId);
@@ -128,15 +128,17 @@ async function resume(
     const refused = isLost
       ? undefined
       : await register.change(runId, ["interrupted"], { isAnswerSent: undefined });
-    const seen = await follower.reconsider(refused ?? sent, agent, closing, { isForced: true });
+    const seen = await follower.review.reconsider(refused ?? sent, agent, closing, {
+      isForced: true,
+    });
     const isStill = seen.isAnswerSent === true || isSame(before, await register.result(runId));
     if (seen.status === "interrupted" && isStill) return upstreamError(call, receipt, runId);
-    // The word may have arrived though its receipt did not; else it came too late.
+    // The answer may have arrived though its receipt did not; else it came too late.
     if (!isLost) return notWaiting(seen);
-    await register.record(runId, [wordEvent(word)]);
+    await register.record(runId, [confirmationEvent(approval)]);
     return seen;
   }
-  await register.record(runId, [wordEvent(word)]);
+  await register.record(runId, [confirmationEvent(approval)]);
   const deadlineAt = Date.now() + agent.timeoutMs;
   const change = {
     ...({ status: "pending", deadlineAt } as const),
@@ -145,7 +147,7 @@ async function resume(
     ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
   };
   const resumed = await register.change(runId, ["interrupted"], change, {});
-  if (resumed !== undefined && !isSettled(resumed)) follower.follow(resumed, agent);
+  if (resumed !== undefined && !isSettled(resumed)) follower.follow(resumed);
   return resumed ?? register.find(runId) ?? sent;
 }
 
@@ -160,7 +162,7 @@ function isUncertain({ error, status = 0 }: AcpFailure): boolean {
   return silent.includes(error) || status >= 500;
 }
 
-function wordEvent({ status, reason, agentId, authority }: Word) {
+function confirmationEvent({ status, reason, agentId, authority }: Approval) {
   const by = agentId ?? authority;
   return { type: "confirmation", status, by, ...(reason === undefined ? {} : { reason }) };
 }

@@ -5,13 +5,14 @@
  * AGTP "CONFIRM"
  */
 
-import type { Confirmable } from "../../../dispatch/confirmable.ts";
+import type { ApprovalKind } from "../../../dispatch/approval-kind.ts";
 import { type Confirmation, readConfirmation } from "../../../dispatch/confirmation.ts";
 import { decisionConflict } from "../../../dispatch/floor-refusals-tasks.ts";
 import { floorResult } from "../../../dispatch/floor-result.ts";
 import { attributionUnavailable, type Refusal } from "../../../dispatch/refusal.ts";
 import type { ExchangeView } from "../../../dispatch/route.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
+import { subjectOf } from "../../../runs/interrupt-escalations.ts";
 import {
   decisionView,
   type Escalation,
@@ -21,7 +22,7 @@ import {
 import type { EscalationRegister } from "../../../state/escalation-register.ts";
 import type { HostedRuns } from "../endpoints/hosted-runs.ts";
 import { answerInterrupt } from "./answer-interrupt.ts";
-import { type InterruptSubject, subjectOf } from "./interrupt-escalation.ts";
+import { INTERRUPTS, type InterruptSubject } from "./interrupt-escalation.ts";
 
 /** What it takes. */
 export interface ConfirmableInterruptsOptions {
@@ -33,16 +34,16 @@ export interface ConfirmableInterruptsOptions {
 }
 
 /** Questions of runs, as CONFIRM sees them; everything else is the next one's. */
-export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Confirmable {
+export function confirmableInterrupts(options: ConfirmableInterruptsOptions): ApprovalKind {
   const { escalations } = options;
   return {
     confirm: async (call, exchange) => {
       const confirmation = readConfirmation(call);
       if ("kind" in confirmation) return undefined;
       const escalation = escalations.find(confirmation.targetId);
-      const subject = escalation && subjectOf(escalation);
+      const subject = escalation && subjectOf(INTERRUPTS, escalation);
       if (escalation === undefined || subject === undefined) return undefined;
-      // Who decided what is over, and who may know, is for whoever keeps it to say.
+      // The keeper of escalations says who decided it, and to whom.
       if (!isOpen(escalation, Date.now())) return undefined;
       return decide(options, { escalation, subject, confirmation, call, exchange });
     },
@@ -80,7 +81,7 @@ async function decide(
   const { agentId } = exchange.caller;
   const answered = await answerInterrupt(hosted, {
     ...{ runId: run.runId, interruptId: subject.interruptId, call },
-    word: {
+    approval: {
       ...{ status, authority, source: { call, exchange } },
       ...(reason === undefined ? {} : { reason }),
       ...(agentId === undefined ? {} : { agentId }),

@@ -4,9 +4,7 @@
  * AGTP "ESCALATE"
  */
 
-import { isRecord } from "../../../base/json-value.ts";
-import { sha256Hex } from "../../../identity/canonical-form.ts";
-import type { Escalation, EscalationRequest } from "../../../state/escalation.ts";
+import type { InterruptKind, InterruptQuestion } from "../../../runs/interrupt-escalations.ts";
 import type { RemoteAgent } from "../remote-agent.ts";
 import type { AgentRun, RunResult } from "../runs/run.ts";
 
@@ -21,49 +19,44 @@ const DEADLINE_MS = 30 * 24 * 3_600_000;
 /** A queue that people read is no place for more. */
 const MAX_PART_BYTES = 16_384;
 
-/** The escalation of what a run waits for; undefined: it waits for nothing. */
-export function escalationRequest(
+/** How its escalations are told from others. */
+export const INTERRUPTS: InterruptKind<InterruptSubject> = {
+  name: "agntcy",
+  readSubject: ({ run_id: runId, interrupt_id: interruptId }) =>
+    typeof runId === "string" && typeof interruptId === "string"
+      ? { runId, interruptId }
+      : undefined,
+};
+
+/** The question that a run waits for an answer to; undefined: it waits for nothing. */
+export function questionOf(
   run: AgentRun,
   { payload }: RunResult,
   { manifest, approverScope }: Pick<RemoteAgent, "manifest" | "approverScope">,
   now: number,
-): EscalationRequest | undefined {
+): InterruptQuestion | undefined {
   const { runId, base, owner, interrupt } = run;
   if (run.status !== "interrupted" || interrupt === undefined) return undefined;
   const { interruptId, type } = interrupt;
   const asked = manifest.specs.interrupts.find((one) => one.type === type);
   return {
-    agentId: owner,
-    // The draft has no word for what needs somebody's approval; this is the nearest.
-    reason: "scope_limit",
-    priority: "normal",
-    context: {
-      kind: "agntcy.interrupt",
-      ...{ run_id: runId, interrupt_id: interruptId, path: `${base}/runs/${runId}` },
-      ...{ agent: manifest.name, interrupt_type: type },
-      ...part("payload", payload ?? null),
-      ...part("resume_schema", asked?.resume.schema ?? {}),
+    interruptId,
+    request: {
+      agentId: owner,
+      // The draft has no word for what needs somebody's approval; this is the nearest.
+      reason: "scope_limit",
+      priority: "normal",
+      context: {
+        kind: "agntcy.interrupt",
+        ...{ run_id: runId, interrupt_id: interruptId, path: `${base}/runs/${runId}` },
+        ...{ agent: manifest.name, interrupt_type: type },
+        ...part("payload", payload ?? null),
+        ...part("resume_schema", asked?.resume.schema ?? {}),
+      },
+      deadlineAt: now + DEADLINE_MS,
+      ...(approverScope === undefined ? {} : { approverScope }),
     },
-    deadlineAt: now + DEADLINE_MS,
-    fingerprint: markOf(interruptId),
-    ...(approverScope === undefined ? {} : { approverScope }),
   };
-}
-
-/** Which question an escalation is about, where it was this server that opened it. */
-export function subjectOf({
-  context,
-  fingerprint,
-}: Pick<Escalation, "context" | "fingerprint">): InterruptSubject | undefined {
-  if (!isRecord(context)) return undefined;
-  const { run_id: runId, interrupt_id: interruptId } = context;
-  if (typeof runId !== "string" || typeof interruptId !== "string") return undefined;
-  return fingerprint === markOf(interruptId) ? { runId, interruptId } : undefined;
-}
-
-/** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
-export function markOf(interruptId: string): string {
-  return sha256Hex(`agntcy interrupt ${interruptId}`);
 }
 
 function part(name: string, value: unknown): Record<string, unknown> {

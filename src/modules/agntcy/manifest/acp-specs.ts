@@ -3,10 +3,11 @@
  * protocol's rules: an interrupt, a thread's state or a custom update is described exactly where the
  * agent has it.   Agent Connect Protocol "AgentACPSpec"
  */
+
+import type { DocumentPlace } from "../../../base/document-place.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 import type { AcpSpecs, Capabilities, Interrupt } from "./manifest.ts";
 import { readOptionalSchema, readSchema } from "./manifest-schema.ts";
-import type { MemberReader } from "./member-reader.ts";
 
 const MAX_INTERRUPTS = 64;
 /** It becomes part of messages, and of what callers compare. */
@@ -16,7 +17,7 @@ const INTERRUPT_TYPE = /^[\x21-\x7e]{1,128}$/;
 const ASKED = "x-agtp-asks";
 
 /** The specs, or nothing and every reason why. */
-export function readAcpSpecs(specs: MemberReader): AcpSpecs | undefined {
+export function readAcpSpecs(specs: DocumentPlace): AcpSpecs | undefined {
   const capabilities = readCapabilities(specs);
   const input = readSchema(specs, "input");
   const output = readSchema(specs, "output");
@@ -34,51 +35,56 @@ export function readAcpSpecs(specs: MemberReader): AcpSpecs | undefined {
 }
 
 /** Newer OASF modules have other names for the same. */
-function readCapabilities(specs: MemberReader): Capabilities | undefined {
-  const written = specs.object("capabilities");
+function readCapabilities(specs: DocumentPlace): Capabilities | undefined {
+  const written = specs.at("capabilities").record();
   if (written === undefined) return undefined;
-  const { value } = written.find("streaming");
+  const { value } = written.at("streaming");
   // In an OASF module it is flat.
-  const streaming = typeof value === "object" ? written.optionalObject("streaming") : written;
+  const streaming =
+    typeof value === "object" ? written.at("streaming").optional?.record() : written;
   if (value !== undefined && typeof value !== "object") {
-    written.fail("streaming", `is ${quoteValue(value)}, expected an object`);
+    written.at("streaming").fail(`is ${quoteValue(value)}, expected an object`);
   }
   return {
-    threads: written.flag(["threads", "thread_support"]),
-    interrupts: written.flag(["interrupts", "interrupt_support"]),
-    callbacks: written.flag(["callbacks", "callback_support"]),
+    threads: written.at(["threads", "thread_support"]).optional?.flag() ?? false,
+    interrupts: written.at(["interrupts", "interrupt_support"]).optional?.flag() ?? false,
+    callbacks: written.at(["callbacks", "callback_support"]).optional?.flag() ?? false,
     streaming: {
-      values: streaming?.flag(["values", "result", "result_streaming"]) ?? false,
-      custom: streaming?.flag(["custom", "custom_objects_streaming"]) ?? false,
+      values: streaming?.at(["values", "result", "result_streaming"]).optional?.flag() ?? false,
+      custom: streaming?.at(["custom", "custom_objects_streaming"]).optional?.flag() ?? false,
     },
   };
 }
 
 function readInterrupts(
-  specs: MemberReader,
+  specs: DocumentPlace,
   capabilities: Capabilities | undefined,
 ): readonly Interrupt[] | undefined {
-  const written = specs.objects("interrupts", MAX_INTERRUPTS);
+  const written = specs.at("interrupts").records({ most: MAX_INTERRUPTS });
   const interrupts: Interrupt[] = [];
   for (const one of written) {
-    const type = one.text("interrupt_type");
+    const type = one.at("interrupt_type").text();
     const payload = readSchema(one, "interrupt_payload");
     const resume = readSchema(one, "resume_payload");
-    const asked = one.has(ASKED) ? one.word(ASKED, ["people", "agent"]) : "people";
+    const asked = one.has(ASKED) ? one.at(ASKED).word(["people", "agent"]) : "people";
     if (type !== undefined && !INTERRUPT_TYPE.test(type)) {
-      one.fail("interrupt_type", `is ${quoteValue(type)}, expected visible ASCII without spaces`);
+      one
+        .at("interrupt_type")
+        .fail(`is ${quoteValue(type)}, expected visible ASCII without spaces`);
     } else if (interrupts.some((earlier) => earlier.type === type)) {
-      one.fail("interrupt_type", `${quoteValue(type)} is declared twice`);
+      one.at("interrupt_type").fail(`${quoteValue(type)} is declared twice`);
     } else if (type !== undefined && payload !== undefined && resume !== undefined) {
       interrupts.push({ type, payload, resume, asksAgent: asked === "agent" });
     }
   }
-  const isEmpty = written.length === 0 && !isFilled(specs.find("interrupts").value);
+  const isEmpty = written.length === 0 && !isFilled(specs.at("interrupts").value);
   if (capabilities?.interrupts === true && isEmpty) {
-    return specs.fail("interrupts", "is empty, expected what the agent interrupts its runs for");
+    return specs.at("interrupts").fail("is empty, expected what the agent interrupts its runs for");
   }
   if (capabilities?.interrupts === false && written.length > 0) {
-    return specs.fail("interrupts", "must be empty, because capabilities.interrupts is not true");
+    return specs
+      .at("interrupts")
+      .fail("must be empty, because capabilities.interrupts is not true");
   }
   return interrupts;
 }
@@ -88,21 +94,23 @@ function isFilled(written: unknown): boolean {
   return Array.isArray(written) && written.length > 0;
 }
 
-function readThreadState(specs: MemberReader, capabilities: Capabilities | undefined) {
+function readThreadState(specs: DocumentPlace, capabilities: Capabilities | undefined) {
   if (capabilities?.threads === false && specs.has("thread_state")) {
-    return specs.fail("thread_state", "must be absent, because capabilities.threads is not true");
+    return specs
+      .at("thread_state")
+      .fail("must be absent, because capabilities.threads is not true");
   }
   return readOptionalSchema(specs, "thread_state");
 }
 
-function readCustomUpdate(specs: MemberReader, capabilities: Capabilities | undefined) {
+function readCustomUpdate(specs: DocumentPlace, capabilities: Capabilities | undefined) {
   const name = "custom_streaming_update";
   const isNeeded = capabilities?.streaming.custom;
   if (isNeeded === false && specs.has(name)) {
-    return specs.fail(name, "must be absent, because capabilities.streaming.custom is not true");
+    return specs.at(name).fail("must be absent, because capabilities.streaming.custom is not true");
   }
   if (isNeeded === true && !specs.has(name)) {
-    return specs.fail(name, "is missing, but capabilities.streaming.custom is true");
+    return specs.at(name).fail("is missing, but capabilities.streaming.custom is true");
   }
   return readOptionalSchema(specs, name);
 }

@@ -3,9 +3,10 @@
  * container image. Options are named so that a dependent manifest, or an operator, can choose one.
  * Agent Manifest "Agent Deployment and Consumption"
  */
+
+import type { DocumentPlace } from "../../../base/document-place.ts";
 import { isRecord, quoteValue } from "../../../base/json-value.ts";
 import type { DeploymentOption, RemoteService } from "./manifest.ts";
-import type { MemberReader } from "./member-reader.ts";
 
 const TYPES = ["remote_service", "source_code", "docker"] as const;
 const FRAMEWORKS: ReadonlyMap<string, string> = new Map([
@@ -16,28 +17,28 @@ const FRAMEWORKS: ReadonlyMap<string, string> = new Map([
 const AGENT_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 /** Every option; one with a problem is left out. */
-export function readOptions(written: readonly MemberReader[]): readonly DeploymentOption[] {
+export function readOptions(written: readonly DocumentPlace[]): readonly DeploymentOption[] {
   const options: DeploymentOption[] = [];
   for (const one of written) {
     const option = readOption(one);
     if (option === undefined) continue;
     const { name } = option;
     if (name !== undefined && options.some((earlier) => earlier.name === name)) {
-      one.fail("name", `${quoteValue(name)} is the name of another option`);
+      one.at("name").fail(`${quoteValue(name)} is the name of another option`);
     } else options.push(option);
   }
   return options;
 }
 
-function readOption(written: MemberReader): DeploymentOption | undefined {
-  const type = written.word("type", TYPES);
-  const name = written.optionalText("name");
+function readOption(written: DocumentPlace): DeploymentOption | undefined {
+  const type = written.at("type").word(TYPES);
+  const name = written.at("name").optional?.text();
   const named = name === undefined ? {} : { name };
   switch (type) {
     case undefined:
       return undefined;
     case "remote_service": {
-      const protocol = written.object("protocol");
+      const protocol = written.at("protocol").record();
       const service = protocol && readProtocol(protocol);
       return service && { type, ...named, ...service };
     }
@@ -45,25 +46,25 @@ function readOption(written: MemberReader): DeploymentOption | undefined {
       return readSourceCode(written) ? { type, ...named } : undefined;
     case "docker": {
       // The published schema requires a protocol here and does not define it.
-      const protocol = written.optionalObject("protocol");
+      const protocol = written.at("protocol").optional?.record();
       if (protocol?.has("url") === true) readProtocol(protocol);
-      return written.text("image") === undefined ? undefined : { type, ...named };
+      return written.at("image").text() === undefined ? undefined : { type, ...named };
     }
   }
 }
 
-function readProtocol(protocol: MemberReader): RemoteService | undefined {
-  const type = protocol.word("type", ["ACP"]);
-  const url = protocol.text("url");
+function readProtocol(protocol: DocumentPlace): RemoteService | undefined {
+  const type = protocol.at("type").word(["ACP"]);
+  const url = protocol.at("url").text();
   if (url !== undefined && !URL.canParse(url)) {
-    return protocol.fail("url", `is ${quoteValue(url)}, expected an absolute URL`);
+    return protocol.at("url").fail(`is ${quoteValue(url)}, expected an absolute URL`);
   }
-  const agentId = protocol.optionalText("agent_id");
+  const agentId = protocol.at("agent_id").optional?.text();
   if (agentId !== undefined && !AGENT_ID.test(agentId)) {
-    return protocol.fail("agent_id", `is ${quoteValue(agentId)}, expected the id of an agent`);
+    return protocol.at("agent_id").fail(`is ${quoteValue(agentId)}, expected the id of an agent`);
   }
-  const { value: scheme } = protocol.find("authentication");
-  if (scheme !== undefined) protocol.object("authentication");
+  const { value: scheme } = protocol.at("authentication");
+  if (scheme !== undefined) protocol.at("authentication").record();
   if (type === undefined || url === undefined) return undefined;
   return {
     url,
@@ -73,15 +74,15 @@ function readProtocol(protocol: MemberReader): RemoteService | undefined {
 }
 
 /** Whether it is whole. */
-function readSourceCode(written: MemberReader): boolean {
-  const url = written.text("url");
-  const config = written.object("framework_config");
-  const framework = config?.text("framework_type");
+function readSourceCode(written: DocumentPlace): boolean {
+  const url = written.at("url").text();
+  const config = written.at("framework_config").record();
+  const framework = config?.at("framework_type").text();
   if (url === undefined || config === undefined || framework === undefined) return false;
   const entry = FRAMEWORKS.get(framework);
-  if (entry !== undefined) return config.text(entry) !== undefined;
+  if (entry !== undefined) return config.at(entry).text() !== undefined;
   const known = [...FRAMEWORKS.keys()].join(" and ");
   const message = `${quoteValue(framework)} is not a framework that the manifest defines`;
-  config.fail("framework_type", message, { hint: `known are ${known}`, severity: "warning" });
+  config.at("framework_type").warn(message, `known are ${known}`);
   return true;
 }

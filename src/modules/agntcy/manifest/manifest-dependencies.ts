@@ -2,9 +2,11 @@
  * Reads the other agents that an agent needs, and the variables that it reads from its environment.
  * Agent Manifest "Agent Dependencies"
  */
-import { quoteValue } from "../../../base/json-value.ts";
+
+import type { DocumentPlace } from "../../../base/document-place.ts";
+import { describeValue, quoteValue } from "../../../base/json-value.ts";
 import type { Dependency, EnvironmentValues, EnvironmentVariable } from "./manifest.ts";
-import type { MemberReader } from "./member-reader.ts";
+import { MAX_TEXT_LENGTH } from "./manifest-root.ts";
 
 /** How many agents one agent may need, and how many variables. */
 export const MAX_DEPENDENCIES = 64;
@@ -14,7 +16,7 @@ const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
 
 /** The dependencies; in the oldest shape each is a reference itself. */
 export function readDependencies(
-  written: readonly MemberReader[],
+  written: readonly DocumentPlace[],
   isBareReference: boolean,
 ): readonly Dependency[] {
   const dependencies: Dependency[] = [];
@@ -22,60 +24,78 @@ export function readDependencies(
     const dependency = readDependency(one, isBareReference);
     if (dependency === undefined) continue;
     if (dependencies.some(({ name }) => name === dependency.name)) {
-      one.fail("name", `${quoteValue(dependency.name)} is the name of another dependency`);
+      one.at("name").fail(`${quoteValue(dependency.name)} is the name of another dependency`);
     } else dependencies.push(dependency);
   }
   return dependencies;
 }
 
-function readDependency(written: MemberReader, isBare: boolean): Dependency | undefined {
-  const name = written.text("name");
+function readDependency(written: DocumentPlace, isBare: boolean): Dependency | undefined {
+  const name = written.at("name").text();
   const isReference = isBare && !written.has("ref");
-  const ref = isReference ? written : written.object("ref");
-  const refName = isReference ? name : ref?.text("name");
-  const version = ref?.text("version");
-  const url = ref?.optionalText(["url", "locator"]);
-  const option = written.optionalText("deployment_option");
-  const values = readValues(written.optionalObject("env_var_values"), 0);
+  const ref = isReference ? written : written.at("ref").record();
+  const refName = isReference ? name : ref?.at("name").text();
+  const version = ref?.at("version").text();
+  const url = ref?.at(["url", "locator"]).optional?.text();
+  const option = written.at("deployment_option").optional?.text();
+  const values = readValues(written.at("env_var_values").optional?.record(), 0);
   if (name === undefined || refName === undefined || version === undefined) return undefined;
   return {
     name,
     ref: { name: refName, version, ...(url === undefined ? {} : { url }) },
     ...(option === undefined ? {} : { option }),
     values,
-    pointer: written.pointer,
+    pointer: written.key,
   };
 }
 
-function readValues(written: MemberReader | undefined, depth: number): EnvironmentValues {
+function readValues(written: DocumentPlace | undefined, depth: number): EnvironmentValues {
   if (written === undefined) return { values: {}, dependencies: {} };
-  const below = written.objects(["env_deps", "dependencies"], MAX_DEPENDENCIES);
+  const below = written.at(["env_deps", "dependencies"]).records({ most: MAX_DEPENDENCIES });
   if (depth >= MAX_VALUE_DEPTH && below.length > 0) {
-    written.fail("env_deps", `is nested deeper than ${MAX_VALUE_DEPTH} levels`);
-    return { values: written.texts("values"), dependencies: {} };
+    written.at("env_deps").fail(`is nested deeper than ${MAX_VALUE_DEPTH} levels`);
+    return { values: readTexts(written.at("values")), dependencies: {} };
   }
   const dependencies = below.flatMap((one): (readonly [string, EnvironmentValues])[] => {
-    const name = one.text("name");
+    const name = one.at("name").text();
     return name === undefined ? [] : [[name, readValues(one, depth + 1)]];
   });
-  return { values: written.texts("values"), dependencies: Object.fromEntries(dependencies) };
+  return {
+    values: readTexts(written.at("values")),
+    dependencies: Object.fromEntries(dependencies),
+  };
+}
+
+function readTexts(written: DocumentPlace): Readonly<Record<string, string>> {
+  const record = written.optional?.record();
+  const entries = (record?.names ?? []).flatMap((name): (readonly [string, string])[] => {
+    const place = written.at(name);
+    const { value } = place;
+    if (typeof value === "string" && value.length <= MAX_TEXT_LENGTH) return [[name, value]];
+    place.fail(`${describeValue(value)}, expected a text`);
+    return [];
+  });
+  return Object.fromEntries(entries);
 }
 
 /** The variables that the agent reads. */
-export function readVariables(deployment: MemberReader): readonly EnvironmentVariable[] {
-  return deployment.objects("env_vars", MAX_VARIABLES).flatMap((one) => {
-    const name = one.text("name");
-    one.optionalText("desc");
-    const isRequired = one.flag("required");
-    const { value } = one.find(["defaultValue", "default_value"]);
-    if (value !== undefined && typeof value !== "string") {
-      one.fail(["defaultValue", "default_value"], `is ${quoteValue(value)}, expected a text`);
-    }
-    if (name === undefined) return [];
-    if (!VARIABLE.test(name)) {
-      one.fail("name", `is ${quoteValue(name)}, expected the name of an environment variable`);
-      return [];
-    }
-    return [{ name, isRequired, ...(typeof value === "string" ? { defaultValue: value } : {}) }];
-  });
+export function readVariables(deployment: DocumentPlace): readonly EnvironmentVariable[] {
+  return deployment
+    .at("env_vars")
+    .records({ most: MAX_VARIABLES })
+    .flatMap((one) => {
+      const name = one.at("name").text();
+      one.at("desc").optional?.text();
+      const isRequired = one.at("required").optional?.flag() ?? false;
+      const { value } = one.at(["defaultValue", "default_value"]);
+      if (value !== undefined && typeof value !== "string") {
+        one.at(["defaultValue", "default_value"]).fail(`is ${quoteValue(value)}, expected a text`);
+      }
+      if (name === undefined) return [];
+      if (!VARIABLE.test(name)) {
+        one.at("name").fail(`is ${quoteValue(name)}, expected the name of an environment variable`);
+        return [];
+      }
+      return [{ name, isRequired, ...(typeof value === "string" ? { defaultValue: value } : {}) }];
+    });
 }

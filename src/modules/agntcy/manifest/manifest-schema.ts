@@ -5,12 +5,12 @@
  * Agent Manifest "Agent Interface Data Structure Specification"
  */
 
+import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { type MeteredCheck, prepareMeteredCheck } from "../../../schema/metered-schema.ts";
 import type { CompiledSchema } from "../../../schema/schema.ts";
 import { PROPOSED_SCHEMA_BOUNDS, type SchemaBounds } from "../../../schema/schema-bounds.ts";
 import { checkSchema } from "../../../schema/schema-check.ts";
-import type { MemberName, MemberReader } from "./member-reader.ts";
 
 /** Agents describe whole conversations: more than a proposal may, by the same rules. */
 const MANIFEST_SCHEMA_BOUNDS: SchemaBounds = {
@@ -26,22 +26,18 @@ const MANIFEST_SCHEMA_BOUNDS: SchemaBounds = {
 };
 
 /** A schema that has to be there. */
-export function readSchema(owner: MemberReader, name: MemberName): CompiledSchema | undefined {
-  const { value, pointer } = owner.find(name);
+export function readSchema(owner: DocumentPlace, name: string): CompiledSchema | undefined {
+  const place = owner.at(name);
+  const { value } = place;
   if (typeof value === "boolean") return compileManifestSchema(value ? {} : { not: {} });
-  if (!isRecord(value)) return owner.fail(name, `${describeValue(value)}, expected a JSON Schema`);
+  if (!isRecord(value)) return place.fail(`${describeValue(value)}, expected a JSON Schema`);
   const faults = checkSchema(withoutNulls(value), MANIFEST_SCHEMA_BOUNDS);
-  for (const { pointer: below, message, hint } of faults) {
-    owner.report(pointer + below, message, hint === undefined ? {} : { hint });
-  }
+  for (const { pointer, message, hint } of faults) place.failBelow(pointer, message, hint);
   return faults.length > 0 ? undefined : compileManifestSchema(withoutNulls(value));
 }
 
 /** A schema that may be absent. */
-export function readOptionalSchema(
-  owner: MemberReader,
-  name: MemberName,
-): CompiledSchema | undefined {
+export function readOptionalSchema(owner: DocumentPlace, name: string): CompiledSchema | undefined {
   return owner.has(name) ? readSchema(owner, name) : undefined;
 }
 

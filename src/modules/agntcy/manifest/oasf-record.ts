@@ -2,8 +2,9 @@
  * An OASF record as a manifest: the agent's own members at the top, and the manifest proper in one
  * extension, found by its name wherever it stands among the others.
  */
+
+import type { DocumentPlace } from "../../../base/document-place.ts";
 import { quoteValue } from "../../../base/json-value.ts";
-import type { MemberReader } from "./member-reader.ts";
 
 /** The extension that a manifest is in. */
 export const RUNTIME_EXTENSION = "schema.oasf.agntcy.org/features/runtime/manifest";
@@ -25,46 +26,46 @@ const LOCATOR_TYPES = [
 const MAX_ITEMS = 256;
 
 /** The extension's data, with everything that is wrong around it reported. */
-export function readRecord(root: MemberReader): MemberReader | undefined {
-  root.text("schema_version");
+export function readRecord(root: DocumentPlace): DocumentPlace | undefined {
+  root.at("schema_version").text();
   readAuthors(root);
   readSkills(root);
   readLocators(root);
-  const extensions = root.objects(["extensions", "modules"], MAX_ITEMS);
+  const extensions = root.at(["extensions", "modules"]).records({ most: MAX_ITEMS });
   const found = extensions.filter((one) => {
-    const { value } = one.find("name");
+    const { value } = one.at("name");
     return typeof value === "string" && RUNTIME_MODULES.has(value);
   });
   const [extension, second] = found;
-  if (second !== undefined) second.fail("name", "stands in the record twice");
-  if (extension !== undefined) return extension.object("data");
-  return root.fail(["extensions", "modules"], `has no extension called "${RUNTIME_EXTENSION}"`);
+  if (second !== undefined) second.at("name").fail("stands in the record twice");
+  if (extension !== undefined) return extension.at("data").record();
+  return root.at(["extensions", "modules"]).fail(`has no extension called "${RUNTIME_EXTENSION}"`);
 }
 
-function readAuthors(root: MemberReader): void {
-  const { value } = root.find("authors");
+function readAuthors(root: DocumentPlace): void {
+  const { value } = root.at("authors");
   const isList = Array.isArray(value) && value.every((author) => typeof author === "string");
-  if (!isList) root.fail("authors", "must be an array of names");
+  if (!isList) root.at("authors").fail("must be an array of names");
 }
 
-function readSkills(root: MemberReader): void {
-  if (!root.has("skills")) root.fail("skills", "is missing, expected an array");
-  for (const skill of root.objects("skills", MAX_ITEMS)) {
-    const { value } = skill.find(["class_uid", "id"]);
+function readSkills(root: DocumentPlace): void {
+  if (!root.has("skills")) root.at("skills").fail("is missing, expected an array");
+  for (const skill of root.at("skills").records({ most: MAX_ITEMS })) {
+    const { value } = skill.at(["class_uid", "id"]);
     if (typeof value === "number" && Number.isSafeInteger(value) && value >= 0) continue;
     // Records since 0.8 name a skill.
-    if (typeof skill.find("name").value === "string") continue;
-    skill.fail("class_uid", "must be a whole number");
+    if (typeof skill.at("name").value === "string") continue;
+    skill.at("class_uid").fail("must be a whole number");
   }
 }
 
-function readLocators(root: MemberReader): void {
-  if (!root.has("locators")) root.fail("locators", "is missing, expected an array");
-  for (const locator of root.objects("locators", MAX_ITEMS)) {
-    const type = locator.text("type");
-    if (!locator.has("urls")) locator.text("url");
+function readLocators(root: DocumentPlace): void {
+  if (!root.has("locators")) root.at("locators").fail("is missing, expected an array");
+  for (const locator of root.at("locators").records({ most: MAX_ITEMS })) {
+    const type = locator.at("type").text();
+    if (!locator.has("urls")) locator.at("url").text();
     if (type === undefined || LOCATOR_TYPES.includes(type)) continue;
     const message = `${quoteValue(type)} is not a type that OASF defines`;
-    locator.fail("type", message, { severity: "warning" });
+    locator.at("type").warn(message);
   }
 }

@@ -5,6 +5,7 @@
  * with everything that is wrong, under JSON Pointers.
  */
 
+import type { DocumentPlace } from "../../../base/document-place.ts";
 import { describeValue, isRecord, quoteValue } from "../../../base/json-value.ts";
 import { isError, type Problem } from "../../../base/problem.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
@@ -12,7 +13,7 @@ import { readAcpSpecs } from "./acp-specs.ts";
 import { readOptions } from "./deployment-options.ts";
 import type { AgentManifest, ManifestShape } from "./manifest.ts";
 import { MAX_DEPENDENCIES, readDependencies, readVariables } from "./manifest-dependencies.ts";
-import { MemberReader } from "./member-reader.ts";
+import { manifestRoot } from "./manifest-root.ts";
 import { AGTP_ANNOTATION, RUNTIME_EXTENSION, readRecord } from "./oasf-record.ts";
 
 /** The largest manifest that is read. */
@@ -28,12 +29,14 @@ export interface ReadManifest {
 interface Sections {
   readonly shape: ManifestShape;
   /** Name and version, and the description where it stands beside them. */
-  readonly identity: { readonly ref: MemberReader; readonly description: MemberReader } | undefined;
-  readonly specs: MemberReader | undefined;
-  readonly options: readonly MemberReader[];
-  readonly dependencies: readonly MemberReader[];
+  readonly identity:
+    | { readonly ref: DocumentPlace; readonly description: DocumentPlace }
+    | undefined;
+  readonly specs: DocumentPlace | undefined;
+  readonly options: readonly DocumentPlace[];
+  readonly dependencies: readonly DocumentPlace[];
   /** Whose `env_vars` are the agent's. */
-  readonly deployment: MemberReader | undefined;
+  readonly deployment: DocumentPlace | undefined;
 }
 
 const MAX_OPTIONS = 64;
@@ -49,79 +52,81 @@ export function readManifest(text: string, file: string): ReadManifest {
     return { problems: [{ file, key: "", message }] };
   }
   const problems: Problem[] = [];
-  const root = new MemberReader(parsed.value, "", { file, problems });
+  const root = manifestRoot(parsed.value, file, problems);
   const sections = findSections(root);
   const manifest = sections && readSections(sections, root, file);
   if (manifest === undefined || problems.some(isError)) return { problems };
   return { manifest, problems };
 }
 
-function findSections(root: MemberReader): Sections | undefined {
+function findSections(root: DocumentPlace): Sections | undefined {
   if (root.has(["extensions", "modules"])) return recordSections(root);
   if (!root.has(["specs", "acp"]) && root.has("schema_version")) {
     const hint = `the manifest is in the extension ${RUNTIME_EXTENSION}`;
-    return root.fail("extensions", "is missing", { hint });
+    return root.at("extensions").fail("is missing", hint);
   }
-  const metadata = root.object("metadata");
-  const ref = metadata?.object("ref");
+  const metadata = root.at("metadata").record();
+  const ref = metadata?.at("ref").record();
   const common = {
     identity: metadata && ref && { ref, description: metadata },
-    specs: root.object(["specs", "acp"]),
+    specs: root.at(["specs", "acp"]).record(),
   };
   const isNewer = root.has("deployment");
   const isOlder = ["deployments", "dependencies"].some((name) => isThere(root, name, isNewer));
   if (isOlder) {
-    if (isNewer) root.fail("deployment", "stands beside deployments or dependencies");
+    if (isNewer) root.at("deployment").fail("stands beside deployments or dependencies");
     return {
       ...common,
       shape: "agent-manifest",
-      options: root.objects("deployments", MAX_OPTIONS),
-      dependencies: root.objects("dependencies", MAX_DEPENDENCIES),
+      options: root.at("deployments").records({ most: MAX_OPTIONS }),
+      dependencies: root.at("dependencies").records({ most: MAX_DEPENDENCIES }),
       deployment: root,
     };
   }
-  const deployment = root.optionalObject("deployment");
+  const deployment = root.at("deployment").optional?.record();
   return { ...common, shape: "deployment-manifest", ...deploymentSections(deployment) };
 }
 
 /** Beside the newer shape an empty list of the older one says nothing: tools write it. */
-function isThere(root: MemberReader, name: string, isNewer: boolean): boolean {
-  const { value } = root.find(name);
+function isThere(root: DocumentPlace, name: string, isNewer: boolean): boolean {
+  const { value } = root.at(name);
   const isNothing = isNewer && Array.isArray(value) && value.length === 0;
   return value !== undefined && !isNothing;
 }
 
-function recordSections(root: MemberReader): Sections | undefined {
+function recordSections(root: DocumentPlace): Sections | undefined {
   const data = readRecord(root);
   if (data === undefined) return undefined;
   return {
     shape: "oasf-record",
     identity: { ref: root, description: root },
-    specs: data.object(["acp", "specs"]),
-    ...deploymentSections(data.object("deployment")),
+    specs: data.at(["acp", "specs"]).record(),
+    ...deploymentSections(data.at("deployment").record()),
   };
 }
 
 function deploymentSections(
-  deployment: MemberReader | undefined,
+  deployment: DocumentPlace | undefined,
 ): Pick<Sections, "options" | "dependencies" | "deployment"> {
   if (deployment === undefined) return { options: [], dependencies: [], deployment };
-  const options = deployment.objects("deployment_options", MAX_OPTIONS);
+  const options = deployment.at("deployment_options").records({ most: MAX_OPTIONS });
   if (options.length === 0 && !deployment.has("deployment_options")) {
-    deployment.fail("deployment_options", "is missing, expected an array");
+    deployment.at("deployment_options").fail("is missing, expected an array");
   }
-  const dependencies = deployment.objects(["agent_deps", "dependencies"], MAX_DEPENDENCIES);
+  const dependencies = deployment
+    .at(["agent_deps", "dependencies"])
+    .records({ most: MAX_DEPENDENCIES });
   return { options, dependencies, deployment };
 }
 
 function readSections(
   { shape, identity, specs: written, ...sections }: Sections,
-  root: MemberReader,
+  root: DocumentPlace,
   file: string,
 ): AgentManifest | undefined {
   const name = identity && readName(identity.ref, "name");
   const version = identity && readName(identity.ref, "version");
-  const description = identity?.description.text("description");
+  const description = identity?.description.at("description").text();
   const specs = written && readAcpSpecs(written);
   const options = readOptions(sections.options);
   const isBare = shape === "agent-manifest";
@@ -137,24 +142,25 @@ function readSections(
 function noteMissingOptions(
   shape: ManifestShape,
   { deployment }: Pick<Sections, "deployment">,
-  root: MemberReader,
+  root: DocumentPlace,
 ): void {
   const message = "no deployment option is found in the manifest";
   if (shape === "deployment-manifest" && deployment === undefined) {
     const hint = "it is an ACP descriptor alone";
-    root.fail("deployment", message, { hint, severity: "warning" });
-  } else if (shape === "agent-manifest") root.fail("deployments", message);
+    root.at("deployment").warn(message, hint);
+  } else if (shape === "agent-manifest") root.at("deployments").fail(message);
   else if (deployment !== undefined) {
-    const isReachable = root.optionalObject("annotations")?.has(AGTP_ANNOTATION) === true;
+    const isReachable = root.at("annotations").optional?.record()?.has(AGTP_ANNOTATION) === true;
     const hint = "the agent is reached over AGTP, which has none";
-    const more = isReachable ? ({ hint, severity: "warning" } as const) : {};
-    deployment.fail("deployment_options", message, more);
+    const options = deployment.at("deployment_options");
+    if (isReachable) options.warn(message, hint);
+    else options.fail(message);
   }
 }
 
-function readName(owner: MemberReader, member: "name" | "version"): string | undefined {
-  const text = owner.text(member);
+function readName(owner: DocumentPlace, member: "name" | "version"): string | undefined {
+  const text = owner.at(member).text();
   if (text === undefined || NAME.test(text)) return text;
   const expected = "expected at most 256 characters without line breaks or spaces around them";
-  return owner.fail(member, `is ${quoteValue(text)}, ${expected}`);
+  return owner.at(member).fail(`is ${quoteValue(text)}, ${expected}`);
 }

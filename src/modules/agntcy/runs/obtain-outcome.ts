@@ -6,15 +6,15 @@ import { within } from "../../../base/deadline.ts";
 import { raceAbort } from "../../../base/race-abort.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import { type RemoteAgent, streams } from "../remote-agent.ts";
+import type { AgentRuns } from "./agent-runs.ts";
 import { awaitVerdict, type Patience } from "./await-verdict.ts";
 import { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf } from "./run.ts";
-import type { RunRegister } from "./run-register.ts";
 import { type RunOutcome, takeFailure, takeVerdict } from "./take-verdict.ts";
 
 /** What a run is followed with. */
 export interface OutcomeContext {
-  readonly register: Pick<RunRegister, "record">;
+  readonly register: Pick<AgentRuns, "record">;
   readonly log: Pick<CallLog, "warn">;
   readonly patience: Patience;
   /** Ends it; then this rejects. */

@@ -1,19 +1,17 @@
 /** Runs of AGNTCY agents for QUERY: a caller's own.   AGTP "QUERY" */
 import type { QueryEntry, QuerySource } from "../../../dispatch/query-source.ts";
+import type { AgentRuns } from "./agent-runs.ts";
 import type { AgentRun } from "./run.ts";
-import type { RunRegister } from "./run-register.ts";
 
 /** As many as one query looks through. */
 const MAX_ENTRIES = 500;
 
 /** The source called "agntcy-runs". */
-export function agentRunSource(register: Pick<RunRegister, "list">): QuerySource {
+export function agentRunSource(register: Pick<AgentRuns, "ofOwner">): QuerySource {
   return {
     name: "agntcy-runs",
     entries: async ({ caller: { agentId } }) =>
-      agentId === undefined
-        ? []
-        : register.list(({ owner }) => owner === agentId, MAX_ENTRIES).map(entryOf),
+      agentId === undefined ? [] : register.ofOwner(agentId).slice(0, MAX_ENTRIES).map(entryOf),
   };
 }
 

@@ -9,8 +9,8 @@ import { uuidv7 } from "../../../identity/uuid.ts";
 import type { Verdict } from "../acp/acp-answers.ts";
 import type { AcpFailure } from "../acp/acp-call.ts";
 import type { AcpSpecs, Interrupt } from "../manifest/manifest.ts";
+import type { RunChange } from "./agent-runs.ts";
 import type { RunError, RunResult } from "./run.ts";
-import type { RunChange } from "./run-register.ts";
 
 /** What becomes of the run. */
 export interface RunOutcome {

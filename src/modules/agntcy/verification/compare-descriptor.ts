@@ -6,11 +6,11 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { isError } from "../../../base/problem.ts";
-import { KEYWORDS } from "../../../schema/schema-vocabulary.ts";
+import { mapSubschemas } from "../../../schema/subschemas.ts";
 import { readReference } from "../acp/acp-answers.ts";
 import { readAcpSpecs } from "../manifest/acp-specs.ts";
 import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
-import { MemberReader } from "../manifest/member-reader.ts";
+import { manifestRoot } from "../manifest/manifest-root.ts";
 import { findDifferences } from "./find-differences.ts";
 
 /** Keywords that say nothing about values. */
@@ -40,8 +40,8 @@ export function compareDescriptor(
 
 function readSpecs(descriptor: JsonRecord): AcpSpecs | string {
   const problems: Problem[] = [];
-  const reader = new MemberReader(descriptor, "", { file: "", problems });
-  const written = reader.object(["specs", "acp"]);
+  const reader = manifestRoot(descriptor, "", problems);
+  const written = reader.at(["specs", "acp"]).record();
   const specs = written && readAcpSpecs(written);
   const fault = problems.find(isError);
   if (specs !== undefined && fault === undefined) return specs;
@@ -85,25 +85,8 @@ function withoutAnnotations(schema: unknown): unknown {
       !(value === null && keyword !== "const"),
   );
   const members = kept.map(([keyword, value]): [string, unknown] => {
-    switch (KEYWORDS.get(keyword)) {
-      case "schema":
-        return [keyword, withoutAnnotations(value)];
-      case "schema list":
-        return [keyword, Array.isArray(value) ? value.map(withoutAnnotations) : value];
-      case "schema map":
-      case "schema map by pattern":
-        if (!isRecord(value)) return [keyword, value];
-        return [
-          keyword,
-          Object.fromEntries(
-            Object.entries(value).map(([name, one]) => [name, withoutAnnotations(one)]),
-          ),
-        ];
-      case "unique texts":
-        return [keyword, Array.isArray(value) ? value.toSorted() : value];
-      default:
-        return [keyword, value];
-    }
+    if (keyword === "required" && Array.isArray(value)) return [keyword, value.toSorted()];
+    return [keyword, mapSubschemas(keyword, value, withoutAnnotations)];
   });
   return Object.fromEntries(members);
 }

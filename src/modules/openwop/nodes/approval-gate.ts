@@ -85,7 +85,7 @@ const FEEDBACK: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Who decided is whoever the face knows the caller as; `decidedBy` is taken and not believed. */
+/** The decider is the caller as the API knows it; `decidedBy` is taken and not believed. */
 function wordSchema(actions: readonly unknown[], hasVoters: boolean): JsonSchema {
   const needs = (action: string, member: string): JsonSchema => ({
     if: { properties: { action: { const: action } } },

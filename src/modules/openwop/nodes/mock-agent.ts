@@ -1,6 +1,6 @@
 /**
  * core.conformance.mock-agent: emits the events of an agent as it is told to, in the order of a real
- * turn, and waits for a word where it is not sure. For the public suite alone.   OpenWOP RFC 0023
+ * turn, and waits for an answer where it is not sure. For the public suite alone.   OpenWOP RFC 0023
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";

@@ -18,7 +18,7 @@ export interface NodeCall {
   readonly state: RunState;
   /** Its input ports, put together. */
   readonly inputs: JsonRecord;
-  /** Who goes on, and with what: somebody's word let an agent hand on that was not sure. */
+  /** Who goes on, and with what: somebody's answer let an agent hand on that was not sure. */
   readonly handedOn?: { readonly agentId: string; readonly task: unknown };
   /** When it was started first, in milliseconds since the epoch: a restart does not begin anew. */
   readonly startedAt: number;
@@ -35,7 +35,7 @@ export interface NodeCall {
 export interface SuspendRequest {
   readonly kind: "approval" | "clarification";
   readonly data: JsonRecord;
-  /** What the word has to be. */
+  /** The schema of the answer. */
   readonly resumeSchema: JsonSchema;
 }
 
@@ -47,12 +47,12 @@ export type NodeOutcome =
       /** What is said together with that: all of it is kept, or nothing. */
       readonly events?: readonly EventDraft[];
     }
-  /** It waits for a word that looks like this. */
+  /** It waits for an answer that looks like this. */
   | { readonly kind: "suspended"; readonly request: SuspendRequest }
   /** It waits for a run of its own, and is executed again when that is over. */
   | { readonly kind: "waiting"; readonly events: readonly EventDraft[] }
   | { readonly kind: "failed"; readonly error: RunError }
-  /** RFC 0002 §F: it waits for a word, and comes to `result` if that is yes. */
+  /** RFC 0002 §F: it waits for an answer, and comes to `result` if that is yes. */
   | {
       readonly kind: "low-confidence";
       readonly agentId: string;

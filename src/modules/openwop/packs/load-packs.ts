@@ -8,6 +8,7 @@ import { existsSync, readdirSync, realpathSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { describeFileError } from "../../../base/bounded-file.ts";
 import { quoteValue } from "../../../base/json-value.ts";
+import { atOnce, type Paced } from "../../../base/paced.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { codeOf } from "../../../base/thrown.ts";
 import type { InstalledAgent, InstalledPack } from "../installed-agent.ts";
@@ -36,6 +37,11 @@ const MAX_AGENTS = 4096;
 
 /** Loads them all. */
 export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPacks {
+  return atOnce(loadingPacks(location, rules));
+}
+
+/** The same, a pack a step. */
+export function* loadingPacks(location: PacksLocation, rules: PackRules): Paced<LoadedPacks> {
   const listing = new Listing(location);
   const places = listing.places();
   const reader = new PackReader(rules);
@@ -43,6 +49,7 @@ export function loadPacks(location: PacksLocation, rules: PackRules): LoadedPack
   const claims = new Claims();
   const packs: InstalledPack[] = [];
   for (const place of places) {
+    yield;
     const { pack, problems: found } = reader.read(place);
     problems.push(...found);
     if (pack === undefined) continue;

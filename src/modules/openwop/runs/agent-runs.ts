@@ -1,5 +1,5 @@
 /**
- * Dispatching an agent is a run of one node, by whichever face it is asked for.
+ * Dispatching an agent is a run of one node, over AGTP as over HTTP.
  * OpenWOP RFC 0072 §B
  */
 import type { AcceptedRun, RunRequest, RunStart, RunStarter } from "../run-starter.ts";

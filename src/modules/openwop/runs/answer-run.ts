@@ -1,17 +1,17 @@
-/** Giving a run the word that one of its nodes waits for: the first one counts.   OpenWOP "interrupt" */
+/** Giving a run the answer that one of its nodes waits for: the first one counts.   OpenWOP "interrupt" */
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { Change } from "../../../state/store.ts";
 import { approvalAnswered, refuseVote } from "./approval.ts";
 import { clarificationAnswered, readAnswers } from "./clarification.ts";
+import type { Answering, InterruptAnswer } from "./interrupt-answer.ts";
 import { invalid, under } from "./make-run.ts";
 import type { EventDraft } from "./run-event.ts";
 import type { Redact, RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
-import type { RunRegister } from "./run-register.ts";
 import type { Interrupt } from "./run-state.ts";
 import type { RunWatcher } from "./run-worker.ts";
-import { decisionAnswered, interruptOf, refuseWord } from "./verdict.ts";
-import type { Answering, Word } from "./word.ts";
+import { decisionAnswered, interruptOf, refuseAnswer } from "./verdict.ts";
+import type { WorkflowRuns } from "./workflow-runs.ts";
 
 /** A run whose node has its answer. */
 export interface AnsweredRun {
@@ -23,7 +23,7 @@ export interface AnsweredRun {
 
 /** What answering takes besides the log. */
 export interface AnswerParts {
-  readonly register: RunRegister;
+  readonly register: WorkflowRuns;
   readonly watcher?: RunWatcher;
   readonly compiler: SchemaCompiler;
   readonly redact: Redact;
@@ -35,7 +35,7 @@ export interface AnswerParts {
 export async function answerRun(
   log: RunLog,
   nodeId: string,
-  given: Word,
+  given: InterruptAnswer,
   { register, watcher, alongside, compiler, redact }: AnswerParts,
 ): Promise<AnsweredRun | RunRefusal> {
   const { run } = log;
@@ -43,30 +43,31 @@ export async function answerRun(
   if (interrupt === undefined) {
     return refuseRun("interrupt_not_found", "the node of this run waits for nothing");
   }
-  const word = { ...given, resumeValue: readWord(interrupt, given.resumeValue) };
-  const misfit = refuseMisfit(interrupt, word, compiler);
+  const answer = { ...given, resumeValue: readAnswer(interrupt, given.resumeValue) };
+  const misfit = refuseMisfit(interrupt, answer, compiler);
   if (misfit !== undefined) return redact(misfit);
   const result = await register.held(run.runId, interrupt);
   let refusal: RunRefusal | undefined;
   const [event] = await log.append((state) => {
     const now = interruptOf(state, nodeId) ?? interrupt;
-    refusal = refuseWord(state, nodeId) ?? refuseVote(now, word);
+    refusal = refuseAnswer(state, nodeId) ?? refuseVote(now, answer);
     if (refusal !== undefined) return [];
-    return answered(now, word, result, { state, run, now: register.now() });
+    return answered(now, answer, result, { state, run, now: register.now() });
   }, alongside);
   if (refusal !== undefined) return refusal;
-  if (interruptOf(log.state, nodeId)?.isResolved !== false) watcher?.over(run, interrupt, word);
+  if (interruptOf(log.state, nodeId)?.isResolved !== false)
+    watcher?.onAnswer(run, interrupt, answer);
   return { log, interruptId: interrupt.interruptId, eventId: event?.eventId ?? "" };
 }
 
-function readWord({ kind }: Interrupt, resumeValue: unknown): unknown {
+function readAnswer({ kind }: Interrupt, resumeValue: unknown): unknown {
   return kind === "clarification" ? readAnswers(resumeValue) : resumeValue;
 }
 
-/** A word that is none of those that are waited for changes nothing. */
+/** An answer that is none of those that are waited for changes nothing. */
 function refuseMisfit(
   { resumeSchema }: Interrupt,
-  { resumeValue }: Word,
+  { resumeValue }: InterruptAnswer,
   compiler: SchemaCompiler,
 ): RunRefusal | undefined {
   if (resumeSchema === undefined) return undefined;
@@ -77,16 +78,16 @@ function refuseMisfit(
 
 function answered(
   interrupt: Interrupt,
-  word: Word,
+  answer: InterruptAnswer,
   result: unknown,
   at: Answering,
 ): readonly EventDraft[] {
   switch (interrupt.kind) {
     case "approval":
-      return approvalAnswered(interrupt, word, at);
+      return approvalAnswered(interrupt, answer, at);
     case "clarification":
-      return clarificationAnswered(interrupt, word, at);
+      return clarificationAnswered(interrupt, answer, at);
     case "low-confidence":
-      return decisionAnswered(interrupt, word, result, at);
+      return decisionAnswered(interrupt, answer, result, at);
   }
 }

@@ -35,7 +35,7 @@ export function beginNode(
 ): Beginning {
   const before = state.nodes[node.id];
   if (before?.status === "running" && !isCopied(run, before.startedSequence)) {
-    // Nobody has done anything since the word was said: the next agent takes its first turn.
+    // Nobody has done anything since the answer was given: the next agent takes its first turn.
     if (before.handedTo !== undefined && run.source?.mode !== "replay") return { events: [] };
     const { event, error } = takeUp(run, node.id, state, types);
     return {

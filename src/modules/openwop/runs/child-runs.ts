@@ -13,11 +13,11 @@ import { isOver, type Run } from "./run.ts";
 import { RESERVED_OPTIONS } from "./run-body-schema.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused } from "./run-refusal.ts";
-import type { LogRules, RunRegister } from "./run-register.ts";
+import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
 /** What children are begun with. */
 export interface ChildRunsOptions {
-  readonly register: RunRegister;
+  readonly register: WorkflowRuns;
   readonly rules: LogRules;
   readonly maker: RunMaker;
   /** Has a run executed that nobody had begun. */
@@ -79,7 +79,7 @@ async function create(
   const link = { runId: parent.runId, nodeId, rootRunId: rootOf(parent) };
   const run = { ...made, runId, parent: { ...link, depth: depthOf(parent) + 1, unset } };
   const log = await register.create(run, rules);
-  if (log === undefined) {
+  if ("kind" in log) {
     return { code: "rate_limited", message: "too many runs of this owner are not over yet" };
   }
   // Whoever ended the parent meanwhile has not seen it.

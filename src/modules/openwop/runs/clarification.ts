@@ -1,9 +1,9 @@
 /** The answers that a clarification gate waits for.   OpenWOP "interrupt" clarification */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import { type Answering, type InterruptAnswer, resolved } from "./interrupt-answer.ts";
 import { nodeDone } from "./node-events.ts";
 import type { EventDraft } from "./run-event.ts";
 import type { Interrupt } from "./run-state.ts";
-import { type Answering, resolved, type Word } from "./word.ts";
 
 /** The answers by their questions' ids, written as an object or as a list of `{id, answer}`. */
 export function readAnswers(resumeValue: unknown): unknown {
@@ -21,15 +21,15 @@ export function readAnswers(resumeValue: unknown): unknown {
 /** What the run says of them. */
 export function clarificationAnswered(
   interrupt: Interrupt,
-  word: Word,
+  answer: InterruptAnswer,
   at: Answering,
 ): readonly EventDraft[] {
   const { nodeId, interruptId } = interrupt;
-  const { answers: read } = isRecord(word.resumeValue) ? word.resumeValue : {};
+  const { answers: read } = isRecord(answer.resumeValue) ? answer.resumeValue : {};
   const answers = isRecord(read) ? read : {};
-  const payload = { nodeId, interruptId, answers, answeredBy: word.by };
+  const payload = { nodeId, interruptId, answers, answeredBy: answer.by };
   return [
-    resolved(interrupt, word, at.now),
+    resolved(interrupt, answer, at.now),
     { type: "clarification.resolved", nodeId, payload },
     nodeDone(nodeId, { ...answers, answers }, at),
   ];

@@ -8,16 +8,16 @@ import type { Change } from "../../../state/store.ts";
 import type { NodeType, NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
 import type { ForkSource, Run } from "./run.ts";
+import { putHeld } from "./run-entry.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import type { Interrupt } from "./run-state.ts";
-import { putHeld } from "./run-storage.ts";
 
 /** Where the source is read, and what its nodes do. */
 export interface CopyOptions {
   readonly types: NodeTypes;
   events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]>;
-  /** What a suspended node comes to if the word is yes. */
+  /** The result of a suspended node where the answer is yes. */
   held(runId: string, interrupt: Pick<Interrupt, "interruptId" | "nodeId">): Promise<unknown>;
 }
 

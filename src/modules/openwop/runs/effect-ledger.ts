@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Store } from "../../../state/store.ts";
 import type { Run } from "./run.ts";
-import { EFFECTS } from "./run-storage.ts";
+import { EFFECTS } from "./run-entry.ts";
 
 /** One thing that was done. */
 interface Effect {

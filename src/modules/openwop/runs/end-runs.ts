@@ -5,17 +5,17 @@
 import { traceOf } from "../../../base/thrown.ts";
 import { stopped } from "./endings.ts";
 import { isOver, type Run } from "./run.ts";
+import { type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunLog } from "./run-log.ts";
-import type { LogRules, RunRegister } from "./run-register.ts";
-import type { RunStop } from "./run-schedule.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { Interrupt } from "./run-state.ts";
-import type { RunEntry } from "./run-storage.ts";
+import type { RunStop } from "./run-stop.ts";
 import type { RunWorkerOptions } from "./run-worker.ts";
+import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
 /** What runs are ended with. */
 export interface EnderOptions extends Pick<RunWorkerOptions, "watcher" | "log" | "redact"> {
-  readonly register: RunRegister;
+  readonly register: WorkflowRuns;
   readonly rules: LogRules;
 }
 
@@ -38,7 +38,7 @@ export class RunEnder {
       waiting = openInterrupt(state);
       return stopped(stop, state, run, register.now());
     });
-    if (waiting !== undefined) watcher?.over(run, waiting, undefined);
+    if (waiting !== undefined) watcher?.onAnswer(run, waiting, undefined);
     this.halt(run.runId, stop);
     await this.endChildren(run, stop.by);
   }
@@ -76,6 +76,6 @@ export class RunEnder {
     const { register } = this.#options;
     register.schedule.stop(runId, stop);
     const entry = register.find(runId);
-    if (entry !== undefined) register.schedule.remove(entry);
+    if (entry !== undefined) register.schedule.remove(scheduled(entry));
   }
 }

@@ -5,8 +5,8 @@ import { lastNodes } from "../workflows/node-order.ts";
 import type { LoopExcess } from "./fold-loop.ts";
 import { isOver, type Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
-import type { RunStop } from "./run-schedule.ts";
 import type { RunState } from "./run-state.ts";
+import type { RunStop } from "./run-stop.ts";
 
 /** The first event of every run. */
 function runStarted({ workflow, inputs, tags, metadata, parent }: Run): EventDraft {

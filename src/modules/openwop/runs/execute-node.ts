@@ -60,7 +60,7 @@ export async function executeNode(
   }
 }
 
-/** The agent that a word has let the turn be handed to, with its task. */
+/** The agent that an answer has let the turn be handed to, with its task. */
 async function handedOn(
   { run, state }: RunLog,
   { id }: WorkflowNode,

@@ -4,9 +4,9 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import type { NodeOutcome, SuspendRequest } from "../nodes/node-type.ts";
 import type { WorkflowNode } from "../workflows/workflow.ts";
+import type { Answering } from "./interrupt-answer.ts";
 import type { Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
-import type { Answering } from "./word.ts";
 
 /** The execution that waits. */
 export interface SuspendedAt {
@@ -52,7 +52,7 @@ export function nodeHandoff(
   return [{ type: "agent.handoff", payload: { fromAgentId, toAgentId, reason, toNodeId } }];
 }
 
-/** The same, once somebody has said the word that it waited for. */
+/** The same, once somebody has given the answer that it waited for. */
 export function nodeDone(nodeId: string, outputs: JsonRecord, at: Answering): EventDraft {
   const { state, run, now } = at;
   const startedAt = Date.parse(state.nodes[nodeId]?.startedAt ?? "");
@@ -60,7 +60,7 @@ export function nodeDone(nodeId: string, outputs: JsonRecord, at: Answering): Ev
   return nodeCompleted(node, outputs, now - startedAt);
 }
 
-/** It waits for a word: told once for whoever follows nodes, and once for whoever answers. */
+/** The node waits for an answer: an event for those who follow nodes, and one for those who answer. */
 export function interruptRequested(
   { kind, data, resumeSchema }: SuspendRequest,
   { run, nodeId, startedSequence }: SuspendedAt,
@@ -73,7 +73,7 @@ export function interruptRequested(
   ];
 }
 
-/** RFC 0002 §F: the agent was not sure, and the run waits for a word. */
+/** RFC 0002 §F: the agent was not sure, and the run waits for an answer. */
 export function nodeSuspended(
   nodeId: string,
   outcome: Extract<NodeOutcome, { kind: "low-confidence" }>,

@@ -1,4 +1,4 @@
-/** Somebody's word that a run is to stop for a while.   OpenWOP "rest-endpoints" §pause */
+/** A request that a run stops for a while.   OpenWOP "rest-endpoints" §pause */
 import type { EventDraft } from "./run-event.ts";
 
 /** Whether the node that is executed is waited for. */
@@ -7,7 +7,7 @@ export const DRAIN_POLICIES = ["drain-current-node", "immediate"] as const;
 /** One of them. */
 export type DrainPolicy = (typeof DRAIN_POLICIES)[number];
 
-/** The word, and whose it is. */
+/** The request, and whose it is. */
 export interface PauseRequest {
   readonly drainPolicy: DrainPolicy;
   readonly reason?: string;

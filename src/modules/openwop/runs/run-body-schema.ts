@@ -31,7 +31,7 @@ const OPTIONS = {
   metadata: { type: "object", maxProperties: 128 },
 };
 
-/** What a run is asked for with, by any face. */
+/** The body of a request for a run, over AGTP and HTTP. */
 export const RUN_PARAMETERS: Readonly<Record<string, JsonSchema>> = {
   workflowId: NAME,
   agentId: NAME,

@@ -1,6 +1,6 @@
 /** Who asks about runs, and which of them are there for whom.   OpenWOP "auth" */
 import type { RunOwner } from "../agent-executor.ts";
-import type { RunEntry } from "./run-storage.ts";
+import type { RunEntry } from "./run-entry.ts";
 
 /** Who asks about runs. */
 export interface RunCaller {

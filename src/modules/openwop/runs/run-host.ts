@@ -1,5 +1,5 @@
 /**
- * The runs of a deployment, behind every face: created, read, cancelled, forked and answered.
+ * The runs of a deployment, behind AGTP and HTTP: created, read, cancelled, forked and answered.
  * What one caller may not see is not there for it.
  * OpenWOP RFC 0072 §B
  */
@@ -7,27 +7,26 @@
 import type { Ends } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { traceOf } from "../../../base/thrown.ts";
-import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
-import type { Change } from "../../../state/store.ts";
+import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
 import { type AnsweredRun, answerRun } from "./answer-run.ts";
 import type { ChildRuns } from "./child-request.ts";
 import { createChildRuns } from "./child-runs.ts";
 import { RunEnder } from "./end-runs.ts";
-import { compileOverlay, makeFork } from "./fork-run.ts";
-import { compileRunBody, findDefinition, makeRun, type RunMaker } from "./make-run.ts";
+import type { InterruptAnswer } from "./interrupt-answer.ts";
+import { findDefinition } from "./make-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
-import { isHeld, isOver, isWaiting, type Run, type RunStatus } from "./run.ts";
+import { isHeld, isOver, isWaiting } from "./run.ts";
 import { isVisible, type RunCaller } from "./run-caller.ts";
+import { type Alongside, type CreateOptions, NOTHING, RunCreator } from "./run-creator.ts";
+import { type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
-import { isRefused, type RunRefusal, refuseRun, runNotFound } from "./run-refusal.ts";
-import type { LogRules } from "./run-register.ts";
-import type { RunEntry } from "./run-storage.ts";
+import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
-import type { Word } from "./word.ts";
+import type { LogRules } from "./workflow-runs.ts";
 
 /** What runs are run with. */
 export interface RunHostOptions extends RunWorkerOptions {
@@ -37,25 +36,13 @@ export interface RunHostOptions extends RunWorkerOptions {
   readonly stopping: AbortSignal;
 }
 
-/** What has to change together with what is answered. */
-export type Alongside = (status: RunStatus, runId: string) => readonly Change[];
-
-/** How a run is created. */
-export interface CreateOptions {
-  readonly alongside?: Alongside;
-  readonly isOnly?: boolean;
-}
-
-const NOTHING: Alongside = () => [];
-const RETRY_AFTER_S = 1;
 /** How often it is looked for what was left lying: by a full disk, or by time. */
 const LOOK_EVERY_MS = 60_000;
 
 export class RunHost {
   readonly #options: RunHostOptions;
   readonly #rules: LogRules;
-  readonly #body: CompiledSchema;
-  readonly #overlay: CompiledSchema;
+  readonly #creator: RunCreator;
   readonly #worker: RunWorker;
   readonly #ender: RunEnder;
   #sweeping: NodeJS.Timeout | undefined;
@@ -63,13 +50,12 @@ export class RunHost {
   constructor(options: RunHostOptions) {
     this.#options = options;
     this.#rules = { limits: options.limits, redact: options.redact };
-    this.#body = compileRunBody(options.compiler);
+    this.#creator = new RunCreator({ ...options, rules: this.#rules });
     this.#ender = new RunEnder({ ...options, rules: this.#rules });
     this.#worker = new RunWorker({
       ...{ ...options, children: this.#childRuns() },
       ended: (run) => this.#ender.endChildren(run),
     });
-    this.#overlay = compileOverlay(options.compiler);
   }
 
   /** Takes up everything that is not over, whoever left it. */
@@ -108,18 +94,9 @@ export class RunHost {
   async create(
     body: JsonRecord,
     owner: RunOwner,
-    { alongside = NOTHING, isOnly = false }: CreateOptions = {},
+    options: CreateOptions = {},
   ): Promise<RunLog | RunRefusal> {
-    const { redact, register } = this.#options;
-    const run = makeRun(this.#maker(), body, owner);
-    // Members have names that clients choose, too.
-    if (isRefused(run)) return redact(run);
-    // Nothing is awaited from here to where the run is counted: of two at once, one is the first.
-    const other = isOnly && run.scopeId && register.activeIn(owner.tenant, run.scopeId);
-    if (!other) return this.#keep(run, alongside);
-    const message = "another run of this scope is not over yet";
-    const details = { activeRunId: other.runId, retryAfter: RETRY_AFTER_S };
-    return refuseRun("run_already_active", message, details);
+    return this.#begin(await this.#creator.create(body, owner, options));
   }
 
   /** Keeps a fork of a run that the caller sees. */
@@ -131,10 +108,7 @@ export class RunHost {
   ): Promise<RunLog | RunRefusal> {
     const source = await this.find(runId, caller);
     if (isRefused(source)) return source;
-    const { redact, register } = this.#options;
-    const maker = { overlay: this.#overlay, redact, now: register.now };
-    const fork = makeFork(maker, source, body, caller.owner);
-    return isRefused(fork) ? redact(fork) : this.#keep(fork, alongside);
+    return this.#begin(await this.#creator.fork(source, body, caller.owner, alongside));
   }
 
   /** A run that the caller sees, as it stands. */
@@ -150,7 +124,7 @@ export class RunHost {
     return this.#options.register.ofOwner(owner);
   }
 
-  /** Every run that waits for a word. */
+  /** Every run that waits for an answer. */
   async waiting(): Promise<readonly RunLog[]> {
     const { register } = this.#options;
     const waiting = register.unfinished().filter(({ status }) => isWaiting(status));
@@ -210,14 +184,14 @@ export class RunHost {
   async answer(
     runId: string,
     nodeId: string,
-    word: Word,
+    answer: InterruptAnswer,
     caller: RunCaller,
     alongside: Alongside = NOTHING,
   ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
     const { register, watcher, compiler, redact } = this.#options;
-    const answered = await answerRun(log, nodeId, word, {
+    const answered = await answerRun(log, nodeId, answer, {
       ...{ register, compiler, redact, alongside: alongside("running", runId) },
       ...(watcher === undefined ? {} : { watcher }),
     });
@@ -225,35 +199,24 @@ export class RunHost {
     return answered;
   }
 
-  async #keep(run: Run, alongside: Alongside): Promise<RunLog | RunRefusal> {
-    const { register } = this.#options;
-    const log = await register.create(run, this.#rules, alongside("pending", run.runId));
-    if (log === undefined) {
-      return refuseRun("rate_limited", "too many runs of this caller are not over yet", {
-        ...{ scope: "key", retryAfterMs: 1000 },
-      });
-    }
-    this.#continue(log);
-    return log;
+  #begin(created: RunLog | RunRefusal): RunLog | RunRefusal {
+    if (!isRefused(created)) this.#continue(created);
+    return created;
   }
 
   #takeUp(): void {
     const { register } = this.#options;
     const { schedule } = register;
     for (const entry of register.unfinished()) {
-      if (this.#ender.takeDown(entry)) continue;
-      if (!isHeld(entry.status) && !schedule.has(entry)) schedule.add(entry);
+      if (this.#ender.takeDown(entry) || isHeld(entry.status)) continue;
+      const run = scheduled(entry);
+      if (!schedule.has(run)) schedule.add(run);
     }
-  }
-
-  #maker(): RunMaker {
-    const { workflows, catalog, redact, register } = this.#options;
-    return { workflows, catalog, redact, body: this.#body, now: register.now };
   }
 
   #childRuns(): ChildRuns {
     return createChildRuns({
-      ...{ register: this.#options.register, rules: this.#rules, maker: this.#maker() },
+      ...{ register: this.#options.register, rules: this.#rules, maker: this.#creator.maker },
       go: (log) => this.#continue(log),
       orphaned: (log) => this.#ender.orphan(log),
     });
@@ -262,6 +225,6 @@ export class RunHost {
   #continue({ run, state }: RunLog): void {
     const { schedule } = this.#options.register;
     const { tenant, principal } = run.owner;
-    if (!isOver(state.status)) schedule.add({ runId: run.runId, tenant, principal });
+    if (!isOver(state.status)) schedule.add(scheduled({ runId: run.runId, tenant, principal }));
   }
 }

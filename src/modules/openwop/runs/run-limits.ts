@@ -19,7 +19,7 @@ export interface RunLimits {
   readonly perTree: number;
   /** How often one loop of a run is taken at most. */
   readonly loopIterations: number;
-  /** How long a run is executed at most; waiting for a word does not count. */
+  /** How long a run is executed at most; waiting for an answer does not count. */
   readonly durationMs: number;
   /** How long a run that is over is kept. */
   readonly retentionMs: number;

@@ -1,4 +1,4 @@
-/** Why something is not done with a run; each face has its own status for it.   OpenWOP "error-envelope" */
+/** Why something is not done with a run; AGTP and HTTP each have a status of their own for it.   OpenWOP "error-envelope" */
 import type { RunError } from "../run-starter.ts";
 
 /** The reasons. */

@@ -24,7 +24,7 @@ export interface NodeState {
   readonly childRunId?: string;
 }
 
-/** One principal's word where several are asked for. */
+/** One principal's answer where several are asked for. */
 export interface Vote {
   readonly by: string;
   readonly action: string;
@@ -39,11 +39,11 @@ export interface Interrupt {
   readonly nodeId: string;
   readonly kind: InterruptKind;
   readonly data: JsonRecord;
-  /** What the word has to be; undefined: anything means something. */
+  /** The schema of the answer; undefined: any value means something. */
   readonly resumeSchema?: JsonRecord;
   /** What was said already where more than one has to. */
   readonly votes: readonly Vote[];
-  /** What else becomes of it if the word is yes. */
+  /** The handoff that follows where the answer is yes. */
   readonly handoff?: Handoff;
   readonly requestedAt: string;
   readonly isResolved: boolean;

@@ -6,31 +6,32 @@
 import { traceOf } from "../../../base/thrown.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
+import { RunFullError } from "../../../runs/number-events.ts";
+import type { RunExecutor } from "../../../runs/run-schedule.ts";
 import type { AgentCatalog } from "../agent-catalog.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import type { RunError } from "../run-starter.ts";
 import type { ChildRuns } from "./child-request.ts";
 import { driveRun } from "./drive-run.ts";
 import { failWherever } from "./endings.ts";
+import type { InterruptAnswer } from "./interrupt-answer.ts";
 import { isOver, type Run } from "./run.ts";
 import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
-import { type Redact, type RunLog, RunLogError } from "./run-log.ts";
-import type { RunRegister } from "./run-register.ts";
-import type { RunExecutor } from "./run-schedule.ts";
+import { type Redact, type RunLog, RunOverError } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
 import type { Interrupt } from "./run-state.ts";
-import type { Word } from "./word.ts";
+import type { WorkflowRuns } from "./workflow-runs.ts";
 
-/** Who hears that runs wait for somebody. */
+/** Hears that runs wait for somebody. */
 export interface RunWatcher {
-  waiting(run: Run, interrupt: Interrupt): void;
-  /** It has its answer, or is cancelled. */
-  over(run: Run, interrupt: Interrupt, word: Word | undefined): void;
+  onInterrupt(run: Run, interrupt: Interrupt): void;
+  /** The run has its answer; undefined: it is cancelled. */
+  onAnswer(run: Run, interrupt: Interrupt, answer: InterruptAnswer | undefined): void;
 }
 
 /** What runs are executed with. */
 export interface RunWorkerOptions {
-  readonly register: RunRegister;
+  readonly register: WorkflowRuns;
   readonly types: NodeTypes;
   readonly catalog: AgentCatalog;
   readonly redact: Redact;
@@ -82,18 +83,18 @@ export class RunWorker implements RunExecutor {
         held: (source, interrupt) => register.held(source, interrupt),
       });
     } catch (error) {
-      if (error instanceof RunLogError && error.reason === "over") return;
+      if (error instanceof RunOverError) return;
       const fault = this.#faultOf(run, error);
       await log.append((state) => failWherever(fault, state, run, register.now()));
     }
     // A run that failed may have begun others.
     if (isOver(log.state.status)) await this.#options.ended(run);
     const interrupt = openInterrupt(log.state);
-    if (interrupt !== undefined) watcher?.waiting(run, interrupt);
+    if (interrupt !== undefined) watcher?.onInterrupt(run, interrupt);
   }
 
   #faultOf({ runId }: Run, error: unknown): RunError {
-    if (error instanceof RunLogError) {
+    if (error instanceof RunFullError) {
       return { code: "event_limit_exceeded", message: error.message };
     }
     const { log, redact } = this.#options;

@@ -63,7 +63,7 @@ export function isOver(status: RunStatus): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
-/** Whether a run stays where it is until somebody says a word. */
+/** Whether a run stays where it is until somebody resumes or answers it. */
 export function isHeld(status: RunStatus): boolean {
   return status === "paused" || isWaiting(status);
 }

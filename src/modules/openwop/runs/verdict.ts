@@ -1,15 +1,15 @@
 /**
- * The word that an interrupt waits for: an operator lets the agent's decision stand, puts another in
+ * The answer that an interrupt waits for: an operator lets the agent's decision stand, puts another in
  * its place, or turns it down.   OpenWOP "interrupt" low-confidence, RFC 0002 §F
  */
 import { isRecord } from "../../../base/json-value.ts";
 import { nodeFailed } from "./endings.ts";
+import { type Answering, type InterruptAnswer, resolved } from "./interrupt-answer.ts";
 import { nodeDone } from "./node-events.ts";
 import { isOver } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { Interrupt, RunState } from "./run-state.ts";
-import { type Answering, resolved, type Word } from "./word.ts";
 
 type Verdict =
   | { readonly kind: "stands" }
@@ -21,8 +21,8 @@ export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt
   return Object.hasOwn(interrupts, nodeId) ? interrupts[nodeId] : undefined;
 }
 
-/** Why a node takes no word any more. */
-export function refuseWord(state: RunState, nodeId: string): RunRefusal | undefined {
+/** Refuses an answer that a node takes no more. */
+export function refuseAnswer(state: RunState, nodeId: string): RunRefusal | undefined {
   if (interruptOf(state, nodeId)?.isResolved === true) {
     return refuseRun("interrupt_already_resolved", "the node has been answered already");
   }
@@ -32,20 +32,20 @@ export function refuseWord(state: RunState, nodeId: string): RunRefusal | undefi
   return undefined;
 }
 
-/** What the run says once the word is there. */
+/** What the run says once the answer is there. */
 export function decisionAnswered(
   interrupt: Interrupt,
-  word: Word,
+  answer: InterruptAnswer,
   result: unknown,
   at: Answering,
 ): readonly EventDraft[] {
-  const { resumeValue, by } = word;
+  const { resumeValue, by } = answer;
   const { nodeId, handoff } = interrupt;
   const { agentId, decision: proposed } = interrupt.data;
   const verdict = readVerdict(resumeValue);
   const decision = decisionOf(verdict, proposed ?? null);
   const said: readonly EventDraft[] = [
-    resolved(interrupt, word, at.now),
+    resolved(interrupt, answer, at.now),
     { type: "agent.decided", nodeId, payload: { agentId, decision, ratifiedBy: by } },
   ];
   if (verdict.kind === "rejected") {
@@ -75,7 +75,7 @@ function decisionOf(verdict: Verdict, proposed: unknown): unknown {
 const ACCEPTING: ReadonlySet<unknown> = new Set(["accept", "accepted", "approve", "approved"]);
 const REJECTING: ReadonlySet<unknown> = new Set(["reject", "rejected", "deny", "denied"]);
 
-/** Whether a word turns the decision down. */
+/** Whether an answer turns the decision down. */
 export function isRejection(resumeValue: unknown): boolean {
   return readVerdict(resumeValue).kind === "rejected";
 }

@@ -59,6 +59,8 @@ export interface RuntimeTurn {
     readonly persona: string;
     readonly modelClass: ManifestClass;
   };
+  /** For whom it is taken: what runtimes have few of is shared by owner. */
+  readonly owner: string;
   readonly prompt: string;
   readonly task: unknown;
   readonly tools: readonly OfferedTool[];

@@ -20,6 +20,8 @@ export interface ChatModel {
 /** Which model, where, and how it is to answer. */
 export interface ChatModelOptions {
   readonly server: ModelServer;
+  /** For whom it is asked. */
+  readonly owner: string;
   readonly name: string;
   readonly isStreaming: boolean;
 }
@@ -41,12 +43,14 @@ export function createChatModel(options: ChatModelOptions): ChatModel {
 /** One question. */
 class ChatCall {
   readonly #server: ModelServer;
+  readonly #owner: string;
   readonly #model: LanguageModelV3;
   #isStreaming: boolean;
   #response: ModelResponse | undefined;
 
-  constructor({ server, name, isStreaming }: ChatModelOptions, sdk: Sdk) {
+  constructor({ server, owner, name, isStreaming }: ChatModelOptions, sdk: Sdk) {
     this.#server = server;
+    this.#owner = owner;
     this.#isStreaming = isStreaming;
     this.#model = sdk.openModel(name, (_, request) => this.#fetch(request));
   }
@@ -70,7 +74,10 @@ class ChatCall {
 
   /** The server is asked once; what it answers is read in the form that it has. */
   async #fetch({ body, signal }: RequestInit = {}): Promise<Response> {
-    this.#response ??= await this.#server.ask(String(body), signal ?? NEVER);
+    this.#response ??= await this.#server.ask(String(body), {
+      owner: this.#owner,
+      signal: signal ?? NEVER,
+    });
     const response = this.#response;
     if (response.status !== 200) {
       response.discard();

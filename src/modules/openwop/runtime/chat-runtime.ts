@@ -98,7 +98,7 @@ class ChatTurn {
 
   #ask(name: string, spoken: SpokenReasoning): Promise<Asked> {
     const { server, retries, isStreaming } = this.#options;
-    const { reasoning, signal } = this.#turn;
+    const { owner, reasoning, signal } = this.#turn;
     let isCommitted = false;
     const say = async (piece: string): Promise<void> => {
       if (piece === "") return;
@@ -109,7 +109,7 @@ class ChatTurn {
       reasoning: say,
       content: (piece: string) => say(spoken.push(piece)),
     };
-    const model = createChatModel({ server, name, isStreaming });
+    const model = createChatModel({ server, owner, name, isStreaming });
     const question = chatQuestion(this.#messages, this.#tools, this.#turn);
     return askModel(() => model.complete(question, listener), {
       ...{ retries, signal, isCommitted: () => isCommitted },

@@ -3,8 +3,9 @@
  * tool. The result is a value of the return schema, or tells that the task was taken.
  */
 import { isRecord } from "../../../base/json-value.ts";
+import { PLAIN_STYLE } from "../../../schema/sample-style.ts";
+import { schemaSample } from "../../../schema/schema-sample.ts";
 import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.ts";
-import { sampleValue } from "./sample-value.ts";
 
 /** How it behaves. */
 export interface DeterministicOptions {
@@ -40,5 +41,5 @@ function resultOf(
   returnSchema: RuntimeTurn["returnSchema"],
 ): unknown {
   if (returnSchema === undefined) return { agentId, task };
-  return sampleValue(returnSchema.schema);
+  return schemaSample(returnSchema.schema, { style: PLAIN_STYLE }) ?? null;
 }

@@ -17,12 +17,18 @@ export interface ModelResponse {
   discard(): void;
 }
 
+/** For whom a model is asked: of many who ask at once, each has its turn. */
+export interface ModelQuestion {
+  readonly owner: string;
+  readonly signal: AbortSignal;
+}
+
 /** The way there. */
 export interface ModelServer {
   /** Loads what asking takes, while nobody waits for it. */
   prepare?(): void;
   /** Posts a request of chat completions; rejects when there is no answer in time. */
-  ask(body: string, signal: AbortSignal): Promise<ModelResponse>;
+  ask(body: string, question: ModelQuestion): Promise<ModelResponse>;
   close(): Promise<void>;
 }
 

@@ -1,5 +1,5 @@
 /**
- * When an agent is too unsure to go on without a word: the run's threshold before the manifest's,
+ * When an agent is too unsure to go on without an answer: the run's threshold before the manifest's,
  * the manifest's before 0.7. Equal is sure enough. A confidence that was stated and is no number from
  * 0 to 1 says nothing that can be relied on: it counts as the lowest, and is told as it was stated.
  * OpenWOP RFC 0002 §F

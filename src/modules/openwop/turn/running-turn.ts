@@ -1,7 +1,7 @@
 /**
  * One turn, from the first question to the runtime to the outcome. The result must satisfy the
  * agent's schema, or is asked for once more; what was decided is told with its confidence, and one
- * that is too low waits for a word. Every step is an event before the next one is taken.
+ * that is too low waits for an answer. Every step is an event before the next one is taken.
  * OpenWOP RFC 0002 §B and §F
  */
 
@@ -122,6 +122,7 @@ export class RunningTurn {
     const callTool = this.#calls.begin();
     const asked = runtime.takeTurn({
       agent: { agentId, persona, modelClass },
+      owner: ownerOf(this.#turn),
       ...{ prompt, task: this.#turn.task, history },
       ...{ tools: [...this.#tools.values()], returnSchema },
       options: readModelOptions(this.#turn.configurable),
@@ -205,4 +206,9 @@ export class RunningTurn {
 
 function redactedHandoff({ toAgentId, reason }: Handoff, redactor: Redactor): Handoff {
   return { toAgentId, ...(reason === undefined ? {} : { reason: redactor.text(reason) }) };
+}
+
+/** Each principal of a tenant is somebody of its own. */
+function ownerOf({ owner: { tenant, principal } }: AgentTurn): string {
+  return JSON.stringify([tenant, principal]);
 }

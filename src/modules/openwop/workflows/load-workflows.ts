@@ -3,15 +3,16 @@
  * A definition with a problem is not served, and does not keep the others from being served.
  */
 
-import { readDeploymentFiles } from "../../../base/deployment-files.ts";
+import { readingFiles } from "../../../base/deployment-files.ts";
 import { fromPointer } from "../../../base/dotted-key.ts";
 import { isRecord } from "../../../base/json-value.ts";
+import { atOnce, type Paced } from "../../../base/paced.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
 import type { CompiledSchema, SchemaCompiler } from "../../../schema/schema.ts";
 import type { NodeTypes } from "../nodes/node-type.ts";
 import { checkWorkflow, type WorkflowFault } from "./check-workflow.ts";
-import { findDangling } from "./sub-workflows.ts";
+import { findingDangling } from "./sub-workflows.ts";
 import type { WorkflowDefinition } from "./workflow.ts";
 import { WORKFLOW_SCHEMA } from "./workflow-schema.ts";
 
@@ -39,19 +40,28 @@ export interface WorkflowsLocation {
 const DEFAULT_DIR = "agents/openwop/workflows";
 const MAX_WORKFLOWS = 1024;
 
-/** Loads all of them. */
-export function loadWorkflows(location: WorkflowsLocation): {
+/** What could be loaded, and what is wrong with the rest. */
+export interface LoadedWorkflows {
   readonly workflows: Workflows;
   readonly problems: readonly Problem[];
-} {
+}
+
+/** Loads all of them. */
+export function loadWorkflows(location: WorkflowsLocation): LoadedWorkflows {
+  return atOnce(loadingWorkflows(location));
+}
+
+/** The same, a workflow a step. */
+export function* loadingWorkflows(location: WorkflowsLocation): Paced<LoadedWorkflows> {
   const { directory, dir } = location;
-  const { files, problems } = readDeploymentFiles({
+  const { files, problems } = yield* readingFiles({
     ...{ directory, dir, defaultDir: DEFAULT_DIR, suffix: ".json", recursive: false },
   });
   const workflows = new Map<string, Workflow>();
   const filesOf = new Map<string, string>();
   const found: Problem[] = [...problems];
   for (const { file, text } of files) {
+    yield;
     const read = readWorkflow(file, text, location);
     if (read.workflow === undefined) {
       found.push(...read.problems);
@@ -70,23 +80,24 @@ export function loadWorkflows(location: WorkflowsLocation): {
       }
     }
   }
-  return { workflows, problems: [...found, ...dropDangling(workflows, filesOf)] };
+  return { workflows, problems: [...found, ...(yield* droppingDangling(workflows, filesOf))] };
 }
 
 /** A workflow whose sub-workflow is not there, or that leads to itself, is not served either. */
-function dropDangling(
+function* droppingDangling(
   workflows: Map<string, Workflow>,
   filesOf: ReadonlyMap<string, string>,
-): readonly Problem[] {
+): Paced<readonly Problem[]> {
   const problems: Problem[] = [];
-  // Dropping one may leave another without its own.
-  for (let faults = findDangling(workflows); faults.length > 0; faults = findDangling(workflows)) {
+  for (;;) {
+    const faults = yield* findingDangling(workflows);
+    if (faults.length === 0) return problems;
+    // Dropping one may leave another without its own.
     for (const { workflowId, key, message } of faults) {
       problems.push({ file: filesOf.get(workflowId) ?? "", key, message });
       workflows.delete(workflowId);
     }
   }
-  return problems;
 }
 
 type Reading =

@@ -1,4 +1,5 @@
 /** Which workflows lead to which others: every one that is named is there, and none leads to itself. */
+import type { Paced } from "../../../base/paced.ts";
 import type { WorkflowDefinition } from "./workflow.ts";
 
 /** Something that is wrong with what a workflow leads to. */
@@ -15,16 +16,19 @@ export const SUB_WORKFLOW = "core.subWorkflow";
 /** Generated for agents, which are checked where they are installed. */
 const OF_AGENT = /^agent-/;
 
-/** Everything that is wrong, for each workflow. */
-export function findDangling(workflows: Definitions): readonly DanglingFault[] {
-  return [...workflows.values()].flatMap(({ definition }) =>
-    definition.nodes.flatMap(({ typeId, config }, at): readonly DanglingFault[] => {
-      if (typeId !== SUB_WORKFLOW) return [];
+/** Everything that is wrong, for each workflow, a node that leads to another one a step. */
+export function* findingDangling(workflows: Definitions): Paced<readonly DanglingFault[]> {
+  const faults: DanglingFault[] = [];
+  for (const { definition } of workflows.values()) {
+    for (const [at, { typeId, config }] of definition.nodes.entries()) {
+      if (typeId !== SUB_WORKFLOW) continue;
+      yield;
       const message = faultOf(definition, String(config["workflowId"]), workflows);
       const key = `nodes[${at}].config.workflowId`;
-      return message === undefined ? [] : [{ workflowId: definition.id, key, message }];
-    }),
-  );
+      if (message !== undefined) faults.push({ workflowId: definition.id, key, message });
+    }
+  }
+  return faults;
 }
 
 function faultOf(

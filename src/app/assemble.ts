@@ -1,0 +1,132 @@
+/** The pipeline over what the operator and the modules have brought, and what modules see of the whole. */
+
+import type { Drive, Paced } from "../base/paced.ts";
+import { createActAs } from "../dispatch/acting.ts";
+import type { ApprovalPolicy } from "../dispatch/approval-policy.ts";
+import { Approvals } from "../dispatch/approvals.ts";
+import { Deadlines } from "../dispatch/deadlines.ts";
+import {
+  creatingDispatcher,
+  type Dispatcher,
+  type DispatcherParts,
+  type InnerEntrance,
+  type Observer,
+} from "../dispatch/dispatcher.ts";
+import type { Contribution, Negotiation, Served } from "../dispatch/module.ts";
+import type { ProcessState } from "../dispatch/process-state.ts";
+import type { RegisteredRoute, Route } from "../dispatch/route.ts";
+import { StepsAhead } from "../dispatch/steps-ahead.ts";
+import { buildRegistry, type EndpointRegistry } from "../endpoint/endpoint-registry.ts";
+import type { Foundation } from "./foundation.ts";
+import { callerStateOf, defaultAgent } from "./identity-parts.ts";
+import { inOrder, type Provisioned } from "./provision.ts";
+
+/** Where the pipeline runs. */
+export interface AssemblyOptions {
+  readonly kept: ProcessState;
+  readonly drive: Drive;
+  readonly observer: Observer;
+  readonly approvalPolicy: ApprovalPolicy;
+}
+
+/** Puts the whole together. */
+export async function assemble(
+  foundation: Foundation,
+  provisioned: Provisioned,
+  options: AssemblyOptions,
+): Promise<Served> {
+  const { kept, drive } = options;
+  const { contributions, directory, features, http } = provisioned;
+  const all = <T>(of: (one: Contribution) => readonly T[] | undefined): readonly T[] =>
+    contributions.flatMap((one) => of(one) ?? []);
+  const first = <T>(of: (one: Contribution) => T | undefined): T | undefined =>
+    contributions.map(of).find((part) => part !== undefined);
+  const { registry } = await drive(buildRegistry<Route>(inOrder(provisioned.routes)));
+  const negotiation = first((one) => one.negotiation);
+  const contracts = negotiation === undefined ? NO_CONTRACTS : kept.state.contracts;
+  const approvals = await drive(creatingApprovals(foundation, registry, options));
+  const pipeline = creatingPipeline(foundation, provisioned, {
+    ...{ ...options, registry, contracts, negotiation, approvals },
+    delegations: first((one) => one.delegations),
+  });
+  const dispatcher = await drive(pipeline);
+  const registered = registry.entries.filter(isRegistered);
+  return {
+    ...{ dispatcher, registry, contracts, directory, features },
+    actAs: createActAs(dispatcher, () => kept.state.ledger.settled()),
+    listed: registered.filter(({ isListed }) => isListed),
+    unlisted: registered.filter(({ isListed, isFindable }) => isFindable && !isListed),
+    sources: all((one) => one.sources),
+    approvals: all((one) => one.approvals),
+    httpRoutes: all((one) => one.httpRoutes),
+    hostedProtocols: all((one) => one.hostedProtocols),
+    webhooks: first((one) => one.webhooks),
+    needsApproval: (route, asked) => approvals.isNeeded(route, asked),
+    apis: () => http?.apis() ?? foundation.config.apis,
+  };
+}
+
+/** A contract's route is made when it is called. */
+function isRegistered(route: Route): route is RegisteredRoute {
+  return route.tier !== "C";
+}
+
+/** Contracts that nobody can call. */
+const NO_CONTRACTS: Served["contracts"] = {
+  present: () => ({ kind: "unknown" }),
+  active: () => [],
+};
+
+const NO_NEGOTIATION: Negotiation = {
+  route: undefined,
+  routes: {
+    routeOf: () => {
+      throw new Error("no contract can be called");
+    },
+  },
+};
+
+function* creatingApprovals(
+  { methodPolicy }: Foundation,
+  registry: EndpointRegistry<Route>,
+  { kept: { state }, approvalPolicy: policy }: AssemblyOptions,
+): Paced<Approvals> {
+  const { escalations, ledger } = state;
+  const ahead = yield* StepsAhead.creating({ policy, registry, methodPolicy });
+  return new Approvals({ policy, escalations, ledger, ahead });
+}
+
+interface PipelineParts
+  extends AssemblyOptions,
+    Pick<DispatcherParts, "delegations" | "approvals"> {
+  readonly registry: EndpointRegistry<Route>;
+  readonly contracts: Served["contracts"];
+  readonly negotiation: Negotiation | undefined;
+}
+
+function creatingPipeline(
+  { config, catalog, names, methodPolicy, attributor, tokens }: Foundation,
+  { directory }: Provisioned,
+  parts: PipelineParts,
+): Paced<Dispatcher & InnerEntrance> {
+  const { kept, registry, observer, contracts, delegations, approvals } = parts;
+  const { negotiation = NO_NEGOTIATION } = parts;
+  const { policies, limits, attribution, server } = config;
+  const { state, attempts, rates, time } = kept;
+  const { routes, route } = negotiation;
+  return creatingDispatcher({
+    ...{ catalog, names, methodPolicy, policies, registry, directory, observer, delegations },
+    approvals,
+    serverId: server.serverId,
+    defaultAgent: defaultAgent(config, directory),
+    standing: callerStateOf(state),
+    attributor: attribution.enabled ? attributor : undefined,
+    tokens: tokens?.verifier,
+    negotiation: {
+      ...{ register: contracts, routes, attempts, registry, negotiation: route },
+      ...{ policy: methodPolicy, rcns: policies.rcns },
+    },
+    deadlines: new Deadlines(limits.handlerTimeoutMs),
+    ...{ rates, time, idempotency: state.idempotency },
+  });
+}

@@ -1,0 +1,89 @@
+/**
+ * The base of a deployment, which its modules build on: who is known, who signs and verifies, and
+ * the operator's own endpoints, bound to what realises them.   AGTP-API §6.1
+ */
+import type { Config } from "../base/config.ts";
+import type { Environment } from "../base/environment.ts";
+import type { Drive } from "../base/paced.ts";
+import { isError, type Problem } from "../base/problem.ts";
+import type { ModuleContext, Vocabulary } from "../dispatch/module.ts";
+import type { ProcessState } from "../dispatch/process-state.ts";
+import type { Route } from "../dispatch/route.ts";
+import { createModuleLoader } from "../handlers/module-loader.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import { Attributor } from "../state/attributor.ts";
+import { openSealer } from "../state/open-sealer.ts";
+import { createRecordSigner, type RecordSigner } from "../state/signer.ts";
+import { loadingContents, openMcpServers, openUpstreamPools } from "./contents.ts";
+import type { Disposables } from "./disposables.ts";
+import { loadingOperatorAgents, loadSigningKey, openTokens } from "./identity-parts.ts";
+import type { OpenedVerifier } from "./jwks-verifier.ts";
+import { bindOperatorRoutes } from "./operator-routes.ts";
+
+/** The parts of the process that a deployment uses. */
+export interface FoundationSources {
+  readonly env: Environment;
+  readonly kept: ProcessState;
+  readonly log: ModuleContext["log"];
+  /** Drives the loading; a reload lets others have their turn in between. */
+  readonly drive: Drive;
+}
+
+/** The problems found so far, and the parts that have to be closed. */
+export interface Progress {
+  readonly problems: Problem[];
+  /** Ends when another deployment is served. */
+  readonly stopping: Disposables;
+  /** Ends with the last request. */
+  readonly closing: Disposables;
+}
+
+export interface Foundation
+  extends Vocabulary,
+    Pick<
+      ModuleContext,
+      "compiler" | "recipes" | "loader" | "signingKey" | "attributor" | "mcpServers"
+    > {
+  readonly config: Config;
+  readonly documents: readonly AgentDocument[];
+  readonly tokens: OpenedVerifier | undefined;
+  readonly signer: RecordSigner;
+  /** Of the operator's endpoints. */
+  readonly routes: readonly Route[];
+}
+
+/** Undefined when a problem stops the start. */
+export async function layFoundation(
+  config: Config,
+  vocabulary: Vocabulary,
+  { env, kept, log, drive }: FoundationSources,
+  { problems, stopping, closing }: Progress,
+): Promise<Foundation | undefined> {
+  const documents = await drive(loadingOperatorAgents(config, problems));
+  if (documents === undefined) return undefined;
+  const tokens = await openTokens(config, log);
+  if (tokens?.verifier !== undefined) closing.add(tokens.verifier);
+  problems.push(...(tokens?.problems ?? []));
+  if (tokens?.problems.some(isError)) return undefined;
+  const signingKey = loadSigningKey(config);
+  const signer = createRecordSigner(signingKey);
+  const sealer = stopping.add(openSealer(signer, signingKey));
+  const { serverId } = config.server;
+  const attributor = new Attributor({ serverId, sealer, ledger: kept.state.ledger });
+  const contents = await drive(loadingContents(config, vocabulary, env, problems));
+  const { compiler, recipes, endpoints } = contents;
+  const loader = createModuleLoader({ root: config.handlers.root });
+  const pools = closing.add(await openUpstreamPools(endpoints));
+  const mcpServers = await openMcpServers(config, kept, log);
+  if (mcpServers !== undefined) closing.add(mcpServers);
+  const bound = await bindOperatorRoutes({
+    ...{ endpoints, recipes, loader, pools, drive, methodPolicy: vocabulary.methodPolicy },
+    ...{ mcpServers },
+    handlerTimeoutMs: config.limits.handlerTimeoutMs,
+  });
+  problems.push(...bound.problems);
+  return {
+    ...{ config, ...vocabulary, documents, tokens, signingKey, signer, attributor },
+    ...{ compiler, recipes, loader, mcpServers, routes: bound.routes },
+  };
+}

@@ -1,0 +1,113 @@
+/**
+ * The modules of a deployment, provisioned one after the other: each sees what those before it have
+ * brought. Conflicts of routes are found here, and here alone.
+ */
+
+import { type Paced, turn } from "../base/paced.ts";
+import type { Problem } from "../base/problem.ts";
+import type { Brought, Contribution, Module, ModuleContext } from "../dispatch/module.ts";
+import type { Route } from "../dispatch/route.ts";
+import { TakenPairs } from "../dispatch/taken-pairs.ts";
+import { type AgentDirectory, creatingAgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { Disposables } from "./disposables.ts";
+
+/** The input of the first module. */
+export interface ModuleSources {
+  readonly modules: readonly Module[];
+  readonly common: Omit<ModuleContext, keyof Brought>;
+  /** The operator's agents. */
+  readonly documents: readonly AgentDocument[];
+  /** The routes of the operator's endpoints. */
+  readonly routes: readonly Route[];
+  readonly features: readonly string[];
+  /** Note what stops when the deployment is served no more, and what ends with its last request. */
+  readonly stopping: Disposables;
+  readonly closing: Disposables;
+}
+
+/** Everything that the modules bring. */
+export interface Provisioned extends Brought {
+  readonly contributions: readonly Contribution[];
+  readonly problems: readonly Problem[];
+}
+
+/** Provisions them. Writes nothing. */
+export async function provisionModules(sources: ModuleSources): Promise<Provisioned> {
+  const { common, stopping, closing } = sources;
+  const { drive } = common;
+  const contributions: Contribution[] = [];
+  const problems: Problem[] = [];
+  const taken = new TakenPairs();
+  await drive(taken.adding(sources.routes));
+  let brought: Brought = {
+    ...{ taken, routes: sources.routes, features: sources.features },
+    directory: await drive(creatingAgentDirectory(sources.documents)),
+    ...{ inspections: new Map(), revocations: new Map() },
+    ...{ criteria: undefined, inventory: undefined, http: undefined },
+  };
+  for (const module of sources.modules) {
+    const contribution = await module.provision({ ...common, ...brought });
+    stopping.add({ close: async () => contribution.stop?.() });
+    closing.add({ close: async () => contribution.close?.() });
+    contributions.push(contribution);
+    const { routes = [], routesKey = "" } = contribution;
+    const free = taken.freeAmong(routes.filter(isDeclared), routesKey);
+    await drive(taken.adding(free.routes));
+    problems.push(...(contribution.problems ?? []), ...free.problems);
+    const kept = [...free.routes, ...routes.filter((route) => !isDeclared(route))];
+    brought = await drive(joining(brought, { ...contribution, routes: kept }));
+    await drive(turn());
+  }
+  return { ...brought, contributions, problems };
+}
+
+function* joining(before: Brought, one: Contribution): Paced<Brought> {
+  const { agents = [] } = one;
+  return {
+    taken: before.taken,
+    directory: agents.length === 0 ? before.directory : yield* withAgents(before, agents),
+    routes: [...before.routes, ...(one.routes ?? [])],
+    inspections: new Map([...before.inspections, ...(one.inspections ?? [])]),
+    revocations: new Map([...before.revocations, ...(one.revocations ?? [])]),
+    features: [...before.features, ...(one.features ?? [])],
+    criteria: one.criteria ?? before.criteria,
+    inventory: one.inventory ?? before.inventory,
+    http: one.http ?? before.http,
+  };
+}
+
+/** One that is known already takes the other's place. */
+function* withAgents(
+  { directory }: Brought,
+  agents: readonly AgentDocument[],
+): Paced<AgentDirectory> {
+  const given = new Map<string, AgentDocument>();
+  for (const document of agents) {
+    given.set(document.agentId, document);
+    yield;
+  }
+  const documents: AgentDocument[] = [];
+  for (const document of directory.list()) {
+    documents.push(given.get(document.agentId) ?? document);
+    yield;
+  }
+  for (const document of agents) {
+    if (directory.find(document.agentId) === undefined) documents.push(document);
+    yield;
+  }
+  return yield* creatingAgentDirectory(documents);
+}
+
+/** Tells a route that a file declares: it is of the operator's tier. */
+function isDeclared({ tier }: Route): boolean {
+  return tier === "B";
+}
+
+/** All routes in the order in which they take their places. */
+export function inOrder(routes: readonly Route[]): readonly Route[] {
+  const reserved = routes.filter(({ isReserved }) => isReserved);
+  const declared = routes.filter((route) => !route.isReserved && isDeclared(route));
+  const others = routes.filter((route) => !route.isReserved && !isDeclared(route));
+  return [...reserved, ...declared, ...others];
+}

@@ -1,0 +1,64 @@
+/** How documents of a kind name their places and values in messages. */
+import { joinIndex, joinKey } from "./dotted-key.ts";
+import { escapeToken } from "./json-pointer.ts";
+import { describeValue, isRecord, quoteValue } from "./json-value.ts";
+
+/** The words of one kind of document. */
+export interface DocumentStyle {
+  readonly keyOf: (parent: string, token: string | number) => string;
+  /** How a message about a value begins. */
+  readonly describe: (value: unknown) => string;
+  readonly describeRepeated: (text: string) => string;
+  /** What is expected of an array of objects under a name. */
+  readonly describeRecords: (name: string) => string;
+  readonly text: string;
+  readonly texts: string;
+  readonly list: string;
+  readonly record: string;
+  readonly longestText: number;
+  /** True if null reads as if it were not there: generated documents have it. */
+  readonly isNullAbsent: boolean;
+  readonly quotesWords: boolean;
+  readonly suggestsWords: boolean;
+}
+
+/** Files of operators. */
+export const TOML_STYLE: DocumentStyle = {
+  keyOf: (parent, token) =>
+    typeof token === "number" ? joinIndex(parent, token) : joinKey(parent, token),
+  describe: describeToml,
+  describeRepeated: (text) => `${describeToml(text)} a second time`,
+  describeRecords: (name) => `an array of tables, as in [[${name}]]`,
+  text: "a text",
+  texts: "a list of texts",
+  list: "a list",
+  record: "a table",
+  longestText: Number.POSITIVE_INFINITY,
+  isNullAbsent: false,
+  quotesWords: false,
+  suggestsWords: true,
+};
+
+/** Documents in JSON, whose places are JSON Pointers. */
+export const JSON_STYLE: DocumentStyle = {
+  ...TOML_STYLE,
+  keyOf: (parent, token) => `${parent}/${escapeToken(shorten(String(token)))}`,
+  describe: describeValue,
+  describeRepeated: (text) => `${quoteValue(text)} is listed twice`,
+  describeRecords: () => "an array",
+  texts: "an array",
+  list: "an array",
+  record: "an object",
+  suggestsWords: false,
+};
+
+/** How a message about a TOML value begins. */
+export function describeToml(value: unknown): string {
+  if (value instanceof Date) return "is a date";
+  return isRecord(value) ? "is a table" : describeValue(value);
+}
+
+/** A member's name as part of a key; a hostile one may have megabytes. */
+function shorten(name: string): string {
+  return name.length > 128 ? `${name.slice(0, 128)}…` : name;
+}

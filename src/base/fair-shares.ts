@@ -1,0 +1,66 @@
+/**
+ * Places that only so many may have at once, shared by caller: no caller has more than half of them,
+ * and the next one goes to who has fewest, of equals to who had one longest ago. The server itself,
+ * whose name is empty, is bound by its turn alone.
+ */
+export class FairShares {
+  readonly #all: number;
+  readonly #perOwner: number;
+  readonly #held = new Map<string, number>();
+  /** When each owner took its last place, the latest of them last. */
+  readonly #servedAt = new Map<string, number>();
+  #taken = 0;
+  #services = 0;
+
+  constructor(all: number) {
+    this.#all = all;
+    this.#perOwner = Math.ceil(all / 2);
+  }
+
+  get isFull(): boolean {
+    return this.#taken >= this.#all;
+  }
+
+  /** The owner whose turn it is; undefined where none of them may have one more. */
+  next(owners: Iterable<string>): string | undefined {
+    if (this.isFull) return undefined;
+    let first: { readonly owner: string; readonly held: number; readonly at: number } | undefined;
+    for (const owner of owners) {
+      const held = this.#held.get(owner) ?? 0;
+      if (held >= this.#perOwner && owner !== "") continue;
+      const at = this.#servedAt.get(owner) ?? 0;
+      const isBefore = first === undefined || held < first.held;
+      if (isBefore || (held === first?.held && at < first.at)) first = { owner, held, at };
+    }
+    return first?.owner;
+  }
+
+  /** Takes a place; the function that is answered gives it back. */
+  take(owner: string): () => void {
+    this.#taken += 1;
+    this.#services += 1;
+    this.#held.set(owner, (this.#held.get(owner) ?? 0) + 1);
+    this.#remember(owner);
+    let isHeld = true;
+    return () => {
+      if (!isHeld) return;
+      isHeld = false;
+      this.#taken -= 1;
+      const left = (this.#held.get(owner) ?? 1) - 1;
+      if (left > 0) this.#held.set(owner, left);
+      else this.#held.delete(owner);
+    };
+  }
+
+  #remember(owner: string): void {
+    this.#servedAt.delete(owner);
+    this.#servedAt.set(owner, this.#services);
+    const [oldest] = this.#servedAt.keys();
+    if (this.#servedAt.size > MAX_REMEMBERED && oldest !== undefined) {
+      this.#servedAt.delete(oldest);
+    }
+  }
+}
+
+/** An owner that was served longer ago counts as never served. */
+const MAX_REMEMBERED = 1_000;

@@ -1,0 +1,18 @@
+/** What is left to do for an approval once its gate has been passed, and what the record says of it. */
+import type { Refusal } from "./refusal.ts";
+
+/** An approval that a request is about. */
+export interface PresentedApproval {
+  readonly escalationId: string;
+  /** Undefined: there is none of this id, or not for this caller. */
+  readonly digest: string | undefined;
+  /** A handler was called under it. */
+  readonly isUsed: boolean;
+}
+
+/** What has to be kept before the handler may be called. */
+export interface ApprovalStep {
+  readonly kind: "step";
+  /** Resolves to undefined where the handler may be called now. */
+  take(): Promise<Refusal | undefined>;
+}

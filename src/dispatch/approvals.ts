@@ -1,0 +1,239 @@
+/**
+ * Approvals that hold for exactly one call. A call without one becomes an escalation, which operators
+ * decide; with one it begins at most once: it is claimed in the turn in which its gate is passed, so
+ * that one of many gets it, and used up in the store before its handler is called, so that no crash
+ * lets it be used again.   docs/approvals.md
+ */
+import { hash } from "node:crypto";
+import { canonicalText } from "../identity/canonical-form.ts";
+import type { ApprovedCall } from "../state/approval.ts";
+import { RecordDraft } from "../state/draft.ts";
+import { type Escalation, isUsable, statusAt } from "../state/escalation.ts";
+import type { EscalationRegister } from "../state/escalation-register.ts";
+import type { Ledger } from "../state/ledger.ts";
+import type { Response } from "../wire/message.ts";
+import { findAnswer } from "./answer-record.ts";
+import type { ApprovalNeed, ApprovalPolicy } from "./approval-policy.ts";
+import {
+  approvalExpired,
+  approvalImpossible,
+  approvalMismatch,
+  approvalRejected,
+  approvalRequired,
+  approvalUsed,
+} from "./approval-refusals.ts";
+import type { ApprovalStep } from "./approval-step.ts";
+import {
+  approvedCall,
+  callDigest,
+  differences,
+  isOutdatedOnly,
+  newQuestion,
+  questionOf,
+  shownCall,
+} from "./approved-call.ts";
+import type { Exchange } from "./exchange.ts";
+import { tooManyWaiting } from "./floor-refusals-tasks.ts";
+import { payerOf } from "./payer.ts";
+import { authorizationRequired, type Refusal, schemaViolation } from "./refusal.ts";
+import type { Route } from "./route.ts";
+import type { StepsAhead } from "./steps-ahead.ts";
+
+/** What approvals are decided by, and kept with. */
+export interface ApprovalParts {
+  readonly policy: ApprovalPolicy;
+  readonly escalations: EscalationRegister;
+  readonly ledger: Pick<Ledger, "headOf" | "find" | "settled">;
+  readonly ahead: StepsAhead;
+}
+
+/** Nobody reads longer calls, and many of them would be much to keep. */
+const MAX_CALL_OCTETS = 32_768;
+/** Those whom nobody vouches for have one share of the open questions together. */
+const STRANGERS = "strangers";
+
+export class Approvals {
+  readonly #parts: ApprovalParts;
+
+  constructor(parts: ApprovalParts) {
+    this.#parts = parts;
+  }
+
+  /** Undefined: the handler may be called at once. */
+  judge(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
+    const { policy, ahead } = this.#parts;
+    const { caller, path, inner } = exchange;
+    const failed = ahead.refuse(route, exchange);
+    if (failed !== undefined) return failed;
+    const need = policy.needFor(route, caller, path);
+    if (need === undefined) return undefined;
+    if (caller.document === undefined) {
+      const message = "calls that need an approval are taken from agents that this server knows";
+      return authorizationRequired("credentials-missing", message);
+    }
+    if (inner !== undefined && (isPart(inner.parent) || exchange.approval?.isUsed === true)) {
+      return approvalImpossible("a part of a call cannot wait for an approval of its own");
+    }
+    const unreadable = refuseUnreadable(exchange);
+    if (unreadable !== undefined) return unreadable;
+    const presented = exchange.header("escalation-id");
+    if (presented === undefined)
+      return { kind: "step", take: () => this.#ask(exchange, route, need) };
+    return this.#present(exchange, route, presented);
+  }
+
+  /** Tells whether a call would not simply be begun. */
+  isNeeded(route: Route, asked: Pick<Exchange, "caller" | "path" | "input">): boolean {
+    const { policy, ahead } = this.#parts;
+    const { caller, path } = asked;
+    if (policy.needFor(route, caller, path) !== undefined) return true;
+    return ahead.refuse(route, asked) !== undefined;
+  }
+
+  /** Keeps what became of a request that was begun under an approval. Never rejects. */
+  async answered(exchange: Exchange, response: Response): Promise<void> {
+    const { approval } = exchange;
+    if (approval?.isUsed !== true) return;
+    const { escalations, ledger } = this.#parts;
+    const { escalationId } = approval;
+    const { status, lateFields } = response;
+    escalations.conclude(escalationId, { status });
+    try {
+      await ledger.settled().catch(() => undefined);
+      const isKept = lateFields instanceof RecordDraft && lateFields.isKnown;
+      const outcome = { status, ...(isKept ? { auditId: lateFields.auditId } : {}) };
+      escalations.conclude(escalationId, outcome);
+      await escalations.settleUse(escalationId, outcome);
+    } catch {
+      // The record of the answer tells it to whoever asks.
+    } finally {
+      escalations.release(escalationId);
+    }
+  }
+
+  async #ask(exchange: Exchange, route: Route, { ttlMs }: ApprovalNeed): Promise<Refusal> {
+    const { escalations, policy } = this.#parts;
+    const { caller, taskId, sessionId } = exchange;
+    const deadlineAt = Date.now() + ttlMs;
+    const question = newQuestion(deadlineAt);
+    const call = approvedCall(exchange, policy.versionsOf(route), question);
+    const { description, semantic } = route.definition;
+    const payer = payerOf(exchange);
+    const opening = await escalations.open({
+      ...{ agentId: call.agent, deadlineAt, priority: "normal" },
+      context: {
+        ...{ kind: "approval", description, impact: semantic.impact },
+        owner_id: caller.document?.ownerId ?? null,
+        call: shownCall(call, route),
+      },
+      ...(taskId === undefined ? {} : { taskId }),
+      ...(sessionId === undefined ? {} : { sessionId }),
+      fingerprint: fingerprintOf(call),
+      approval: {
+        ...{ digest: callDigest(call), nonce: question.nonce },
+        payer: payer.isKnown ? payer.key : STRANGERS,
+      },
+    });
+    if (opening.kind === "full") return tooManyWaiting("escalations");
+    this.#note(exchange, opening.escalation);
+    return approvalRequired(opening.escalation);
+  }
+
+  #present(exchange: Exchange, route: Route, escalationId: string): Refusal | ApprovalStep {
+    const { escalations, policy } = this.#parts;
+    const escalation = escalations.find(escalationId);
+    if (escalation?.approval === undefined || escalation.agentId !== exchange.caller.agentId) {
+      exchange.concernsApproval({ escalationId, digest: undefined, isUsed: false });
+      return approvalMismatch(escalationId, []);
+    }
+    this.#note(exchange, escalation);
+    const versions = policy.versionsOf(route);
+    const call = approvedCall(exchange, versions, questionOf(escalation));
+    const others = differences(escalation, call, route);
+    // What belongs to another principal is not told about.
+    if (others.includes("principal")) return approvalMismatch(escalationId, []);
+    if (!isOutdatedOnly(others)) return approvalMismatch(escalationId, others);
+    const refused = this.#refuseUsed(escalation) ?? refuseClosed(escalation);
+    if (refused !== undefined) return refused;
+    if (others.length > 0) return approvalMismatch(escalationId, others);
+    if (!isUsable(escalation, Date.now())) return approvalRequired(escalation);
+    if (!escalations.claim(escalationId)) return approvalUsed(escalation, true);
+    return { kind: "step", take: () => this.#use(exchange, escalation) };
+  }
+
+  /** What is known of the call that used it may have to be looked for. */
+  #refuseUsed(escalation: Escalation): Refusal | ApprovalStep | undefined {
+    const { escalations } = this.#parts;
+    const { approval, escalationId } = escalation;
+    if (approval?.use === undefined) return undefined;
+    const isRunning = escalations.isRunning(escalationId);
+    if (isRunning || approval.use.outcome !== undefined) return approvalUsed(escalation, isRunning);
+    return { kind: "step", take: () => this.#lookUp(escalation) };
+  }
+
+  /** A process that has ended kept the record of its answer, or never answered. */
+  async #lookUp(escalation: Escalation): Promise<Refusal> {
+    const { escalations, ledger } = this.#parts;
+    const { escalationId, agentId, approval } = escalation;
+    const found = approval?.use && (await findAnswer(ledger, agentId, approval.use));
+    await escalations.settleUse(escalationId, found ?? {});
+    return approvalUsed(escalations.find(escalationId) ?? escalation, false);
+  }
+
+  async #use(exchange: Exchange, escalation: Escalation): Promise<Refusal | undefined> {
+    const { escalations } = this.#parts;
+    const { escalationId, approval } = escalation;
+    let isUsed = false;
+    try {
+      const { responseId } = exchange;
+      isUsed = await escalations.use(escalationId, { at: Date.now(), responseId });
+    } finally {
+      if (!isUsed) escalations.release(escalationId);
+    }
+    if (isUsed) {
+      exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed });
+      exchange.markActed();
+      return undefined;
+    }
+    // It was taken back, used or closed while the claim was on its way to the store.
+    const now = escalations.find(escalationId) ?? escalation;
+    if (now.approval?.use !== undefined) return approvalUsed(now, false);
+    return refuseClosed(now) ?? approvalRequired(now);
+  }
+
+  #note(exchange: Exchange, { escalationId, approval }: Escalation): void {
+    exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed: false });
+  }
+}
+
+/** Tells whether a request, or what it was dispatched by, is a composition. */
+function isPart({ route, inner }: Exchange): boolean {
+  return route?.steps !== undefined || (inner !== undefined && isPart(inner.parent));
+}
+
+function refuseClosed(escalation: Escalation): Refusal | undefined {
+  const now = Date.now();
+  const status = statusAt(escalation, now);
+  if (status === "rejected") return approvalRejected(escalation);
+  return escalation.deadlineAt <= now ? approvalExpired(escalation) : undefined;
+}
+
+/** Equal for two that ask for the same call. */
+function fingerprintOf({ expires_at: _, nonce: __, ...call }: ApprovedCall): string {
+  return hash("sha256", callDigest({ ...call, expires_at: "", nonce: "" }));
+}
+
+/** 422 for an input that nobody could read, or that has no canonical form to bind an approval to. */
+function refuseUnreadable({ input }: Exchange): Refusal | undefined {
+  const tell = (keyword: string, message: string): Refusal =>
+    schemaViolation([{ path: "", keyword, message }]);
+  let octets: number;
+  try {
+    octets = Buffer.byteLength(canonicalText(input));
+  } catch {
+    return tell("format", "must have a canonical form for an approval to be bound to it");
+  }
+  if (octets <= MAX_CALL_OCTETS) return undefined;
+  const message = `must be at most ${MAX_CALL_OCTETS} octets of JSON to be put before an operator, has ${octets}`;
+  return tell("maxLength", message);
+}

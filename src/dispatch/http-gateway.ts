@@ -1,0 +1,60 @@
+/** The HTTP side of a deployment, as the listener and the composition root know it. */
+import type { FastifyInstance } from "fastify";
+import type { ApiEntry } from "../base/config.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { WireFault } from "../wire/message.ts";
+
+/** The other end of a connection. */
+export interface HttpPeer {
+  readonly address: string;
+  readonly port: number;
+}
+
+/** Field lines by lower-case name; a name that came twice has two values. */
+export type AnswerFields = ReadonlyMap<string, readonly string[]>;
+
+/** An answer as it is sent. */
+export interface HttpAnswer {
+  readonly status: number;
+  readonly fields: AnswerFields;
+  readonly body: string | Uint8Array;
+}
+
+type RawRequest = Parameters<FastifyInstance["routing"]>[0];
+type RawReply = Parameters<FastifyInstance["routing"]>[1];
+
+/** Answers HTTP requests while its deployment is served. */
+export interface Gateway {
+  handle(request: RawRequest, reply: RawReply): void;
+  /** The answer to bytes that are no HTTP request; undefined: there is none. */
+  answerFault(fault: WireFault, peer: HttpPeer): Promise<HttpAnswer | undefined>;
+  /** Ends what its routes hold open; running requests are still answered. */
+  close(): Promise<void>;
+}
+
+/** The ports that a daemon has. */
+export interface BoundPorts {
+  readonly agtp: number;
+  /** Undefined: no HTTP is served. */
+  readonly gateway: number | undefined;
+}
+
+/** Whom the HTTP side speaks as. */
+export interface GatewayAgent {
+  readonly agent: AgentDocument;
+  /** No operator has named it: it stands for anybody who reaches the port. */
+  readonly isAgentIssued: boolean;
+}
+
+/** Serves HTTP for a deployment. */
+export interface HttpSide {
+  readonly speaker: GatewayAgent;
+  /** Where it is found; undefined where nobody can tell. */
+  baseUrl(): string | undefined;
+  /** Every HTTP API with where it is found; the same list until something about it changes. */
+  apis(): readonly ApiEntry[];
+  /** Says where the deployment is served. */
+  bind(ports: BoundPorts): void;
+  /** Undefined until all is put together. */
+  gateway(): Gateway | undefined;
+}

@@ -1,0 +1,63 @@
+/**
+ * Everything that a process has once, whatever is reloaded: its state, its accounts of what everybody
+ * takes, its one queue of what takes long, and what each module keeps.
+ */
+
+import type { ForwardClock } from "../base/forward-clock.ts";
+import { SLICE_MS, TaskQueue } from "../base/task-queue.ts";
+import { Collection } from "../state/collection.ts";
+import type { CollectionOptions } from "../state/collection-view.ts";
+import type { ServerState } from "../state/state.ts";
+import type { Store } from "../state/store.ts";
+import { Attempts } from "./attempts.ts";
+import { LoopTime } from "./loop-time.ts";
+import { Rates } from "./rates.ts";
+import { createToll, type Toll } from "./toll.ts";
+
+/** How a module opens what it keeps over the store. */
+export type OpenKept<T> = (store: Store, clock: Pick<ForwardClock, "now">) => T | Promise<T>;
+
+export interface ProcessState {
+  readonly state: ServerState;
+  /** Negotiations that came to nothing. */
+  readonly attempts: Attempts;
+  /** What everybody has taken of the server. */
+  readonly rates: Rates;
+  readonly time: LoopTime;
+  readonly toll: Toll;
+  /** Where work waits its turn that takes longer than others want to wait. */
+  readonly work: TaskQueue;
+  /** Aborted when the daemon begins to stop: everybody who only waits has an answer then. */
+  readonly stopping: AbortController;
+  /**
+   * What `open` makes, made when it is first asked for and kept through every reload. The function
+   * itself is what it is known by.
+   */
+  once<T>(open: OpenKept<T>): Promise<T>;
+  /** A collection of the store, opened once by its name and kept through every reload. */
+  collection<Item>(options: CollectionOptions<Item>): Promise<Collection<Item>>;
+}
+
+/** Begins a process over its state. */
+export function createProcessState(state: ServerState): ProcessState {
+  const { store, clock } = state;
+  const rates = new Rates();
+  const time = new LoopTime(rates);
+  const kept = new Map<unknown, Promise<unknown>>();
+  const openOnce = <T>(key: unknown, open: () => T | Promise<T>): Promise<T> => {
+    // Of one key there is one type: it is a function that makes it, or the name of a collection.
+    const known = kept.get(key) as Promise<T> | undefined;
+    if (known !== undefined) return known;
+    const opening = Promise.resolve(open());
+    kept.set(key, opening);
+    opening.catch(() => kept.delete(key));
+    return opening;
+  };
+  return {
+    ...{ state, rates, time, toll: createToll(rates, time), attempts: new Attempts() },
+    work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }),
+    stopping: new AbortController(),
+    once: (open) => openOnce(open, () => open(store, clock)),
+    collection: (options) => openOnce(options.name, () => Collection.open(store, options)),
+  };
+}

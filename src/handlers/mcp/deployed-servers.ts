@@ -1,0 +1,53 @@
+/** The MCP servers that a deployment names, taken from those that are there or made anew. */
+import type { McpServer, McpServerOptions } from "./mcp-server.ts";
+import { McpServerPool } from "./mcp-server-pool.ts";
+import type { McpServers } from "./mcp-servers.ts";
+import { createMcpTool } from "./mcp-tool.ts";
+import type { McpServerSettings } from "./server-settings.ts";
+import type { ToolPins } from "./tool-pins.ts";
+
+/** The servers of a deployment; they are held until it is closed. */
+export interface DeployedServers extends McpServers {
+  readonly servers: ReadonlyMap<string, McpServer>;
+  readonly pins: ToolPins;
+  /** Connects to them all, and looks after them. */
+  start(): void;
+  close(): Promise<void>;
+}
+
+/** The pool of a process. */
+export function openServerPool(): McpServerPool {
+  return new McpServerPool();
+}
+
+/** What a deployment's servers are made of. */
+export interface DeployedServersParts extends McpServerOptions {
+  readonly settings: readonly McpServerSettings[];
+  readonly pool: McpServerPool;
+  readonly pins: ToolPins;
+}
+
+/** Takes the servers of a deployment. Connects to nothing yet. */
+export function deployServers({
+  settings,
+  pool,
+  pins,
+  ...options
+}: DeployedServersParts): DeployedServers {
+  const servers = new Map(settings.map((one) => [one.name, pool.take(one, options)]));
+  return {
+    servers,
+    pins,
+    names: [...servers.keys()],
+    bind: (binding, outputSchema) => {
+      const server = servers.get(binding.server);
+      return server && createMcpTool(binding, { server, pins, outputSchema });
+    },
+    start: () => {
+      for (const server of servers.values()) server.start();
+    },
+    close: async () => {
+      await Promise.all([...servers.values()].map((server) => pool.release(server)));
+    },
+  };
+}

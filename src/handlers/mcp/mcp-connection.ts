@@ -1,0 +1,168 @@
+/**
+ * One connection to an MCP server, in the version that the server speaks. A server may ask for the
+ * caller's input by a question (elicitation); its sampling is refused, because nobody offers it.
+ */
+import { Client, isInputRequiredResult, type StandardSchemaV1 } from "@modelcontextprotocol/client";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { VERSION } from "../../base/version.ts";
+import { readDefinition, type ToolDefinition } from "./definition.ts";
+import { type OpenedTransport, openTransport } from "./open-transport.ts";
+import type { McpServerSettings } from "./server-settings.ts";
+
+/** One call of a tool. */
+export interface ToolRequest {
+  readonly definition: ToolDefinition;
+  readonly arguments: JsonRecord;
+  readonly signal: AbortSignal;
+  onProgress?(progress: JsonRecord): void;
+  /** Answers to what the server asked for before, and its own note about it. */
+  readonly input?: {
+    readonly responses: JsonRecord;
+    readonly requestState?: string;
+  };
+}
+
+/** The answer to a call, as the server gave it. */
+export type ToolAnswer =
+  | { readonly kind: "result"; readonly result: JsonRecord }
+  | {
+      readonly kind: "input-required";
+      readonly requests: JsonRecord;
+      readonly requestState?: string;
+    };
+
+/** A question that a server of the older protocol asks in the middle of a call. */
+export type AnswerQuestion = (question: JsonRecord) => Promise<JsonRecord>;
+
+/** What a connection tells of. */
+export interface ConnectionEvents {
+  /** The server's tools may be others now. */
+  onListChanged(): void;
+  onClosed(): void;
+  readonly onQuestion: AnswerQuestion;
+}
+
+/** A page of tools is short of this many; a server with more of them is refused. */
+const MAX_PAGES = 64;
+const MAX_TOOLS = 4_096;
+/** The SDK's timer never fires first: deadlines are the caller's. */
+const NO_TIMEOUT_MS = 86_400_000;
+
+export class McpConnection {
+  readonly #client: Client;
+  readonly #opened: OpenedTransport;
+
+  private constructor(client: Client, opened: OpenedTransport) {
+    this.#client = client;
+    this.#opened = opened;
+  }
+
+  /** Connects; what was begun in vain is closed again. Throws as the SDK does. */
+  static async open(
+    settings: McpServerSettings,
+    events: ConnectionEvents,
+    signal: AbortSignal,
+  ): Promise<McpConnection> {
+    const opened = openTransport(settings);
+    const client = new Client(
+      { name: "agtpd", version: VERSION },
+      {
+        capabilities: { elicitation: { form: {} } },
+        versionNegotiation: { mode: "auto", probe: { timeoutMs: settings.timeoutMs } },
+        inputRequired: { autoFulfill: false },
+        // Results are judged by the endpoint's own schema; a stranger's is not even compiled.
+        jsonSchemaValidator: ACCEPTING,
+        listChanged: { tools: { autoRefresh: false, onChanged: () => events.onListChanged() } },
+      },
+    );
+    client.onclose = () => events.onClosed();
+    client.setRequestHandler(
+      "elicitation/create",
+      async ({ params }) => events.onQuestion({ ...params }) as never,
+    );
+    const connection = new McpConnection(client, opened);
+    try {
+      await client.connect(opened.transport, { signal, timeout: settings.timeoutMs });
+      return connection;
+    } catch (error) {
+      await connection.close();
+      throw error;
+    }
+  }
+
+  /** The end of what a child process wrote to its standard error. */
+  get lastWords(): string {
+    return this.#opened.lastWords();
+  }
+
+  /** All tools of the server; throws where they are too many, or no tools. */
+  async listTools(signal: AbortSignal): Promise<ReadonlyMap<string, ToolDefinition>> {
+    const tools = new Map<string, ToolDefinition>();
+    let cursor: string | undefined;
+    for (let page = 0; page < MAX_PAGES; page += 1) {
+      const params = cursor === undefined ? {} : { cursor };
+      const request = { method: "tools/list", params };
+      const answer = await this.#client.request(request, ANYTHING, waiting(signal));
+      const listed = isRecord(answer) ? answer["tools"] : undefined;
+      if (!Array.isArray(listed)) throw new MalformedAnswer("its list of tools is no list");
+      for (const item of listed) {
+        const tool = readDefinition(item);
+        if (tool === undefined) continue;
+        if (tools.has(tool.name)) throw new MalformedAnswer("two of its tools have one name");
+        tools.set(tool.name, tool);
+      }
+      if (tools.size > MAX_TOOLS) break;
+      const next = isRecord(answer) ? answer["nextCursor"] : undefined;
+      if (typeof next !== "string" || next === "") return tools;
+      cursor = next;
+    }
+    throw new MalformedAnswer("its list of tools does not end");
+  }
+
+  /** Calls a tool. Throws as the SDK does. */
+  async call(request: ToolRequest): Promise<ToolAnswer> {
+    const { definition, arguments: args, signal, onProgress, input } = request;
+    const result = await this.#client.callTool(
+      {
+        ...{ name: definition.name, arguments: args },
+        ...(input && { inputResponses: input.responses as never }),
+        ...(input?.requestState === undefined ? {} : { requestState: input.requestState }),
+      },
+      {
+        ...waiting(signal),
+        toolDefinition: definition as never,
+        allowInputRequired: true,
+        ...(onProgress && { onprogress: (progress) => onProgress({ ...progress }) }),
+      },
+    );
+    if (!isInputRequiredResult(result)) return { kind: "result", result: { ...result } };
+    const { inputRequests = {}, requestState } = result;
+    return {
+      kind: "input-required",
+      requests: { ...inputRequests },
+      ...(requestState === undefined ? {} : { requestState }),
+    };
+  }
+
+  /** Ends the connection, a child process with it. Never rejects. */
+  async close(): Promise<void> {
+    this.#client.onclose = () => undefined;
+    await this.#client.close().catch(() => undefined);
+    await this.#opened.close().catch(() => undefined);
+  }
+}
+
+/** What a server answered is not what its protocol says. */
+export class MalformedAnswer extends Error {}
+
+function waiting(signal: AbortSignal): { readonly signal: AbortSignal; readonly timeout: number } {
+  return { signal, timeout: NO_TIMEOUT_MS };
+}
+
+const ANYTHING: StandardSchemaV1 = {
+  "~standard": { version: 1, vendor: "agtpd", validate: (value) => ({ value }) },
+};
+
+const ACCEPTING = {
+  getValidator: () => (data: unknown) => ({ valid: true, data, errorMessage: undefined }) as never,
+};

@@ -1,0 +1,13 @@
+/**
+ * The MCP servers of a deployment, as endpoints see them. Whoever has none loads nothing of MCP.
+ */
+import type { McpToolBinding } from "../../endpoint/endpoint.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import type { Handler } from "../handler.ts";
+
+/** The servers by name. */
+export interface McpServers {
+  readonly names: readonly string[];
+  /** The handler of a tool; undefined: there is no such server. */
+  bind(binding: McpToolBinding, outputSchema: JsonSchema): Handler | undefined;
+}

@@ -1,0 +1,77 @@
+/** Reads `[[mcp.servers]]`: one way to each server, and what only the files say about it. */
+import { resolve } from "node:path";
+import type { McpServerConfig } from "../../base/config.ts";
+import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import type { McpServerSettings } from "./server-settings.ts";
+
+/** Notes what is wrong with a key of the configuration. */
+export type ReportSetting = (
+  key: string,
+  message: string,
+  more?: { readonly hint?: string },
+) => void;
+
+/** The servers that can be reached; what is wrong with the others is reported. */
+export function readMcpSettings(
+  servers: readonly McpServerConfig[],
+  directory: string,
+  report: ReportSetting = () => undefined,
+): readonly McpServerSettings[] {
+  const names = new Set<string>();
+  return servers.flatMap((server, index): readonly McpServerSettings[] => {
+    const fail: Fail = (key, message, hint) =>
+      report(
+        `mcp.servers[${index}]${key === "" ? "" : `.${key}`}`,
+        message,
+        hint === undefined ? {} : { hint },
+      );
+    if (names.has(server.name)) fail("name", `is "${server.name}" a second time`);
+    names.add(server.name);
+    const place = readPlace(server, directory, fail);
+    const { name, timeoutMs, maxResponseBytes } = server;
+    return place === undefined ? [] : [{ name, place, timeoutMs, maxResponseBytes }];
+  });
+}
+
+type Fail = (key: string, message: string, hint?: string) => void;
+
+function readPlace(
+  server: McpServerConfig,
+  directory: string,
+  fail: Fail,
+): McpServerSettings["place"] | undefined {
+  const { url, command, args, env, cwd, token, ca, allowHttp } = server;
+  if ((url === undefined) === (command === undefined)) {
+    fail("", "needs either url or command");
+    return undefined;
+  }
+  if (command !== undefined) {
+    for (const key of ["token", "ca"] as const) {
+      if (server[key] !== undefined) fail(key, "is for a server with a url");
+    }
+    return { kind: "command", command, args, env, cwd: resolve(directory, cwd) };
+  }
+  const fault = faultOf(url ?? "", allowHttp);
+  if (fault !== undefined) {
+    fail("url", fault, "allow_http = true is for trusted networks");
+    return undefined;
+  }
+  const authorities = ca === undefined ? undefined : readCertificates(directory, ca);
+  if (authorities?.fault !== undefined) {
+    fail("ca", authorities.fault);
+    return undefined;
+  }
+  return {
+    ...{ kind: "http", url: url ?? "" },
+    ...(token === undefined ? {} : { token }),
+    ...(authorities === undefined ? {} : { ca: authorities.text }),
+  };
+}
+
+function faultOf(text: string, allowHttp: boolean): string | undefined {
+  if (!URL.canParse(text)) return "is no URL";
+  const url = new URL(text);
+  if (url.username !== "" || url.password !== "") return "has credentials in it, expected a token";
+  if (url.protocol === "https:" || (url.protocol === "http:" && allowHttp)) return undefined;
+  return `has the scheme "${url.protocol.slice(0, -1)}", expected https`;
+}

@@ -1,0 +1,17 @@
+/** agentcli workflows: manifests whose exposed tasks are endpoints of the operator's tier.   AGTP-API §6.1 */
+import type { Module } from "../../dispatch/module.ts";
+
+export const agentcliModule: Module = {
+  name: "agentcli",
+  async provision(context) {
+    const { manifests, expose } = context.config.agentcli;
+    if (isEmpty(manifests) && isEmpty(expose)) return {};
+    // A program that nobody uses is not loaded: a start would wait for it.
+    const { serveTasks } = await import("./serve-tasks.ts");
+    return serveTasks(context);
+  },
+};
+
+function isEmpty(list: unknown): boolean {
+  return !Array.isArray(list) || list.length === 0;
+}

@@ -1,0 +1,88 @@
+/**
+ * The agentcli workflows of a deployment: manifests loaded, exposed tasks made endpoints, and what
+ * their runs need of this daemon.   AGTP-API §6.1
+ */
+import { relative } from "node:path";
+import type { Contribution, ModuleContext } from "../../dispatch/module.ts";
+import { type HostedIdentities, identifyHosted } from "../../state/hosted-identity.ts";
+import { createWorld } from "./create-world.ts";
+import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
+import { Approvals, approvalCollection } from "./run/approvals.ts";
+import type { Executor } from "./run/execution.ts";
+import { type PromptRuntime, readRuntimePath } from "./run/prompt-runtime.ts";
+import { secretsOf } from "./run/redact-output.ts";
+import { openRunState } from "./run/run-state.ts";
+import { type AgentcliSettings, readSettings, trustOf } from "./settings.ts";
+import { taskRoutes } from "./task-routes.ts";
+
+/** A client that waits for a task must not be kept waiting by what comes after it. */
+const ANSWER_MARGIN_MS = 500;
+
+/** Loads them; writes nothing. */
+export async function serveTasks(context: ModuleContext): Promise<Contribution> {
+  const { config, compiler, names, drive } = context;
+  const { directory } = config;
+  const configFile = relative(directory, config.file);
+  const settings = readSettings(config.agentcli);
+  const loaded = await drive(loadingWorkflows(settings, { directory, configFile }));
+  const executor = await executorOf(context, settings);
+  const made = taskRoutes(loaded.workflows, { compiler, names, executor });
+  const identities = await identify(loaded.workflows, context);
+  return {
+    routes: made.routes,
+    routesKey: "workflows",
+    agents: identities.issued,
+    problems: [...loaded.problems, ...made.problems, ...identities.problems],
+    complete: async () => {
+      await identities.keep();
+      return [];
+    },
+  };
+}
+
+/** What the tasks are run by. */
+async function executorOf(context: ModuleContext, settings: AgentcliSettings): Promise<Executor> {
+  const { config, env } = context;
+  const { escalations } = context.state;
+  const { slots, groups } = await context.once(openRunState);
+  return {
+    // Whom the daemon runs as, and where, is nothing for agents to know.
+    world: {
+      ...createWorld(env, config.directory, groups),
+      operator: `agtpd@${config.server.serverId}`,
+    },
+    approvals: new Approvals({
+      asked: await context.collection(approvalCollection(escalations)),
+      escalations,
+    }),
+    ...{ slots, groups, runtime: promptRuntime(context, settings) },
+    trustOf: (tier) => trustOf(settings, tier),
+    usualTimeoutMs: Math.max(1, config.limits.handlerTimeoutMs - ANSWER_MARGIN_MS),
+    secrets: secretsOf(env),
+  };
+}
+
+/** The agent that answers prompts, once it is served. */
+function promptRuntime(
+  { dispatch }: ModuleContext,
+  settings: AgentcliSettings,
+): PromptRuntime | undefined {
+  const path = settings.promptRuntime && readRuntimePath(settings.promptRuntime);
+  if (path === undefined) return undefined;
+  return { path, endpoint: () => dispatch().registry.find("EXECUTE", path)?.entry.definition };
+}
+
+/** Every exposed workflow is an agent of this server: it stands where agents are looked for. */
+function identify(
+  workflows: readonly ExposedWorkflow[],
+  { config: { server }, state, directory, signingKey, drive }: ModuleContext,
+): Promise<HostedIdentities> {
+  const wanted = workflows.map(({ file, workflow: { id, name } }) => ({
+    ...{ key: `agentcli/${id}`, name: `agentcli/${id}`, file, scopes: [] },
+    description: `The workflow "${name}".`,
+  }));
+  const { serverId, operator } = server;
+  const issuer = { serverId, operator, signingKey };
+  const { store } = state;
+  return identifyHosted(wanted, issuer, { store, known: directory.list(), drive });
+}

@@ -1,0 +1,13 @@
+/** AGNTCY agents: each a manifest, served at endpoints of the operator's tier.   AGTP-API §6.1 */
+import type { Module } from "../../dispatch/module.ts";
+
+/** It goes before the keeper of escalations, for whom the answers of interrupts are nothing but words. */
+export const agntcyModule: Module = {
+  name: "agntcy",
+  async provision(context) {
+    if (context.config.agntcy.length === 0) return {};
+    // A program that nobody uses is not loaded: a start would wait for it.
+    const { serveAgents } = await import("./serve-agents.ts");
+    return serveAgents(context);
+  },
+};

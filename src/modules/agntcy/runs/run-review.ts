@@ -1,0 +1,125 @@
+/**
+ * Looks whether a run's server has changed its mind: an `error` may have become a success, and an
+ * interrupt may have been answered where the agent runs. Then the run is followed again.
+ */
+import { LRUCache } from "lru-cache";
+import { within } from "../../../base/deadline.ts";
+import type { AcpRun } from "../acp/acp-answers.ts";
+import { type RemoteAgent, streams } from "../remote-agent.ts";
+import type { AgentRuns } from "./agent-runs.ts";
+import { FORGOTTEN } from "./await-verdict.ts";
+import { type AgentRun, addressOf } from "./run.ts";
+
+/** What runs are looked at with. */
+export interface ReviewOptions {
+  readonly register: AgentRuns;
+  /** Ends every look. */
+  readonly closing: AbortSignal;
+  follow(run: AgentRun): void;
+}
+
+/** One look at a run that may have changed, how often there may be one, and for how long. */
+const LOOK_TIMEOUT_MS = 3_000;
+const LOOK_PAUSE_MS = 1_000;
+const DOUBT_MS = 3_600_000;
+
+export class RunReview {
+  readonly #options: ReviewOptions;
+  readonly #busy = new Set<string>();
+  readonly #looked = new LRUCache<string, true>({ max: 4096, ttl: LOOK_PAUSE_MS });
+
+  constructor(options: ReviewOptions) {
+    this.#options = options;
+  }
+
+  /** The run as its server has it now; one that goes on is followed for a moment first. */
+  async reconsider(
+    run: AgentRun,
+    agent: RemoteAgent,
+    caller: AbortSignal,
+    { isForced = false }: { readonly isForced?: boolean } = {},
+  ): Promise<AgentRun> {
+    const { closing } = this.#options;
+    if (!isDoubtful(run) || closing.aborted) return run;
+    // Who answers its question finds out by himself what becomes of it.
+    const isLeft = isOld(run) || this.#looked.has(run.runId) || this.#busy.has(run.runId);
+    if (!isForced && isLeft) return run;
+    this.#looked.set(run.runId, true);
+    const ends = { signals: [closing], timeoutMs: LOOK_TIMEOUT_MS };
+    return within(ends, (signal) => this.#look(run, agent, caller, signal));
+  }
+
+  /** Does one thing at a time with a run; undefined: something else is being done. */
+  async exclusively<Value>(runId: string, work: () => Promise<Value>): Promise<Value | undefined> {
+    if (this.#busy.has(runId)) return undefined;
+    this.#busy.add(runId);
+    try {
+      return await work();
+    } finally {
+      this.#busy.delete(runId);
+    }
+  }
+
+  async #look(
+    run: AgentRun,
+    agent: RemoteAgent,
+    caller: AbortSignal,
+    signal: AbortSignal,
+  ): Promise<AgentRun> {
+    const { register, follow } = this.#options;
+    const seen = await agent.client.run(addressOf(run), signal);
+    if (seen.kind === "failed") {
+      return seen.status === 404 ? await this.#giveUpForgotten(run, agent, signal) : run;
+    }
+    if (isTheSame(run, seen.value)) return run;
+    const deadlineAt = Date.now() + agent.timeoutMs;
+    const change = {
+      ...({ status: "pending", deadlineAt } as const),
+      ...{ error: undefined, interrupt: undefined, isAnswerSent: undefined },
+      ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
+    };
+    const changed = await register.change(run.runId, [run.status], change, {});
+    if (changed === undefined) return register.find(run.runId) ?? run;
+    follow(changed);
+    await within({ signals: [caller, signal] }, (end) =>
+      register.settled(run.runId, LOOK_TIMEOUT_MS, end),
+    );
+    return register.find(run.runId) ?? changed;
+  }
+
+  /** Ends a run whose question nobody would take the answer to; what came to nothing stays so. */
+  async #giveUpForgotten(
+    run: AgentRun,
+    { client }: RemoteAgent,
+    signal: AbortSignal,
+  ): Promise<AgentRun> {
+    const { register } = this.#options;
+    const { runId } = run;
+    if (run.status !== "interrupted") return run;
+    const waited = await client.waitForRun(addressOf(run), LOOK_TIMEOUT_MS, signal);
+    if (waited.kind !== "failed" || waited.status !== 404) return run;
+    const error = { code: "upstream_error", message: FORGOTTEN } as const;
+    const change = {
+      ...({ status: "error", error } as const),
+      ...{ interrupt: undefined, isAnswerSent: undefined },
+    };
+    const changed = await register.change(runId, ["interrupted"], change, {});
+    return changed ?? register.find(runId) ?? run;
+  }
+}
+
+/** What a server decided may change; what it answered that means nothing would not mean more. */
+function isDoubtful({ status, error }: AgentRun): boolean {
+  if (status === "interrupted") return true;
+  return error?.code === "agent_run_failed" || error?.code === "upstream_connection_error";
+}
+
+function isOld({ status, updatedAt }: AgentRun): boolean {
+  return status !== "interrupted" && Date.now() - updatedAt >= DOUBT_MS;
+}
+
+function isTheSame(run: AgentRun, seen: AcpRun): boolean {
+  if (run.isAnswerSent === true) return false;
+  const asKept = seen.status === "timeout" ? "error" : seen.status;
+  return asKept === run.status && run.error?.code !== "upstream_connection_error";
+}

@@ -1,0 +1,207 @@
+/**
+ * The AGNTCY agents of a deployment: declared by manifests, asked for at their servers, given an AGTP
+ * identity, and served as endpoints of the operator's tier.   AGTP-API §6.1, "Validation Timing"
+ */
+
+import type { Problem } from "../../base/problem.ts";
+import type { Contribution, ModuleContext } from "../../dispatch/module.ts";
+import type { Route } from "../../dispatch/route.ts";
+import { recordStreamEvents } from "../../dispatch/stream-events.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
+import { exceptStoreFaults } from "../../state/store-fault.ts";
+import { type ConnectedAgent, connectAgents } from "./connect-agents.ts";
+import { type DeclaredAgent, declareAgents } from "./declare-agents.ts";
+import { agentRoutes, describeRoute } from "./endpoints/agent-routes.ts";
+import type { HostedRuns } from "./endpoints/hosted-runs.ts";
+import { confirmableInterrupts } from "./interrupts/confirmable-interrupts.ts";
+import { InterruptDesk } from "./interrupts/interrupt-desk.ts";
+import { markDocuments } from "./mark-documents.ts";
+import type { AgentUnavailable } from "./remote-agent.ts";
+import { PATIENCE } from "./runs/await-verdict.ts";
+import { RunFollower } from "./runs/run-follower.ts";
+import { agentRunSource } from "./runs/run-source.ts";
+import { openAgntcy } from "./state.ts";
+import { lookAgain, type SearchOptions } from "./verification/look-again.ts";
+
+/** A handler ends a little before its deadline, so that it says itself what there is to say. */
+const HANDLER_MARGIN_MS = 500;
+/** A run is waited for and listened to: enough for as many as may be under way with one agent. */
+const LONG_CONNECTIONS = 128;
+
+/** Loads them; writes nothing. */
+export async function serveAgents(context: ModuleContext): Promise<Contribution> {
+  const { config, env, log, state, attributor } = context;
+  const { escalations } = state;
+  const kept = await context.once(openAgntcy);
+  const declared = declareAgents(context);
+  const isCalling = declared.agents.some(({ upstream }) => upstream !== undefined);
+  const pools = isCalling ? await openPools() : undefined;
+  const closing = new AbortController();
+  // The deployment that is served next looks for agents by itself.
+  const looking = new AbortController();
+  const follower = new RunFollower({ register: kept.runs, log });
+  const connected = await connectAgents(declared.agents, { pools, env, closing: closing.signal });
+  const identities = await identify(connected.agents, context);
+  const desk = new InterruptDesk({
+    ...{ register: kept.runs, approvals: kept.approvals, escalations },
+    policy: config.policies.identity,
+    onFault: exceptStoreFaults((error) =>
+      log.warn({ error }, "a run that asks could not be told to people"),
+    ),
+  });
+  const runs: Omit<HostedRuns, "agent" | "findLapse"> = {
+    ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE, desk },
+    maxWaitMs: Math.max(0, config.limits.handlerTimeoutMs - HANDLER_MARGIN_MS),
+    ...{ closing: closing.signal, stopping: context.stopping.signal },
+  };
+  const identified = connected.agents.flatMap((agent): readonly ServedAgent[] => {
+    const document = identities.documents.get(keyOf(agent.declared));
+    if (document === undefined) return [];
+    const findLapseOf = () => findLapse(context, document);
+    const hosted = agent.remote && { ...runs, findLapse: findLapseOf, agent: agent.remote };
+    return [{ agent, document, hosted, routes: routesOf(agent, document, hosted, context) }];
+  });
+  const { served, problems } = withoutTaken(identified, context);
+  const hosted = served.flatMap((one) => one.hosted ?? []);
+  return {
+    routes: served.flatMap(({ routes }) => routes),
+    agents: markDocuments([...context.directory.list(), ...identities.issued], served),
+    problems: [
+      ...[...declared.problems, ...connected.problems, ...identities.problems],
+      ...problems,
+    ],
+    sources: declared.agents.length === 0 ? [] : [agentRunSource(kept.runs)],
+    approvals: [confirmableInterrupts({ escalations, attributor, hosted })],
+    complete: async () => {
+      await identities.keep();
+      return [];
+    },
+    start: () => {
+      const agents = served.flatMap(({ agent }) => agent.remote ?? []);
+      desk.start({ agents, record: recordStreamEvents(context) });
+      follower.start(agents);
+      for (const { agent } of served) lookFor(agent, { log, signal: looking.signal });
+    },
+    stop: async () => {
+      looking.abort();
+      await follower.close();
+      await desk.close();
+    },
+    close: async () => {
+      closing.abort(new Error("the server is closing"));
+      await pools?.close();
+    },
+  };
+}
+
+/** An agent, and what it is served by. */
+interface ServedAgent {
+  readonly agent: ConnectedAgent;
+  readonly document: AgentDocument;
+  readonly routes: readonly Route[];
+  readonly hosted: HostedRuns | undefined;
+}
+
+/** Endpoints that are there already stay: an agent is served whole, or not at all. */
+function withoutTaken(
+  agents: readonly ServedAgent[],
+  { taken }: ModuleContext,
+): { readonly served: readonly ServedAgent[]; readonly problems: readonly Problem[] } {
+  const problems: Problem[] = [];
+  const served = agents.filter(({ routes }) => {
+    const conflict = routes.find((route) => taken.fileOf(route) !== undefined);
+    if (conflict !== undefined) problems.push(pairTaken(conflict, taken.fileOf(conflict)));
+    return conflict === undefined;
+  });
+  return { served, problems };
+}
+
+/** An agent whose verification is put off is looked for by its callers. */
+function lookFor(
+  { declared: { settings }, readiness }: ConnectedAgent,
+  rest: Pick<SearchOptions, "log" | "signal">,
+): void {
+  if (readiness === undefined || readiness.isReady || settings.isDeferred) return;
+  void lookAgain({ readiness, base: settings.base, ...rest });
+}
+
+/** The HTTP client takes long to load: only a deployment that calls somebody waits for it. */
+async function openPools() {
+  const { createUpstreamPools } = await import("../../handlers/upstream-pools.ts");
+  const short = createUpstreamPools();
+  const opened = [short];
+  return {
+    short,
+    openLong: () => {
+      const long = createUpstreamPools(LONG_CONNECTIONS);
+      opened.push(long);
+      return long;
+    },
+    close: () => Promise.all(opened.map((pools) => pools.close())),
+  };
+}
+
+function routesOf(
+  { declared, remote, dependencies, readiness }: ConnectedAgent,
+  document: AgentDocument,
+  hosted: HostedRuns | undefined,
+  { methodPolicy }: ModuleContext,
+): readonly Route[] {
+  const { manifest, settings, choice, access } = declared;
+  const context = { manifest, settings };
+  const own =
+    hosted === undefined
+      ? []
+      : agentRoutes(context, hosted).filter(({ method }) => methodPolicy.isKnown(method));
+  const describe = describeRoute(context, {
+    ...{ manifest, dependencies, readiness },
+    base: settings.base,
+    agentId: document.agentId,
+    option: choice.option,
+    endpoint: access.endpoint,
+    reason: choice.kind === "declared" ? choice.reason : undefined,
+    canCancel: remote?.canCancel ?? false,
+    endpoints: [
+      ...own.map(({ method, path }) => ({ method, path })),
+      { method: "DESCRIBE", path: settings.base },
+    ],
+    requiredScopes: settings.requiredScopes,
+  });
+  return [...own, describe];
+}
+
+function pairTaken({ method, path, definition }: Route, file: string | undefined): Problem {
+  const message = `is not served, ${method} ${path} is already an endpoint of ${file}`;
+  return { file: definition.file, key: "", message };
+}
+
+/** One identity an agent, on however many paths it is served. */
+function identify(
+  agents: readonly ConnectedAgent[],
+  { config: { server }, state, signingKey, directory, drive }: ModuleContext,
+) {
+  const byKey = new Map(
+    agents.map(({ declared }): [string, HostedAgent] => {
+      const { name, description, file } = declared.manifest;
+      return [keyOf(declared), { key: keyOf(declared), name, description, scopes: [], file }];
+    }),
+  );
+  const { serverId, operator } = server;
+  const issuer = { serverId, operator, signingKey };
+  const places = { store: state.store, known: directory.list(), drive };
+  return identifyHosted([...byKey.values()], issuer, places);
+}
+
+function keyOf({ manifest }: DeclaredAgent): string {
+  return `agntcy/${manifest.name}`;
+}
+
+function findLapse(
+  { state: { lifecycle } }: ModuleContext,
+  document: AgentDocument,
+): AgentUnavailable | undefined {
+  const status = lifecycle.statusOf(document);
+  if (status !== "suspended" && status !== "retired") return undefined;
+  return { kind: "unavailable", message: `the agent is ${status}` };
+}

@@ -1,0 +1,209 @@
+/** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
+
+import type { Config } from "../../base/config.ts";
+import { THE_SERVER } from "../../base/task-queue.ts";
+import { parseUri } from "../../client/uri.ts";
+import type { ActAs } from "../../dispatch/acting.ts";
+import { disclosedAgents } from "../../dispatch/disclosure.ts";
+import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
+import type { Contribution, Module, ModuleContext } from "../../dispatch/module.ts";
+import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
+import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
+import { type Ed25519PublicKey, publicKeyOf } from "../../identity/ed25519.ts";
+import { decodeJws } from "../../identity/jws.ts";
+import { createArrivals } from "./arriving.ts";
+import { Background } from "./background.ts";
+import type { CallbackPlaces } from "./callback.ts";
+import { delegateHandler } from "./delegate.ts";
+import type { Performance } from "./delegate-options.ts";
+import { EXECUTE_SCHEMA, executeHandler, executionTarget } from "./execute.ts";
+import { forward } from "./forward.ts";
+import { createPeerClients } from "./peer-clients.ts";
+import { createPeerManifests } from "./peer-manifests.ts";
+import { readPeers } from "./peer-settings.ts";
+import { PeerDirectory } from "./peers.ts";
+import { DELEGATE_SCHEMA } from "./request.ts";
+import { ActionResolver, type Dispatchable } from "./resolver.ts";
+import { runSource } from "./run-source.ts";
+import { openDelegation } from "./state.ts";
+import type { AgentUri, TargetSources } from "./targets.ts";
+import { loadJose } from "./token.ts";
+import { createVouching } from "./vouching.ts";
+import { work } from "./work.ts";
+
+export const delegationModule: Module = {
+  name: "delegation",
+  async provision(context) {
+    const { runs } = await context.once(openDelegation);
+    const resolver = actionResolver(context);
+    const { method, start, ...delegation } = await provisionDelegate(context, resolver);
+    const execute = executeHandler({ resolver, runs, isFloor: isFloorPair });
+    const methods = new Map<string, FloorMethod>([
+      [
+        "EXECUTE",
+        {
+          ...{ inputSchema: EXECUTE_SCHEMA, handler: execute },
+          idempotencyMember: "idempotency_key",
+          leadsTo: executionTarget(resolver),
+        },
+      ],
+      ["DELEGATE", method],
+    ]);
+    return {
+      ...delegation,
+      routes: protocolRoutes(floorEndpoints(methods, describeBy(context.catalog)), context),
+      sources: [runSource(runs)],
+      start: () => {
+        start();
+        const { signal } = context.stopping;
+        // A server that stops prepares nothing more; who names an action hears of anything else.
+        void context.work.pace(resolver.prepare(), THE_SERVER, signal).catch(() => undefined);
+      },
+    };
+  },
+};
+
+/** Looks the names of actions up among what is served. */
+function actionResolver({ dispatch, config, methodPolicy }: ModuleContext): ActionResolver {
+  return new ActionResolver({
+    endpoints: () => dispatch().listed,
+    agents: (callerId) => {
+      const agents = dispatch().directory;
+      return disclosedAgents({ agents, disclosure: config.agents.disclosure }, callerId);
+    },
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+  });
+}
+
+/** Whether a pair is answered by the protocol itself, whatever is asked for in its query. */
+function isFloorPair({ method, path }: Dispatchable): boolean {
+  return isProtocolPair(method, path.split("?", 1)[0] ?? "");
+}
+
+/** DELEGATE, and what goes with it. */
+type Delegate = Pick<Contribution, "blockers" | "delegations" | "stop"> & {
+  readonly method: FloorMethod;
+  start(): void;
+};
+
+async function provisionDelegate(
+  context: ModuleContext,
+  resolver: ActionResolver,
+): Promise<Delegate> {
+  const { config, log, signingKey, state } = context;
+  const { runs, register, seen } = await context.once(openDelegation);
+  const { serverId } = config.server;
+  const settings = readPeers(config);
+  const peers = new PeerDirectory(settings.facts);
+  const caller = createPeerClients(settings.connections);
+  const manifests = createPeerManifests(settings.connections);
+  const vouching = createVouching({
+    ...{ serverId, peers },
+    isOwn: ownAgents(context),
+    shownBy: (peer) => manifests.agentsOf(peer),
+    hasRecord: async (agentId, auditId) => agentOf(await state.ledger.find(auditId)) === agentId,
+  });
+  const actAs: ActAs = (acting) => context.dispatch().actAs(acting);
+  const background = new Background({
+    ...{ register, runs, log, actAs },
+    findAgent: (agentId) => context.directory.find(agentId),
+  });
+  const perform = ({ hop, request, taskId, escalationId, time }: Performance) => {
+    const { target, delegation } = hop;
+    const carried = { taskId, escalationId, time };
+    if (target.kind === "remote") {
+      const sent = { peer: target.peer, delegation, written: request.written, ...carried };
+      return forward({ serverId, key: signingKey, caller, vouching }, sent);
+    }
+    const task = { agent: target.agent, task: request.task, delegation, ...carried };
+    return work({ actAs, resolver, isFloor: isFloorPair }, task);
+  };
+  const handler = delegateHandler({
+    rules: { ...hopLimits(config), targets: targetSources(context, peers) },
+    ...{ runs, register, background, perform, callbacks: await callbackPlaces(context) },
+  });
+  return {
+    method: { inputSchema: DELEGATE_SCHEMA, handler, endsInTime: true },
+    blockers: settings.problems,
+    delegations: createArrivals({
+      ...{ serverId, peers, vouching, seen, maxDepth: config.delegation.maxDepth },
+      keyFor: keysOf(serverId, signingKey && publicKeyOf(signingKey), peers),
+      now: state.clock.now,
+    }),
+    start: () => {
+      if (settings.facts.length > 0) loadJose.prepare();
+      background.start();
+    },
+    stop: async () => {
+      await Promise.all([background.close(), caller.close(), manifests.close()]);
+    },
+  };
+}
+
+/** An agent whose document is gone has its chain all the same. */
+function ownAgents({ directory, state }: ModuleContext): (agentId: string) => boolean {
+  return (agentId) =>
+    directory.find(agentId) !== undefined || state.ledger.headOf(agentId) !== undefined;
+}
+
+/** Whom a record of this server is about. */
+function agentOf(record: string | undefined): unknown {
+  return record === undefined ? undefined : decodeJws(record)?.payload["agent_id"];
+}
+
+function hopLimits({ server, delegation, limits }: Config) {
+  return {
+    serverId: server.serverId,
+    maxDepth: delegation.maxDepth,
+    maxMs: delegation.maxSeconds * 1000,
+    waitMs: limits.handlerTimeoutMs,
+  };
+}
+
+function targetSources({ directory, config }: ModuleContext, peers: PeerDirectory): TargetSources {
+  const { serverId, domain } = config.server;
+  const disclosed = { agents: directory, disclosure: config.agents.disclosure };
+  return {
+    peers,
+    ownHosts: domain === undefined ? [serverId] : [serverId, domain],
+    // A peer's token names an agent that the operator lets tasks come to.
+    findHosted: (name, callerId) => {
+      const agent = directory.resolve(name);
+      if (agent === undefined || callerId === undefined) return agent;
+      return disclosedAgents(disclosed, callerId).includes(agent) ? agent : undefined;
+    },
+    readUri,
+  };
+}
+
+function readUri(text: string): AgentUri | undefined {
+  try {
+    return parseUri(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Where outcomes can go: the operator's endpoints, and inboxes as long as NOTIFY is the protocol's. */
+async function callbackPlaces({
+  routes,
+  methodPolicy,
+  drive,
+}: ModuleContext): Promise<CallbackPlaces> {
+  const operators = routes.filter(({ tier }) => tier === "B");
+  const { registry } = await drive(buildRegistry(operators));
+  const isEndpoint = (method: string, path: string): boolean =>
+    registry.find(method, path.split("?", 1)[0] ?? "") !== undefined;
+  const { method, path } = canonicalPair(methodPolicy, { method: "NOTIFY", path: "/" });
+  const isOurs = method === "NOTIFY" && path === "/" && !isEndpoint(method, path);
+  return { hasInboxes: isOurs, isEndpoint };
+}
+
+function keysOf(
+  ownId: string,
+  own: Ed25519PublicKey | undefined,
+  peers: PeerDirectory,
+): (serverId: string) => Ed25519PublicKey | undefined {
+  return (serverId) => (serverId === ownId ? own : peers.findByServerId(serverId)?.publicKey);
+}

@@ -1,0 +1,141 @@
+/**
+ * The connections to peers: made when they are needed, kept while they are used, and so many of each.
+ * Every way in which an answer does not come is put into AGTP's words.   AGTP "DELEGATE"
+ */
+
+import { within } from "../../base/deadline.ts";
+import { Places } from "../../base/places.ts";
+import type { AgtpClient, Peer } from "../../client/agtp-client.ts";
+import { createClient } from "../../client/client.ts";
+import { AgtpClientError, type AgtpClientErrorCode } from "../../client/client-error.ts";
+import type { PeerAnswer, PeerCaller, PeerMessage } from "./peer-caller.ts";
+
+/** How a peer is reached. */
+export interface PeerConnection extends Peer {
+  readonly maxConnections: number;
+}
+
+/** What is held of one answer. */
+const LIMITS = { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 };
+const CONNECT_TIMEOUT_MS = 10_000;
+
+interface OpenPeer {
+  readonly client: AgtpClient;
+  readonly places: Places;
+}
+
+/** Clients of all peers, by name; none is connected before its first task. */
+export function createPeerClients(connections: ReadonlyMap<string, PeerConnection>): PeerCaller {
+  const open = new Map<string, OpenPeer>();
+  const ending = new AbortController();
+
+  const openPeer = (name: string): OpenPeer | undefined => {
+    const known = open.get(name);
+    const connection = connections.get(name);
+    if (known !== undefined || connection === undefined) return known;
+    const options = { ...connection, limits: LIMITS, connectTimeoutMs: CONNECT_TIMEOUT_MS };
+    const made = {
+      client: createClient(options),
+      places: new Places(connection.maxConnections),
+    };
+    open.set(name, made);
+    return made;
+  };
+
+  return {
+    async call({ name }, message) {
+      const peer = openPeer(name);
+      if (peer === undefined)
+        return unanswered("peer-unreachable", "not-begun", "it has no address");
+      const leave = peer.places.take({ key: message.agentId, isKnown: true });
+      if (leave === undefined) {
+        return unanswered("peer-busy", "not-begun", "too many tasks are under way there");
+      }
+      try {
+        const { signal: left } = message;
+        return await within({ signals: [left, ending.signal] }, (signal) =>
+          ask(peer.client, { ...message, signal }),
+        );
+      } catch (error) {
+        return explain(error);
+      } finally {
+        leave();
+      }
+    },
+    async close() {
+      ending.abort();
+      await Promise.all([...open.values()].map(({ client }) => client.close()));
+    },
+  };
+}
+
+async function ask(
+  client: AgtpClient,
+  { agentId, taskId, escalationId, body, timeoutMs, signal }: PeerMessage,
+): Promise<PeerAnswer> {
+  const fields = [
+    ["Task-ID", taskId],
+    ["Escalation-ID", escalationId],
+  ] as const;
+  const {
+    status,
+    headers,
+    body: read,
+    text,
+  } = await client.request({
+    method: "DELEGATE",
+    agentId,
+    body,
+    timeoutMs,
+    signal,
+    headers: fields.flatMap(([name, value]) =>
+      value === undefined ? [] : [[name, value] as const],
+    ),
+  });
+  return {
+    kind: "answered",
+    ...{ status, body: read, text },
+    auditId: headers.get("audit-id"),
+    record: headers.get("attribution-record"),
+  };
+}
+
+type Unanswered = Extract<PeerAnswer, { readonly kind: "unanswered" }>;
+
+/** Before a connection is trusted nothing is sent; after that, nobody knows what was begun. */
+const REASONS: Readonly<Record<AgtpClientErrorCode, Omit<Unanswered, "kind" | "message">>> = {
+  ERR_AGTP_CONNECT: { reason: "peer-unreachable", outcome: "not-begun" },
+  ERR_AGTP_TLS: { reason: "peer-untrusted", outcome: "not-begun" },
+  ERR_AGTP_URI: { reason: "peer-unreachable", outcome: "not-begun" },
+  ERR_AGTP_REQUEST: { reason: "peer-unreachable", outcome: "not-begun" },
+  ERR_AGTP_TIMEOUT: { reason: "peer-timeout", outcome: "unknown" },
+  ERR_AGTP_CLOSED: { reason: "peer-closed", outcome: "unknown" },
+  ERR_AGTP_RESPONSE: { reason: "peer-malformed", outcome: "unknown" },
+  ERR_AGTP_ABORTED: { reason: "aborted", outcome: "unknown" },
+};
+
+/** The caller learns what happened; addresses and what the system said stay here. */
+const MESSAGES: Readonly<Record<AgtpClientErrorCode, string>> = {
+  ERR_AGTP_CONNECT: "the peer cannot be reached",
+  ERR_AGTP_TLS: "the peer is not the one that is trusted",
+  ERR_AGTP_URI: "the peer has no usable address",
+  ERR_AGTP_REQUEST: "the task cannot be put into a request",
+  ERR_AGTP_TIMEOUT: "the peer did not answer in time",
+  ERR_AGTP_CLOSED: "the peer closed the connection before it answered",
+  ERR_AGTP_RESPONSE: "the peer's answer is none of AGTP",
+  ERR_AGTP_ABORTED: "the task was given up before the peer answered",
+};
+
+function explain(error: unknown): Unanswered {
+  if (!(error instanceof AgtpClientError)) throw error;
+  const { reason, outcome } = REASONS[error.code];
+  return unanswered(reason, outcome, MESSAGES[error.code]);
+}
+
+function unanswered(
+  reason: Unanswered["reason"],
+  outcome: Unanswered["outcome"],
+  message: string,
+): Unanswered {
+  return { kind: "unanswered", reason, outcome, message };
+}

@@ -1,0 +1,101 @@
+/**
+ * The recent executions and delegations of each agent of this server. They end with the process,
+ * since the journal has them anyway, and are bounded: the oldest are forgotten first.
+ */
+import { uuidv7 } from "../../identity/uuid.ts";
+import type { RunKind } from "../../runs/run-kind.ts";
+import { RunRegister } from "../../runs/run-register.ts";
+import { createMemoryStore } from "../../state/memory-store.ts";
+import { recordReader } from "../../state/stored-record.ts";
+
+/** How a run stands. */
+export type RunState = "running" | "completed" | "refused" | "failed";
+
+/** One run. */
+export interface RecentRun {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly kind: "execute" | "delegate";
+  /** As the caller named it. */
+  readonly action: string;
+  /** The agent that it was delegated to. */
+  readonly target?: string;
+  readonly taskId?: string;
+  /** Milliseconds since the epoch. */
+  readonly startedAt: number;
+  readonly endedAt?: number;
+  readonly state: RunState;
+  readonly status?: number;
+  /** `error.code` of a refusal. */
+  readonly code?: string;
+}
+
+/** The facts that are known when a run begins. */
+export interface RunStart extends Pick<RecentRun, "kind" | "action"> {
+  readonly target?: string | undefined;
+  readonly taskId?: string | undefined;
+  /** Of something that has an id already. */
+  readonly runId?: string;
+}
+
+/** How a run ended. */
+export interface RunEnd {
+  readonly state: Exclude<RunState, "running">;
+  readonly status: number;
+  readonly code: string | undefined;
+}
+
+const END = { phase: "over", next: [], rank: 0 } as const;
+const KIND: RunKind<RecentRun, RunState> = {
+  name: "recent-runs",
+  read: recordReader<RecentRun>({ runId: "string", agentId: "string", state: "string" }),
+  statuses: {
+    // The oldest goes first, whether or not it has ended.
+    running: { phase: "active", next: ["completed", "refused", "failed"], rank: 0 },
+    completed: END,
+    refused: END,
+    failed: END,
+  },
+  statusOf: ({ state }) => state,
+  idOf: ({ runId }) => runId,
+  ownerOf: ({ agentId }) => agentId,
+  quota: { perOwner: 100, all: 20_000 },
+};
+
+export class RecentRuns {
+  readonly #runs: RunRegister<RecentRun>;
+
+  private constructor(runs: RunRegister<RecentRun>) {
+    this.#runs = runs;
+  }
+
+  /** There are none yet. */
+  static async open(): Promise<RecentRuns> {
+    return new RecentRuns(await RunRegister.open(createMemoryStore(), KIND));
+  }
+
+  /** The id of a run that begins; `agentId` is undefined for whom nothing is remembered. */
+  async begin(agentId: string | undefined, { runId, ...facts }: RunStart): Promise<string> {
+    const id = runId ?? uuidv7();
+    if (agentId === undefined) return id;
+    const { kind, action, target, taskId } = facts;
+    const run: RecentRun = {
+      ...{ runId: id, agentId, kind, action, startedAt: Date.now(), state: "running" },
+      ...(target === undefined ? {} : { target }),
+      ...(taskId === undefined ? {} : { taskId }),
+    };
+    await this.#runs.add({ run });
+    return id;
+  }
+
+  /** Notes how a run ended; one that was forgotten meanwhile stays so. */
+  async end(runId: string, { state, status, code }: RunEnd): Promise<void> {
+    const end = { state, status, endedAt: Date.now(), ...(code === undefined ? {} : { code }) };
+    await this.#runs.advance(runId, (run) => ({ run: { ...run, ...end } }));
+  }
+
+  /** An agent's own runs, the newest first. */
+  of(agentId: string): readonly RecentRun[] {
+    return this.#runs.ofOwner(agentId).toReversed();
+  }
+}

@@ -1,0 +1,25 @@
+/** What delegation and execution keep through every reload. */
+import type { ForwardClock } from "../../base/forward-clock.ts";
+import type { Store } from "../../state/store.ts";
+import { RecentRuns } from "./recent-runs.ts";
+import { type DelegationRegister, openDelegations } from "./register.ts";
+import { SeenTokens } from "./seen-tokens.ts";
+
+/** Runs and tasks of all agents. */
+export interface DelegationState {
+  readonly runs: RecentRuns;
+  readonly register: DelegationRegister;
+  readonly seen: SeenTokens;
+}
+
+/** Opens what an earlier process kept; recent runs end with the process. */
+export async function openDelegation(
+  store: Store,
+  { now }: Pick<ForwardClock, "now">,
+): Promise<DelegationState> {
+  return {
+    runs: await RecentRuns.open(),
+    register: await openDelegations(store),
+    seen: await SeenTokens.open(store, now),
+  };
+}

@@ -1,0 +1,116 @@
+/**
+ * NOTIFY and what belongs to it: inboxes, the word of their agents to CONFIRM, what QUERY and INSPECT
+ * show of them, and the webhook outbox, which sends while this deployment is served.   AGTP "NOTIFY"
+ */
+import { relative } from "node:path";
+import type { Config } from "../../base/config.ts";
+import { isLoopbackHost } from "../../base/loopback.ts";
+import type { Problem } from "../../base/problem.ts";
+import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
+import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import { notificationConfirmable } from "./confirm-notification.ts";
+import { inboxEndpoint } from "./inbox-endpoint.ts";
+import { inspectNotification } from "./inspect-notification.ts";
+import { notificationSources } from "./notification-sources.ts";
+import { notifyHandler } from "./notify.ts";
+import { NOTIFY_SCHEMA } from "./notify-request.ts";
+import { type AddressBook, resolveRecipients } from "./recipients.ts";
+import { openDelivery } from "./state.ts";
+import { createWebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
+
+export const deliveryModule: Module = {
+  name: "delivery",
+  async provision(context) {
+    const { config, directory, state, log } = context;
+    const { notifications: register, webhooks: outbox, rate } = await context.once(openDelivery);
+    const { ca, problem } = readCa(config);
+    const book = addressBook(context);
+    const sender = createWebhookSender({ ...webhooksOf(config), ca });
+    let stop: (() => Promise<void>) | undefined;
+    const handler = notifyHandler({
+      broadcast: {
+        ...{ directory, certificates: state.certificates, policy: config.policies.identity },
+      },
+      ...{ register, rate, book, serverId: config.server.serverId },
+    });
+    const notify = { inputSchema: NOTIFY_SCHEMA, handler, takesCertificate: true };
+    const methods = new Map([["NOTIFY", notify]]);
+    const endpoints = [
+      ...floorEndpoints(methods, describeBy(context.catalog)),
+      inboxEndpoint(register),
+    ];
+    return {
+      routes: protocolRoutes(endpoints, context),
+      sources: notificationSources({ register, outbox }),
+      approvals: [notificationConfirmable(register)],
+      inspections: new Map([
+        [
+          "notification",
+          (call, exchange) => inspectNotification({ register, outbox }, call, exchange),
+        ],
+      ]),
+      webhooks: outbox,
+      blockers: [...problem, ...findMissingMembers(config, book)],
+      start: () => {
+        sender.prepare();
+        stop = outbox.deliverBy({ send: sender.send, log });
+      },
+      stop: async () => {
+        await stop?.();
+        await sender.close();
+      },
+    };
+  },
+};
+
+function webhooksOf({ webhooks, server }: Config): Omit<WebhookSenderOptions, "ca"> {
+  const { escalations, recipients, secret } = webhooks;
+  const urls = new Set(Object.values(recipients));
+  if (escalations !== undefined) urls.add(escalations);
+  return { urls, serverId: server.serverId, secret };
+}
+
+function addressBook({ config, directory, state }: ModuleContext): AddressBook {
+  return {
+    directory,
+    isRetired: (agent) => state.lifecycle.statusOf(agent) === "retired",
+    webhooks: config.webhooks.recipients,
+    groups: config.groups,
+    hosts: hostsOf(config),
+  };
+}
+
+/** What agents can call this server in a URI, as far as the configuration says. */
+function hostsOf({ server: { serverId, domain, host } }: Config): ReadonlySet<string> {
+  const named = [serverId, host, ...(domain === undefined ? [] : [domain, `agtp.${domain}`])];
+  if (isLoopbackHost(host)) named.push("localhost", "127.0.0.1", "::1");
+  return new Set(named.map((name) => (name.includes(":") ? `[${name}]` : name).toLowerCase()));
+}
+
+function readCa({ webhooks, directory, file }: Config): {
+  readonly ca: string | undefined;
+  readonly problem: readonly Problem[];
+} {
+  if (webhooks.ca === undefined) return { ca: undefined, problem: [] };
+  const { text, fault } = readCertificates(directory, webhooks.ca);
+  if (text !== undefined) return { ca: text, problem: [] };
+  const place = { file: relative(directory, file), key: "webhooks.ca" };
+  return { ca: undefined, problem: [{ ...place, message: fault }] };
+}
+
+/** They get nothing, and whoever notifies the group is told. */
+function findMissingMembers(
+  { groups, directory, file }: Config,
+  book: AddressBook,
+): readonly Problem[] {
+  return Object.entries(groups).flatMap(([group, members]) =>
+    members.flatMap((member, index): readonly Problem[] => {
+      const [recipient] = resolveRecipients([member], book);
+      if (recipient?.kind !== "nobody" || recipient.agentId !== undefined) return [];
+      const place = { file: relative(directory, file), key: `groups.${group}[${index}]` };
+      return [{ ...place, message: `no agent is called "${member}"`, severity: "warning" }];
+    }),
+  );
+}

@@ -1,0 +1,19 @@
+/** Notifications and webhooks that a process keeps through every reload. */
+import { RateWindow } from "../../base/rate-window.ts";
+import type { Store } from "../../state/store.ts";
+import { NotificationRegister } from "./notification-register.ts";
+import { WebhookOutbox } from "./webhook-outbox.ts";
+
+/** Messages, and how often each agent sends one. */
+export interface DeliveryState {
+  readonly webhooks: WebhookOutbox;
+  readonly notifications: NotificationRegister;
+  readonly rate: RateWindow;
+}
+
+/** Opens what an earlier process kept; how often each agent notifies ends with the process. */
+export async function openDelivery(store: Store): Promise<DeliveryState> {
+  const webhooks = await WebhookOutbox.open({ store });
+  const notifications = await NotificationRegister.open({ store, outbox: webhooks });
+  return { webhooks, notifications, rate: new RateWindow() };
+}

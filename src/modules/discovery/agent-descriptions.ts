@@ -1,0 +1,49 @@
+/**
+ * What DESCRIBE and the agents' own paths answer from: the directory, the live standing of agents,
+ * the methods that are served, and the inventory of another system's agents.
+ * AGTP "DESCRIBE", "URI Resolution"
+ */
+
+import type { Paced } from "../../base/paced.ts";
+import { FLOOR_METHODS } from "../../catalog/catalog.ts";
+import { type Disclosure, isDisclosedTo } from "../../dispatch/disclosure.ts";
+import { describeBy } from "../../dispatch/floor.ts";
+import type { ModuleContext } from "../../dispatch/module.ts";
+import { listingMethods } from "../../dispatch/supported-methods.ts";
+import { createDescription, type Description } from "./describe.ts";
+
+/** The description of this server's agents. */
+export async function describeAgents(
+  context: ModuleContext,
+  disclosure: Disclosure,
+): Promise<Description> {
+  const { config, directory, inventory, drive } = context;
+  const { ledger, lifecycle } = context.state;
+  const { server, agents } = config;
+  return createDescription(
+    {
+      ...{ directory, server, methods: await drive(servedMethods(context)) },
+      defaultAgent: agents.default === undefined ? undefined : directory.resolve(agents.default),
+      isDisclosedTo: (agentId) => isDisclosedTo(disclosure, agentId),
+      standing: {
+        statusOf: (agent) => lifecycle.statusOf(agent),
+        statusSince: (agent) => lifecycle.statusSince(agent),
+        lastAction: (agentId) => ledger.headOf(agentId),
+      },
+      findEntry: (name, callerId) => inventory?.find(name, callerId),
+      listsEntries: inventory?.isEmpty === false,
+      toolsOf: (agent) => inventory?.toolsOf(agent) ?? [],
+    },
+    describeBy(context.catalog),
+  );
+}
+
+/** The operator's endpoints and the floor, of which this module answers two methods itself. */
+function* servedMethods({ routes, methodPolicy }: ModuleContext): Paced<readonly string[]> {
+  const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
+  const shown = routes.filter(
+    ({ tier, method, path }) => tier === "B" || (path === "/" && floor.has(method)),
+  );
+  const own = ["DESCRIBE", "DISCOVER"].map((method) => ({ method, path: "/" }));
+  return yield* listingMethods([...shown, ...own], methodPolicy);
+}

@@ -1,0 +1,111 @@
+/**
+ * DESCRIBE, the agents' own paths and the DISCOVER built-ins, with the manifest that they publish.
+ * AGTP-API §5.8, §8, AGTP "DESCRIBE"
+ */
+import { relative } from "node:path";
+import type { Config } from "../../base/config.ts";
+import type { Problem } from "../../base/problem.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import { isDisclosedTo } from "../../dispatch/disclosure.ts";
+import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
+import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import { whileServing } from "../../dispatch/while-serving.ts";
+import type { Handler } from "../../handlers/handler.ts";
+import type { ModuleLoader } from "../../handlers/module-loader.ts";
+import { describeAgents } from "./agent-descriptions.ts";
+import { builtinEndpoints } from "./builtin-endpoints.ts";
+import { CurrentManifest } from "./current-manifest.ts";
+import { loadYaml } from "./describe-identity.ts";
+import type { ManifestDocument } from "./document.ts";
+import type { Inventory } from "./inventory.ts";
+import { persistentEndpoints } from "./persistent-endpoints.ts";
+import { manifestFile, type PublishedManifest } from "./publish.ts";
+
+/** It goes last: what it shows is what the others have contributed. */
+export const discoveryModule: Module = {
+  name: "discovery",
+  async provision(context) {
+    const { config, compiler, criteria } = context;
+    const { overrides, problems } = await loadOverrides(config, context.loader);
+    const manifest = new CurrentManifest(context);
+    const inventory = inventoryOf(context, manifest);
+    const { method, endpoints } = await describeAgents(context, inventory);
+    const manifestFor = variantsOf(manifest, inventory);
+    const builtins = builtinEndpoints({ inventory, overrides, compiler, criteria, manifestFor });
+    const floor = floorEndpoints(new Map([["DESCRIBE", method]]), describeBy(context.catalog));
+    return {
+      routes: protocolRoutes([...floor, ...endpoints, ...builtins.endpoints], context),
+      blockers: problems,
+      complete: async () => {
+        await context.drive(manifest.listing());
+        return [];
+      },
+      prepare: async () => {
+        await Promise.all([manifest.get(), builtins.prepare()]);
+      },
+      start: () => loadYaml.prepare(),
+      keep: async () => keepManifest(await manifest.get(), config),
+    };
+  },
+};
+
+function inventoryOf(context: ModuleContext, manifest: CurrentManifest): Inventory {
+  const { config, directory, recipes, features, dispatch } = context;
+  return {
+    endpoints: () => dispatch().listed,
+    isListed: (method, path) => manifest.isListed(method, path),
+    agents: directory,
+    disclosure: config.agents.disclosure,
+    defaultAgent: config.agents.default,
+    apis: () => dispatch().apis(),
+    recipes: [...recipes.values()],
+    contracts: { active: (agentId) => dispatch().contracts.active(agentId) },
+    isNegotiating: features.includes("rcns"),
+    drive: whileServing(context),
+  };
+}
+
+/** The manifest as each caller may see it. */
+function variantsOf(
+  manifest: CurrentManifest,
+  inventory: Inventory,
+): (agentId: string | undefined) => ManifestDocument | Promise<ManifestDocument> {
+  return (agentId) => {
+    const own = persistentEndpoints(inventory, agentId);
+    const isDisclosed = isDisclosedTo(inventory, agentId);
+    const pick = (published: PublishedManifest): ManifestDocument | Promise<ManifestDocument> => {
+      if (own.length > 0) return published.extend(isDisclosed, own);
+      return isDisclosed ? published.disclosed : published.withheld;
+    };
+    const published = manifest.get();
+    return published instanceof Promise ? published.then(pick) : pick(published);
+  };
+}
+
+async function loadOverrides(
+  { policies, directory, file }: Config,
+  loader: ModuleLoader,
+): Promise<{ overrides: ReadonlyMap<string, Handler>; problems: Problem[] }> {
+  const overrides = new Map<string, Handler>();
+  const problems: Problem[] = [];
+  for (const [name, reference] of Object.entries(policies.builtins)) {
+    const place = { file: relative(directory, file), key: `policies.builtins.${name}` };
+    const loaded = await loader.load(reference, place);
+    problems.push(...loaded.problems);
+    if (loaded.handler !== undefined) overrides.set(name, loaded.handler);
+  }
+  return { overrides, problems };
+}
+
+/** A manifest that cannot be kept is a warning: it is the same, only newer than it need be. */
+function keepManifest({ keep }: PublishedManifest, { directory }: Config): readonly Problem[] {
+  const file = relative(directory, manifestFile(directory));
+  try {
+    keep();
+    return [];
+  } catch (error) {
+    const message = `the manifest's dates cannot be kept: ${reasonOf(error)}`;
+    return [{ file, key: "", message, severity: "warning" }];
+  }
+}

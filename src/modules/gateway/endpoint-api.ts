@@ -1,0 +1,135 @@
+/**
+ * The AGTP endpoints as HTTP: whatever path no other API has. Every method that HTTP knows comes to
+ * the pipeline, which answers for all of them; OPTIONS is answered here, from the same tables.
+ * 415 an encoded body · 404 and 405 where not even the pipeline can be asked.   AGTP "HTTP Gateway"
+ */
+import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
+import type { LimitsConfig } from "../../base/config.ts";
+import type { HttpPeer } from "../../dispatch/http-gateway.ts";
+import type { HttpPlugin } from "../../dispatch/http-route.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { isWireFault, type Response, type WireFault } from "../../wire/message.ts";
+import { type Asked, writeAnswer } from "./http-answer.ts";
+import { FURTHER_METHODS, METHODS } from "./http-methods.ts";
+import { faultStatus } from "./http-status.ts";
+import { readTarget } from "./http-target.ts";
+import { passFields } from "./passed-fields.ts";
+import type { Pipeline } from "./pipeline.ts";
+import { errorBody, sendAnswer, sendRefusal } from "./send-answer.ts";
+import type { VerbRoutes } from "./verb-routes.ts";
+
+/** What the endpoints are reached through. */
+export interface EndpointApiParts {
+  readonly serverId: string;
+  readonly agent: AgentDocument;
+  readonly limits: LimitsConfig;
+  readonly verbs: VerbRoutes;
+  readonly pipeline: Pipeline;
+}
+
+/** Where the API is mounted: requests for it are sent there, whatever their path. */
+export const AGTP_ROUTE = "/";
+
+const NO_BODY = new Uint8Array(0);
+
+/** The API, as a plugin for the root of the path space. */
+export function createEndpointApi(parts: EndpointApiParts): HttpPlugin {
+  return (app) => {
+    for (const method of FURTHER_METHODS) app.addHttpMethod(method, { hasBody: true });
+    app.removeAllContentTypeParsers();
+    // A gate says what a body must be, once it is known whether anybody asks for one.
+    app.addContentTypeParser("*", { parseAs: "buffer" }, (_request, body, done) =>
+      done(null, body),
+    );
+    app.setErrorHandler((error: FastifyError, request, reply) =>
+      answerError(error, request, reply),
+    );
+    app.route({
+      method: [...METHODS, ...FURTHER_METHODS],
+      url: AGTP_ROUTE,
+      handler: (request, reply) => answer(request, reply),
+    });
+  };
+
+  async function answer(request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> {
+    const { limits, agent, pipeline, verbs } = parts;
+    const { method, raw, headers, originalUrl } = request;
+    const target = readTarget(originalUrl, limits.requestLineBytes);
+    if (isWireFault(target)) return refuse(target, request, reply);
+    if (method === "OPTIONS") return describe(originalUrl, target.path, reply);
+    const encoding = headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
+    if (encoding !== "identity") {
+      reply.header("accept-encoding", "identity");
+      const message = "the body must not be encoded";
+      return sendRefusal(reply, 415, errorBody("unsupported-content-encoding", message));
+    }
+    const passed = passFields(raw.rawHeaders, agent);
+    if (isWireFault(passed)) return refuse(passed, request, reply);
+    const { body } = request;
+    const response = await pipeline.ask({
+      ...{ method, target, headers: passed, peer: peerOf(request) },
+      body: body instanceof Uint8Array ? body : NO_BODY,
+      onLeave: (listener) => {
+        reply.raw.once("close", () => {
+          if (!reply.raw.writableFinished) listener();
+        });
+      },
+    });
+    const asked = askedBy(request, () => verbs.allowed(target.path));
+    return send(response, asked, reply);
+  }
+
+  function send(
+    response: Response | undefined,
+    asked: Asked,
+    reply: FastifyReply,
+    status?: number,
+  ): FastifyReply {
+    return sendAnswer(reply, response && writeAnswer(response, asked, parts, status));
+  }
+
+  async function refuse(
+    fault: WireFault,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const response = await parts.pipeline.refuse(fault, peerOf(request));
+    return send(
+      response,
+      askedBy(request, () => []),
+      reply,
+      faultStatus(fault.code),
+    );
+  }
+
+  function describe(target: string, path: string, reply: FastifyReply): FastifyReply {
+    const allowed = target === "*" ? METHODS : parts.verbs.allowed(path);
+    if (allowed.length > 0) return reply.code(204).header("allow", allowed.join(", ")).send();
+    const message = "nothing is registered at this path";
+    return sendRefusal(reply, 404, errorBody("endpoint-not-found", message));
+  }
+
+  /** Bodies that Fastify could not read; what is no fault of the client goes on to the root. */
+  function answerError(
+    error: FastifyError,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> {
+    const status = error.statusCode ?? 500;
+    if (status >= 500) throw error;
+    const code = status === 413 ? "body-too-large" : "invalid-wire-format";
+    const message =
+      status === 413
+        ? `the body exceeds the limit of ${parts.limits.bodyBytes} octets`
+        : `the request cannot be read: ${error.message.toLowerCase()}`;
+    return refuse({ kind: "wire-fault", code, message }, request, reply);
+  }
+}
+
+function peerOf({ raw: { socket } }: FastifyRequest): HttpPeer {
+  return { address: socket.remoteAddress ?? "", port: socket.remotePort ?? 0 };
+}
+
+function askedBy({ method, headers }: FastifyRequest, allowed: Asked["allowed"]): Asked {
+  return { method, accept: headers.accept, ifNoneMatch: headers["if-none-match"], allowed };
+}

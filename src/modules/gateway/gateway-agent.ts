@@ -1,0 +1,108 @@
+/**
+ * Whom the HTTP sidecar speaks as: the agent that the operator names, else one that the server issues
+ * for it as for every agent that it hosts, which holds no scope.   AGTP "HTTP Gateway"
+ */
+import type { KeyObject } from "node:crypto";
+import { existsSync } from "node:fs";
+import { join, relative } from "node:path";
+import { readBoundedFile } from "../../base/bounded-file.ts";
+import type { Config } from "../../base/config.ts";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { atOnce } from "../../base/paced.ts";
+import type { Problem } from "../../base/problem.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
+import type { Store } from "../../state/store.ts";
+
+/** Who is to speak: nobody, one of the operator's, one that is issued, or nobody can. */
+export type GatewayChoice =
+  | { readonly kind: "none" | "issued" }
+  | { readonly kind: "named"; readonly agent: AgentDocument }
+  | { readonly kind: "refused"; readonly problem: Problem };
+
+/** The agent that is issued, or why there is none. */
+export interface IssuedGatewayAgent {
+  readonly agent: AgentDocument | undefined;
+  readonly problems: readonly Problem[];
+  /** To be awaited before anything is served. */
+  keep(): Promise<void>;
+}
+
+/** The name of the agent that is issued, and what its identity is kept under. */
+export const ISSUED_NAME = "http-gateway";
+
+const MAX_BYTES = 65_536;
+
+/** Chooses among the operator's agents. */
+export function chooseGatewayAgent(
+  config: Config,
+  documents: readonly AgentDocument[],
+): GatewayChoice {
+  const { gateway } = config;
+  if (!gateway.enabled) return { kind: "none" };
+  const name = gateway.agent ?? ISSUED_NAME;
+  const agent =
+    documents.find(({ agentId }) => agentId === name) ??
+    documents.find((document) => document.name === name);
+  if (gateway.agent !== undefined && agent !== undefined) return { kind: "named", agent };
+  if (gateway.agent !== undefined) return refuse(config, `no agent is called "${name}"`);
+  if (agent === undefined) return { kind: "issued" };
+  // Nobody said that HTTP clients may act with what this one is granted.
+  return refuse(config, `is required, because ${agent.file} has the name of the issued agent`);
+}
+
+/** The agent as it is kept, or a new one. Writes nothing before `keep`. */
+export async function issueGatewayAgent(
+  config: Config,
+  store: Store,
+  signingKey: KeyObject | undefined,
+): Promise<IssuedGatewayAgent> {
+  const { serverId, operator } = config.server;
+  const inherited = readInherited(config);
+  if (inherited.problem !== undefined) {
+    const keep = (): Promise<void> => Promise.resolve();
+    return { agent: undefined, problems: [inherited.problem], keep };
+  }
+  const agent: HostedAgent = {
+    ...{ key: ISSUED_NAME, name: ISSUED_NAME, scopes: [], file: inherited.file },
+    description: `Speaks for the HTTP clients of ${serverId}.`,
+    ...(inherited.genesis === undefined ? {} : { genesis: inherited.genesis }),
+  };
+  const issuer = { serverId, operator, signingKey };
+  const among = { store, known: [], drive: atOnce };
+  const identities = await identifyHosted([agent], issuer, among);
+  const { documents, problems } = identities;
+  return { agent: documents.get(agent.key), problems, keep: () => identities.keep() };
+}
+
+interface Inherited {
+  /** Relative to the deployment directory. */
+  readonly file: string;
+  readonly genesis?: JsonRecord;
+  readonly problem?: Problem;
+}
+
+/**
+ * Before the store had it, the agent was a Genesis and a document below `.agtp/agents`. It is still
+ * that agent: its Agent-ID and its chain go on. The files are read, and left where they are.
+ */
+function readInherited({ directory }: Config): Inherited {
+  const stem = join(directory, ".agtp", "agents", ISSUED_NAME);
+  const path = `${stem}.genesis.json`;
+  const file = relative(directory, path);
+  if (!existsSync(path) && !existsSync(`${stem}.agent.json`)) return { file };
+  const { text, fault: message } = readBoundedFile(path, MAX_BYTES);
+  if (text === undefined) return { file, problem: { file, key: "", message } };
+  try {
+    const genesis: unknown = JSON.parse(text);
+    if (isRecord(genesis)) return { file, genesis };
+  } catch {
+    // Said below, as for any other text that is no Genesis.
+  }
+  return { file, problem: { file, key: "", message: "must be a JSON object" } };
+}
+
+function refuse({ directory, file }: Config, message: string): GatewayChoice {
+  const problem = { file: relative(directory, file), key: "gateway.agent", message };
+  return { kind: "refused", problem };
+}

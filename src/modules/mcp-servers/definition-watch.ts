@@ -1,0 +1,166 @@
+/**
+ * Keeps an eye on the definitions of the tools that endpoints are bound to. One that is another than
+ * its pin is put before the operators, with what is different; its endpoint answers
+ * `upstream_definition_changed` until they have decided, or until the tool is as it was.
+ */
+import { isRecord } from "../../base/json-value.ts";
+import { TaskQueue } from "../../base/task-queue.ts";
+import type { CallLog } from "../../handlers/handler.ts";
+import { definitionDifferences } from "../../handlers/mcp/definition.ts";
+import type { McpServer, OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
+import type { PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";
+import { sha256Hex } from "../../identity/canonical-form.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import { type Escalation, isOpen } from "../../state/escalation.ts";
+import type { EscalationRegister } from "../../state/escalation-register.ts";
+
+/** The tools that are watched, and who is told. */
+export interface DefinitionWatchOptions {
+  readonly tools: readonly PinnedTool[];
+  readonly pins: ToolPins;
+  readonly escalations: Pick<EscalationRegister, "open" | "decide" | "list" | "find">;
+  readonly log: Pick<CallLog, "warn">;
+  onFault(error: unknown): void;
+}
+
+/** The tool, and the definition that waits for a decision. */
+export interface ChangedTool extends PinnedTool {
+  /** The pin of what is offered. */
+  readonly offered: string;
+}
+
+const DEADLINE_MS = 30 * 24 * 3_600_000;
+const WITHDRAWN = "the tool is another one again";
+
+export class DefinitionWatch {
+  readonly #options: DefinitionWatchOptions;
+  readonly #steps = new TaskQueue();
+
+  constructor(options: DefinitionWatchOptions) {
+    this.#options = options;
+  }
+
+  /** Watches from now on what a server offers; answers how to end it. */
+  watch(server: McpServer): () => void {
+    return server.watch((offered) => {
+      const { onFault } = this.#options;
+      void this.#steps.run(() => this.#compare(server.settings.name, offered)).catch(onFault);
+    });
+  }
+
+  /** What an escalation is about, where it is a tool of this deployment. */
+  changedToolOf(escalation: Escalation): ChangedTool | undefined {
+    const changed = changedToolOf(escalation);
+    if (changed === undefined) return undefined;
+    const isOurs = this.#options.tools.some((tool) => isSameTool(tool, changed));
+    return isOurs ? changed : undefined;
+  }
+
+  /** Makes pins of what operators accepted before an earlier process got to it. */
+  async start(): Promise<void> {
+    const accepted = this.#options.escalations
+      .list()
+      .filter(({ status, decision }) => status === "accepted" && decision !== undefined)
+      .sort((one, other) => (one.decision?.at ?? 0) - (other.decision?.at ?? 0));
+    for (const escalation of accepted) await this.settle(escalation);
+  }
+
+  /** Makes a pin of a definition that an operator accepted. */
+  async settle(escalation: Escalation): Promise<void> {
+    const changed = this.changedToolOf(escalation);
+    const { status, decision } = escalation;
+    if (changed === undefined || status !== "accepted" || decision === undefined) return;
+    await this.#options.pins.accept(changed, changed.offered, decision.at);
+  }
+
+  async #compare(server: string, offered: OfferedTools): Promise<void> {
+    const { pins } = this.#options;
+    for (const tool of this.#options.tools) {
+      if (tool.server !== server) continue;
+      const pin = pins.pinOf(tool);
+      const now = offered.get(tool.tool);
+      if (now?.pin === pin) await pins.remember(pin, now.definition);
+      await this.#closeOthers(tool, now?.pin);
+      if (now === undefined) this.#warn(tool, "an MCP server has a tool no more");
+      else if (now.pin !== pin) await this.#open(tool, pin, now);
+    }
+  }
+
+  /** A definition that is not offered any more needs no decision. */
+  async #closeOthers(tool: PinnedTool, offered: string | undefined): Promise<void> {
+    const { escalations, pins } = this.#options;
+    for (const escalation of escalations.list()) {
+      const changed = changedToolOf(escalation);
+      if (changed === undefined || !isSameTool(tool, changed)) continue;
+      const isCurrent = changed.offered === offered && offered !== pins.pinOf(tool);
+      if (isCurrent || !isOpen(escalation, Date.now())) continue;
+      await escalations.decide(escalation.escalationId, {
+        ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator" },
+        ...{ status: "rejected", reason: WITHDRAWN },
+      });
+    }
+  }
+
+  async #open(tool: PinnedTool, pin: string, offered: OfferedTool): Promise<void> {
+    const { escalations, pins } = this.#options;
+    const changed: ChangedTool = { ...tool, offered: offered.pin };
+    const fingerprint = fingerprintOf(changed);
+    // What an operator refused is not asked again.
+    const isAsked = escalations
+      .list()
+      .some((one) => one.fingerprint === fingerprint && isKept(one));
+    if (isAsked) return;
+    this.#warn(tool, "an MCP server has changed a tool");
+    const before = pins.definitionOf(pin);
+    const opening = await escalations.open({
+      ...{ agentId: ownerOf(tool), priority: "normal", reason: "ambiguous_instruction" },
+      deadlineAt: Date.now() + DEADLINE_MS,
+      fingerprint,
+      context: {
+        ...{ kind: "definition", server: tool.server, tool: tool.tool },
+        ...{ file_pin: tool.definition, pinned: pin, offered: offered.pin },
+        line: `definition = "${offered.pin}"`,
+        ...(before === undefined
+          ? { definition: offered.definition }
+          : { differences: definitionDifferences(before, offered.definition) }),
+      },
+    });
+    if (opening.kind === "full") this.#warn(tool, "there is no room to ask operators about a tool");
+  }
+
+  #warn({ server, tool }: PinnedTool, message: string): void {
+    this.#options.log.warn({ mcp_server: server, mcp_tool: tool }, message);
+  }
+}
+
+/** No agent has this name: whom a server belongs to is not for agents to see. */
+function ownerOf({ server }: PinnedTool): string {
+  return `mcp:${server}`;
+}
+
+/** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
+function fingerprintOf({ server, tool, definition, offered }: ChangedTool): string {
+  return sha256Hex(`mcp definition ${JSON.stringify([server, tool, definition, offered])}`);
+}
+
+/** Tells whether a question is open, or an operator has answered it. */
+function isKept(escalation: Escalation): boolean {
+  const { decision } = escalation;
+  if (isOpen(escalation, Date.now())) return true;
+  return decision !== undefined && decision.reason !== WITHDRAWN;
+}
+
+function isSameTool(one: PinnedTool, other: PinnedTool): boolean {
+  const { server, tool, definition } = one;
+  return server === other.server && tool === other.tool && definition === other.definition;
+}
+
+/** The tool that an escalation is about, where it was this server that opened it. */
+function changedToolOf({ context, fingerprint }: Escalation): ChangedTool | undefined {
+  if (!isRecord(context) || context["kind"] !== "definition") return undefined;
+  const { server, tool, file_pin: definition, offered } = context;
+  const parts = [server, tool, definition, offered];
+  if (!parts.every((part) => typeof part === "string")) return undefined;
+  const changed = { server, tool, definition, offered } as ChangedTool;
+  return fingerprintOf(changed) === fingerprint ? changed : undefined;
+}

@@ -1,0 +1,83 @@
+/**
+ * The way of an MCP request through the pipeline: it becomes a request of its caller, passes every
+ * gate, and no answer is given before its record is kept.   AGTP-IDENTIFIERS "Attribution-Record"
+ */
+import type { JsonRecord } from "../../base/json-value.ts";
+import { Exchange } from "../../dispatch/exchange.ts";
+import type { Refusal } from "../../dispatch/refusal.ts";
+import type { Route } from "../../dispatch/route.ts";
+import { RecordDraft } from "../../state/draft.ts";
+import type { Response } from "../../wire/message.ts";
+import type { McpRequest } from "./front.ts";
+
+/** What is asked for. */
+export interface Asking {
+  readonly method: string;
+  readonly path: string;
+  readonly input: JsonRecord;
+  /** Further header fields. */
+  readonly fields?: ReadonlyMap<string, string>;
+  /** The route that answers, where that is registered nowhere. */
+  readonly route?: Route;
+  /** Why it cannot be asked for: it is recorded, and refused. */
+  readonly refusal?: Refusal | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Hears of every part of the call that is done. */
+  readonly progress?:
+    | ((done: number, total: number | undefined, message: string) => void)
+    | undefined;
+}
+
+/** An answer whose record is kept. */
+export interface Answer {
+  readonly exchange: Exchange;
+  readonly response: Response;
+  /** Undefined: records are switched off. */
+  readonly record: RecordDraft | undefined;
+}
+
+/** Stands in the record of whatever came this way. */
+export const REQUESTED_VIA = "mcp";
+
+/** Asks; undefined where the record of the answer could not be kept, so that there is none. */
+export async function ask(request: McpRequest, asking: Asking): Promise<Answer | undefined> {
+  const { dispatcher, settle } = request.front;
+  const exchange = exchangeOf(request, asking);
+  const { signal, progress } = asking;
+  let done = 0;
+  if (progress !== undefined) {
+    exchange.onPart = (part) => {
+      done += 1;
+      progress(done, exchange.route?.steps?.length, part);
+    };
+  }
+  const abort = (): void => exchange.abort(new Error("the caller cancelled the request"));
+  if (signal?.aborted === true) abort();
+  signal?.addEventListener("abort", abort, { once: true });
+  try {
+    const response = await dispatcher.answer(exchange);
+    await new Promise<void>((resolve) => settle(resolve));
+    const { lateFields } = response;
+    if (lateFields?.isKnown === false) return undefined;
+    const record = lateFields instanceof RecordDraft ? lateFields : undefined;
+    return { exchange, response, record };
+  } finally {
+    signal?.removeEventListener("abort", abort);
+  }
+}
+
+const NO_FIELDS: ReadonlyMap<string, string> = new Map();
+
+function exchangeOf({ caller }: McpRequest, asking: Asking): Exchange {
+  const { method, path, input, fields = NO_FIELDS, route, refusal } = asking;
+  const headers = new Map(caller.fields).set("content-type", "application/vnd.agtp+json");
+  for (const [name, value] of fields) headers.set(name, value);
+  // In an envelope, lest an input be taken for one.
+  const body = Buffer.from(JSON.stringify({ method, parameters: input }));
+  const sent = { method, path, query: undefined, headers, body };
+  const exchange = new Exchange(sent, caller.peer, performance.now());
+  exchange.requestedVia = REQUESTED_VIA;
+  exchange.route = route;
+  exchange.entryRefusal = refusal;
+  return exchange;
+}

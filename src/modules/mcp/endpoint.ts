@@ -1,0 +1,83 @@
+/**
+ * The MCP endpoint of a process: 2026-07-28, where every request stands for itself, and 2025-11-25,
+ * where sessions do, on one URL. The library tells them apart, and neither is answered by the rules
+ * of the other. What clients hold open lives through a reload.   MCP "Streamable HTTP"
+ */
+import {
+  createMcpHandler,
+  isLegacyRequest,
+  type McpHttpHandler,
+} from "@modelcontextprotocol/server";
+import { isRecord } from "../../base/json-value.ts";
+import type { McpRequest } from "./front.ts";
+import { authInfoOf, createMcpServer } from "./mcp-server.ts";
+import { Sessions } from "./sessions.ts";
+
+/** Answers HTTP requests of MCP clients. */
+export class McpEndpoint {
+  readonly #current: McpHttpHandler;
+  readonly #sessions = new Sessions();
+  readonly #listening = new Set<AbortController>();
+
+  /** `serverId` is what the server is called for as long as the process runs. */
+  constructor(serverId: string) {
+    this.#current = createMcpHandler(() => createMcpServer(serverId, "current"), {
+      legacy: "reject",
+    });
+  }
+
+  /** Answers one; `body` is the JSON of it, where it is JSON. */
+  async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
+    // No message of either protocol: the library says why.
+    const isMessage = http.method !== "POST" || body !== undefined;
+    if (isMessage && !isCurrent(body) && (await isLegacyRequest(http, body)))
+      return this.#sessions.handle(http, request, body);
+    return this.#current.fetch(isListening(body) ? this.#held(http) : http, {
+      authInfo: authInfoOf(request),
+      ...(body === undefined ? {} : { parsedBody: body }),
+    });
+  }
+
+  /** Whether anybody would hear of a change. */
+  get isHeard(): boolean {
+    return this.#sessions.size > 0 || this.#listening.size > 0;
+  }
+
+  /** Tells everybody who listens that the tools are others, and what is to be read with them. */
+  announce(): void {
+    this.#current.notify.toolsChanged();
+    this.#sessions.announce();
+  }
+
+  /** Ends the streams that nothing is answered on; what is being answered goes on. */
+  endStreams(): void {
+    this.#sessions.endStreams();
+    for (const controller of this.#listening) controller.abort();
+  }
+
+  /** A stream ends with its client, and when the daemon begins to stop. */
+  #held(http: Request): Request {
+    const controller = new AbortController();
+    this.#listening.add(controller);
+    const end = (): void => {
+      this.#listening.delete(controller);
+      controller.abort();
+    };
+    if (http.signal.aborted) end();
+    http.signal.addEventListener("abort", end, { once: true });
+    return new Request(http, { signal: controller.signal });
+  }
+}
+
+/** A message with this claim is never one of the older protocol; most have it. */
+function isCurrent(body: unknown): boolean {
+  const params = isRecord(body) ? body["params"] : undefined;
+  const meta = isRecord(params) ? params["_meta"] : undefined;
+  return isRecord(meta) && VERSION_CLAIM in meta;
+}
+
+const VERSION_CLAIM = "io.modelcontextprotocol/protocolVersion";
+
+function isListening(body: unknown): boolean {
+  return isRecord(body) && body["method"] === "subscriptions/listen";
+}

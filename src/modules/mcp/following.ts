@@ -1,0 +1,49 @@
+/**
+ * What an answer that is not the last word is followed by: an approval that an operator gives, or
+ * work under way, by the place that the answer itself names.   AGTP-API §10.6, docs/approvals.md
+ */
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { bodyText, bodyValue } from "./answer-body.ts";
+import type { Answer } from "./ask.ts";
+import type { Following } from "./task.ts";
+
+/** Undefined: the answer is the last word. */
+export function followingOf({ response, exchange }: Answer): Following | undefined {
+  const { status } = response;
+  if (!isUnfinished(status)) return undefined;
+  return followingIn(status, bodyValue(bodyText(response)), exchange.path);
+}
+
+/** The same of a status and a body, for a call of this path. */
+export function followingIn(status: number, body: unknown, asked: string): Following | undefined {
+  if (!isUnfinished(status) || !isRecord(body)) return undefined;
+  if (status === 262) return approvalIn(body);
+  const path = placeIn(body, asked);
+  return path === undefined ? undefined : { kind: "work", method: "QUERY", path };
+}
+
+/** Says to a client that knows no tasks where to ask for the last word. */
+export function laterText(following: Following): string {
+  return following.kind === "approval"
+    ? `An operator has to approve this call. Once that is done, call agtp_approved_call with escalation_id "${following.escalationId}".`
+    : `This is under way. ${following.method} ${following.path} says how far it is.`;
+}
+
+function isUnfinished(status: number): boolean {
+  return status === 202 || status === 261 || status === 262;
+}
+
+function approvalIn(body: JsonRecord): Following | undefined {
+  const { escalation_id: escalationId, type } = body;
+  const isAsked = type === "approval-required" && typeof escalationId === "string";
+  return isAsked ? { kind: "approval", escalationId } : undefined;
+}
+
+/** Protocols name the place in ways of their own. */
+function placeIn(body: JsonRecord, asked: string): string | undefined {
+  const { poll, proposal_id: proposalId, eventsUrl, run_id: runId } = body;
+  if (isRecord(poll) && typeof poll["path"] === "string") return poll["path"];
+  if (typeof proposalId === "string") return `/proposals/${encodeURIComponent(proposalId)}`;
+  if (typeof eventsUrl === "string") return eventsUrl.replace(/\/events$/, "");
+  return typeof runId === "string" ? `${asked}/runs/${encodeURIComponent(runId)}` : undefined;
+}

@@ -1,0 +1,71 @@
+/** What a deployment gives its MCP clients, and what a request of theirs knows while it runs. */
+import type { Dispatcher } from "../../dispatch/dispatcher.ts";
+import type { Peer } from "../../dispatch/peer.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
+import type { AskedCall, McpTasks } from "./task.ts";
+import type { ToolListing } from "./tool-listing.ts";
+import type { Toolbox } from "./toolbox.ts";
+
+/** One deployment, as MCP clients meet it. */
+export interface McpFront {
+  readonly serverId: string;
+  readonly dispatcher: Dispatcher;
+  readonly toolbox: Toolbox;
+  readonly listing: ToolListing;
+  readonly tasks: McpTasks;
+  /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
+  approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;
+  /** Whether an escalation is still to be decided. */
+  isUndecided(escalationId: string): boolean;
+  /** Whom a client speaks as whose token names no agent. */
+  readonly agent: AgentDocument;
+  /** No operator has named that agent: it stands for anybody who reaches the port. */
+  readonly isAgentIssued: boolean;
+  /** `[mcp] anonymous` */
+  readonly isAnonymousServed: boolean;
+  /** Undefined where nobody vouches for clients. */
+  readonly tokens: TokenVerifier | undefined;
+  /** Undefined without `[policies.oauth]`. */
+  readonly protection: Protection | undefined;
+  /** Calls back once the records of what was answered are kept, or cannot be. */
+  settle(done: () => void): void;
+}
+
+/** MCP as a protected resource.   RFC 9728 */
+export interface Protection {
+  readonly issuer: string;
+  /** Scopes that its tools ask for. */
+  readonly scopes: readonly string[];
+  /** `[policies.oauth] audience`: what the pipeline has checked already. */
+  readonly audience: string | undefined;
+  /** Where clients find it; undefined where nobody can tell. */
+  resource(): string | undefined;
+  /** Where they find its metadata. */
+  metadataUrl(): string | undefined;
+}
+
+/** A client that may ask. */
+export interface McpCaller {
+  /** What the pipeline knows it by. */
+  readonly fields: ReadonlyMap<string, string>;
+  readonly peer: Peer;
+  /** Tells it from the others, in whatever is kept for it. */
+  readonly key: string;
+}
+
+/** One HTTP request; handlers of the library find it beside the message. */
+export interface McpRequest {
+  readonly front: McpFront;
+  readonly caller: McpCaller;
+  /** Set where HTTP itself has to say no. */
+  challenge: Challenge | undefined;
+}
+
+/** A refusal that a client answers by getting another token.   RFC 6750 §3 */
+export interface Challenge {
+  readonly status: 401 | 403;
+  readonly error: "invalid_token" | "insufficient_scope" | undefined;
+  readonly message: string;
+  readonly scopes: readonly string[];
+}

@@ -1,0 +1,166 @@
+/**
+ * MCP on the HTTP listener. Who asks is settled before the message is looked at; an answer that is
+ * streamed begins with its first event, so that a refusal can still be HTTP's own.
+ * 400 no JSON · 401 and 403 with WWW-Authenticate · 405 · 415.   MCP "Streamable HTTP"
+ */
+import { Readable } from "node:stream";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isTooDeep } from "../../base/nesting.ts";
+import { challengeField } from "./challenge.ts";
+import type { McpEndpoint } from "./endpoint.ts";
+import type { Challenge, McpFront, McpRequest } from "./front.ts";
+import { identify } from "./identify.ts";
+
+/** Parsed JSON is walked by what was written without fear for the stack. */
+const MAX_DEPTH = 128;
+const METHODS = ["GET", "POST", "DELETE"];
+
+/** The API, as a plugin for its path. */
+export function createMcpApi(
+  front: McpFront,
+  endpoint: McpEndpoint,
+): (app: FastifyInstance) => void {
+  return (app) => {
+    app.removeAllContentTypeParsers();
+    // The library says what a body must be.
+    app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) =>
+      done(null, body),
+    );
+    app.setErrorHandler<Error & { readonly statusCode?: number }>((error, _request, reply) => {
+      const status = error.statusCode ?? 500;
+      if (status >= 500) throw error;
+      return sendError(
+        reply,
+        status,
+        status === 413 ? REQUEST_INVALID : PARSE_ERROR,
+        error.message,
+      );
+    });
+    app.route({
+      method: [...METHODS],
+      url: "/",
+      handler: (request, reply) => answer(front, endpoint, request, reply),
+    });
+    app.setNotFoundHandler((_request, reply) => {
+      reply.header("allow", METHODS.join(", "));
+      return sendError(reply, 405, REFUSED, "Method not allowed.");
+    });
+  };
+}
+
+const PARSE_ERROR = -32_700;
+const REQUEST_INVALID = -32_600;
+const REFUSED = -32_000;
+
+async function answer(
+  front: McpFront,
+  endpoint: McpEndpoint,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  const { socket } = request.raw;
+  const caller = await identify(front, {
+    authorization: request.headers.authorization,
+    address: socket.remoteAddress ?? "",
+    port: socket.remotePort ?? 0,
+  });
+  if ("status" in caller) return sendChallenge(reply, caller, front);
+  const body = readBody(request);
+  if (body instanceof Error) return sendError(reply, 400, PARSE_ERROR, body.message);
+  const asked: McpRequest = { front, caller, challenge: undefined };
+  const leaving = new AbortController();
+  reply.raw.once("close", () => {
+    // An abort that nobody waits for any more is still dear: it makes an error for each listener.
+    const isStream = String(reply.getHeader("content-type")).startsWith("text/event-stream");
+    if (isStream || !reply.raw.writableFinished) leaving.abort();
+  });
+  const http = toWebRequest(request, body === undefined, leaving.signal);
+  const response = await endpoint.handle(http, asked, body);
+  return send(reply, response, asked);
+}
+
+/** The message; undefined where there is none, or where it is for the library to say why. */
+function readBody({ body, headers }: FastifyRequest): unknown {
+  if (typeof body !== "string" || body === "") return undefined;
+  if (!JSON_TYPE.test(headers["content-type"] ?? "")) return undefined;
+  try {
+    const value: unknown = JSON.parse(body);
+    return isTooDeep(value, MAX_DEPTH) ? new Error("the message is nested too deeply") : value;
+  } catch {
+    return new Error("Parse error: the request body is not valid JSON");
+  }
+}
+
+const JSON_TYPE = /^\s*application\/json\s*(?:;|$)/i;
+
+function toWebRequest(
+  { method, headers, body }: FastifyRequest,
+  isBodyNeeded: boolean,
+  signal: AbortSignal,
+): Request {
+  const fields = new Headers();
+  for (const [name, value] of Object.entries(headers)) {
+    // The token goes no further.
+    if (value === undefined || name === "authorization" || name.startsWith(":")) continue;
+    fields.set(name, Array.isArray(value) ? value.join(", ") : value);
+  }
+  const hasBody = isBodyNeeded && method === "POST" && typeof body === "string";
+  return new Request(ANY_URL, { method, headers: fields, signal, ...(hasBody ? { body } : {}) });
+}
+
+/** Nothing is decided by it. */
+const ANY_URL = "http://localhost/";
+
+async function send(
+  reply: FastifyReply,
+  response: Response,
+  asked: McpRequest,
+): Promise<FastifyReply> {
+  const reader = response.body?.getReader();
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  const first = isStream ? await reader?.read() : undefined;
+  if (asked.challenge !== undefined) {
+    await reader?.cancel();
+    return sendChallenge(reply, asked.challenge, asked.front);
+  }
+  reply.code(response.status);
+  for (const [name, value] of response.headers) {
+    if (name !== "connection") reply.header(name, value);
+  }
+  if (reader === undefined) return reply.send();
+  return reply.send(Readable.from(chunksOf(reader, first), { objectMode: false }));
+}
+
+async function* chunksOf(
+  reader: ReadableStreamDefaultReader<Uint8Array>,
+  first: Awaited<ReturnType<typeof reader.read>> | undefined,
+): AsyncGenerator<Uint8Array> {
+  try {
+    for (let next = first ?? (await reader.read()); !next.done; next = await reader.read()) {
+      yield next.value;
+    }
+  } finally {
+    await reader.cancel();
+  }
+}
+
+function sendChallenge(
+  reply: FastifyReply,
+  challenge: Challenge,
+  { protection }: McpFront,
+): FastifyReply {
+  reply.header("www-authenticate", challengeField(challenge, protection));
+  return sendError(reply, challenge.status, REFUSED, challenge.message);
+}
+
+function sendError(
+  reply: FastifyReply,
+  status: number,
+  code: number,
+  message: string,
+): FastifyReply {
+  return reply
+    .code(status)
+    .header("content-type", "application/json")
+    .send(JSON.stringify({ jsonrpc: "2.0", error: { code, message }, id: null }));
+}

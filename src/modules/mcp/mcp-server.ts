@@ -1,0 +1,80 @@
+/**
+ * The library's server with this server's handlers: one for each request of 2026-07-28, one for each
+ * session of 2025-11-25. Which deployment answers, and for whom, comes with every request.
+ * MCP "Base Protocol"
+ */
+import {
+  type AuthInfo,
+  type Implementation,
+  Server,
+  type ServerCapabilities,
+  type ServerContext,
+} from "@modelcontextprotocol/server";
+import { VERSION } from "../../base/version.ts";
+import { callTool, type ToolCall } from "./call-tool.ts";
+import type { McpRequest } from "./front.ts";
+import { listTools } from "./list-tools.ts";
+import { SCHEMAS_UNUSED } from "./no-validator.ts";
+import { listResources, readResource } from "./resources.ts";
+import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
+
+const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
+const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
+
+/** Makes a server of one protocol; nothing of a request is kept in it. */
+export function createMcpServer(serverId: string, era: "current" | "older"): Server {
+  const info: Implementation = { name: serverId, version: VERSION };
+  const server = new Server(info, {
+    capabilities: era === "current" ? CURRENT : CAPABILITIES,
+    jsonSchemaValidator: SCHEMAS_UNUSED,
+  });
+  server.setRequestHandler("tools/list", ({ params }, context) =>
+    listTools(requestOf(context), params?.cursor, isCurrent(context)),
+  );
+  server.setRequestHandler("tools/call", ({ params }, context) =>
+    callTool(requestOf(context), {
+      ...{ name: params.name, arguments: params.arguments ?? {} },
+      ...{ meta: context.mcpReq._meta, signal: context.mcpReq.signal },
+      ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
+      progress: progressTo(context),
+    }),
+  );
+  server.setRequestHandler("resources/list", () => ({ resources: listResources(serverId) }));
+  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
+  server.setRequestHandler("resources/read", ({ params }, context) =>
+    readResource(requestOf(context), params.uri),
+  );
+  if (era === "current") handleTasks(server, requestOf);
+  return server;
+}
+
+/** Undefined where the client has not asked for it. */
+function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
+  const progressToken = mcpReq._meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return (progress, total, message) => {
+    const counted = { progressToken, progress, message, ...(total === undefined ? {} : { total }) };
+    // Who has gone hears nothing; that the call goes on is not for this to say.
+    void mcpReq
+      .notify({ method: "notifications/progress", params: counted })
+      .catch(() => undefined);
+  };
+}
+
+const REQUEST = "request";
+
+/** The library hands on what it was given of a caller, and reads none of it. */
+export function authInfoOf(request: McpRequest): AuthInfo {
+  return { token: "", clientId: request.caller.key, scopes: [], extra: { [REQUEST]: request } };
+}
+
+function requestOf({ http }: ServerContext): McpRequest {
+  const request = http?.authInfo?.extra?.[REQUEST];
+  if (request === undefined) throw new Error("a message came without its request");
+  return request as McpRequest;
+}
+
+/** The envelope is what the current protocol has and the older one has not. */
+function isCurrent({ mcpReq }: ServerContext): boolean {
+  return mcpReq.envelope !== undefined;
+}

@@ -1,0 +1,118 @@
+/** MCP on the HTTP listener: its tools, its callers and its path.   `[mcp]` */
+import type { HttpSide } from "../../dispatch/http-gateway.ts";
+import type { HttpApi, HttpPlugin, HttpRoute } from "../../dispatch/http-route.ts";
+import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import { APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
+import type { McpFront, Protection } from "./front.ts";
+import { createMcpApi } from "./mcp-api.ts";
+import { createMetadataFace, METADATA_PREFIX } from "./resource-metadata.ts";
+import { McpState } from "./state.ts";
+import { openMcpTasks } from "./task.ts";
+import { createToolListing } from "./tool-listing.ts";
+import { Toolbox } from "./toolbox.ts";
+import { waitingCalls } from "./waiting-calls.ts";
+
+/** It goes behind the gateway, which serves it, and whose agent its clients speak as. */
+export const mcpModule: Module = {
+  name: "mcp",
+  async provision(context) {
+    const { mcp, server } = context.config;
+    const { http } = context;
+    if (!mcp.enabled || http === undefined) return {};
+    // The library is loaded late: only those wait for it who serve MCP.
+    const kept = await context.once(openState);
+    const endpoint = await kept.open(server.serverId);
+    const frontOf = once(() => createFront(context, http, kept));
+    kept.endWith(context.stopping.signal);
+    const plugin: HttpPlugin = (app) => createMcpApi(frontOf(), endpoint)(app);
+    return {
+      httpRoutes: [{ prefix: mcp.path, api: API, plugin }, ...metadata(context, frontOf)],
+      start: () => void kept.announce(() => digestOf(context, frontOf())),
+    };
+  },
+};
+
+const API: HttpApi = { name: "mcp", description: "MCP: the endpoints of this server as tools." };
+
+async function openState(...kept: Parameters<typeof openMcpTasks>): Promise<McpState> {
+  return new McpState(await openMcpTasks(...kept));
+}
+
+/** Equal for two deployments that have the same tools for the same callers. */
+function digestOf({ dispatch }: ModuleContext, { toolbox }: McpFront): string {
+  const agents = dispatch().directory.list();
+  const granted = agents.map(({ agentId, scopes }) => [agentId, scopes]);
+  return `${toolbox.digest} ${JSON.stringify(granted)}`;
+}
+
+/** Routes are registered when all is put together: what they are made from is made then, once. */
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+/** Where a token is asked for, who gives it is told beside. */
+function metadata(context: ModuleContext, frontOf: () => McpFront): readonly HttpRoute[] {
+  const { mcp, server, policies } = context.config;
+  if (policies.oauth === undefined) return [];
+  const plugin: HttpPlugin = (app) => {
+    const { protection } = frontOf();
+    if (protection !== undefined) createMetadataFace(protection, server.serverId)(app);
+  };
+  return [{ prefix: `${METADATA_PREFIX}${mcp.path}`, api: API, plugin }];
+}
+
+function createFront(context: ModuleContext, http: HttpSide, { tasks }: McpState): McpFront {
+  const { config, compiler, state, tokens } = context;
+  const { dispatcher } = context.dispatch();
+  const { serverId } = config.server;
+  const toolbox = createToolbox(context);
+  return {
+    ...{ serverId, toolbox, dispatcher, tokens, tasks, ...http.speaker },
+    ...waitingCalls(state.escalations),
+    isAnonymousServed: config.mcp.anonymous,
+    protection: protectionOf(context, http, toolbox),
+    listing: createToolListing(toolbox, compiler),
+    settle: (done) => state.ledger.settle(done),
+  };
+}
+
+function createToolbox({ config, methodPolicy, dispatch }: ModuleContext): Toolbox {
+  const { mcp, policies } = config;
+  const routes = dispatch().registry.entries;
+  const isApproving =
+    policies.approvals.length > 0 ||
+    routes.some(({ definition }) => definition.approval !== undefined);
+  return new Toolbox({
+    routes,
+    further: isApproving ? [APPROVED_CALL_TOOL] : [],
+    tools: mcp.tools,
+    rules: {
+      scopeRequiredForInvocation: policies.scopeRequiredForInvocation,
+      tokenMethods: new Set(policies.oauth?.requiredOnMethods),
+    },
+    isListed: ({ isListed }) => isListed,
+    isAllowed: (method) => methodPolicy.isAllowed(method),
+  });
+}
+
+function protectionOf(
+  { config: { mcp, policies } }: ModuleContext,
+  http: HttpSide,
+  { scopes }: Toolbox,
+): Protection | undefined {
+  const { oauth } = policies;
+  if (oauth === undefined) return undefined;
+  const at = (path: string): string | undefined => {
+    const baseUrl = http.baseUrl();
+    return baseUrl && `${baseUrl}${path}`;
+  };
+  return {
+    ...{ scopes, issuer: oauth.issuer, audience: oauth.audience },
+    resource: () => at(mcp.path),
+    metadataUrl: () => at(`${METADATA_PREFIX}${mcp.path}`),
+  };
+}

@@ -1,0 +1,148 @@
+/**
+ * Tasks from their beginning to their end. Nothing happens to a task by itself: whoever asks for it
+ * has it go on as far as it can, as its caller, through every gate; so that a call that was approved
+ * is made once and by nobody else.   MCP Tasks extension
+ */
+import { randomUUID } from "node:crypto";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { bodyText, bodyValue } from "./answer-body.ts";
+import { type Answer, ask } from "./ask.ts";
+import { followingOf } from "./following.ts";
+import type { McpRequest } from "./front.ts";
+import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
+import { refusalResult, successResult } from "./tool-result.ts";
+
+/** Keeps a task; undefined: there is no room for one. */
+export async function beginTask(
+  { front, caller }: McpRequest,
+  tool: string,
+  call: AskedCall,
+  following: Following,
+): Promise<McpTask | undefined> {
+  const now = front.tasks.now();
+  const task: McpTask = {
+    ...{ taskId: randomUUID(), owner: caller.key, tool, call, following },
+    ...{ status: "working", message: messageOf(following), createdAt: now, updatedAt: now },
+  };
+  const adding = await front.tasks.add(task.taskId, task);
+  return adding.kind === "added" ? task : undefined;
+}
+
+function messageOf(following: Following): string {
+  if (following.kind === "work") return `under way: ${following.method} ${following.path}`;
+  return `waits for an operator: escalation ${following.escalationId}, QUERY /escalations/${following.escalationId}`;
+}
+
+/** Tasks that somebody has go on at this moment: a second one who asks does not. */
+const busy = new WeakMap<McpTasks, Set<string>>();
+
+/** Has a task go on, and gives it as it is then. */
+export async function advanceTask(request: McpRequest, task: McpTask): Promise<McpTask> {
+  const { tasks } = request.front;
+  const taken = busy.get(tasks) ?? new Set<string>();
+  busy.set(tasks, taken);
+  if (task.status !== "working" || taken.has(task.taskId)) return task;
+  taken.add(task.taskId);
+  try {
+    const change = await step(request, task);
+    return change === undefined ? task : await keep(tasks, task.taskId, change, task);
+  } finally {
+    taken.delete(task.taskId);
+  }
+}
+
+type TaskChange = Partial<Pick<McpTask, "status" | "message" | "result" | "error" | "following">>;
+
+async function keep(
+  tasks: McpTasks,
+  taskId: string,
+  change: TaskChange,
+  task: McpTask,
+): Promise<McpTask> {
+  const { item } = await tasks.change(taskId, (one) =>
+    one.status === "working" ? { ...one, ...change, updatedAt: tasks.now() } : one,
+  );
+  return item ?? task;
+}
+
+/** Undefined: nothing has changed. */
+function step(request: McpRequest, task: McpTask): Promise<TaskChange | undefined> {
+  const { following } = task;
+  return following.kind === "approval"
+    ? afterApproval(request, task, following.escalationId)
+    : afterWork(request, task, following);
+}
+
+/** An approval that is not given yet is asked for without a call: each would be a record. */
+async function afterApproval(
+  request: McpRequest,
+  { call, tool }: McpTask,
+  escalationId: string,
+): Promise<TaskChange | undefined> {
+  if (request.front.isUndecided(escalationId)) return undefined;
+  const fields = new Map([["escalation-id", escalationId]]);
+  const answer = await ask(request, { ...call, fields });
+  if (answer === undefined) return undefined;
+  const following = followingOf(answer);
+  if (following?.kind === "approval") return undefined;
+  if (following !== undefined) return { following, message: messageOf(following) };
+  return endOf(request, tool, answer);
+}
+
+const FAILED: ReadonlySet<unknown> = new Set(["failed", "error", "timeout", "rejected"]);
+const ENDED: ReadonlySet<unknown> = new Set(["completed", "success", ...FAILED]);
+
+async function afterWork(
+  request: McpRequest,
+  { tool }: McpTask,
+  { method, path }: { readonly method: string; readonly path: string },
+): Promise<TaskChange | undefined> {
+  const answer = await ask(request, { method, path, input: {} });
+  if (answer === undefined || followingOf(answer) !== undefined) return undefined;
+  const { status } = answer.response;
+  // Who asks too often, or while nothing can be said, asks again.
+  if (status === 429 || status === 503) return undefined;
+  const state = stateIn(answer);
+  if (state === "cancelled") return { status: "cancelled", message: "cancelled" };
+  if (status === 200 && state !== undefined && !ENDED.has(state)) {
+    return { message: `under way: ${state}` };
+  }
+  const end = endOf(request, tool, answer);
+  if (!FAILED.has(state)) return end;
+  return { ...end, result: { ...end.result, isError: true } };
+}
+
+/** What a run says of itself. */
+function stateIn({ response }: Answer): string | undefined {
+  const body = bodyValue(bodyText(response));
+  const state = isRecord(body) ? body["status"] : undefined;
+  return typeof state === "string" ? state : undefined;
+}
+
+function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
+  const { front } = request;
+  const answered = { answer, serverId: front.serverId, meta: {}, isCurrent: true };
+  try {
+    const result =
+      answer.response.status < 300
+        ? successResult(front.toolbox.find(tool), answered)
+        : refusalResult(answered);
+    return { status: "completed", message: "done", result: { ...result } as JsonRecord };
+  } catch (error) {
+    const { code, message, data } = error as { code?: unknown; message: string; data?: unknown };
+    return { status: "failed", message, error: { code, message, data } };
+  }
+}
+
+/** Gives a task up: work is cancelled where it can be, a question is left unanswered. */
+export async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
+  const { following, status } = task;
+  if (status !== "working") return;
+  if (following.kind === "work") {
+    await ask(request, { method: "CANCEL", path: following.path, input: {} });
+    await advanceTask(request, task);
+    return;
+  }
+  const { tasks } = request.front;
+  await keep(tasks, task.taskId, { status: "cancelled", message: "cancelled by its client" }, task);
+}

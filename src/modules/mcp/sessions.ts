@@ -1,0 +1,126 @@
+/**
+ * Sessions of 2025-11-25: each has a server of its own, belongs to the caller that began it, and is
+ * over when that caller ends it, when nobody has used it for long, or when its caller has begun too
+ * many others. To anybody else it does not exist.
+ * 400 no session is named · 404 it is gone, or was never this caller's.   MCP 2025-11-25 "Session Management"
+ */
+import { randomUUID } from "node:crypto";
+import {
+  isInitializeRequest,
+  type Server,
+  WebStandardStreamableHTTPServerTransport,
+} from "@modelcontextprotocol/server";
+import { LRUCache } from "lru-cache";
+import type { McpRequest } from "./front.ts";
+import { authInfoOf, createMcpServer } from "./mcp-server.ts";
+
+/** One session. */
+interface Session {
+  readonly id: string;
+  /** Of its caller. */
+  readonly key: string;
+  readonly server: Server;
+  readonly transport: WebStandardStreamableHTTPServerTransport;
+}
+
+/** How many there may be. */
+export interface SessionLimits {
+  readonly total: number;
+  readonly perCaller: number;
+  readonly idleMs: number;
+}
+
+const LIMITS: SessionLimits = { total: 4096, perCaller: 64, idleMs: 3_600_000 };
+
+const NO_SESSION = { code: -32_000, message: "Bad Request: Mcp-Session-Id header is required" };
+const NOT_FOUND = { code: -32_001, message: "Session not found" };
+
+/** The sessions of a process; they outlive a reload. */
+export class Sessions {
+  readonly #limits: SessionLimits;
+  readonly #open: LRUCache<string, Session>;
+  /** Ids by caller, the oldest first. */
+  readonly #byCaller = new Map<string, Set<string>>();
+
+  constructor(limits: SessionLimits = LIMITS) {
+    this.#limits = limits;
+    this.#open = new LRUCache<string, Session>({
+      ...{ max: limits.total, ttl: limits.idleMs, updateAgeOnGet: true, ttlAutopurge: false },
+      dispose: (session) => this.#forget(session),
+    });
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** Answers one HTTP request of the older protocol. */
+  async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
+    const options = {
+      authInfo: authInfoOf(request),
+      ...(body === undefined ? {} : { parsedBody: body }),
+    };
+    const id = http.headers.get("mcp-session-id");
+    if (id !== null) {
+      const session = this.#open.get(id);
+      if (session === undefined || session.key !== request.caller.key) {
+        return jsonError(404, NOT_FOUND, body);
+      }
+      return session.transport.handleRequest(http, options);
+    }
+    if (!isInitializeRequest(body)) return jsonError(400, NO_SESSION, body);
+    return (await this.#connect(request)).handleRequest(http, options);
+  }
+
+  /** Tells all of them that the tools are others; who has no stream open asks when it needs them. */
+  announce(): void {
+    for (const { server } of this.#open.values()) {
+      void server.sendToolListChanged().catch(() => undefined);
+    }
+  }
+
+  /** Ends the streams that sessions hear news on. */
+  endStreams(): void {
+    for (const { transport } of this.#open.values()) transport.closeStandaloneSSEStream();
+  }
+
+  async #connect({ front, caller }: McpRequest): Promise<WebStandardStreamableHTTPServerTransport> {
+    const server = createMcpServer(front.serverId, "older");
+    const transport: WebStandardStreamableHTTPServerTransport =
+      new WebStandardStreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: (id) => this.#add({ id, key: caller.key, server, transport }),
+        onsessionclosed: (id) => void this.#open.delete(id),
+      });
+    await server.connect(transport);
+    return transport;
+  }
+
+  #add(session: Session): void {
+    const ids = this.#byCaller.get(session.key) ?? new Set();
+    this.#byCaller.set(session.key, ids);
+    ids.add(session.id);
+    this.#open.set(session.id, session);
+    const [oldest] = ids;
+    if (ids.size > this.#limits.perCaller && oldest !== undefined) this.#open.delete(oldest);
+  }
+
+  #forget({ id, key, transport }: Session): void {
+    const ids = this.#byCaller.get(key);
+    ids?.delete(id);
+    if (ids?.size === 0) this.#byCaller.delete(key);
+    void transport.close().catch(() => undefined);
+  }
+}
+
+/** An answer of JSON-RPC where no server was asked. */
+export function jsonError(
+  status: number,
+  error: { readonly code: number; readonly message: string },
+  body?: unknown,
+): Response {
+  const id = (body as { readonly id?: unknown } | undefined)?.id;
+  const isId = typeof id === "string" || typeof id === "number";
+  return Response.json({ jsonrpc: "2.0", error, id: isId ? id : null }, { status });
+}

@@ -1,0 +1,87 @@
+/**
+ * `tasks/get`, `tasks/update` and `tasks/cancel` of 2026-07-28, for clients that have said that they
+ * know tasks. Another's task does not exist.
+ * -32602 no such task · -32021 the client has not said so.   MCP Tasks extension
+ */
+import {
+  MissingRequiredClientCapabilityError,
+  type Server,
+  type ServerContext,
+  type StandardSchemaV1,
+} from "@modelcontextprotocol/server";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { McpRequest } from "./front.ts";
+import { invalidParams } from "./protocol-errors.ts";
+import { advanceTask, cancelTask } from "./run-task.ts";
+import { type McpTask, TASK_TTL_MS } from "./task.ts";
+
+/** The name of the extension. */
+export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
+
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+const POLL_INTERVAL_MS = 2_000;
+
+/** Whether the client of a request knows tasks. */
+export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
+  const envelope: unknown = mcpReq.envelope;
+  const capabilities = isRecord(envelope) ? envelope[CAPABILITIES] : undefined;
+  const extensions = isRecord(capabilities) ? capabilities["extensions"] : undefined;
+  return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
+}
+
+/** Adds the handlers. */
+export function handleTasks(
+  server: Server,
+  requestOf: (context: ServerContext) => McpRequest,
+): void {
+  const find = (taskId: string, context: ServerContext): [McpRequest, McpTask] => {
+    if (!knowsTasks(context)) {
+      const requiredCapabilities = { extensions: { [TASKS_EXTENSION]: {} } };
+      throw new MissingRequiredClientCapabilityError({ requiredCapabilities });
+    }
+    const request = requestOf(context);
+    const task = request.front.tasks.get(taskId);
+    const isGone = task === undefined || task.owner !== request.caller.key;
+    if (isGone) throw invalidParams("no task of this client has this id");
+    return [request, task];
+  };
+  server.setRequestHandler("tasks/get", { params: TASK }, async ({ taskId }, context) => {
+    const [request, task] = find(taskId, context);
+    return taskView(await advanceTask(request, task));
+  });
+  server.setRequestHandler("tasks/cancel", { params: TASK }, async ({ taskId }, context) => {
+    await cancelTask(...find(taskId, context));
+    return {};
+  });
+  // No task here asks its client for anything: what is said to one is passed over.
+  server.setRequestHandler("tasks/update", { params: TASK }, async ({ taskId }, context) => {
+    find(taskId, context);
+    return {};
+  });
+}
+
+/** The one parameter of all of them, in the form that the library takes schemas in. */
+const TASK: StandardSchemaV1<unknown, { readonly taskId: string }> = {
+  "~standard": {
+    version: 1,
+    vendor: "agtpd",
+    validate: (value) => {
+      const taskId = isRecord(value) ? value["taskId"] : undefined;
+      if (typeof taskId === "string") return { value: { taskId } };
+      return { issues: [{ message: "taskId must be a string", path: ["taskId"] }] };
+    },
+  },
+};
+
+/** A task as its client sees it. */
+export function taskView(task: McpTask): JsonRecord {
+  const { taskId, status, message, createdAt, updatedAt, result, error } = task;
+  return {
+    ...{ taskId, status, statusMessage: message },
+    createdAt: new Date(createdAt).toISOString(),
+    lastUpdatedAt: new Date(updatedAt).toISOString(),
+    ...{ ttlMs: TASK_TTL_MS, pollIntervalMs: POLL_INTERVAL_MS },
+    ...(result === undefined ? {} : { result: { resultType: "complete", ...result } }),
+    ...(error === undefined ? {} : { error }),
+  };
+}

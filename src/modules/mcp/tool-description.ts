@@ -1,0 +1,44 @@
+/**
+ * A tool as `tools/list` describes it, in the words of each protocol: the semantic block is its
+ * hints, the schemas are its own.   MCP "Tools", AGTP-API §7.1
+ */
+import type { Tool } from "@modelcontextprotocol/server";
+import { toolHints } from "../../dispatch/tool.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
+import { isObjectSchema, toolInputSchema } from "./tool-schema.ts";
+
+/** Both descriptions of a tool. */
+export interface ToolDescription {
+  /** 2026-07-28 */
+  readonly current: Tool;
+  /** 2025-11-25 */
+  readonly older: Tool;
+  /** Whether the older protocol is told what the tool gives. */
+  readonly isOutputTold: boolean;
+}
+
+/** Describes the tool that an endpoint is. */
+export function describeTool(name: string, definition: EndpointDefinition): ToolDescription {
+  return withOutput(baseOf(name, definition), definition.outputSchema);
+}
+
+/** The descriptions of a tool whose output is known. */
+export function withOutput(older: Tool, outputSchema: JsonSchema): ToolDescription {
+  const isOutputTold = isObjectSchema(outputSchema);
+  const current = { ...older, outputSchema } as Tool;
+  if (Object.keys(outputSchema).length === 0) return { current: older, older, isOutputTold };
+  return { current, older: isOutputTold ? current : older, isOutputTold };
+}
+
+function baseOf(name: string, definition: EndpointDefinition): Tool {
+  const { method, path, description, inputSchema, deprecated } = definition;
+  return {
+    name,
+    title: `${method} ${path}`,
+    description: deprecated === undefined ? description : `${description} (deprecated)`,
+    // The library's type has JSON values alone in it; what a file of TOML says is nothing else.
+    inputSchema: toolInputSchema(inputSchema) as Tool["inputSchema"] & JsonSchema,
+    annotations: { ...toolHints(definition) },
+  };
+}

@@ -1,0 +1,170 @@
+/**
+ * Everything about contracts that a deployment needs, put together: what the gates ask, the route that
+ * negotiates, PROPOSE, and PLAN. Each deployment has its own; what it keeps outlives it.
+ * AGTP-API §10
+ */
+
+import { THE_SERVER } from "../../base/task-queue.ts";
+import { FLOOR_METHODS } from "../../catalog/catalog.ts";
+import { recordContractEvents } from "../../dispatch/contract-events.ts";
+import { ContractRoutes } from "../../dispatch/contract-routes.ts";
+import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
+import type { Module, ModuleContext, Negotiation } from "../../dispatch/module.ts";
+import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
+import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import type { ExchangeView } from "../../dispatch/route.ts";
+import type { Contract } from "../../endpoint/contract.ts";
+import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
+import type { Call } from "../../handlers/handler.ts";
+import type { SchemaCompiler } from "../../schema/schema.ts";
+import { exceptStoreFaults } from "../../state/store-fault.ts";
+import { createContractSchemas } from "./contract-schemas.ts";
+import { contractSource } from "./contract-source.ts";
+import { answerLater } from "./later-answer.ts";
+import { negotiationRoute } from "./negotiate.ts";
+import { planMethod } from "./plan.ts";
+import type { PlanPlaces } from "./plan-search.ts";
+import { creatingPlanning, creatingPlanPlaces, type Planning } from "./planning.ts";
+import { proposalEndpoints } from "./proposal-endpoints.ts";
+import {
+  PROPOSE_SCHEMA,
+  PROPOSED_SCHEMAS,
+  type ProposeOptions,
+  proposeHandler,
+} from "./propose.ts";
+import { endContractsWithoutMethod } from "./removed-methods.ts";
+import { type NegotiationState, openNegotiation } from "./state.ts";
+
+export const negotiationModule: Module = {
+  name: "negotiation",
+  async provision(context) {
+    const { policies, synthesis } = context.config;
+    const kept = await context.once(openNegotiation);
+    const { proposals } = kept;
+    const planning = await context.drive(creatingPlanning(context));
+    const places = preparedPlaces(context, planning);
+    const evaluation = proposing(context, planning, kept);
+    const methods = new Map<string, FloorMethod>([
+      ["PLAN", planMethod({ places, work: context.work })],
+      [
+        "PROPOSE",
+        {
+          inputSchema: PROPOSE_SCHEMA,
+          deepMembers: PROPOSED_SCHEMAS,
+          handler: proposeHandler({ ...evaluation, proposals }),
+        },
+      ],
+    ]);
+    const isNegotiating = policies.synthesisEnabled && policies.rcns.enabled;
+    // A proposal that was taken on can be asked for, even where nothing more is.
+    const isAsked = synthesis.asyncEvaluation || proposals.size > 0;
+    const endpoints = [
+      ...floorEndpoints(methods, describeBy(context.catalog)),
+      ...(isAsked ? proposalEndpoints(proposals) : []),
+    ];
+    return {
+      routes: protocolRoutes(endpoints, context),
+      sources: [contractSource(context.state.contracts)],
+      negotiation: negotiating(context, planning, kept),
+      features: [
+        ...(policies.synthesisEnabled ? ["synthesis"] : []),
+        ...(isNegotiating ? ["rcns"] : []),
+      ],
+      start: () => {
+        evaluateLater(context, evaluation, kept);
+        // A server that stops prepares nothing more; who asks for a plan hears of anything else.
+        void places().catch(() => undefined);
+      },
+    };
+  },
+};
+
+/** What PLAN looks into, made when it is first asked for. */
+function preparedPlaces(context: ModuleContext, planning: Planning): () => Promise<PlanPlaces> {
+  const { work, stopping } = context;
+  let places: Promise<PlanPlaces> | undefined;
+  return () => {
+    places ??= work.pace(creatingPlanPlaces(context, planning), THE_SERVER, stopping.signal);
+    return places;
+  };
+}
+
+/** How proposals are judged, at once or later. */
+function proposing(
+  context: ModuleContext,
+  { synthesizer }: Planning,
+  { negotiations }: NegotiationState,
+): Omit<ProposeOptions, "proposals"> {
+  const { catalog, names, methodPolicy, config, work } = context;
+  return {
+    ...{ catalog, names, methodPolicy, synthesizer, reservation, negotiations, work },
+    registered: (method, path) => {
+      return context.dispatch().registry.find(method, path)?.entry.definition;
+    },
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+    synthesisEnabled: config.policies.synthesisEnabled,
+    synthesis: config.synthesis,
+    register: context.state.contracts,
+    record: recordContractEvents(context),
+  };
+}
+
+/** Takes up what an earlier process left: proposals, and contracts that nobody can call any more. */
+function evaluateLater(
+  context: ModuleContext,
+  evaluation: Omit<ProposeOptions, "proposals">,
+  { proposals }: NegotiationState,
+): void {
+  const { methodPolicy, log } = context;
+  const { contracts } = context.state;
+  const onFault = faultsOf(context);
+  const record = recordContractEvents(context);
+  proposals.evaluateBy({
+    evaluate: (request) => answerLater(evaluation, request, log),
+    onFault,
+  });
+  void endContractsWithoutMethod({ methodPolicy, contracts, record, log }).catch(onFault);
+}
+
+/** What the gates ask of contracts, and who answers where all locks are open. */
+function negotiating(
+  context: ModuleContext,
+  { synthesizer }: Planning,
+  { rate }: NegotiationState,
+): Negotiation {
+  const { attempts, compiler, work } = context;
+  const { rcns, synthesisEnabled } = context.config.policies;
+  const { contracts: register } = context.state;
+  const record = recordContractEvents(context);
+  const schemas = createContractSchemas();
+  const accepted = (contract: Contract, call: Call, exchange: ExchangeView) => {
+    const actorAgentId = contract.agentId;
+    return record([{ type: "rcns_propose_accepted", contract, actorAgentId }], { call, exchange });
+  };
+  const routes = new ContractRoutes({
+    ...{ register, accepted, isFloor: isProtocolPair },
+    compile: (schema) => schemas.compile(schema),
+  });
+  if (!rcns.enabled || !synthesisEnabled) return { routes, route: undefined };
+  const route = negotiationRoute({
+    ...{ synthesizer, register, routes, attempts, rate, work, rcns, reservation, accepted },
+    needsApproval: (route, asked) => context.dispatch().needsApproval(route, asked),
+    anyInput: anyInput(compiler),
+    onFault: faultsOf(context),
+  });
+  return { routes, route };
+}
+
+function faultsOf({ log }: ModuleContext): (error: unknown) => void {
+  return exceptStoreFaults((error) => log.warn({ error }, "a synthesis failed"));
+}
+
+function reservation(method: string, path: string): string | undefined {
+  return checkReservation(method, path, FLOOR_METHODS);
+}
+
+function anyInput(compiler: SchemaCompiler) {
+  const { compiled } = compiler.compile({ type: "object" }, { file: "negotiation", key: "" });
+  if (compiled === undefined) throw new Error("the schema of any object does not compile");
+  return compiled;
+}

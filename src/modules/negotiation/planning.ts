@@ -1,0 +1,103 @@
+/**
+ * What plans are made from: the synthesizer over the operator's endpoints and recipes, what the steps
+ * of recipes arrive at, and what PLAN looks goals up in.   AGTP-API §10.4, AGTP "PLAN"
+ */
+import type { Paced } from "../../base/paced.ts";
+import { describeBy, impactOf } from "../../dispatch/floor.ts";
+import type { MethodPolicy } from "../../dispatch/method-policy.ts";
+import type { ModuleContext } from "../../dispatch/module.ts";
+import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
+import type { Route } from "../../dispatch/route.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
+import type { Synthesizer } from "../../endpoint/plan.ts";
+import type { Recipe } from "../../endpoint/recipe.ts";
+import { compilingStepTargets } from "../../handlers/step-target.ts";
+import { indexingGoals } from "./goal-index.ts";
+import type { StepReaches } from "./match-recipe.ts";
+import { createValueDescriber } from "./offered-values.ts";
+import type { PlanPlaces } from "./plan-search.ts";
+import { creatingSynthesizer } from "./plan-synthesizer.ts";
+
+/** Plans, whoever wants one. */
+export interface Planning {
+  readonly synthesizer: Synthesizer;
+  readonly reaches: StepReaches;
+}
+
+/** Everything that plans are made from, at the start. */
+export function* creatingPlanning(context: ModuleContext): Paced<Planning> {
+  const { config, recipes, methodPolicy } = context;
+  const operators = operatorsOf(context);
+  const reaches = yield* stepReaches(operators, methodPolicy);
+  const synthesizer = yield* creatingSynthesizer({
+    endpoints: yield* reachableEndpoints(operators, methodPolicy),
+    recipes: [...recipes.values()],
+    maxDepth: config.policies.maxSynthesisDepth,
+    reaches,
+  });
+  return { synthesizer, reaches };
+}
+
+/** What PLAN looks into, by and by. */
+export function* creatingPlanPlaces(context: ModuleContext, planning: Planning): Paced<PlanPlaces> {
+  const { methodPolicy, names, config, catalog } = context;
+  const operators = operatorsOf(context);
+  const recipes = [...context.recipes.values()].filter(hasOnePath);
+  const definitions = operators.map(({ definition }) => definition);
+  const goals = yield* indexingGoals(definitions, recipes);
+  const { registry } = yield* buildRegistry(operators);
+  return {
+    ...{ ...planning, registry, goals, names, methodPolicy },
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+    describe: describeBy(catalog),
+    describeValues: createValueDescriber(),
+    policies: config.policies,
+  };
+}
+
+function operatorsOf({ routes }: ModuleContext): readonly Route[] {
+  return routes.filter(({ tier }) => tier === "B");
+}
+
+/** A pattern of paths says nothing about which one a goal means. */
+function hasOnePath({ pattern }: Recipe): boolean {
+  return pattern !== undefined && pattern.pathRegex === undefined;
+}
+
+/** The endpoints that a step arrives at by their own pair: policy may refuse or redirect it. */
+function* reachableEndpoints(
+  routes: readonly Route[],
+  methodPolicy: MethodPolicy,
+): Paced<readonly EndpointDefinition[]> {
+  const reachable: EndpointDefinition[] = [];
+  for (const { method, path, definition } of routes) {
+    yield;
+    const canonical = canonicalPair(methodPolicy, { method, path });
+    const isItself = canonical.method === method && canonical.path === path;
+    if (isItself && methodPolicy.isAllowed(method)) reachable.push(definition);
+  }
+  return reachable;
+}
+
+/** What the steps of recipes arrive at, as far as that is known before they run. */
+function* stepReaches(routes: readonly Route[], methodPolicy: MethodPolicy): Paced<StepReaches> {
+  const targetOf = yield* compilingStepTargets({
+    endpoints: routes.map(({ definition }) => definition),
+    isFloor: isProtocolPair,
+    canonical: (pair) => canonicalPair(methodPolicy, pair),
+  });
+  return (step) => {
+    const target = targetOf(step);
+    switch (target.kind) {
+      case "none":
+        return [];
+      case "server":
+        return [{ kind: "server", impact: impactOf(step.method) }];
+      case "endpoint":
+        return [target];
+      case "any-of":
+        return target.endpoints.map((endpoint) => ({ kind: "endpoint", endpoint }));
+    }
+  };
+}

@@ -1,0 +1,125 @@
+/**
+ * The OpenWOP agents of a deployment: their packs loaded, their identities issued, and who takes their
+ * turns. Their runs are another part of the module.   OpenWOP RFC 0070, RFC 0072
+ */
+import { basename } from "node:path";
+import type { Problem } from "../../base/problem.ts";
+import type { ModuleContext } from "../../dispatch/module.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
+import type { AgentExecutor } from "./agent-executor.ts";
+import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
+import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
+import type { InstalledAgent } from "./installed-agent.ts";
+import { type AgentInventory, createInventory } from "./inventory.ts";
+import { readingPacks } from "./read-packs.ts";
+import { createRedactor, type Redactor } from "./redaction.ts";
+import { loadAgentRuntime } from "./runtime/load-runtime.ts";
+import { collectSecrets } from "./secrets.ts";
+import { type OpenwopSettings, readOpenwopSettings } from "./settings.ts";
+import type { OpenwopState } from "./state.ts";
+import { createExecutor } from "./turn/executor.ts";
+import { ownEndpoints } from "./turn/own-endpoints.ts";
+
+/** The agents, and all that their runs and endpoints need of them. */
+export interface OpenwopAgents {
+  readonly settings: OpenwopSettings;
+  readonly registry: AgentRegistry;
+  readonly inventory: AgentInventory;
+  readonly executor: AgentExecutor;
+  readonly redactor: Redactor;
+  /** The identities that this server issued, those of other tenants left out. */
+  readonly documents: readonly AgentDocument[];
+  /** The AGTP identity of an agent. */
+  documentOf(agent: InstalledAgent): AgentDocument | undefined;
+  readonly problems: readonly Problem[];
+  /** The configuration itself names what cannot be had. */
+  readonly blockers: readonly Problem[];
+  /** Keeps the identities that are new; to be awaited before anything is served. */
+  keep(): Promise<void>;
+  /** Tools that name nothing that is served. */
+  findLostTools(): readonly Problem[];
+  close(): Promise<void>;
+}
+
+/** Loads them; writes nothing. */
+export async function hostAgents(
+  context: ModuleContext,
+  { api }: OpenwopState,
+): Promise<OpenwopAgents> {
+  const { config, env, routes, dispatch, log } = context;
+  const settings = readOpenwopSettings(config);
+  const packs = await context.drive(readingPacks(config, settings));
+  const registry = createAgentRegistry(packs.packs);
+  const endpoints = routes.map(({ definition }) => definition);
+  const redactor = createRedactor(collectSecrets(config, env, endpoints));
+  const identities = await identify(registry, settings, context);
+  const documentOf = (agent: InstalledAgent): AgentDocument | undefined =>
+    identities.documents.get(keyOf(agent));
+  const runtime = await loadAgentRuntime(settings, { ...context, redactor });
+  const { tenant, grants } = settings;
+  const executor = createExecutor({
+    ...{ registry, runtime: runtime.runtime, redactor, reasoning: settings.reasoning, documentOf },
+    ...{ turnTimeoutMs: settings.turnTimeoutMs, maxToolCalls: settings.maxToolCalls },
+    host: ownEndpoints(context),
+    takeRate: (principal, toolName) =>
+      api.toolRates.take(principal, toolName, { perMinute: settings.toolCallsPerMinute }),
+    grantsOf: (agentId) => grants.get(agentId) ?? [],
+    findLapse: (document) => findLapse(context, document),
+    onOddConfidence: (agentId, stated) => {
+      const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
+      log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");
+    },
+  });
+  const own = new Set(registry.list(tenant).map(documentOf));
+  return {
+    ...{ settings, registry, executor, redactor, documentOf },
+    inventory: createInventory(registry, redactor),
+    documents: identities.issued.filter((document) => own.has(document)),
+    problems: [
+      ...[...packs.problems, ...identities.problems],
+      ...findTableMistakes(settings, registry.all, basename(config.file)),
+    ],
+    blockers: [...packs.blockers, ...runtime.problems],
+    keep: () => identities.keep(),
+    findLostTools: () =>
+      findToolMistakes(
+        packs.packs,
+        (method, path) => dispatch().registry.find(method, path) !== undefined,
+      ),
+    close: () => runtime.runtime.close(),
+  };
+}
+
+function identify(
+  registry: AgentRegistry,
+  { grants }: OpenwopSettings,
+  { config: { server }, state, signingKey, directory, drive }: ModuleContext,
+) {
+  const wanted = registry.all.map((agent): HostedAgent => {
+    const { agentId, pack, persona, description } = agent;
+    return {
+      key: keyOf(agent),
+      name: pack.tenant === undefined ? agentId : `${pack.tenant}/${agentId}`,
+      description: description || persona,
+      scopes: grants.get(agentId) ?? [],
+      file: pack.file,
+    };
+  });
+  const { serverId, operator } = server;
+  const issuer = { serverId, operator, signingKey };
+  return identifyHosted(wanted, issuer, { store: state.store, known: directory.list(), drive });
+}
+
+/** What an agent's identity belongs to. */
+function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
+  return tenant === undefined ? `openwop/${agentId}` : `openwop/${agentId}@${tenant}`;
+}
+
+function findLapse(
+  { state: { lifecycle } }: ModuleContext,
+  document: AgentDocument,
+): string | undefined {
+  const status = lifecycle.statusOf(document);
+  return status === "suspended" || status === "retired" ? `the agent is ${status}` : undefined;
+}

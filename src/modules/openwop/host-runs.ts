@@ -1,0 +1,126 @@
+/** The host of runs of a deployment, and its HTTP API.   OpenWOP RFC 0072 §B */
+
+import { basename } from "node:path";
+import type { Problem } from "../../base/problem.ts";
+import { traceOf } from "../../base/thrown.ts";
+import type { HttpRoute } from "../../dispatch/http-route.ts";
+import type { ModuleContext } from "../../dispatch/module.ts";
+import { recordStreamEvents } from "../../dispatch/stream-events.ts";
+import { exceptStoreFaults } from "../../state/store-fault.ts";
+import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
+import { findAgentMistakes, findKeyMistakes } from "./find-mistakes.ts";
+import type { OpenwopAgents } from "./host-agents.ts";
+import { ApiKeys } from "./http/api-keys.ts";
+import type { ApiParts } from "./http/api-route.ts";
+import { discoveryDocument } from "./http/discovery.ts";
+import { openwopApi } from "./http/openwop-api.ts";
+import { nodeTypes } from "./nodes/known-nodes.ts";
+import { RunEscalations } from "./run-escalations.ts";
+import { type RunSettings, readRunSettings } from "./run-settings.ts";
+import { RunHost } from "./runs/run-host.ts";
+import type { Redact } from "./runs/run-log.ts";
+import type { OpenwopState } from "./state.ts";
+import { loadingWorkflows, type Workflows } from "./workflows/load-workflows.ts";
+
+/** Runs, and what they are served with. */
+export interface HostedRuns {
+  readonly host: RunHost;
+  readonly watcher: RunEscalations;
+  readonly workflows: Workflows;
+  readonly catalog: AgentCatalog;
+  readonly settings: RunSettings;
+  readonly redact: Redact;
+  /** There is something to run. */
+  readonly isServing: boolean;
+  readonly problems: readonly Problem[];
+}
+
+/** The host of runs, and whoever tells people of runs that wait. */
+export async function hostRuns(
+  context: ModuleContext,
+  openwop: OpenwopAgents,
+  kept: OpenwopState,
+): Promise<HostedRuns> {
+  const { config, compiler, state, log } = context;
+  const { registry, executor, settings } = openwop;
+  const { tenant, isConformance, reasoning } = settings;
+  const runSettings = readRunSettings(config);
+  const { workflowsDir, apiKeys, limits } = runSettings;
+  const catalog = createCatalog(openwop);
+  const redact = redactWith(openwop);
+  const types = nodeTypes({
+    ...{ executor, compiler, isConformance, effects: kept.api.effects },
+    mockAgent: {
+      reasoning,
+      thresholdOf: (agentId, owner) => registry.find(agentId, owner)?.confidenceThreshold,
+    },
+  });
+  const reference: AgentCatalog["reference"] = catalog.reference.bind(catalog);
+  const names = { all: registry.all, reference };
+  const { workflows, problems } = await context.drive(
+    loadingWorkflows({
+      ...{ directory: config.directory, dir: workflowsDir, types, compiler },
+      remarksOn: (definition) => findAgentMistakes(definition, names, tenant),
+    }),
+  );
+  const watcher = new RunEscalations({
+    escalations: state.escalations,
+    agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
+    record: recordStreamEvents(context),
+    approvals: () => context.dispatch().approvals,
+    onFault: exceptStoreFaults((error) => {
+      const trace = redact(traceOf(error));
+      log.warn({ trace }, "a run that waits could not be told to operators");
+    }),
+  });
+  const host = new RunHost({
+    ...{ register: kept.register, workflows, types, catalog, compiler, redact, limits },
+    ...{ isConformance, log, watcher, stopping: context.stopping.signal },
+  });
+  watcher.serve(host);
+  return {
+    ...{ host, watcher, workflows, catalog, redact, settings: runSettings },
+    isServing: isConformance || registry.all.length > 0 || workflows.size > 0,
+    problems: [...problems, ...findKeyMistakes(apiKeys, basename(config.file))],
+  };
+}
+
+/** The HTTP API, served where the sidecar is. */
+export function httpRoutes(
+  { config, log, toll }: ModuleContext,
+  { executor, registry, settings }: OpenwopAgents,
+  { api: state }: OpenwopState,
+  { host, catalog, workflows, settings: { limits, apiKeys }, redact }: HostedRuns,
+): readonly HttpRoute[] {
+  const { isConformance, installScope, reasoning, toolCallsPerMinute } = settings;
+  const discovery = discoveryDocument({
+    ...{ isConformance, installScope, workflows, limits, reasoning, toolCallsPerMinute },
+    agentIds: new Set(registry.all.map(({ agentId }) => agentId)),
+  });
+  const parts: ApiParts = {
+    ...{ host, catalog, executor, redact, isConformance, discovery, log, state },
+    ...{ keys: new ApiKeys(apiKeys), toolCallsPerMinute, toll },
+  };
+  return openwopApi(parts, config.limits.bodyBytes).map((route) => ({ ...route, api: API }));
+}
+
+const API: HttpRoute["api"] = {
+  name: "openwop",
+  description: "OpenWOP: the agents of this server, and runs of them and of workflows.",
+  documentation: "/v1/openapi.json",
+};
+
+/** What a redactor returns is of the shape that it was given. */
+function redactWith({ redactor }: OpenwopAgents): Redact {
+  return <Value>(value: Value): Value => redactor.value(value) as Value;
+}
+
+/** The AGTP identity of a tenant's agent; undefined: it has none here. */
+export function agtpIdOf(
+  { registry, documentOf }: OpenwopAgents,
+  agentId: string,
+  tenant: string,
+): string | undefined {
+  const agent = registry.find(agentId, tenant);
+  return agent && documentOf(agent)?.agentId;
+}

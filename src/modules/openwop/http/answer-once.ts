@@ -1,0 +1,42 @@
+/**
+ * An operation that changes something is done once for each Idempotency-Key; the same key with
+ * anything else in the request is a mistake.   OpenWOP "idempotency" Layer 1
+ */
+import { canonicalForm, sha256Hex } from "../../../identity/canonical-form.ts";
+import { type ApiAnswer, concealed, refuse } from "./answer.ts";
+import type { ApiCall, ApiRoute } from "./api-route.ts";
+
+const KEY = /^[\x20-\x7e]{1,255}$/;
+
+/** Answers a call, perhaps as it was answered before. */
+export async function answerOnce(route: ApiRoute, call: ApiCall): Promise<ApiAnswer> {
+  const { redact } = call.parts;
+  // What is kept of an answer is what is sent of it.
+  const handle = async (asked: ApiCall): Promise<ApiAnswer> =>
+    concealed(await route.handle(asked), redact);
+  const key = call.header("idempotency-key");
+  // Reading changes nothing, whatever header comes with it.
+  if (key === undefined || route.method === "GET") return handle(call);
+  if (!KEY.test(key)) {
+    const message = "the Idempotency-Key must be 1 to 255 printable ASCII characters";
+    return refuse(400, "validation_error", message);
+  }
+  const { parts, params, body } = call;
+  const digest = digestOf({ params, body });
+  if (digest === undefined) {
+    return refuse(400, "validation_error", "the body has no canonical form");
+  }
+  const { tenant } = call.key;
+  const operation = `${route.method} ${route.path}`;
+  return parts.state.idempotency.run({ tenant, operation, key, digest }, async (keep) =>
+    handle({ ...call, keep }),
+  );
+}
+
+function digestOf(request: Parameters<typeof canonicalForm>[0]): string | undefined {
+  try {
+    return sha256Hex(canonicalForm(request));
+  } catch {
+    return undefined;
+  }
+}

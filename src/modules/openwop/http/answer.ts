@@ -1,0 +1,99 @@
+/** An answer of the API: a status, a body, and for every no the one closed envelope.   OpenWOP "error-envelope" */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { RateExcess } from "../../../dispatch/rates.ts";
+import type { Redact } from "../runs/run-log.ts";
+import type { RunRefusal, RunRefusalCode } from "../runs/run-refusal.ts";
+
+/** An answer as JSON. */
+export interface ApiAnswer {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** The codes of the API's own. */
+export type ApiErrorCode =
+  | "unauthenticated"
+  | "forbidden"
+  | "validation_error"
+  | "not_found"
+  | "method_not_allowed"
+  | "rate_limited"
+  | "unsupported_stream_mode"
+  | "unsupported_media_type"
+  | "payload_too_large"
+  | "idempotency_key_mismatch"
+  | "force_engine_version_forbidden"
+  | "internal_error";
+
+/** A no, as the envelope has it. */
+export function refuse(
+  status: number,
+  error: ApiErrorCode | (string & {}),
+  message: string,
+  details?: JsonRecord,
+): ApiAnswer {
+  return { status, body: { error, message, ...(details === undefined ? {} : { details }) } };
+}
+
+/** A yes. */
+export function answer(body: unknown, status = 200): ApiAnswer {
+  return { status, body };
+}
+
+/** What a client is told that may not know whether there is such a thing. */
+export function notFound(): ApiAnswer {
+  return refuse(404, "not_found", "there is nothing here");
+}
+
+/** What a client is told that asks the right path with another method. */
+export function otherMethods(allowed: readonly string[]): ApiAnswer {
+  const no = refuse(405, "method_not_allowed", "the path is asked with another method");
+  return { ...no, headers: { Allow: allowed.join(", ") } };
+}
+
+/** What a client is told that has had what it may have.   `[limits]` */
+export function tooMuch({ scope, retryAfterSeconds }: RateExcess): ApiAnswer {
+  const message = `too ${scope === "work" ? "much work" : "many requests"}, try again later`;
+  const details = { scope, retryAfterMs: retryAfterSeconds * 1000 };
+  const no = refuse(429, "rate_limited", message, details);
+  return { ...no, headers: { "Retry-After": String(retryAfterSeconds) } };
+}
+
+interface Wire {
+  readonly status: number;
+  readonly error: string;
+}
+
+/** A no without the secrets that its client wrote where names belong; a yes as it is.   SR-1 */
+export function concealed(said: ApiAnswer, redact: Redact): ApiAnswer {
+  return said.status < 400 ? said : { ...said, body: redact(said.body) };
+}
+
+const ON_THE_WIRE: Readonly<Record<RunRefusalCode, Wire>> = {
+  validation_error: { status: 400, error: "validation_error" },
+  agent_not_found: { status: 400, error: "validation_error" },
+  run_not_found: { status: 404, error: "not_found" },
+  run_state_conflict: { status: 409, error: "run_state_conflict" },
+  run_terminal: { status: 409, error: "run_terminal" },
+  run_already_active: { status: 409, error: "run_already_active" },
+  interrupt_not_found: { status: 404, error: "interrupt_not_found" },
+  interrupt_already_resolved: { status: 409, error: "interrupt_already_resolved" },
+  interrupt_expired: { status: 410, error: "interrupt_expired" },
+  interrupt_cancelled: { status: 422, error: "interrupt_cancelled" },
+  fork_invalid_seq: { status: 422, error: "fork_invalid_seq" },
+  forbidden: { status: 403, error: "forbidden" },
+  mock_provider_forbidden: { status: 403, error: "mock_provider_forbidden" },
+  rate_limited: { status: 429, error: "rate_limited" },
+};
+
+/** What may be a yes when it is asked for again. */
+const RETRIED: ReadonlySet<RunRefusalCode> = new Set(["rate_limited", "run_already_active"]);
+
+/** A no of the runs. */
+export function refuseAs({ code, message, details }: RunRefusal): ApiAnswer {
+  const { status, error } = ON_THE_WIRE[code];
+  if (code === "run_not_found") return notFound();
+  const no = refuse(status, error, message, details);
+  return RETRIED.has(code) ? { ...no, headers: { "Retry-After": "1" } } : no;
+}

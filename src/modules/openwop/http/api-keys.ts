@@ -1,0 +1,73 @@
+/**
+ * The bearer keys of the HTTP API, by their digests: what whoever holds one may do, and for which
+ * tenant.   OpenWOP "auth"
+ */
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { TaskOwner } from "../../../base/task-queue.ts";
+
+/** What keys may be good for. */
+export const FACE_SCOPES = [
+  "manifest:read",
+  "runs:create",
+  "runs:read",
+  "runs:cancel",
+  "approvals:respond",
+] as const;
+
+/** One of them. */
+export type ApiScope = (typeof FACE_SCOPES)[number];
+
+/** One key. */
+export interface ApiKey {
+  /** What runs say of it; tells nothing about the key itself. */
+  readonly name: string;
+  readonly tenant: string;
+  readonly scopes: ReadonlySet<string>;
+  /** What tool calls of its runs may use. */
+  readonly agtpScopes: readonly string[];
+}
+
+/** On whose account is what a key asks for. */
+export function payerOfKey({ name, tenant }: ApiKey): TaskOwner {
+  return { key: `${name} of ${tenant}`, isKnown: true };
+}
+
+/** `[[openwop.api_keys]]` */
+export interface ApiKeyEntry {
+  /** Lower-case hex. */
+  readonly sha256: string;
+  readonly tenant: string;
+  readonly scopes: readonly string[];
+  readonly agtpScopes: readonly string[];
+}
+
+/** Longer ones are nobody's. */
+const MAX_KEY_LENGTH = 1024;
+const NAME_DIGITS = 12;
+const BEARER = /^Bearer +([!-~]+) *$/i;
+
+export class ApiKeys {
+  readonly #keys: ReadonlyMap<string, ApiKey>;
+
+  constructor(entries: readonly ApiKeyEntry[]) {
+    this.#keys = new Map(
+      entries.map(({ sha256, tenant, scopes, agtpScopes }) => {
+        const name = `key:${sha256.slice(0, NAME_DIGITS)}`;
+        return [sha256, { name, tenant, scopes: new Set(scopes), agtpScopes }];
+      }),
+    );
+  }
+
+  /** Whose key an Authorization header has; undefined: nobody's. */
+  find(authorization: string | undefined): ApiKey | undefined {
+    const [, presented = ""] = BEARER.exec(authorization ?? "") ?? [];
+    if (presented === "" || presented.length > MAX_KEY_LENGTH) return undefined;
+    const digest = createHash("sha256").update(presented).digest();
+    let found: ApiKey | undefined;
+    // All of them are looked at: how long that takes says nothing about any.
+    for (const [sha256, key] of this.#keys) {
+      if (timingSafeEqual(Buffer.from(sha256, "hex"), digest)) found = key;
+    }
+    return found;
+  }
+}

@@ -1,0 +1,83 @@
+/** One operation of the HTTP API: who may ask for it, and how it is answered.   OpenWOP "rest-endpoints" */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import type { Toll } from "../../../dispatch/toll.ts";
+import type { Change } from "../../../state/store.ts";
+import type { AgentCatalog } from "../agent-catalog.ts";
+import type { AgentExecutor } from "../agent-executor.ts";
+import type { EffectLedger } from "../runs/effect-ledger.ts";
+import type { RunCaller } from "../runs/run-caller.ts";
+import type { RunHost } from "../runs/run-host.ts";
+import type { Redact } from "../runs/run-log.ts";
+import type { ToolRates } from "../turn/tool-rates.ts";
+import type { ApiAnswer } from "./answer.ts";
+import type { ApiKey, ApiKeys, ApiScope } from "./api-keys.ts";
+import type { Audience } from "./audience.ts";
+import type { Idempotency } from "./idempotency.ts";
+import type { InterruptTokens } from "./interrupt-token.ts";
+
+/** The parts that the API of one deployment serves. */
+export interface ApiParts {
+  readonly host: RunHost;
+  readonly catalog: AgentCatalog;
+  readonly executor: AgentExecutor;
+  readonly redact: Redact;
+  readonly keys: ApiKeys;
+  readonly isConformance: boolean;
+  readonly toll: Toll;
+  /** Of one tool, for one principal. */
+  readonly toolCallsPerMinute: number;
+  /** The discovery document, without what the listener knows. */
+  readonly discovery: JsonRecord;
+  readonly state: ApiState;
+  readonly log: { warn(fields: object, message?: string): void };
+}
+
+/** The state that the API keeps through every reload. */
+export interface ApiState {
+  readonly idempotency: Idempotency;
+  readonly tokens: InterruptTokens;
+  readonly audience: Audience;
+  /** How often tools were called, by whatever way. */
+  readonly toolRates: ToolRates;
+  readonly effects: EffectLedger;
+}
+
+/** One request that may be answered. */
+export interface ApiCall {
+  readonly parts: ApiParts;
+  readonly key: ApiKey;
+  readonly caller: RunCaller;
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: JsonRecord;
+  readonly body: JsonRecord;
+  header(name: string): string | undefined;
+  /** The client's: it ends the waiting. */
+  readonly signal: AbortSignal;
+  /** What has to be kept together with what the answer says. */
+  keep(answer: ApiAnswer): readonly Change[];
+}
+
+/** Something that a caller may say beside the path and the body. */
+export interface ApiParameter {
+  readonly name: string;
+  readonly in: "query" | "header";
+  readonly description: string;
+  readonly schema: JsonRecord;
+}
+
+/** One operation. */
+export interface ApiRoute {
+  readonly method: "GET" | "POST";
+  /** `{name}` for parameters, as the API's description has it. */
+  readonly path: string;
+  readonly summary: string;
+  /** What a key has to be good for, all of it. */
+  readonly scopes: readonly ApiScope[];
+  readonly isConformance?: boolean;
+  readonly parameters?: readonly ApiParameter[];
+  /** The JSON Schema of the body; without one, any object. */
+  readonly body?: JsonRecord;
+  /** What a listener may accept in place of JSON. */
+  readonly streams?: "text/event-stream";
+  handle(call: ApiCall): ApiAnswer | Promise<ApiAnswer>;
+}

@@ -1,0 +1,135 @@
+/**
+ * The events of a run over HTTP: by poll, as JSON, and as a stream. What is asked for is checked
+ * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
+ */
+import { within } from "../../../base/deadline.ts";
+import { awaitPage, readPage } from "../runs/event-page.ts";
+import type { RunLog } from "../runs/run-log.ts";
+import { isRefused } from "../runs/run-refusal.ts";
+import { type ApiAnswer, answer, notFound, refuse, refuseAs } from "./answer.ts";
+import type { ApiCall, ApiParameter, ApiRoute } from "./api-route.ts";
+import { Frames } from "./event-frames.ts";
+import { readBuffer, readSequence, readTimeout } from "./event-query.ts";
+import type { EventStream } from "./event-stream.ts";
+import { isShown, readModes, STREAM_MODES, type StreamMode } from "./stream-mode.ts";
+
+const LAST_SEQUENCE: ApiParameter = {
+  ...{ name: "lastSequence", in: "query", schema: { type: "integer", minimum: -1 } },
+  description: "The last sequence that the caller has; without it, all events.",
+};
+
+/** The operation that waits. */
+export const POLL_ROUTE: ApiRoute = {
+  method: "GET",
+  path: "/v1/runs/{runId}/events/poll",
+  summary: "Read events behind a sequence, once there are any",
+  scopes: ["runs:read"],
+  parameters: [
+    LAST_SEQUENCE,
+    {
+      ...{ name: "timeout", in: "query", schema: { type: "integer", minimum: 0 } },
+      description: "How many seconds to wait for more; 30 unless told otherwise, at most 60.",
+    },
+  ],
+  handle: poll,
+};
+
+/** The operation that streams, to whoever does not want JSON. */
+export const STREAM_ROUTE: ApiRoute = {
+  method: "GET",
+  path: "/v1/runs/{runId}/events",
+  summary: "Stream the events of a run, or read them as JSON",
+  scopes: ["runs:read"],
+  streams: "text/event-stream",
+  parameters: [
+    LAST_SEQUENCE,
+    {
+      ...{ name: "Last-Event-ID", in: "header", schema: { type: "string" } },
+      description: "The last sequence that a listener has who comes back.",
+    },
+    {
+      ...{ name: "streamMode", in: "query", schema: { type: "string", default: "updates" } },
+      description: `${STREAM_MODES.join(", ")}; several behind commas, values alone.`,
+    },
+    {
+      ...{ name: "bufferMs", in: "query", schema: { type: "integer", minimum: 0, maximum: 5000 } },
+      description: "For how many milliseconds events are gathered into one batch.",
+    },
+  ],
+  handle: async (call) => {
+    const opened = await openStream(call, true);
+    return "status" in opened ? opened : notFound();
+  },
+};
+
+async function poll(call: ApiCall): Promise<ApiAnswer> {
+  const { parts, key, params, query, signal } = call;
+  const after = readSequence(query["lastSequence"], "lastSequence", parts.redact);
+  if (typeof after !== "number") return after;
+  const waitMs = readTimeout(query["timeout"], parts.redact);
+  if (typeof waitMs !== "number") return waitMs;
+  const log = await parts.host.find(params["runId"] ?? "", call.caller);
+  if (isRefused(log)) return refuseAs(log);
+  const leave = parts.state.audience.enter(key.tenant);
+  if (leave === undefined) return tooMany();
+  try {
+    const wait = parts.host.whileServing(signal, waitMs);
+    return answer(await within(wait, (end) => awaitPage(parts.host, log, after, end)));
+  } finally {
+    leave();
+  }
+}
+
+/** What a stream begins with, and the place in the audience that it has to give back. */
+export interface OpenedStream extends Omit<EventStream, "response" | "signal"> {
+  leave(): void;
+}
+
+/** A stream, or the answer that there is instead of one. */
+export async function openStream(
+  call: ApiCall,
+  isJsonOnly: boolean,
+): Promise<OpenedStream | ApiAnswer> {
+  const { parts, key, params, query } = call;
+  const modes = readModes(query["streamMode"]);
+  if ("status" in modes) return modes;
+  const bufferMs = readBuffer(query["bufferMs"], parts.redact);
+  if (typeof bufferMs !== "number") return bufferMs;
+  const lastEventId = call.header("last-event-id");
+  const after = readSequence(lastEventId ?? query["lastSequence"], "Last-Event-ID", parts.redact);
+  if (typeof after !== "number") return after;
+  const log = await parts.host.find(params["runId"] ?? "", call.caller);
+  if (isRefused(log)) return refuseAs(log);
+  if (isJsonOnly || wantsJson(call)) {
+    return readJson(call, log, after, query["streamMode"] === undefined ? undefined : modes);
+  }
+  const leave = parts.state.audience.enter(key.tenant);
+  if (leave === undefined) return tooMany();
+  const frames = new Frames(log.run, modes);
+  const isResumed = lastEventId !== undefined;
+  return { host: parts.host, log, frames, after, isResumed, bufferMs, leave };
+}
+
+/** All events, as the poll has them, unless a mode is asked for. */
+async function readJson(
+  { parts }: ApiCall,
+  log: RunLog,
+  after: number,
+  modes: readonly StreamMode[] | undefined,
+): Promise<ApiAnswer> {
+  const page = await readPage(parts.host, log, after);
+  if (modes === undefined) return answer(page);
+  return answer({ ...page, events: page.events.filter((event) => isShown(event, modes)) });
+}
+
+/** Whoever takes a stream as well gets the stream. */
+function wantsJson(call: ApiCall): boolean {
+  const accept = (call.header("accept") ?? "").toLowerCase();
+  return accept.includes("application/json") && !accept.includes("text/event-stream");
+}
+
+function tooMany(): ApiAnswer {
+  const message = "too many listen to runs at once";
+  const details = { scope: "tenant", retryAfterMs: 1000 };
+  return { ...refuse(429, "rate_limited", message, details), headers: { "Retry-After": "1" } };
+}

@@ -1,0 +1,152 @@
+/**
+ * Layer 1: a request under the same Idempotency-Key is done once, however often and however at the
+ * same time it comes, and through a kill. What was answered is kept in one commit with what it says.
+ * OpenWOP "idempotency"
+ */
+
+import { sha256Hex } from "../../../identity/canonical-form.ts";
+import { Collection, type Draft } from "../../../state/collection.ts";
+import type { Change, Store } from "../../../state/store.ts";
+import { recordReader } from "../../../state/stored-record.ts";
+import { type ApiAnswer, refuse } from "./answer.ts";
+
+/** A request under a key. */
+export interface KeyedRequest {
+  readonly tenant: string;
+  /** The routed operation, never the raw path. */
+  readonly operation: string;
+  readonly key: string;
+  /** Of everything that makes it another request. */
+  readonly digest: string;
+}
+
+/** Does it; what `keep` gives is committed together with what is done. */
+export type Execute = (keep: (answer: ApiAnswer) => readonly Change[]) => Promise<ApiAnswer>;
+
+/** What is known of an answer; what it says is read from the store when it is asked for. */
+interface KeptKey {
+  readonly tenant: string;
+  readonly digest: string;
+  readonly at: number;
+}
+
+interface KeptAnswer extends KeptKey {
+  readonly answer: ApiAnswer;
+}
+
+interface Running {
+  readonly digest: string;
+  readonly answer: Promise<ApiAnswer>;
+}
+
+/** What tests choose. */
+export interface IdempotencyOptions {
+  /** Milliseconds since the epoch. */
+  now?(): number;
+}
+
+const COLLECTION = "openwop-idempotency";
+const KEPT_MS = 48 * 3_600_000;
+const MAX_PER_TENANT = 10_000;
+const REPLAYED = { "openwop-Idempotent-Replay": "true" };
+
+export class Idempotency {
+  readonly #store: Store;
+  readonly #kept: Collection<KeptKey>;
+  readonly #running = new Map<string, Running>();
+
+  private constructor(store: Store, kept: Collection<KeptKey>) {
+    this.#store = store;
+    this.#kept = kept;
+  }
+
+  /** Opens what an earlier process kept. */
+  static async open(
+    store: Store,
+    { now = Date.now }: IdempotencyOptions = {},
+  ): Promise<Idempotency> {
+    const kept = await Collection.open(store, {
+      name: COLLECTION,
+      read: readKey,
+      ownerOf: ({ tenant }) => tenant,
+      orderOf: ({ at }) => at,
+      forgottenAt: ({ at }) => at + KEPT_MS,
+      quota: { perOwner: MAX_PER_TENANT },
+      now,
+    });
+    return new Idempotency(store, kept);
+  }
+
+  /** Answers as the first time, or does it. */
+  async run(request: KeyedRequest, execute: Execute): Promise<ApiAnswer> {
+    const id = idOf(request);
+    const running = this.#running.get(id);
+    if (running !== undefined) {
+      if (running.digest !== request.digest) return mismatch();
+      const shared = await running.answer;
+      return isFinal(shared) ? replay(shared) : shared;
+    }
+    const answer = this.#answer(id, request, execute);
+    this.#running.set(id, { digest: request.digest, answer });
+    try {
+      return await answer;
+    } finally {
+      this.#running.delete(id);
+    }
+  }
+
+  async #answer(id: string, request: KeyedRequest, execute: Execute): Promise<ApiAnswer> {
+    const known = this.#kept.get(id);
+    if (known !== undefined && known.digest !== request.digest) return mismatch();
+    const before = known && readAnswer(await this.#store.get(COLLECTION, id));
+    if (before !== undefined) return replay(before.answer);
+    let kept: ApiAnswer | undefined;
+    const drafts: Draft[] = [];
+    const keep = (answer: ApiAnswer): readonly Change[] => {
+      kept = answer;
+      const draft = this.#kept.draft(id, this.#entryOf(request, answer));
+      if (draft !== undefined) drafts.push(draft);
+      return draft?.changes ?? [];
+    };
+    try {
+      const answer = await execute(keep);
+      // Committed by whoever asked for it, with what was done.
+      if (answer === kept) await this.#kept.refresh();
+      else if (isFinal(answer)) await this.#kept.add(id, this.#entryOf(request, answer));
+      return answer;
+    } finally {
+      for (const draft of drafts) draft.release();
+    }
+  }
+
+  #entryOf({ tenant, digest }: KeyedRequest, answer: ApiAnswer): KeptAnswer {
+    return { tenant, digest, at: this.#kept.now(), answer };
+  }
+}
+
+const readAnswer = recordReader<KeptAnswer>({ answer: "object" });
+const readWhole = recordReader<KeptAnswer>({ tenant: "string", digest: "string", at: "number" });
+
+function readKey(value: unknown): KeptKey | undefined {
+  const whole = readWhole(value);
+  return whole && { tenant: whole.tenant, digest: whole.digest, at: whole.at };
+}
+
+/** Keys are their owners' secrets: only a digest is kept. */
+function idOf({ tenant, operation, key }: KeyedRequest): string {
+  return sha256Hex(`${tenant}\0${operation}\0${key}`);
+}
+
+/** Whether asking again would bring the same; what a client can mend, or try later, is not kept. */
+function isFinal({ status, headers = {} }: ApiAnswer): boolean {
+  return status < 500 && ![400, 401, 403].includes(status) && !("Retry-After" in headers);
+}
+
+function replay(answer: ApiAnswer): ApiAnswer {
+  return { ...answer, headers: { ...answer.headers, ...REPLAYED } };
+}
+
+function mismatch(): ApiAnswer {
+  const message = "this Idempotency-Key was used for another request";
+  return refuse(409, "idempotency_key_mismatch", message);
+}

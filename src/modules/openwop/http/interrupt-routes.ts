@@ -1,0 +1,95 @@
+/** Answering what runs wait for: by the node, or by the token of a snapshot.   OpenWOP "interrupt" */
+import { isOver } from "../runs/run.ts";
+import { isRefused, refuseRun } from "../runs/run-refusal.ts";
+import { interruptView } from "../runs/run-snapshot.ts";
+import type { Interrupt } from "../runs/run-state.ts";
+import { interruptOf } from "../runs/verdict.ts";
+import { type ApiAnswer, answer, refuse, refuseAs } from "./answer.ts";
+import type { ApiCall, ApiRoute } from "./api-route.ts";
+
+const WORD_SCHEMA = {
+  type: "object",
+  required: ["resumeValue"],
+  properties: { resumeValue: {} },
+};
+
+/** The operations. */
+export const INTERRUPT_ROUTES: readonly ApiRoute[] = [
+  {
+    method: "POST",
+    path: "/v1/runs/{runId}/interrupts/{nodeId}",
+    summary: "Answer what a node waits for",
+    scopes: ["approvals:respond"],
+    body: WORD_SCHEMA,
+    handle: (call) => {
+      const { runId = "", nodeId = "" } = call.params;
+      return respond(call, runId, nodeId);
+    },
+  },
+  {
+    method: "GET",
+    path: "/v1/interrupts/{token}",
+    summary: "Read what is waited for",
+    scopes: ["approvals:respond"],
+    handle: readInterrupt,
+  },
+  {
+    method: "POST",
+    path: "/v1/interrupts/{token}",
+    summary: "Answer what is waited for",
+    scopes: ["approvals:respond"],
+    body: WORD_SCHEMA,
+    handle: async (call) => {
+      const open = await findOpen(call);
+      return "status" in open ? open : respond(call, open.runId, open.interrupt.nodeId);
+    },
+  },
+];
+
+async function respond(call: ApiCall, runId: string, nodeId: string): Promise<ApiAnswer> {
+  const { parts, caller, body, key } = call;
+  const { resumeValue } = body;
+  if (resumeValue === undefined) {
+    return refuse(400, "validation_error", "/resumeValue is missing");
+  }
+  const said = answer({ runId, nodeId, status: "resolved" });
+  const given = { resumeValue, by: key.name };
+  const answered = await parts.host.answer(runId, nodeId, given, caller, () => call.keep(said));
+  return isRefused(answered) ? refuseAs(answered) : said;
+}
+
+async function readInterrupt(call: ApiCall): Promise<ApiAnswer> {
+  const open = await findOpen(call);
+  if ("status" in open) return open;
+  const { runId, interrupt, expiresAt } = open;
+  const { requestedAt } = interrupt;
+  const times = { requestedAt, expiresAt: new Date(expiresAt).toISOString() };
+  return answer({ runId, ...interruptView(interrupt), ...times });
+}
+
+interface OpenInterrupt {
+  readonly runId: string;
+  readonly interrupt: Interrupt;
+  readonly expiresAt: number;
+}
+
+/** RFC 0093: a token is good for nothing once its interrupt has its answer, or the run is over. */
+async function findOpen(call: ApiCall): Promise<OpenInterrupt | ApiAnswer> {
+  const { parts, params, caller } = call;
+  const named = parts.state.tokens.read(params["token"] ?? "");
+  if (named === undefined) return unknownInterrupt();
+  if (named === "expired") {
+    return refuseAs(refuseRun("interrupt_expired", "the token's half hour is over"));
+  }
+  const { runId, nodeId, interruptId, expiresAt } = named;
+  const log = await parts.host.find(runId, caller);
+  const interrupt = isRefused(log) ? undefined : interruptOf(log.state, nodeId);
+  if (isRefused(log) || interrupt?.interruptId !== interruptId) return unknownInterrupt();
+  if (!interrupt.isResolved && !isOver(log.state.status)) return { runId, interrupt, expiresAt };
+  const message = "what the token was for has its answer, or the run is over";
+  return refuseAs(refuseRun("interrupt_already_resolved", message));
+}
+
+function unknownInterrupt(): ApiAnswer {
+  return refuseAs(refuseRun("interrupt_not_found", "nothing that is waited for has this token"));
+}

@@ -1,0 +1,257 @@
+/**
+ * The HTTP API as plugins of fastify: discovery for everybody, and under /v1 what a bearer key is
+ * good for. Who asks is looked at before what is asked for, and that before any body is read.
+ * OpenWOP "rest-endpoints", "auth", "error-envelope"
+ */
+
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { TaskOwner } from "../../../base/task-queue.ts";
+import { traceOf } from "../../../base/thrown.ts";
+import { networkOwner } from "../../../dispatch/payer.ts";
+import type { RateExcess } from "../../../dispatch/rates.ts";
+import { parseBody } from "../../../endpoint/request-body.ts";
+import { sha256Hex } from "../../../identity/canonical-form.ts";
+import { uuidv7 } from "../../../identity/uuid.ts";
+import { isStoreUnavailable } from "../../../state/store-fault.ts";
+import { type Admission, admit } from "./admission.ts";
+import {
+  type ApiAnswer,
+  answer,
+  concealed,
+  notFound,
+  otherMethods,
+  refuse,
+  tooMuch,
+} from "./answer.ts";
+import { answerOnce } from "./answer-once.ts";
+import { payerOfKey } from "./api-keys.ts";
+import type { ApiCall, ApiParts } from "./api-route.ts";
+import { openStream, STREAM_ROUTE } from "./event-routes.ts";
+import { sendEvents } from "./event-stream.ts";
+import { openApiDocument } from "./openapi-document.ts";
+import { FACE_ROUTES } from "./routes.ts";
+
+/** The part of the path space that the API has for itself. */
+export interface ApiMount {
+  readonly prefix: string;
+  plugin(app: FastifyInstance): void;
+  /** Answers what has a path that cannot be decoded. */
+  answerUndecodable?(request: FastifyRequest, reply: FastifyReply): void;
+  /** Of a key that is known; undefined: nobody's. */
+  payerOf(request: FastifyRequest): TaskOwner | undefined;
+  answerExcess(excess: RateExcess, reply: FastifyReply): FastifyReply;
+}
+
+const READ = ["GET", "HEAD"];
+const METHODS = [...READ, "POST", "PUT", "PATCH", "DELETE"];
+
+/** The API, made of what one deployment serves; `bodyBytes` is advertised as it is enforced. */
+export function openwopApi(parts: ApiParts, bodyBytes: number): readonly ApiMount[] {
+  const tolled: Pick<ApiMount, "payerOf" | "answerExcess"> = {
+    payerOf: ({ headers }) => {
+      const key = parts.keys.find(headers.authorization);
+      return key && payerOfKey(key);
+    },
+    answerExcess: (excess, reply) => send(reply, tooMuch(excess)),
+  };
+  return [
+    {
+      ...tolled,
+      prefix: "/.well-known/openwop",
+      plugin: (app) => {
+        app.setNotFoundHandler((_, reply) => send(reply, notFound()));
+        app.route({
+          ...{ method: METHODS, url: "/" },
+          onRequest: async ({ method }, reply) => {
+            if (!READ.includes(method)) await send(reply, otherMethods(READ));
+          },
+          handler: (request, reply) =>
+            parts.toll.measure(networkOwner(request.socket.remoteAddress ?? ""), () =>
+              sendDiscovery(request, reply, parts, bodyBytes),
+            ),
+        });
+      },
+    },
+    {
+      ...tolled,
+      prefix: "/v1",
+      plugin: (app) => mountApi(app, parts, bodyBytes),
+      answerUndecodable: (request, reply) => {
+        const admission = admit(request.method, request.raw.url ?? "", request.headers, parts);
+        send(reply, "status" in admission ? admission : notFound());
+      },
+    },
+  ];
+}
+
+function mountApi(app: FastifyInstance, parts: ApiParts, bodyBytes: number): void {
+  const admitted = new WeakMap<FastifyRequest, Admission>();
+  const openApi = openApiDocument(
+    FACE_ROUTES.filter(({ isConformance }) => isConformance !== true || parts.isConformance),
+  );
+  readBodies(app, bodyBytes, (request, work) => {
+    const key = admitted.get(request)?.key;
+    return key === undefined ? work() : parts.toll.measure(payerOfKey(key), work);
+  });
+  app.setErrorHandler((error: FastifyError, _, reply) => sendError(reply, error, parts));
+  app.setNotFoundHandler((_, reply) => send(reply, notFound()));
+  app.route({
+    ...{ method: READ, url: "/openapi.json" },
+    handler: (_, reply) => send(reply, answer(openApi)),
+  });
+  app.route({
+    method: METHODS,
+    url: "/*",
+    bodyLimit: bodyBytes,
+    onRequest: async (request, reply) => {
+      const admission = admit(request.method, request.raw.url ?? "", request.headers, parts);
+      if ("status" in admission) await send(reply, admission);
+      else admitted.set(request, admission);
+    },
+    handler: async (request, reply) => {
+      const admission = admitted.get(request);
+      if (admission === undefined) throw new Error("the request was not admitted");
+      const body = isRecord(request.body) ? request.body : {};
+      const call = callOf(request, reply, admission, body);
+      await parts.toll.measure(payerOfKey(admission.key), () => serve(request, reply, call));
+    },
+  });
+}
+
+/** Of JSON alone, and none that is deeper than what walks it can bear. */
+function readBodies(
+  scope: FastifyInstance,
+  bodyLimit: number,
+  measure: <T>(request: FastifyRequest, work: () => T) => T,
+): void {
+  scope.removeAllContentTypeParsers();
+  const json = { parseAs: "buffer", bodyLimit } as const;
+  scope.addContentTypeParser<Buffer>("application/json", json, (request, bytes, done) => {
+    const parsed = measure(request, () => parseBody(bytes));
+    if (parsed.kind === "ok") done(null, parsed.value);
+    else done(Object.assign(new Error(parsed.message), { statusCode: 400 }));
+  });
+}
+
+interface ServedCall extends ApiCall {
+  readonly admission: Admission;
+}
+
+function callOf(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  admission: Admission,
+  body: JsonRecord,
+): ServedCall {
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  const { headers } = request;
+  return {
+    ...admission,
+    admission,
+    query: isRecord(request.query) ? request.query : {},
+    body,
+    header: (name) => {
+      const value = headers[name];
+      return Array.isArray(value) ? value[0] : value;
+    },
+    signal: gone.signal,
+    keep: () => [],
+  };
+}
+
+async function serve(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  call: ServedCall,
+): Promise<void> {
+  const { route } = call.admission;
+  if (route.path !== STREAM_ROUTE.path) {
+    const said = await answerOnce(route, call);
+    await call.parts.toll.measure(payerOfKey(call.key), () => send(reply, said));
+    return;
+  }
+  const opened = await openStream(call, request.method === "HEAD");
+  if ("status" in opened) {
+    await send(reply, concealed(opened, call.parts.redact));
+    return;
+  }
+  reply.hijack();
+  const { raw: response } = reply;
+  for (const [name, value] of Object.entries(reply.getHeaders())) {
+    if (value !== undefined) response.setHeader(name, value);
+  }
+  response.writeHead(200, {
+    "Content-Type": "text/event-stream; charset=utf-8",
+    "Cache-Control": "no-store",
+    // Of proxies in between, some gather what they should pass on.
+    "X-Accel-Buffering": "no",
+  });
+  try {
+    await sendEvents({ ...opened, response, signal: call.signal });
+  } catch (error) {
+    const { log, redact } = call.parts;
+    log.warn({ trace: redact(traceOf(error)) }, "a stream of events was broken off");
+  } finally {
+    opened.leave();
+  }
+}
+
+function sendDiscovery(
+  { headers }: FastifyRequest,
+  reply: FastifyReply,
+  { discovery }: ApiParts,
+  maxRequestBodyBytes: number,
+): FastifyReply {
+  const limits = isRecord(discovery["limits"]) ? discovery["limits"] : {};
+  const body = { ...discovery, limits: { ...limits, maxRequestBodyBytes } };
+  const etag = `"${sha256Hex(JSON.stringify(body)).slice(0, 32)}"`;
+  reply.headers({ "Cache-Control": "public, max-age=60", ETag: etag, "Capabilities-Etag": etag });
+  const known = String(headers["if-none-match"] ?? "").split(",");
+  const isKnown = known.some((tag) => [etag, `W/${etag}`, "*"].includes(tag.trim()));
+  return isKnown ? reply.code(304).send() : send(reply, answer(body));
+}
+
+function send(reply: FastifyReply, { status, body, headers = {} }: ApiAnswer): FastifyReply {
+  if (!reply.hasHeader("cache-control")) reply.header("Cache-Control", "no-store");
+  return reply
+    .code(status)
+    .headers(headers)
+    .type("application/json; charset=utf-8")
+    .send(JSON.stringify(body));
+}
+
+/** The store says itself, once, what is wrong with it. */
+function storeUnavailable(): ApiAnswer {
+  return refuse(503, "store_unavailable", "the server cannot keep or read what this needs");
+}
+
+/** What fastify refuses by itself, and what went wrong; of the latter the client learns an id. */
+function sendError(
+  reply: FastifyReply,
+  error: FastifyError,
+  { log, redact }: ApiParts,
+): FastifyReply {
+  const { statusCode = 500, message } = error;
+  if (statusCode === 413) {
+    return send(reply, refuse(413, "payload_too_large", "the body is too large"));
+  }
+  if (statusCode === 415) {
+    return send(reply, refuse(415, "unsupported_media_type", "the body must be application/json"));
+  }
+  if (statusCode < 500) {
+    return send(reply, concealed(refuse(statusCode, "validation_error", message), redact));
+  }
+  if (isStoreUnavailable(error)) {
+    return send(reply.header("Retry-After", "1"), storeUnavailable());
+  }
+  const correlationId = uuidv7();
+  // It may quote what the client wrote.
+  const fields = { error_id: correlationId, trace: redact(traceOf(error)) };
+  log.warn(fields, "a request could not be answered");
+  return send(
+    reply,
+    refuse(500, "internal_error", "the server failed to answer", { correlationId }),
+  );
+}

@@ -1,0 +1,183 @@
+/** Runs over HTTP: create, read, cancel, fork.   OpenWOP "rest-endpoints" §runs */
+import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { RunStatus } from "../runs/run.ts";
+import { OVERLAY_SCHEMA, RUN_BODY_SCHEMA } from "../runs/run-body-schema.ts";
+import type { RunCaller } from "../runs/run-caller.ts";
+import type { RunHost } from "../runs/run-host.ts";
+import type { RunLog } from "../runs/run-log.ts";
+import { isRefused } from "../runs/run-refusal.ts";
+import { openInterrupt, runSnapshot } from "../runs/run-snapshot.ts";
+import { type ApiAnswer, answer, notFound, refuse, refuseAs } from "./answer.ts";
+import type { ApiCall, ApiParts, ApiRoute } from "./api-route.ts";
+import { badReason, REASON_SCHEMA, readReason } from "./reason.ts";
+
+const MAX_BULK = 100;
+
+const FORK_SCHEMA = {
+  type: "object",
+  required: ["mode"],
+  additionalProperties: false,
+  properties: {
+    mode: { enum: ["replay", "branch"] },
+    fromSeq: { type: "integer", minimum: 0 },
+    runOptionsOverlay: OVERLAY_SCHEMA,
+  },
+};
+const BULK_SCHEMA = {
+  type: "object",
+  required: ["runIds"],
+  properties: {
+    runIds: { type: "array", items: { type: "string" }, minItems: 1, maxItems: MAX_BULK },
+    reason: REASON_SCHEMA,
+  },
+};
+
+/** The operations. */
+export const RUN_ROUTES: readonly ApiRoute[] = [
+  {
+    method: "POST",
+    path: "/v1/runs",
+    summary: "Create a run of a workflow, or of one agent",
+    scopes: ["runs:create"],
+    parameters: [
+      {
+        ...{ name: "X-Dedup", in: "header", schema: { const: "enforce" } },
+        description: "Refuses the run while another of its scopeId is not over.",
+      },
+    ],
+    body: RUN_BODY_SCHEMA,
+    handle: createRun,
+  },
+  {
+    method: "GET",
+    path: "/v1/runs/{runId}",
+    summary: "Read a run as it stands",
+    scopes: ["runs:read"],
+    handle: readRun,
+  },
+  {
+    method: "POST",
+    path: "/v1/runs/{runId}/cancel",
+    summary: "Cancel a run; one that is over stays as it is",
+    scopes: ["runs:cancel"],
+    body: { type: "object", properties: { reason: REASON_SCHEMA } },
+    handle: cancelRun,
+  },
+  {
+    method: "POST",
+    path: "/v1/runs/{runId}:fork",
+    summary: "Fork a run: replay what was recorded, or branch off from a point of it",
+    scopes: ["runs:create", "runs:read"],
+    body: FORK_SCHEMA,
+    handle: forkRun,
+  },
+  {
+    method: "POST",
+    path: "/v1/runs:bulk-cancel",
+    summary: "Cancel up to a hundred runs",
+    scopes: ["runs:cancel"],
+    body: BULK_SCHEMA,
+    handle: bulkCancel,
+  },
+];
+
+async function createRun(call: ApiCall): Promise<ApiAnswer> {
+  const { parts, caller, body } = call;
+  const created = (runId: string, status: RunStatus): ApiAnswer =>
+    createdRun({ runId, status }, runId);
+  // Only keys of a test host may choose a version, and there are none of that kind here.
+  if (call.header("x-force-engine-version") !== undefined) {
+    const message = "this host does not let a key choose its engine version";
+    return refuse(403, "force_engine_version_forbidden", message);
+  }
+  let said: ApiAnswer | undefined;
+  const log = await parts.host.create(body, caller.owner, {
+    isOnly: call.header("x-dedup") === "enforce",
+    alongside: (status, runId) => {
+      said = created(runId, status);
+      return call.keep(said);
+    },
+  });
+  if (isRefused(log)) return refuseAs(log);
+  return said ?? created(log.run.runId, "pending");
+}
+
+async function readRun({ parts, caller, params }: ApiCall): Promise<ApiAnswer> {
+  const log = await parts.host.find(params["runId"] ?? "", caller);
+  return isRefused(log) ? refuseAs(log) : answer(snapshotOf(log, parts));
+}
+
+async function cancelRun({ parts, caller, params, body }: ApiCall): Promise<ApiAnswer> {
+  const reason = readReason(body);
+  if (reason === null) return badReason();
+  const log = await parts.host.cancel(params["runId"] ?? "", reason, caller);
+  if (isRefused(log)) return refuseAs(log);
+  return answer({ runId: log.run.runId, status: log.state.status });
+}
+
+async function bulkCancel({ parts, caller, body }: ApiCall): Promise<ApiAnswer> {
+  const { runIds } = body;
+  const reason = readReason(body);
+  if (reason === null) return badReason();
+  const isList =
+    Array.isArray(runIds) &&
+    runIds.length > 0 &&
+    runIds.length <= MAX_BULK &&
+    runIds.every((one) => typeof one === "string");
+  if (!isList) {
+    const message = `/runIds must be a list of 1 to ${MAX_BULK} run ids`;
+    return refuse(400, "validation_error", message, { maxRunIds: MAX_BULK });
+  }
+  const results: JsonRecord[] = [];
+  for (const runId of runIds) results.push(await cancelOne(parts.host, runId, reason, caller));
+  // What is no run's id may be anything.
+  return answer(parts.redact({ results }));
+}
+
+async function cancelOne(
+  host: RunHost,
+  runId: string,
+  reason: string | undefined,
+  caller: RunCaller,
+): Promise<JsonRecord> {
+  const log = await host.cancel(runId, reason, caller);
+  if (isRefused(log)) return { runId, ok: false, error: itemError("not_found", log.message) };
+  const { status } = log.state;
+  if (status === "cancelled") return { runId, ok: true, status };
+  return { runId, ok: false, status, error: itemError("run_terminal", `the run is ${status}`) };
+}
+
+/** The error of one of many is read by its code; the envelope's own name for that is beside it. */
+function itemError(code: string, message: string): JsonRecord {
+  return { code, error: code, message };
+}
+
+async function forkRun(call: ApiCall): Promise<ApiAnswer> {
+  const { parts, caller, params, body } = call;
+  const sourceRunId = params["runId"] ?? "";
+  const { mode, fromSeq = 0 } = body;
+  let said: ApiAnswer | undefined;
+  const log = await parts.host.fork(sourceRunId, body, caller, (status, runId) => {
+    said = createdRun({ runId, sourceRunId, fromSeq, mode, status }, runId);
+    return call.keep(said);
+  });
+  if (isRefused(log)) return refuseAs(log);
+  return said === undefined ? notFound() : said;
+}
+
+/** A snapshot over HTTP: whoever may answer an interrupt finds the way to it. */
+function snapshotOf({ run, state }: RunLog, { state: kept }: ApiParts): JsonRecord {
+  const snapshot = runSnapshot(run, state);
+  const interrupt = openInterrupt(state);
+  if (interrupt === undefined || !isRecord(snapshot["interrupt"])) return snapshot;
+  const { nodeId, interruptId } = interrupt;
+  const interruptToken = kept.tokens.issue({ runId: run.runId, nodeId, interruptId });
+  const callbackUrl = `/v1/interrupts/${interruptToken}`;
+  return { ...snapshot, interrupt: { ...snapshot["interrupt"], interruptToken, callbackUrl } };
+}
+
+function createdRun(said: JsonRecord, runId: string): ApiAnswer {
+  const statusUrl = `/v1/runs/${runId}`;
+  const body = { ...said, eventsUrl: `${statusUrl}/events`, statusUrl };
+  return { ...answer(body, 201), headers: { Location: statusUrl } };
+}

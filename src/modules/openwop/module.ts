@@ -1,0 +1,116 @@
+/**
+ * OpenWOP: its agents as agents of this server, and runs of them and of workflows. One host stands behind
+ * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
+ */
+
+import type { Contribution, Module, ModuleContext } from "../../dispatch/module.ts";
+import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import { type AgentRoutesOptions, agentRoutes } from "./agent-routes.ts";
+import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
+import { agtpIdOf, type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
+import { disclosing, hostedInventory } from "./hosted-inventory.ts";
+import { inventoryEndpoints } from "./inventory-endpoints.ts";
+import { runEndpoints } from "./run-endpoints.ts";
+import { runSource } from "./run-source.ts";
+import type { RunStarter } from "./run-starter.ts";
+import { agentRuns } from "./runs/agent-runs.ts";
+import { type OpenwopState, openOpenwop } from "./state.ts";
+
+/** A handler ends a little before its deadline, so that it says itself what there is to say. */
+const HANDLER_MARGIN_MS = 500;
+
+/** It goes before the keeper of escalations, whose confirmations it passes on to runs. */
+export const openwopModule: Module = {
+  name: "openwop",
+  async provision(context) {
+    const kept = await context.once(openOpenwop);
+    const openwop = await hostAgents(context, kept);
+    const runs = await hostRuns(context, openwop, kept);
+    return contributeOpenwop(context, { openwop, kept, runs, starter: agentRuns(runs.host) });
+  },
+};
+
+/** What the module is made of. */
+export interface OpenwopParts {
+  readonly openwop: OpenwopAgents;
+  readonly kept: OpenwopState;
+  readonly runs: HostedRuns;
+  /** Starts the runs that agents are dispatched with. */
+  readonly starter: RunStarter;
+}
+
+/** What it adds to a deployment. */
+export function contributeOpenwop(context: ModuleContext, parts: OpenwopParts): Contribution {
+  const { openwop, kept, runs, starter } = parts;
+  const { host, watcher } = runs;
+  const { registry, redactor, settings } = openwop;
+  const { tenant } = settings;
+  const { handlerTimeoutMs } = context.config.limits;
+  const maxWaitMs = Math.max(0, handlerTimeoutMs - HANDLER_MARGIN_MS);
+  const dispatching = { starter, tenant, maxWaitMs, redactor };
+  return {
+    routes: [
+      ...agentRoutes(registry.list(tenant), dispatching),
+      ...protocolRoutes(endpointsOf(context, openwop, runs, dispatching), context),
+    ],
+    routesKey: "agents",
+    httpRoutes: runs.isServing ? httpRoutes(context, openwop, kept, runs) : [],
+    sources: [runSource(host, tenant)],
+    approvals: [watcher],
+    agents: openwop.documents,
+    inventory: hostedInventory(context, openwop),
+    hostedProtocols: registry.all.length === 0 ? [] : [HOSTED_PROTOCOL],
+    problems: [...openwop.problems, ...runs.problems],
+    blockers: openwop.blockers,
+    complete: async () => {
+      await openwop.keep();
+      return openwop.findLostTools();
+    },
+    start: () => {
+      host.start();
+      void watcher.start();
+    },
+    stop: async () => host.close(),
+    close: () => openwop.close(),
+  };
+}
+
+/** Runs, and agents by whatever name, of the tenant that AGTP callers belong to. */
+function endpointsOf(
+  context: ModuleContext,
+  openwop: OpenwopAgents,
+  { host, isServing }: HostedRuns,
+  dispatching: AgentRoutesOptions,
+): readonly ProtocolEndpoint[] {
+  const { registry, inventory, settings } = openwop;
+  const { tenant } = settings;
+  return [
+    ...runEndpoints({
+      ...{ ...dispatching, host, isListed: isServing },
+      agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
+    }),
+    ...inventoryEndpoints({
+      ...{ ...dispatching, inventory, isListed: registry.list(tenant).length > 0 },
+      resolve: resolverOf(context, openwop),
+      isDisclosedTo: disclosing(context),
+    }),
+  ];
+}
+
+const HOSTED_PROTOCOL = {
+  ...{ protocol: "openwop", method: "EXECUTE", path: "/agents/{agent_id}" },
+} as const;
+
+/** An agent of the tenant by its OpenWOP name, or by whatever AGTP knows it. */
+function resolverOf({ dispatch }: ModuleContext, openwop: OpenwopAgents) {
+  const { registry, documentOf, settings } = openwop;
+  const { tenant } = settings;
+  const byAgtpId = new Map(
+    registry.list(tenant).flatMap((agent) => {
+      const document = documentOf(agent);
+      return document === undefined ? [] : [[document.agentId, agent] as const];
+    }),
+  );
+  return (name: string) =>
+    registry.find(name, tenant) ?? byAgtpId.get(dispatch().directory.resolve(name)?.agentId ?? "");
+}

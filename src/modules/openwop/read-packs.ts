@@ -1,0 +1,42 @@
+/** The packs of OpenWOP agents as the configuration has them: read, judged, and nothing more. */
+import { relative } from "node:path";
+import type { Config } from "../../base/config.ts";
+import type { Paced } from "../../base/paced.ts";
+import type { Problem } from "../../base/problem.ts";
+import type { InstalledPack } from "./installed-agent.ts";
+import { readPackKeys } from "./pack-keys.ts";
+import { loadingPacks } from "./packs/load-packs.ts";
+import { Capabilities } from "./packs/peer-capabilities.ts";
+import { modelFaultOf } from "./runtime/load-runtime.ts";
+import type { OpenwopSettings } from "./settings.ts";
+
+/** What was read. */
+export interface ReadPacks {
+  readonly packs: readonly InstalledPack[];
+  readonly problems: readonly Problem[];
+  /** The configuration itself names keys that cannot be had. */
+  readonly blockers: readonly Problem[];
+}
+
+/** Reads them all, a pack a step. */
+export function* readingPacks(config: Config, settings: OpenwopSettings): Paced<ReadPacks> {
+  const { directory, file } = config;
+  const { packsDir, installScope, satisfied, requireSignatures: isRequired } = settings;
+  const { keys, problems } = readPackKeys(settings.trustedKeys, relative(directory, file));
+  const capabilities = new Capabilities([
+    ...satisfied,
+    ...(settings.reasoning.isStreaming ? ["agents.reasoning.streaming"] : []),
+  ]);
+  const loaded = yield* loadingPacks(
+    { directory, packsDir, installScope },
+    {
+      ...{ capabilities, signatures: { trustedKeys: keys, isRequired } },
+      modelFault: modelFaultOf(settings.runtime),
+    },
+  );
+  return {
+    packs: loaded.packs,
+    problems: loaded.problems,
+    blockers: problems,
+  };
+}

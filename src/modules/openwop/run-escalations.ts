@@ -1,0 +1,197 @@
+/**
+ * Runs that wait for an answer, as escalations of the agent that was not sure: operators see them in
+ * the one queue they have, and CONFIRM of either answers both.   OpenWOP RFC 0002 §F, AGTP "ESCALATE"
+ */
+
+import { isRecord } from "../../base/json-value.ts";
+import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
+import { readConfirmation } from "../../dispatch/confirmation.ts";
+import type { Refusal } from "../../dispatch/refusal.ts";
+import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
+import type { HandlerResult } from "../../handlers/handler.ts";
+import {
+  InterruptEscalations,
+  type InterruptKind,
+  type InterruptQuestion,
+  type InterruptSource,
+  type InterruptVerdict,
+  subjectOf,
+} from "../../runs/interrupt-escalations.ts";
+import type { Escalation } from "../../state/escalation.ts";
+import type { EscalationRegister } from "../../state/escalation-register.ts";
+import { type InterruptAnswer, plainAnswer } from "./runs/interrupt-answer.ts";
+import { isOver, type Run } from "./runs/run.ts";
+import type { RunCaller } from "./runs/run-caller.ts";
+import type { RunHost } from "./runs/run-host.ts";
+import { isRefused } from "./runs/run-refusal.ts";
+import { openInterrupt } from "./runs/run-snapshot.ts";
+import type { Interrupt } from "./runs/run-state.ts";
+import type { RunWatcher } from "./runs/run-worker.ts";
+import { isRejection } from "./runs/verdict.ts";
+
+/** The parts that connect runs and escalations. */
+export interface RunEscalationsOptions {
+  readonly escalations: EscalationRegister;
+  /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
+  agtpIdOf(agentId: string, tenant: string): string | undefined;
+  /** Into the stream of the agent that was not sure. */
+  readonly record: RecordStreamEvents;
+  /** All that CONFIRM decides, this among them. */
+  approvals(): readonly ApprovalKind[];
+  onFault(error: unknown): void;
+}
+
+/** The node of a run that an escalation is about. */
+interface Subject {
+  readonly runId: string;
+  readonly nodeId: string;
+  readonly interruptId: string;
+}
+
+const INTERRUPTS: InterruptKind<Subject> = {
+  name: "openwop",
+  readSubject: ({ openwop_run: subject }) => {
+    if (!isRecord(subject)) return undefined;
+    const { runId, nodeId, interruptId } = subject;
+    const isWhole = [runId, nodeId, interruptId].every((one) => typeof one === "string");
+    return isWhole
+      ? { runId: String(runId), nodeId: String(nodeId), interruptId: String(interruptId) }
+      : undefined;
+  },
+};
+/** No run is hidden from it. */
+const OVERSEER: RunCaller = {
+  owner: { tenant: "", principal: "operator", scopes: [] },
+  sees: "all",
+};
+const DEADLINE_MS = 30 * 24 * 3_600_000;
+
+export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource<Subject> {
+  readonly #options: RunEscalationsOptions;
+  readonly #queue: InterruptEscalations<Subject>;
+  #host: RunHost | undefined;
+
+  constructor(options: RunEscalationsOptions) {
+    const { escalations, record, onFault } = options;
+    this.#options = options;
+    this.#queue = new InterruptEscalations({
+      ...{ escalations, record, onFault, kind: INTERRUPTS, source: this },
+    });
+  }
+
+  /** Takes the runs of a host. */
+  serve(host: RunHost): void {
+    this.#host = host;
+  }
+
+  /** Takes up what an earlier process did not get to. */
+  async start(): Promise<void> {
+    const { escalations } = this.#options;
+    this.#queue.inOrder(async () => {
+      for (const escalation of escalations.list()) await this.#answerRun(escalation);
+    });
+    this.#queue.start();
+    await this.#queue.settled();
+  }
+
+  /** Opens the escalation of a run that has begun to wait. */
+  onInterrupt(run: Run, interrupt: Interrupt): void {
+    this.#queue.ask(async () => this.#questionOf(run, interrupt));
+  }
+
+  /** Decides the escalation of a run that has its answer, or is cancelled. */
+  onAnswer(_: Run, { interruptId }: Interrupt, answer: InterruptAnswer | undefined): void {
+    const isRejected = answer === undefined || isRejection(answer.resumeValue);
+    this.#queue.answered(interruptId, {
+      ...{ status: isRejected ? "rejected" : "accepted", authority: "operator" },
+      reason: answer === undefined ? "the run was cancelled" : `answered by ${answer.by}`,
+    });
+  }
+
+  /** The keeper of escalations takes the decision; then the run has its answer. */
+  async confirm(
+    ...[call, exchange]: Parameters<ApprovalKind["confirm"]>
+  ): Promise<HandlerResult | Refusal | undefined> {
+    const confirmation = readConfirmation(call);
+    if ("kind" in confirmation) return undefined;
+    const before = this.#options.escalations.find(confirmation.targetId);
+    if (before === undefined || subjectOf(INTERRUPTS, before) === undefined) return undefined;
+    for (const kind of this.#options.approvals()) {
+      if (kind === this) continue;
+      const answer = await kind.confirm(call, exchange);
+      if (answer === undefined) continue;
+      const after = this.#options.escalations.find(before.escalationId);
+      if (after !== undefined) await this.#answerRun(after);
+      return answer;
+    }
+    return undefined;
+  }
+
+  async *waiting(): AsyncGenerator<InterruptQuestion> {
+    for (const { run, state } of (await this.#host?.waiting()) ?? []) {
+      const interrupt = openInterrupt(state);
+      const question = interrupt && this.#questionOf(run, interrupt);
+      if (question !== undefined) yield question;
+    }
+  }
+
+  async verdictOn({ runId, nodeId, interruptId }: Subject): Promise<InterruptVerdict | undefined> {
+    const log = await this.#host?.find(runId, OVERSEER);
+    if (log === undefined) return undefined;
+    const authority = "operator";
+    if (isRefused(log)) {
+      return { status: "rejected", reason: "the run is there no more", authority };
+    }
+    const { interrupts, nodes, status } = log.state;
+    const isAsked = interrupts[nodeId]?.isResolved === false && !isOver(status);
+    if (isAsked && interrupts[nodeId]?.interruptId === interruptId) return undefined;
+    const isDone = nodes[nodeId]?.status === "completed";
+    const reason = "answered where it waited";
+    return { status: isDone ? "accepted" : "rejected", reason, authority };
+  }
+
+  #questionOf(run: Run, interrupt: Interrupt): InterruptQuestion | undefined {
+    const { nodeId, interruptId, data } = interrupt;
+    const agentId = this.#askerOf(run, interrupt);
+    if (agentId === undefined) return undefined;
+    const about: Subject = { runId: run.runId, nodeId, interruptId };
+    return {
+      interruptId,
+      request: {
+        ...{ agentId, priority: "normal" },
+        reason: interrupt.kind === "approval" ? "scope_limit" : "confidence_threshold",
+        context: { openwop_run: about, workflow_id: run.workflow.id, ...data },
+        deadlineAt: Date.now() + DEADLINE_MS,
+      },
+    };
+  }
+
+  /** The agent that was not sure, or that must not go on by itself. */
+  #askerOf({ owner }: Run, { kind, data }: Interrupt): string | undefined {
+    switch (kind) {
+      case "low-confidence":
+        return this.#options.agtpIdOf(String(data["agentId"]), owner.tenant);
+      case "approval":
+        return owner.agentId;
+      // A yes or a no answers no question.
+      case "clarification":
+        return undefined;
+    }
+  }
+
+  /** Gives a run the decision of its escalation, where it waits for it. */
+  async #answerRun(escalation: Escalation): Promise<void> {
+    const about = subjectOf(INTERRUPTS, escalation);
+    const { decision } = escalation;
+    if (about === undefined || decision === undefined || decision.status === "deferred") return;
+    const { status, reason, agentId: decider } = decision;
+    const by = decider === undefined ? "operator" : `agtp:${decider}`;
+    const caller = { ...OVERSEER, owner: { ...OVERSEER.owner, principal: by } };
+    const log = await this.#host?.find(about.runId, caller);
+    if (log === undefined || isRefused(log)) return;
+    const interrupt = log.state.interrupts[about.nodeId];
+    if (interrupt?.interruptId !== about.interruptId || interrupt.isResolved) return;
+    const resumeValue = plainAnswer(interrupt.kind, status === "accepted", reason);
+    await this.#host?.answer(about.runId, about.nodeId, { resumeValue, by }, caller);
+  }
+}

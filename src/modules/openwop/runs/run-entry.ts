@@ -1,0 +1,111 @@
+/**
+ * Runs of workflows as a kind of runs: a short entry of each, by which it is found without its log, and
+ * the collections in which the rest of it lies.
+ */
+import type { LogPlaces, RunKind, StatusMachine } from "../../../runs/run-kind.ts";
+import type { ScheduledRun } from "../../../runs/run-schedule.ts";
+import type { Change } from "../../../state/store.ts";
+import { recordReader } from "../../../state/stored-record.ts";
+import type { PauseRequest } from "./pause-request.ts";
+import { ownerKey, type Run, type RunStatus } from "./run.ts";
+import type { RunLimits } from "./run-limits.ts";
+
+/** What is known of a run without its log. */
+export interface RunEntry {
+  readonly runId: string;
+  readonly tenant: string;
+  readonly principal: string;
+  readonly workflowId: string;
+  readonly status: RunStatus;
+  /** The subject that its caller gave it. */
+  readonly scopeId?: string;
+  /** The run that it was begun by. */
+  readonly parentRunId?: string;
+  /** The run that all of them were begun for. */
+  readonly rootRunId?: string;
+  /** The request to pause it behind the node that is executed. */
+  readonly pause?: PauseRequest;
+  readonly createdAt: number;
+  /** Milliseconds since the epoch; undefined: it is not over. */
+  readonly endedAt?: number;
+  /** Absent in entries of earlier versions, as is the next. */
+  readonly eventCount?: number;
+  readonly eventBytes?: number;
+}
+
+/** The collection of the runs as they were asked for. */
+export const RUNS = "openwop-runs";
+/** The collection of the acts of nodes of the public suite. */
+export const EFFECTS = "openwop-effects";
+/** The collection of results that wait for an answer: not for the log, which everybody reads. */
+export const HELD = "openwop-held-results";
+
+const LOG: LogPlaces = {
+  events: "openwop-run-events",
+  beside: [HELD, EFFECTS],
+  doomed: "openwop-doomed-runs",
+};
+const ENDS = ["completed", "failed", "cancelled"] as const;
+const WAITS = ["waiting-approval", "waiting-input"] as const;
+
+/** A fork copies the log of another run, and stands as that does. */
+const STATUSES: StatusMachine<RunStatus> = {
+  pending: { phase: "active", next: ["running", "paused", ...WAITS, ...ENDS] },
+  running: { phase: "active", next: ["paused", ...WAITS, ...ENDS] },
+  paused: { phase: "waiting", next: ["running", "failed", "cancelled"] },
+  "waiting-approval": { phase: "waiting", next: ["running", ...WAITS, ...ENDS] },
+  "waiting-input": { phase: "waiting", next: ["running", ...WAITS, ...ENDS] },
+  completed: { phase: "over", next: [], rank: 0 },
+  failed: { phase: "over", next: [], rank: 0 },
+  cancelled: { phase: "over", next: [], rank: 0 },
+};
+
+/** The kind; `limits` are those of the deployment that is served. */
+export function workflowRunKind(limits: () => Partial<RunLimits>): RunKind<RunEntry, RunStatus> {
+  return {
+    name: "openwop-run-entries",
+    read: recordReader<RunEntry>({
+      ...{ runId: "string", tenant: "string", principal: "string", workflowId: "string" },
+      ...{ status: "string", createdAt: "number" },
+    }),
+    statuses: STATUSES,
+    statusOf: ({ status }) => status,
+    idOf: ({ runId }) => runId,
+    ownerOf: ownerKey,
+    orderOf: ({ createdAt }) => createdAt,
+    forgottenAt: ({ endedAt = Infinity }) => endedAt + (limits().retentionMs ?? Infinity),
+    groups: { tree: ({ rootRunId }) => rootRunId },
+    quota: () => {
+      const { unfinishedPerOwner, perOwner, all } = limits();
+      return {
+        ...(unfinishedPerOwner === undefined ? {} : { openPerOwner: unfinishedPerOwner }),
+        ...(perOwner === undefined ? {} : { perOwner }),
+        ...(all === undefined ? {} : { all }),
+      };
+    },
+    sizeOf: () => 0,
+    log: LOG,
+    entriesOf: (runId) => [{ collection: RUNS, key: runId }],
+  };
+}
+
+/** The entry of a run that is begun. */
+export function entryOf({ runId, owner, workflow, createdAt, scopeId, parent }: Run): RunEntry {
+  return {
+    ...{ runId, tenant: owner.tenant, principal: owner.principal, workflowId: workflow.id },
+    ...{ status: "pending", createdAt, eventCount: 0, eventBytes: 0 },
+    ...(scopeId === undefined ? {} : { scopeId }),
+    ...(parent && { parentRunId: parent.runId, rootRunId: parent.rootRunId }),
+  };
+}
+
+/** A run as it is executed in turn. */
+export function scheduled(run: Pick<RunEntry, "runId" | "tenant" | "principal">): ScheduledRun {
+  return { runId: run.runId, owner: ownerKey(run) };
+}
+
+/** Keeps the result that waits for an answer. */
+export function putHeld(runId: string, interruptId: string, result: unknown): Change {
+  const value = { result: result ?? null };
+  return { kind: "put", collection: HELD, key: `${runId}/${interruptId}`, value };
+}

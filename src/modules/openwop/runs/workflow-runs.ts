@@ -1,0 +1,195 @@
+/**
+ * The runs of workflows, through every reload and restart: created, found, read and forgotten. Each has
+ * a log, and where it stands follows from that.
+ */
+import { isRecord } from "../../../base/json-value.ts";
+import { readEvents } from "../../../runs/read-events.ts";
+import { RunRegister, type RunRegisterOptions } from "../../../runs/run-register.ts";
+import { RunSchedule } from "../../../runs/run-schedule.ts";
+import type { Change, Store } from "../../../state/store.ts";
+import { OpenLogs } from "./open-logs.ts";
+import { isHeld, isOver, ownerKey, type Run } from "./run.ts";
+import { entryOf, HELD, RUNS, type RunEntry, scheduled, workflowRunKind } from "./run-entry.ts";
+import type { RunEvent } from "./run-event.ts";
+import type { RunLimits } from "./run-limits.ts";
+import { type Redact, RunLog } from "./run-log.ts";
+import { type Interrupt, initialState, type RunState } from "./run-state.ts";
+
+/** How a deployment wants its runs kept. */
+export interface LogRules {
+  readonly limits: RunLimits;
+  readonly redact: Redact;
+}
+
+/** How a run is created. */
+export interface CreateRunOptions {
+  /** Changes that are made with it. */
+  readonly alongside?: readonly Change[];
+  /** No other run of its scope may be under way. */
+  readonly isOnly?: boolean;
+}
+
+/** Why a run is not created. */
+export type NotCreated =
+  /** There is no room for it. */
+  | { readonly kind: "full" }
+  /** Another of its scope is under way. */
+  | { readonly kind: "active"; readonly runId: string };
+
+/** Bounds that change with the deployment. */
+interface Bounds {
+  limits?: Partial<RunLimits>;
+}
+
+export class WorkflowRuns {
+  readonly schedule: RunSchedule = new RunSchedule();
+  /** Milliseconds since the epoch. */
+  readonly now = (): number => this.#runs.now();
+  readonly #store: Store;
+  readonly #runs: RunRegister<RunEntry, RunEvent>;
+  /** Of the deployment that asked last. */
+  readonly #bounds: Bounds;
+  readonly #logs = new OpenLogs();
+
+  private constructor(store: Store, runs: RunRegister<RunEntry, RunEvent>, bounds: Bounds) {
+    this.#store = store;
+    this.#runs = runs;
+    this.#bounds = bounds;
+    runs.watch((before, after) => {
+      if (after === undefined) this.#logs.forget(before.runId);
+      else if (isOver(after.status)) this.#wakeParent(after);
+    });
+  }
+
+  /** Opens what an earlier process kept. */
+  static async open(store: Store, options: RunRegisterOptions = {}): Promise<WorkflowRuns> {
+    const bounds: Bounds = {};
+    const kind = workflowRunKind(() => bounds.limits ?? {});
+    const runs = await RunRegister.open<RunEntry, RunEvent>(store, kind, options);
+    await countOldLogs(runs);
+    return new WorkflowRuns(store, runs, bounds);
+  }
+
+  find(runId: string): RunEntry | undefined {
+    return this.#runs.find(runId);
+  }
+
+  /** The newest first. */
+  ofOwner(owner: Parameters<typeof ownerKey>[0]): readonly RunEntry[] {
+    return this.#runs.ofOwner(ownerKey(owner)).toReversed();
+  }
+
+  unfinished(): readonly RunEntry[] {
+    return this.#runs.inPhase("active", "waiting");
+  }
+
+  /** How many runs were begun for one that nobody began, at any depth. */
+  countOfTree(rootRunId: string): number {
+    return this.#runs.inGroup("tree", rootRunId).length;
+  }
+
+  /** Those that a run began itself. */
+  childrenOf(runId: string): readonly RunEntry[] {
+    const { rootRunId = runId } = this.find(runId) ?? {};
+    const tree = this.#runs.inGroup("tree", rootRunId);
+    return tree.filter(({ parentRunId }) => parentRunId === runId);
+  }
+
+  /** Keeps a run, and what has to change with it. */
+  async create(
+    run: Run,
+    rules: LogRules,
+    { alongside = [], isOnly = false }: CreateRunOptions = {},
+  ): Promise<RunLog | NotCreated> {
+    this.#bounds.limits = rules.limits;
+    const { scopeId, owner } = run;
+    const exclusion = isOnly &&
+      scopeId !== undefined && {
+        turn: `scope ${owner.tenant} ${scopeId}`,
+        unless: () => this.#activeIn(owner.tenant, scopeId),
+      };
+    let refusal: NotCreated = { kind: "full" };
+    const log = await this.#logs.find(run.runId, async () => {
+      const kept = { collection: RUNS, key: run.runId, value: run };
+      const also: readonly Change[] = [{ kind: "put", ...kept }, ...alongside];
+      const adding = await this.#runs.add({ run: entryOf(run) }, { also, ...(exclusion || {}) });
+      if (adding.kind === "added") return this.#openLog(run, rules, initialState(run));
+      if (adding.kind === "taken") refusal = { kind: "active", runId: adding.item.runId };
+      return undefined;
+    });
+    return log ?? refusal;
+  }
+
+  /** The log of a run that is kept. */
+  async log(runId: string, rules: LogRules): Promise<RunLog | undefined> {
+    if (this.find(runId) === undefined) return undefined;
+    return this.#logs.find(runId, async () => {
+      const log = await this.#readLog(runId, rules);
+      // A run that was forgotten meanwhile is not there, and what was read of it is not all of it.
+      return this.find(runId) === undefined ? undefined : log;
+    });
+  }
+
+  /** Events behind a sequence, in order. */
+  events(runId: string, after: number, limit: number): Promise<readonly RunEvent[]> {
+    return this.#runs.events(runId, after, limit);
+  }
+
+  /** The result that an interrupted node has where the answer is yes. */
+  async held(
+    runId: string,
+    { interruptId, nodeId }: Pick<Interrupt, "interruptId" | "nodeId">,
+  ): Promise<unknown> {
+    const kept = await this.#store.get(HELD, `${runId}/${interruptId}`);
+    // An earlier version kept one for each node.
+    const value = kept ?? (await this.#store.get(HELD, `${runId}/${nodeId}`));
+    return isRecord(value) ? value["result"] : undefined;
+  }
+
+  /** Forgets runs that have been over for long. */
+  async sweep({ retentionMs }: Pick<RunLimits, "retentionMs">): Promise<void> {
+    this.#bounds.limits = { ...this.#bounds.limits, retentionMs };
+    await this.#runs.sweep();
+  }
+
+  /** Waits until nothing is being deleted any more. */
+  settled(): Promise<void> {
+    return this.#runs.settled();
+  }
+
+  #activeIn(tenant: string, scopeId: string): RunEntry | undefined {
+    return this.unfinished().find((run) => run.tenant === tenant && run.scopeId === scopeId);
+  }
+
+  async #readLog(runId: string, rules: LogRules): Promise<RunLog | undefined> {
+    const run = await this.#store.get(RUNS, runId);
+    if (!isRecord(run)) return undefined;
+    const log = this.#openLog(run as unknown as Run, rules, initialState(run as unknown as Run));
+    await log.catchUp();
+    return log;
+  }
+
+  #openLog(run: Run, { limits, redact }: LogRules, state: RunState): RunLog {
+    return new RunLog({ runs: this.#runs, run, limits, redact, state });
+  }
+
+  /** A run that waits for another goes on when that is over. */
+  #wakeParent({ parentRunId = "" }: RunEntry): void {
+    const parent = this.find(parentRunId);
+    if (parent === undefined || isOver(parent.status) || isHeld(parent.status)) return;
+    this.schedule.add(scheduled(parent));
+  }
+}
+
+/** Entries of earlier versions do not say how many events there are. */
+async function countOldLogs(runs: RunRegister<RunEntry, RunEvent>): Promise<void> {
+  for (const { runId, eventCount } of runs.inPhase("active", "waiting")) {
+    if (eventCount !== undefined) continue;
+    const counts = { eventCount: 0, eventBytes: 0 };
+    for await (const event of readEvents(runs, runId, -1)) {
+      counts.eventCount += 1;
+      counts.eventBytes += Buffer.byteLength(JSON.stringify(event));
+    }
+    await runs.advance(runId, (entry) => ({ run: { ...entry, ...counts } }));
+  }
+}

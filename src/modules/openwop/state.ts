@@ -1,0 +1,34 @@
+/** What the runs of OpenWOP workflows and agents keep while a daemon runs, through every reload. */
+import type { ForwardClock } from "../../base/forward-clock.ts";
+
+import type { Store } from "../../state/store.ts";
+import type { ApiState } from "./http/api-route.ts";
+import { Audience } from "./http/audience.ts";
+import { Idempotency } from "./http/idempotency.ts";
+import { InterruptTokens } from "./http/interrupt-token.ts";
+import { EffectLedger } from "./runs/effect-ledger.ts";
+import { WorkflowRuns } from "./runs/workflow-runs.ts";
+import { ToolRates } from "./turn/tool-rates.ts";
+
+/** Runs, and what their HTTP API remembers. */
+export interface OpenwopState {
+  readonly register: WorkflowRuns;
+  readonly api: ApiState;
+}
+
+/** Opens what an earlier process kept. */
+export async function openOpenwop(
+  store: Store,
+  { now }: Pick<ForwardClock, "now">,
+): Promise<OpenwopState> {
+  return {
+    register: await WorkflowRuns.open(store),
+    api: {
+      idempotency: await Idempotency.open(store),
+      tokens: await InterruptTokens.open(store, now),
+      audience: new Audience(),
+      toolRates: new ToolRates(),
+      effects: new EffectLedger(store),
+    },
+  };
+}

@@ -1,0 +1,75 @@
+/**
+ * What is wrong with the OpenWOP part of a deployment, by its files alone: packs, workflows, bearer
+ * keys and the tables about agents. Nothing is issued, started or asked for.   OpenWOP RFC 0072
+ */
+import { basename } from "node:path";
+import type { Config } from "../../base/config.ts";
+import { atOnce } from "../../base/paced.ts";
+import type { Problem } from "../../base/problem.ts";
+import { FLOOR_METHODS } from "../../catalog/catalog.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { createRegistry } from "../../endpoint/endpoint-registry.ts";
+import { createSchemaCompiler } from "../../schema/schema.ts";
+import { agentRef } from "./agent-ref.ts";
+import { createAgentRegistry } from "./agent-registry.ts";
+import {
+  findAgentMistakes,
+  findKeyMistakes,
+  findTableMistakes,
+  findToolMistakes,
+} from "./find-mistakes.ts";
+import { nodeTypes } from "./nodes/known-nodes.ts";
+import { readingPacks } from "./read-packs.ts";
+import { readRunSettings } from "./run-settings.ts";
+import { readOpenwopSettings } from "./settings.ts";
+import { loadWorkflows } from "./workflows/load-workflows.ts";
+
+/** Everything, errors and warnings; `endpoints` are the operator's. */
+export function surveyOpenwop(
+  config: Config,
+  endpoints: readonly EndpointDefinition[],
+): readonly Problem[] {
+  const file = basename(config.file);
+  const settings = readOpenwopSettings(config);
+  const { workflowsDir, apiKeys } = readRunSettings(config);
+  const { packs, problems, blockers } = atOnce(readingPacks(config, settings));
+  const registry = createAgentRegistry(packs);
+  const compiler = createSchemaCompiler();
+  const names = {
+    all: registry.all,
+    reference: (agentId: string, tenant: string) => {
+      const agent = registry.find(agentId, tenant);
+      return agent && agentRef(agent);
+    },
+  };
+  const workflows = loadWorkflows({
+    ...{ directory: config.directory, dir: workflowsDir, compiler },
+    types: nodeTypes({
+      ...{ compiler, isConformance: settings.isConformance },
+      executor: { find: () => undefined, takeTurn: () => Promise.reject(new Error("no turns")) },
+      effects: { record: () => Promise.reject(new Error("no effects")) },
+      mockAgent: { reasoning: settings.reasoning, thresholdOf: () => undefined },
+    }),
+    remarksOn: (definition) => findAgentMistakes(definition, names, settings.tenant),
+  });
+  return [
+    ...blockers,
+    ...problems,
+    ...findTableMistakes(settings, registry.all, file),
+    ...findToolMistakes(packs, isFound(endpoints)),
+    ...findKeyMistakes(apiKeys, file),
+    ...workflows.problems,
+  ];
+}
+
+/** The operator's endpoints; one that only a daemon has cannot be looked for here. */
+function isFound(
+  endpoints: readonly EndpointDefinition[],
+): (method: string, path: string) => boolean {
+  const { registry } = createRegistry(endpoints);
+  const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
+  return (method, path) =>
+    floor.has(method) || OWN_PATH.test(path) || registry.find(method, path) !== undefined;
+}
+
+const OWN_PATH = /^\/(?:agents|runs)(?:\/|$)/;

@@ -1,0 +1,129 @@
+/**
+ * The module that finds things: QUERY, and DISCOVER by criteria, over indexes of what
+ * this deployment serves; and SUMMARIZE.   AGTP "QUERY", "DISCOVER", "SUMMARIZE"
+ */
+
+import { mapPaced, type Paced } from "../../base/paced.ts";
+import { THE_SERVER } from "../../base/task-queue.ts";
+import { isDisclosedTo } from "../../dispatch/disclosure.ts";
+import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
+import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import { canonicalPair } from "../../dispatch/pairs.ts";
+import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import type { QuerySource } from "../../dispatch/query-source.ts";
+import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import { buildRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { CompiledSchema } from "../../schema/schema.ts";
+import { agentEntry } from "./agent-entry.ts";
+import { apiEntry } from "./api-entry.ts";
+import { discoverMethod } from "./discover.ts";
+import { type EndpointEntryOptions, endpointEntry, type FoundEndpoint } from "./endpoint-entry.ts";
+import { FILTER_SCHEMA } from "./filter.ts";
+import { firstHand } from "./first-hand.ts";
+import { queryMethod } from "./query.ts";
+import { recipeEntry } from "./recipe-entry.ts";
+import { Search, type Surface } from "./search.ts";
+import { createSourcePlaces } from "./source-places.ts";
+import { summarizeMethod } from "./summarize.ts";
+
+/** The indexes are built once the deployment is served. */
+export const searchModule: Module = {
+  name: "search",
+  async provision(context) {
+    const { compiler, config, work, stopping } = context;
+    const place = { file: "QUERY /", key: "input_schema.properties.filter" };
+    const { compiled: filter } = compiler.compile(FILTER_SCHEMA, place);
+    if (filter === undefined) throw new Error("the schema of filters does not compile");
+    let sources: readonly QuerySource[] | undefined;
+    const search = new Search({
+      surface: () => preparingSurface(context, filter),
+      sources: () => {
+        sources ??= context.dispatch().sources.map(firstHand);
+        return sources;
+      },
+      drive: (steps) => work.pace(steps, THE_SERVER, stopping.signal),
+    });
+    const methods = new Map<string, FloorMethod>([
+      ["QUERY", queryMethod({ search, work, filter })],
+      ["SUMMARIZE", summarizeMethod({ places: createSourcePlaces(context), work })],
+    ]);
+    return {
+      routes: protocolRoutes(floorEndpoints(methods, describeBy(context.catalog)), context),
+      criteria: discoverMethod({ search, work, filter, domain: config.server.domain }),
+      // A server that stops indexes nothing more; whoever searches hears of anything else.
+      start: () => void search.prepare().catch(() => undefined),
+    };
+  },
+};
+
+/** Generates the validator of filters too, so that the first who asks does not wait for that. */
+function* preparingSurface(context: ModuleContext, filter: CompiledSchema): Paced<Surface> {
+  filter.check({}, true);
+  yield;
+  return yield* surfaceOf(context);
+}
+
+/** What can be found, policy permitting: of what it refuses or sends elsewhere nothing is said. */
+function* surfaceOf(context: ModuleContext): Paced<Surface> {
+  const { config, names, catalog, methodPolicy, state, recipes } = context;
+  const { directory, features, apis } = context.dispatch();
+  const endpoints = yield* reachableEndpoints(context);
+  const definitions = endpoints.map(({ definition }) => definition);
+  const { registry } = yield* buildRegistry(definitions);
+  const options: EndpointEntryOptions = {
+    policy: config.policies,
+    names,
+    meaningOf: (method) => catalog.verbs.get(method)?.description,
+    arrives: arrivalsIn(context, registry),
+  };
+  const usable = {
+    isSynthesizing: features.includes("synthesis"),
+    isNegotiating: features.includes("rcns"),
+    isAllowed: (method: string) => methodPolicy.isAllowed(method),
+  };
+  const disclosed = { agents: directory, disclosure: config.agents.disclosure };
+  const agents = {
+    statusOf: (agent: AgentDocument) => state.lifecycle.statusOf(agent),
+    isDisclosedTo: (agentId: string | undefined) => isDisclosedTo(disclosed, agentId),
+  };
+  const entries = yield* mapPaced(endpoints, (endpoint) => endpointEntry(options, endpoint));
+  return {
+    open: [
+      ...entries,
+      ...[...recipes.values()].flatMap((recipe) => recipeEntry(usable, recipe)),
+      ...apis().map(apiEntry),
+    ],
+    disclosed: yield* mapPaced(directory.list(), (agent) => agentEntry(agents, agent)),
+  };
+}
+
+function* reachableEndpoints({
+  dispatch,
+  methodPolicy,
+}: ModuleContext): Paced<readonly FoundEndpoint[]> {
+  const { listed, unlisted } = dispatch();
+  const known = new Set<string>();
+  const reachable: FoundEndpoint[] = [];
+  for (const { tier, definition } of [...listed, ...unlisted]) {
+    yield;
+    const { method, path } = definition;
+    const pair = `${method} ${path}`;
+    if (known.has(pair) || !methodPolicy.isAllowed(method)) continue;
+    known.add(pair);
+    const canonical = canonicalPair(methodPolicy, { method, path });
+    const isItself = canonical.method === method && canonical.path === path;
+    if (isItself) reachable.push({ tier, definition });
+  }
+  return reachable;
+}
+
+function arrivalsIn(
+  { methodPolicy }: ModuleContext,
+  registry: EndpointRegistry<EndpointDefinition>,
+): EndpointEntryOptions["arrives"] {
+  return (method, path, definition) => {
+    const canonical = canonicalPair(methodPolicy, { method, path });
+    return registry.find(canonical.method, canonical.path)?.entry === definition;
+  };
+}

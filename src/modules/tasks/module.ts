@@ -1,0 +1,137 @@
+/**
+ * The floor methods about what waits: ESCALATE and CONFIRM with the queue of escalations, SUSPEND
+ * and RESUME of sessions; and the clock that closes what nobody came back to.
+ * AGTP "ESCALATE", "CONFIRM", "SUSPEND"
+ */
+
+import type { Config } from "../../base/config.ts";
+import { recordContractEvents } from "../../dispatch/contract-events.ts";
+import { maySee } from "../../dispatch/escalation-authority.ts";
+import { escalationEvent } from "../../dispatch/escalation-events.ts";
+import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
+import type { Contribution, Module, ModuleContext } from "../../dispatch/module.ts";
+import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import { recordStreamEvents } from "../../dispatch/stream-events.ts";
+import { exceptStoreFaults } from "../../state/store-fault.ts";
+import { confirmMethod } from "./confirm.ts";
+import { confirmableEscalations } from "./confirm-escalation.ts";
+import { endSessionHandler } from "./end-session.ts";
+import { escalateMethod } from "./escalate.ts";
+import { escalationEndpoints } from "./escalation-endpoints.ts";
+import { EscalationNews } from "./escalation-news.ts";
+import { escalationSource } from "./escalation-source.ts";
+import { releaseContract } from "./release-contract.ts";
+import { resumeEndpoint } from "./resume.ts";
+import { endSessionContracts } from "./session-end.ts";
+import { suspendMethod } from "./suspend.ts";
+import { taskInspections } from "./task-inspections.ts";
+
+/** How long after its time something may be found open yet; whoever asks sees it closed at once. */
+const SWEEP_MS = 30_000;
+
+export const tasksModule: Module = {
+  name: "tasks",
+  async provision(context) {
+    const { config, state, attributor, directory, methodPolicy } = context;
+    const { escalations, suspensions, sessions } = state;
+    const policy = config.policies.identity;
+    const contracts = { register: state.contracts, record: recordContractEvents(context) };
+    const record = recordStreamEvents(context);
+    const describe = describeBy(context.catalog);
+    const confirm = confirmMethod(() => context.dispatch().approvals);
+    const canResume = methodPolicy.isKnown("RESUME") && methodPolicy.isAllowed("RESUME");
+    const operators = operatorNames(config);
+    const methods = new Map<string, FloorMethod>([
+      ["ESCALATE", escalateMethod({ directory, escalations, operators })],
+      ["CONFIRM", confirm],
+      [
+        "SUSPEND",
+        suspendMethod({
+          ...{ sessions, suspensions, canResume },
+          releaseContract: (call, exchange) => releaseContract(contracts, call, exchange),
+        }),
+      ],
+    ]);
+    const endpoints = [
+      ...floorEndpoints(methods, describe),
+      ...escalationEndpoints({ escalations, policy, confirm }),
+      resumeEndpoint({ sessions, suspensions, describe }),
+    ];
+    return {
+      routes: protocolRoutes(endpoints, context),
+      sources: [escalationSource(escalations, (one, asker) => maySee(one, asker, policy))],
+      approvals: [confirmableEscalations({ escalations, policy, attributor, record })],
+      inspections: taskInspections({ escalations, suspensions, sessions, policy }),
+      revocations: new Map([
+        ["session", endSessionHandler({ sessions, suspensions, contracts, policy })],
+      ]),
+      ...closing(context, contracts),
+    };
+  },
+};
+
+/** Closes what is over its time, and tells people what they have not been told. */
+function closing(
+  context: ModuleContext,
+  contracts: Parameters<typeof endSessionContracts>[0],
+): Pick<Contribution, "start" | "stop"> {
+  const { config, log } = context;
+  const { escalations, suspensions } = context.state;
+  const record = recordStreamEvents(context);
+  const onFault = exceptStoreFaults((error) =>
+    log.warn({ error }, "escalations are not looked after"),
+  );
+  return repeatedly(onFault, () => {
+    const news = new EscalationNews({
+      ...{ escalations, onFault, queue: context.dispatch().webhooks },
+      url: config.webhooks.escalations,
+      serverId: config.server.serverId,
+    });
+    const work = async (): Promise<void> => {
+      for (const escalation of await escalations.sweep()) {
+        await record([escalationEvent("escalation_expired", escalation)]).catch(onFault);
+      }
+      await suspensions.sweep((suspension) =>
+        endSessionContracts(contracts, suspension, "session-expired"),
+      );
+      await news.catchUp();
+    };
+    return { work, end: escalations.tellBy(news) };
+  });
+}
+
+/** What an agent may call the people behind this server. */
+function operatorNames({ server }: Config): ReadonlySet<string> {
+  const named = [server.operator, server.contact].flatMap((name) => name ?? []);
+  return new Set(["operators", "operator", "human", ...named].map((name) => name.toLowerCase()));
+}
+
+/** Work of a deployment that is served, and how to end what was begun for it. */
+interface Begun {
+  work(): Promise<void>;
+  end(): void;
+}
+
+/** Runs at the start and from time to time, never twice at once. */
+function repeatedly(
+  onFault: (error: unknown) => void,
+  begin: () => Begun,
+): Pick<Contribution, "start" | "stop"> {
+  let begun: (Begun & { readonly timer: NodeJS.Timeout }) | undefined;
+  let running = Promise.resolve();
+  return {
+    start: () => {
+      const { work, end } = begin();
+      const run = (): void => {
+        running = running.then(work).catch(onFault);
+      };
+      run();
+      begun = { work, end, timer: setInterval(run, SWEEP_MS).unref() };
+    },
+    stop: async () => {
+      clearInterval(begun?.timer);
+      begun?.end();
+      await running;
+    },
+  };
+}

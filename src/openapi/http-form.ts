@@ -1,0 +1,73 @@
+/**
+ * The HTTP method and path under which the sidecar serves an endpoint: the verb whose alias the
+ * method is, or the method's name behind the path, from where the sidecar lifts it. The import reads
+ * both back.   AGTP-API §9.2, §14.2
+ */
+import { type Catalog, HTTP_VERBS } from "../catalog/catalog.ts";
+import { templateParameters } from "../catalog/path-grammar.ts";
+import { declaredTypes, propertiesOf } from "../endpoint/input-shape.ts";
+import type { JsonSchema } from "../schema/json-schema.ts";
+import type { ExportedEndpoint } from "./exported-endpoint.ts";
+import { canRead } from "./lift-verb.ts";
+
+/** How HTTP asks for an endpoint. */
+export interface HttpForm {
+  /** Lower case, as OpenAPI has it. */
+  readonly method: "get" | "post" | "put" | "delete" | "patch";
+  readonly path: string;
+  /** True if the fields that are not in the path are in a body, not in the query. */
+  readonly hasBody: boolean;
+}
+
+/** HTTP verb -> method, as `policies.methods.aliases` has them. */
+export type HttpAliases = ReadonlyMap<string, string>;
+
+const BODY_VERBS: ReadonlySet<string> = new Set(["POST", "PUT", "PATCH"]);
+const SCALARS: ReadonlySet<string> = new Set(["string", "integer", "number", "boolean"]);
+/** Keywords of an input that a list of parameters can say. */
+const PLAIN: ReadonlySet<string> = new Set([
+  ...["type", "properties", "required", "additionalProperties", "$defs", "$schema", "$id"],
+  ...["title", "description"],
+]);
+
+/** How HTTP asks for an endpoint under an alias map. */
+export function httpForm(
+  endpoint: ExportedEndpoint,
+  aliases: HttpAliases,
+  catalog: Catalog,
+): HttpForm {
+  const { method, path, semantic } = endpoint;
+  const isSimple = fitsQuery(endpoint);
+  const verb = HTTP_VERBS.find((name) => aliases.get(name) === method);
+  if (verb !== undefined && (BODY_VERBS.has(verb) || isSimple)) {
+    return { method: lower(verb), path, hasBody: BODY_VERBS.has(verb) };
+  }
+  const lifted = `${path === "/" ? "" : path}/${method.toLowerCase()}`;
+  const known = catalog.verbs.get(method);
+  const mayRead = known !== undefined && canRead(known) && semantic.impact === "informational";
+  const isGet = isSimple && mayRead;
+  return { method: isGet ? "get" : "post", path: lifted, hasBody: !isGet };
+}
+
+/** The fields that are not in the path. */
+export function otherFields({ path, inputSchema }: ExportedEndpoint): readonly string[] {
+  const taken = templateParameters(path);
+  return Object.keys(propertiesOf(inputSchema)).filter((name) => !taken.includes(name));
+}
+
+/** Tells whether a query can carry every field: it has text for each name, once. */
+function fitsQuery(endpoint: ExportedEndpoint): boolean {
+  const { inputSchema } = endpoint;
+  if (!Object.keys(inputSchema).every((keyword) => PLAIN.has(keyword))) return false;
+  return otherFields(endpoint).every((name) =>
+    isScalar(propertiesOf(inputSchema)[name], inputSchema),
+  );
+}
+
+function isScalar(schema: unknown, root: JsonSchema): boolean {
+  return [...declaredTypes(schema, root)].every((type) => SCALARS.has(type));
+}
+
+function lower(verb: (typeof HTTP_VERBS)[number]): HttpForm["method"] {
+  return verb.toLowerCase() as HttpForm["method"];
+}

@@ -1,0 +1,149 @@
+/** Served files: those that are passed over, guesses that nobody judged, open endpoints. */
+
+import semver from "semver";
+import { parseTOML } from "toml-eslint-parser";
+import { readDeploymentFiles } from "../../../base/deployment-files.ts";
+import { isError } from "../../../base/problem.ts";
+import { loadCatalog } from "../../../catalog/catalog-file.ts";
+import { shippedCatalogPath } from "../../../catalog/shipped-catalog.ts";
+import { type Check, type Observation, settingCheck } from "../check.ts";
+import { nameOf, type Subject } from "../subject.ts";
+
+/** The daemon passes a file over, or does not start with it. Handlers are not loaded for this. */
+const unservedFiles: Check = {
+  id: "unserved-files",
+  asks: "is everything that was written also served?",
+  look: ({ problems, config }) => {
+    const effect = config.server.onInvalid === "fail" ? "stops the start" : "is not served";
+    return problems.filter(isError).map(({ file, key, message, hint }) => {
+      const todo = hint ?? "correct it; agtpd --check looks at it again, and loads the handlers";
+      return { severity: "error", file, key, message: `${effect}: ${message}`, hint: todo };
+    });
+  },
+};
+
+/** Agents, tools, keys and workflows of OpenWOP name something that is not there. */
+const openwopNames: Check = {
+  id: "openwop-names",
+  asks: "do OpenWOP's packs, keys and workflows name what there is?",
+  look: ({ openwop }) =>
+    openwop.map((problem) => {
+      const { file, key, message, hint } = problem;
+      const todo = hint ?? "correct the name, or install what it names";
+      return { severity: isError(problem) ? "error" : "warning", file, key, message, hint: todo };
+    }),
+};
+
+interface Mark {
+  /** From 1. */
+  readonly line: number;
+  readonly text: string;
+}
+
+/** Comments that begin with REVIEW wait for a person to judge. */
+const reviewMarks: Check = {
+  id: "review-marks",
+  asks: "has somebody judged what was only guessed?",
+  look: (subject) => [
+    ...lookInto(subject, subject.config.endpoints.dir, "endpoints", true),
+    ...lookInto(subject, subject.config.recipes.dir, "recipes", false),
+  ],
+};
+
+function lookInto(
+  { config }: Subject,
+  dir: string,
+  defaultDir: string,
+  recursive: boolean,
+): readonly Observation[] {
+  const place = { directory: config.directory, dir, defaultDir, suffix: ".toml", recursive };
+  return readDeploymentFiles(place).files.flatMap(({ file, text }) => {
+    const marks = findMarks(text);
+    const [first] = marks;
+    if (first === undefined) return [];
+    const count = marks.length === 1 ? "a mark" : `${marks.length} marks`;
+    const message = `has ${count} for review, the first on line ${first.line}: ${first.text}`;
+    const hint = "judge what is marked, correct it, and delete the comment";
+    return [{ severity: "warning", file, key: "", message, hint }];
+  });
+}
+
+/** In comments alone: a description may speak of reviews as it likes. */
+function findMarks(text: string): readonly Mark[] {
+  if (!/#\s*REVIEW\s*:/i.test(text)) return [];
+  try {
+    const { comments } = parseTOML(text, { tomlVersion: "1.1" });
+    return comments.flatMap(({ value, loc }) => readMark(value, loc.start.line) ?? []);
+  } catch {
+    // A file that is no TOML is not served, and may be marked all the same.
+    return text
+      .split("\n")
+      .flatMap((line, index) => readMark(/^\s*#(.*)/.exec(line)?.[1] ?? "", index + 1) ?? []);
+  }
+}
+
+function readMark(comment: string, line: number): Mark | undefined {
+  const said = /^\s*REVIEW\s*:\s*(.*)$/i.exec(comment)?.[1]?.trim();
+  return said === undefined ? undefined : { line, text: JSON.stringify(said.slice(0, 120)) };
+}
+
+/** Endpoints that cannot be undone ask for no scope of their own.   AGTP-API §7.1 */
+const openEndpoints: Check = {
+  id: "open-endpoints",
+  asks: "does what cannot be undone need a scope?",
+  look: ({ endpoints }) =>
+    endpoints.flatMap(({ file, method, path, semantic, requiredScopes }) => {
+      if (semantic.impact !== "irreversible" || requiredScopes.length > 0) return [];
+      const message = `${method} ${path} is irreversible, and any agent that is known may call it`;
+      const hint = "give it required_scopes, and the scope to the agents that need it";
+      return [{ severity: "warning", file, key: "endpoint.required_scopes", message, hint }];
+    }),
+};
+
+/** The deployment's catalog is another than the one that came with the product.   AGTP-API §4.1 */
+const catalogVersion: Check = {
+  id: "catalog-version",
+  asks: "is the catalog of methods the current one?",
+  look: (subject) => {
+    const { catalog, config } = subject;
+    const path = shippedCatalogPath();
+    const shipped = loadCatalog(path, path).catalog;
+    const [own, current] = [semver.parse(catalog.version), semver.parse(shipped?.version)];
+    if (own === null || current === null || semver.eq(own, current)) return [];
+    const file = nameOf(subject, config.catalog.file);
+    const place = { file, key: "version" };
+    if (semver.gt(own, current)) {
+      const message = `is ${own}, newer than ${current}, which this agtpd was made with`;
+      const hint = "upgrade agtpd, which may know the new methods better";
+      return [{ ...place, severity: "note", message, hint }];
+    }
+    const message = `is ${own}, older than ${current}, which came with this agtpd`;
+    const hint = `agtp-catalog-diff ${file} ${path} --against-deployment . says what an upgrade breaks`;
+    return [{ ...place, severity: "warning", message, hint }];
+  },
+};
+
+/** The seams of the public test suite are open. */
+const conformanceMode = settingCheck(
+  "conformance-mode",
+  "are test seams closed?",
+  "openwop.conformance",
+  ({ config: { openwop } }) => {
+    if (openwop["conformance"] !== true) return undefined;
+    return {
+      severity: "error",
+      message: "is true: callers can make agents answer what they like",
+      hint: "delete the line, and run the public suite against a server of its own",
+    };
+  },
+);
+
+/** In the order in which they are asked. */
+export const SERVED_CHECKS: readonly Check[] = [
+  unservedFiles,
+  openwopNames,
+  reviewMarks,
+  openEndpoints,
+  catalogVersion,
+  conformanceMode,
+];

@@ -1,0 +1,30 @@
+/**
+ * `agtp-mcp`: MCP in front of AGTP servers, and MCP servers behind one. The exit code is 0 when it was
+ * done, 1 when the answer is no, 2 when it could not be asked.
+ */
+import { type Command, command } from "../shell/command.ts";
+import { FRONT_ARGS, FRONT_OPTIONS, runFront } from "./front-command.ts";
+import { importCommand } from "./import-command.ts";
+import { pinsCommand } from "./pins-command.ts";
+
+const NOTES = `
+Examples:
+  agtp-mcp agtp://localhost --agent-id 4f…       an MCP server on standard input and output
+  agtp-mcp import github -o endpoints/github
+  agtp-mcp pins
+
+With a URI it speaks MCP until standard input ends; messages go to standard error.`;
+
+/** The program. */
+export const mcpProgram: Command = command({
+  name: "agtp-mcp",
+  description: "MCP in front of an AGTP server for desktop clients; MCP servers behind contract.",
+  args: FRONT_ARGS,
+  options: FRONT_OPTIONS,
+  notes: NOTES,
+  hasLongMessages: true,
+  commands: [importCommand, pinsCommand],
+  run: async (line, terminal): Promise<undefined> => {
+    await runFront(line, terminal);
+  },
+});

@@ -1,0 +1,232 @@
+/**
+ * Tools of an MCP server as endpoints to review. A list of tools says what an OpenAPI document says,
+ * less well: so it becomes one, and is imported as any other. What a server says about its tools'
+ * effects is its own word, and is marked as such.
+ */
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { Catalog } from "../../catalog/catalog.ts";
+import { type MethodNames, methodNames } from "../../catalog/path-grammar.ts";
+import { DEFINITION_CHANGED, type Impact, UPSTREAM_ERRORS } from "../../endpoint/endpoint.ts";
+import { definitionPin, type ToolDefinition } from "../../handlers/mcp/definition.ts";
+import { makePath } from "../../openapi/endpoint-path.ts";
+import { REVIEW_MARK } from "../../openapi/endpoint-text.ts";
+import { SchemaComponents } from "../../openapi/export-schema.ts";
+import { EXTENSION } from "../../openapi/extension.ts";
+import { type ImportedEndpoint, importDocument } from "../../openapi/import-document.ts";
+import type { Review } from "../../openapi/import-operation.ts";
+import { findEndpointFault } from "../../openapi/verify-endpoint.ts";
+import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
+import { writeToml } from "../../openapi/write-toml.ts";
+
+/** A tool as an endpoint. */
+export interface DraftedTool {
+  readonly tool: string;
+  readonly pin: string;
+  readonly method: string;
+  readonly path: string;
+  /** Relative to the directory of endpoints. */
+  readonly file: string;
+  readonly text: string;
+  readonly reviews: readonly Review[];
+}
+
+/** All tools of a server. */
+export interface DraftedTools {
+  readonly tools: readonly DraftedTool[];
+  readonly leftOut: readonly { readonly tool: string; readonly reason: string }[];
+}
+
+/** Words that tools begin with, and the method that says the same. */
+const METHODS: Readonly<Record<string, string>> = {
+  ...{ get: "FETCH", read: "FETCH", show: "FETCH", load: "FETCH", download: "FETCH" },
+  ...{ list: "LIST", find: "SEARCH", lookup: "SEARCH", query: "SEARCH", add: "CREATE" },
+  ...{ new: "CREATE", insert: "CREATE", make: "CREATE", delete: "REMOVE", edit: "MODIFY" },
+  ...{ write: "REPLACE", put: "REPLACE", patch: "MODIFY", change: "MODIFY", post: "SUBMIT" },
+};
+const READING = "FETCH";
+const ACTING = "PROCESS";
+/** No server is asked at this place: it is the handler of a draft, which is replaced. */
+const NOWHERE = "https://mcp.invalid";
+
+/** Drafts the endpoints of a server's tools. */
+export function draftTools(
+  server: string,
+  definitions: readonly ToolDefinition[],
+  catalog: Catalog,
+): DraftedTools {
+  if (definitions.length === 0) return { tools: [], leftOut: [] };
+  const names = methodNames(catalog, []);
+  const byId = new Map(definitions.map((definition) => [definition.name, definition]));
+  const document = toolsDocument(server, definitions, { catalog, names });
+  const result = importDocument(document, { catalog });
+  if (result.kind === "fault") {
+    return {
+      tools: [],
+      leftOut: definitions.map(({ name }) => ({ tool: name, reason: result.message })),
+    };
+  }
+  const { endpoints, leftOut } = result.imported;
+  const files = new UniqueNames("-");
+  const tools: DraftedTool[] = [];
+  const missing = leftOut.map(({ operation, reason }) => ({
+    tool: toolOf(operation, definitions),
+    reason,
+  }));
+  for (const endpoint of endpoints) {
+    const definition = byId.get(endpoint.operation.id ?? "");
+    if (definition === undefined) continue;
+    const file = `${files.take(kebab(definition.name) || "tool")}.toml`;
+    const drafted = draftTool(server, definition, endpoint, file);
+    const fault = findEndpointFault(drafted.text, { variables: [] }, { catalog, names });
+    if (fault === undefined) tools.push(drafted);
+    else missing.push({ tool: definition.name, reason: fault });
+  }
+  return { tools, leftOut: missing };
+}
+
+interface Vocabulary {
+  readonly catalog: Catalog;
+  readonly names: MethodNames;
+}
+
+function toolsDocument(
+  server: string,
+  definitions: readonly ToolDefinition[],
+  vocabulary: Vocabulary,
+): JsonRecord {
+  const components = new SchemaComponents();
+  const adopt = (schema: JsonRecord, name: string): JsonRecord => {
+    const { $schema: _, $defs: __, definitions: ___, ...rest } = schema;
+    return components.adopt(schema, name)(rest);
+  };
+  const operations = definitions.map((definition, index) => {
+    const { name, title, description, inputSchema, outputSchema } = definition;
+    const input = adopt(inputSchema, `${name}_input`);
+    const output = outputSchema === undefined ? CONTENT : adopt(outputSchema, `${name}_output`);
+    const { method, path } = pairOf(server, definition, vocabulary);
+    const operation = {
+      operationId: name,
+      tags: [server],
+      ...(title === undefined ? {} : { summary: title }),
+      ...(description === undefined ? {} : { description }),
+      ...{ [EXTENSION.method]: method, [EXTENSION.path]: path },
+      requestBody: { required: true, content: { "application/json": { schema: input } } },
+      responses: {
+        200: { description: "", content: { "application/json": { schema: output } } },
+      },
+    };
+    return [`/tools/${index}`, { post: operation }] as const;
+  });
+  return {
+    openapi: "3.1.0",
+    info: { title: server, version: "1.0.0" },
+    servers: [{ url: NOWHERE }],
+    paths: Object.fromEntries(operations),
+    components: { schemas: components.schemas },
+  };
+}
+
+/** The body of a result without structured content. */
+const CONTENT = {
+  type: "object",
+  required: ["content"],
+  properties: {
+    content: { type: "array", items: { type: "object" }, description: "Parts, as MCP has them." },
+  },
+};
+
+function pairOf(
+  server: string,
+  { name, annotations }: ToolDefinition,
+  { catalog, names }: Vocabulary,
+): { readonly method: string; readonly path: string } {
+  const [first = "", ...rest] = wordsOf(name);
+  const told = [first.toUpperCase(), METHODS[first] ?? ""].find((word) => isFree(word, catalog));
+  const guessed = annotations?.["readOnlyHint"] === true ? READING : ACTING;
+  const method = told ?? guessed;
+  const subject = (told === undefined ? [first, ...rest] : rest).join("-");
+  const { path } = makePath(
+    `/${kebab(server)}${subject === "" ? "" : `/${subject}`}`,
+    method,
+    names,
+  );
+  return { method, path };
+}
+
+/** Floor methods are the protocol's own. */
+function isFree(word: string, catalog: Catalog): boolean {
+  return catalog.verbs.has(word) && !catalog.embedded.includes(word);
+}
+
+function draftTool(
+  server: string,
+  definition: ToolDefinition,
+  endpoint: ImportedEndpoint,
+  file: string,
+): DraftedTool {
+  const { method, path } = endpoint;
+  const pin = definitionPin(definition);
+  const { semantic, handler: _, errors: __, ...rest } = endpoint.table;
+  const { impact, why } = impactOf(definition);
+  const isIdempotent = isHinted(definition, "idempotentHint") || impact === "informational";
+  const table = {
+    ...rest,
+    errors: [...UPSTREAM_ERRORS, DEFINITION_CHANGED],
+    semantic: { ...(semantic as JsonRecord), impact, is_idempotent: isIdempotent },
+    handler: { type: "mcp_tool", server, tool: definition.name, definition: pin },
+  };
+  const reviews = [
+    ...endpoint.reviews.filter(({ key }) => key !== "endpoint.semantic.impact"),
+    ...guessReview(definition, method),
+    { key: "endpoint.semantic.impact", message: why },
+    { key: "endpoint.semantic.is_idempotent", message: "the server's own word, or the strictest" },
+    { key: "", message: "who may call it: consider required_scopes and approval" },
+  ];
+  const text = textOf(server, definition.name, table, reviews);
+  return { tool: definition.name, pin, method, path, file, text, reviews };
+}
+
+function guessReview({ name }: ToolDefinition, method: string): readonly Review[] {
+  const [first = ""] = wordsOf(name);
+  const isTold = first.toUpperCase() === method || METHODS[first] === method;
+  const message = `${method} is a guess, the tool's name begins with no method`;
+  return isTold ? [] : [{ key: "endpoint.method", message }];
+}
+
+function impactOf(definition: ToolDefinition): { readonly impact: Impact; readonly why: string } {
+  if (isHinted(definition, "readOnlyHint")) {
+    return { impact: "informational", why: "the server says that it changes nothing" };
+  }
+  if (definition.annotations?.["destructiveHint"] === false) {
+    return { impact: "reversible", why: "the server says that it destroys nothing" };
+  }
+  return { impact: "irreversible", why: "the strictest there is, the server does not say" };
+}
+
+function isHinted({ annotations }: ToolDefinition, hint: string): boolean {
+  return annotations?.[hint] === true;
+}
+
+function textOf(
+  server: string,
+  tool: string,
+  table: JsonRecord,
+  reviews: readonly Review[],
+): string {
+  const marked = reviews.map(
+    ({ key, message }) => [key, `${REVIEW_MARK} ${onOneLine(message)}`] as const,
+  );
+  const header = [
+    `# The tool ${onOneLine(tool)} of the MCP server ${onOneLine(server)}.`,
+    "# Judge what is marked REVIEW, and take the mark away when it is right.",
+    ...marked.filter(([key]) => key === "").map(([, remark]) => `# ${remark}`),
+  ];
+  const remarks = new Map(marked.filter(([key]) => key !== ""));
+  return `${header.join("\n")}\n\n${writeToml({ endpoint: table }, remarks)}`;
+}
+
+/** Operations that are left out are named by their place in the document. */
+function toolOf(operation: string, definitions: readonly ToolDefinition[]): string {
+  const index = Number(operation.slice(operation.lastIndexOf("/") + 1));
+  return definitions[index]?.name ?? operation;
+}

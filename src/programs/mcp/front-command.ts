@@ -1,0 +1,68 @@
+/** The command line of `agtp-mcp URI`: which server to stand in front of, and as whom. */
+
+import { createClient } from "../../client/client.ts";
+import { parseUri } from "../../client/uri.ts";
+import type { HeaderField } from "../../wire/message.ts";
+import { clientOptions } from "../shell/ask-server.ts";
+import { readText, usage } from "../shell/command-file.ts";
+import type { Line } from "../shell/command-line.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { serveFront } from "./serve-front.ts";
+import { ServerFront } from "./server-front.ts";
+
+/** Its arguments. */
+export const FRONT_ARGS = {
+  "<uri>": "agtp://HOST[:PORT], the server to stand in front of",
+} as const;
+
+/** Its options. */
+export const FRONT_OPTIONS = {
+  "--agent-id <id>": "Agent-ID: who asks",
+  "--scope <scopes>": "Authority-Scope: a:b,c:d",
+  "--bearer <token>": "a token of OAuth, or @FILE",
+  "--cert <file>": "certificate of the agent, PEM",
+  "--key <file>": "its key, PEM",
+  "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
+  "--insecure": "trust any certificate",
+} as const;
+
+/** How long a call may take; servers have deadlines of their own, and clients cancel. */
+const TIMEOUT_MS = 600_000;
+/** A slow call holds up none of these. */
+const CONNECTIONS = 8;
+
+/** Serves MCP until standard input ends. */
+export async function runFront(
+  line: Line<typeof FRONT_ARGS, typeof FRONT_OPTIONS>,
+  terminal: Terminal,
+): Promise<void> {
+  const uri = parseUri(line.uri);
+  if (uri.path !== undefined || uri.query !== undefined || uri.agentId !== undefined) {
+    throw usage("expected the URI of a server, agtp://HOST[:PORT]");
+  }
+  const client = createClient({
+    ...clientOptions(line, uri, terminal),
+    ...{ timeoutMs: TIMEOUT_MS, maxConnections: CONNECTIONS },
+  });
+  const tell = (message: string): void => {
+    terminal.err.write(`agtp-mcp: ${defuseLine(message)}\n`);
+  };
+  const caller = {
+    agentId: line.agentId,
+    scopes: line.scope?.split(",").map((scope) => scope.trim()),
+    headers: bearerField(line.bearer, terminal),
+  };
+  const front = new ServerFront({ client, caller, tell, now: () => performance.now() });
+  try {
+    await serveFront(front, terminal.streams, tell);
+  } finally {
+    await client.close();
+  }
+}
+
+/** A token in a file is in no list of processes. */
+function bearerField(bearer: string | undefined, { directory }: Terminal): HeaderField[] {
+  if (bearer === undefined) return [];
+  const token = bearer.startsWith("@") ? readText(directory, bearer.slice(1)).trim() : bearer;
+  return [["Authorization", `Bearer ${token}`]];
+}

@@ -1,0 +1,109 @@
+/**
+ * `agtp-mcp import`: the tools of an MCP server as endpoint files to review. Nothing is written
+ * unless all of it can be, and nothing that is there is replaced unless that is asked for.
+ */
+import { join } from "node:path";
+import { reasonOf } from "../../base/thrown.ts";
+import { loadShippedCatalog } from "../../openapi/shipped-catalog-text.ts";
+import { writeToml } from "../../openapi/write-toml.ts";
+import { type Command, command } from "../shell/command.ts";
+import { usage } from "../shell/command-file.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import { defuseLine, type Terminal } from "../shell/terminal.ts";
+import { writeFiles } from "../shell/write-files.ts";
+import { askTools } from "./ask-server.ts";
+import { type DraftedTools, draftTools } from "./draft-tools.ts";
+import { type NamedServer, nameServer } from "./named-server.ts";
+
+const NOTES = `
+Examples:
+  agtp-mcp import github -o endpoints/github
+  agtp-mcp import https://mcp.example/mcp -o endpoints/example
+  agtp-mcp import -o endpoints/files -- npx some-mcp-server ./data
+
+The files pass agtpd --check as they are, once the server is in agtp-server.toml; for a URL or a
+command the entry to add is printed. What is marked REVIEW is for a person to judge.`;
+
+/** The command. */
+export const importCommand: Command = command({
+  name: "import",
+  description: "Writes the tools of an MCP server as endpoint files to review, with their pins.",
+  args: {
+    "<server>": "a name of [[mcp.servers]], a URL, or behind -- a command",
+    "[args...]": "arguments of the command",
+  },
+  options: {
+    "-o, --output <dir>": "the directory that the endpoint files are written to",
+    "--config <file>": { help: "where [[mcp.servers]] are", default: "agtp-server.toml" },
+    "--name <name>": "the server's name, where it is none of the configuration",
+    "--only <tool>": { help: "only this tool; may be repeated", isRepeated: true },
+    "--force": "replace files that are there",
+    "--json": "print what was made as JSON",
+  },
+  notes: NOTES,
+  run: async (line, terminal) => {
+    const { args, output } = splitOutput(line.args, line.output);
+    if (output === undefined) throw usage("expected -o DIR, where the endpoint files go");
+    const { config, name, only, force = false, json = false } = line;
+    const naming = { config, ...(name === undefined ? {} : { name }) };
+    const named = nameServer(line.server, args, naming, terminal);
+    const drafted = await draft(named, only);
+    const files = drafted.tools.map(({ file, text }) => ({
+      ...{ path: join(output, file), content: text, isSecret: false },
+    }));
+    writeFiles(terminal.directory, files, force);
+    if (json) terminal.out.write(`${JSON.stringify(report(named, drafted), undefined, 2)}\n`);
+    else tell(named, drafted, output, terminal);
+  },
+});
+
+/** Behind `--` everything is the command's, and `-o DIR` at its end is ours all the same. */
+function splitOutput(
+  args: readonly string[],
+  output: string | undefined,
+): { readonly args: readonly string[]; readonly output: string | undefined } {
+  const flag = args.at(-2);
+  const isOurs = output === undefined && (flag === "-o" || flag === "--output");
+  return isOurs ? { args: args.slice(0, -2), output: args.at(-1) } : { args, output };
+}
+
+async function draft({ settings }: NamedServer, only: readonly string[]): Promise<DraftedTools> {
+  const offered = await askTools(settings).catch((error: unknown) => {
+    throw usage(`the MCP server "${settings.name}" cannot be asked: ${reasonOf(error)}`);
+  });
+  const unknown = only.filter((tool) => !offered.has(tool));
+  if (unknown.length > 0) throw new CommandRefusal(`the server has no tool ${unknown.join(", ")}`);
+  const definitions = [...offered.values()]
+    .map(({ definition }) => definition)
+    .filter(({ name }) => only.length === 0 || only.includes(name));
+  if (definitions.length === 0) throw new CommandRefusal("the server has no tools");
+  return draftTools(settings.name, definitions, loadShippedCatalog().catalog);
+}
+
+function report({ settings, entry }: NamedServer, { tools, leftOut }: DraftedTools): object {
+  return {
+    server: settings.name,
+    ...(entry === undefined ? {} : { mcp_server: entry }),
+    endpoints: tools.map(({ tool, method, path, file, pin, reviews }) => ({
+      ...{ tool, method, path, file, definition: pin, review: reviews },
+    })),
+    left_out: leftOut,
+  };
+}
+
+function tell(
+  { entry }: NamedServer,
+  { tools, leftOut }: DraftedTools,
+  output: string,
+  { out, err }: Terminal,
+): void {
+  for (const { tool, method, path, pin } of tools) {
+    out.write(`${defuseLine(`${method} ${path}  ${tool}  ${pin}`)}\n`);
+  }
+  for (const { tool, reason } of leftOut)
+    err.write(`${defuseLine(`left out: ${tool}: ${reason}`)}\n`);
+  err.write(`${tools.length} endpoints in ${output}, all to review: look for REVIEW\n`);
+  if (entry === undefined) return;
+  err.write("add to agtp-server.toml:\n");
+  out.write(`\n[[mcp.servers]]\n${writeToml(entry)}`);
+}

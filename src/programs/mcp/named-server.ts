@@ -1,0 +1,69 @@
+/** The MCP server that a command line names: one of the configuration, a URL, or a command to run. */
+import { resolve } from "node:path";
+import { loadConfig } from "../../app/config/load.ts";
+import type { Config } from "../../base/config.ts";
+import { formatProblem, isError } from "../../base/problem.ts";
+import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
+import type { McpServerSettings } from "../../handlers/mcp/server-settings.ts";
+import { kebab } from "../../openapi/words.ts";
+import { usage } from "../shell/command-file.ts";
+import type { Terminal } from "../shell/terminal.ts";
+
+/** A server, and the configuration that has to be there for its endpoints. */
+export interface NamedServer {
+  readonly settings: McpServerSettings;
+  /** The `[[mcp.servers]]` to add; undefined: it is there. */
+  readonly entry: Readonly<Record<string, unknown>> | undefined;
+}
+
+const TIMEOUT_MS = 30_000;
+const MAX_RESPONSE_BYTES = 1_048_576;
+
+/** Finds the server of `NAME`, `URL` or `COMMAND ARGS…`. */
+export function nameServer(
+  target: string,
+  args: readonly string[],
+  { config, name }: { readonly config: string; readonly name?: string },
+  terminal: Terminal,
+): NamedServer {
+  const limits = { timeoutMs: TIMEOUT_MS, maxResponseBytes: MAX_RESPONSE_BYTES };
+  if (/^https?:\/\//i.test(target)) {
+    const { hostname, protocol } = new URL(target);
+    const named = name ?? (kebab(hostname) || "server");
+    const entry = {
+      name: named,
+      url: target,
+      ...(protocol === "http:" ? { allow_http: true } : {}),
+    };
+    return { settings: { name: named, place: { kind: "http", url: target }, ...limits }, entry };
+  }
+  const known = args.length > 0 ? undefined : configured(target, config, terminal);
+  if (known !== undefined) return { settings: known, entry: undefined };
+  const named = name ?? (kebab(args.findLast((one) => !one.startsWith("-")) ?? target) || "server");
+  const cwd = terminal.directory;
+  const place = { kind: "command", command: target, args, env: {}, cwd } as const;
+  return {
+    settings: { name: named, place, ...limits },
+    entry: { name: named, command: target, args },
+  };
+}
+
+function configured(
+  name: string,
+  config: string,
+  terminal: Terminal,
+): McpServerSettings | undefined {
+  return settingsOf(readConfig(config, terminal)).find((one) => one.name === name);
+}
+
+/** The servers of a configuration. */
+export function settingsOf({ mcp, directory }: Config): readonly McpServerSettings[] {
+  return readMcpSettings(mcp.servers, directory);
+}
+
+/** A configuration, or a usage error with everything that is wrong with it. */
+export function readConfig(path: string, { directory, environment }: Terminal): Config {
+  const { config, problems } = loadConfig(resolve(directory, path), environment);
+  if (config !== undefined) return config;
+  throw usage(problems.filter(isError).map(formatProblem).join("; "));
+}

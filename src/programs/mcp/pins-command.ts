@@ -1,0 +1,154 @@
+/**
+ * `agtp-mcp pins`: which definitions the endpoints of a deployment stand by, what their servers offer
+ * now, and how the two differ. With --accept a changed definition becomes the one that counts; beside
+ * a running daemon that is for CONFIRM to do.
+ */
+import { relative } from "node:path";
+import type { Config } from "../../base/config.ts";
+import { formatProblem, type Problem } from "../../base/problem.ts";
+import { reasonOf } from "../../base/thrown.ts";
+import { type DefinitionDifference, definitionDifferences } from "../../handlers/mcp/definition.ts";
+import type { OfferedTool, OfferedTools } from "../../handlers/mcp/mcp-server.ts";
+import { type PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";
+import { openStore } from "../../state/open-store.ts";
+import { takeStateDirectory } from "../../state/state-directory.ts";
+import { type Command, command } from "../shell/command.ts";
+import { usage } from "../shell/command-file.ts";
+import { CommandRefusal } from "../shell/command-refusal.ts";
+import { defuse, defuseLine, type Terminal } from "../shell/terminal.ts";
+import { askTools } from "./ask-server.ts";
+import { readConfig, settingsOf } from "./named-server.ts";
+import { pinnedTools, readPins } from "./pinned-tools.ts";
+
+const NOTES = `
+Examples:
+  agtp-mcp pins
+  agtp-mcp pins --accept github/create_issue
+
+A changed tool is not called: its endpoint answers upstream_definition_changed until its definition is
+accepted here or by CONFIRM. The new pin is kept in the state; the line for the file is printed.
+Exit codes: 0 every tool is as it was pinned, 1 one is not, 2 it could not be asked.`;
+
+/** How a pinned tool stands. */
+interface PinState extends PinnedTool {
+  readonly status: "pinned" | "changed" | "gone" | "unreachable";
+  /** The pin that counts: the file's, or the one that was accepted in its place. */
+  readonly pin: string;
+  readonly offered?: OfferedTool;
+  readonly differences?: readonly DefinitionDifference[];
+  readonly reason?: string;
+}
+
+/** The command. */
+export const pinsCommand: Command = command({
+  name: "pins",
+  description: "Lists pinned tools and what has become of them; accepts a changed definition.",
+  options: {
+    "--config <file>": { help: "the deployment", default: "agtp-server.toml" },
+    "--accept <server/tool>": "stand by what the server offers now",
+    "--json": "print it as JSON",
+  },
+  notes: NOTES,
+  run: async ({ config: path, accept, json = false }, terminal) => {
+    const config = readConfig(path, terminal);
+    const states = await judge(config, terminal);
+    if (accept !== undefined) return acceptTool(accept, states, config, terminal);
+    if (json) terminal.out.write(`${JSON.stringify(states.map(asJson), undefined, 2)}\n`);
+    else tell(states, terminal);
+    return states.every(({ status }) => status === "pinned");
+  },
+});
+
+async function judge(config: Config, terminal: Terminal): Promise<readonly PinState[]> {
+  const tools = pinnedTools(config, terminal.environment);
+  const pins = await readPins(config);
+  const settings = settingsOf(config);
+  const asked = new Map<string, OfferedTools | string>();
+  for (const name of new Set(tools.map(({ server }) => server))) {
+    const known = settings.find((one) => one.name === name);
+    const offered = known === undefined ? "is not configured" : askTools(known);
+    asked.set(name, await Promise.resolve(offered).catch(reasonOf));
+  }
+  return tools.map((tool) => stateOf(tool, asked.get(tool.server) ?? "was not asked", pins));
+}
+
+function stateOf(tool: PinnedTool, asked: OfferedTools | string, pins: ToolPins): PinState {
+  const pin = pins.pinOf(tool);
+  if (typeof asked === "string") return { ...tool, pin, status: "unreachable", reason: asked };
+  const offered = asked.get(tool.tool);
+  if (offered === undefined) return { ...tool, pin, status: "gone" };
+  if (offered.pin === pin) return { ...tool, pin, status: "pinned", offered };
+  const before = pins.definitionOf(pin);
+  const differences = before && definitionDifferences(before, offered.definition);
+  return { ...tool, pin, status: "changed", offered, ...(differences && { differences }) };
+}
+
+async function acceptTool(
+  named: string,
+  states: readonly PinState[],
+  config: Config,
+  { out }: Terminal,
+): Promise<boolean> {
+  const state = states.find(({ server, tool }) => `${server}/${tool}` === named);
+  if (state === undefined) throw usage(`no endpoint is bound to the tool ${JSON.stringify(named)}`);
+  const { offered, status } = state;
+  if (offered === undefined) throw new CommandRefusal(`${named} is ${status}, nothing is offered`);
+  if (status === "changed") await keep(state, offered, config);
+  const isNew = status === "changed" ? "accepted" : "is pinned already";
+  out.write(`${defuseLine(`${named} ${isNew}`)}\ndefinition = "${offered.pin}"\n`);
+  return true;
+}
+
+async function keep(
+  tool: PinnedTool,
+  { pin, definition }: OfferedTool,
+  config: Config,
+): Promise<void> {
+  if (config.store.driver === "memory") {
+    throw new CommandRefusal('store.driver is "memory": write the new pin into the endpoint file');
+  }
+  const { lock, problems } = await takeStateDirectory(config, "agtp-mcp pins");
+  if (problems !== undefined) throw refusal(problems);
+  try {
+    const opened = await openStore(config.store, relative(config.directory, config.file));
+    if (opened.store === undefined) throw refusal(opened.problems);
+    try {
+      const pins = await ToolPins.open(opened.store);
+      await pins.remember(pin, definition);
+      await pins.accept(tool, pin);
+    } finally {
+      await opened.store.close();
+    }
+  } finally {
+    lock?.release();
+  }
+}
+
+function refusal(problems: readonly Problem[]): CommandRefusal {
+  const hint = "a running daemon decides by CONFIRM of the escalation";
+  return new CommandRefusal(`${problems.map(formatProblem).join("; ")} (${hint})`);
+}
+
+function asJson({ server, tool, definition, pin, status, ...more }: PinState): object {
+  const { offered, differences, reason } = more;
+  return {
+    ...{ server, tool, status, file_pin: definition, pin },
+    ...(offered === undefined ? {} : { offered: offered.pin }),
+    ...(differences === undefined ? {} : { differences }),
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+function tell(states: readonly PinState[], { out }: Terminal): void {
+  for (const { server, tool, status, pin, offered, differences = [], reason } of states) {
+    const why = reason === undefined ? "" : `  ${reason}`;
+    out.write(`${defuseLine(`${status}  ${server}/${tool}  ${pin}${why}`)}\n`);
+    if (status !== "changed" || offered === undefined) continue;
+    out.write(`  offered  ${offered.pin}\n`);
+    for (const { path, before, after } of differences) {
+      out.write(`${defuse(`  ${path}`)}\n`);
+      if (before !== undefined) out.write(`${defuse(`    - ${JSON.stringify(before)}`)}\n`);
+      if (after !== undefined) out.write(`${defuse(`    + ${JSON.stringify(after)}`)}\n`);
+    }
+  }
+}

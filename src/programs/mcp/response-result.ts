@@ -1,0 +1,83 @@
+/**
+ * A response of an AGTP server as the result of a tool: the words of the server, bounded, with the ids
+ * by which the answer is found again.   MCP "Tools" (Error Handling)
+ */
+import type { CallToolResult } from "@modelcontextprotocol/server";
+import { isRecord } from "../../base/json-value.ts";
+import { isTooDeep } from "../../base/nesting.ts";
+import type { ClientResponse } from "../../client/agtp-client.ts";
+import { isAccepted } from "../../client/response.ts";
+import { refusalWords } from "../../modules/mcp/answer-body.ts";
+import { metaMembers, type RequestMeta } from "../../modules/mcp/answer-meta.ts";
+import { readContent } from "../../modules/mcp/content.ts";
+import { laterText } from "../../modules/mcp/following.ts";
+import type { Following } from "../../modules/mcp/task.ts";
+
+/** How a call was asked for. */
+export interface Asked {
+  readonly meta: RequestMeta;
+  /** Whether it came by 2026-07-28. */
+  readonly isCurrent: boolean;
+  /** Whether the client of this protocol was told what the tool gives. */
+  readonly isOutputTold: boolean;
+}
+
+/** Clients read messages of ten mebibytes and no longer ones. */
+const MAX_BYTES = 8 * 1024 * 1024;
+
+/** The result for a response; `following` says what its last word waits for. */
+export function responseResult(
+  response: ClientResponse,
+  following: Following | undefined,
+  asked: Asked,
+): CallToolResult {
+  const _meta = metaOf(response, asked.meta);
+  if (isTooDeep(response.body)) return { ...failure("the answer is nested too deeply"), _meta };
+  const result = { ...contentFor(response, following, asked), _meta };
+  const isLong = Buffer.byteLength(JSON.stringify(result)) > MAX_BYTES;
+  return isLong ? { ...failure("the answer is longer than clients of MCP read"), _meta } : result;
+}
+
+/** A result that says why there is no other. */
+export function failure(text: string): CallToolResult {
+  return { content: [{ type: "text", text }], isError: true };
+}
+
+function contentFor(
+  response: ClientResponse,
+  following: Following | undefined,
+  asked: Asked,
+): CallToolResult {
+  const { status, headers, bytes } = response;
+  const responseId = headers.get("response-id") ?? "";
+  const { content, value } = readContent(bytes, headers.get("content-type"), responseId);
+  if (following !== undefined) {
+    // A client that was told the form of the output takes nothing else for a success.
+    const isError = following.kind === "approval" || asked.isOutputTold;
+    const next = { type: "text", text: laterText(following) } as const;
+    return { content: [...content, next], ...(isError ? { isError } : {}) };
+  }
+  if (!isAccepted(status)) {
+    return { content: [{ type: "text", text: refusalText(response) }, ...content], isError: true };
+  }
+  const hasStructure =
+    value !== undefined && (asked.isCurrent || asked.isOutputTold || isRecord(value));
+  const structured = { structuredContent: value as Record<string, unknown> };
+  return { content: [...content], ...(hasStructure ? structured : {}) };
+}
+
+/** The status and the name of a refusal on one line. */
+export function refusalText({ status, text }: ClientResponse): string {
+  const { code, message } = refusalWords(text);
+  return `${status} ${code}: ${message}`;
+}
+
+function metaOf({ headers }: ClientResponse, asked: RequestMeta): Record<string, unknown> {
+  const traces = {
+    auditId: headers.get("audit-id"),
+    responseId: headers.get("response-id"),
+    serverId: headers.get("server-id"),
+    jws: headers.get("attribution-record"),
+  };
+  return { ...metaMembers(traces, asked) };
+}

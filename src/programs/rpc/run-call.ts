@@ -1,0 +1,114 @@
+/** One call of a method: its parameters read, its result printed or written, its failure said. */
+import type { Environment } from "../../base/environment.ts";
+import type { JsonRecord } from "../../base/json-value.ts";
+import { AgtpClientError } from "../../client/client-error.ts";
+import { createWorld } from "../../modules/agentcli/create-world.ts";
+import {
+  type Failure,
+  failure,
+  failureData,
+  invalidArgument,
+  isFailure,
+} from "../../modules/agentcli/failure.ts";
+import type { MethodContext, MethodDefaults } from "../../modules/agentcli/methods/method.ts";
+import { findMethod, targetsResult } from "../../modules/agentcli/methods/method-table.ts";
+import type { Terminal } from "../shell/terminal.ts";
+import { readManifestInput } from "./manifest-input.ts";
+import { writeArtifact } from "./write-artifact.ts";
+
+/** One call. */
+export interface CallLine {
+  readonly method: string;
+  readonly params: JsonRecord;
+  /** Where the manifest comes from, for methods that take one. */
+  readonly manifest?: string;
+  /** The member of the result that is written to a file, and the file. */
+  readonly write?: { readonly member: string; readonly file: string } | undefined;
+  readonly isNdjson: boolean;
+}
+
+/** Calls, prints, and answers the exit code. */
+export async function runCall(line: CallLine, terminal: Terminal): Promise<number> {
+  const { environment, directory, err } = terminal;
+  const context = {
+    world: createWorld(environment, directory),
+    defaults: readDefaults(environment, undefined),
+  };
+  const form = readForm(line, environment);
+  const outcome = isFailure(form) ? form : await callMethod(line, context, terminal);
+  if (isFailure(outcome)) {
+    const said = { ok: false, error: outcome.message, ...failureData(outcome) };
+    err.write(`${JSON.stringify(said, null, 2)}\n`);
+    return 1;
+  }
+  terminal.out.write(print(outcome, form === "ndjson"));
+  return 0;
+}
+
+/** The command line says how results are printed, or else the environment. */
+function readForm({ isNdjson }: CallLine, env: Environment): "json" | "ndjson" | Failure {
+  const { AGENTCLI_OUTPUT: wanted = "" } = env;
+  if (wanted !== "" && wanted !== "json" && wanted !== "ndjson") {
+    const accepted = "Accepted values: json, ndjson";
+    return invalidArgument(`Unknown AGENTCLI_OUTPUT value: ${wanted}. ${accepted}`);
+  }
+  return isNdjson || wanted === "ndjson" ? "ndjson" : "json";
+}
+
+/** Defaults from the environment, where the command line says nothing. */
+export function readDefaults(env: Environment, db: string | undefined): MethodDefaults {
+  const dbPath = db ?? env["AGENTCLI_SCHEDULER_DB"];
+  const { AGENTCLI_SCHEDULER_PREFIX: prefix, AGENTCLI_SCHEDULER_BIN: bin } = env;
+  const { AGENTCLI_TARGET: target } = env;
+  return {
+    ...(dbPath === undefined || dbPath === "" ? {} : { dbPath }),
+    ...(prefix === undefined || prefix === "" ? {} : { schedulerPrefix: prefix }),
+    ...(bin === undefined || bin === "" ? {} : { schedulerBin: bin }),
+    ...(target === undefined || target === "" ? {} : { target }),
+  };
+}
+
+async function callMethod(
+  line: CallLine,
+  context: MethodContext,
+  terminal: Terminal,
+): Promise<JsonRecord | Failure> {
+  if (line.method === "targets") return targetsResult();
+  const method = findMethod(line.method);
+  if (method === undefined) throw new Error(`no method ${line.method}`);
+  const params = await readParams(line, terminal);
+  if (isFailure(params)) return params;
+  const result = await method(params, context);
+  if (isFailure(result)) return result;
+  if (line.method === "agentcli.validate" && result["ok"] !== true) {
+    const { ok, errors, warnings } = result as never;
+    return failure("validation_error", "Manifest validation failed", {
+      validation: { ok, errors, warnings },
+    });
+  }
+  if (line.write === undefined) return result;
+  const { file, member } = line.write;
+  const written = writeArtifact(file, terminal.directory, result[member]);
+  return isFailure(written) ? written : { ...result, written_to: written.path };
+}
+
+async function readParams(
+  { params, manifest }: CallLine,
+  terminal: Terminal,
+): Promise<JsonRecord | Failure> {
+  if (manifest === undefined) return params;
+  try {
+    const read = await readManifestInput(manifest, terminal);
+    return isFailure(read) ? read : { ...params, manifest: read.value };
+  } catch (error) {
+    if (!(error instanceof AgtpClientError)) throw error;
+    return invalidArgument(error.message);
+  }
+}
+
+function print(result: JsonRecord, isNdjson: boolean): string {
+  const { items } = result;
+  if (!isNdjson) return `${JSON.stringify(result, null, 2)}\n`;
+  const lines: readonly unknown[] = Array.isArray(items) ? items : [result];
+  return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
+}

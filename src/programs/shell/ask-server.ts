@@ -1,0 +1,73 @@
+/** A connection to a server as flags of a command line say it: whom to trust, and as whom to ask. */
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { isLoopbackHost } from "../../base/loopback.ts";
+import type { AgtpClient, ClientOptions } from "../../client/agtp-client.ts";
+import { createClient } from "../../client/client.ts";
+import { type AgtpUri, parseUri } from "../../client/uri.ts";
+import { readText, usage } from "./command-file.ts";
+import type { Terminal } from "./terminal.ts";
+
+/** The flags about TLS, as written. */
+export interface TrustFlags {
+  readonly ca?: string | undefined;
+  readonly insecure?: boolean | undefined;
+  readonly cert?: string | undefined;
+  readonly key?: string | undefined;
+}
+
+/** The same of programs in which `--key` is something else. */
+export interface ClientFlags extends Pick<TrustFlags, "ca" | "insecure"> {
+  readonly clientCert?: string | undefined;
+  readonly clientKey?: string | undefined;
+}
+
+/** Where a daemon that made its own certificate puts it. */
+const LOCAL_CERTIFICATE = ".agtp/tls/cert.pem";
+
+/** Asks a server, and hangs up. */
+export async function askServer<T>(
+  flags: TrustFlags,
+  uri: string | AgtpUri,
+  terminal: Terminal,
+  ask: (client: AgtpClient) => Promise<T>,
+): Promise<T> {
+  const { host, port } = typeof uri === "string" ? parseUri(uri) : uri;
+  const client = createClient(clientOptions(flags, { host, port }, terminal));
+  try {
+    return await ask(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Reads `--client-cert` and `--client-key`. */
+export function trustFlags({ clientCert, clientKey, ca, insecure }: ClientFlags): TrustFlags {
+  if ((clientCert === undefined) !== (clientKey === undefined)) {
+    throw usage("expected --client-cert and --client-key together");
+  }
+  return { cert: clientCert, key: clientKey, ca, insecure };
+}
+
+/** The server to ask, and the authorities to trust. */
+export function clientOptions(
+  flags: TrustFlags,
+  { host, port }: Pick<AgtpUri, "host" | "port">,
+  { directory }: Pick<Terminal, "directory">,
+): ClientOptions {
+  const { ca, cert, key, insecure = false } = flags;
+  if (ca !== undefined && insecure) throw usage("expected --ca or --insecure, got both");
+  if ((cert === undefined) !== (key === undefined)) {
+    throw usage("expected --cert and --key together");
+  }
+  const read = (file: string | undefined): string | undefined =>
+    file === undefined ? undefined : readText(directory, file);
+  const hasLocal =
+    !insecure && isLoopbackHost(host) && existsSync(resolve(directory, LOCAL_CERTIFICATE));
+  return {
+    ...{ host, port, rejectUnauthorized: !insecure },
+    ca: read(ca ?? (hasLocal ? LOCAL_CERTIFICATE : undefined)),
+    cert: read(cert),
+    key: read(key),
+  };
+}

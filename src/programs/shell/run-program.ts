@@ -1,0 +1,167 @@
+/**
+ * Runs a declared program: help and version go to standard output, what is wrong to standard error,
+ * and the exit code is 2 for a command line that cannot be understood or an answer that cannot be had.
+ */
+import { Argument, CommanderError, Help, Option, Command as Parser } from "commander";
+import { VERSION } from "../../base/version.ts";
+import { AgtpClientError } from "../../client/client-error.ts";
+import type { Command, Outcome, SubProgram } from "./command.ts";
+import type { OptionDetails } from "./command-line.ts";
+import { CommandRefusal } from "./command-refusal.ts";
+import { defuse, defuseLine, type Terminal } from "./terminal.ts";
+
+export { InvalidArgumentError as InvalidValue } from "commander";
+
+type Run = () => Outcome | Promise<Outcome>;
+/** Keeps what a command line asks for until it is read to its end. */
+type Choose = (run: Run) => void;
+
+/** Runs a program with the arguments behind its name, and answers its exit code. */
+export async function runProgram(
+  program: Command,
+  args: readonly string[],
+  terminal: Terminal,
+): Promise<number> {
+  let chosen: Run | undefined;
+  try {
+    const parser = createParser(program, terminal, (run) => {
+      chosen = run;
+    });
+    parser.parse(args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    return error.exitCode === 0 ? 0 : 2;
+  }
+  return chosen === undefined ? 2 : await exitCodeOf(chosen, program, terminal);
+}
+
+async function exitCodeOf(run: Run, program: Command, { err }: Terminal): Promise<number> {
+  try {
+    const outcome = await run();
+    return typeof outcome === "number" ? outcome : outcome === false ? 1 : 0;
+  } catch (error) {
+    const isRefusal = error instanceof CommandRefusal;
+    if (!isRefusal && !(error instanceof AgtpClientError)) throw error;
+    const show = program.hasLongMessages ? defuse : defuseLine;
+    err.write(`${program.name}: ${show(error.message)}\n`);
+    return isRefusal ? 1 : 2;
+  }
+}
+
+function createParser(program: Command, terminal: Terminal, choose: Choose): Parser {
+  const { out, err } = terminal;
+  const parser = new Parser(program.name)
+    .version(VERSION)
+    .allowExcessArguments(false)
+    .exitOverride()
+    .configureHelp({ optionDescription: describeOption })
+    .configureOutput({ writeOut: (text) => out.write(text), writeErr: (text) => err.write(text) });
+  // Options of the program stand before a command, those of the command behind it.
+  const hasBoth = program.options !== undefined && (program.commands ?? program.programs);
+  if (hasBoth) parser.enablePositionalOptions();
+  fillParser(parser, program, terminal, choose);
+  return parser;
+}
+
+function fillParser(parser: Parser, command: Command, terminal: Terminal, choose: Choose): void {
+  const { args = {}, options = {}, run, notes, commands = [], programs = [] } = command;
+  parser.description(command.description);
+  for (const [name, help] of Object.entries(args)) parser.addArgument(new Argument(name, help));
+  for (const [flags, details] of Object.entries(options)) {
+    parser.addOption(
+      createOption(flags, typeof details === "string" ? { help: details } : details),
+    );
+  }
+  if (notes !== undefined) parser.addHelpText("after", notes);
+  if (run !== undefined) {
+    parser.action(() => choose(() => run(readLine(parser) as never, terminal)));
+    if (commands.length > 0 && Object.keys(args).length === 0) refuseUnknownCommands(parser);
+  }
+  for (const below of commands) {
+    fillParser(parser.command(below.name), below, terminal, choose);
+  }
+  for (const below of programs) addProgram(parser, below, terminal, choose);
+  if (programs.length > 0 && programs.every(({ description }) => description === undefined)) {
+    parser.usage(["[options]", ...Object.keys(args)].join(" "));
+  }
+}
+
+/** A program that does something without a command takes what is no command for an argument. */
+function refuseUnknownCommands(parser: Parser): void {
+  parser.helpCommand("help [command]").allowExcessArguments();
+  parser.hook("preAction", (_, asked) => {
+    const [unknown] = asked === parser ? parser.args : [];
+    if (unknown !== undefined) parser.error(`error: unknown command '${unknown}'`);
+  });
+}
+
+/** Hands everything on, --help included; `agtpd --config F doctor` means `agtpd doctor --config F`. */
+function addProgram(parser: Parser, below: SubProgram, terminal: Terminal, choose: Choose): void {
+  const { name, description, load } = below;
+  parser.configureHelp({
+    optionDescription: describeOption,
+    subcommandTerm: (command) => command.name(),
+  });
+  parser
+    .command(`${name} [args...]`, { hidden: description === undefined })
+    .description(description ?? "")
+    .usage("...")
+    .helpOption(false)
+    .allowUnknownOption()
+    .passThroughOptions()
+    .action((args: readonly string[]) => {
+      const all = [...writtenOptions(parser), ...args];
+      choose(async () => runProgram(await load(), all, terminal));
+    });
+}
+
+/** The options that stand on the command line, as one would write them. */
+function writtenOptions(parser: Parser): readonly string[] {
+  const written = parser.options.filter(
+    (option) => parser.getOptionValueSource(option.attributeName()) === "cli",
+  );
+  return written.flatMap((option) => {
+    const value: unknown = parser.getOptionValue(option.attributeName());
+    const flag = option.long ?? option.flags;
+    if (value === true) return [flag];
+    const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+    return values.flatMap((one) => [flag, String(one)]);
+  });
+}
+
+function readLine(parser: Parser): object {
+  const args = parser.registeredArguments.map((argument, index) => {
+    return [camelCase(argument.name()), parser.processedArgs[index]] as const;
+  });
+  const written = args.filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(written), ...parser.opts() };
+}
+
+function camelCase(name: string): string {
+  return name.replace(/-([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function createOption(flags: string, details: OptionDetails): Option {
+  const { help, choices, parse, isRequired = false, isRepeated = false } = details;
+  const option = new Option(flags, help).makeOptionMandatory(isRequired);
+  if (choices !== undefined) option.choices(choices);
+  if (parse !== undefined) option.argParser(parse);
+  if (isRepeated) {
+    option.argParser((text, earlier: readonly string[]) => [...earlier, text]).default([]);
+  }
+  if (details.default !== undefined) option.default(details.default);
+  return option;
+}
+
+const help = new Help();
+
+/** Says a default as it is written on a command line: a number bare, and no list that is empty. */
+function describeOption(option: Option): string {
+  const { defaultValue } = option;
+  const isEmpty = Array.isArray(defaultValue) && defaultValue.length === 0;
+  const isNumber = typeof defaultValue === "string" && /^\d+$/.test(defaultValue);
+  if (!isEmpty && !isNumber) return help.optionDescription(option);
+  const value = isEmpty ? undefined : Number(defaultValue);
+  const shown: Option = Object.create(option, { defaultValue: { value } });
+  return help.optionDescription(shown);
+}

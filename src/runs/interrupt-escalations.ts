@@ -1,0 +1,156 @@
+/**
+ * What runs stop to ask, as escalations: people find the questions of every kind of runs in the one
+ * queue that they have. One is opened for each question, and decided when the run has its answer,
+ * whoever gave it and wherever. Where there is no room for one, it is opened as soon as there is.
+ * AGTP "ESCALATE", "CONFIRM"
+ */
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
+import { TaskQueue } from "../base/task-queue.ts";
+import { escalationEvent } from "../dispatch/escalation-events.ts";
+import type { EventSource, RecordStreamEvents } from "../dispatch/stream-events.ts";
+import { sha256Hex } from "../identity/canonical-form.ts";
+import { uuidv7 } from "../identity/uuid.ts";
+import {
+  type Decision,
+  type Escalation,
+  type EscalationRequest,
+  isOpen,
+} from "../state/escalation.ts";
+import type { EscalationRegister } from "../state/escalation-register.ts";
+
+/** Something that a run waits for, and how it is escalated. */
+export interface InterruptQuestion {
+  readonly interruptId: string;
+  readonly request: Omit<EscalationRequest, "fingerprint">;
+}
+
+/** How a question is decided; the source is the request that brought the answer. */
+export interface InterruptVerdict
+  extends Pick<Decision, "status" | "authority" | "reason" | "agentId" | "attestation"> {
+  readonly source?: EventSource;
+}
+
+/** How the escalations of one kind of runs are told; a subject is the question that one is about. */
+export interface InterruptKind<Subject> {
+  /** No other kind has this name. */
+  readonly name: string;
+  /** The subject of an escalation's context; undefined where it is about something else. */
+  readSubject(context: JsonRecord): Subject | undefined;
+}
+
+/** The questions of one kind of runs. */
+export interface InterruptSource<Subject> {
+  /** All that waits, the oldest first. */
+  waiting(): AsyncIterable<InterruptQuestion>;
+  /** The verdict on a question that nobody waits for any more; undefined: somebody does. */
+  verdictOn(subject: Subject): Promise<InterruptVerdict | undefined>;
+}
+
+/** The parts of a queue's view of runs. */
+export interface InterruptEscalationsOptions<Subject> {
+  readonly escalations: EscalationRegister;
+  readonly kind: InterruptKind<Subject>;
+  readonly source: InterruptSource<Subject>;
+  /** Into the stream of the agent whose escalation it is. */
+  readonly record: RecordStreamEvents;
+  onFault(error: unknown): void;
+}
+
+export class InterruptEscalations<Subject extends { readonly interruptId: string }> {
+  readonly #options: InterruptEscalationsOptions<Subject>;
+  readonly #steps = new TaskQueue();
+  #hadNoRoom = false;
+
+  constructor(options: InterruptEscalationsOptions<Subject>) {
+    this.#options = options;
+  }
+
+  /** Takes up what nobody saw happen: answers, and questions. */
+  start(): void {
+    this.inOrder(async () => {
+      for (const escalation of this.#options.escalations.list()) await this.#settle(escalation);
+      await this.#openAll();
+    });
+  }
+
+  /** Opens the escalation of a question, unless it is open; asked for when its turn has come. */
+  ask(question: () => Promise<InterruptQuestion | undefined>): void {
+    this.inOrder(async () => {
+      const asked = await question();
+      if (asked !== undefined) await this.#open(asked);
+    });
+  }
+
+  /** Decides the escalation of a question: the run has its answer, or needs none. */
+  answered(interruptId: string, verdict: InterruptVerdict): void {
+    this.inOrder(async () => {
+      const escalation = this.find(interruptId);
+      if (escalation !== undefined && isOpen(escalation, Date.now())) {
+        await this.decide(escalation, verdict);
+      }
+      if (this.#hadNoRoom) await this.#openAll();
+    });
+  }
+
+  /** Does one thing after the other: a question is looked for and opened before the next. */
+  inOrder(step: () => Promise<void>): void {
+    void this.#steps.run(step).catch(this.#options.onFault);
+  }
+
+  /** Waits until everything that has happened is in the escalations. */
+  settled(): Promise<void> {
+    return this.#steps.run(() => Promise.resolve());
+  }
+
+  /** The escalation of a question, decided or not. */
+  find(interruptId: string): Escalation | undefined {
+    const mark = markOf(this.#options.kind, interruptId);
+    return this.#options.escalations.list().find(({ fingerprint }) => fingerprint === mark);
+  }
+
+  /** Decides an escalation that is open, and has it on record. */
+  async decide(
+    { escalationId }: Escalation,
+    { source, ...verdict }: InterruptVerdict,
+  ): Promise<void> {
+    const decision = { ...verdict, attestationId: `att-${uuidv7()}`, at: Date.now() };
+    const { escalations, record } = this.#options;
+    const outcome = await escalations.decide(escalationId, decision);
+    if (outcome.kind !== "decided") return;
+    await record([escalationEvent("escalation_decided", outcome.escalation)], source);
+  }
+
+  async #settle(escalation: Escalation): Promise<void> {
+    const subject = subjectOf(this.#options.kind, escalation);
+    if (subject === undefined || !isOpen(escalation, Date.now())) return;
+    const verdict = await this.#options.source.verdictOn(subject);
+    if (verdict !== undefined) await this.decide(escalation, verdict);
+  }
+
+  async #openAll(): Promise<void> {
+    this.#hadNoRoom = false;
+    for await (const question of this.#options.source.waiting()) await this.#open(question);
+  }
+
+  async #open({ interruptId, request }: InterruptQuestion): Promise<void> {
+    if (this.find(interruptId) !== undefined) return;
+    const { escalations, kind } = this.#options;
+    const fingerprint = markOf(kind, interruptId);
+    const opening = await escalations.open({ ...request, fingerprint });
+    if (opening.kind === "full") this.#hadNoRoom = true;
+  }
+}
+
+/** The question that an escalation is about, where it was this server that opened it. */
+export function subjectOf<Subject extends { readonly interruptId: string }>(
+  kind: InterruptKind<Subject>,
+  { context, fingerprint }: Pick<Escalation, "context" | "fingerprint">,
+): Subject | undefined {
+  const subject = isRecord(context) ? kind.readSubject(context) : undefined;
+  return subject && fingerprint === markOf(kind, subject.interruptId) ? subject : undefined;
+}
+
+/** No escalation that an agent writes has this fingerprint: those are digests of what it wrote. */
+function markOf({ name }: Pick<InterruptKind<unknown>, "name">, interruptId: string): string {
+  return sha256Hex(`${name} interrupt ${interruptId}`);
+}

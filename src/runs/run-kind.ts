@@ -1,0 +1,61 @@
+/**
+ * What one kind of runs differs in from the others: its statuses and where they lead, how long its runs
+ * are kept and how many, and where its events lie. How a step is taken is the driver's own.
+ */
+import type { CollectionOptions } from "../state/collection-view.ts";
+import type { Rank } from "../state/quota.ts";
+import type { Change } from "../state/store.ts";
+
+/** `active`: somebody works at it. `waiting`: it goes on with somebody's answer. `over`: it does not. */
+export type RunPhase = "active" | "waiting" | "over";
+
+/** One status of a kind. */
+export interface StatusRule<Status extends string> {
+  readonly phase: RunPhase;
+  /** The statuses that may come after it; it may stay as it is besides. */
+  readonly next: readonly Status[];
+  /** How easily a run in it is evicted where there is no room, 0 first; without this, never. */
+  readonly rank?: Rank;
+}
+
+/** Every status of a kind. */
+export type StatusMachine<Status extends string> = Readonly<Record<Status, StatusRule<Status>>>;
+
+/** How many events a run has, which are numbered by it, and what they take in the store. */
+export interface EventCounts {
+  readonly eventCount?: number;
+  readonly eventBytes?: number;
+  /** Whether there were more than are kept. */
+  readonly isTruncated?: boolean;
+}
+
+/** An event as it is kept. */
+export interface NumberedEvent {
+  readonly sequence: number;
+}
+
+/** One kind of runs; they outlive the reloads of the configuration, and the process. */
+export interface RunKind<Run extends object, Status extends string = string>
+  extends Pick<
+    CollectionOptions<Run>,
+    "name" | "read" | "orderOf" | "forgottenAt" | "groups" | "quota" | "sizeOf"
+  > {
+  readonly statuses: StatusMachine<Status>;
+  statusOf(run: Run): Status;
+  /** The key that it is kept under. */
+  idOf(run: Run): string;
+  ownerOf(run: Run): string;
+  /** Undefined: nothing is told of its runs but where they stand. */
+  readonly log?: LogPlaces;
+  /** Other entries of a run, which are deleted with it. */
+  entriesOf?(runId: string): readonly Pick<Change, "collection" | "key">[];
+}
+
+/** The collections that the events of runs lie in. */
+export interface LogPlaces {
+  readonly events: string;
+  /** Others whose keys begin with the id of a run and a slash, too. */
+  readonly beside?: readonly string[];
+  /** Where it is noted that a run is deleted, and its log may not be. */
+  readonly doomed: string;
+}

@@ -1,0 +1,236 @@
+/**
+ * All runs of a kind, through every reload and restart: begun, found, moved on, waited for, forgotten.
+ * A step is in the store before anybody hears of it, together with the events that say so, and is
+ * decided from how the run stands then: of two that exclude each other exactly one is taken.
+ */
+import type { Ends } from "../base/deadline.ts";
+import { type Adding, type AddOptions, Collection } from "../state/collection.ts";
+import type { Change, Store } from "../state/store.ts";
+import { EventLog } from "./event-log.ts";
+import type { NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
+import { RunWaits } from "./run-waits.ts";
+
+/** The parts that tests choose. */
+export interface RunRegisterOptions {
+  /** Milliseconds since the epoch. */
+  now?(): number;
+}
+
+/** A run after a step, and the events that say so. */
+export interface RunStep<Run, Event> {
+  readonly run: Run;
+  readonly events?: readonly Event[];
+}
+
+/** How a step is taken. */
+export interface StepOptions {
+  /** Changes that are made with it, or not at all. */
+  readonly also?: readonly Change[];
+  /** Called once it is kept, before anybody else hears of it. */
+  onKept?(): void;
+}
+
+/** Hears of every run that has become another, or is gone: then `after` is undefined. */
+export type RunWatcher<Run> = (before: Run, after: Run | undefined) => void;
+
+export class RunRegister<Run extends object, Event extends NumberedEvent = NumberedEvent> {
+  readonly #kind: RunKind<Run>;
+  readonly #runs: Collection<Run>;
+  readonly #log: EventLog<Event> | undefined;
+  readonly #waits = new RunWaits();
+  readonly #watchers = new Set<RunWatcher<Run>>();
+  /** By run, the changes that nobody is told of before who took the step knows. */
+  readonly #unheard = new Map<string, Unheard<Run>>();
+
+  private constructor(kind: RunKind<Run>, runs: Collection<Run>, log: EventLog<Event> | undefined) {
+    this.#kind = kind;
+    this.#runs = runs;
+    this.#log = log;
+  }
+
+  /** Opens what an earlier process kept, and deletes what nobody needs any more. */
+  static async open<Run extends object, Event extends NumberedEvent = NumberedEvent>(
+    store: Store,
+    kind: RunKind<Run>,
+    { now = Date.now }: RunRegisterOptions = {},
+  ): Promise<RunRegister<Run, Event>> {
+    const { statuses, statusOf, idOf, entriesOf, ownerOf } = kind;
+    const log = kind.log && new EventLog<Event>(store, kind.log);
+    let changed: (before: Run | undefined, after: Run | undefined) => void = () => undefined;
+    const runs = await Collection.open<Run>(store, {
+      ...kind,
+      ownerOf,
+      rankOf: (run) => statuses[statusOf(run)]?.rank,
+      changesOnDelete: (run) => {
+        const runId = idOf(run);
+        const beside = (entriesOf?.(runId) ?? []).map((entry) => deletion(entry));
+        return log === undefined ? beside : [...beside, log.doom(runId)];
+      },
+      onChange: (before, after) => changed(before, after),
+      now,
+    });
+    await log?.clear();
+    const register = new RunRegister<Run, Event>(kind, runs, log);
+    changed = (before, after) => register.#changed(before, after);
+    return register;
+  }
+
+  now(): number {
+    return this.#runs.now();
+  }
+
+  get size(): number {
+    return this.#runs.size;
+  }
+
+  find(runId: string): Run | undefined {
+    return this.#runs.get(runId);
+  }
+
+  /** The oldest first. */
+  list(): readonly Run[] {
+    return this.#runs.values();
+  }
+
+  /** An owner's, the oldest first. */
+  ofOwner(owner: string): readonly Run[] {
+    return this.#runs.ofOwner(owner);
+  }
+
+  /** Those that have a name in a group of the kind. */
+  inGroup(group: string, name: string): readonly Run[] {
+    return this.#runs.inGroup(group, name);
+  }
+
+  phaseOf(run: Run): RunPhase {
+    return phaseIn(this.#kind, run);
+  }
+
+  /** Those that are in a phase, the oldest first. */
+  inPhase(...phases: readonly RunPhase[]): readonly Run[] {
+    return this.list().filter((run) => phases.includes(this.phaseOf(run)));
+  }
+
+  /** Takes a run on, where there is room for it; what is over may make room. */
+  add(
+    { run, events = [] }: RunStep<Run, Event>,
+    options: AddOptions<Run> = {},
+  ): Promise<Adding<Run>> {
+    const runId = this.#kind.idOf(run);
+    const { also = [] } = options;
+    const others = typeof also === "function" ? also() : also;
+    return this.#runs.add(runId, run, {
+      ...options,
+      also: [...others, ...this.#put(runId, events)],
+    });
+  }
+
+  /** Moves a run on, as is decided from how it stands; undefined where it does not move. */
+  async advance(
+    runId: string,
+    decide: (run: Run) => RunStep<Run, Event> | undefined,
+    { also = [], onKept }: StepOptions = {},
+  ): Promise<Run | undefined> {
+    let events: readonly Event[] = [];
+    const unheard = this.#unheard.get(runId) ?? { steps: 0, changes: [] };
+    this.#unheard.set(runId, unheard);
+    unheard.steps += 1;
+    try {
+      const { item, isChanged } = await this.#runs.change(
+        runId,
+        (before) => {
+          const step = decide(before);
+          events = step?.events ?? [];
+          if (step !== undefined) this.#check(before, step.run);
+          return step?.run;
+        },
+        { also: () => [...also, ...this.#put(runId, events)] },
+      );
+      if (!isChanged) return undefined;
+      onKept?.();
+      return item;
+    } finally {
+      unheard.steps -= 1;
+      if (unheard.steps === 0) this.#unheard.delete(runId);
+      for (const change of unheard.changes.splice(0)) this.#tell(...change);
+    }
+  }
+
+  /** Forgets a run, with all that is kept of it. */
+  async delete(runId: string): Promise<void> {
+    await this.#runs.delete([runId]);
+    await this.settled();
+  }
+
+  /** Events behind a number, in order. */
+  async events(runId: string, after: number, limit: number): Promise<readonly Event[]> {
+    return this.#log?.read(runId, after, limit) ?? [];
+  }
+
+  /** Resolves when `isDone`, or when the wait is ended; looked at with every step of the run. */
+  until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
+    return this.#waits.until(runId, isDone, wait);
+  }
+
+  /** Calls the watcher from now on, until the function that is answered was called. */
+  watch(watcher: RunWatcher<Run>): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Forgets what nobody needs any more. */
+  async sweep(): Promise<void> {
+    await this.#runs.sweep();
+    await this.#log?.clear();
+  }
+
+  /** Takes in what others have changed. */
+  refresh(): Promise<void> {
+    return this.#runs.refresh();
+  }
+
+  /** Waits until the logs of what was deleted are deleted, too. */
+  async settled(): Promise<void> {
+    await this.#log?.clear();
+  }
+
+  #put(runId: string, events: readonly Event[]): readonly Change[] {
+    return events.flatMap((event) => this.#log?.put(runId, event) ?? []);
+  }
+
+  #check(before: Run, after: Run): void {
+    const { statuses, statusOf } = this.#kind;
+    const [from, to] = [statusOf(before), statusOf(after)];
+    if (from === to || statuses[from]?.next.includes(to) === true) return;
+    throw new Error(`a run that is "${from}" cannot become "${to}"`);
+  }
+
+  #changed(before: Run | undefined, after: Run | undefined): void {
+    if (before === undefined) return;
+    const unheard = this.#unheard.get(this.#kind.idOf(before));
+    if (unheard === undefined) this.#tell(before, after);
+    else unheard.changes.push([before, after]);
+  }
+
+  #tell(before: Run, after: Run | undefined): void {
+    for (const watcher of this.#watchers) watcher(before, after);
+    this.#waits.wake(this.#kind.idOf(before));
+    // Nobody waits for it: the run is unknown by now, and its log is cleared at the next start, too.
+    if (after === undefined) this.#log?.clear().catch(() => undefined);
+  }
+}
+
+interface Unheard<Run> {
+  /** How many steps of the run are being taken. */
+  steps: number;
+  readonly changes: (readonly [before: Run, after: Run | undefined])[];
+}
+
+function phaseIn<Run extends object>({ statuses, statusOf }: RunKind<Run>, run: Run): RunPhase {
+  // A status that another build wrote is nothing that this one goes on with.
+  return statuses[statusOf(run)]?.phase ?? "over";
+}
+
+function deletion(entry: Pick<Change, "collection" | "key">): Change {
+  return { kind: "delete", ...entry };
+}

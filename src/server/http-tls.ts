@@ -1,0 +1,26 @@
+/** The certificate of the HTTP listener.   `[gateway]` */
+import { relative } from "node:path";
+import type { Config } from "../base/config.ts";
+import type { Problem } from "../base/problem.ts";
+import { readCertificate } from "./certificate.ts";
+import type { HttpTls } from "./http-listener.ts";
+
+/** The certificate, or what is wrong with it. */
+export interface LoadedHttpTls {
+  /** Undefined: plain HTTP. */
+  readonly tls: HttpTls | undefined;
+  readonly problems: readonly Problem[];
+}
+
+/** Loads the certificate that the configuration names, where it is needed. */
+export function loadHttpTls({ gateway, directory }: Config): LoadedHttpTls {
+  const { enabled, cert, key } = gateway;
+  if (!enabled || cert === undefined || key === undefined) return { tls: undefined, problems: [] };
+  const reading = readCertificate(cert, key);
+  if (reading.problems === undefined) return { tls: reading, problems: [] };
+  const problems = reading.problems.map((problem) => ({
+    ...problem,
+    file: relative(directory, problem.file) || problem.file,
+  }));
+  return { tls: undefined, problems };
+}

@@ -1,0 +1,64 @@
+/**
+ * What an escalation has to be when it asks for the approval of one call: the call itself, the digest
+ * that it is bound to, and the one use that an approval has. An approval that was used stays so,
+ * whatever became of the call.   docs/approvals.md
+ */
+
+/** The call, as its digest is taken over it and as operators read it; keys are the wire's own. */
+export interface ApprovedCall {
+  readonly agent: string;
+  /** From a validated credential; null without one. */
+  readonly principal: string | null;
+  readonly method: string;
+  readonly path: string;
+  /** `sha256:` of the endpoint as the manifest shows it. */
+  readonly endpoint_version: string;
+  readonly input: Readonly<Record<string, unknown>>;
+  /** `sha256:` of the rules and of the endpoint's own key. */
+  readonly policy_version: string;
+  /** RFC 3339. */
+  readonly expires_at: string;
+  readonly nonce: string;
+}
+
+/** An approval: the call that it is good for, and its use. */
+export interface Approval {
+  /** `sha256:` over the canonical form of the call. */
+  readonly digest: string;
+  readonly nonce: string;
+  /** Whose share of open questions it counts for. */
+  readonly payer: string;
+  readonly use?: ApprovalUse;
+}
+
+/** The call that was begun under an approval. */
+export interface ApprovalUse {
+  /** Milliseconds since the epoch. */
+  readonly at: number;
+  /** Of the answer, by which its record can be found. */
+  readonly responseId: string;
+  /** Undefined until it is known, or known that nobody knows. */
+  readonly outcome?: ApprovalOutcome;
+}
+
+/** How the call was answered; without a status nobody knows. */
+export interface ApprovalOutcome {
+  readonly status?: number;
+  readonly auditId?: string;
+}
+
+/** What can be said of a use; keys are the wire's own. */
+export function useView(
+  { at, responseId, outcome }: ApprovalUse,
+  isRunning: boolean,
+): Record<string, unknown> {
+  const { status, auditId } = outcome ?? {};
+  const known = status === undefined ? "unknown" : "answered";
+  return {
+    used_at: new Date(at).toISOString(),
+    response_id: responseId,
+    outcome: isRunning ? "running" : known,
+    ...(status === undefined ? {} : { outcome_status: status }),
+    ...(auditId === undefined ? {} : { audit_id: auditId }),
+  };
+}

@@ -1,0 +1,146 @@
+/** Each line of the list of modules can be left out: the daemon serves the rest, and says what is gone. */
+import { readdirSync } from "node:fs";
+import { describe, expect, it } from "vitest";
+import { MODULES } from "../../src/app/modules.ts";
+import { manifestOf, shellTask } from "../support/agentcli.ts";
+import { agentManifest } from "../support/agntcy.ts";
+import { openDaemon, type TestDaemon } from "../support/daemon.ts";
+import type { DeploymentFiles } from "../support/deployment.ts";
+import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { DESK, gatewayFiles } from "../support/gateway.ts";
+import { SANE } from "../support/mcp-upstream.ts";
+import { packFiles } from "../support/openwop.ts";
+
+/** Something of every module. */
+const FILES: DeploymentFiles = gatewayFiles(
+  {
+    mcp: {
+      ...{ enabled: true, anonymous: true },
+      servers: [{ name: "tools", command: process.execPath, args: [SANE] }],
+    },
+    agentcli: { manifests: ["agents/agentcli/m.json"], expose: ["w1"] },
+    agntcy: [{ manifest: "agents/agntcy/mail.json", base: "/mailcomposer" }] as unknown as object,
+    policies: { synthesis_enabled: true, rcns: { enabled: true } },
+  },
+  {
+    ...packFiles({}),
+    "agents/agentcli/m.json": JSON.stringify(manifestOf([shellTask("echo", ["hi"])])),
+    "agents/agntcy/mail.json": JSON.stringify(agentManifest({})),
+  },
+);
+
+/** What the manifest of a server says that it has. */
+interface Shown {
+  readonly methods: readonly string[];
+  readonly features: readonly string[];
+  readonly apis: readonly string[];
+  readonly protocols: readonly string[];
+  readonly endpoints: readonly string[];
+}
+
+const NOTHING: Shown = { methods: [], features: [], apis: [], protocols: [], endpoints: [] };
+
+/** What goes with each module; of endpoints, some. */
+const GONE: Readonly<Record<string, Partial<Shown>>> = {
+  gateway: { features: ["http-gateway"], apis: ["http-gateway", "mcp", "openwop"] },
+  openwop: {
+    ...{ apis: ["openwop"], protocols: ["openwop"] },
+    endpoints: ["EXECUTE /agents/vendor.test.pack.agent", "QUERY /agents", "QUERY /runs/{run_id}"],
+  },
+  agentcli: { endpoints: ["EXECUTE /workflows/wf:w1/task:t1"] },
+  agntcy: { endpoints: ["DESCRIBE /mailcomposer"] },
+  mcp: { apis: ["mcp"] },
+  "mcp-servers": { features: ["mcp-servers"] },
+  tasks: { methods: ["CONFIRM", "ESCALATE", "SUSPEND"] },
+  delivery: { methods: ["NOTIFY"] },
+  delegation: { methods: ["DELEGATE", "EXECUTE"] },
+  negotiation: { methods: ["PLAN", "PROPOSE"], features: ["rcns", "synthesis"] },
+  search: { methods: ["QUERY", "SUMMARIZE"] },
+  floor: {
+    features: ["lifecycle"],
+    methods: ["ACTIVATE", "DEACTIVATE", "DEPRECATE", "INSPECT", "REINSTATE", "REVOKE"],
+  },
+  discovery: { methods: ["DESCRIBE", "DISCOVER"] },
+};
+
+type Ask = (request: TestRequest) => Promise<TestReply>;
+
+/** Asks one thing after the other, as the agent that holds most, over one connection. */
+async function asking(daemon: TestDaemon): Promise<Ask> {
+  const client = await daemon.connect();
+  let asked = 0;
+  return async (request) => {
+    client.write(encodeRequest({ ...request, headers: { "Agent-ID": DESK, ...request.headers } }));
+    asked += 1;
+    const reply = (await client.replies(asked))[asked - 1];
+    if (reply === undefined) throw new Error("the connection was closed");
+    return reply;
+  };
+}
+
+async function readManifest(ask: Ask): Promise<Shown> {
+  const headers = { Accept: "application/vnd.agtp.manifest+json" };
+  const { text } = await ask({ method: "DISCOVER", headers });
+  const manifest = JSON.parse(text);
+  const names = (list: readonly Record<string, string>[], member: string): readonly string[] =>
+    list.map((one) => one[member] ?? "").toSorted();
+  return {
+    methods: names(manifest.embedded_methods, "name"),
+    features: manifest.server.supported_features.toSorted(),
+    apis: names(manifest.apis, "name"),
+    protocols: names(manifest.hosted_protocols, "protocol"),
+    endpoints: manifest.endpoints.map(
+      ({ method, path }: Record<string, string>) => `${method} ${path}`,
+    ),
+  };
+}
+
+describe("the list of modules", () => {
+  it("has a line for each folder of src/modules", () => {
+    const folders = readdirSync(new URL("../../src/modules", import.meta.url));
+    expect(MODULES.map(({ name }) => name).toSorted()).toEqual(folders.toSorted());
+    expect(Object.keys(GONE).toSorted()).toEqual(folders.toSorted());
+  });
+});
+
+describe("a daemon without", () => {
+  it.each(Object.keys(GONE))("%s serves the rest, and says what is gone", async (name) => {
+    const whole = await asking(await openDaemon(FILES));
+    const before = await readManifest(whole);
+    const rest = MODULES.filter((module) => module.name !== name);
+    const ask = await asking(await openDaemon(FILES, {}, rest));
+    const expected = { ...NOTHING, ...GONE[name] };
+    const first = await ask({ method: "FETCH", path: "/orders/7" });
+    expect(first.status).toBe(200);
+    const supported = first.headers.get("supported-methods")?.split(", ");
+    for (const method of expected.methods) {
+      // An operator's endpoint may have the same method.
+      const others = before.endpoints.some((pair) => pair.startsWith(`${method} `));
+      if (!others) expect(supported).not.toContain(method);
+      expect((await whole({ method, body: {} })).status, method).not.toBe(405);
+      const refused = await ask({ method, body: {} });
+      expect([refused.status, refused.body["error"]?.["code"]]).toEqual([
+        405,
+        "method-not-allowed",
+      ]);
+    }
+    for (const pair of expected.endpoints) {
+      const [method = "", path = ""] = pair.split(" ");
+      expect(before.endpoints).toContain(pair);
+      const answer = await ask({ method, path: path.replace("{run_id}", "r"), body: {} });
+      expect([404, 405], pair).toContain(answer.status);
+    }
+    if (name === "discovery") return;
+    const after = await readManifest(ask);
+    const without = (all: readonly string[], gone: readonly string[]): readonly string[] =>
+      all.filter((one) => !gone.includes(one));
+    for (const kind of ["methods", "features", "apis", "protocols"] as const) {
+      for (const one of expected[kind]) expect(before[kind]).toContain(one);
+      expect(after[kind]).toEqual(without(before[kind], expected[kind]));
+    }
+    expect(after.endpoints).toEqual(
+      before.endpoints.filter((pair) => after.endpoints.includes(pair)),
+    );
+    for (const pair of expected.endpoints) expect(after.endpoints).not.toContain(pair);
+  });
+});

@@ -1,0 +1,135 @@
+/** Whom MCP clients are taken for, and what they may do.   MCP "Authorization", RFC 9728 */
+import { describe, expect, it } from "vitest";
+import { agentFile } from "../../support/deployment.ts";
+import { DESK } from "../../support/gateway.ts";
+import { mcpFiles, openMcp, postMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";
+import { makeIssuerKey, signToken } from "../../support/token-issuer.ts";
+
+const ISSUER = "https://id.example";
+const CLERK = "c".repeat(64);
+
+interface Guarded extends TestMcp {
+  tokenFor(claims: Record<string, unknown>): Promise<string>;
+}
+
+async function openGuarded(oauth: object = {}, mcp: object = {}): Promise<Guarded> {
+  const key = await makeIssuerKey();
+  const policies = { oauth: { issuer: ISSUER, jwks_file: "jwks.json", ...oauth } };
+  const server = await openMcp(
+    mcpFiles(
+      { policies, mcp: { enabled: true, ...mcp } },
+      {
+        "jwks.json": JSON.stringify({ keys: [key.jwk] }),
+        "agents/clerk.agent.json": agentFile({
+          ...{ agent_id: CLERK, name: "clerk", scopes_accepted: ["orders:archive"] },
+        }),
+      },
+    ),
+  );
+  const now = Math.floor(Date.now() / 1000);
+  const usual = { iss: ISSUER, sub: "ada", exp: now + 60, aud: server.url.href };
+  return { ...server, tokenFor: (claims) => signToken(key, { ...usual, ...claims }) };
+}
+
+function post(server: TestMcp, token?: string, params = {}, method = "tools/list") {
+  return postMcp(server, method, params, token === undefined ? {} : { token });
+}
+
+describe("the metadata of the resource", () => {
+  it("say who gives tokens for it, and for which scopes", async () => {
+    const server = await openGuarded();
+    const response = await server.fetch("/.well-known/oauth-protected-resource/mcp");
+    expect(response.status).toBe(200);
+    expect(await response.json()).toMatchObject({
+      ...{ resource: server.url.href, authorization_servers: [ISSUER] },
+      scopes_supported: ["orders:archive", "orders:read"],
+    });
+  });
+});
+
+describe("an MCP client", () => {
+  it("without a token is sent to where it gets one", async () => {
+    const server = await openGuarded();
+    const response = await post(server);
+    expect(response.status).toBe(401);
+    const metadata = `${server.url.origin}/.well-known/oauth-protected-resource/mcp`;
+    expect(response.headers.get("www-authenticate")).toBe(`Bearer resource_metadata="${metadata}"`);
+  });
+
+  it.each([
+    ["has expired", { exp: 1 }],
+    ["is for another server", { aud: "https://other.example/mcp" }],
+    ["is for nobody", { aud: undefined }],
+    ["is of another issuer", { iss: "https://evil.example" }],
+  ])("whose token %s is refused", async (_, claims) => {
+    const server = await openGuarded();
+    const response = await post(server, await server.tokenFor(claims));
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toContain('error="invalid_token"');
+  });
+
+  it("speaks for the token's principal, and the token goes no further", async () => {
+    const server = await openGuarded();
+    const client = await server.connectClient("2026-07-28", { token: await server.tokenFor({}) });
+    const { structuredContent } = await client.callTool({ name: "fetch_fields", arguments: {} });
+    const { headers } = structuredContent as { headers: Record<string, string> };
+    expect(headers["agent-id"]).toBe(DESK);
+    expect(headers["authorization"]).toBeUndefined();
+    const echoed = await client.callTool({ name: "audit_orders", arguments: {} });
+    expect(echoed.structuredContent).toMatchObject({ principal_id: "ada", agent_id: DESK });
+  });
+
+  it("is the agent that its token names", async () => {
+    const server = await openGuarded({ agent_claim: "agent" });
+    const token = await server.tokenFor({ agent: CLERK });
+    const client = await server.connectClient("2026-07-28", { token });
+    const { tools } = await client.listTools();
+    const names = tools.map(({ name }) => name);
+    expect(names).toContain("archive_orders");
+    expect(names).not.toContain("search_orders");
+    const { structuredContent } = await client.callTool({ name: "archive_orders", arguments: {} });
+    expect(structuredContent).toMatchObject({ agent_id: CLERK, principal_id: "ada" });
+    const stranger = await server.tokenFor({ agent: "e".repeat(64) });
+    expect((await post(server, stranger)).status).toBe(401);
+  });
+
+  it("is told which scope its agent lacks", async () => {
+    const server = await openGuarded();
+    const call = { name: "archive_orders", arguments: {} };
+    const response = await post(server, await server.tokenFor({}), call, "tools/call");
+    expect(response.status).toBe(403);
+    const field = response.headers.get("www-authenticate");
+    expect(field).toContain('error="insufficient_scope"');
+    expect(field).toContain('scope="orders:archive"');
+  });
+
+  it("holds no more than the scopes of its token", async () => {
+    const server = await openGuarded();
+    const token = await server.tokenFor({ scope: "openid orders:write" });
+    const call = { name: "search_orders", arguments: {} };
+    const response = await post(server, token, call, "tools/call");
+    expect(response.status).toBe(403);
+    expect(response.headers.get("www-authenticate")).toContain('scope="orders:read"');
+    const wide = await post(server, await server.tokenFor({ scope: "openid" }), call, "tools/call");
+    expect(wide.status).toBe(200);
+  });
+
+  it("may be anybody where that is allowed, until it needs a scope", async () => {
+    const server = await openGuarded({}, { anonymous: true });
+    expect((await post(server)).status).toBe(200);
+    const call = { name: "archive_orders", arguments: {} };
+    const response = await post(server, undefined, call, "tools/call");
+    expect(response.status).toBe(401);
+    expect(response.headers.get("www-authenticate")).toContain('scope="orders:archive"');
+  });
+});
+
+describe.each(VERSIONS)("a refusal by HTTP, over %s", (version) => {
+  it("is said before anything is streamed", async () => {
+    const server = await openGuarded();
+    const client = await server.connectClient(version, { token: await server.tokenFor({}) });
+    await expect(client.callTool({ name: "archive_orders", arguments: {} })).rejects.toMatchObject({
+      message: expect.stringMatching(/403|scope/i),
+    });
+  });
+});

@@ -1,0 +1,124 @@
+/** Calls of MCP clients that wait: for an operator, or for work under way.   MCP Tasks extension */
+import { createHash, X509Certificate } from "node:crypto";
+import { describe, expect, it } from "vitest";
+import { makeCertificate } from "../../support/certificate.ts";
+import { endpointFile } from "../../support/deployment.ts";
+import { encodeRequest } from "../../support/dispatch.ts";
+import { DESK } from "../../support/gateway.ts";
+import { mcpFiles, openMcp, postMcp, type TestMcp } from "../../support/mcp.ts";
+
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+interface Waiting extends TestMcp {
+  decide(escalationId: string, status: string): Promise<void>;
+}
+
+async function openWaiting(): Promise<Waiting> {
+  const { cert, key } = await makeCertificate();
+  const spki = new X509Certificate(cert).publicKey.export({ type: "spki", format: "der" });
+  const fingerprint = createHash("sha256").update(spki).digest("hex");
+  const identity = { operator_certificates: [fingerprint] };
+  const book = {
+    ...{ method: "BOOK", path: "/rooms/{room}", approval: "operator" },
+    ...{ properties: { room: { type: "string" } }, required: ["room"] },
+    handler: { type: "registered_function", function: "desk.echo" },
+  };
+  const server = await openMcp(
+    mcpFiles(
+      { policies: { identity }, tls: { client_auth: "optional", client_ca: "ca.pem" } },
+      { "ca.pem": cert, "endpoints/book.toml": endpointFile(book) },
+    ),
+  );
+  return {
+    ...server,
+    decide: async (escalationId, status) => {
+      const client = await server.connect({ cert, key });
+      const parameters = { escalation_id: escalationId, status };
+      client.write(
+        encodeRequest({
+          ...{ method: "CONFIRM", path: "/" },
+          body: JSON.stringify({ method: "CONFIRM", parameters }),
+        }),
+      );
+      const [reply] = await client.replies(1);
+      expect([reply?.status, reply?.body]).toEqual([200, expect.anything()]);
+    },
+  };
+}
+
+type Answer = Record<string, Record<string, unknown>>;
+
+async function send(server: TestMcp, method: string, params: object, capabilities = TASKS) {
+  const response = await postMcp(server, method, { ...params }, { capabilities });
+  return (await response.json()) as Answer;
+}
+
+async function begin(server: TestMcp): Promise<Record<string, unknown>> {
+  const params = { name: "book_rooms", arguments: { room: "double" } };
+  return (await send(server, "tools/call", params))["result"] ?? {};
+}
+
+async function get(server: TestMcp, taskId: unknown): Promise<Record<string, unknown>> {
+  return (await send(server, "tasks/get", { taskId }))["result"] ?? {};
+}
+
+function escalationIn(text: unknown): string {
+  return /esc-[A-Za-z0-9-]+/.exec(JSON.stringify(text))?.[0] ?? "";
+}
+
+describe("a call that an operator has to approve", () => {
+  it("is a task for a client that knows tasks, and runs once it was approved", async () => {
+    const server = await openWaiting();
+    const task = await begin(server);
+    expect(task).toMatchObject({ resultType: "task", status: "working" });
+    const { taskId } = task;
+    expect(await get(server, taskId)).toMatchObject({ status: "working" });
+    await server.decide(escalationIn(task), "accepted");
+    const done = await get(server, taskId);
+    expect(done).toMatchObject({
+      status: "completed",
+      result: { structuredContent: { method: "BOOK", path: "/rooms/double", agent_id: DESK } },
+    });
+    expect(await get(server, taskId)).toEqual(done);
+  });
+
+  it("ends with the refusal where an operator rejects it", async () => {
+    const server = await openWaiting();
+    const task = await begin(server);
+    await server.decide(escalationIn(task), "rejected");
+    const done = await get(server, task["taskId"]);
+    expect(done).toMatchObject({ status: "completed", result: { isError: true } });
+    expect(JSON.stringify(done)).toContain("approval-rejected");
+  });
+
+  it("is given up by its client, and by nobody else", async () => {
+    const server = await openWaiting();
+    const { taskId } = await begin(server);
+    const unaware = await send(server, "tasks/get", { taskId }, {} as typeof TASKS);
+    expect(unaware["error"]).toMatchObject({ code: -32_021 });
+    expect(await send(server, "tasks/cancel", { taskId })).toHaveProperty("result");
+    expect(await get(server, taskId)).toMatchObject({ status: "cancelled" });
+    const unknown = await send(server, "tasks/get", { taskId: "none" });
+    expect(unknown["error"]).toMatchObject({ code: -32_602 });
+  });
+
+  it.each(["2026-07-28", "2025-11-25"] as const)(
+    "is run by a tool of its own for a client of %s that knows no tasks",
+    async (version) => {
+      const server = await openWaiting();
+      const client = await server.connectClient(version);
+      const call = { name: "book_rooms", arguments: { room: "double" } };
+      const asked = await client.callTool(call);
+      expect(asked.isError).toBe(true);
+      const escalationId = escalationIn(asked.content);
+      const approved = { name: "agtp_approved_call", arguments: { escalation_id: escalationId } };
+      expect((await client.callTool(approved)).isError).toBe(true);
+      await server.decide(escalationId, "accepted");
+      const done = await client.callTool(approved);
+      expect(done.structuredContent).toMatchObject({ path: "/rooms/double" });
+      expect(JSON.stringify((await client.callTool(approved)).content)).toContain("approval-used");
+      const { tools } = await client.listTools();
+      expect(tools.map(({ name }) => name)).toContain("agtp_approved_call");
+    },
+  );
+});

@@ -1,0 +1,74 @@
+/** The HTTP API over a store that cannot be written, or read, for a while. */
+import { describe, expect, it } from "vitest";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { type StoreFaultKind, StoreUnavailableError } from "../../../src/state/store-fault.ts";
+import { openRuns, type Reply } from "../../support/openwop-runs.ts";
+import { alterStore } from "../../support/store.ts";
+
+/** A store that fails in these ways while it is told to. */
+function makeFaulty() {
+  const store = createMemoryStore();
+  const fault: { writing: StoreFaultKind | undefined; reading: StoreFaultKind | undefined } = {
+    writing: undefined,
+    reading: undefined,
+  };
+  const check = (kind: StoreFaultKind | undefined): void => {
+    if (kind !== undefined) throw new StoreUnavailableError(kind, new Error("the disk says so"));
+  };
+  const faulty = alterStore(store, {
+    commit: async (...args) => {
+      check(fault.writing);
+      return store.commit(...args);
+    },
+    get: async (...args) => {
+      check(fault.reading);
+      return store.get(...args);
+    },
+    list: async (...args) => {
+      check(fault.reading);
+      return store.list(...args);
+    },
+  });
+  return { store: faulty, fault };
+}
+
+function expectUnavailable({ status, headers, body }: Reply): void {
+  expect([status, body.error, headers.get("retry-after")]).toEqual([503, "store_unavailable", "1"]);
+}
+
+// 503 store-unavailable, as AGTP has it
+describe("the HTTP API of runs", () => {
+  it.each(["full", "read-only"] as const)(
+    "begins nothing over a store that is %s",
+    async (kind) => {
+      const { store, fault } = makeFaulty();
+      const server = await openRuns({ store });
+      const body = { workflowId: "conformance-noop" };
+      const keyed = { headers: { "idempotency-key": "k" } };
+      const kept = await server.run("conformance-noop");
+      await server.until(kept, "completed");
+      fault.writing = kind;
+      expectUnavailable(await server.post("/v1/runs", body));
+      expectUnavailable(await server.post("/v1/runs", body, keyed));
+      expect((await server.get(`/v1/runs/${kept}`)).status).toBe(200);
+      expect((await server.get(`/v1/runs/${kept}/events`)).status).toBe(200);
+      fault.writing = undefined;
+      const begun = await server.post("/v1/runs", body, keyed);
+      expect([begun.status, begun.headers.get("openwop-idempotent-replay")]).toEqual([201, null]);
+      await server.until(begun.body.runId, "completed");
+      expect(server.warnings).toEqual([]);
+    },
+  );
+
+  it("says so of what it cannot read, and serves it once it can", async () => {
+    const { store, fault } = makeFaulty();
+    const first = await openRuns({ store });
+    const runId = await first.run("conformance-noop");
+    await first.until(runId, "completed");
+    const server = await openRuns({ store });
+    fault.reading = "damaged";
+    expectUnavailable(await server.get(`/v1/runs/${runId}/events`));
+    fault.reading = undefined;
+    expect((await server.events(runId)).at(-1)?.type).toBe("run.completed");
+  });
+});

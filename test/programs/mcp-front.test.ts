@@ -1,0 +1,170 @@
+/** `agtp-mcp URI` over streams, before a real daemon: what clients of either protocol see. */
+import { once } from "node:events";
+import { type AddressInfo, connect, createServer, type Socket } from "node:net";
+import { PassThrough } from "node:stream";
+import { Client } from "@modelcontextprotocol/client";
+import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { mcpProgram } from "../../src/programs/mcp/command.ts";
+import { runProgram } from "../../src/programs/shell/run-program.ts";
+import { ALMA, approvingFiles } from "../support/approving.ts";
+import { openDaemon } from "../support/daemon.ts";
+import { DESK, gatewayFiles } from "../support/gateway.ts";
+import { type McpVersion, VERSIONS } from "../support/mcp.ts";
+import { keepingTerminal, runIn } from "../support/terminal.ts";
+
+interface Desktop {
+  readonly client: Client;
+  /** Ends the program's input, and answers its exit code. */
+  end(): Promise<number>;
+}
+
+/** The program before a server, and a client that has started it. */
+async function openDesktop(port: number, version: McpVersion, agent = DESK): Promise<Desktop> {
+  const [input, output] = [new PassThrough(), new PassThrough()];
+  const terminal = { ...keepingTerminal("."), streams: { input, output } };
+  const uri = `agtp://localhost:${port}`;
+  const exit = runProgram(mcpProgram, [uri, "--insecure", "--agent-id", agent], terminal);
+  const mode = version === "2025-11-25" ? "legacy" : { pin: version };
+  const client = new Client({ name: "a-test", version: "1.0.0" }, { versionNegotiation: { mode } });
+  // A transport of standard input and output is the same from both ends.
+  await client.connect(new StdioServerTransport(output, input));
+  const end = (): Promise<number> => {
+    input.end();
+    return exit;
+  };
+  onTestFinished(async () => {
+    await end();
+    await client.close();
+  });
+  return { client, end };
+}
+
+/** A way to a server that can be broken and mended. */
+async function openWay(
+  target: number,
+): Promise<{ readonly port: number; break(): void; mend(): void }> {
+  const sockets = new Set<Socket>();
+  let isBroken = false;
+  const server = createServer((socket) => {
+    if (isBroken) return void socket.destroy();
+    const onward = connect(target, "127.0.0.1");
+    for (const one of [socket, onward]) {
+      sockets.add(one);
+      one.on("error", () => undefined);
+      one.on("close", () => {
+        socket.destroy();
+        onward.destroy();
+      });
+    }
+    socket.pipe(onward).pipe(socket);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+  return {
+    port: (server.address() as AddressInfo).port,
+    break: () => {
+      isBroken = true;
+      for (const socket of sockets) socket.destroy();
+    },
+    mend: () => {
+      isBroken = false;
+    },
+  };
+}
+
+describe.each(VERSIONS)("agtp-mcp before a server, to a client of %s", (version) => {
+  it("lists the server's tools, and calls one as the agent that it is given", async () => {
+    const { daemon } = await openDaemon(gatewayFiles());
+    const { client, end } = await openDesktop(daemon.port, version);
+    const { tools } = await client.listTools();
+    expect(tools.map(({ name }) => name)).toContain("agtp_approved_call");
+    expect(tools.find(({ name }) => name === "cancel_orders")).toMatchObject({
+      inputSchema: { type: "object", properties: { order_id: { type: "string" } } },
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: false },
+    });
+    const result = await client.callTool({
+      ...{ name: "cancel_orders", arguments: { order_id: "a/b", quantity: 2 } },
+      _meta: { "io.agtp/record": true },
+    });
+    expect(result).toMatchObject({
+      structuredContent: { method: "CANCEL", path: "/orders/a%2Fb", agent_id: DESK },
+      _meta: {
+        "io.agtp/audit-id": expect.any(String),
+        "io.agtp/response-id": expect.any(String),
+        "io.agtp/server-id": "test",
+        "io.agtp/attribution-record": expect.any(String),
+      },
+    });
+    expect(await end()).toBe(0);
+  });
+
+  it("hands on a refusal by status and name, and knows no tool that the server has not", async () => {
+    const { daemon } = await openDaemon(gatewayFiles());
+    const { client } = await openDesktop(daemon.port, version);
+    const refused = await client.callTool({
+      ...{ name: "cancel_orders", arguments: { order_id: "7", quantity: "two" } },
+    });
+    expect(refused.isError).toBe(true);
+    expect(refused.content[0]).toMatchObject({
+      text: expect.stringMatching(/^422 schema-validation-failed: /),
+    });
+    const climbing = await client.callTool({
+      name: "cancel_orders",
+      arguments: { order_id: ".." },
+    });
+    expect(climbing.isError).toBe(true);
+    await expect(client.callTool({ name: "none", arguments: {} })).rejects.toMatchObject({
+      ...{ code: -32_602, message: expect.stringContaining("none") },
+    });
+  });
+
+  it("says that a server is gone, and finds it again", async () => {
+    const { daemon } = await openDaemon(gatewayFiles());
+    const way = await openWay(daemon.port);
+    const { client } = await openDesktop(way.port, version);
+    const call = { name: "fetch_orders", arguments: { order_id: "7" } };
+    way.break();
+    await expect(client.listTools()).rejects.toMatchObject({ code: -32_603 });
+    const lost = await client.callTool(call);
+    expect(lost).toMatchObject({ isError: true, content: [{ type: "text" }] });
+    way.mend();
+    expect((await client.callTool(call)).isError).toBeUndefined();
+    way.break();
+    expect((await client.callTool(call)).isError).toBe(true);
+    way.mend();
+    expect((await client.callTool(call)).isError).toBeUndefined();
+  });
+
+  it("names the escalation of a call that waits for an operator, and asks for that call again", async () => {
+    const { daemon } = await openDaemon(await approvingFiles());
+    const { client } = await openDesktop(daemon.port, version, ALMA);
+    const call = { name: "book_rooms", arguments: { room: "7", guest: "Ada" } };
+    const asked = await client.callTool(call);
+    expect(asked.isError).toBe(true);
+    const [, id] =
+      /escalation_id "([^"]+)"/.exec(JSON.stringify(asked.content).replaceAll("\\", "")) ?? [];
+    expect(id).toBeDefined();
+    const again = await client.callTool({
+      ...{ name: "agtp_approved_call", arguments: { escalation_id: id } },
+    });
+    const byMeta = await client.callTool({ ...call, _meta: { "io.agtp/escalation-id": id } });
+    for (const waiting of [again, byMeta]) {
+      expect(waiting.isError).toBe(true);
+      expect(JSON.stringify(waiting.content)).toContain(id);
+    }
+    const unknown = await client.callTool({
+      ...{ name: "agtp_approved_call", arguments: { escalation_id: "none" } },
+    });
+    expect(unknown.isError).toBe(true);
+  });
+});
+
+describe("the command line of agtp-mcp", () => {
+  it.each([["agtp://localhost/orders"], ["https://localhost"], []])(
+    "is refused for %s, which names no server",
+    async (...args) => {
+      expect(await runIn(".", mcpProgram, args)).toMatchObject({ exitCode: 2, out: "" });
+    },
+  );
+});

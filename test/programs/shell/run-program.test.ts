@@ -1,0 +1,147 @@
+/** The shell that every program is declared for, by programs that a test declares. */
+import { describe, expect, it } from "vitest";
+import { VERSION } from "../../../src/base/version.ts";
+import { type Command, command } from "../../../src/programs/shell/command.ts";
+import { usage } from "../../../src/programs/shell/command-file.ts";
+import { CommandRefusal } from "../../../src/programs/shell/command-refusal.ts";
+import { InvalidValue } from "../../../src/programs/shell/run-program.ts";
+import { runIn } from "../../support/terminal.ts";
+
+const seen: object[] = [];
+
+const bake: Command = command({
+  name: "bake",
+  description: "Bakes.",
+  args: { "<cake>": "which one", "[more...]": "others" },
+  options: {
+    "-t, --oven-temperature <degrees>": { help: "how hot", parse: readDegrees },
+    "--guest <name>": { help: "for whom", isRepeated: true },
+    "--size <size>": { help: "how big", choices: ["small", "large"], default: "small" },
+    "--no-sugar": "leave it out",
+    "--box [colour]": "to take away",
+  },
+  run: (line, { out }) => {
+    // What is declared is what the types say.
+    const hot: number | undefined = line.ovenTemperature;
+    const words: readonly string[] = [line.cake, ...line.more, ...line.guest, line.size];
+    seen.push(line);
+    out.write(`${words.join(" ")} ${hot ?? "cold"}\n`);
+    return line.cake !== "burnt";
+  },
+});
+
+const shop: Command = {
+  name: "shop",
+  description: "A shop.",
+  notes: "\nExit codes: 0 sold, 1 not, 2 nobody knows.",
+  commands: [
+    bake,
+    command({
+      name: "sell",
+      description: "Sells.",
+      args: { "<cake>": "which one" },
+      run: ({ cake }) => {
+        if (cake === "none") throw usage("there is no\nsuch cake");
+        if (cake === "mine") throw new CommandRefusal("it is sold");
+        if (cake === "broken") throw new TypeError("a fault");
+        return 7;
+      },
+    }),
+  ],
+};
+
+const house: Command = command({
+  name: "house",
+  description: "A house.",
+  options: { "--street <name>": { help: "where", default: "Main" }, "--light": "on" },
+  programs: [
+    { name: "shop", description: "the shop in it", load: () => shop },
+    { name: "cellar", load: async () => command({ ...cellar, name: "house cellar" }) },
+  ],
+  run: ({ street }, { out }) => {
+    out.write(`${street}\n`);
+    return true;
+  },
+});
+
+const cellar = {
+  description: "Below.",
+  options: { "--street <name>": "where", "--light": "on", "--deep": "very" },
+  run: (line: object) => {
+    seen.push(line);
+    return true;
+  },
+} as const;
+
+function readDegrees(text: string): number {
+  if (/^\d+$/.test(text)) return Number(text);
+  throw new InvalidValue("a number is expected");
+}
+
+function run(program: Command, ...args: readonly string[]) {
+  return runIn("/", program, args);
+}
+
+describe("a declared program", () => {
+  it("is given its arguments and options by their names", async () => {
+    const args = ["plum", "apple", "-t", "180", "--guest", "a", "--guest", "b", "--no-sugar"];
+    const { exitCode, out } = await run(shop, "bake", ...args, "--box");
+    expect([exitCode, out]).toEqual([0, "plum apple a b small 180\n"]);
+    expect(seen.at(-1)).toEqual({
+      ...{ cake: "plum", more: ["apple"], ovenTemperature: 180, guest: ["a", "b"] },
+      ...{ size: "small", sugar: false, box: true },
+    });
+  });
+
+  it("explains itself, with its notes, and says its version", async () => {
+    const { exitCode, out, err } = await run(shop, "--help");
+    expect([exitCode, err]).toEqual([0, ""]);
+    expect(out).toContain("Usage: shop [options] [command]");
+    expect(out).toMatch(/Exit codes: 0 sold, .*\n$/);
+    expect((await run(shop, "bake", "--help")).out).toMatch(/--size <size> +how big \(choices/);
+    expect(await run(shop, "--version")).toMatchObject({ exitCode: 0, out: `${VERSION}\n` });
+  });
+
+  it.each([
+    [["bake", "plum", "--gest", "a"], "error: unknown option '--gest'\n(Did you mean --guest?)\n"],
+    [["bkae"], "error: unknown command 'bkae'\n(Did you mean bake?)\n"],
+    [["bake"], "error: missing required argument 'cake'\n"],
+    [["sell", "a", "b"], "too many arguments for 'sell'. Expected 1 argument but got 2.\n"],
+    [["bake", "a", "-t", "warm"], "argument 'warm' is invalid. a number is expected\n"],
+    [["bake", "a", "--size", "huge"], "is invalid. Allowed choices are small, large.\n"],
+  ])("refuses %j with exit code 2", async (args, message) => {
+    const { exitCode, out, err } = await run(shop, ...args);
+    expect([exitCode, out]).toEqual([2, ""]);
+    expect(err).toContain(message);
+  });
+
+  it("exits by its answer", async () => {
+    expect((await run(shop, "bake", "burnt")).exitCode).toBe(1);
+    expect((await run(shop, "sell", "plum")).exitCode).toBe(7);
+    expect((await run(shop)).exitCode).toBe(2);
+  });
+
+  it("says on one line why it could not be asked, and why its answer is no", async () => {
+    const asked = await run(shop, "sell", "none");
+    expect(asked).toEqual({ exitCode: 2, out: "", err: "shop: there is no such cake\n" });
+    const refused = await run(shop, "sell", "mine");
+    expect(refused).toEqual({ exitCode: 1, out: "", err: "shop: it is sold\n" });
+    const whole = await run({ ...shop, hasLongMessages: true }, "sell", "none");
+    expect(whole.err).toBe("shop: there is no\nsuch cake\n");
+  });
+
+  it("throws its faults", async () => {
+    await expect(run(shop, "sell", "broken")).rejects.toThrow("a fault");
+  });
+
+  it("hands a program below it everything, the options before its name included", async () => {
+    expect((await run(house)).out).toBe("Main\n");
+    await run(house, "--street", "Side", "--light", "cellar", "--deep");
+    expect(seen.at(-1)).toEqual({ street: "Side", light: true, deep: true });
+    expect((await run(house, "shop", "--help")).out).toContain("Usage: shop");
+    const { out } = await run(house, "--help");
+    expect(out).toMatch(/^ {2}shop +the shop in it$/m);
+    expect(out).not.toContain("cellar");
+    expect(await run(house, "shed")).toMatchObject({ exitCode: 2 });
+  });
+});

@@ -1,0 +1,40 @@
+/** A whole server whose OpenWOP agents a test has in its hand: their executor, or who starts their runs. */
+import { MODULES } from "../../src/app/modules.ts";
+import type { Module } from "../../src/dispatch/module.ts";
+import { hostAgents, type OpenwopAgents } from "../../src/modules/openwop/host-agents.ts";
+import { hostRuns } from "../../src/modules/openwop/host-runs.ts";
+import { contributeOpenwop } from "../../src/modules/openwop/module.ts";
+import type { RunStarter } from "../../src/modules/openwop/run-starter.ts";
+import { agentRuns } from "../../src/modules/openwop/runs/agent-runs.ts";
+import { openOpenwop } from "../../src/modules/openwop/state.ts";
+import type { DeploymentFiles } from "./deployment.ts";
+import { openServer, type TestServer, type TestServerOptions } from "./dispatch.ts";
+
+/** The server, and its agents. */
+export interface HostingServer extends TestServer {
+  readonly openwop: OpenwopAgents;
+}
+
+/** Runs are started by `starter`, where there is one. */
+export async function openHosting(
+  files: DeploymentFiles,
+  starter?: RunStarter,
+  options: TestServerOptions = {},
+): Promise<HostingServer> {
+  let openwop: OpenwopAgents | undefined;
+  const module: Module = {
+    name: "openwop",
+    provision: async (context) => {
+      const kept = await context.once(openOpenwop);
+      openwop = await hostAgents(context, kept);
+      const runs = await hostRuns(context, openwop, kept);
+      return contributeOpenwop(context, {
+        ...{ openwop, kept, runs, starter: starter ?? agentRuns(runs.host) },
+      });
+    },
+  };
+  const modules = MODULES.map((one) => (one.name === "openwop" ? module : one));
+  const server = await openServer(files, { ...options, modules });
+  if (openwop === undefined) throw new Error("the module was not provisioned");
+  return { ...server, openwop };
+}

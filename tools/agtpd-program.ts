@@ -1,0 +1,76 @@
+/** What may be written behind `agtpd`: options of the daemon, and the commands `init` and `doctor`. */
+import { LOG_LEVELS, type LogLevel } from "../src/base/log.ts";
+import { type Command, command } from "../src/programs/shell/command.ts";
+import { InvalidValue } from "../src/programs/shell/run-program.ts";
+import type { Terminal } from "../src/programs/shell/terminal.ts";
+import { openQuestions } from "./process-questions.ts";
+
+const NOTES = `
+Examples:
+  agtpd init shop                                a new deployment, in shop/
+  agtpd --config shop/agtp-server.toml
+  agtpd --config shop/agtp-server.toml --check --json
+  agtpd doctor --config shop/agtp-server.toml
+
+SIGHUP reads the deployment again, SIGTERM and SIGINT drain and stop.
+
+Exit codes: 0 stopped, or nothing to complain of; 1 it does not start, or --check found errors;
+2 the command line is wrong, or there is no configuration to read.`;
+
+const OPTIONS = {
+  "--config <file>": { help: "configuration file", default: "agtp-server.toml" },
+  "--host <host>": "address to listen on, instead of [server] host",
+  "--port <number>": {
+    help: "port to listen on, instead of [server] port",
+    parse: parsePort,
+  },
+  "--check": "load everything, print every problem, start nothing",
+  "--json": "with --check: print the problems as JSON",
+  "--log-level <level>": {
+    help: "least important line to log",
+    choices: LOG_LEVELS,
+    default: "info",
+  },
+} as const;
+
+/** The command line, as written. */
+export interface DaemonLine {
+  readonly config: string;
+  readonly host?: string;
+  readonly port?: number;
+  readonly check?: boolean;
+  readonly json?: boolean;
+  readonly logLevel: LogLevel;
+}
+
+/** The program. Its commands are loaded when they are called: a daemon starts without them. */
+export function daemonProgram(
+  run: (line: DaemonLine, terminal: Terminal) => Promise<undefined>,
+): Command {
+  return command({
+    name: "agtpd",
+    description: "The AGTP daemon: serves endpoints to agents over TLS 1.3.",
+    options: OPTIONS,
+    notes: NOTES,
+    programs: [
+      { name: "init", description: "make a new deployment: agtpd init DIR", load: loadInit },
+      {
+        name: "doctor",
+        description: "say what a careful operator would look at",
+        load: async () => (await import("../src/programs/doctor/command.ts")).doctorCommand(),
+      },
+    ],
+    run,
+  });
+}
+
+async function loadInit(): Promise<Command> {
+  const { initCommand } = await import("../src/programs/init/command.ts");
+  return initCommand(openQuestions);
+}
+
+function parsePort(text: string): number {
+  const port = Number(text);
+  if (/^\d{1,5}$/.test(text) && port <= 65_535) return port;
+  throw new InvalidValue("a port is a number from 0 to 65535");
+}

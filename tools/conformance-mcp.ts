@@ -1,0 +1,120 @@
+#!/usr/bin/env node
+/**
+ * `npm run conformance:mcp`: runs MCP's own conformance suite against a daemon of this project, in both
+ * versions of the protocol. It exits 0 when exactly those scenarios fail that docs/mcp-conformance.md
+ * gives a reason for. The suite, and the newer Node that it needs, are fetched by npm when it runs.
+ */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { cpSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { startDaemon } from "../src/app/daemon.ts";
+import { createLog } from "../src/base/log.ts";
+import { formatProblem } from "../src/base/problem.ts";
+
+const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+const FIXTURE = join(ROOT, "test/conformance/mcp");
+const REASONS = join(ROOT, "docs/mcp-conformance.md");
+const SUITE = "@modelcontextprotocol/conformance@0.2.0-alpha.12";
+const NODE = "node@22.23.3";
+const VERSIONS = ["2026-07-28", "2025-11-25"] as const;
+
+async function main(): Promise<number> {
+  const directory = mkdtempSync(join(tmpdir(), "agtp-mcp-"));
+  cpSync(FIXTURE, directory, { recursive: true });
+  cpSync(join(ROOT, "catalog"), join(directory, "catalog"), { recursive: true });
+  try {
+    return await judge(directory);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+async function judge(directory: string): Promise<number> {
+  const log = createLog("error", { write: () => undefined, flush: () => Promise.resolve() });
+  const configPath = join(directory, "agtp-server.toml");
+  const port = await freePort();
+  const config = readFileSync(configPath, "utf8");
+  // The suite's own origin has the port in it, and is told before the daemon listens.
+  const known = config.replaceAll(
+    /(?<=localhost:|127\.0\.0\.1:|enabled = true\nport = )0/g,
+    String(port),
+  );
+  writeFileSync(configPath, known);
+  const started = await startDaemon({ configPath, port: 0, env: process.env, log });
+  if (started.kind === "refused") {
+    process.stderr.write(`${started.problems.map(formatProblem).join("\n")}\n`);
+    return 2;
+  }
+  const { daemon } = started;
+  try {
+    let isAsExpected = true;
+    for (const version of VERSIONS) {
+      const outcomes = await runSuite(`http://127.0.0.1:${daemon.gatewayPort}/mcp`, version);
+      isAsExpected = report(version, outcomes) && isAsExpected;
+    }
+    return isAsExpected ? 0 : 1;
+  } finally {
+    await daemon.drain();
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer().listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
+  server.close();
+  await once(server, "close");
+  return port;
+}
+
+/** Whether each scenario was passed, by its name. */
+type Outcomes = ReadonlyMap<string, boolean>;
+
+async function runSuite(url: string, version: string): Promise<Outcomes> {
+  // Neither is the project's: its rules for packages are not meant for them.
+  const rules = ["--engine-strict=false", "--ignore-scripts=false"];
+  const args = [
+    "exec",
+    "--yes",
+    ...rules,
+    `--package=${NODE}`,
+    `--package=${SUITE}`,
+    "--",
+    "conformance",
+  ];
+  const asked = ["server", "--url", url, "--requirements", version];
+  const child = spawn("npm", [...args, ...asked], {
+    cwd: tmpdir(),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let text = "";
+  for await (const chunk of child.stdout) text += String(chunk);
+  const lines = text.matchAll(/^([✓✗]) ([a-z0-9-]+): \d+ passed/gmu);
+  return new Map([...lines].map(([, mark, name = ""]) => [name, mark === "✓"]));
+}
+
+/** Says how the version went; true where it went as the docs say. */
+function report(version: string, outcomes: Outcomes): boolean {
+  const expected = reasonsFor(version);
+  const failed = [...outcomes].filter(([, isPassed]) => !isPassed).map(([name]) => name);
+  const unexpected = failed.filter((name) => !expected.has(name));
+  const better = [...expected].filter((name) => outcomes.get(name) === true);
+  const passed = outcomes.size - failed.length;
+  process.stdout.write(`${version}: ${passed} of ${outcomes.size} scenarios passed\n`);
+  for (const name of unexpected) process.stdout.write(`  ${name} failed, and has no reason\n`);
+  for (const name of better) process.stdout.write(`  ${name} passed, and still has a reason\n`);
+  return outcomes.size > 0 && unexpected.length === 0 && better.length === 0;
+}
+
+/** The scenarios that the docs say are not passed: rows of the section of a version. */
+function reasonsFor(version: string): ReadonlySet<string> {
+  const [, section = ""] = readFileSync(REASONS, "utf8").split(`## ${version}\n`);
+  const [rows = ""] = section.split("\n## ");
+  return new Set([...rows.matchAll(/^\| `([a-z0-9-]+)`/gm)].map(([, name = ""]) => name));
+}
+
+process.exitCode = await main();
