@@ -29,6 +29,11 @@ export async function within<T>(
   }
 }
 
+/** Any number may follow a signal that lasts. Not 0: Node 20 takes a signal with that for no emitter. */
+export function allowManyListeners(signal: AbortSignal): void {
+  setMaxListeners(Number.POSITIVE_INFINITY, signal);
+}
+
 /** Starts counting when it is made; clear it, whatever the work came to. */
 export class Deadline {
   readonly #controller = new AbortController();
@@ -47,9 +52,10 @@ export class Deadline {
       this.#endTime();
       return;
     }
-    // Any number of deadlines may follow a signal that lasts.
-    setMaxListeners(0, ...signals);
-    for (const signal of signals) signal.addEventListener("abort", this.#follow);
+    for (const signal of signals) {
+      allowManyListeners(signal);
+      signal.addEventListener("abort", this.#follow);
+    }
     if (timeoutMs === undefined) return;
     this.#timer = setTimeout(this.#endTime, Math.min(timeoutMs, MAX_TIMER_MS));
   }

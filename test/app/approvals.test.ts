@@ -33,8 +33,7 @@ async function filesWith(
   tables: Tables = {},
 ): Promise<Readonly<Record<string, string>>> {
   const identity = { operator_certificates: [FINGERPRINT] };
-  const limits = { work_ms_per_second: 0 };
-  const files = await approvingFiles(approvals, { policies: { identity }, limits, ...tables });
+  const files = await approvingFiles(approvals, { policies: { identity }, ...tables });
   return { ...files, "ca.pem": CA.cert };
 }
 

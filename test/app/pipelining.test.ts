@@ -105,10 +105,7 @@ describe("a connection", () => {
       handler: { type: "registered_function", function: "burning.burn" },
     });
     const { connect } = await openDaemon(
-      serverFiles(
-        { limits: { work_ms_per_second: 0 } },
-        { "burning.mjs": burn, "endpoints/burns.toml": endpoint },
-      ),
+      serverFiles({}, { "burning.mjs": burn, "endpoints/burns.toml": endpoint }),
     );
     const client = await connect();
     const rounds: number[] = [];

@@ -103,7 +103,7 @@ describe("a reply that is longer than all that may wait", () => {
 
 describe("a peer that reads nothing", () => {
   it("is dropped for others when too much waits, the slowest first", async () => {
-    const limits = { send_buffer_total_bytes: 4 * MEBIBYTE, work_ms_per_second: 0 };
+    const limits = { send_buffer_total_bytes: 4 * MEBIBYTE };
     const { connect } = await openDaemon(serverFiles({ limits }));
     const deaf: RawClient[] = [];
     const closed: number[] = [];
@@ -122,9 +122,7 @@ describe("a peer that reads nothing", () => {
   });
 
   it("is dropped after the idle timeout, whatever it goes on sending", async () => {
-    const { connect } = await openDaemon(
-      serverFiles({ limits: { idle_timeout_ms: 200, work_ms_per_second: 0 } }),
-    );
+    const { connect } = await openDaemon(serverFiles({ limits: { idle_timeout_ms: 200 } }));
     const deaf = await connect();
     deaf.socket.pause();
     const closed = new Promise<void>((done) => {

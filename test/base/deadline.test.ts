@@ -1,5 +1,5 @@
 /** Signals that end together, and with time; whatever the garbage collector does in between. */
-import { getEventListeners } from "node:events";
+import { getEventListeners, getMaxListeners } from "node:events";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -51,6 +51,14 @@ describe("a deadline", () => {
     expect(deadline.signal.aborted).toBe(false);
     source.abort();
     expect(deadline.signal.aborted).toBe(true);
+  });
+
+  it("leaves signals such that an HTTP client can still listen to them", () => {
+    const followed = new AbortController().signal;
+    new Deadline({ signals: [followed], timeoutMs: 1_000 }).clear();
+    expect(getMaxListeners(followed)).toBe(Number.POSITIVE_INFINITY);
+    new Deadline({ signals: [], timeoutMs: 1_000 }).clear();
+    expect(getMaxListeners(new AbortController().signal)).toBe(10);
   });
 
   it("may follow a signal with a hundred others", () => {

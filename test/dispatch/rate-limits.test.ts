@@ -123,8 +123,8 @@ describe("the work of one agent", () => {
     for (let at = 0; at < 5; at += 1) expect((await ask("/spins", INA)).status).toBe(200);
   });
 
-  it("is no matter for what is small, by default", async () => {
-    const ask = asking(await openServer(filesOf({})));
+  it("is no matter for what is small, at the default rate", async () => {
+    const ask = asking(await openServer(filesOf({ work_ms_per_second: 200 })));
     for (let at = 0; at < 1000; at += 1) expect((await ask("/echoes", INA)).status).toBe(200);
   });
 });

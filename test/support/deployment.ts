@@ -19,10 +19,17 @@ export interface TestDeployment {
 
 const REAL_CATALOG = resolve(import.meta.dirname, "../../catalog/methods.json");
 
-/** The configuration of a server called "test", with more tables or other keys. */
+/**
+ * The configuration of a server called "test", with more tables or other keys. All that a suite asks
+ * comes from one address, whose rate of work is limited only where a test says so.
+ */
 export function configFile(tables: Readonly<Record<string, object>> = {}): string {
-  const { server = {}, ...others } = tables;
-  return stringify({ server: { server_id: "test", port: 0, ...server }, ...others });
+  const { server = {}, limits = {}, ...others } = tables;
+  return stringify({
+    server: { server_id: "test", port: 0, ...server },
+    limits: { work_ms_per_second: 0, ...limits },
+    ...others,
+  });
 }
 
 /** Writes a deployment that the caller removes. */

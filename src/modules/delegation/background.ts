@@ -3,7 +3,7 @@
  * the endpoint that was named, in the caller's name and with its authority. A delivery that fails for
  * a reason that may pass is tried again.   AGTP "DELEGATE"
  */
-import { setMaxListeners } from "node:events";
+import { allowManyListeners } from "../../base/deadline.ts";
 import { type ActAs, actingCaller } from "../../dispatch/acting.ts";
 import { delegationFailed } from "../../dispatch/floor-refusals-delegation.ts";
 import { refusalBody } from "../../dispatch/refusal.ts";
@@ -35,7 +35,7 @@ export class Background {
   constructor(options: BackgroundOptions) {
     this.#options = options;
     // Everything under way listens to it, and stops doing so when it is done.
-    setMaxListeners(0, this.#ending.signal);
+    allowManyListeners(this.#ending.signal);
   }
 
   /** Aborts when the deployment is not served any more. */
