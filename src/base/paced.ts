@@ -22,15 +22,13 @@ export function atOnce<T>(work: Paced<T>): T {
 export function* turn(): Paced<void> {}
 
 /** As `list.filter`. */
-export function filterPaced<T, Kind extends T>(
+export function* filterPaced<T, Kind extends T = T>(
   list: Iterable<T>,
-  accepts: (item: T) => item is Kind,
-): Paced<Kind[]>;
-export function filterPaced<T>(list: Iterable<T>, accepts: (item: T) => boolean): Paced<T[]>;
-export function* filterPaced<T>(list: Iterable<T>, accepts: (item: T) => boolean): Paced<T[]> {
-  const accepted: T[] = [];
+  accepts: ((item: T) => item is Kind) | ((item: T) => boolean),
+): Paced<Kind[]> {
+  const accepted: Kind[] = [];
   for (const item of list) {
-    if (accepts(item)) accepted.push(item);
+    if (accepts(item)) accepted.push(item as Kind);
     yield;
   }
   return accepted;
