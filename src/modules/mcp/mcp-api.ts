@@ -1,7 +1,7 @@
 /**
  * MCP on the HTTP listener. Who asks is settled before the message is looked at; an answer that is
  * streamed begins with its first event, so that a refusal can still be HTTP's own.
- * 400 no JSON · 401 and 403 with WWW-Authenticate · 405 · 415.   MCP "Streamable HTTP"
+ * 400 no JSON · 401 and 403 with WWW-Authenticate · 403 a page of another origin · 405 · 415.   MCP "Streamable HTTP"
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -58,6 +58,9 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  if (isForeignPage(request, reply)) {
+    return sendError(reply, 403, REFUSED, "Pages of this origin may not call this server.");
+  }
   const { socket } = request.raw;
   const caller = await identify(front, {
     authorization: request.headers.authorization,
@@ -77,6 +80,11 @@ async function answer(
   const http = toWebRequest(request, body === undefined, leaving.signal);
   const response = await endpoint.handle(http, asked, body);
   return send(reply, response, asked);
+}
+
+/** The gateway lets pages of any origin read; MCP lets none of them begin a stream. */
+function isForeignPage({ headers }: FastifyRequest, reply: FastifyReply): boolean {
+  return headers.origin !== undefined && !reply.hasHeader("access-control-allow-origin");
 }
 
 /** The message; undefined where there is none, or where it is for the library to say why. */
@@ -118,7 +126,7 @@ async function send(
 ): Promise<FastifyReply> {
   const reader = response.body?.getReader();
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const first = isStream ? await reader?.read() : undefined;
+  const first = isStream ? await firstOf(reader, reply.request.method === "GET") : undefined;
   if (asked.challenge !== undefined) {
     await reader?.cancel();
     return sendChallenge(reply, asked.challenge, asked.front);
@@ -131,9 +139,22 @@ async function send(
   return reply.send(Readable.from(chunksOf(reader, first), { objectMode: false }));
 }
 
+/** News may be long in coming; whoever waits for them is told at once that they will. */
+function firstOf(
+  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
+  isNews: boolean,
+): Chunk | Promise<Chunk> | undefined {
+  return isNews ? { done: false, value: BEGINNING } : reader?.read();
+}
+
+type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
+
+/** A comment.   HTML "Server-sent events" */
+const BEGINNING = Buffer.from(": news\n\n");
+
 async function* chunksOf(
   reader: ReadableStreamDefaultReader<Uint8Array>,
-  first: Awaited<ReturnType<typeof reader.read>> | undefined,
+  first: Chunk | undefined,
 ): AsyncGenerator<Uint8Array> {
   try {
     for (let next = first ?? (await reader.read()); !next.done; next = await reader.read()) {
