@@ -198,8 +198,8 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
     stopping: new AbortController().signal,
-    ...(watcher === undefined ? {} : { watcher }),
   });
+  if (watcher !== undefined) host.watch(watcher);
   const state = {
     idempotency: await Idempotency.open(store, { now }),
     tokens: await InterruptTokens.open(store, now),

@@ -124,44 +124,48 @@ async function send(
   response: Response,
   asked: McpRequest,
 ): Promise<FastifyReply> {
-  const reader = response.body?.getReader();
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const first = isStream ? await firstOf(reader, reply.request.method === "GET") : undefined;
+  const stream = isStream ? await begun(response, reply.request.method === "GET") : undefined;
   if (asked.challenge !== undefined) {
-    await reader?.cancel();
+    await stream?.cancel();
     return sendChallenge(reply, asked.challenge, asked.front);
   }
   reply.code(response.status);
   for (const [name, value] of response.headers) {
     if (name !== "connection") reply.header(name, value);
   }
-  if (reader === undefined) return reply.send();
-  return reply.send(Readable.from(chunksOf(reader, first), { objectMode: false }));
+  return reply.send(stream === undefined ? await response.text() : streamOf(stream));
 }
 
-/** News may be long in coming; whoever waits for them is told at once that they will. */
-function firstOf(
-  reader: ReadableStreamDefaultReader<Uint8Array> | undefined,
-  isNews: boolean,
-): Chunk | Promise<Chunk> | undefined {
-  return isNews ? { done: false, value: BEGINNING } : reader?.read();
+/** A stream whose first octets are there: what HTTP itself has to say is known by then. */
+interface Begun {
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly first: Chunk;
+  cancel(): Promise<void>;
 }
 
 type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
 
-/** A comment.   HTML "Server-sent events" */
-const BEGINNING = Buffer.from(": news\n\n");
+/** News may be long in coming: whoever waits for them is told at once that they will. */
+async function begun({ body }: Response, isNews: boolean): Promise<Begun | undefined> {
+  const reader = body?.getReader();
+  if (reader === undefined) return undefined;
+  const first: Chunk = isNews ? { done: false, value: COMMENT } : await reader.read();
+  return { reader, first, cancel: () => reader.cancel() };
+}
 
-async function* chunksOf(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  first: Chunk | undefined,
-): AsyncGenerator<Uint8Array> {
+/** HTML "Server-sent events" */
+const COMMENT = Buffer.from(": news\n\n");
+
+function streamOf(stream: Begun): Readable {
+  return Readable.from(chunksOf(stream), { objectMode: false });
+}
+
+async function* chunksOf({ reader, first, cancel }: Begun): AsyncGenerator<Uint8Array> {
   try {
-    for (let next = first ?? (await reader.read()); !next.done; next = await reader.read()) {
-      yield next.value;
-    }
+    for (let next = first; !next.done; next = await reader.read()) yield next.value;
   } finally {
-    await reader.cancel();
+    await cancel();
   }
 }
 

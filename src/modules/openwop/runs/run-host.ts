@@ -25,11 +25,11 @@ import { type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
-import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
+import { type RunWatcher, RunWorker, type RunWorkerOptions } from "./run-worker.ts";
 import type { LogRules } from "./workflow-runs.ts";
 
 /** What runs are run with. */
-export interface RunHostOptions extends RunWorkerOptions {
+export interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
   readonly workflows: Workflows;
   readonly compiler: SchemaCompiler;
   /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
@@ -45,15 +45,25 @@ export class RunHost {
   readonly #creator: RunCreator;
   readonly #worker: RunWorker;
   readonly #ender: RunEnder;
+  readonly #watchers = new Set<RunWatcher>();
+  readonly #watcher: RunWatcher = {
+    onInterrupt: (...told) => {
+      for (const watcher of this.#watchers) watcher.onInterrupt(...told);
+    },
+    onAnswer: (...told) => {
+      for (const watcher of this.#watchers) watcher.onAnswer(...told);
+    },
+  };
   #sweeping: NodeJS.Timeout | undefined;
 
   constructor(options: RunHostOptions) {
     this.#options = options;
     this.#rules = { limits: options.limits, redact: options.redact };
     this.#creator = new RunCreator({ ...options, rules: this.#rules });
-    this.#ender = new RunEnder({ ...options, rules: this.#rules });
+    const parts = { ...options, watcher: this.#watcher };
+    this.#ender = new RunEnder({ ...parts, rules: this.#rules });
     this.#worker = new RunWorker({
-      ...{ ...options, children: this.#childRuns() },
+      ...{ ...parts, children: this.#childRuns() },
       ended: (run) => this.#ender.endChildren(run),
     });
   }
@@ -76,6 +86,11 @@ export class RunHost {
   close(): void {
     clearInterval(this.#sweeping);
     this.#options.register.schedule.pause(this.#worker);
+  }
+
+  /** Tells the watcher of every run that begins to wait, or has its answer. */
+  watch(watcher: RunWatcher): void {
+    this.#watchers.add(watcher);
   }
 
   /** For how long somebody who only waits may: as long as the caller stays, and the server does. */
@@ -190,10 +205,10 @@ export class RunHost {
   ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { register, watcher, compiler, redact } = this.#options;
+    const { register, compiler, redact } = this.#options;
+    const watcher = this.#watcher;
     const answered = await answerRun(log, nodeId, answer, {
-      ...{ register, compiler, redact, alongside: alongside("running", runId) },
-      ...(watcher === undefined ? {} : { watcher }),
+      ...{ register, watcher, compiler, redact, alongside: alongside("running", runId) },
     });
     if (!isRefused(answered)) this.#continue(log);
     return answered;

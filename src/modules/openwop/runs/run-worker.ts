@@ -38,7 +38,7 @@ export interface RunWorkerOptions {
   readonly limits: RunLimits;
   readonly isConformance: boolean;
   readonly log: Pick<CallLog, "warn">;
-  readonly watcher?: RunWatcher;
+  readonly watcher: RunWatcher;
 }
 
 /** What a worker has besides: how nodes begin runs, and who hears that a run is over. */
@@ -90,7 +90,7 @@ export class RunWorker implements RunExecutor {
     // A run that failed may have begun others.
     if (isOver(log.state.status)) await this.#options.ended(run);
     const interrupt = openInterrupt(log.state);
-    if (interrupt !== undefined) watcher?.onInterrupt(run, interrupt);
+    if (interrupt !== undefined) watcher.onInterrupt(run, interrupt);
   }
 
   #faultOf({ runId }: Run, error: unknown): RunError {
