@@ -1,9 +1,8 @@
 /** Asks the daemon that runs over a deployment, through the control socket in its state directory. */
-import { connect } from "node:net";
 import { dirname, resolve } from "node:path";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
-import { socketAddress } from "../../base/socket-address.ts";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
+import { askControl } from "../../client/ask-control.ts";
 import { controlPath } from "../../state/state-directory.ts";
 import { CommandRefusal } from "../shell/command-refusal.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -16,8 +15,6 @@ export interface DaemonQuestion {
   readonly config: string;
 }
 
-const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
-
 /**
  * Its result.
  * @throws CommandRefusal where no daemon runs, or it refuses.
@@ -27,8 +24,11 @@ export async function askDaemon(
   { directory }: Pick<Terminal, "directory">,
 ): Promise<JsonRecord> {
   const path = controlPath(dirname(resolve(directory, config)));
-  const line = await exchange(path, `${JSON.stringify({ command, options })}\n`, config);
-  const answer = parse(line);
+  const answer = parse(
+    await askControl(path, JSON.stringify({ command, options })).catch((error: unknown) => {
+      throw new CommandRefusal(describe(error, config));
+    }),
+  );
   if (answer["ok"] === true && isRecord(answer["result"])) return answer["result"];
   const message = answer["message"];
   throw new CommandRefusal(
@@ -43,28 +43,6 @@ function parse(line: string): JsonRecord {
   } catch {
     return {};
   }
-}
-
-function exchange(path: string, line: string, config: string): Promise<string> {
-  return new Promise((done, fail) => {
-    const refuse = (error: unknown): void => fail(new CommandRefusal(describe(error, config)));
-    let address: string;
-    try {
-      address = socketAddress(path);
-    } catch (error) {
-      refuse(error);
-      return;
-    }
-    const socket = connect(address, () => socket.write(line));
-    let text = "";
-    socket.setEncoding("utf8");
-    socket.on("data", (chunk: string) => {
-      text += chunk;
-      if (text.length > MAX_ANSWER_BYTES) socket.destroy();
-    });
-    socket.once("error", refuse);
-    socket.once("close", () => done(text));
-  });
 }
 
 function describe(error: unknown, config: string): string {
