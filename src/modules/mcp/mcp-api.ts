@@ -116,31 +116,40 @@ async function send(
   response: Response,
   asked: McpRequest,
 ): Promise<FastifyReply> {
-  const reader = response.body?.getReader();
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const first = isStream ? await reader?.read() : undefined;
+  const stream = isStream ? await begun(response) : undefined;
   if (asked.challenge !== undefined) {
-    await reader?.cancel();
+    await stream?.cancel();
     return sendChallenge(reply, asked.challenge, asked.front);
   }
   reply.code(response.status);
   for (const [name, value] of response.headers) {
     if (name !== "connection") reply.header(name, value);
   }
-  if (reader === undefined) return reply.send();
-  return reply.send(Readable.from(chunksOf(reader, first), { objectMode: false }));
+  return reply.send(stream === undefined ? await response.text() : streamOf(stream));
 }
 
-async function* chunksOf(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  first: Awaited<ReturnType<typeof reader.read>> | undefined,
-): AsyncGenerator<Uint8Array> {
+/** A stream whose first octets are there: what HTTP itself has to say is known by then. */
+interface Begun {
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly first: Awaited<ReturnType<Begun["reader"]["read"]>>;
+  cancel(): Promise<void>;
+}
+
+async function begun({ body }: Response): Promise<Begun | undefined> {
+  const reader = body?.getReader();
+  return reader && { reader, first: await reader.read(), cancel: () => reader.cancel() };
+}
+
+function streamOf(stream: Begun): Readable {
+  return Readable.from(chunksOf(stream), { objectMode: false });
+}
+
+async function* chunksOf({ reader, first, cancel }: Begun): AsyncGenerator<Uint8Array> {
   try {
-    for (let next = first ?? (await reader.read()); !next.done; next = await reader.read()) {
-      yield next.value;
-    }
+    for (let next = first; !next.done; next = await reader.read()) yield next.value;
   } finally {
-    await reader.cancel();
+    await cancel();
   }
 }
 
