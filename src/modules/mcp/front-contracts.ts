@@ -40,8 +40,7 @@ export interface FrontContractsParts {
 export function frontContracts(parts: FrontContractsParts): FrontContracts {
   const { context, toolbox, rules, states, ownNames } = parts;
   const { negotiation, contracts: register } = context.dispatch();
-  const isTaken = (name: string): boolean =>
-    ownNames.has(name) || toolbox.find(name) !== undefined;
+  const isTaken = (name: string): boolean => ownNames.has(name) || toolbox.find(name) !== undefined;
   const { contracts } = context.state;
   return {
     ...{ states, offers: negotiation.offers },

@@ -123,10 +123,9 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
   const { front } = request;
   const answered = { answer, serverId: front.serverId, meta: {}, isCurrent: true };
   try {
-    const result =
-      isDone(answer.response.status)
-        ? successResult(front.toolbox.find(tool), answered)
-        : refusalResult(answered);
+    const result = isDone(answer.response.status)
+      ? successResult(front.toolbox.find(tool), answered)
+      : refusalResult(answered);
     return { status: "completed", message: "done", result: { ...result } as JsonRecord };
   } catch (error) {
     const { code, message, data } = error as { code?: unknown; message: string; data?: unknown };

@@ -1,7 +1,11 @@
 /** Contracts as MCP clients get them, call them and lose them.   AGTP-API §10.1 */
 import { describe, expect, it } from "vitest";
 import { VERSIONS } from "../../support/mcp.ts";
-import { type NegotiatingMcp, openNegotiating, type TestUser } from "../../support/mcp-contracts.ts";
+import {
+  type NegotiatingMcp,
+  openNegotiating,
+  type TestUser,
+} from "../../support/mcp-contracts.ts";
 import { JUDGE, NORA, OTTO, PIA } from "../../support/negotiation.ts";
 
 const { semantic: _unused, ...PROPOSAL } = JUDGE;
@@ -46,17 +50,24 @@ describe.each(VERSIONS)("a client of %s", (version) => {
     expect(user.asked).toHaveLength(1);
   });
 
-  it.each(["decline", "cancel"] as const)("is refused where its user answers %s", async (answer) => {
-    const server = await openNegotiating();
-    const user = userWho(answer);
-    const client = await server.connectUser(version, user);
-    const result = await client.callTool({ ...AUDIT, _meta: { "io.agtp/record": true } });
-    expect(result.isError).toBe(true);
-    expect(JSON.stringify(result.content)).toContain("syn-");
-    expect(recordIn(result._meta)).toMatchObject({ method: "AUDIT", path: "/reviews", status: 461 });
-    expect(user.asked).toHaveLength(1);
-    expect(await namesOf(client)).not.toContain("audit_reviews");
-  });
+  it.each(["decline", "cancel"] as const)(
+    "is refused where its user answers %s",
+    async (answer) => {
+      const server = await openNegotiating();
+      const user = userWho(answer);
+      const client = await server.connectUser(version, user);
+      const result = await client.callTool({ ...AUDIT, _meta: { "io.agtp/record": true } });
+      expect(result.isError).toBe(true);
+      expect(JSON.stringify(result.content)).toContain("syn-");
+      expect(recordIn(result._meta)).toMatchObject({
+        method: "AUDIT",
+        path: "/reviews",
+        status: 461,
+      });
+      expect(user.asked).toHaveLength(1);
+      expect(await namesOf(client)).not.toContain("audit_reviews");
+    },
+  );
 
   it("that cannot ask its user is told how the contract is accepted", async () => {
     const server = await openNegotiating();
@@ -147,7 +158,11 @@ describe.each(VERSIONS)("a client of %s", (version) => {
     const nora = await server.connectUser(version, userWho("accept"));
     const place = {
       ...{ method: "ORDER", path: "/things", description: "Orders a thing." },
-      input_schema: { type: "object", properties: { item: { type: "string" } }, required: ["item"] },
+      input_schema: {
+        type: "object",
+        properties: { item: { type: "string" } },
+        required: ["item"],
+      },
       output_schema: { type: "object", properties: { placed: { type: "string" } } },
     };
     await nora.callTool({ name: "agtp_propose", arguments: place });
