@@ -1,7 +1,7 @@
 /** What MCP clients of either protocol see of a daemon. */
 import { describe, expect, it } from "vitest";
 import { DESK } from "../../support/gateway.ts";
-import { openMcp, VERSIONS } from "../../support/mcp.ts";
+import { openMcp, postMcp, VERSIONS } from "../../support/mcp.ts";
 
 function recordIn(meta: Record<string, unknown> | undefined): Record<string, unknown> {
   const [, payload = ""] = String(meta?.["io.agtp/attribution-record"]).split(".");
@@ -73,5 +73,16 @@ describe.each(VERSIONS)("an MCP client of %s", (version) => {
         data: { error_id: expect.any(String) },
       },
     );
+  });
+});
+
+describe("an answer of 2026-07-28 that nothing precedes", () => {
+  it("leaves in one piece, which says how long it is", async () => {
+    const server = await openMcp();
+    const params = { name: "cancel_orders", arguments: { order_id: "7" } };
+    const response = await postMcp(server, "tools/call", params);
+    const text = await response.text();
+    expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));
+    expect(JSON.parse(text)).toMatchObject({ id: 1, result: { resultType: "complete" } });
   });
 });
