@@ -64,6 +64,7 @@ export async function connectMcp(
 export interface RawSetup {
   readonly token?: string;
   readonly capabilities?: object;
+  readonly signal?: AbortSignal;
 }
 
 /** Sends a message of the current protocol; the library's client would judge the answer. */
@@ -71,7 +72,7 @@ export function postMcp(
   server: Pick<TestMcp, "fetch">,
   method: string,
   params: Readonly<Record<string, unknown>> = {},
-  { token, capabilities = {} }: RawSetup = {},
+  { token, capabilities = {}, signal }: RawSetup = {},
 ): Promise<Response> {
   const _meta = {
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -81,6 +82,7 @@ export function postMcp(
   const name = params["name"] ?? params["taskId"] ?? params["uri"];
   return server.fetch("/mcp", {
     method: "POST",
+    ...(signal === undefined ? {} : { signal }),
     headers: {
       ...{ "content-type": "application/json", "mcp-protocol-version": "2026-07-28" },
       ...{ accept: "application/json, text/event-stream", "mcp-method": method },

@@ -32,7 +32,8 @@ export interface ToolCall {
   readonly name: string;
   readonly arguments: JsonRecord;
   readonly meta: unknown;
-  readonly signal: AbortSignal;
+  /** Calls back if its client leaves, or cancels it. */
+  onLeave(listener: () => void): void;
   /** Whether it came by 2026-07-28. */
   readonly isCurrent: boolean;
   readonly knowsTasks: boolean;
@@ -49,8 +50,8 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
   const tool = front.toolbox.find(call.name);
   const asking = askingFor(request, tool, call);
   for (const [name, value] of asking.fields ?? []) fields.set(name, value);
-  const { signal, progress } = call;
-  const answer = await ask(request, { ...asking, fields, signal, progress });
+  const { onLeave, progress } = call;
+  const answer = await ask(request, { ...asking, fields, onLeave, progress });
   if (answer === undefined) throw internalError(UNRECORDED, {});
   const context = { answer, serverId: front.serverId, meta, isCurrent: call.isCurrent };
   const following = followingOf(answer);

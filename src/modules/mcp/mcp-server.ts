@@ -5,6 +5,7 @@
  */
 import {
   type AuthInfo,
+  type CallToolResult,
   type Implementation,
   Server,
   type ServerCapabilities,
@@ -31,14 +32,16 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   server.setRequestHandler("tools/list", ({ params }, context) =>
     listTools(requestOf(context), params?.cursor, isCurrent(context)),
   );
-  server.setRequestHandler("tools/call", ({ params }, context) =>
-    callTool(requestOf(context), {
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const request = requestOf(context);
+    if (request.given !== undefined) return request.given() as CallToolResult;
+    return callTool(request, {
       ...{ name: params.name, arguments: params.arguments ?? {} },
-      ...{ meta: context.mcpReq._meta, signal: context.mcpReq.signal },
+      ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
       ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
       progress: progressTo(context),
-    }),
-  );
+    });
+  });
   server.setRequestHandler("resources/list", () => ({ resources: listResources(serverId) }));
   server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
   server.setRequestHandler("resources/read", ({ params }, context) =>
@@ -46,6 +49,13 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   );
   if (era === "current") handleTasks(server, requestOf);
   return server;
+}
+
+function leaving(signal: AbortSignal): ToolCall["onLeave"] {
+  return (listener) => {
+    if (signal.aborted) listener();
+    else signal.addEventListener("abort", listener, { once: true });
+  };
 }
 
 /** Undefined where the client has not asked for it. */
