@@ -1,6 +1,6 @@
 /** The pipeline over what the operator and the modules have brought, and what modules see of the whole. */
 
-import type { Drive, Paced } from "../base/paced.ts";
+import { type Drive, filterPaced, type Paced } from "../base/paced.ts";
 import { createActAs } from "../dispatch/acting.ts";
 import type { ApprovalPolicy } from "../dispatch/approval-policy.ts";
 import { Approvals } from "../dispatch/approvals.ts";
@@ -41,7 +41,8 @@ export async function assemble(
     contributions.flatMap((one) => of(one) ?? []);
   const first = <T>(of: (one: Contribution) => T | undefined): T | undefined =>
     contributions.map(of).find((part) => part !== undefined);
-  const { registry } = await drive(buildRegistry<Route>(inOrder(provisioned.routes)));
+  const routes = await drive(inOrder(provisioned.routes));
+  const { registry } = await drive(buildRegistry<Route>(routes));
   const negotiation = first((one) => one.negotiation);
   const contracts = negotiation === undefined ? NO_CONTRACTS : kept.state.contracts;
   const approvals = await drive(creatingApprovals(foundation, registry, options));
@@ -50,12 +51,13 @@ export async function assemble(
     delegations: first((one) => one.delegations),
   });
   const dispatcher = await drive(pipeline);
-  const registered = registry.entries.filter(isRegistered);
+  const registered = await drive(filterPaced(registry.entries, isRegistered));
+  const others = await drive(filterPaced(registered, ({ isListed }) => !isListed));
   return {
     ...{ dispatcher, registry, contracts, directory, features },
     actAs: createActAs(dispatcher, () => kept.state.ledger.settled()),
-    listed: registered.filter(({ isListed }) => isListed),
-    unlisted: registered.filter(({ isListed, isFindable }) => isFindable && !isListed),
+    listed: await drive(filterPaced(registered, ({ isListed }) => isListed)),
+    unlisted: others.filter(({ isFindable }) => isFindable),
     sources: all((one) => one.sources),
     approvals: all((one) => one.approvals),
     httpRoutes: all((one) => one.httpRoutes),

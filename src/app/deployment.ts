@@ -6,10 +6,10 @@
 
 import { relative } from "node:path";
 import type { Config } from "../base/config.ts";
-import { turn } from "../base/paced.ts";
+import { type Paced, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
-import { type CompiledApprovals, compileApprovalPolicy } from "../dispatch/approval-problems.ts";
+import { type CompiledApprovals, compilingApprovalPolicy } from "../dispatch/approval-problems.ts";
 import type { Dispatcher, Observer } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, Gateway } from "../dispatch/http-gateway.ts";
 import type { Module, Served } from "../dispatch/module.ts";
@@ -125,7 +125,7 @@ async function build(
   const { contributions, directory } = provisioned;
   const blockers = contributions.flatMap((one) => one.blockers ?? []);
   problems.push(...checkDefaultAgent(config, directory), ...provisioned.problems, ...blockers);
-  const approvals = approvalPolicyOf(foundation, provisioned);
+  const approvals = await drive(compilingApprovals(foundation, provisioned));
   problems.push(...approvals.problems);
   const isStopped = config.server.onInvalid === "fail" && problems.some(isError);
   if (isStopped || [...blockers, ...approvals.problems].some(isError)) return undefined;
@@ -142,12 +142,12 @@ async function build(
 }
 
 /** Which calls an operator has to approve. */
-function approvalPolicyOf(
+function compilingApprovals(
   { config, names, methodPolicy }: Foundation,
   { directory, routes }: Provisioned,
-): CompiledApprovals {
+): Paced<CompiledApprovals> {
   const { approvals, identity } = config.policies;
-  return compileApprovalPolicy(approvals, {
+  return compilingApprovalPolicy(approvals, {
     ...{ file: relative(config.directory, config.file), names, methodPolicy, directory, routes },
     ...{ identity, tls: config.tls },
   });

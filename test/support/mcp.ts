@@ -75,6 +75,7 @@ export function postMcp(
   { token, capabilities = {}, signal }: RawSetup = {},
 ): Promise<Response> {
   const _meta = {
+    ...(params["_meta"] as object | undefined),
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": { name: "a-test", version: "1" },
     "io.modelcontextprotocol/clientCapabilities": capabilities,

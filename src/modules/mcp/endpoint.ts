@@ -15,7 +15,7 @@ import { KnownEnvelopes } from "./known-envelopes.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import { answerPlain, type OnLeave } from "./plain-answer.ts";
 import { readPlain, VERSION_CLAIM } from "./plain-request.ts";
-import { Sessions } from "./sessions.ts";
+import { jsonError, Sessions } from "./sessions.ts";
 
 /** Answers HTTP requests of MCP clients. */
 export class McpEndpoint {
@@ -46,6 +46,7 @@ export class McpEndpoint {
 
   /** Answers any; `body` is the JSON of it, where it is JSON. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
+    if (Array.isArray(body)) return jsonError(400, BATCH);
     // No message of either protocol: the library says why.
     const isMessage = http.method !== "POST" || body !== undefined;
     if (isMessage && !isCurrent(body) && (await isLegacyRequest(http, body)))
@@ -93,6 +94,9 @@ function isCurrent(body: unknown): boolean {
   const meta = isRecord(params) ? params["_meta"] : undefined;
   return isRecord(meta) && VERSION_CLAIM in meta;
 }
+
+/** Neither protocol has them. */
+const BATCH = { code: -32_600, message: "Invalid Request: batches are not answered" };
 
 function isListening(body: unknown): boolean {
   return isRecord(body) && body["method"] === "subscriptions/listen";

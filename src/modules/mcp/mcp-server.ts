@@ -16,8 +16,11 @@ import { callTool, type ToolCall } from "./call-tool.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
+import { LIST_PARAMS, withText } from "./params.ts";
+import { invalidParams } from "./protocol-errors.ts";
 import { listResources, readResource } from "./resources.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
+import { BAD_CURSOR } from "./tool-listing.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
@@ -29,8 +32,8 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
     capabilities: era === "current" ? CURRENT : CAPABILITIES,
     jsonSchemaValidator: SCHEMAS_UNUSED,
   });
-  server.setRequestHandler("tools/list", ({ params }, context) =>
-    listTools(requestOf(context), params?.cursor, isCurrent(context)),
+  server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
+    listTools(requestOf(context), cursor, isCurrent(context)),
   );
   server.setRequestHandler("tools/call", ({ params }, context) => {
     const request = requestOf(context);
@@ -42,10 +45,16 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
       progress: progressTo(context),
     });
   });
-  server.setRequestHandler("resources/list", () => ({ resources: listResources(serverId) }));
-  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
-  server.setRequestHandler("resources/read", ({ params }, context) =>
-    readResource(requestOf(context), params.uri),
+  server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resources: listResources(serverId) };
+  });
+  server.setRequestHandler("resources/templates/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resourceTemplates: [] };
+  });
+  server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, context) =>
+    readResource(requestOf(context), uri),
   );
   if (era === "current") handleTasks(server, requestOf);
   return server;
@@ -56,6 +65,11 @@ function leaving(signal: AbortSignal): ToolCall["onLeave"] {
     if (signal.aborted) listener();
     else signal.addEventListener("abort", listener, { once: true });
   };
+}
+
+/** Of what is listed on one page no cursor was given. */
+function refuseCursor(cursor: string | undefined): void {
+  if (cursor !== undefined) throw invalidParams(`cursor ${BAD_CURSOR}`);
 }
 
 /** Undefined where the client has not asked for it. */
