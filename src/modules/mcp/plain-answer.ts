@@ -7,11 +7,13 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
 import { callTool } from "./call-tool.ts";
+import { canElicitBy } from "./client-capabilities.ts";
 import type { McpRequest } from "./front.ts";
-import { askForTools, LIST_CACHING } from "./list-tools.ts";
+import { askForTools, listCaching } from "./list-tools.ts";
 import type { PlainRequest } from "./plain-request.ts";
 import { refuseRequest } from "./refuse-request.ts";
 import { declaresTasks } from "./task-requests.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 /** Calls back if the client leaves before it is answered. */
 export type OnLeave = (listener: () => void) => void;
@@ -53,9 +55,13 @@ export async function answerPlain(
 function callOf(
   { name, arguments: given, meta }: Extract<PlainRequest, { kind: "call" }>,
   onLeave: OnLeave,
-): Parameters<typeof callTool>[1] {
-  const call = { name, arguments: given, meta, onLeave };
-  return { ...call, isCurrent: true, knowsTasks: declaresTasks(meta) };
+): ToolCall {
+  return {
+    ...{ name, arguments: given, meta, onLeave, isCurrent: true },
+    ...{ knowsTasks: declaresTasks(meta), canElicit: canElicitBy(meta) },
+    // A message that has them is not plain.
+    ...{ requestState: undefined, inputResponses: undefined },
+  };
 }
 
 function completed(result: JsonRecord, serverId: string): JsonRecord {
@@ -76,7 +82,7 @@ async function answerList(
   const answer = await askForTools(request, cursor, true);
   if (answer === undefined || answer.response.status !== 200) throw refuseRequest(request, answer);
   const { body } = answer.response;
-  const rest = JSON.stringify(completed(LIST_CACHING, serverId)).slice(1);
+  const rest = JSON.stringify(completed(listCaching(request.front), serverId)).slice(1);
   const [before, after] = [`{"result":`, `,${rest},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`];
   if (typeof body === "string") return before + body.slice(0, -1) + after;
   return Buffer.concat([Buffer.from(before), body.subarray(0, -1), Buffer.from(after)]);
