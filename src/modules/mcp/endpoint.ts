@@ -3,7 +3,6 @@
  * where sessions do, on one URL. The library tells them apart, and neither is answered by the rules
  * of the other. What clients hold open lives through a reload.   MCP "Streamable HTTP"
  */
-import type { IncomingHttpHeaders } from "node:http";
 import {
   createMcpHandler,
   isLegacyRequest,
@@ -14,7 +13,7 @@ import type { McpRequest } from "./front.ts";
 import { KnownEnvelopes } from "./known-envelopes.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import { answerPlain, type OnLeave } from "./plain-answer.ts";
-import { readPlain, VERSION_CLAIM } from "./plain-request.ts";
+import { type HttpFields, readPlain, VERSION_CLAIM } from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
 
 /** Answers HTTP requests of MCP clients. */
@@ -35,7 +34,7 @@ export class McpEndpoint {
 
   /** Answers one that needs no second look, with 200 and this body; undefined: it is for `handle`. */
   async answerPlain(
-    fields: IncomingHttpHeaders,
+    fields: HttpFields,
     request: McpRequest,
     body: unknown,
     onLeave: OnLeave,

@@ -4,8 +4,10 @@
  * nothing is refused here, and what is taken is what the library would have taken.
  * MCP "Base Protocol", "Standard Request Headers"
  */
-import type { IncomingHttpHeaders } from "node:http";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+
+/** Header fields of HTTP by lower-case name. */
+export type HttpFields = Readonly<Record<string, string | readonly string[] | undefined>>;
 
 /** A message that needs no second look. */
 export type PlainRequest =
@@ -39,7 +41,7 @@ const LIST: ReadonlySet<string> = new Set(["cursor", "_meta"]);
 
 /** Undefined: it is for the library. `isKnown` tells whether the library takes such an envelope. */
 export function readPlain(
-  fields: IncomingHttpHeaders,
+  fields: HttpFields,
   body: unknown,
   isKnown: (meta: JsonRecord) => boolean,
 ): PlainRequest | undefined {
@@ -55,7 +57,7 @@ export function readPlain(
 function readCall(
   message: PlainMessage,
   params: JsonRecord,
-  named: string | string[] | undefined,
+  named: HttpFields[string],
 ): PlainRequest | undefined {
   const { name, arguments: given = {} } = params;
   // A name that begins so is the encoding of another one.
@@ -73,11 +75,11 @@ function readList(message: PlainMessage, params: JsonRecord): PlainRequest | und
 }
 
 /** Header fields that say the same as the message. */
-function agree(fields: IncomingHttpHeaders, method: unknown): boolean {
+function agree(fields: HttpFields, method: unknown): boolean {
   return (
     fields["mcp-method"] === method &&
     fields["mcp-protocol-version"] === CURRENT_VERSION &&
-    JSON_TYPE.test(fields["content-type"] ?? "")
+    JSON_TYPE.test(String(fields["content-type"]))
   );
 }
 
