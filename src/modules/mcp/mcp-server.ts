@@ -11,7 +11,8 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
-import { callTool, type ToolCall } from "./call-tool.ts";
+import { callTool } from "./call-tool.ts";
+import { canElicit } from "./client-capabilities.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
@@ -19,6 +20,7 @@ import { LIST_PARAMS, withText } from "./params.ts";
 import { invalidParams } from "./protocol-errors.ts";
 import { listResources, readResource } from "./resources.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
+import type { ToolCall } from "./tool-call.ts";
 import { BAD_CURSOR } from "./tool-listing.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
@@ -39,6 +41,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
       ...{ name: params.name, arguments: params.arguments ?? {} },
       ...{ meta: context.mcpReq._meta, signal: context.mcpReq.signal },
       ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
+      ...{ canElicit: canElicit(server, context), ...answersIn(context) },
       progress: progressTo(context),
     }),
   );
@@ -55,6 +58,10 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   );
   if (era === "current") handleTasks(server, requestOf);
   return server;
+}
+
+function answersIn({ mcpReq }: ServerContext): Pick<ToolCall, "requestState" | "inputResponses"> {
+  return { requestState: mcpReq.requestState<string>(), inputResponses: mcpReq.inputResponses };
 }
 
 /** Of what is listed on one page no cursor was given. */
