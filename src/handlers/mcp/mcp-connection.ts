@@ -130,7 +130,7 @@ export class McpConnection {
       },
       {
         ...waiting(signal),
-        toolDefinition: definition as never,
+        toolDefinition: withoutOutput(definition) as never,
         allowInputRequired: true,
         ...(onProgress && { onprogress: (progress) => onProgress({ ...progress }) }),
       },
@@ -150,6 +150,11 @@ export class McpConnection {
     await this.#client.close().catch(() => undefined);
     await this.#opened.close().catch(() => undefined);
   }
+}
+
+/** The endpoint's own schema judges the output: the library would refuse one text in its place. */
+function withoutOutput({ outputSchema: _, ...rest }: ToolDefinition): object {
+  return rest;
 }
 
 /** What a server answered is not what its protocol says. */

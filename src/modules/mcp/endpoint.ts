@@ -11,7 +11,7 @@ import {
 import { isRecord } from "../../base/json-value.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
-import { Sessions } from "./sessions.ts";
+import { jsonError, Sessions } from "./sessions.ts";
 
 /** Answers HTTP requests of MCP clients. */
 export class McpEndpoint {
@@ -28,6 +28,7 @@ export class McpEndpoint {
 
   /** Answers one; `body` is the JSON of it, where it is JSON. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
+    if (Array.isArray(body)) return jsonError(400, BATCH);
     // No message of either protocol: the library says why.
     const isMessage = http.method !== "POST" || body !== undefined;
     if (isMessage && !isCurrent(body) && (await isLegacyRequest(http, body)))
@@ -76,6 +77,8 @@ function isCurrent(body: unknown): boolean {
   return isRecord(meta) && VERSION_CLAIM in meta;
 }
 
+/** Neither protocol has them. */
+const BATCH = { code: -32_600, message: "Invalid Request: batches are not answered" };
 const VERSION_CLAIM = "io.modelcontextprotocol/protocolVersion";
 
 function isListening(body: unknown): boolean {

@@ -3,6 +3,7 @@ import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import type { Peer } from "../../dispatch/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
+import type { FrontContracts } from "./front-contracts.ts";
 import type { AskedCall, McpTasks } from "./task.ts";
 import type { ToolListing } from "./tool-listing.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -13,6 +14,7 @@ export interface McpFront {
   readonly dispatcher: Dispatcher;
   readonly toolbox: Toolbox;
   readonly listing: ToolListing;
+  readonly contracts: FrontContracts;
   readonly tasks: McpTasks;
   /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;

@@ -7,8 +7,12 @@ import { ask } from "./ask.ts";
 import type { McpRequest } from "./front.ts";
 import { refuseRequest } from "./refuse-request.ts";
 
-/** How long a client may go on with a list that it has; who listens hears of changes at once. */
+/**
+ * How long a client may go on with a list that it has; who listens hears of changes at once. Where
+ * contracts are negotiated, its own next call may change it.
+ */
 const TTL_MS = 60_000;
+const TTL_WITH_OFFERS_MS = 0;
 
 /** Answers `tools/list`. */
 export async function listTools(
@@ -16,7 +20,8 @@ export async function listTools(
   cursor: string | undefined,
   isCurrent: boolean,
 ): Promise<ListToolsResult> {
-  const { listing } = request.front;
+  const { listing, contracts } = request.front;
+  const ttlMs = contracts.offers === undefined ? TTL_MS : TTL_WITH_OFFERS_MS;
   const answer = await ask(request, {
     ...{ method: "DISCOVER", path: "/tools", route: listing.route },
     input: { current: isCurrent, ...(cursor === undefined ? {} : { cursor }) },
@@ -26,6 +31,6 @@ export async function listTools(
   return {
     ...page,
     tools: [...page.tools],
-    ...(isCurrent ? { ttlMs: TTL_MS, cacheScope: "private" as const } : {}),
+    ...(isCurrent ? { ttlMs, cacheScope: "private" as const } : {}),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * MCP on the HTTP listener. Who asks is settled before the message is looked at; an answer that is
  * streamed begins with its first event, so that a refusal can still be HTTP's own.
- * 400 no JSON · 401 and 403 with WWW-Authenticate · 405 · 415.   MCP "Streamable HTTP"
+ * 400 no JSON · 401 and 403 with WWW-Authenticate · 403 a page of another origin · 405 · 415.   MCP "Streamable HTTP"
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -58,6 +58,9 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  if (isForeignPage(request, reply)) {
+    return sendError(reply, 403, REFUSED, "Pages of this origin may not call this server.");
+  }
   const { socket } = request.raw;
   const caller = await identify(front, {
     authorization: request.headers.authorization,
@@ -77,6 +80,11 @@ async function answer(
   const http = toWebRequest(request, body === undefined, leaving.signal);
   const response = await endpoint.handle(http, asked, body);
   return send(reply, response, asked);
+}
+
+/** The gateway lets pages of any origin read; MCP lets none of them begin a stream. */
+function isForeignPage({ headers }: FastifyRequest, reply: FastifyReply): boolean {
+  return headers.origin !== undefined && !reply.hasHeader("access-control-allow-origin");
 }
 
 /** The message; undefined where there is none, or where it is for the library to say why. */
@@ -117,7 +125,7 @@ async function send(
   asked: McpRequest,
 ): Promise<FastifyReply> {
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const stream = isStream ? await begun(response) : undefined;
+  const stream = isStream ? await begun(response, reply.request.method === "GET") : undefined;
   if (asked.challenge !== undefined) {
     await stream?.cancel();
     return sendChallenge(reply, asked.challenge, asked.front);
@@ -132,14 +140,22 @@ async function send(
 /** A stream whose first octets are there: what HTTP itself has to say is known by then. */
 interface Begun {
   readonly reader: ReadableStreamDefaultReader<Uint8Array>;
-  readonly first: Awaited<ReturnType<Begun["reader"]["read"]>>;
+  readonly first: Chunk;
   cancel(): Promise<void>;
 }
 
-async function begun({ body }: Response): Promise<Begun | undefined> {
+type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
+
+/** News may be long in coming: whoever waits for them is told at once that they will. */
+async function begun({ body }: Response, isNews: boolean): Promise<Begun | undefined> {
   const reader = body?.getReader();
-  return reader && { reader, first: await reader.read(), cancel: () => reader.cancel() };
+  if (reader === undefined) return undefined;
+  const first: Chunk = isNews ? { done: false, value: COMMENT } : await reader.read();
+  return { reader, first, cancel: () => reader.cancel() };
 }
+
+/** HTML "Server-sent events" */
+const COMMENT = Buffer.from(": news\n\n");
 
 function streamOf(stream: Begun): Readable {
   return Readable.from(chunksOf(stream), { objectMode: false });

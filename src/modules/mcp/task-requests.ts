@@ -7,10 +7,10 @@ import {
   MissingRequiredClientCapabilityError,
   type Server,
   type ServerContext,
-  type StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { McpRequest } from "./front.ts";
+import { withText } from "./params.ts";
 import { invalidParams } from "./protocol-errors.ts";
 import { advanceTask, cancelTask } from "./run-task.ts";
 import { type McpTask, TASK_TTL_MS } from "./task.ts";
@@ -60,18 +60,7 @@ export function handleTasks(
   });
 }
 
-/** The one parameter of all of them, in the form that the library takes schemas in. */
-const TASK: StandardSchemaV1<unknown, { readonly taskId: string }> = {
-  "~standard": {
-    version: 1,
-    vendor: "agtpd",
-    validate: (value) => {
-      const taskId = isRecord(value) ? value["taskId"] : undefined;
-      if (typeof taskId === "string") return { value: { taskId } };
-      return { issues: [{ message: "taskId must be a string", path: ["taskId"] }] };
-    },
-  },
-};
+const TASK = withText("taskId");
 
 /** A task as its client sees it. */
 export function taskView(task: McpTask): JsonRecord {
