@@ -158,7 +158,9 @@ describe("every module", () => {
     const between = importsOf((from, to) => isGate(from.file) && isGate(to.file));
     expect(between).toEqual([]);
     const { text = "" } = byFile.get("src/dispatch/dispatcher.ts") ?? {};
-    const listed = [...text.matchAll(/^ {4}\w+Gate\b.*\/\/ +(\d\d)\b/gm)].map(([, at]) => at);
+    const listed = [...text.matchAll(/^ {4}"?[\w-]+"?: \w+Gate\b.*\/\/ +(\d\d)\b/gm)].map(
+      ([, at]) => at,
+    );
     const inOrder = listed.map((_, position) => String(position).padStart(2, "0"));
     expect(listed).toEqual(inOrder);
     expect(listed).toHaveLength(sources.filter(({ file }) => isGate(file)).length);
