@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { encodeRequest } from "../../src/programs/conformance/request-text.ts";
 import { parseTranscript } from "../../src/programs/conformance/transcript.ts";
-import { CHANNELS } from "../../src/server/observer.ts";
+import { CHANNELS } from "../../src/dispatch/request-channels.ts";
 import { isWireFault } from "../../src/wire/message.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { STATUS_TEXT } from "../../src/wire/status.ts";
