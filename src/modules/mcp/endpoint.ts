@@ -73,6 +73,13 @@ export class McpEndpoint {
     for (const controller of this.#listening) controller.abort();
   }
 
+  /** Ends all that is open. */
+  async close(): Promise<void> {
+    this.endStreams();
+    this.#sessions.close();
+    await this.#current.close();
+  }
+
   /** A stream ends with its client, and when the daemon begins to stop. */
   #held(http: Request): Request {
     const controller = new AbortController();

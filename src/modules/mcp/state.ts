@@ -38,4 +38,9 @@ export class McpState {
     const end = async (): Promise<void> => (await this.#endpoint)?.endStreams();
     stopping.addEventListener("abort", () => void end(), { once: true });
   }
+
+  /** Ends every session and every answer: the last request that anybody waits for is over. */
+  async close(): Promise<void> {
+    await (await this.#endpoint)?.close();
+  }
 }

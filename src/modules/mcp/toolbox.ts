@@ -3,14 +3,15 @@
  * both protocols describe them. All of it is decided when the deployment is loaded, so that a call is
  * one look-up however many there are.   MCP "Tools"
  */
-import { hash } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Tool } from "@modelcontextprotocol/server";
-import { atOnce } from "../../base/paced.ts";
+import { mapPaced, type Paced } from "../../base/paced.ts";
+import { sortPaced } from "../../base/sort-paced.ts";
 import { type CallRules, type Candidate, mayCall } from "../../dispatch/may-call.ts";
 import type { Route } from "../../dispatch/route.ts";
 import { isTool } from "../../dispatch/tool.ts";
 import { namingTools } from "../../dispatch/tool-names.ts";
-import { describeTool, type ToolDescription } from "./tool-description.ts";
+import { describeTool, type ToolDescription, toolText } from "./tool-description.ts";
 
 /** A tool as it is listed. */
 export interface ListedTool {
@@ -37,6 +38,65 @@ export interface ToolboxParts {
   readonly further: readonly Tool[];
 }
 
+/** Endpoints that are tools, and those of the protocol itself. */
+interface ChosenRoutes {
+  readonly own: readonly Route[];
+  readonly floor: readonly Route[];
+}
+
+function* choosing({ routes, tools, isAllowed, isListed }: ToolboxParts): Paced<ChosenRoutes> {
+  const [own, floor]: [Route[], Route[]] = [[], []];
+  for (const route of routes) {
+    yield;
+    if (!isAllowed(route.method)) continue;
+    if (isTool(route) && isListed(route)) own.push(route);
+    if (tools === "all" && route.tier === "A" && route.path === "/") floor.push(route);
+  }
+  return { own, floor };
+}
+
+function* describing({ further }: ToolboxParts, { own, floor }: ChosenRoutes): Paced<McpTool[]> {
+  const taken = further.map(({ name }) => name);
+  const ownNames = yield* naming(own, taken);
+  const floorNames = yield* naming(floor, [...taken, ...ownNames]);
+  const names = [...ownNames, ...floorNames];
+  return yield* mapPaced([...own, ...floor].entries(), ([index, route]) => {
+    const name = names[index] ?? "";
+    return { name, route, description: describeTool(name, route.definition) };
+  });
+}
+
+function naming(routes: readonly Route[], taken: readonly string[]): Paced<readonly string[]> {
+  return namingTools(
+    routes.map(({ definition }) => definition),
+    taken,
+  );
+}
+
+/** Tools, and what is known of them all. */
+interface MadeTools {
+  readonly byName: ReadonlyMap<string, McpTool>;
+  readonly sorted: readonly McpTool[];
+  readonly further: readonly ListedTool[];
+  readonly digest: string;
+  readonly scopes: ReadonlySet<string>;
+}
+
+function* summing(sorted: readonly McpTool[], further: readonly ListedTool[]): Paced<MadeTools> {
+  const sum = createHash("sha256");
+  const scopes = new Set<string>();
+  const tools = new Map<string, McpTool>();
+  for (const tool of sorted) {
+    const { requiredScopes } = tool.route;
+    sum.update(`${toolText(tool.description.current)} ${JSON.stringify(requiredScopes)}\n`);
+    for (const scope of requiredScopes) scopes.add(scope);
+    tools.set(tool.name, tool);
+    yield;
+  }
+  for (const { description } of further) sum.update(`${toolText(description.current)}\n`);
+  return { byName: tools, sorted, further, scopes, digest: sum.digest("hex") };
+}
+
 /** All tools of a deployment. */
 export class Toolbox {
   readonly #rules: CallRules;
@@ -47,56 +107,34 @@ export class Toolbox {
   /** What an authority shows; it is the same object as long as its holder is remembered. */
   readonly #visible = new WeakMap<object, Map<string, readonly ListedTool[]>>();
 
-  constructor({ routes, tools, rules, isAllowed, isListed, further }: ToolboxParts) {
-    const allowed = routes.filter(({ method }) => isAllowed(method));
-    const own = allowed.filter((route) => isTool(route) && isListed(route));
-    const floor =
-      tools === "all" ? allowed.filter((route) => route.tier === "A" && route.path === "/") : [];
-    const taken = further.map(({ name }) => name);
-    const ownNames = atOnce(
-      namingTools(
-        own.map(({ definition }) => definition),
-        taken,
-      ),
-    );
-    const floorNames = atOnce(
-      namingTools(
-        floor.map(({ definition }) => definition),
-        [...taken, ...ownNames],
-      ),
-    );
-    const named = (list: readonly Route[], names: readonly string[]): readonly McpTool[] =>
-      list.map((route, index) => {
-        const name = names[index] ?? "";
-        return { name, route, description: describeTool(name, route.definition) };
-      });
-    const all = [...named(own, ownNames), ...named(floor, floorNames)];
+  /** Equal for two that have the same tools for the same callers. */
+  readonly digest: string;
+  /** Those that some tool asks for. */
+  readonly scopes: readonly string[];
+
+  private constructor(rules: CallRules, made: MadeTools) {
     this.#rules = rules;
-    this.#byName = new Map(all.map((tool) => [tool.name, tool]));
-    this.#sorted = all.toSorted(byName);
-    this.#further = further.map((tool) => ({
+    this.#byName = made.byName;
+    this.#sorted = made.sorted;
+    this.#further = made.further;
+    this.digest = made.digest;
+    this.scopes = [...made.scopes].sort();
+  }
+
+  /** Makes them; each is encoded here, once. */
+  static *creating(parts: ToolboxParts): Paced<Toolbox> {
+    const tools = yield* describing(parts, yield* choosing(parts));
+    const further = parts.further.map((tool) => ({
       name: tool.name,
       description: { current: tool, older: tool, isOutputTold: false },
     }));
+    const sorted = yield* sortPaced(tools, byName);
+    return new Toolbox(parts.rules, yield* summing(sorted, further));
   }
 
   /** Whether its caller may call it is for the gates to say. */
   find(name: string): McpTool | undefined {
     return this.#byName.get(name);
-  }
-
-  /** Equal for two that have the same tools for the same callers. */
-  get digest(): string {
-    const tools = this.#sorted.map(({ route, description }) => [
-      description.current,
-      route.requiredScopes,
-    ]);
-    return hash("sha256", JSON.stringify([tools, this.#further]));
-  }
-
-  /** Those that some tool asks for. */
-  get scopes(): readonly string[] {
-    return [...new Set(this.#sorted.flatMap(({ route }) => route.requiredScopes))].sort();
   }
 
   /** What a caller may call, in the order of names; the same list for the same authority. */
