@@ -167,6 +167,8 @@ export interface Contribution {
   /** Answers for pairs that are not registered, and for contracts. */
   readonly negotiation?: Negotiation;
   readonly http?: HttpSide;
+  /** Says which `document_version` the manifest has now. */
+  documentVersion?(): Promise<string>;
   /** All is put together and nothing stands in the way: makes what needs the whole, keeps identities. */
   complete?(): Promise<readonly Problem[]>;
   /** Makes what takes long, so that nobody waits for it; awaited before another is replaced. */

@@ -67,6 +67,7 @@ export async function connectMcp(
 export interface RawSetup {
   readonly token?: string;
   readonly capabilities?: object;
+  readonly signal?: AbortSignal;
 }
 
 /** Sends a message of the current protocol; the library's client would judge the answer. */
@@ -74,7 +75,7 @@ export function postMcp(
   server: Pick<TestMcp, "fetch">,
   method: string,
   params: Readonly<Record<string, unknown>> = {},
-  { token, capabilities = {} }: RawSetup = {},
+  { token, capabilities = {}, signal }: RawSetup = {},
 ): Promise<Response> {
   const _meta = {
     ...(params["_meta"] as object | undefined),
@@ -85,6 +86,7 @@ export function postMcp(
   const name = params["name"] ?? params["taskId"] ?? params["uri"];
   return server.fetch("/mcp", {
     method: "POST",
+    ...(signal === undefined ? {} : { signal }),
     headers: {
       ...{ "content-type": "application/json", "mcp-protocol-version": "2026-07-28" },
       ...{ accept: "application/json, text/event-stream", "mcp-method": method },

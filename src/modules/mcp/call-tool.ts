@@ -34,8 +34,8 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
   if (typeof fields === "string") throw invalidParams(fields);
   const { tool, asking, isKnown } = resolveCall(request, call, fields);
   for (const [name, value] of asking.fields ?? []) fields.set(name, value);
-  const { signal, progress } = call;
-  const answer = await ask(request, { ...asking, fields, signal, progress });
+  const { onLeave, progress } = call;
+  const answer = await ask(request, { ...asking, fields, onLeave, progress });
   if (answer === undefined) throw internalError(UNRECORDED, {});
   const context = { answer, serverId: front.serverId, meta, isCurrent: call.isCurrent };
   const following = followingOf(answer);

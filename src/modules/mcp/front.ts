@@ -1,4 +1,5 @@
 /** What a deployment gives its MCP clients, and what a request of theirs knows while it runs. */
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import type { Peer } from "../../dispatch/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
@@ -71,6 +72,8 @@ export interface McpRequest {
   readonly caller: McpCaller;
   /** Set where HTTP itself has to say no. */
   challenge: Challenge | undefined;
+  /** Gives the result of a call that was made already, or throws its error. */
+  given?: () => JsonRecord;
 }
 
 /** A refusal that a client answers by getting another token.   RFC 6750 §3 */

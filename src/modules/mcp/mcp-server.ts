@@ -5,6 +5,7 @@
  */
 import {
   type AuthInfo,
+  type CallToolResult,
   type Implementation,
   Server,
   type ServerCapabilities,
@@ -36,15 +37,17 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
     listTools(requestOf(context), cursor, isCurrent(context)),
   );
-  server.setRequestHandler("tools/call", ({ params }, context) =>
-    callTool(requestOf(context), {
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const request = requestOf(context);
+    if (request.given !== undefined) return request.given() as CallToolResult;
+    return callTool(request, {
       ...{ name: params.name, arguments: params.arguments ?? {} },
-      ...{ meta: context.mcpReq._meta, signal: context.mcpReq.signal },
+      ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
       ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
       ...{ canElicit: canElicit(server, context), ...answersIn(context) },
       progress: progressTo(context),
-    }),
-  );
+    });
+  });
   server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
     refuseCursor(cursor);
     return { resources: listResources(serverId) };
@@ -58,6 +61,13 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   );
   if (era === "current") handleTasks(server, requestOf);
   return server;
+}
+
+function leaving(signal: AbortSignal): ToolCall["onLeave"] {
+  return (listener) => {
+    if (signal.aborted) listener();
+    else signal.addEventListener("abort", listener, { once: true });
+  };
 }
 
 function answersIn({ mcpReq }: ServerContext): Pick<ToolCall, "requestState" | "inputResponses"> {

@@ -6,7 +6,8 @@ export interface ToolCall {
   readonly name: string;
   readonly arguments: JsonRecord;
   readonly meta: unknown;
-  readonly signal: AbortSignal;
+  /** Calls back if its client leaves, or cancels it. */
+  onLeave(listener: () => void): void;
   /** Whether it came by 2026-07-28. */
   readonly isCurrent: boolean;
   readonly knowsTasks: boolean;
