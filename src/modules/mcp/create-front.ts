@@ -7,11 +7,13 @@ import type { ModuleContext } from "../../dispatch/module.ts";
 import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
 import type { McpFront, Protection } from "./front.ts";
 import { creatingFrontContracts } from "./front-contracts.ts";
+import { createProjection } from "./projection.ts";
 import { PROPOSE, PROPOSE_TOOL } from "./propose-tool.ts";
 import { METADATA_PREFIX } from "./resource-metadata.ts";
 import type { McpState } from "./state.ts";
 import { createToolListing } from "./tool-listing.ts";
 import { Toolbox } from "./toolbox.ts";
+import { visibleTools } from "./visible-tools.ts";
 import { waitingCalls } from "./waiting-calls.ts";
 
 /** Makes what clients meet, once the deployment is put together. */
@@ -27,12 +29,14 @@ export function* creatingFront(
   const toolbox = yield* creatingToolbox(context, rules);
   const parts = { context, toolbox, rules, states, ownNames: OWN_NAMES };
   const contracts = yield* creatingFrontContracts(parts);
+  const visible = visibleTools({ toolbox, contracts, standing: state.lifecycle });
   return {
     ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
     ...waitingCalls(state.escalations),
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
-    listing: createToolListing({ toolbox, contracts }, compiler),
+    listing: createToolListing(visible, compiler),
+    projection: createProjection(context, visible, contracts),
     settle: (done) => state.ledger.settle(done),
   };
 }

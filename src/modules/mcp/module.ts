@@ -20,8 +20,7 @@ export const mcpModule: Module = {
     if (!mcp.enabled || http === undefined) return {};
     // The library is loaded late: only those wait for it who serve MCP.
     const kept = await context.once(openState);
-    const endpoint = await kept.open(server.serverId);
-    kept.endWith(context.stopping.signal);
+    const endpoint = await kept.open(server.serverId, context);
     let front: McpFront | undefined;
     const frontOf = (): McpFront => {
       if (front === undefined) throw new Error("the deployment is not put together yet");
@@ -39,7 +38,7 @@ export const mcpModule: Module = {
       },
       start: () => {
         isServed = true;
-        void kept.announce(() => digestOf(context, frontOf()));
+        kept.audience(context).serve(frontOf());
       },
       // What clients hold open is the process's: it ends with the deployment that is served last.
       close: async () => {
@@ -57,13 +56,6 @@ const openState: OpenKept<McpState> = async (store, clock) => {
   const states = new RequestStates(await openSecret(store, SECRET), () => clock.now());
   return new McpState(await openMcpTasks(store, clock), states);
 };
-
-/** Equal for two deployments that have the same tools for the same callers. */
-function digestOf({ dispatch }: ModuleContext, { toolbox }: McpFront): string {
-  const agents = dispatch().directory.list();
-  const granted = agents.map(({ agentId, scopes }) => [agentId, scopes]);
-  return `${toolbox.digest} ${JSON.stringify(granted)}`;
-}
 
 /** Where a token is asked for, who gives it is told beside. */
 function metadata(context: ModuleContext, frontOf: () => McpFront): readonly HttpRoute[] {

@@ -3,7 +3,6 @@
  * both protocols describe them. All of it is decided when the deployment is loaded, so that a call is
  * one look-up however many there are.   MCP "Tools"
  */
-import { createHash } from "node:crypto";
 import type { Tool } from "@modelcontextprotocol/server";
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import { sortPaced } from "../../base/sort-paced.ts";
@@ -73,28 +72,23 @@ function naming(routes: readonly Route[], taken: readonly string[]): Paced<reado
   );
 }
 
-/** Tools, and what is known of them all. */
-interface MadeTools {
+/** Tools by their names, and the scopes that they ask for. */
+interface IndexedTools {
   readonly byName: ReadonlyMap<string, McpTool>;
-  readonly sorted: readonly McpTool[];
-  readonly further: readonly ListedTool[];
-  readonly digest: string;
   readonly scopes: ReadonlySet<string>;
 }
 
-function* summing(sorted: readonly McpTool[], further: readonly ListedTool[]): Paced<MadeTools> {
-  const sum = createHash("sha256");
+function* indexing(tools: readonly McpTool[]): Paced<IndexedTools> {
+  const named = new Map<string, McpTool>();
   const scopes = new Set<string>();
-  const tools = new Map<string, McpTool>();
-  for (const tool of sorted) {
-    const { requiredScopes } = tool.route;
-    sum.update(`${toolText(tool.description.current)} ${JSON.stringify(requiredScopes)}\n`);
-    for (const scope of requiredScopes) scopes.add(scope);
-    tools.set(tool.name, tool);
+  for (const tool of tools) {
+    named.set(tool.name, tool);
+    for (const scope of tool.route.requiredScopes) scopes.add(scope);
+    // Encoded ahead of the first list that it stands in.
+    toolText(tool.description.current);
     yield;
   }
-  for (const { description } of further) sum.update(`${toolText(description.current)}\n`);
-  return { byName: tools, sorted, further, scopes, digest: sum.digest("hex") };
+  return { byName: named, scopes };
 }
 
 /** All tools of a deployment. */
@@ -107,29 +101,29 @@ export class Toolbox {
   /** What an authority shows; it is the same object as long as its holder is remembered. */
   readonly #visible = new WeakMap<object, Map<string, readonly ListedTool[]>>();
 
-  /** Equal for two that have the same tools for the same callers. */
-  readonly digest: string;
   /** Those that some tool asks for. */
   readonly scopes: readonly string[];
 
-  private constructor(rules: CallRules, made: MadeTools) {
+  private constructor(
+    { rules, further }: ToolboxParts,
+    sorted: readonly McpTool[],
+    { byName, scopes }: IndexedTools,
+  ) {
     this.#rules = rules;
-    this.#byName = made.byName;
-    this.#sorted = made.sorted;
-    this.#further = made.further;
-    this.digest = made.digest;
-    this.scopes = [...made.scopes].sort();
-  }
-
-  /** Makes them; each is encoded here, once. */
-  static *creating(parts: ToolboxParts): Paced<Toolbox> {
-    const tools = yield* describing(parts, yield* choosing(parts));
-    const further = parts.further.map((tool) => ({
+    this.#byName = byName;
+    this.#sorted = sorted;
+    this.#further = further.map((tool) => ({
       name: tool.name,
       description: { current: tool, older: tool, isOutputTold: false },
     }));
+    this.scopes = [...scopes].sort();
+  }
+
+  /** Makes them. */
+  static *creating(parts: ToolboxParts): Paced<Toolbox> {
+    const tools = yield* describing(parts, yield* choosing(parts));
     const sorted = yield* sortPaced(tools, byName);
-    return new Toolbox(parts.rules, yield* summing(sorted, further));
+    return new Toolbox(parts, sorted, yield* indexing(sorted));
   }
 
   /** Whether its caller may call it is for the gates to say. */

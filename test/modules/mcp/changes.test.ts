@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { McpEndpoint } from "../../../src/modules/mcp/endpoint.ts";
+import { Sessions } from "../../../src/modules/mcp/sessions.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { openMcp, VERSIONS } from "../../support/mcp.ts";
 
@@ -56,16 +56,17 @@ describe.each(VERSIONS)("a client of %s that listens", (version) => {
 
 describe("what clients hold open", () => {
   it("lives through a reload, and is closed with the daemon", async () => {
-    const close = vi.spyOn(McpEndpoint.prototype, "close");
+    const close = vi.spyOn(Sessions.prototype, "close");
     onTestFinished(() => close.mockRestore());
     const server = await openMcp();
     const client = await server.connectClient("2025-11-25");
     await client.listTools();
     await server.daemon.reload();
+    expect((await client.listTools()).tools).not.toHaveLength(0);
     expect(close).not.toHaveBeenCalled();
     await server.close();
     expect(close).toHaveBeenCalledOnce();
-    const [endpoint] = close.mock.contexts as unknown as readonly McpEndpoint[];
-    expect(endpoint?.isHeard).toBe(false);
+    const [sessions] = close.mock.contexts as unknown as readonly Sessions[];
+    expect(sessions?.size).toBe(0);
   });
 });
