@@ -12,14 +12,13 @@ import {
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
 import { callTool, type ToolCall } from "./call-tool.ts";
+import { listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
-import { LIST_PARAMS, withText } from "./params.ts";
-import { invalidParams } from "./protocol-errors.ts";
-import { listResources, readResource } from "./resources.ts";
+import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
+import { readResource } from "./resources.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
-import { BAD_CURSOR } from "./tool-listing.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
@@ -55,11 +54,6 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   );
   if (era === "current") handleTasks(server, requestOf);
   return server;
-}
-
-/** Of what is listed on one page no cursor was given. */
-function refuseCursor(cursor: string | undefined): void {
-  if (cursor !== undefined) throw invalidParams(`cursor ${BAD_CURSOR}`);
 }
 
 /** Undefined where the client has not asked for it. */
