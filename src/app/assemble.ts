@@ -43,8 +43,8 @@ export async function assemble(
     contributions.map(of).find((part) => part !== undefined);
   const routes = await drive(inOrder(provisioned.routes));
   const { registry } = await drive(buildRegistry<Route>(routes));
-  const negotiation = first((one) => one.negotiation);
-  const contracts = negotiation === undefined ? NO_CONTRACTS : kept.state.contracts;
+  const negotiation = first((one) => one.negotiation) ?? NO_NEGOTIATION;
+  const contracts = negotiation === NO_NEGOTIATION ? NO_CONTRACTS : kept.state.contracts;
   const approvals = await drive(creatingApprovals(foundation, registry, options));
   const pipeline = creatingPipeline(foundation, provisioned, {
     ...{ ...options, registry, contracts, negotiation, approvals },
@@ -54,7 +54,7 @@ export async function assemble(
   const registered = await drive(filterPaced(registry.entries, isRegistered));
   const others = await drive(filterPaced(registered, ({ isListed }) => !isListed));
   return {
-    ...{ dispatcher, registry, contracts, directory, features },
+    ...{ dispatcher, registry, contracts, negotiation, directory, features },
     actAs: createActAs(dispatcher, () => kept.state.ledger.settled()),
     listed: await drive(filterPaced(registered, ({ isListed }) => isListed)),
     unlisted: others.filter(({ isFindable }) => isFindable),
@@ -77,10 +77,12 @@ function isRegistered(route: Route): route is RegisteredRoute {
 const NO_CONTRACTS: Served["contracts"] = {
   present: () => ({ kind: "unknown" }),
   active: () => [],
+  ofAgent: () => [],
+  revisionOf: () => 0,
 };
 
 const NO_NEGOTIATION: Negotiation = {
-  route: undefined,
+  ...{ route: undefined, offers: undefined },
   routes: {
     routeOf: () => {
       throw new Error("no contract can be called");
@@ -103,7 +105,7 @@ interface PipelineParts
     Pick<DispatcherParts, "delegations" | "approvals"> {
   readonly registry: EndpointRegistry<Route>;
   readonly contracts: Served["contracts"];
-  readonly negotiation: Negotiation | undefined;
+  readonly negotiation: Negotiation;
 }
 
 function creatingPipeline(
@@ -112,10 +114,9 @@ function creatingPipeline(
   parts: PipelineParts,
 ): Paced<Dispatcher & InnerEntrance> {
   const { kept, registry, observer, contracts, delegations, approvals } = parts;
-  const { negotiation = NO_NEGOTIATION } = parts;
   const { policies, limits, attribution, server } = config;
   const { state, attempts, rates, time } = kept;
-  const { routes, route } = negotiation;
+  const { routes, route } = parts.negotiation;
   return creatingDispatcher({
     ...{ catalog, names, methodPolicy, policies, registry, directory, observer, delegations },
     approvals,

@@ -42,6 +42,8 @@ export interface Deployment {
   readonly gateway: Gateway | undefined;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
+  /** Of its manifest; undefined: it has none. */
+  documentVersion(): Promise<string | undefined>;
   /** Makes what takes long to make: awaited before the deployment takes the place of another. */
   prepare(): Promise<void>;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
@@ -181,6 +183,10 @@ function deploymentOf(
       void work.pace(preparingInputs(own), THE_SERVER, signal).catch(() => undefined);
       void prepare().catch(() => undefined);
       return (await Promise.all(contributions.map((one) => one.keep?.() ?? []))).flat();
+    },
+    documentVersion: async () => {
+      const publisher = contributions.find((one) => one.documentVersion !== undefined);
+      return await publisher?.documentVersion?.();
     },
     retire: () => stopping.close(),
     close: () => closing.close(),

@@ -43,6 +43,12 @@ export function* namingTools(
   return yield* mapPaced(names, (name = "") => name);
 }
 
+/** The name of one more, which shares it with none that is there; they keep theirs. */
+export function nextToolName(definition: Named, isTaken: (name: string) => boolean): string {
+  const names = FORMS.map((form) => bounded(form(definition), definition));
+  return names.find((name) => !isTaken(name)) ?? nameWithDigest(definition);
+}
+
 function* countsOf(names: readonly (string | undefined)[]): Paced<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const name of names) {

@@ -71,15 +71,25 @@ async function answer(
   const body = readBody(request);
   if (body instanceof Error) return sendError(reply, 400, PARSE_ERROR, body.message);
   const asked: McpRequest = { front, caller, challenge: undefined };
+  const plain = await endpoint.answerPlain(request.headers, asked, body, (listener) => {
+    reply.raw.once("close", () => {
+      if (!reply.raw.writableFinished) listener();
+    });
+  });
+  if (asked.challenge !== undefined) return sendChallenge(reply, asked.challenge, front);
+  if (plain !== undefined) return reply.header("content-type", "application/json").send(plain);
+  const http = toWebRequest(request, body === undefined, leavingOf(reply));
+  return send(reply, await endpoint.handle(http, asked, body), asked);
+}
+
+function leavingOf(reply: FastifyReply): AbortSignal {
   const leaving = new AbortController();
   reply.raw.once("close", () => {
     // An abort that nobody waits for any more is still dear: it makes an error for each listener.
     const isStream = String(reply.getHeader("content-type")).startsWith("text/event-stream");
     if (isStream || !reply.raw.writableFinished) leaving.abort();
   });
-  const http = toWebRequest(request, body === undefined, leaving.signal);
-  const response = await endpoint.handle(http, asked, body);
-  return send(reply, response, asked);
+  return leaving.signal;
 }
 
 /** The gateway lets pages of any origin read; MCP lets none of them begin a stream. */

@@ -5,13 +5,15 @@
  */
 import {
   type AuthInfo,
+  type CallToolResult,
   type Implementation,
   Server,
   type ServerCapabilities,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
-import { callTool, type ToolCall } from "./call-tool.ts";
+import { callTool } from "./call-tool.ts";
+import { canElicit } from "./client-capabilities.ts";
 import { listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
@@ -19,6 +21,7 @@ import { SCHEMAS_UNUSED } from "./no-validator.ts";
 import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
 import { readResource } from "./resources.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
+import type { ToolCall } from "./tool-call.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
@@ -33,14 +36,17 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
     listTools(requestOf(context), cursor, isCurrent(context)),
   );
-  server.setRequestHandler("tools/call", ({ params }, context) =>
-    callTool(requestOf(context), {
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const request = requestOf(context);
+    if (request.given !== undefined) return request.given() as CallToolResult;
+    return callTool(request, {
       ...{ name: params.name, arguments: params.arguments ?? {} },
-      ...{ meta: context.mcpReq._meta, signal: context.mcpReq.signal },
+      ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
       ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
+      ...{ canElicit: canElicit(server, context), ...answersIn(context) },
       progress: progressTo(context),
-    }),
-  );
+    });
+  });
   server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
     refuseCursor(cursor);
     return { resources: listResources(serverId) };
@@ -54,6 +60,17 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   );
   if (era === "current") handleTasks(server, requestOf);
   return server;
+}
+
+function leaving(signal: AbortSignal): ToolCall["onLeave"] {
+  return (listener) => {
+    if (signal.aborted) listener();
+    else signal.addEventListener("abort", listener, { once: true });
+  };
+}
+
+function answersIn({ mcpReq }: ServerContext): Pick<ToolCall, "requestState" | "inputResponses"> {
+  return { requestState: mcpReq.requestState<string>(), inputResponses: mcpReq.inputResponses };
 }
 
 /** Undefined where the client has not asked for it. */

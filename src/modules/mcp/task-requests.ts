@@ -23,7 +23,11 @@ const POLL_INTERVAL_MS = 2_000;
 
 /** Whether the client of a request knows tasks. */
 export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
-  const envelope: unknown = mcpReq.envelope;
+  return declaresTasks(mcpReq.envelope);
+}
+
+/** The same by what the client says of itself. */
+export function declaresTasks(envelope: unknown): boolean {
   const capabilities = isRecord(envelope) ? envelope[CAPABILITIES] : undefined;
   const extensions = isRecord(capabilities) ? capabilities["extensions"] : undefined;
   return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
