@@ -10,9 +10,9 @@ import {
   type Dispatcher,
   type DispatcherParts,
   type InnerEntrance,
-  type Observer,
 } from "../dispatch/dispatcher.ts";
 import type { Contribution, Negotiation, Served } from "../dispatch/module.ts";
+import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { RegisteredRoute, Route } from "../dispatch/route.ts";
 import { StepsAhead } from "../dispatch/steps-ahead.ts";

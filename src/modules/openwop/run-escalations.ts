@@ -26,7 +26,7 @@ import type { RunHost } from "./runs/run-host.ts";
 import { isRefused } from "./runs/run-refusal.ts";
 import { openInterrupt } from "./runs/run-snapshot.ts";
 import type { Interrupt } from "./runs/run-state.ts";
-import type { RunWatcher } from "./runs/run-worker.ts";
+import type { RunWatcher } from "./runs/run-watchers.ts";
 import { isRejection } from "./runs/verdict.ts";
 
 /** The parts that connect runs and escalations. */

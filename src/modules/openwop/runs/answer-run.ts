@@ -9,7 +9,7 @@ import type { EventDraft } from "./run-event.ts";
 import type { Redact, RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { Interrupt } from "./run-state.ts";
-import type { RunWatcher } from "./run-worker.ts";
+import type { RunWatcher } from "./run-watchers.ts";
 import { decisionAnswered, interruptOf, refuseAnswer } from "./verdict.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 

@@ -6,7 +6,6 @@
 
 import type { Ends } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { traceOf } from "../../../base/thrown.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
@@ -18,14 +17,16 @@ import type { InterruptAnswer } from "./interrupt-answer.ts";
 import { findDefinition } from "./make-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
-import { isHeld, isOver, isWaiting } from "./run.ts";
+import { isOver, isWaiting } from "./run.ts";
 import { isVisible, type RunCaller } from "./run-caller.ts";
 import { type Alongside, type CreateOptions, NOTHING, RunCreator } from "./run-creator.ts";
 import { type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
-import { type RunWatcher, RunWorker, type RunWorkerOptions } from "./run-worker.ts";
+import { type RunWatcher, RunWatchers } from "./run-watchers.ts";
+import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
+import { UnfinishedRuns } from "./unfinished-runs.ts";
 import type { LogRules } from "./workflow-runs.ts";
 
 /** What runs are run with. */
@@ -36,25 +37,14 @@ export interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
   readonly stopping: AbortSignal;
 }
 
-/** How often it is looked for what was left lying: by a full disk, or by time. */
-const LOOK_EVERY_MS = 60_000;
-
 export class RunHost {
   readonly #options: RunHostOptions;
   readonly #rules: LogRules;
   readonly #creator: RunCreator;
   readonly #worker: RunWorker;
   readonly #ender: RunEnder;
-  readonly #watchers = new Set<RunWatcher>();
-  readonly #watcher: RunWatcher = {
-    onInterrupt: (...told) => {
-      for (const watcher of this.#watchers) watcher.onInterrupt(...told);
-    },
-    onAnswer: (...told) => {
-      for (const watcher of this.#watchers) watcher.onAnswer(...told);
-    },
-  };
-  #sweeping: NodeJS.Timeout | undefined;
+  readonly #unfinished: UnfinishedRuns;
+  readonly #watcher = new RunWatchers();
 
   constructor(options: RunHostOptions) {
     this.#options = options;
@@ -66,31 +56,24 @@ export class RunHost {
       ...{ ...parts, children: this.#childRuns() },
       ended: (run) => this.#ender.endChildren(run),
     });
+    this.#unfinished = new UnfinishedRuns({ ...options, ender: this.#ender });
   }
 
   /** Takes up everything that is not over, whoever left it. */
   start(): void {
-    const { register, limits, log, redact } = this.#options;
-    register.schedule.use(this.#worker);
-    const look = (): void => {
-      this.#takeUp();
-      register.sweep(limits).catch((error: unknown) => {
-        log.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
-      });
-    };
-    look();
-    this.#sweeping = setInterval(look, LOOK_EVERY_MS).unref();
+    this.#options.register.schedule.use(this.#worker);
+    this.#unfinished.start();
   }
 
   /** Begins nothing more; what is executed goes on as long as the process does. */
   close(): void {
-    clearInterval(this.#sweeping);
+    this.#unfinished.stop();
     this.#options.register.schedule.pause(this.#worker);
   }
 
   /** Tells the watcher of every run that begins to wait, or has its answer. */
   watch(watcher: RunWatcher): void {
-    this.#watchers.add(watcher);
+    this.#watcher.add(watcher);
   }
 
   /** For how long somebody who only waits may: as long as the caller stays, and the server does. */
@@ -217,16 +200,6 @@ export class RunHost {
   #begin(created: RunLog | RunRefusal): RunLog | RunRefusal {
     if (!isRefused(created)) this.#continue(created);
     return created;
-  }
-
-  #takeUp(): void {
-    const { register } = this.#options;
-    const { schedule } = register;
-    for (const entry of register.unfinished()) {
-      if (this.#ender.takeDown(entry) || isHeld(entry.status)) continue;
-      const run = scheduled(entry);
-      if (!schedule.has(run)) schedule.add(run);
-    }
   }
 
   #childRuns(): ChildRuns {

@@ -14,20 +14,12 @@ import type { RunError } from "../run-starter.ts";
 import type { ChildRuns } from "./child-request.ts";
 import { driveRun } from "./drive-run.ts";
 import { failWherever } from "./endings.ts";
-import type { InterruptAnswer } from "./interrupt-answer.ts";
 import { isOver, type Run } from "./run.ts";
 import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
 import { type Redact, type RunLog, RunOverError } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
-import type { Interrupt } from "./run-state.ts";
+import type { RunWatcher } from "./run-watchers.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
-
-/** Hears that runs wait for somebody. */
-export interface RunWatcher {
-  onInterrupt(run: Run, interrupt: Interrupt): void;
-  /** The run has its answer; undefined: it is cancelled. */
-  onAnswer(run: Run, interrupt: Interrupt, answer: InterruptAnswer | undefined): void;
-}
 
 /** What runs are executed with. */
 export interface RunWorkerOptions {
