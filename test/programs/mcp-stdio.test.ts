@@ -6,19 +6,21 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { text } from "node:stream/consumers";
 import { afterAll, describe, expect, it } from "vitest";
+import { mcpProgram } from "../../src/programs/mcp/command.ts";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import { agentFile, type DeploymentFiles, endpointFile } from "../support/deployment.ts";
-import { type Desktop, startDesktop } from "../support/desktop.ts";
+import { type Desktop, openDesktop, startDesktop } from "../support/desktop.ts";
 import { makeDirectory } from "../support/directory.ts";
 import { encodeRequest } from "../support/dispatch.ts";
 import { DESK, gatewayFiles, type Tables } from "../support/gateway.ts";
-import { type McpVersion, VERSIONS } from "../support/mcp.ts";
+import { VERSIONS } from "../support/mcp.ts";
 import {
   agentExtensions,
   CA_EXTENSIONS,
   CLIENT_EXTENSIONS,
   OpensslPki,
 } from "../support/openssl-pki.ts";
+import { runIn } from "../support/terminal.ts";
 import { makeIssuerKey, signToken } from "../support/token-issuer.ts";
 import { confirmation } from "../support/waiting.ts";
 
@@ -77,47 +79,23 @@ function uriOf({ daemon }: TestDaemon): string {
   return `agtp://localhost:${daemon.port}`;
 }
 
-function start(
-  server: TestDaemon,
-  version: McpVersion,
-  more: readonly string[] = [],
-  options: object = {},
-): Promise<Desktop> {
-  const args = [uriOf(server), "--insecure", "--agent-id", DESK, ...more];
-  return startDesktop(version, args, options);
+function argsFor(server: TestDaemon, ...more: readonly string[]): readonly string[] {
+  return [uriOf(server), "--insecure", "--agent-id", DESK, ...more];
 }
 
-async function namesOf({ client }: Desktop): Promise<readonly string[]> {
+async function namesOf({ client }: Pick<Desktop, "client">): Promise<readonly string[]> {
   return (await client.listTools()).tools.map(({ name }) => name);
 }
 
 describe.each(VERSIONS)("a desktop client of %s", (version) => {
-  it("is told what tools give, as the manifest says it", async () => {
-    const { client } = await start(await openDaemon(files()), version);
+  it("is told what tools give, and reads the manifest, its contracts and the recipes", async () => {
+    const server = await openDaemon(files());
+    const { client } = await startDesktop(version, argsFor(server));
     const { tools } = await client.listTools();
     expect(tools.find(({ name }) => name === "fetch_ends")?.outputSchema).toEqual({
       ...{ type: "object", properties: { total: { type: "number" } } },
     });
     expect(tools.find(({ name }) => name === "fetch_begins")?.outputSchema).toBeUndefined();
-  });
-
-  it("is shown what its agent may call, or what it claims", async () => {
-    const server = await openDaemon(files());
-    const desk = await namesOf(await start(server, version));
-    expect(desk).toContain("search_orders");
-    expect(desk).not.toContain("archive_orders");
-    const args = [uriOf(server), "--insecure", "--agent-id", CLERK];
-    const clerk = await namesOf(await startDesktop(version, args));
-    expect(clerk).toContain("archive_orders");
-    expect(clerk).not.toContain("search_orders");
-    const claiming = await start(server, version, ["--scope", "orders:write"]);
-    expect(await namesOf(claiming)).not.toContain("search_orders");
-    const refused = await claiming.client.callTool({ name: "search_orders", arguments: {} });
-    expect(refused).toMatchObject({ isError: true, _meta: { "io.agtp/audit-id": anyText } });
-  });
-
-  it("reads the manifest, its contracts and the recipes", async () => {
-    const { client } = await start(await openDaemon(files()), version);
     const { resources } = await client.listResources();
     expect(resources.map(({ uri }) => uri)).toEqual([
       ...["agtp://test/", "agtp://test/contracts", "agtp://test/patterns"],
@@ -128,6 +106,21 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
       expect(typeof JSON.parse(content?.text ?? "")).toBe("object");
     }
     await expect(client.readResource({ uri: "agtp://test/none" })).rejects.toThrow("not found");
+  });
+
+  it("is shown what its agent may call, or what it claims", async () => {
+    const server = await openDaemon(files());
+    const desk = await namesOf(await openDesktop(version, argsFor(server)));
+    expect(desk).toContain("search_orders");
+    expect(desk).not.toContain("archive_orders");
+    const args = [uriOf(server), "--insecure", "--agent-id", CLERK];
+    const clerk = await namesOf(await openDesktop(version, args));
+    expect(clerk).toContain("archive_orders");
+    expect(clerk).not.toContain("search_orders");
+    const claiming = await openDesktop(version, argsFor(server, "--scope", "orders:write"));
+    expect(await namesOf(claiming)).not.toContain("search_orders");
+    const refused = await claiming.client.callTool({ name: "search_orders", arguments: {} });
+    expect(refused).toMatchObject({ isError: true, _meta: { "io.agtp/audit-id": anyText } });
   });
 
   it("hears that the tools are others", async () => {
@@ -146,7 +139,9 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
       }
     };
     const listChanged = { tools: { debounceMs: 0, onChanged } };
-    const { client } = await start(server, version, ["--look", "1"], { listChanged });
+    const { client } = await startDesktop(version, argsFor(server, "--look", "1"), {
+      listChanged,
+    });
     await client.listTools();
     const added = join(server.directory, "endpoints/added.toml");
     const handler = { type: "registered_function", function: "desk.echo" };
@@ -162,7 +157,8 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
   });
 
   it("cancels a call, which the handler learns of", async () => {
-    const { client } = await start(await openDaemon(files()), version);
+    const server = await openDaemon(files());
+    const { client } = await openDesktop(version, argsFor(server));
     const controller = new AbortController();
     const call = { name: "create_patient", arguments: {} };
     const calling = client.callTool(call, { signal: controller.signal });
@@ -179,7 +175,7 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
       tls: { client_auth: "optional", client_ca: "ca.pem" },
     };
     const server = await openDaemon(files(tables));
-    const { client } = await start(server, version);
+    const { client } = await openDesktop(version, argsFor(server));
     const asked = await client.callTool({ name: "book_rooms", arguments: { room: "double" } });
     expect(asked.isError).toBe(true);
     const [id = ""] = /esc-[A-Za-z0-9-]+/.exec(JSON.stringify(asked.content)) ?? [];
@@ -206,7 +202,7 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
     const call = { name: "audit_orders", arguments: {} };
     const result = await client.callTool(call);
     expect(JSON.stringify(result.content)).toContain(DESK);
-    const posing = await startDesktop(version, [...args, "--agent-id", CLERK]);
+    const posing = await openDesktop(version, [...args, "--agent-id", CLERK]);
     await expect(posing.client.listTools()).rejects.toThrow();
   });
 
@@ -221,11 +217,11 @@ describe.each(VERSIONS)("a desktop client of %s", (version) => {
     const claims = { iss: oauth.issuer, aud: "test", sub: "ada", exp };
     const directory = makeDirectory({ token: `${await signToken(issuer, claims)}\n` });
     const bearer = ["--bearer", `@${join(directory, "token")}`];
-    const { client, told } = await start(server, version, bearer);
+    const { client, told } = await startDesktop(version, argsFor(server, ...bearer));
     const call = { name: "audit_orders", arguments: {} };
     const result = await client.callTool(call);
     expect(result.structuredContent).toMatchObject({ principal_id: "ada", agent_id: DESK });
-    const wrong = await start(server, version, ["--bearer", "no-token"]);
+    const wrong = await openDesktop(version, argsFor(server, "--bearer", "no-token"));
     await expect(wrong.client.listTools()).rejects.toThrow(/401|token/);
     expect(told()).toBe("");
   });
@@ -264,8 +260,7 @@ describe("the program", () => {
   it.each([
     ["nothing", ""],
     ["what is no JSON", "hello\n\n{\n"],
-    ["messages that are none", '[]\n7\n{"jsonrpc":"1.0"}\n'],
-    ["an answer that nobody asked for", '{"jsonrpc":"2.0","id":1,"result":{}}\n'],
+    ["messages that are none", '[]\n7\n{"jsonrpc":"1.0"}\n{"jsonrpc":"2.0","id":1,"result":{}}\n'],
   ])(
     "that reads %s writes messages and nothing else, and ends with its input",
     async (_, input) => {
@@ -289,8 +284,7 @@ describe("the program", () => {
     [["--look", "0"]],
     [["--look", "often"]],
   ])("that is given %j says what is wrong on standard error alone", async (args) => {
-    const { out, err, code } = await runRaw(["agtp://localhost:1", ...args], "");
-    expect([out, code]).toEqual(["", 2]);
-    expect(err).not.toBe("");
+    const run = await runIn(".", mcpProgram, ["agtp://localhost:1", ...args]);
+    expect(run).toMatchObject({ out: "", exitCode: 2, err: expect.stringMatching(/./) });
   });
 });
