@@ -2,7 +2,9 @@
  * The operator's console: pages and their API on a listener of their own, and the links that let
  * people in.   `[console]`
  */
+import type { DaemonFacts } from "../../dispatch/http-gateway.ts";
 import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import { publicKeyOf } from "../../identity/ed25519.ts";
 import { createConsoleApi } from "./console-api.ts";
 import { createConsole } from "./console-app.ts";
 import { createEvents } from "./events.ts";
@@ -17,7 +19,7 @@ import { approvalRoutes } from "./views/approvals.ts";
 import { contractRoutes } from "./views/contracts.ts";
 import { endpointRoutes } from "./views/endpoints.ts";
 import { nodeRoute } from "./views/nodes.ts";
-import { type DaemonFacts, overview, overviewRoute, waitingCount } from "./views/overview.ts";
+import { overview, overviewRoute, waitingCount } from "./views/overview.ts";
 import { recordRoutes } from "./views/records.ts";
 import { sessionRoute } from "./views/session.ts";
 import { trafficRoutes } from "./views/traffic-routes.ts";
@@ -69,7 +71,8 @@ interface ApiSources {
 }
 
 function apiOf(context: ModuleContext, { sessions, traffic, daemon }: ApiSources) {
-  const { config, directory, state, mcpServers, dispatch, publicKey } = context;
+  const { config, directory, state, mcpServers, dispatch, signingKey } = context;
+  const publicKey = signingKey && publicKeyOf(signingKey);
   const documentVersion = (): Promise<string | undefined> => dispatch().documentVersion();
   const { serverId } = config.server;
   const sources = { serverId, traffic, state, documentVersion, daemon };

@@ -1,8 +1,8 @@
 /** The processes that serve this deployment: this one. */
 import { hostname } from "node:os";
 import { VERSION } from "../../../base/version.ts";
+import type { DaemonFacts } from "../../../dispatch/http-gateway.ts";
 import type { ApiRoute } from "../console-api.ts";
-import type { DaemonFacts } from "./overview.ts";
 
 /** `GET /api/nodes` */
 export function nodeRoute(daemon: () => DaemonFacts | undefined): ApiRoute {

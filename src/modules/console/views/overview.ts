@@ -1,20 +1,11 @@
 /** What is going on: counts, health, and how much waits for a decision. */
 
-import type { Problem } from "../../../base/problem.ts";
 import { VERSION } from "../../../base/version.ts";
+import type { DaemonFacts } from "../../../dispatch/http-gateway.ts";
 import { isOpen } from "../../../state/escalation.ts";
 import type { ServerState } from "../../../state/state.ts";
 import type { ApiRoute } from "../console-api.ts";
 import type { Traffic } from "../traffic.ts";
-
-/** What only the daemon knows of itself. */
-export interface DaemonFacts {
-  readonly address: string;
-  readonly port: number;
-  readonly gatewayPort: number | undefined;
-  readonly connectionCount: number;
-  readonly problems: readonly Problem[];
-}
 
 /** What the overview is made from. */
 export interface OverviewParts {
