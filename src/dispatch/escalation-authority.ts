@@ -3,11 +3,12 @@
  * Never the agent that escalated, whatever it holds: nobody approves of itself. A call that needs an
  * approval is decided by operators' certificates alone, and by no agent's scope.   AGTP "CONFIRM"
  */
-import type { IdentityConfig } from "../base/config.ts";
+
 import type { Decision, Escalation } from "../state/escalation.ts";
 import { isOperator } from "./agent-authority.ts";
 import { INSPECT_ALL, seesAll } from "./caller.ts";
 import { confirmationForbidden } from "./floor-refusals-tasks.ts";
+import type { IdentityConfig } from "./policies-config.ts";
 import type { QueryCaller } from "./query-source.ts";
 import type { Refusal } from "./refusal.ts";
 

@@ -5,9 +5,9 @@
  * AGTP "Lifecycle Methods"
  */
 
-import type { IdentityConfig } from "../../base/config.ts";
 import { refuseAuthority } from "../../dispatch/agent-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import type { IdentityConfig } from "../../dispatch/policies-config.ts";
 import {
   attributionUnavailable,
   badRequest,

@@ -1,12 +1,12 @@
 /** MCP on the HTTP listener: its tools, its callers and its path.   `[mcp]` */
-import type { Config } from "../../base/config.ts";
 import type { HttpSide } from "../../dispatch/http-gateway.ts";
 import type { HttpApi, HttpPlugin, HttpRoute } from "../../dispatch/http-route.ts";
 import type { CallRules } from "../../dispatch/may-call.ts";
-import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module.ts";
 import type { OpenKept } from "../../dispatch/process-state.ts";
 import { openSecret } from "../../state/kept-secret.ts";
 import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
+import type { McpContext, McpSections } from "./config.ts";
 import type { McpFront, Protection } from "./front.ts";
 import { frontContracts } from "./front-contracts.ts";
 import { createMcpApi } from "./mcp-api.ts";
@@ -20,8 +20,9 @@ import { Toolbox } from "./toolbox.ts";
 import { waitingCalls } from "./waiting-calls.ts";
 
 /** It goes behind the gateway, which serves it, and whose agent its clients speak as. */
-export const mcpModule: Module = {
+export const mcpModule: Module<McpSections> = {
   name: "mcp",
+  takes: { mcp: true, policies: true, server: true },
   async provision(context) {
     const { mcp, server } = context.config;
     const { http } = context;
@@ -49,7 +50,7 @@ const openState: OpenKept<McpState> = async (store, clock) => {
 };
 
 /** Equal for two deployments that have the same tools for the same callers. */
-function digestOf({ dispatch }: ModuleContext, { toolbox }: McpFront): string {
+function digestOf({ dispatch }: McpContext, { toolbox }: McpFront): string {
   const agents = dispatch().directory.list();
   const granted = agents.map(({ agentId, scopes }) => [agentId, scopes]);
   return `${toolbox.digest} ${JSON.stringify(granted)}`;
@@ -65,7 +66,7 @@ function once<T>(make: () => T): () => T {
 }
 
 /** Where a token is asked for, who gives it is told beside. */
-function metadata(context: ModuleContext, frontOf: () => McpFront): readonly HttpRoute[] {
+function metadata(context: McpContext, frontOf: () => McpFront): readonly HttpRoute[] {
   const { mcp, server, policies } = context.config;
   if (policies.oauth === undefined) return [];
   const plugin: HttpPlugin = (app) => {
@@ -75,11 +76,7 @@ function metadata(context: ModuleContext, frontOf: () => McpFront): readonly Htt
   return [{ prefix: `${METADATA_PREFIX}${mcp.path}`, api: API, plugin }];
 }
 
-function createFront(
-  context: ModuleContext,
-  http: HttpSide,
-  { tasks, states }: McpState,
-): McpFront {
+function createFront(context: McpContext, http: HttpSide, { tasks, states }: McpState): McpFront {
   const { config, compiler, state, tokens } = context;
   const { dispatcher } = context.dispatch();
   const { serverId } = config.server;
@@ -98,17 +95,14 @@ function createFront(
 
 const OWN_NAMES: ReadonlySet<string> = new Set([APPROVED_CALL, PROPOSE]);
 
-function rulesOf({ policies }: Config): CallRules {
+function rulesOf({ policies }: McpSections): CallRules {
   return {
     scopeRequiredForInvocation: policies.scopeRequiredForInvocation,
     tokenMethods: new Set(policies.oauth?.requiredOnMethods),
   };
 }
 
-function createToolbox(
-  { config, methodPolicy, dispatch }: ModuleContext,
-  rules: CallRules,
-): Toolbox {
+function createToolbox({ config, methodPolicy, dispatch }: McpContext, rules: CallRules): Toolbox {
   const { mcp, policies } = config;
   const routes = dispatch().registry.entries;
   const isApproving =
@@ -128,7 +122,7 @@ function createToolbox(
 }
 
 function protectionOf(
-  { config: { mcp, policies } }: ModuleContext,
+  { config: { mcp, policies } }: McpContext,
   http: HttpSide,
   { scopes }: Toolbox,
 ): Protection | undefined {
