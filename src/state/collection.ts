@@ -53,6 +53,21 @@ export interface Draft {
   release(): void;
 }
 
+/** Commits drafts together, of whichever collections, and what belongs to them: all or nothing. */
+export async function commitDrafts(
+  store: Store,
+  drafts: readonly Draft[],
+  also: readonly Change[],
+): Promise<void> {
+  try {
+    const outcome = await store.commit([...drafts.flatMap(({ changes }) => changes), ...also]);
+    if (outcome.kind !== "committed") return;
+    for (const draft of drafts) draft.settle(outcome.revision);
+  } finally {
+    for (const draft of drafts) draft.release();
+  }
+}
+
 /** A writer that loses against others so often has met a fault, not a race. */
 const ATTEMPTS = 100;
 /** How long after one sweep the next item that is added brings on another. */
