@@ -1,5 +1,5 @@
 /** Where the console is found: the link that signs somebody in, and the names it answers to. */
-import type { ConsoleConfig } from "./config.ts";
+import type { ConsoleConfig } from "./console-section.ts";
 
 /** Known once the port is bound. */
 export class ConsolePlace {
