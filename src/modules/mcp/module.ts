@@ -35,7 +35,7 @@ export const mcpModule: Module = {
     const plugin: HttpPlugin = (app) => createMcpApi(frontOf(), endpoint)(app);
     return {
       httpRoutes: [{ prefix: mcp.path, api: API, plugin }, ...metadata(context, frontOf)],
-      start: () => kept.audience(context).serve(frontOf()),
+      start: () => kept.serve(frontOf(), context),
     };
   },
 };
@@ -69,11 +69,8 @@ function metadata(context: ModuleContext, frontOf: () => McpFront): readonly Htt
   return [{ prefix: `${METADATA_PREFIX}${mcp.path}`, api: API, plugin }];
 }
 
-function createFront(
-  context: ModuleContext,
-  http: HttpSide,
-  { tasks, states }: McpState,
-): McpFront {
+function createFront(context: ModuleContext, http: HttpSide, kept: McpState): McpFront {
+  const { tasks, states } = kept;
   const { config, compiler, state, tokens } = context;
   const { dispatcher } = context.dispatch();
   const { serverId } = config.server;
@@ -81,15 +78,18 @@ function createFront(
   const toolbox = createToolbox(context, rules);
   const contracts = frontContracts({ context, toolbox, rules, states, ownNames: OWN_NAMES });
   const visible = visibleTools({ toolbox, contracts, standing: state.lifecycle });
-  return {
+  const front: McpFront = {
     ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
     ...waitingCalls(state.escalations),
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
     listing: createToolListing(visible, compiler),
     projection: createProjection(context, visible, contracts),
+    stopping: context.stopping.signal,
+    latest: () => kept.served ?? front,
     settle: (done) => state.ledger.settle(done),
   };
+  return front;
 }
 
 const OWN_NAMES: ReadonlySet<string> = new Set([APPROVED_CALL, PROPOSE]);
