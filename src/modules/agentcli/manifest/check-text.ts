@@ -1,4 +1,4 @@
-/** Whether a text is what a field may hold.   agentcli spec "Lexical classes" */
+/** Tells whether a text is what a field may hold.   agentcli spec "Lexical classes" */
 import type { DocumentPlace } from "../../../base/document-place.ts";
 
 // The patterns stand in messages, and are therefore part of the protocol.
