@@ -35,6 +35,8 @@ export class Exchange {
   translatedFrom: string | undefined;
   /** The protocol that it came by, where that is another one; stands in its record. */
   requestedVia: string | undefined;
+  /** That protocol has counted the request, on the account of who asks. */
+  isAdmitted = false;
   /** Why that protocol could not ask for it; said once it is known who asks. */
   entryRefusal: Refusal | undefined;
 

@@ -5,6 +5,7 @@ import type { OpenKept } from "../../dispatch/process-state.ts";
 import { openSecret } from "../../state/kept-secret.ts";
 import { creatingFront } from "./create-front.ts";
 import type { McpFront } from "./front.ts";
+import { payerOfMessage } from "./identify.ts";
 import { createMcpApi } from "./mcp-api.ts";
 import { RequestStates } from "./request-state.ts";
 import { createMetadataFace, METADATA_PREFIX } from "./resource-metadata.ts";
@@ -29,7 +30,10 @@ export const mcpModule: Module = {
     let isServed = false;
     return {
       httpRoutes: [
-        { prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
+        {
+          ...{ prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
+          payerOf: (request) => payerOfMessage(context.tokens, request),
+        },
         ...metadata(context, frontOf),
       ],
       complete: async () => {
