@@ -1,10 +1,9 @@
 /** What a deployment gives its MCP clients, made in steps: it may have very many endpoints. */
-import type { Config } from "../../base/config.ts";
 import type { Paced } from "../../base/paced.ts";
 import type { HttpSide } from "../../dispatch/http-gateway.ts";
 import type { CallRules } from "../../dispatch/may-call.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
+import type { McpContext, McpSections } from "./config.ts";
 import type { McpFront, Protection } from "./front.ts";
 import { creatingFrontContracts } from "./front-contracts.ts";
 import { createProjection } from "./projection.ts";
@@ -18,10 +17,11 @@ import { waitingCalls } from "./waiting-calls.ts";
 
 /** Makes what clients meet, once the deployment is put together. */
 export function* creatingFront(
-  context: ModuleContext,
+  context: McpContext,
   http: HttpSide,
-  { tasks, states }: Pick<McpState, "tasks" | "states">,
+  kept: Pick<McpState, "tasks" | "states" | "served">,
 ): Paced<McpFront> {
+  const { tasks, states } = kept;
   const { config, compiler, state, tokens } = context;
   const { dispatcher } = context.dispatch();
   const { serverId } = config.server;
@@ -30,20 +30,23 @@ export function* creatingFront(
   const parts = { context, toolbox, rules, states, ownNames: OWN_NAMES };
   const contracts = yield* creatingFrontContracts(parts);
   const visible = visibleTools({ toolbox, contracts, standing: state.lifecycle });
-  return {
+  const front: McpFront = {
     ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
     ...waitingCalls(state.escalations),
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
     listing: createToolListing(visible, compiler),
     projection: createProjection(context, visible, contracts),
+    stopping: context.stopping.signal,
+    latest: () => kept.served ?? front,
     settle: (done) => state.ledger.settle(done),
   };
+  return front;
 }
 
 const OWN_NAMES: ReadonlySet<string> = new Set([APPROVED_CALL, PROPOSE]);
 
-function rulesOf({ policies }: Config): CallRules {
+function rulesOf({ policies }: McpSections): CallRules {
   return {
     scopeRequiredForInvocation: policies.scopeRequiredForInvocation,
     tokenMethods: new Set(policies.oauth?.requiredOnMethods),
@@ -51,7 +54,7 @@ function rulesOf({ policies }: Config): CallRules {
 }
 
 function creatingToolbox(
-  { config, methodPolicy, dispatch }: ModuleContext,
+  { config, methodPolicy, dispatch }: McpContext,
   rules: CallRules,
 ): Paced<Toolbox> {
   const { mcp, policies } = config;
@@ -73,7 +76,7 @@ function creatingToolbox(
 }
 
 function protectionOf(
-  { config: { mcp, policies } }: ModuleContext,
+  { config: { mcp, policies } }: McpContext,
   http: HttpSide,
   { scopes }: Toolbox,
 ): Protection | undefined {
