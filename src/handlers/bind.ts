@@ -15,6 +15,7 @@ import type {
 } from "../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
+import type { UpstreamHandler } from "./call-upstream.ts";
 import { checkComposition } from "./check-composition.ts";
 import { createComposition } from "./composition.ts";
 import { createExternalService } from "./external-service.ts";
@@ -27,7 +28,7 @@ import { parseUpstreamUrl } from "./upstream-url.ts";
 
 /** An endpoint's handler, and what has to be checked around it. */
 export interface BoundHandler {
-  readonly handler: Handler;
+  readonly handler: Handler | UpstreamHandler;
   /** Rules on the input that a schema cannot express; a violation is a 422. */
   readonly precheck?: (
     input: Readonly<Record<string, unknown>>,

@@ -3,11 +3,11 @@
  */
 import type { McpToolBinding } from "../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { Handler } from "../handler.ts";
+import type { UpstreamHandler } from "../call-upstream.ts";
 
 /** The servers by name. */
 export interface McpServers {
   readonly names: readonly string[];
   /** The handler of a tool; undefined: there is no such server. */
-  bind(binding: McpToolBinding, outputSchema: JsonSchema): Handler | undefined;
+  bind(binding: McpToolBinding, outputSchema: JsonSchema): UpstreamHandler | undefined;
 }
