@@ -5,7 +5,9 @@ const config: ViteUserConfig = defineConfig({
   test: {
     include: ["test/**/*.test.ts"],
     reporters: ["default", new ClosingLine()],
-    testTimeout: 20_000,
+    // The machine may be busy; a test that hangs ends all the same.
+    testTimeout: 60_000,
+    hookTimeout: 60_000,
     pool: "forks",
     maxWorkers: "100%",
     // A module is loaded once for all files of a worker: none keeps anything of its own.

@@ -163,6 +163,7 @@ describe("the golden exchanges", () => {
   it("show every code that a request alone can bring about", () => {
     // A slow peer, a client certificate, a full disk, a crash, a fault and the id of a contract that
     // was made a moment ago need more than a request; so do decisions, nonces and what has expired.
+    // Only MCP has a requestState.
     const elsewhere = [
       ...["request-timeout", "attribution-unavailable", "inspect-forbidden", "zone-violation"],
       ...["store-unavailable", "outcome-unknown"],
@@ -172,6 +173,7 @@ describe("the golden exchanges", () => {
       ...["confirmation-forbidden", "decision-conflict", "nonce-reused", "session-expired"],
       ...["approval-rejected", "approval-used", "approval-expired"],
       ...["contract-mismatch", "contract-forbidden", "contract-not-yours", "contract-revoked"],
+      "request-state-invalid",
     ];
     const shown = [...refusalCodes, ...faultCodes].filter((code) =>
       texts.some((text) => text.includes(`"code": "${code}"`)),

@@ -1,4 +1,4 @@
-/** What may be written behind `agtpd`: options of the daemon, and the commands `init` and `doctor`. */
+/** What may be written behind `agtpd`: options of the daemon, or a command. */
 import { LOG_LEVELS, type LogLevel } from "../src/base/log.ts";
 import { type Command, command } from "../src/programs/shell/command.ts";
 import { InvalidValue } from "../src/programs/shell/run-program.ts";
@@ -11,8 +11,9 @@ Examples:
   agtpd --config shop/agtp-server.toml
   agtpd --config shop/agtp-server.toml --check --json
   agtpd doctor --config shop/agtp-server.toml
+  agtpd status --config shop/agtp-server.toml    how the daemon is that runs there
 
-SIGHUP reads the deployment again, SIGTERM and SIGINT drain and stop.
+SIGHUP and "agtpd reload" read the deployment again, SIGTERM, SIGINT and "agtpd stop" drain and stop.
 
 Exit codes: 0 stopped, or nothing to complain of; 1 it does not start, or --check found errors;
 2 the command line is wrong, or there is no configuration to read.`;
@@ -59,10 +60,27 @@ export function daemonProgram(
         description: "say what a careful operator would look at",
         load: async () => (await import("../src/programs/doctor/command.ts")).doctorCommand(),
       },
+      {
+        name: "status",
+        description: "say how the daemon of a deployment is",
+        load: async () => (await control()).statusCommand(),
+      },
+      {
+        name: "reload",
+        description: "have the daemon read its deployment again",
+        load: async () => (await control()).reloadCommand(),
+      },
+      {
+        name: "stop",
+        description: "have the daemon answer what it was asked, and end",
+        load: async () => (await control()).stopCommand(),
+      },
     ],
     run,
   });
 }
+
+const control = () => import("../src/programs/control/commands.ts");
 
 async function loadInit(): Promise<Command> {
   const { initCommand } = await import("../src/programs/init/command.ts");

@@ -69,7 +69,11 @@ async function serve(options: DaemonOptions, { err }: Terminal): Promise<void> {
     for (const problem of result.problems) err.write(`${formatForPeople(problem)}\n`);
     err.write("not started\n");
     await finish(1);
-  } else daemon = result.daemon;
+  } else {
+    daemon = result.daemon;
+    // Over the control socket, anybody on this machine who may may have it stopped.
+    void daemon.ended.then(() => finish(0));
+  }
 }
 
 /** Ends once everything is said; modules of the deployment may hold the process open otherwise. */
@@ -87,8 +91,9 @@ function handleSignals(running: () => Daemon | undefined, { log, env }: DaemonOp
     // A second signal means now.
     if (isStopping) process.exit(1);
     isStopping = true;
-    await running()?.drain();
-    process.exit(0);
+    const daemon = running();
+    if (daemon === undefined) process.exit(0);
+    await daemon.drain();
   };
   process.on("SIGTERM", () => void stop());
   process.on("SIGINT", () => void stop());

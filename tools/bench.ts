@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 /**
- * `npm run bench`: the daemon, a raw TLS echo and fastify side by side, each a process of its own on
+ * `npm run bench`: the daemon, a raw TLS echo, fastify and MCP's library side by side, each a process of its own on
  * loopback, with one certificate. Absolute numbers drift from machine to machine; the ratios of one
  * run are what counts. It reports and never judges: exit 0 unless something could not be measured.
  */
@@ -18,6 +18,7 @@ import {
   measureRefusals,
   measureThroughput,
 } from "./bench/load-scenarios.ts";
+import { measureMcp } from "./bench/mcp-scenario.ts";
 import type { Timing } from "./bench/measure.ts";
 import { measureRecords } from "./bench/record-scenario.ts";
 import { currentLoad, describeMachine, formatReport, writeReadme } from "./bench/report.ts";
@@ -31,6 +32,7 @@ const SCENARIOS = {
   connections: measureConnections,
   refusals: measureRefusals,
   endpoints: measureEndpoints,
+  mcp: measureMcp,
   start: measureStart,
   idle: measureIdle,
 } as const;
@@ -51,7 +53,7 @@ const OPTIONS = {
 
 const PROGRAM: Command = command({
   name: "bench",
-  description: "measures the daemon beside a raw TLS echo and fastify",
+  description: "measures the daemon beside a raw TLS echo, fastify and MCP's library",
   options: OPTIONS,
   run,
 });

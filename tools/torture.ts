@@ -93,7 +93,7 @@ async function torture(
 ): Promise<Outcome> {
   const tls = { cert: join(directory, "cert.pem"), key: join(directory, "key.pem") };
   await ensureCertificate(directory);
-  const config = writeDeployment(directory, options.endpoints, tls, "signed");
+  const config = writeDeployment(directory, options.endpoints, { tls, records: "signed" });
   const heart = new Heart();
   const victim = new Victim(config, attack.options ?? {}, heart);
   let count = 0;

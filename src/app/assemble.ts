@@ -1,6 +1,6 @@
 /** The pipeline over what the operator and the modules have brought, and what modules see of the whole. */
 
-import type { Drive, Paced } from "../base/paced.ts";
+import { type Drive, filterPaced, type Paced } from "../base/paced.ts";
 import { createActAs } from "../dispatch/acting.ts";
 import type { ApprovalPolicy } from "../dispatch/approval-policy.ts";
 import { Approvals } from "../dispatch/approvals.ts";
@@ -10,9 +10,9 @@ import {
   type Dispatcher,
   type DispatcherParts,
   type InnerEntrance,
-  type Observer,
 } from "../dispatch/dispatcher.ts";
 import type { Contribution, Negotiation, Served } from "../dispatch/module.ts";
+import type { Observer } from "../dispatch/observer.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { RegisteredRoute, Route } from "../dispatch/route.ts";
 import { StepsAhead } from "../dispatch/steps-ahead.ts";
@@ -41,21 +41,23 @@ export async function assemble(
     contributions.flatMap((one) => of(one) ?? []);
   const first = <T>(of: (one: Contribution) => T | undefined): T | undefined =>
     contributions.map(of).find((part) => part !== undefined);
-  const { registry } = await drive(buildRegistry<Route>(inOrder(provisioned.routes)));
-  const negotiation = first((one) => one.negotiation);
-  const contracts = negotiation === undefined ? NO_CONTRACTS : kept.state.contracts;
+  const routes = await drive(inOrder(provisioned.routes));
+  const { registry } = await drive(buildRegistry<Route>(routes));
+  const negotiation = first((one) => one.negotiation) ?? NO_NEGOTIATION;
+  const contracts = negotiation === NO_NEGOTIATION ? NO_CONTRACTS : kept.state.contracts;
   const approvals = await drive(creatingApprovals(foundation, registry, options));
   const pipeline = creatingPipeline(foundation, provisioned, {
     ...{ ...options, registry, contracts, negotiation, approvals },
     delegations: first((one) => one.delegations),
   });
   const dispatcher = await drive(pipeline);
-  const registered = registry.entries.filter(isRegistered);
+  const registered = await drive(filterPaced(registry.entries, isRegistered));
+  const others = await drive(filterPaced(registered, ({ isListed }) => !isListed));
   return {
-    ...{ dispatcher, registry, contracts, directory, features },
+    ...{ dispatcher, registry, contracts, negotiation, directory, features },
     actAs: createActAs(dispatcher, () => kept.state.ledger.settled()),
-    listed: registered.filter(({ isListed }) => isListed),
-    unlisted: registered.filter(({ isListed, isFindable }) => isFindable && !isListed),
+    listed: await drive(filterPaced(registered, ({ isListed }) => isListed)),
+    unlisted: others.filter(({ isFindable }) => isFindable),
     sources: all((one) => one.sources),
     approvals: all((one) => one.approvals),
     httpRoutes: all((one) => one.httpRoutes),
@@ -75,10 +77,12 @@ function isRegistered(route: Route): route is RegisteredRoute {
 const NO_CONTRACTS: Served["contracts"] = {
   present: () => ({ kind: "unknown" }),
   active: () => [],
+  ofAgent: () => [],
+  revisionOf: () => 0,
 };
 
 const NO_NEGOTIATION: Negotiation = {
-  route: undefined,
+  ...{ route: undefined, offers: undefined },
   routes: {
     routeOf: () => {
       throw new Error("no contract can be called");
@@ -101,7 +105,7 @@ interface PipelineParts
     Pick<DispatcherParts, "delegations" | "approvals"> {
   readonly registry: EndpointRegistry<Route>;
   readonly contracts: Served["contracts"];
-  readonly negotiation: Negotiation | undefined;
+  readonly negotiation: Negotiation;
 }
 
 function creatingPipeline(
@@ -110,10 +114,9 @@ function creatingPipeline(
   parts: PipelineParts,
 ): Paced<Dispatcher & InnerEntrance> {
   const { kept, registry, observer, contracts, delegations, approvals } = parts;
-  const { negotiation = NO_NEGOTIATION } = parts;
   const { policies, limits, attribution, server } = config;
   const { state, attempts, rates, time } = kept;
-  const { routes, route } = negotiation;
+  const { routes, route } = parts.negotiation;
   return creatingDispatcher({
     ...{ catalog, names, methodPolicy, policies, registry, directory, observer, delegations },
     approvals,

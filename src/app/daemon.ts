@@ -8,11 +8,14 @@ import { reasonOf } from "../base/thrown.ts";
 import type { Gateway } from "../dispatch/http-gateway.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import { whileServing } from "../dispatch/while-serving.ts";
+import type { ControlSocket } from "../server/control-socket.ts";
 import { HttpListener } from "../server/http-listener.ts";
 import { createListener, type Listener } from "../server/listener.ts";
 import type { Metrics } from "../server/metrics.ts";
 import { SendBudget } from "../server/send-budget.ts";
+import { controlPath } from "../state/state-directory.ts";
 import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
+import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
 import { reportingProblems, reportingTrust } from "./start-report.ts";
@@ -31,6 +34,8 @@ export interface Daemon {
   reload(): Promise<readonly Problem[]>;
   /** Answers what was received, then ends everything. */
   drain(): Promise<void>;
+  /** Resolves once it is drained, whoever wanted that. */
+  readonly ended: Promise<void>;
 }
 
 /** A daemon, or what keeps it from starting. */
@@ -56,7 +61,7 @@ export async function startDaemon(options: DaemonOptions): Promise<StartResult> 
   return started.kind === "refused" ? started : { kind: "started", daemon: running };
 }
 
-class Running implements Daemon {
+class Running implements Daemon, Controlled {
   readonly #options: DaemonOptions;
   readonly #listener: Listener;
   readonly #kept: ProcessState;
@@ -65,14 +70,21 @@ class Running implements Daemon {
   readonly #http: HttpListener | undefined;
   readonly #sendBudget: SendBudget;
   gatewayPort: number | undefined;
-  #drained: Promise<void> | undefined;
+  #control: ControlSocket | undefined;
+  #problems: readonly Problem[];
+  #stopped: Promise<void> | undefined;
+  #sayEnded: () => void = () => undefined;
+  readonly ended: Promise<void> = new Promise((resolve) => {
+    this.#sayEnded = resolve;
+  });
   #reloading: Promise<unknown> = Promise.resolve();
   fingerprint256: string;
   address = "";
   port = 0;
 
   constructor(built: Built, options: DaemonOptions) {
-    const { deployment, kept, identity, fingerprint256, httpTls } = built;
+    const { deployment, kept, identity, fingerprint256, httpTls, problems } = built;
+    this.#problems = problems;
     this.#options = options;
     this.#kept = kept;
     this.#deployment = deployment;
@@ -130,8 +142,23 @@ class Running implements Daemon {
     this.#bind(this.#deployment);
     atOnce(reportingProblems(this.#options.log, await this.#deployment.commit()));
     atOnce(reportingTrust(this.#options.log, this.#deployment));
+    await this.#openControl(config);
     this.#announce(config);
     return { kind: "listening" };
+  }
+
+  /** Without it everything is served; only the programs that ask for it find nobody. */
+  async #openControl(config: Config): Promise<void> {
+    const path = controlPath(config.directory);
+    try {
+      this.#control = await openControl(path, this);
+    } catch (error) {
+      const message = `the control socket cannot be opened: ${reasonOf(error)}`;
+      const file = relative(config.directory, path);
+      const problem: Problem = { file, key: "", message, severity: "warning" };
+      atOnce(reportingProblems(this.#options.log, [problem]));
+      this.#problems = [...this.#problems, problem];
+    }
   }
 
   #bind(deployment: Deployment): void {
@@ -192,6 +219,7 @@ class Running implements Daemon {
     this.#listener.replaceIdentity(next.identity);
     const previous = this.#deployment;
     this.#deployment = next.deployment;
+    this.#problems = next.problems;
     this.#http?.renew(next.httpTls);
     // Requests may still run in it: its idle upstream connections close by themselves.
     await previous.retire();
@@ -212,10 +240,29 @@ class Running implements Daemon {
     }
   }
 
-  /** Asked twice, it drains once. */
-  drain(): Promise<void> {
-    this.#drained ??= this.#drain();
-    return this.#drained;
+  status(): StatusSource {
+    const { address, port, gatewayPort } = this;
+    return {
+      ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port },
+      config: this.#deployment.config,
+      isReady: this.#stopped === undefined,
+      connectionCount: this.#listener.connectionCount + (this.#http?.connectionCount ?? 0),
+      problems: this.#problems,
+      documentVersion: () => this.#deployment.documentVersion(),
+    };
+  }
+
+  async drain(): Promise<void> {
+    await this.stop();
+    await this.ended;
+  }
+
+  /** Asked twice, it drains once. Who asked over the control socket is answered after it. */
+  stop(): Promise<void> {
+    this.#stopped ??= this.#drain().finally(() => {
+      void (this.#control?.close() ?? Promise.resolve()).finally(this.#sayEnded);
+    });
+    return this.#stopped;
   }
 
   async #drain(): Promise<void> {
@@ -230,6 +277,8 @@ class Running implements Daemon {
     this.#kept.stopping.abort(new Error("the server is stopping"));
     await Promise.all([this.#listener.drain(timeoutMs), this.#http?.drain(timeoutMs)]);
     await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
+    // The next daemon takes its place as soon as the state is free.
+    await this.#control?.leave();
     try {
       await this.#kept.state.close();
     } catch (error) {

@@ -6,13 +6,14 @@
 
 import { relative } from "node:path";
 import type { Config } from "../base/config.ts";
-import { turn } from "../base/paced.ts";
+import { type Paced, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
-import { type CompiledApprovals, compileApprovalPolicy } from "../dispatch/approval-problems.ts";
-import type { Dispatcher, Observer } from "../dispatch/dispatcher.ts";
+import { type CompiledApprovals, compilingApprovalPolicy } from "../dispatch/approval-problems.ts";
+import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, Gateway } from "../dispatch/http-gateway.ts";
 import type { Module, Served } from "../dispatch/module.ts";
+import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { LifecycleRegister } from "../state/lifecycle-register.ts";
@@ -42,6 +43,8 @@ export interface Deployment {
   readonly gateway: Gateway | undefined;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
+  /** Of its manifest; undefined: it has none. */
+  documentVersion(): Promise<string | undefined>;
   /** Makes what takes long to make: awaited before the deployment takes the place of another. */
   prepare(): Promise<void>;
   /** Writes what outlives the process: called when the deployment is served, and not before. */
@@ -125,7 +128,7 @@ async function build(
   const { contributions, directory } = provisioned;
   const blockers = contributions.flatMap((one) => one.blockers ?? []);
   problems.push(...checkDefaultAgent(config, directory), ...provisioned.problems, ...blockers);
-  const approvals = approvalPolicyOf(foundation, provisioned);
+  const approvals = await drive(compilingApprovals(foundation, provisioned));
   problems.push(...approvals.problems);
   const isStopped = config.server.onInvalid === "fail" && problems.some(isError);
   if (isStopped || [...blockers, ...approvals.problems].some(isError)) return undefined;
@@ -142,12 +145,12 @@ async function build(
 }
 
 /** Which calls an operator has to approve. */
-function approvalPolicyOf(
+function compilingApprovals(
   { config, names, methodPolicy }: Foundation,
   { directory, routes }: Provisioned,
-): CompiledApprovals {
+): Paced<CompiledApprovals> {
   const { approvals, identity } = config.policies;
-  return compileApprovalPolicy(approvals, {
+  return compilingApprovalPolicy(approvals, {
     ...{ file: relative(config.directory, config.file), names, methodPolicy, directory, routes },
     ...{ identity, tls: config.tls },
   });
@@ -181,6 +184,10 @@ function deploymentOf(
       void work.pace(preparingInputs(own), THE_SERVER, signal).catch(() => undefined);
       void prepare().catch(() => undefined);
       return (await Promise.all(contributions.map((one) => one.keep?.() ?? []))).flat();
+    },
+    documentVersion: async () => {
+      const publisher = contributions.find((one) => one.documentVersion !== undefined);
+      return await publisher?.documentVersion?.();
     },
     retire: () => stopping.close(),
     close: () => closing.close(),

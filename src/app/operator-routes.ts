@@ -8,10 +8,12 @@ import type { Problem } from "../base/problem.ts";
 import type { MethodPolicy } from "../dispatch/method-policy.ts";
 import { canonicalPair, isProtocolPair } from "../dispatch/pairs.ts";
 import { createRoute, type Route } from "../dispatch/route.ts";
+import type { HandlerBinding } from "../endpoint/endpoint.ts";
 import type { LoadedEndpoint } from "../endpoint/load-endpoints.ts";
 import type { Recipe } from "../endpoint/recipe.ts";
 import { type BoundHandler, bindHandlers } from "../handlers/bind.ts";
 import type { McpServers } from "../handlers/mcp/mcp-servers.ts";
+import { promisingOutput } from "../handlers/mcp/promised-output.ts";
 import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { covers } from "../identity/authority-scope.ts";
@@ -50,7 +52,7 @@ export async function bindOperatorRoutes(parts: OperatorParts): Promise<Operator
   });
   const routes = mapPaced(endpoints, (endpoint) => {
     const handler = bound.get(endpoint.definition);
-    return handler && operatorRoute(endpoint, handler, parts.handlerTimeoutMs);
+    return handler && operatorRoute(endpoint, handler, parts);
   });
   const made = await drive(routes);
   return { routes: made.filter((route) => route !== undefined), problems };
@@ -60,12 +62,19 @@ export async function bindOperatorRoutes(parts: OperatorParts): Promise<Operator
 function operatorRoute(
   { definition, input, output, shape }: LoadedEndpoint,
   { handler, precheck, steps }: BoundHandler,
-  handlerTimeoutMs: number,
+  { handlerTimeoutMs, mcpServers }: OperatorParts,
 ): Route {
-  const binding = definition.handler;
-  return createRoute(definition, handler, {
+  const isTool = definition.handler.type === "mcp_tool";
+  return createRoute(definition, isTool ? promisingOutput(handler, output) : handler, {
     ...{ tier: "B", input, output, shape, precheck, steps },
     // An upstream that is too slow is `upstream_timeout`, which the endpoint declares.
-    endsInTime: binding.type === "external_service" && binding.timeoutMs <= handlerTimeoutMs,
+    endsInTime: upstreamTimeout(definition.handler, mcpServers) <= handlerTimeoutMs,
   });
+}
+
+/** How long an upstream may take; as long as it likes where there is none. */
+function upstreamTimeout(binding: HandlerBinding, servers: McpServers | undefined): number {
+  if (binding.type === "external_service") return binding.timeoutMs;
+  if (binding.type !== "mcp_tool") return Number.POSITIVE_INFINITY;
+  return servers?.timeoutMs(binding.server) ?? Number.POSITIVE_INFINITY;
 }

@@ -3,7 +3,7 @@
  * brought. Conflicts of routes are found here, and here alone.
  */
 
-import { type Paced, turn } from "../base/paced.ts";
+import { filterPaced, type Paced, turn } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Brought, Contribution, Module, ModuleContext } from "../dispatch/module.ts";
 import type { Route } from "../dispatch/route.ts";
@@ -52,10 +52,12 @@ export async function provisionModules(sources: ModuleSources): Promise<Provisio
     closing.add({ close: async () => contribution.close?.() });
     contributions.push(contribution);
     const { routes = [], routesKey = "" } = contribution;
-    const free = taken.freeAmong(routes.filter(isDeclared), routesKey);
+    const declared = await drive(filterPaced(routes, isDeclared));
+    const others = await drive(filterPaced(routes, (route) => !isDeclared(route)));
+    const free = await drive(taken.freeAmong(declared, routesKey));
     await drive(taken.adding(free.routes));
     problems.push(...(contribution.problems ?? []), ...free.problems);
-    const kept = [...free.routes, ...routes.filter((route) => !isDeclared(route))];
+    const kept = [...free.routes, ...others];
     brought = await drive(joining(brought, { ...contribution, routes: kept }));
     await drive(turn());
   }
@@ -105,9 +107,10 @@ function isDeclared({ tier }: Route): boolean {
 }
 
 /** All routes in the order in which they take their places. */
-export function inOrder(routes: readonly Route[]): readonly Route[] {
-  const reserved = routes.filter(({ isReserved }) => isReserved);
-  const declared = routes.filter((route) => !route.isReserved && isDeclared(route));
-  const others = routes.filter((route) => !route.isReserved && !isDeclared(route));
+export function* inOrder(routes: readonly Route[]): Paced<readonly Route[]> {
+  const reserved = yield* filterPaced(routes, ({ isReserved }) => isReserved);
+  const free = yield* filterPaced(routes, ({ isReserved }) => !isReserved);
+  const declared = yield* filterPaced(free, isDeclared);
+  const others = yield* filterPaced(free, (route) => !isDeclared(route));
   return [...reserved, ...declared, ...others];
 }

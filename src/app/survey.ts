@@ -49,5 +49,9 @@ function namedServers({ mcp }: Config): McpServers {
   const never = (): never => {
     throw new Error("nothing is served");
   };
-  return { names, bind: ({ server }) => (names.includes(server) ? never : undefined) };
+  return {
+    names,
+    timeoutMs: () => undefined,
+    bind: ({ server }) => (names.includes(server) ? never : undefined),
+  };
 }

@@ -4,7 +4,7 @@
  * do (a swap of neighbours is one), and a name that merely begins like another comes last.
  */
 
-import { atOnce, mapPaced, type Paced } from "./paced.ts";
+import { atOnce, filterPaced, mapPaced, type Paced } from "./paced.ts";
 
 /** Longer names get no suggestion: whoever sends one did not mistype a known name. */
 const MAX_NAME_LENGTH = 64;
@@ -44,7 +44,12 @@ export function compileCloseMatches(candidates: Iterable<string>): CloseMatcher 
 
 /** The same, a candidate a step. */
 export function* compilingCloseMatches(candidates: Iterable<string>): Paced<CloseMatcher> {
-  const names = [...new Set(candidates)].filter((name) => name.length <= MAX_NAME_LENGTH);
+  const seen = new Set<string>();
+  const names = yield* filterPaced(candidates, (name) => {
+    const isNew = name.length <= MAX_NAME_LENGTH && !seen.has(name);
+    if (isNew) seen.add(name);
+    return isNew;
+  });
   const known = yield* mapPaced(names, (name): Candidate => {
     const folded = name.toLowerCase();
     return { name, folded, letters: letterSet(folded) };

@@ -21,6 +21,31 @@ export function atOnce<T>(work: Paced<T>): T {
 /** A turn for everybody else, where somebody is served. */
 export function* turn(): Paced<void> {}
 
+/** As `list.filter`. */
+export function* filterPaced<T, Kind extends T = T>(
+  list: Iterable<T>,
+  accepts: ((item: T) => item is Kind) | ((item: T) => boolean),
+): Paced<Kind[]> {
+  const accepted: Kind[] = [];
+  for (const item of list) {
+    if (accepts(item)) accepted.push(item as Kind);
+    yield;
+  }
+  return accepted;
+}
+
+/** As `list.find`. */
+export function* findPaced<T>(
+  list: Iterable<T>,
+  accepts: (item: T) => boolean,
+): Paced<T | undefined> {
+  for (const item of list) {
+    if (accepts(item)) return item;
+    yield;
+  }
+  return undefined;
+}
+
 /** As `list.map`. */
 export function* mapPaced<T, R>(list: Iterable<T>, change: (item: T) => R): Paced<R[]> {
   const changed: R[] = [];

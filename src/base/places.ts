@@ -13,15 +13,32 @@ export interface Holding {
   readonly owner: TaskOwner;
 }
 
+/** How many places are held: in all, by one owner, and by all who are not known. */
+export interface HeldPlaces {
+  readonly all: number;
+  readonly own: number;
+  readonly strangers: number;
+}
+
 /** Tells whether an owner may have one more of so many places. */
 export function mayHold(owner: TaskOwner, places: number, holdings: readonly Holding[]): boolean {
-  const free = places - holdings.length;
-  if (free <= 0) return false;
   const isOwn = (one: TaskOwner): boolean => one.key === owner.key && one.isKnown === owner.isKnown;
-  const own = holdings.filter((held) => isOwn(held.owner)).length;
-  if (own > 0 && own >= free) return false;
-  const strangers = holdings.filter((held) => !held.owner.isKnown).length;
-  return owner.isKnown || strangers < Math.max(1, Math.floor(places / 2));
+  return mayHoldMore(owner, places, {
+    all: holdings.length,
+    own: holdings.filter((held) => isOwn(held.owner)).length,
+    strangers: holdings.filter((held) => !held.owner.isKnown).length,
+  });
+}
+
+/** Tells whether who holds so many may have one more. */
+export function mayHoldMore(
+  { isKnown }: Pick<TaskOwner, "isKnown">,
+  places: number,
+  { all, own, strangers }: HeldPlaces,
+): boolean {
+  const free = places - all;
+  if (free <= 0 || (own > 0 && own >= free)) return false;
+  return isKnown || strangers < Math.max(1, Math.floor(places / 2));
 }
 
 interface Waiting extends Holding {

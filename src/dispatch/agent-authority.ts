@@ -6,23 +6,10 @@
  */
 import type { IdentityConfig } from "../base/config.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
-import type { ClientCertificate } from "../identity/client-certificate.ts";
 import type { CertificateRegister } from "../state/certificate-register.ts";
+import { operatorOf } from "./operator.ts";
 import { agentUnauthenticated, forbidden, type Refusal } from "./refusal.ts";
 import type { ExchangeView } from "./route.ts";
-
-/** Tells whether a certificate is one of `operator_certificates`. */
-export function isOperator(
-  certificate: ClientCertificate | undefined,
-  { operatorCertificates }: Pick<IdentityConfig, "operatorCertificates">,
-): boolean {
-  if (certificate === undefined) return false;
-  const { keyFingerprint, spkiFingerprint } = certificate;
-  return operatorCertificates.some((written) => {
-    const fingerprint = written.replaceAll(":", "").toLowerCase();
-    return fingerprint === keyFingerprint || fingerprint === spkiFingerprint;
-  });
-}
 
 /** The rules that authority is judged by. */
 export interface AuthorityRules {
@@ -37,12 +24,12 @@ export function refuseAuthority(
   { policy, certificates }: AuthorityRules,
 ): Refusal | undefined {
   if (policy.lifecycleAuth === "open") return undefined;
+  if (operatorOf(peer, policy) !== undefined) return undefined;
   const { certificate } = peer;
   if (certificate === undefined) {
     const message = "this needs the certificate of the agent's issuer, or of an operator";
     return agentUnauthenticated(message, "genesis-issuer-cert-required");
   }
-  if (isOperator(certificate, policy)) return undefined;
   const issuer = agent?.genesis?.issuerKey.fingerprint;
   if (agent === undefined || issuer !== certificate.keyFingerprint) {
     return forbidden("lifecycle-forbidden", "the certificate is not that of the agent's issuer");

@@ -5,6 +5,7 @@
  */
 import { hintOf } from "../base/close-matches.ts";
 import type { ApprovalRule, IdentityConfig, TlsConfig } from "../base/config.ts";
+import { findPaced, type Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import { compilePathPattern } from "../endpoint/path-pattern.ts";
@@ -34,11 +35,11 @@ export interface CompiledApprovals {
   readonly problems: readonly Problem[];
 }
 
-/** Compiles the rules, and says what is wrong with them. */
-export function compileApprovalPolicy(
+/** Compiles the rules, and says what is wrong with them; a route a step. */
+export function* compilingApprovalPolicy(
   rules: readonly ApprovalRule[],
   context: ApprovalContext,
-): CompiledApprovals {
+): Paced<CompiledApprovals> {
   const problems: Problem[] = [];
   const resolved = rules.map((rule, index) => {
     const place = { file: context.file, key: keyOf(index) };
@@ -48,10 +49,10 @@ export function compileApprovalPolicy(
   const policy = new ApprovalPolicy(resolved);
   const isSound = problems.length === 0;
   for (const index of isSound ? resolved.keys() : []) {
-    const problem = checkReach(index, resolved, policy, context);
+    const problem = yield* checkReach(index, resolved, policy, context);
     if (problem !== undefined) problems.push(problem);
   }
-  return { policy, problems: [...problems, ...checkOperators(policy, context)] };
+  return { policy, problems: [...problems, ...(yield* checkOperators(policy, context))] };
 }
 
 function keyOf(index: number): string {
@@ -94,12 +95,12 @@ function checkRule(
 }
 
 /** A rule that comes too late is an error; one for what is not there yet may be waiting for it. */
-function checkReach(
+function* checkReach(
   index: number,
   rules: readonly ApprovalRule[],
   policy: ApprovalPolicy,
   { file, routes }: ApprovalContext,
-): Problem | undefined {
+): Paced<Problem | undefined> {
   const rule = rules[index];
   const place = { file, key: keyOf(index) };
   const before = rules
@@ -108,7 +109,8 @@ function checkReach(
   if (before !== -1) {
     return { ...place, message: `can never match: ${keyOf(before)} matches all that it would` };
   }
-  if (routes.some((route) => policy.canMatch(index, route))) return undefined;
+  const matched = yield* findPaced(routes, (route) => policy.canMatch(index, route));
+  if (matched !== undefined) return undefined;
   return { ...place, message: "matches no endpoint that is served", severity: "warning" };
 }
 
@@ -126,11 +128,11 @@ function includes(wide: ApprovalRule, narrow: ApprovalRule): boolean {
 }
 
 /** Calls would wait for ever, which keeps them from running: a warning, not an error. */
-function checkOperators(
+function* checkOperators(
   policy: ApprovalPolicy,
   { file, identity, tls, routes }: ApprovalContext,
-): readonly Problem[] {
-  const waiting = routes.find((route) => policy.isGoverning(route));
+): Paced<readonly Problem[]> {
+  const waiting = yield* findPaced(routes, (route) => policy.isGoverning(route));
   if (waiting === undefined) return [];
   const pair = `${waiting.method} ${waiting.path}`;
   const why = `so nobody can decide what ${pair} asks for`;

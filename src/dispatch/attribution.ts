@@ -61,13 +61,16 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
 
 /** What it was done under, how it came, by whom it was delegated, and what it depends on. */
 function extensionOf(exchange: Exchange): RecordFacts["extension"] {
-  const { contract, caller, priorActions, approval, requestedVia } = exchange;
+  const { contract, caller, priorActions, approval, requestedVia, peer } = exchange;
   const { delegation } = caller;
-  const isPlain = delegation === undefined && approval === undefined && requestedVia === undefined;
+  const { operator } = peer;
+  const isOwn = delegation === undefined && operator === undefined;
+  const isPlain = isOwn && approval === undefined && requestedVia === undefined;
   if (isPlain && priorActions.length === 0) return contract && { ...contract };
   return {
     ...contract,
     ...(requestedVia === undefined ? {} : { requested_via: requestedVia }),
+    ...(operator === undefined ? {} : { operator }),
     ...(approval === undefined ? {} : approvalEntry(approval)),
     ...(delegation === undefined ? {} : { delegation_chain: delegation.links.map(linkEntry) }),
     ...(priorActions.length === 0 ? {} : { prior_actions: priorActions }),

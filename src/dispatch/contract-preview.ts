@@ -1,10 +1,10 @@
 /** 461: what the caller would agree to, with the members of every draft.   AGTP-API §10.1.3 */
 
 import { type Contract, timestamp } from "../endpoint/contract.ts";
-import type { HandlerResult } from "../handlers/handler.ts";
+import type { HandlerSuccess } from "../handlers/handler.ts";
 
 /** The answer that offers a contract, and runs nothing. */
-export function previewContract(contract: Contract): HandlerResult {
+export function previewContract(contract: Contract): HandlerSuccess {
   const { synthesisId, endpoint, lineage, contractHash, expiresAt, plan } = contract;
   const { method, path } = endpoint;
   const steps = plan.steps.map((step) => `${step.method} ${step.path}`);

@@ -56,7 +56,7 @@ export class ContractRoutes {
     const run = createComposition(planRecipe(plan), isFloor);
     const output = compile(endpoint.output_schema);
     const handler: RouteHandler = async (call, exchange) => {
-      await this.#agree(contract, call, exchange);
+      await this.agree(contract, call, exchange);
       exchange.contract = reference;
       const result = await run(this.#guard(call, synthesisId));
       return withContract(asAgreed(result, plan, output), synthesisId);
@@ -67,8 +67,8 @@ export class ContractRoutes {
     return createRoute(contractDefinition(endpoint), handler, { tier: "C", input, steps });
   }
 
-  /** Presenting what a 461 offered is agreeing to it. */
-  #agree(contract: Contract, call: Call, exchange: ExchangeView): Promise<void> | undefined {
+  /** Agrees to what a 461 offered, as presenting it does; undefined: it is agreed to already. */
+  agree(contract: Contract, call: Call, exchange: ExchangeView): Promise<void> | undefined {
     const { synthesisId } = contract;
     const { register, accepted } = this.#options;
     const begun = this.#agreements.get(synthesisId);

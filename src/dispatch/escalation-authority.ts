@@ -3,20 +3,16 @@
  * Never the agent that escalated, whatever it holds: nobody approves of itself. A call that needs an
  * approval is decided by operators' certificates alone, and by no agent's scope.   AGTP "CONFIRM"
  */
-import type { IdentityConfig } from "../base/config.ts";
 import type { Decision, Escalation } from "../state/escalation.ts";
-import { isOperator } from "./agent-authority.ts";
 import { INSPECT_ALL, seesAll } from "./caller.ts";
 import { confirmationForbidden } from "./floor-refusals-tasks.ts";
+import { type OperatorPolicy, operatorOf } from "./operator.ts";
 import type { QueryCaller } from "./query-source.ts";
 import type { Refusal } from "./refusal.ts";
 
-/** The policy that operators are recognised by. */
-export type OperatorPolicy = Pick<IdentityConfig, "operatorCertificates">;
-
 /** Tells whether an operator asks: by its certificate, or by the scope of operators. */
 export function isOperating({ caller, peer }: QueryCaller, policy: OperatorPolicy): boolean {
-  return isOperator(peer.certificate, policy) || seesAll(caller);
+  return operatorOf(peer, policy) !== undefined || seesAll(caller);
 }
 
 /** Tells whether the escalation is the asker's own, was sent to it, or is an operator's to see. */
@@ -42,7 +38,7 @@ export function authorityOver(
   if (own === agentId) {
     return confirmationForbidden("the agent that escalated may not decide its own escalation");
   }
-  if (isOperator(asker.peer.certificate, policy)) return "operator";
+  if (operatorOf(asker.peer, policy) !== undefined) return "operator";
   if (escalation.approval !== undefined) {
     return confirmationForbidden("approving a call needs an operator's certificate");
   }

@@ -51,7 +51,9 @@ async function answerOnce(
   const claim = claimFor(parts, exchange, key);
   switch (claim.kind) {
     case "claimed":
-      return execute(parts, exchange, route, claim.execution);
+      if (await claim.execution.begin()) return execute(parts, exchange, route, claim.execution);
+      // Another process was faster; what became of its request is known now.
+      return answerOnce(parts, exchange, route, key);
     case "running":
       return wait(parts, exchange, claim.execution);
     case "answered": {
@@ -90,7 +92,6 @@ async function execute(
   route: Route,
   execution: IdempotentExecution,
 ): Promise<Reply> {
-  await execution.begin();
   if (exchange.isAborted) {
     await execution.release();
     return replyToRefusal(keyInUse());

@@ -19,8 +19,11 @@ export interface CallRules {
   readonly tokenMethods: ReadonlySet<string>;
 }
 
+/** As much of a route as is looked at. */
+type Callable = Pick<Route, "method" | "tier" | "startsWork" | "requiredScopes">;
+
 /** Looks at what is known of a caller before it asks; its input and its standing are not. */
-export function mayCall(route: Route, { caller, peer }: Candidate, rules: CallRules): boolean {
+export function mayCall(route: Callable, { caller, peer }: Candidate, rules: CallRules): boolean {
   const { authority, principalId } = caller;
   if (principalId === undefined) {
     if (rules.tokenMethods.has(route.method)) return false;

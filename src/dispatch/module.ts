@@ -26,6 +26,7 @@ import type { ContractRegister } from "../state/contract-register.ts";
 import type { ActAs } from "./acting.ts";
 import type { ApprovalKind } from "./approval-kind.ts";
 import type { Approvals } from "./approvals.ts";
+import type { ContractOffers } from "./contract-offers.ts";
 import type { DelegationReader } from "./delegation.ts";
 import type { Dispatcher } from "./dispatcher.ts";
 import type { FloorMethod } from "./floor.ts";
@@ -109,7 +110,8 @@ export interface Served {
   /** Those that QUERY finds though they are not listed. */
   readonly unlisted: readonly RegisteredRoute[];
   /** Contracts that can be called. */
-  readonly contracts: Pick<ContractRegister, "active" | "present">;
+  readonly contracts: Pick<ContractRegister, "active" | "present" | "ofAgent" | "revisionOf">;
+  readonly negotiation: Negotiation;
   readonly directory: AgentDirectory;
   readonly sources: readonly QuerySource[];
   readonly approvals: readonly ApprovalKind[];
@@ -165,6 +167,8 @@ export interface Contribution {
   /** Answers for pairs that are not registered, and for contracts. */
   readonly negotiation?: Negotiation;
   readonly http?: HttpSide;
+  /** Says which `document_version` the manifest has now. */
+  documentVersion?(): Promise<string>;
   /** All is put together and nothing stands in the way: makes what needs the whole, keeps identities. */
   complete?(): Promise<readonly Problem[]>;
   /** Makes what takes long, so that nobody waits for it; awaited before another is replaced. */
@@ -182,4 +186,6 @@ export interface Contribution {
 /** The parts of the gates about contracts that a module decides. */
 export type Negotiation = Pick<ContractGateOptions & NegotiationGateOptions, "routes"> & {
   readonly route: Route | undefined;
+  /** Undefined: nothing is negotiated. */
+  readonly offers: ContractOffers | undefined;
 };

@@ -1,5 +1,6 @@
 /** The peer of the connection that a request came on. */
 import type { ClientCertificate } from "../identity/client-certificate.ts";
+import type { Operator } from "../state/operator.ts";
 
 /** The other end. */
 export interface Peer {
@@ -13,6 +14,8 @@ export interface Peer {
   readonly scopes?: readonly string[] | undefined;
   /** The peer's certificate, its chain verified. */
   readonly certificate?: ClientCertificate | undefined;
+  /** Somebody whom a page of this server signed in. */
+  readonly operator?: Operator | undefined;
   /** Why the certificate that the peer presented proves nothing. */
   readonly certificateFault?: string | undefined;
 }

@@ -15,7 +15,11 @@ import { Rates } from "./rates.ts";
 import { createToll, type Toll } from "./toll.ts";
 
 /** How a module opens what it keeps over the store. */
-export type OpenKept<T> = (store: Store, clock: Pick<ForwardClock, "now">) => T | Promise<T>;
+export type OpenKept<T> = (
+  store: Store,
+  clock: Pick<ForwardClock, "now">,
+  state: Pick<ServerState, "escalations">,
+) => T | Promise<T>;
 
 export interface ProcessState {
   readonly state: ServerState;
@@ -57,7 +61,7 @@ export function createProcessState(state: ServerState): ProcessState {
     ...{ state, rates, time, toll: createToll(rates, time), attempts: new Attempts() },
     work: new TaskQueue({ sliceMs: SLICE_MS, meter: time }),
     stopping: new AbortController(),
-    once: (open) => openOnce(open, () => open(store, clock)),
+    once: (open) => openOnce(open, () => open(store, clock, state)),
     collection: (options) => openOnce(options.name, () => Collection.open(store, options)),
   };
 }

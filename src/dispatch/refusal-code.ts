@@ -12,6 +12,7 @@ export type RefusalCode =
   | "unsupported-content-type"
   | "discover-target-conflict"
   | "contract-mismatch"
+  | "request-state-invalid"
   | "missing-synthesis-id"
   | "missing-attempt-id"
   | "missing-target-id"

@@ -66,8 +66,14 @@ function eventFacts(event: StreamEvent, source: EventSource | undefined): Record
     actionId: uuidv7(),
     status: 200,
     responseBody: "",
-    extension: event.extension,
+    extension: { ...event.extension, ...operatorEntry(source) },
   };
+}
+
+/** An event about a decision says itself who decided. */
+function operatorEntry(source: EventSource | undefined): object {
+  const operator = source?.exchange.peer.operator;
+  return operator === undefined ? {} : { operator };
 }
 
 type SourceFacts = Omit<

@@ -2,7 +2,7 @@
  * The pairs that endpoints have already, with the files that declare them: what comes after them
  * leaves them their places.   AGTP-API §6.1
  */
-import type { Paced } from "../base/paced.ts";
+import { filterPaced, type Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Route } from "./route.ts";
 
@@ -24,12 +24,12 @@ export class TakenPairs {
   }
 
   /** The routes whose pairs are free, and a problem under this key for each other one. */
-  freeAmong(
+  *freeAmong(
     routes: readonly Route[],
     key: string,
-  ): { readonly routes: readonly Route[]; readonly problems: readonly Problem[] } {
+  ): Paced<{ readonly routes: readonly Route[]; readonly problems: readonly Problem[] }> {
     const problems: Problem[] = [];
-    const free = routes.filter((route) => {
+    const free = yield* filterPaced(routes, (route) => {
       const taken = this.fileOf(route);
       if (taken === undefined) return true;
       const { method, path, definition } = route;

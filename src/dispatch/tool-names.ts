@@ -23,28 +23,37 @@ export function* namingTools(
   definitions: readonly Named[],
   others: Iterable<string> = [],
 ): Paced<readonly string[]> {
-  const names: (string | undefined)[] = definitions.map(({ tool }) => tool);
-  const taken = new Set([...others, ...names]);
+  const names: (string | undefined)[] = yield* mapPaced(definitions, ({ tool }) => tool);
+  const taken = new Set<string | undefined>();
+  yield* mapPaced(others, (name) => taken.add(name));
+  yield* mapPaced(names, (name) => taken.add(name));
   for (const form of FORMS) {
     const derived = yield* mapPaced(definitions.entries(), ([index, definition]) =>
       names[index] === undefined ? bounded(form(definition), definition) : undefined,
     );
-    const counts = countsOf(derived);
+    const counts = yield* countsOf(derived);
     for (const [index, name] of derived.entries()) {
       yield;
       if (name === undefined) continue;
       const isAlone = counts.get(name) === 1 && !taken.has(name);
       if (isAlone || form === nameWithDigest) names[index] = name;
     }
-    for (const name of names) taken.add(name);
+    yield* mapPaced(names, (name) => taken.add(name));
   }
-  return names.map((name = "") => name);
+  return yield* mapPaced(names, (name = "") => name);
 }
 
-function countsOf(names: readonly (string | undefined)[]): ReadonlyMap<string, number> {
+/** The name of one more, which shares it with none that is there; they keep theirs. */
+export function nextToolName(definition: Named, isTaken: (name: string) => boolean): string {
+  const names = FORMS.map((form) => bounded(form(definition), definition));
+  return names.find((name) => !isTaken(name)) ?? nameWithDigest(definition);
+}
+
+function* countsOf(names: readonly (string | undefined)[]): Paced<ReadonlyMap<string, number>> {
   const counts = new Map<string, number>();
   for (const name of names) {
     if (name !== undefined) counts.set(name, (counts.get(name) ?? 0) + 1);
+    yield;
   }
   return counts;
 }

@@ -2,7 +2,7 @@
  * The tools of this server: every endpoint of the operator, and every agent that can be executed,
  * under a name that MCP takes.   AGTP-API §5.8.4
  */
-import { atOnce, mapPaced, type Paced } from "../base/paced.ts";
+import { atOnce, filterPaced, mapPaced, type Paced } from "../base/paced.ts";
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import type { Route } from "./route.ts";
 import { namingTools } from "./tool-names.ts";
@@ -26,7 +26,8 @@ export function listTools(endpoints: readonly ListedDefinition[]): readonly Tool
 
 /** The same, an endpoint a step. */
 export function* listingTools(endpoints: readonly ListedDefinition[]): Paced<readonly Tool[]> {
-  const definitions = endpoints.filter(isTool).map(({ definition }) => definition);
+  const listed = yield* filterPaced(endpoints, isTool);
+  const definitions = yield* mapPaced(listed, ({ definition }) => definition);
   const names = yield* namingTools(definitions);
   return yield* mapPaced(definitions.entries(), ([index, definition]) => ({
     name: names[index] ?? "",

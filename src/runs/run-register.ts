@@ -8,7 +8,7 @@ import { type Adding, type AddOptions, Collection } from "../state/collection.ts
 import type { Change, Store } from "../state/store.ts";
 import { EventLog } from "./event-log.ts";
 import type { NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";
-import { RunWaits } from "./run-waits.ts";
+import { RunNews, type RunWatcher } from "./run-news.ts";
 
 /** The parts that tests choose. */
 export interface RunRegisterOptions {
@@ -30,22 +30,23 @@ export interface StepOptions {
   onKept?(): void;
 }
 
-/** Hears of every run that has become another, or is gone: then `after` is undefined. */
-export type RunWatcher<Run> = (before: Run, after: Run | undefined) => void;
+interface RegisterParts<Run, Event extends NumberedEvent> {
+  readonly runs: Collection<Run>;
+  readonly log: EventLog<Event> | undefined;
+  readonly news: RunNews<Run>;
+}
 
 export class RunRegister<Run extends object, Event extends NumberedEvent = NumberedEvent> {
   readonly #kind: RunKind<Run>;
   readonly #runs: Collection<Run>;
   readonly #log: EventLog<Event> | undefined;
-  readonly #waits = new RunWaits();
-  readonly #watchers = new Set<RunWatcher<Run>>();
-  /** By run, the changes that nobody is told of before who took the step knows. */
-  readonly #unheard = new Map<string, Unheard<Run>>();
+  readonly #news: RunNews<Run>;
 
-  private constructor(kind: RunKind<Run>, runs: Collection<Run>, log: EventLog<Event> | undefined) {
+  private constructor(kind: RunKind<Run>, { runs, log, news }: RegisterParts<Run, Event>) {
     this.#kind = kind;
     this.#runs = runs;
     this.#log = log;
+    this.#news = news;
   }
 
   /** Opens what an earlier process kept, and deletes what nobody needs any more. */
@@ -56,7 +57,7 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
   ): Promise<RunRegister<Run, Event>> {
     const { statuses, statusOf, idOf, entriesOf, ownerOf } = kind;
     const log = kind.log && new EventLog<Event>(store, kind.log);
-    let changed: (before: Run | undefined, after: Run | undefined) => void = () => undefined;
+    const news = new RunNews(idOf);
     const runs = await Collection.open<Run>(store, {
       ...kind,
       ownerOf,
@@ -66,13 +67,13 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
         const beside = (entriesOf?.(runId) ?? []).map((entry) => deletion(entry));
         return log === undefined ? beside : [...beside, log.doom(runId)];
       },
-      onChange: (before, after) => changed(before, after),
+      onChange: (before, after) => before && news.changed(before, after),
       now,
     });
     await log?.clear();
-    const register = new RunRegister<Run, Event>(kind, runs, log);
-    changed = (before, after) => register.#changed(before, after);
-    return register;
+    // Nobody waits for it: the run is unknown by now, and its log is cleared at the next start, too.
+    news.watch((_, after) => after === undefined && log?.clear().catch(() => undefined));
+    return new RunRegister<Run, Event>(kind, { runs, log, news });
   }
 
   now(): number {
@@ -132,28 +133,19 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     { also = [], onKept }: StepOptions = {},
   ): Promise<Run | undefined> {
     let events: readonly Event[] = [];
-    const unheard = this.#unheard.get(runId) ?? { steps: 0, changes: [] };
-    this.#unheard.set(runId, unheard);
-    unheard.steps += 1;
-    try {
-      const { item, isChanged } = await this.#runs.change(
-        runId,
-        (before) => {
-          const step = decide(before);
-          events = step?.events ?? [];
-          if (step !== undefined) this.#check(before, step.run);
-          return step?.run;
-        },
-        { also: () => [...also, ...this.#put(runId, events)] },
-      );
+    const next = (before: Run): Run | undefined => {
+      const step = decide(before);
+      events = step?.events ?? [];
+      if (step !== undefined) this.#check(before, step.run);
+      return step?.run;
+    };
+    const changes = (): readonly Change[] => [...also, ...this.#put(runId, events)];
+    return this.#news.afterStep(runId, async () => {
+      const { item, isChanged } = await this.#runs.change(runId, next, { also: changes });
       if (!isChanged) return undefined;
       onKept?.();
       return item;
-    } finally {
-      unheard.steps -= 1;
-      if (unheard.steps === 0) this.#unheard.delete(runId);
-      for (const change of unheard.changes.splice(0)) this.#tell(...change);
-    }
+    });
   }
 
   /** Forgets a run, with all that is kept of it. */
@@ -169,13 +161,12 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
 
   /** Resolves when `isDone`, or when the wait is ended; looked at with every step of the run. */
   until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
-    return this.#waits.until(runId, isDone, wait);
+    return this.#news.until(runId, isDone, wait);
   }
 
   /** Calls the watcher from now on, until the function that is answered was called. */
   watch(watcher: RunWatcher<Run>): () => void {
-    this.#watchers.add(watcher);
-    return () => void this.#watchers.delete(watcher);
+    return this.#news.watch(watcher);
   }
 
   /** Forgets what nobody needs any more. */
@@ -204,26 +195,6 @@ export class RunRegister<Run extends object, Event extends NumberedEvent = Numbe
     if (from === to || statuses[from]?.next.includes(to) === true) return;
     throw new Error(`a run that is "${from}" cannot become "${to}"`);
   }
-
-  #changed(before: Run | undefined, after: Run | undefined): void {
-    if (before === undefined) return;
-    const unheard = this.#unheard.get(this.#kind.idOf(before));
-    if (unheard === undefined) this.#tell(before, after);
-    else unheard.changes.push([before, after]);
-  }
-
-  #tell(before: Run, after: Run | undefined): void {
-    for (const watcher of this.#watchers) watcher(before, after);
-    this.#waits.wake(this.#kind.idOf(before));
-    // Nobody waits for it: the run is unknown by now, and its log is cleared at the next start, too.
-    if (after === undefined) this.#log?.clear().catch(() => undefined);
-  }
-}
-
-interface Unheard<Run> {
-  /** How many steps of the run are being taken. */
-  steps: number;
-  readonly changes: (readonly [before: Run, after: Run | undefined])[];
 }
 
 function phaseIn<Run extends object>({ statuses, statusOf }: RunKind<Run>, run: Run): RunPhase {

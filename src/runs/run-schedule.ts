@@ -4,18 +4,29 @@
  * thousand long runs keep nobody else's from being executed.
  */
 
+import { type HeldPlaces, mayHoldMore } from "../base/places.ts";
+
 /** A run that waits to be executed. */
 export interface ScheduledRun {
   readonly runId: string;
   readonly owner: string;
+  /** Its owner is not known: all of those have half of the places at most. */
+  readonly isStranger?: boolean;
 }
 
 /** Executes runs. */
 export interface RunExecutor {
   /** How many at once. */
   readonly concurrent: number;
+  /** How many may wait for it; without it, any number. */
+  readonly waiting?: number;
   /** Never rejects; what the signal is aborted with is for the driver to understand. */
   execute(runId: string, stop: AbortController): Promise<void>;
+}
+
+/** The runs of an owner that wait. */
+interface Lane extends Pick<ScheduledRun, "owner" | "isStranger"> {
+  readonly runIds: Set<string>;
 }
 
 interface Execution {
@@ -26,15 +37,16 @@ interface Execution {
 
 export class RunSchedule {
   /** By owner, in the order in which their turn comes. */
-  readonly #queues = new Map<string, Set<string>>();
+  readonly #lanes = new Map<string, Lane>();
   readonly #executing = new Map<string, Execution>();
   /** How many runs of an owner are being executed. */
   readonly #held = new Map<string, number>();
+  #heldByStrangers = 0;
   #executor: RunExecutor | undefined;
 
   /** Whether a run is being executed, or is about to be. */
-  has({ runId, owner }: ScheduledRun): boolean {
-    return this.#executing.has(runId) || (this.#queues.get(owner)?.has(runId) ?? false);
+  has(run: ScheduledRun): boolean {
+    return this.#executing.has(run.runId) || this.#isWaiting(run);
   }
 
   /** Tells the execution of a run to stop; false where there is none. */
@@ -61,65 +73,101 @@ export class RunSchedule {
     await Promise.all(executions.map((one) => (one.executor === executor ? one.ended : undefined)));
   }
 
-  /** Has a run executed when its turn comes; once more, where it is being executed. */
-  add({ runId, owner }: ScheduledRun): void {
-    const queue = this.#queues.get(owner);
-    if (queue === undefined) this.#queues.set(owner, new Set([runId]));
-    else queue.add(runId);
+  /**
+   * Has a run executed when its turn comes; once more, where it is being executed. False: it would
+   * have to wait, and too many do.
+   */
+  add(run: ScheduledRun): boolean {
+    const { runId, owner, isStranger = false } = run;
+    const mayWait = this.#mayWait(run);
+    const lane = this.#lanes.get(keyOf(run)) ?? { owner, isStranger, runIds: new Set() };
+    this.#lanes.set(keyOf(run), lane);
+    lane.runIds.add(runId);
     this.#fill();
+    if (mayWait || !this.#isWaiting(run)) return true;
+    this.remove(run);
+    return false;
   }
 
   /** Takes back a run whose turn has not come. */
-  remove({ runId, owner }: ScheduledRun): void {
-    const queue = this.#queues.get(owner);
-    queue?.delete(runId);
-    if (queue?.size === 0) this.#queues.delete(owner);
+  remove(run: ScheduledRun): void {
+    const lane = this.#lanes.get(keyOf(run));
+    lane?.runIds.delete(run.runId);
+    if (lane?.runIds.size === 0) this.#lanes.delete(keyOf(run));
+  }
+
+  #isWaiting(run: ScheduledRun): boolean {
+    return this.#lanes.get(keyOf(run))?.runIds.has(run.runId) ?? false;
+  }
+
+  #mayWait(run: ScheduledRun): boolean {
+    const most = this.#executor?.waiting;
+    if (most === undefined) return true;
+    const waiting = { all: 0, strangers: 0, own: this.#lanes.get(keyOf(run))?.runIds.size ?? 0 };
+    for (const { runIds, isStranger } of this.#lanes.values()) {
+      waiting.all += runIds.size;
+      if (isStranger === true) waiting.strangers += runIds.size;
+    }
+    return mayHoldMore({ isKnown: run.isStranger !== true }, most, waiting);
   }
 
   #fill(): void {
     const executor = this.#executor;
     if (executor === undefined) return;
     while (this.#executing.size < executor.concurrent) {
-      const next = this.#take(executor.concurrent - this.#executing.size);
+      const next = this.#take(executor);
       if (next === undefined) return;
       this.#execute(executor, next);
     }
   }
 
-  #execute(executor: RunExecutor, { runId, owner }: ScheduledRun): void {
+  #execute(executor: RunExecutor, run: ScheduledRun): void {
+    const { runId } = run;
     const stop = new AbortController();
     // It is among the executions before it does anything.
     const ended = Promise.resolve()
       .then(() => executor.execute(runId, stop))
-      .finally(() => this.#end(runId, owner));
+      .finally(() => this.#end(run));
     this.#executing.set(runId, { stop, executor, ended });
-    this.#held.set(owner, this.#heldBy(owner) + 1);
+    this.#hold(run, 1);
   }
 
-  #end(runId: string, owner: string): void {
-    this.#executing.delete(runId);
-    const left = this.#heldBy(owner) - 1;
-    if (left === 0) this.#held.delete(owner);
-    else this.#held.set(owner, left);
+  #end(run: ScheduledRun): void {
+    this.#executing.delete(run.runId);
+    this.#hold(run, -1);
     this.#fill();
   }
 
-  #take(free: number): ScheduledRun | undefined {
-    for (const [owner, queue] of this.#queues) {
-      const held = this.#heldBy(owner);
-      if (held > 0 && held >= free) continue;
+  #hold(run: ScheduledRun, change: 1 | -1): void {
+    const key = keyOf(run);
+    const held = (this.#held.get(key) ?? 0) + change;
+    if (held === 0) this.#held.delete(key);
+    else this.#held.set(key, held);
+    if (run.isStranger === true) this.#heldByStrangers += change;
+  }
+
+  #take({ concurrent }: RunExecutor): ScheduledRun | undefined {
+    for (const [key, lane] of this.#lanes) {
+      const { owner, isStranger = false, runIds } = lane;
+      if (!mayHoldMore({ isKnown: !isStranger }, concurrent, this.#heldBy(key))) continue;
       // A run that was resumed while it ended its last round waits for that end.
-      const runId = [...queue].find((one) => !this.#executing.has(one));
+      const runId = [...runIds].find((one) => !this.#executing.has(one));
       if (runId === undefined) continue;
-      this.#queues.delete(owner);
-      queue.delete(runId);
-      if (queue.size > 0) this.#queues.set(owner, queue);
-      return { runId, owner };
+      this.#lanes.delete(key);
+      runIds.delete(runId);
+      if (runIds.size > 0) this.#lanes.set(key, lane);
+      return { runId, owner, isStranger };
     }
     return undefined;
   }
 
-  #heldBy(owner: string): number {
-    return this.#held.get(owner) ?? 0;
+  #heldBy(key: string): HeldPlaces {
+    const own = this.#held.get(key) ?? 0;
+    return { all: this.#executing.size, own, strangers: this.#heldByStrangers };
   }
+}
+
+/** An owner that is known and one that is not may have one name. */
+function keyOf({ owner, isStranger }: Pick<ScheduledRun, "owner" | "isStranger">): string {
+  return isStranger === true ? `stranger ${owner}` : `known ${owner}`;
 }

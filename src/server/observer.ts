@@ -4,8 +4,8 @@
  */
 import { channel } from "node:diagnostics_channel";
 import type { Log } from "../base/log.ts";
-import type { Observer } from "../dispatch/dispatcher.ts";
 import type { Exchange } from "../dispatch/exchange.ts";
+import type { Observer } from "../dispatch/observer.ts";
 import type { Refusal } from "../dispatch/refusal.ts";
 import { isAgtpSpecific } from "../wire/status.ts";
 import { requestLine, wireFaultLine } from "./request-log.ts";

@@ -3,7 +3,7 @@
  * owners. A view takes in what its own writes have stored and what the store's feed tells of others,
  * in whatever order the two arrive.
  */
-import { Holdings, type Quota, type Rank } from "./quota.ts";
+import { Holdings, type Quota, type Rank, type Wanted } from "./quota.ts";
 import type { Change, Expectation, StoredEntry } from "./store.ts";
 
 /** The parts that make a collection. */
@@ -12,11 +12,11 @@ export interface CollectionOptions<Item> {
   /** The item of a stored value; undefined for a value that is none. */
   read(value: unknown, key: string): Item | undefined;
   /** Whose it is; without this, all are of one owner. */
-  ownerOf?(item: Item): string;
+  ownerOf?(item: Item, key: string): string;
   /** The order in which items are found, smallest first; by key without this. */
   orderOf?(item: Item): number;
   /** When nobody needs it any more, in milliseconds since the epoch. */
-  forgottenAt?(item: Item): number;
+  forgottenAt?(item: Item, key: string): number;
   /** Other names of items: of those that share one, the newest is found by it. */
   readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
   /** Names that several items share: all of them are found by it. */
@@ -25,12 +25,14 @@ export interface CollectionOptions<Item> {
   readonly quota?: Quota | (() => Quota);
   /** The size that it counts for against the quota's sizes; the characters of its JSON without this. */
   sizeOf?(item: Item): number;
-  /** Changes of other collections that the deletion of an item brings with it. */
+  /** Changes of other collections that the deletion of an item, or of its size, brings with it. */
   changesOnDelete?(item: Item, key: string): readonly Change[];
   /** Called once an item is another, or gone, whoever has written it. */
   onChange?(before: Item | undefined, after: Item | undefined, key: string): void;
   /** Ranks the items to evict where there is no room; without this, the oldest goes first. */
-  rankOf?(item: Item, now: number): Rank;
+  rankOf?(item: Item, now: number, key: string): Rank;
+  /** What is left of an item that makes room by its size alone; without this, nothing. */
+  withoutSize?(item: Item): Item;
   /** Milliseconds since the epoch. */
   now?(): number;
 }
@@ -40,12 +42,17 @@ export interface Write<Item> {
   readonly key: string;
   /** Undefined: it is deleted. */
   readonly item: Item | undefined;
+  /** It makes room by its size. */
+  readonly isShrunk?: boolean;
 }
 
 interface Held<Item> {
   readonly item: Item;
+  /** Of the store's entry; 0 while there is none. */
   readonly revision: number;
   readonly characters: number;
+  /** Shown before it is stored. */
+  readonly isEarly?: true;
 }
 
 export class CollectionView<Item> {
@@ -76,13 +83,24 @@ export class CollectionView<Item> {
   /** Undefined as well for what nobody needs any more. */
   get(key: string): Item | undefined {
     const held = this.#held.get(key);
-    return held === undefined || this.isForgotten(held.item) ? undefined : held.item;
+    return held === undefined || this.isForgotten(held.item, key) ? undefined : held.item;
   }
 
   /** The item that has a name in an index. */
   find(index: string, name: string): Item | undefined {
     const key = this.#names.get(index)?.get(name);
     return key === undefined ? undefined : this.get(key);
+  }
+
+  /** Whether an item is stored as it is shown. */
+  isStored(key: string): boolean {
+    const held = this.#held.get(key);
+    return held !== undefined && held.isEarly === undefined;
+  }
+
+  /** How many have a name in a group, those that are forgotten too. */
+  countIn(group: string, name: string): number {
+    return this.#groups.get(group)?.get(name)?.size ?? 0;
   }
 
   /** The items that have a name in a group. */
@@ -93,7 +111,7 @@ export class CollectionView<Item> {
   /** Every key that is not forgotten, the oldest first. */
   entries(): readonly (readonly [key: string, item: Item])[] {
     return [...this.#held].flatMap(([key, { item }]) => {
-      return this.isForgotten(item) ? [] : [[key, item] as const];
+      return this.isForgotten(item, key) ? [] : [[key, item] as const];
     });
   }
 
@@ -103,24 +121,28 @@ export class CollectionView<Item> {
 
   /** The keys that nobody needs any more. */
   overdue(): readonly string[] {
-    return [...this.#held].flatMap(([key, { item }]) => (this.isForgotten(item) ? [key] : []));
+    return [...this.#held].flatMap(([key, { item }]) => {
+      return this.isForgotten(item, key) ? [key] : [];
+    });
   }
 
-  isForgotten(item: Item): boolean {
+  isForgotten(item: Item, key: string): boolean {
     const { forgottenAt } = this.#options;
-    return forgottenAt !== undefined && forgottenAt(item) < this.#now();
+    return forgottenAt !== undefined && forgottenAt(item, key) < this.#now();
   }
 
   /** The keys that go for one more item; undefined: there is no room for it. */
-  surplus(item: Item): readonly string[] | undefined {
-    const wanted = {
-      owner: this.#ownerOf(item),
-      characters: this.#sizeOf(item),
-      rank: this.#rankOf(item),
-    };
-    return this.#holdings.surplus(wanted, (key) => {
-      const held = this.#held.get(key);
-      return held && this.#rankOf(held.item);
+  surplus(key: string, item: Item): readonly string[] | undefined {
+    return this.#surplus(key, item, { characters: this.#sizeOf(item) });
+  }
+
+  /** The writes that make room for an item that is there and grows, as far as there is anything. */
+  roomToGrow(key: string, item: Item): readonly Write<Item>[] {
+    const characters = this.#sizeOf(item) - (this.#held.get(key)?.characters ?? 0);
+    const going = this.#surplus(key, item, { characters, growing: key }) ?? [];
+    return going.map((other) => {
+      const before = this.#held.get(other)?.item;
+      return { key: other, item: before && this.#options.withoutSize?.(before), isShrunk: true };
     });
   }
 
@@ -131,7 +153,7 @@ export class CollectionView<Item> {
   reserve(writes: readonly Write<Item>[]): () => void {
     for (const { key, item } of writes) {
       if (item === undefined) this.#holdings.delete(key);
-      else this.#holdings.set(key, this.#ownerOf(item), this.#sizeOf(item));
+      else this.#holdings.set(key, this.#ownerOf(item, key), this.#sizeOf(item));
     }
     return () => {
       for (const { key } of writes) this.#count(key);
@@ -142,7 +164,8 @@ export class CollectionView<Item> {
   show(writes: readonly Write<Item>[]): () => void {
     const undone = writes.map(({ key, item }) => {
       const before = this.#held.get(key);
-      const shown = item && { ...(before ?? { revision: 0, characters: 0 }), item };
+      const { revision = 0, characters = 0 } = before ?? {};
+      const shown = item && { item, revision, characters, isEarly: true as const };
       this.#hold(key, shown);
       return () => {
         if (this.#held.get(key) === shown) this.#hold(key, before);
@@ -159,12 +182,13 @@ export class CollectionView<Item> {
     return { collection: this.#options.name, key, revision };
   }
 
-  changesOf({ key, item }: Write<Item>): readonly Change[] {
+  changesOf({ key, item, isShrunk = false }: Write<Item>): readonly Change[] {
     const { name: collection, changesOnDelete } = this.#options;
-    if (item !== undefined) return [{ kind: "put", collection, key, value: item }];
     const before = this.#held.get(key)?.item;
-    const others = before === undefined ? [] : (changesOnDelete?.(before, key) ?? []);
-    return [{ kind: "delete", collection, key }, ...others];
+    const isLeft = item !== undefined && !isShrunk && before && !this.isForgotten(before, key);
+    const others = before === undefined || isLeft ? [] : (changesOnDelete?.(before, key) ?? []);
+    if (item === undefined) return [{ kind: "delete", collection, key }, ...others];
+    return [{ kind: "put", collection, key, value: item }, ...others];
   }
 
   /** A write of this view is stored. */
@@ -211,7 +235,22 @@ export class CollectionView<Item> {
     for (const entry of sorted) this.adopt(entry.key, entry, upTo);
   }
 
+  #surplus(
+    key: string,
+    item: Item,
+    size: Pick<Wanted, "characters" | "growing">,
+  ): readonly string[] | undefined {
+    const wanted = { owner: this.#ownerOf(item, key), rank: this.#rankOf(item, key), ...size };
+    return this.#holdings.surplus(wanted, (other) => {
+      const held = this.#held.get(other);
+      return held && this.#rankOf(held.item, other);
+    });
+  }
+
   #keep(key: string, value: unknown, revision: number): void {
+    const shown = this.#held.get(key);
+    // One that is on its way into the store is not gone since it is not there yet.
+    if (value === undefined && shown?.isEarly && shown.revision === 0) return;
     const item = value === undefined ? undefined : this.#options.read(value, key);
     if (value !== undefined && item === undefined) this.#foreign.set(key, revision);
     else this.#foreign.delete(key);
@@ -256,23 +295,23 @@ export class CollectionView<Item> {
   #count(key: string): void {
     const held = this.#held.get(key);
     if (held === undefined) this.#holdings.delete(key);
-    else this.#holdings.set(key, this.#ownerOf(held.item), held.characters);
+    else this.#holdings.set(key, this.#ownerOf(held.item, key), held.characters);
   }
 
   #now(): number {
     return this.#options.now?.() ?? Date.now();
   }
 
-  #ownerOf(item: Item): string {
-    return this.#options.ownerOf?.(item) ?? "";
+  #ownerOf(item: Item, key: string): string {
+    return this.#options.ownerOf?.(item, key) ?? "";
   }
 
   #sizeOf(item: Item): number {
     return this.#options.sizeOf?.(item) ?? JSON.stringify(item).length;
   }
 
-  #rankOf(item: Item): Rank {
+  #rankOf(item: Item, key: string): Rank {
     const { rankOf } = this.#options;
-    return rankOf === undefined ? 0 : rankOf(item, this.#now());
+    return rankOf === undefined ? 0 : rankOf(item, this.#now(), key);
   }
 }

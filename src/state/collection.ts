@@ -24,6 +24,12 @@ export interface AddOptions<Item> extends WriteOptions {
   unless?(): Item | undefined;
 }
 
+/** How an item is changed. */
+export interface ChangeOptions extends WriteOptions {
+  /** It may be larger than it was: what the quota has too much of then goes. */
+  readonly makesRoom?: boolean;
+}
+
 /** The outcome of a change; `item` is undefined where there is none. */
 export interface Changing<Item> {
   readonly item: Item | undefined;
@@ -41,8 +47,25 @@ export type Adding<Item> =
 /** A write that somebody else commits. */
 export interface Draft {
   readonly changes: readonly Change[];
+  /** Takes in that the commit of this revision made it. */
+  settle(revision: number): void;
   /** Called once it was committed and seen, or was not. */
   release(): void;
+}
+
+/** Commits drafts together, of whichever collections, and what belongs to them: all or nothing. */
+export async function commitDrafts(
+  store: Store,
+  drafts: readonly Draft[],
+  also: readonly Change[],
+): Promise<void> {
+  try {
+    const outcome = await store.commit([...drafts.flatMap(({ changes }) => changes), ...also]);
+    if (outcome.kind !== "committed") return;
+    for (const draft of drafts) draft.settle(outcome.revision);
+  } finally {
+    for (const draft of drafts) draft.release();
+  }
 }
 
 /** A writer that loses against others so often has met a fault, not a race. */
@@ -98,6 +121,16 @@ export class Collection<Item> {
     return this.#view.find(index, name);
   }
 
+  /** Whether an item is stored as it is found: an early one may not be yet. */
+  isStored(key: string): boolean {
+    return this.#view.isStored(key);
+  }
+
+  /** How many items have a name in a group. */
+  countIn(group: string, name: string): number {
+    return this.#view.countIn(group, name);
+  }
+
   /** The items that have a name in a group, the longest in it first. */
   inGroup(group: string, name: string): readonly Item[] {
     return this.#view.inGroup(group, name);
@@ -118,7 +151,7 @@ export class Collection<Item> {
     return this.#inTurn(options.turn ?? key, async () => {
       const taken = this.get(key) ?? options.unless?.();
       if (taken !== undefined) return { kind: "taken", item: taken };
-      const surplus = this.#view.surplus(item);
+      const surplus = this.#view.surplus(key, item);
       if (surplus === undefined) return { kind: "full" };
       const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
       const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
@@ -137,14 +170,21 @@ export class Collection<Item> {
   change(
     key: string,
     decide: (item: Item) => Item | undefined,
-    options: WriteOptions = {},
+    options: ChangeOptions = {},
   ): Promise<Changing<Item>> {
     return this.#inTurn(key, async () => {
       const before = this.get(key);
       const next = before === undefined ? undefined : decide(before);
       if (next === undefined) return { item: before, isChanged: false };
-      const isDone = await this.#write([{ key, item: next }], options);
-      return isDone ? { item: this.get(key) ?? next, isChanged: true } : undefined;
+      const room = options.makesRoom === true ? this.#view.roomToGrow(key, next) : [];
+      const writes = [...room, { key, item: next }];
+      const release = options.makesRoom === true ? this.#view.reserve(writes) : undefined;
+      try {
+        const isDone = await this.#write(writes, options);
+        return isDone ? { item: this.get(key) ?? next, isChanged: true } : undefined;
+      } finally {
+        release?.();
+      }
     });
   }
 
@@ -192,18 +232,33 @@ export class Collection<Item> {
   }
 
   /**
-   * The changes that keep an item, for a commit that somebody else makes: it is seen once that was
-   * made and `refresh` has resolved. Its room is kept until `release` is called. Undefined: there is
-   * none.
+   * The changes that keep an item, for a commit that somebody else makes: it is seen once `settle`
+   * was called, or `refresh` has resolved, and at once where it is early. Its room is kept until
+   * `release` is called. Undefined: there is none.
    */
-  draft(key: string, item: Item): Draft | undefined {
-    const surplus = this.#view.surplus(item);
-    const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
-    const gone = [...(surplus ?? []), ...overdue].map((other) => ({ key: other, item: undefined }));
+  draft(
+    key: string,
+    item: Item,
+    { isEarly = false }: Pick<WriteOptions, "isEarly"> = {},
+  ): Draft | undefined {
+    const surplus = this.#view.surplus(key, item);
     if (surplus === undefined) return undefined;
+    const overdue = this.#isSweepDue() ? this.#takeOverdue() : [];
+    const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
     const writes = [...gone, { key, item }];
     const changes = writes.flatMap((write) => this.#view.changesOf(write));
-    return { changes, release: this.#view.reserve(writes) };
+    const undo = isEarly ? this.#view.show([{ key, item }]) : undefined;
+    const free = this.#view.reserve(writes);
+    return {
+      changes,
+      settle: (revision) => {
+        for (const write of writes) this.#view.settle(write, revision);
+      },
+      release: () => {
+        undo?.();
+        free();
+      },
+    };
   }
 
   /** Takes in what others have changed. */

@@ -27,16 +27,34 @@ export type Presented =
 /** An agent that negotiates without end makes room with its own contracts, never with another's. */
 const QUOTA: Quota = { perOwner: 1_000, charactersPerOwner: 16 * 1024 * 1024 };
 
+/** How often the contracts of each agent have changed, and who hears of it. */
+interface Followed {
+  readonly revisions: Map<string, number>;
+  readonly watchers: Set<(agentId: string) => void>;
+}
+
+function follow({ revisions, watchers }: Followed, contract: Contract | undefined): void {
+  if (contract === undefined) return;
+  const { agentId } = contract;
+  revisions.set(agentId, (revisions.get(agentId) ?? 0) + 1);
+  for (const watcher of watchers) watcher(agentId);
+}
+
 export class ContractRegister {
   readonly #contracts: Collection<Contract>;
+  readonly #revisions: Map<string, number>;
+  readonly #watchers: Set<(agentId: string) => void>;
 
-  private constructor(contracts: Collection<Contract>) {
+  private constructor(contracts: Collection<Contract>, { revisions, watchers }: Followed) {
     this.#contracts = contracts;
+    this.#revisions = revisions;
+    this.#watchers = watchers;
   }
 
   /** Opens the register of a store. */
   static async open(options: ContractRegisterOptions): Promise<ContractRegister> {
     const { store, tombstoneMs, now = Date.now } = options;
+    const followed: Followed = { revisions: new Map(), watchers: new Set() };
     const contracts = await Collection.open(store, {
       name: "contracts",
       read: readContract,
@@ -46,8 +64,9 @@ export class ContractRegister {
       quota: QUOTA,
       rankOf: (contract, at) => rankOf(asItIs(contract, at)),
       now,
+      onChange: (before, after) => follow(followed, after ?? before),
     });
-    return new ContractRegister(contracts);
+    return new ContractRegister(contracts, followed);
   }
 
   /** Any contract, whatever its state; one whose time is over is `expired`, and then forgotten. */
@@ -76,6 +95,23 @@ export class ContractRegister {
     return this.#asTheyAre(contracts)
       .filter(({ state }) => state === "active")
       .reverse();
+  }
+
+  /** Those of an agent that are no offers, also what is over and remembered; the oldest first. */
+  ofAgent(agentId: string): readonly Contract[] {
+    const own = this.#asTheyAre(this.#contracts.ofOwner(agentId));
+    return own.filter(({ state }) => state !== "offered");
+  }
+
+  /** Another number whenever a contract of the agent has become another; time alone changes none. */
+  revisionOf(agentId: string): number {
+    return this.#revisions.get(agentId) ?? 0;
+  }
+
+  /** Hears of each agent whose contracts have changed. Returns the end of it. */
+  watch(watcher: (agentId: string) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 
   /** Milliseconds since the epoch, as the register tells what is over. */

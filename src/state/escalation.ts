@@ -6,6 +6,7 @@
 
 import { canonicalDigest } from "../identity/canonical-form.ts";
 import { type Approval, useView } from "./approval.ts";
+import type { Operator } from "./operator.ts";
 
 /** Why an agent escalates.   AGTP "ESCALATE" */
 export const ESCALATION_REASONS = [
@@ -43,11 +44,10 @@ export interface Decision {
   readonly status: Verdict;
   /** Milliseconds since the epoch. */
   readonly at: number;
-  /** The agent that spoke; undefined for an operator known by a certificate alone. */
+  /** The agent that spoke; undefined for an operator that is none. */
   readonly agentId?: string;
   readonly authority: "operator" | "recipient" | "approver";
-  /** The operator, where a certificate says which; keys are the wire's own. */
-  readonly operator?: { readonly id: string; readonly via: "certificate" };
+  readonly operator?: Operator;
   readonly reason?: string;
   /** The decider's attestation, as it was given. */
   readonly attestation?: unknown;

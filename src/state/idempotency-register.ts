@@ -4,20 +4,19 @@
  * leaves; so whatever becomes of the process, no request is executed twice.   AGTP-API §10.1.5
  */
 import { flatText } from "../base/flat-text.ts";
+import { Collection } from "./collection.ts";
 import {
-  deleteKey,
-  deleteResponse,
-  KEYS,
+  DEFAULT_LIMITS,
+  type IdempotencyLimits,
+  idOf,
   type KnownKey,
-  putKey,
+  keyCollection,
   putResponse,
   RESPONSES,
-  readKey,
 } from "./idempotency-entry.ts";
-import { DEFAULT_LIMITS, IdempotencyIndex, type IdempotencyLimits } from "./idempotency-index.ts";
-import { type ExecutionSteps, IdempotentExecution } from "./idempotent-execution.ts";
+import { IdempotentExecution } from "./idempotent-execution.ts";
 import { type KeptResponse, readKeptResponse, weighResponse } from "./kept-response.ts";
-import type { Change, Store } from "./store.ts";
+import type { Store } from "./store.ts";
 
 /** A request under a key. */
 export interface KeyedRequest {
@@ -50,64 +49,57 @@ export interface IdempotencyOptions {
   now?(): number;
 }
 
+/** A request that this process executes. */
+interface Running {
+  readonly fingerprint: string;
+  readonly at: number;
+  readonly execution: IdempotentExecution;
+}
+
 /** A response beyond this is not kept. */
 const MAX_RESPONSE_BYTES = 256 * 1024;
-/** How many expired keys one request clears away at most. */
-const SWEPT_AT_ONCE = 64;
 
 export class IdempotencyRegister {
   readonly #store: Store;
-  readonly #now: () => number;
-  readonly #index: IdempotencyIndex;
-  readonly #executions = new Map<KnownKey, IdempotentExecution>();
+  readonly #keys: Collection<KnownKey>;
+  readonly #running: Map<string, Running>;
 
-  private constructor(store: Store, { limits, now = Date.now }: IdempotencyOptions) {
+  private constructor(store: Store, keys: Collection<KnownKey>, running: Map<string, Running>) {
     this.#store = store;
-    this.#now = now;
-    this.#index = new IdempotencyIndex({ ...DEFAULT_LIMITS, ...limits });
+    this.#keys = keys;
+    this.#running = running;
   }
 
   /** Opens the register of a store, and clears away what has expired. */
-  static async open(store: Store, options: IdempotencyOptions = {}): Promise<IdempotencyRegister> {
-    const register = new IdempotencyRegister(store, options);
-    const changes: Change[] = [];
-    const keys: KnownKey[] = [];
-    for (const entry of await store.list(KEYS)) {
-      const key = readKey(entry);
-      if (key === undefined) changes.push(...deleteKey({ id: entry.key }));
-      else keys.push(key);
-    }
-    for (const key of keys.sort((left, right) => left.at - right.at)) {
-      register.#index.add(key);
-      changes.push(...register.#trim(key.agentId));
-    }
-    changes.push(...register.#sweep(Number.POSITIVE_INFINITY));
-    await store.commit(changes);
-    return register;
+  static async open(
+    store: Store,
+    { limits, now = Date.now }: IdempotencyOptions = {},
+  ): Promise<IdempotencyRegister> {
+    const running = new Map<string, Running>();
+    // An older request under the key is not the one that runs.
+    const isRunning = (id: string, { at }: KnownKey): boolean => running.get(id)?.at === at;
+    const options = keyCollection({ ...DEFAULT_LIMITS, ...limits }, isRunning);
+    const keys = await Collection.open(store, { ...options, now });
+    return new IdempotencyRegister(store, keys, running);
   }
 
   /** Takes a free key for a request, or says what has become of it. */
   claim({ agentId, key, fingerprint }: KeyedRequest): Claim {
-    const id = flatText(`${agentId}/${key}`);
-    const known = this.#index.get(id);
-    if (known !== undefined && !this.#index.isExpired(known, this.#now())) {
-      return known.fingerprint === fingerprint ? this.#recall(known) : { kind: "taken" };
-    }
-    const expired = known === undefined ? [] : this.#forget(known);
-    const request = { id, agentId, fingerprint, at: this.#now() };
-    const taken: KnownKey = { ...request, state: "running", status: 0, bytes: 0 };
-    this.#index.add(taken);
-    const cleared = [...expired, ...this.#sweep(SWEPT_AT_ONCE), ...this.#trim(agentId)];
-    const execution = new IdempotentExecution(this.#stepsOf(taken, cleared));
-    this.#executions.set(taken, execution);
+    const id = flatText(idOf(agentId, key));
+    const running = this.#running.get(id);
+    const kept = running === undefined ? this.#keys.get(id) : undefined;
+    const known = running ?? kept;
+    if (known !== undefined && known.fingerprint !== fingerprint) return { kind: "taken" };
+    if (running !== undefined) return { kind: "running", execution: running.execution };
+    if (kept !== undefined) return this.#recall(id, kept);
+    const at = this.#keys.now();
+    const execution = this.#executionOf(id, fingerprint, at);
+    this.#running.set(id, { fingerprint, at, execution });
     return { kind: "claimed", execution };
   }
 
-  #recall(known: KnownKey): Claim {
-    const execution = this.#executions.get(known);
-    if (execution !== undefined) return { kind: "running", execution };
-    if (known.state !== "answered") return { kind: "unknown" };
-    const { id, status, bytes } = known;
+  #recall(id: string, { state, status, bytes }: KnownKey): Claim {
+    if (state !== "answered") return { kind: "unknown" };
     const response =
       bytes === 0
         ? Promise.resolve(undefined)
@@ -115,82 +107,43 @@ export class IdempotencyRegister {
     return { kind: "answered", status, response };
   }
 
-  /** `cleared` is written together with the beginning. */
-  #stepsOf(key: KnownKey, cleared: readonly Change[]): ExecutionSteps {
-    return {
-      begin: () => this.#begin(key, cleared),
-      answer: (response, isKept) => this.#answer(key, response, isKept),
-      release: () => this.#release(key),
-      abandon: () => this.#settle(key, "unknown"),
-    };
+  #executionOf(id: string, fingerprint: string, at: number): IdempotentExecution {
+    return new IdempotentExecution({
+      begin: () => this.#begin(id, { fingerprint, at, state: "running", status: 0, bytes: 0 }),
+      answer: (response, isKept) => this.#answer(id, response, isKept),
+      release: () => this.#release(id),
+      abandon: () => void this.#running.delete(id),
+    });
   }
 
-  async #begin(key: KnownKey, cleared: readonly Change[]): Promise<void> {
+  async #begin(id: string, key: KnownKey): Promise<boolean> {
+    let isBegun = false;
     try {
-      await this.#store.commit([...cleared, putKey(key)]);
-    } catch (error) {
-      this.#settle(key, "unknown");
-      this.#index.delete(key);
-      throw error;
+      const { kind } = await this.#keys.add(id, key);
+      isBegun = kind === "added";
+    } finally {
+      if (!isBegun) this.#running.delete(id);
     }
+    return isBegun;
   }
 
-  async #answer(key: KnownKey, response: KeptResponse, isKept: boolean): Promise<void> {
-    const bytes = weighResponse(response);
-    key.state = "answered";
-    key.status = response.status;
-    if (isKept && bytes <= MAX_RESPONSE_BYTES) this.#index.keepResponse(key, bytes);
-    const dropped = this.#trimResponses(key.agentId);
-    const kept = key.bytes > 0 ? putResponse(key, response) : deleteResponse(key);
+  async #answer(id: string, response: KeptResponse, isKept: boolean): Promise<void> {
+    const { status } = response;
+    const weight = weighResponse(response);
+    const bytes = isKept && weight <= MAX_RESPONSE_BYTES ? weight : 0;
+    const also = bytes === 0 ? [] : [putResponse(id, response)];
+    const answered = (key: KnownKey): KnownKey => ({ ...key, state: "answered", status, bytes });
     try {
-      await this.#store.commit([...dropped, putKey(key), kept]);
-    } catch (error) {
-      // The store still says of the key that its request was begun.
-      this.#index.dropResponse(key);
-      this.#settle(key, "unknown");
-      throw error;
-    }
-    this.#settle(key, "answered");
-  }
-
-  async #release(key: KnownKey): Promise<void> {
-    this.#settle(key, "unknown");
-    await this.#store.commit(this.#forget(key));
-  }
-
-  #settle(key: KnownKey, state: KnownKey["state"]): void {
-    key.state = state;
-    this.#executions.delete(key);
-  }
-
-  /** Keys whose time is over. */
-  #sweep(count: number): readonly Change[] {
-    return this.#index.expired(this.#now(), count).flatMap((key) => this.#forget(key));
-  }
-
-  /** Keys beyond the bounds, after an agent got one more. */
-  #trim(agentId: string): readonly Change[] {
-    const changes: Change[] = [];
-    for (;;) {
-      const key = this.#index.surplusKey(agentId);
-      if (key === undefined) return changes;
-      changes.push(...this.#forget(key));
+      await this.#keys.change(id, answered, { also, makesRoom: true });
+    } finally {
+      // Where it could not be kept, the store still says that the request was begun.
+      this.#running.delete(id);
     }
   }
 
-  /** Responses beyond the bounds: the keys stay taken. */
-  #trimResponses(agentId: string): readonly Change[] {
-    const changes: Change[] = [];
-    for (;;) {
-      const key = this.#index.surplusResponse(agentId);
-      if (key === undefined) return changes;
-      this.#index.dropResponse(key);
-      changes.push(putKey(key), deleteResponse(key));
-    }
-  }
-
-  #forget(key: KnownKey): readonly Change[] {
-    this.#index.delete(key);
-    return deleteKey(key);
+  async #release(id: string): Promise<void> {
+    const released = this.#keys.delete([id], { isEarly: true });
+    this.#running.delete(id);
+    await released;
   }
 }

@@ -15,7 +15,8 @@ export type ExecutionOutcome =
 
 /** The steps of an execution on its key; each settles when the store has it. */
 export interface ExecutionSteps {
-  begin(): Promise<void>;
+  /** False: another writer has begun it. */
+  begin(): Promise<boolean>;
   answer(response: KeptResponse, isKept: boolean): Promise<void>;
   release(): Promise<void>;
   abandon(): void;
@@ -40,10 +41,15 @@ export class IdempotentExecution {
     this.#outcome.catch(() => undefined);
   }
 
-  /** Resolves once the key survives the process; the handler may be called then. */
-  async begin(): Promise<void> {
+  /**
+   * Resolves once the key survives the process; the handler may be called then. False: another
+   * process has the key.
+   */
+  async begin(): Promise<boolean> {
     try {
-      await this.#steps.begin();
+      const isBegun = await this.#steps.begin();
+      if (!isBegun) this.#resolve({ kind: "not-begun" });
+      return isBegun;
     } catch (error) {
       this.#reject(error);
       throw error;

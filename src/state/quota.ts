@@ -15,16 +15,22 @@ export interface Quota {
   readonly characters?: number;
   /** At the bound of all, others lose nothing for somebody who wants more. */
   readonly sparesOthers?: boolean;
+  /** At the bound of all, whoever has most makes room, and not whoever has the oldest. */
+  readonly takesFromLargest?: boolean;
+  /** What never goes may exceed every bound: nothing is refused. */
+  readonly refusesNothing?: boolean;
 }
 
 /** How easily an item can be done without, 0 first; undefined for one that never goes. */
 export type Rank = number | undefined;
 
-/** One more item. */
+/** One more item, or more of one that is there. */
 export interface Wanted {
   readonly owner: string;
   readonly characters: number;
   readonly rank: Rank;
+  /** The key of the one that grows: it is not counted again, and does not make room for itself. */
+  readonly growing?: string;
 }
 
 interface Holding {
@@ -43,20 +49,42 @@ interface Ranked extends Holding {
   readonly rank: number;
 }
 
+/** The rank of what is held under a key. */
+type RankOf = (key: string) => Rank;
+
+/** How much there is too much. */
+interface Excess {
+  count: number;
+  characters: number;
+}
+
+type Bounds = Required<Omit<Quota, "open">> & Pick<Quota, "open">;
+
+const UNBOUNDED: Bounds = {
+  perOwner: Number.POSITIVE_INFINITY,
+  charactersPerOwner: Number.POSITIVE_INFINITY,
+  openPerOwner: Number.POSITIVE_INFINITY,
+  all: Number.POSITIVE_INFINITY,
+  characters: Number.POSITIVE_INFINITY,
+  sparesOthers: false,
+  takesFromLargest: false,
+  refusesNothing: false,
+};
+
+function newShare(): Share {
+  return { holdings: new Map(), characters: 0 };
+}
+
 /** The keys of a collection by their owners. */
 export class Holdings {
-  readonly #bounds: Quota | (() => Quota);
+  readonly #quota: Quota | (() => Quota);
   /** The oldest first, as in each owner's set. */
   readonly #holdings = new Map<string, Holding>();
   readonly #byOwner = new Map<string, Share>();
   #characters = 0;
 
-  constructor(bounds: Quota | (() => Quota) = {}) {
-    this.#bounds = bounds;
-  }
-
-  get #quota(): Quota {
-    return typeof this.#bounds === "function" ? this.#bounds() : this.#bounds;
+  constructor(quota: Quota | (() => Quota) = {}) {
+    this.#quota = quota;
   }
 
   /** An owner's keys, the oldest first. */
@@ -68,7 +96,7 @@ export class Holdings {
   set(key: string, owner: string, characters: number): void {
     const before = this.#holdings.get(key);
     if (before !== undefined && before.owner !== owner) this.delete(key);
-    const share = this.#byOwner.get(owner) ?? { holdings: new Map(), characters: 0 };
+    const share = this.#byOwner.get(owner) ?? newShare();
     this.#byOwner.set(owner, share);
     const growth = characters - (share.holdings.get(key)?.characters ?? 0);
     share.characters += growth;
@@ -91,73 +119,118 @@ export class Holdings {
     if (share.holdings.size === 0) this.#byOwner.delete(owner);
   }
 
-  /** The keys that go for one more item; undefined: there is no room for it. */
-  surplus(wanted: Wanted, rankOf: (key: string) => Rank): readonly string[] | undefined {
-    const own = this.#ownSurplus(wanted, rankOf);
-    const { all = Number.POSITIVE_INFINITY, open = all, sparesOthers = false } = this.#quota;
-    const { characters = Number.POSITIVE_INFINITY } = this.#quota;
-    if (own === undefined) return undefined;
-    const size = this.#characters + wanted.characters;
-    const hasRoom = this.#holdings.size - own.size < Math.min(all, open) && size <= characters;
-    if (hasRoom) return [...own];
-    const left = [...this.#holdings.values()].filter(({ key }) => !own.has(key));
-    const spare = spareOf(left, rankOf);
-    if (wanted.rank === undefined && left.length - spare.length >= open) return undefined;
-    let count = left.length + 1 - all;
-    let excess = sumOf(left) + wanted.characters - characters;
-    const surplus = [...own];
-    for (const holding of sparesOthers ? [] : spare) {
-      if (count <= 0 && excess <= 0) break;
-      surplus.push(holding.key);
-      count -= 1;
-      excess -= holding.characters;
-    }
-    return count <= 0 && excess <= 0 ? surplus : undefined;
+  /** The keys that go for what is wanted; undefined: there is no room for it. */
+  surplus(wanted: Wanted, rankOf: RankOf): readonly string[] | undefined {
+    const going = this.#ownSurplus(wanted, rankOf);
+    if (going === undefined) return undefined;
+    const { all, open = all, characters, sparesOthers } = this.#bounds;
+    if (this.#isFull(this.#holdings, open, { wanted, rankOf })) return undefined;
+    const count = this.#holdings.size - going.size;
+    const left = [...going].reduce((sum, key) => sum - this.#sizeOf(key), this.#characters);
+    const excess = {
+      count: count + countOf(wanted) - all,
+      characters: left + wanted.characters - characters,
+    };
+    const others = sparesOthers ? [] : this.#spareOfAll(excess, rankOf);
+    const isGiven = take(others, { wanted, excess, going }) || this.#isLenient(wanted);
+    return isGiven ? [...going] : undefined;
   }
 
-  #ownSurplus(
-    { owner, characters, rank }: Wanted,
-    rankOf: (key: string) => Rank,
-  ): ReadonlySet<string> | undefined {
-    const { perOwner, charactersPerOwner, openPerOwner } = withoutBounds(this.#quota);
-    const share = this.#byOwner.get(owner);
-    let count = share?.holdings.size ?? 0;
-    let size = (share?.characters ?? 0) + characters;
-    const hasRoom = count < perOwner && size <= charactersPerOwner;
-    if (hasRoom && (count < openPerOwner || rank !== undefined)) return new Set();
-    const spare = spareOf([...(share?.holdings.values() ?? [])], rankOf);
-    if (rank === undefined && count - spare.length >= openPerOwner) return undefined;
-    const surplus = new Set<string>();
-    for (const holding of spare) {
-      if (count < perOwner && size <= charactersPerOwner) break;
-      surplus.add(holding.key);
-      size -= holding.characters;
-      count -= 1;
-    }
+  /** An owner makes room in its own share first. */
+  #ownSurplus(wanted: Wanted, rankOf: RankOf): Set<string> | undefined {
+    const { perOwner, charactersPerOwner, openPerOwner } = this.#bounds;
+    const { holdings, characters } = this.#byOwner.get(wanted.owner) ?? newShare();
+    if (this.#isFull(holdings, openPerOwner, { wanted, rankOf })) return undefined;
+    const going = new Set<string>();
+    const excess = {
+      count: holdings.size + countOf(wanted) - perOwner,
+      characters: characters + wanted.characters - charactersPerOwner,
+    };
+    if (take(spareOf(holdings, excess, rankOf), { wanted, excess, going })) return going;
     // One that is too large for its owner's share alone is none the less kept.
-    const isFull = count >= perOwner || (count > 0 && size > charactersPerOwner);
-    return isFull ? undefined : surplus;
+    const isAlone = holdings.size - going.size + countOf(wanted) === 1 && excess.count <= 0;
+    return isAlone || this.#isLenient(wanted) ? going : undefined;
+  }
+
+  /** What can be done without of all, in the order in which it goes. */
+  *#spareOfAll(excess: Excess, rankOf: RankOf): Iterable<Holding> {
+    if (!this.#bounds.takesFromLargest) {
+      yield* spareOf(this.#holdings, excess, rankOf);
+      return;
+    }
+    const { count } = excess;
+    const sizeOf = (share: Share): number => (count > 0 ? share.holdings.size : share.characters);
+    const shares = new Set(this.#byOwner.values());
+    while (shares.size > 0) {
+      const largest = [...shares].reduce((most, one) => (sizeOf(one) > sizeOf(most) ? one : most));
+      shares.delete(largest);
+      yield* spareOf(largest.holdings, excess, rankOf);
+    }
+  }
+
+  /** What never goes finds no room beside so much that never goes either. */
+  #isFull(
+    holdings: ReadonlyMap<string, Holding>,
+    most: number,
+    { wanted, rankOf }: { readonly wanted: Wanted; readonly rankOf: RankOf },
+  ): boolean {
+    if (wanted.rank !== undefined || holdings.size < most) return false;
+    if (this.#isLenient(wanted)) return false;
+    let count = 0;
+    for (const key of holdings.keys()) if (rankOf(key) === undefined) count += 1;
+    return count >= most;
+  }
+
+  /** What is there may grow in any case. */
+  #isLenient({ growing }: Wanted): boolean {
+    return this.#bounds.refusesNothing || growing !== undefined;
+  }
+
+  #sizeOf(key: string): number {
+    return this.#holdings.get(key)?.characters ?? 0;
+  }
+
+  get #bounds(): Bounds {
+    const quota = typeof this.#quota === "function" ? this.#quota() : this.#quota;
+    return { ...UNBOUNDED, ...quota };
   }
 }
 
-function withoutBounds(
-  quota: Quota,
-): Required<Pick<Quota, "perOwner" | "charactersPerOwner" | "openPerOwner">> {
-  const unbounded = Number.POSITIVE_INFINITY;
-  const { perOwner = unbounded, charactersPerOwner = unbounded, openPerOwner = unbounded } = quota;
-  return { perOwner, charactersPerOwner, openPerOwner };
+/** Lets holdings go until nothing is too much; answers that it is so. */
+function take(
+  spare: Iterable<Holding>,
+  { wanted, excess, going }: { wanted: Wanted; excess: Excess; going: Set<string> },
+): boolean {
+  const isDone = (): boolean => excess.count <= 0 && excess.characters <= 0;
+  if (isDone()) return true;
+  for (const { key, characters } of spare) {
+    if (key === wanted.growing || going.has(key)) continue;
+    going.add(key);
+    excess.count -= 1;
+    excess.characters -= characters;
+    if (isDone()) return true;
+  }
+  return false;
 }
 
-/** Of some holdings those that can be done without: the lowest rank first, then the oldest. */
-function spareOf(holdings: readonly Holding[], rankOf: (key: string) => Rank): readonly Ranked[] {
-  return holdings
-    .flatMap((holding) => {
-      const rank = rankOf(holding.key);
-      return rank === undefined ? [] : [{ ...holding, rank }];
-    })
-    .sort((left, right) => left.rank - right.rank);
+/** What can be done without and helps: the lowest rank first, then the oldest. */
+function* spareOf(
+  holdings: ReadonlyMap<string, Holding>,
+  excess: Excess,
+  rankOf: RankOf,
+): Iterable<Holding> {
+  const others: Ranked[] = [];
+  for (const holding of holdings.values()) {
+    if (holding.characters === 0 && excess.count <= 0) continue;
+    const rank = rankOf(holding.key);
+    // Nothing goes before it: mostly the first that is looked at is all that is wanted.
+    if (rank === 0) yield holding;
+    else if (rank !== undefined) others.push({ ...holding, rank });
+  }
+  yield* others.sort((left, right) => left.rank - right.rank);
 }
 
-function sumOf(holdings: readonly Holding[]): number {
-  return holdings.reduce((sum, { characters }) => sum + characters, 0);
+/** How many it adds. */
+function countOf({ growing }: Wanted): number {
+  return growing === undefined ? 1 : 0;
 }

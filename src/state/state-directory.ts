@@ -33,6 +33,11 @@ export function journalDirectory(directory: string): string {
   return join(stateDirectory(directory), "journal");
 }
 
+/** Where a daemon that runs there is asked how it is. */
+export function controlPath(directory: string): string {
+  return join(stateDirectory(directory), "control.sock");
+}
+
 /** The deployment whose state is taken. */
 export interface StateOwner {
   /** Absolute. */

@@ -136,6 +136,9 @@ describe("exposed workflows", () => {
       expect.stringMatching(/^agents\/agentcli\/m\.json: must be JSON/),
       'agtp-server.toml: agentcli.expose[0]: no manifest that could be loaded has a workflow "w1"',
     ]);
+    expect(await problemsOf(`${JSON.stringify(good)}${" ".repeat(1_048_576)}`)).toContainEqual(
+      expect.stringMatching(/m\.json: must be at most 1048576 bytes long/),
+    );
     expect(await problemsOf(manifestOf([shellTask("a b", [])]))).toContain(
       `${file}: workflows[0].tasks[0].shell.program: contains unsupported path or token characters`,
     );

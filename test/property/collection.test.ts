@@ -17,7 +17,7 @@ interface Counter {
 type Fault = "none" | "before" | "after";
 
 interface Operation {
-  readonly kind: "add" | "change" | "put" | "delete" | "reopen" | "refresh";
+  readonly kind: "add" | "change" | "draft" | "put" | "delete" | "reopen" | "refresh";
   readonly writer: 0 | 1;
   readonly key: string;
   readonly isEarly: boolean;
@@ -27,7 +27,7 @@ interface Operation {
 }
 
 const OPERATION: fc.Arbitrary<Operation> = fc.record({
-  kind: fc.constantFrom("add", "change", "change", "put", "delete", "reopen", "refresh"),
+  kind: fc.constantFrom("add", "change", "change", "draft", "put", "delete", "reopen", "refresh"),
   writer: fc.constantFrom(0, 1),
   key: fc.constantFrom("a", "b", "c", "d", "e", "f"),
   isEarly: fc.boolean(),
@@ -78,6 +78,17 @@ class Writer {
         const grow = (one: Counter): Counter => ({ ...one, count: one.count + 1 });
         const { isChanged } = await collection.change(key, grow, { isEarly });
         return isChanged ? 1 : 0;
+      }
+      case "draft": {
+        if (collection.get(key) !== undefined) return 0;
+        const draft = collection.draft(key, { owner, count: 0 }, { isEarly });
+        try {
+          const outcome = await this.#store.commit(draft?.changes ?? []);
+          if (outcome.kind === "committed") draft?.settle(outcome.revision);
+        } finally {
+          draft?.release();
+        }
+        return 0;
       }
       case "put":
         await collection.put(key, { owner, count: 0 });
@@ -140,7 +151,10 @@ describe.each([
   });
 
   it("lose no change that was acknowledged, and make none twice", async () => {
-    const changes = OPERATION.filter(({ kind, fault }) => kind !== "put" && fault !== "after");
+    const writes = ["put", "draft"];
+    const changes = OPERATION.filter(
+      ({ kind, fault }) => !writes.includes(kind) && fault !== "after",
+    );
     await fc.assert(
       fc.asyncProperty(fc.array(changes, { maxLength: 40 }), async (operations) => {
         const store = await openTestStore(driver);
@@ -161,3 +175,115 @@ describe.each([
     );
   });
 });
+
+interface Sized {
+  readonly owner: string;
+  readonly size: number;
+}
+
+interface SizedOperation {
+  readonly kind: "add" | "grow" | "delete" | "reopen";
+  readonly key: string;
+  readonly size: number;
+  readonly fault: Fault;
+  readonly isConcurrent: boolean;
+}
+
+const SIZED_OPERATION: fc.Arbitrary<SizedOperation> = fc.record({
+  kind: fc.constantFrom("add", "add", "grow", "grow", "grow", "delete", "reopen"),
+  key: fc.stringMatching(/^[abc][0-5]$/),
+  size: fc.integer({ min: 1, max: 40 }),
+  fault: fc.constantFrom("none", "none", "none", "before"),
+  isConcurrent: fc.boolean(),
+});
+
+const SIZED_QUOTA = {
+  ...{ perOwner: 4, all: 8, charactersPerOwner: 50, characters: 90 },
+  ...{ takesFromLargest: true, refusesNothing: true },
+};
+
+class SizedWriter {
+  readonly #store: Store;
+  collection!: Collection<Sized>;
+  fault: Fault = "none";
+
+  constructor(store: Store) {
+    this.#store = alterStore(store, {
+      commit: async (...args) => {
+        const { fault } = this;
+        this.fault = "none";
+        if (fault !== "none") throw new Error("not written");
+        return store.commit(...args);
+      },
+    });
+  }
+
+  async open(): Promise<void> {
+    this.collection = await Collection.open(this.#store, {
+      name: "sized",
+      read: (value) => value as Sized,
+      ownerOf: (_, key) => key.slice(0, 1),
+      quota: SIZED_QUOTA,
+      sizeOf: ({ size }) => size,
+      withoutSize: (one) => ({ ...one, size: 0 }),
+      changesOnDelete: (_, key) => [{ kind: "delete", collection: "bodies", key }],
+    });
+  }
+
+  async run({ kind, key, size, fault }: SizedOperation): Promise<void> {
+    const { collection } = this;
+    this.fault = fault;
+    const also = [{ kind: "put", collection: "bodies", key, value: size }] as const;
+    if (kind === "add") await collection.add(key, { owner: key.slice(0, 1), size: 0 });
+    if (kind === "grow") {
+      await collection.change(key, (one) => ({ ...one, size }), { also, makesRoom: true });
+    }
+    if (kind === "delete") await collection.delete([key]);
+    if (kind === "reopen") await this.open();
+  }
+}
+
+describe.each([
+  ["memory", 300],
+  ["sqlite", 25],
+] as const)("what grows in a collection in a store of driver %s", (driver, numRuns) => {
+  it("stays within every bound, and has a body exactly where it has a size", async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(SIZED_OPERATION, { maxLength: 40 }), async (operations) => {
+        const store = await openTestStore(driver);
+        const writer = new SizedWriter(store);
+        await writer.open();
+        let running: Promise<unknown>[] = [];
+        for (const operation of operations) {
+          if (operation.kind === "reopen") await Promise.all(running);
+          running.push(writer.run(operation).catch(() => undefined));
+          if (operation.isConcurrent && operation.kind !== "reopen") continue;
+          await Promise.all(running);
+          running = [];
+          const sizes = new Map<string, number>();
+          for (const { key, value } of await store.list("sized")) {
+            sizes.set(key, (value as Sized).size);
+            expect(writer.collection.get(key)).toEqual(value);
+          }
+          expect(writer.collection.size).toBe(sizes.size);
+          const bodies = (await store.list("bodies")).map(({ key }) => key);
+          expect(bodies).toEqual([...sizes.keys()].filter((key) => sizes.get(key) !== 0));
+          expect(sizes.size).toBeLessThanOrEqual(SIZED_QUOTA.all);
+          expect(sum(sizes.values())).toBeLessThanOrEqual(SIZED_QUOTA.characters);
+          for (const owner of ["a", "b", "c"]) {
+            const own = [...sizes].filter(([key]) => key.startsWith(owner));
+            expect(own.length).toBeLessThanOrEqual(SIZED_QUOTA.perOwner);
+            const most = SIZED_QUOTA.charactersPerOwner;
+            expect(sum(own.map(([, size]) => size))).toBeLessThanOrEqual(most);
+          }
+        }
+        await Promise.all(running);
+      }),
+      { numRuns },
+    );
+  });
+});
+
+function sum(sizes: Iterable<number>): number {
+  return [...sizes].reduce((total, size) => total + size, 0);
+}

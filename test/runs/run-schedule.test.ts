@@ -6,12 +6,14 @@ import { type RunExecutor, RunSchedule } from "../../src/runs/run-schedule.ts";
 /** An executor whose executions end when a test says so. */
 class TestExecutor implements RunExecutor {
   readonly concurrent: number;
+  readonly waiting?: number;
   readonly begun: string[] = [];
   readonly running = new Map<string, () => void>();
   readonly reasons: unknown[] = [];
 
-  constructor(concurrent: number) {
+  constructor(concurrent: number, waiting?: number) {
     this.concurrent = concurrent;
+    if (waiting !== undefined) this.waiting = waiting;
   }
 
   execute(runId: string, stop: AbortController): Promise<void> {
@@ -57,6 +59,36 @@ describe("the schedule of runs", () => {
     schedule.add(run("b1"));
     await settle();
     expect(executor.begun).toEqual(["a1", "a2", "b1"]);
+  });
+
+  it("gives all who are not known half of the places, whatever they call themselves", async () => {
+    const schedule = new RunSchedule();
+    const executor = new TestExecutor(4);
+    schedule.use(executor);
+    for (const runId of ["s1", "t1", "u1"]) schedule.add({ ...run(runId), isStranger: true });
+    await settle();
+    expect(executor.begun).toEqual(["s1", "t1"]);
+    schedule.add(run("s1-of-somebody", "s"));
+    await settle();
+    expect(executor.begun).toEqual(["s1", "t1", "s1-of-somebody"]);
+    executor.end("s1");
+    await settle();
+    expect(executor.begun).toEqual(["s1", "t1", "s1-of-somebody", "u1"]);
+  });
+
+  it("lets so many wait, of whom nobody is all", async () => {
+    const schedule = new RunSchedule();
+    const executor = new TestExecutor(1, 4);
+    schedule.use(executor);
+    const added = ["a0", "a1", "a2", "a3", "b1", "c1", "d1"].map((one) => schedule.add(run(one)));
+    expect(added).toEqual([true, true, true, false, true, true, false]);
+    expect(schedule.has(run("a3"))).toBe(false);
+    await settle();
+    for (const runId of ["a0", "a1", "b1", "c1", "a2"]) {
+      executor.end(runId);
+      await settle();
+    }
+    expect(executor.begun).toEqual(["a0", "a1", "b1", "c1", "a2"]);
   });
 
   it("executes a run again that was added while it was executed, and not before it has ended", async () => {

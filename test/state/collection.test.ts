@@ -186,6 +186,64 @@ describe.each(["memory", "sqlite"] as const)("a collection in a store of driver 
     expect(notes.draft("d", note("dan", "fourth"))).toBeUndefined();
   });
 
+  it("shows an early draft at once, and takes it back where nobody committed it", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store);
+    const other = await openNotes(store);
+    const lost = notes.draft("a", note("ada", "lost"), { isEarly: true });
+    expect([notes.get("a")?.text, notes.isStored("a")]).toEqual(["lost", false]);
+    lost?.release();
+    expect(notes.get("a")).toBeUndefined();
+    const kept = notes.draft("b", note("ada", "kept"), { isEarly: true });
+    // Whatever the store says meanwhile: it is not gone since it is not there yet.
+    await other.add("c", note("bob", "other"));
+    await notes.refresh();
+    expect([notes.get("b")?.text, notes.isStored("b")]).toEqual(["kept", false]);
+    const outcome = await store.commit(kept?.changes ?? []);
+    if (outcome.kind === "committed") kept?.settle(outcome.revision);
+    kept?.release();
+    expect([notes.get("b")?.text, notes.isStored("b")]).toEqual(["kept", true]);
+    expect((await notes.change("b", (one) => ({ ...one, at: 1 }))).isChanged).toBe(true);
+  });
+
+  it("shrinks others for what grows, with what is attached to them, and keeps their keys", async () => {
+    const store = await openStore();
+    const notes = await openNotes(store, {
+      quota: { charactersPerOwner: 10 },
+      sizeOf: ({ text }) => text.length,
+      withoutSize: (one) => ({ ...one, text: "" }),
+      changesOnDelete: (_, key) => [{ kind: "delete", collection: "texts", key }],
+    });
+    const write = (key: string, text: string): Promise<unknown> =>
+      notes.change(key, (one) => ({ ...one, text }), {
+        also: [{ kind: "put", collection: "texts", key, value: text }],
+        makesRoom: true,
+      });
+    for (const key of ["a", "b", "c"]) await notes.add(key, note("ada", ""));
+    await notes.add("d", note("bob", "another's"));
+    for (const key of ["a", "b", "c"]) await write(key, "12345");
+    expect(notes.values().map(({ text }) => text)).toEqual(["", "12345", "12345", "another's"]);
+    expect((await store.list("texts")).map(({ key }) => key)).toEqual(["b", "c"]);
+    await write("b", "123456789012");
+    expect((await store.list("texts")).map(({ key }) => key)).toEqual(["b"]);
+    expect((await openNotes(store)).values()).toEqual(notes.values());
+  });
+
+  it("leaves nothing of what was forgotten to what takes its key", async () => {
+    let now = 0;
+    const store = await openStore();
+    const notes = await openNotes(store, {
+      forgottenAt: ({ at }) => at,
+      changesOnDelete: (_, key) => [{ kind: "delete", collection: "texts", key }],
+      now: () => now,
+    });
+    const text = { kind: "put", collection: "texts", key: "k", value: "the old one's" } as const;
+    await notes.add("k", note("ada", "old", 1_000), { also: [text] });
+    now = 2_000;
+    expect(await notes.add("k", note("ada", "new", 9_000))).toMatchObject({ kind: "added" });
+    expect(await store.list("texts")).toEqual([]);
+  });
+
   it("says what has become another or is gone, also by another collection", async () => {
     const store = await openStore();
     const seen: (string | undefined)[][] = [];

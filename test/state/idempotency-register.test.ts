@@ -117,6 +117,18 @@ describe("IdempotencyRegister", () => {
     expect(third.claim("k").kind).toBe("unknown");
   });
 
+  it("lets one of two that claim a key at once over one store begin", async () => {
+    const first = await open();
+    const second = await first.reopen();
+    const executions = [first, second].map(({ claim }) => claimed(claim("k")));
+    const begun = await Promise.all(executions.map((execution) => execution.begin()));
+    expect(begun).toEqual([true, false]);
+    await executions[0]?.answer(RESPONSE);
+    // It is another process's, and what this one has seen of it is its beginning.
+    expect(second.claim("k").kind).toBe("unknown");
+    expect(await first.kept("k")).toEqual(RESPONSE);
+  });
+
   it("has nothing of what was never begun", async () => {
     const first = await open();
     first.claim("k");
@@ -257,14 +269,15 @@ describe("the bounds of the IdempotencyRegister", () => {
     expect(await kept("one")).toBeUndefined();
   });
 
-  it("hold after the store is opened with lower ones", async () => {
+  it("hold with the next key after the store is opened with lower ones", async () => {
     const { run, store, clock } = await open();
     for (const key of ["one", "two", "three"]) {
       clock.now += 1;
       await run(key);
     }
-    const { claim } = await open({ keysPerAgent: 1 }, store);
-    expect(await countOf(store)).toEqual([1, 1]);
+    const { run: runAgain, claim } = await open({ keysPerAgent: 2 }, store);
+    await runAgain("four");
+    expect(await countOf(store)).toEqual([2, 2]);
     expect(claim("three").kind).toBe("answered");
   });
 });

@@ -71,6 +71,45 @@ describe("Holdings", () => {
     expect(hold({ a: 3 }, closed, quota)("a", { characters: 99 })).toEqual(["a0", "a1", "a2"]);
   });
 
+  it("let whoever has most make room, where the quota says so, by count or by size", () => {
+    const closed = { a0: 0, b0: 0, b1: 0, b2: 0 };
+    const counts = { a: 1, b: 3 };
+    expect(hold(counts, closed, { all: 4, takesFromLargest: true })("c")).toEqual(["b0"]);
+    const large = new Holdings({ characters: 100, takesFromLargest: true });
+    large.set("a0", "a", 80);
+    for (const key of ["b0", "b1", "b2"]) large.set(key, "b", 5);
+    const wanted = { owner: "b", characters: 10, rank: 0 };
+    expect(large.surplus(wanted, () => 0)).toEqual(["a0"]);
+    expect(large.surplus({ ...wanted, characters: 100 }, () => 0)).toEqual([
+      "a0",
+      "b0",
+      "b1",
+      "b2",
+    ]);
+  });
+
+  it("refuse nothing, where the quota says so, and let go what may", () => {
+    const quota = { ...QUOTA, refusesNothing: true };
+    expect(hold({ a: 3, b: 3 }, {}, quota)("a")).toEqual([]);
+    expect(hold({ a: 3, b: 3 }, { b1: 0 }, quota)("c")).toEqual(["b1"]);
+  });
+
+  it("let others of its owner go for one that grows, and neither itself nor what has no size", () => {
+    const holdings = new Holdings({ perOwner: 3, charactersPerOwner: 30 });
+    for (const [key, size] of [
+      ["none", 0],
+      ["old", 10],
+      ["new", 10],
+    ] as const) {
+      holdings.set(key, "a", size);
+    }
+    const grow = (growing: string, characters: number) =>
+      holdings.surplus({ owner: "a", characters, rank: 0, growing }, () => 0);
+    expect(grow("new", 10)).toEqual([]);
+    expect(grow("new", 15)).toEqual(["old"]);
+    expect(grow("old", 99)).toEqual(["new"]);
+  });
+
   it("forget what was deleted, and count anew what has another size or owner", () => {
     const holdings = new Holdings({ perOwner: 2, charactersPerOwner: 100 });
     const surplus = (owner: string, characters = 10) =>

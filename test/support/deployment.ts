@@ -27,8 +27,8 @@ export function configFile(tables: Readonly<Record<string, object>> = {}): strin
   const { server = {}, limits = {}, ...others } = tables;
   return stringify({
     server: { server_id: "test", port: 0, ...server },
-    limits: { work_ms_per_second: 0, ...limits },
     ...others,
+    limits: { work_ms_per_second: 0, ...limits },
   });
 }
 

@@ -12,10 +12,10 @@ import {
 } from "../../src/app/deployment.ts";
 import { atOnce } from "../../src/base/paced.ts";
 import { formatProblem, type Problem } from "../../src/base/problem.ts";
-import type { Observer } from "../../src/dispatch/dispatcher.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Fault } from "../../src/dispatch/invoke.ts";
 import type { Module } from "../../src/dispatch/module.ts";
+import type { Observer } from "../../src/dispatch/observer.ts";
 import type { Peer } from "../../src/dispatch/peer.ts";
 import { createProcessState, type ProcessState } from "../../src/dispatch/process-state.ts";
 import type { Ledger } from "../../src/state/ledger.ts";

@@ -17,6 +17,8 @@ export type McpVersion = (typeof VERSIONS)[number];
 export interface ClientSetup {
   readonly token?: string;
   readonly options?: ClientOptions;
+  /** Adds handlers before the client connects. */
+  prepare?(client: Client): void;
 }
 
 /** A daemon with MCP clients. */
@@ -45,7 +47,7 @@ export async function openMcp(files: DeploymentFiles = mcpFiles()): Promise<Test
 export async function connectMcp(
   url: URL,
   version: McpVersion,
-  { token, options }: ClientSetup = {},
+  { token, options, prepare }: ClientSetup = {},
 ): Promise<Client> {
   const client = new Client(
     { name: "a-test", version: "1.0.0" },
@@ -54,6 +56,7 @@ export async function connectMcp(
       versionNegotiation: { mode: version === "2025-11-25" ? "legacy" : { pin: version } },
     },
   );
+  prepare?.(client);
   const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
   await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
   onTestFinished(() => client.close());
@@ -64,6 +67,7 @@ export async function connectMcp(
 export interface RawSetup {
   readonly token?: string;
   readonly capabilities?: object;
+  readonly signal?: AbortSignal;
 }
 
 /** Sends a message of the current protocol; the library's client would judge the answer. */
@@ -71,9 +75,10 @@ export function postMcp(
   server: Pick<TestMcp, "fetch">,
   method: string,
   params: Readonly<Record<string, unknown>> = {},
-  { token, capabilities = {} }: RawSetup = {},
+  { token, capabilities = {}, signal }: RawSetup = {},
 ): Promise<Response> {
   const _meta = {
+    ...(params["_meta"] as object | undefined),
     "io.modelcontextprotocol/protocolVersion": "2026-07-28",
     "io.modelcontextprotocol/clientInfo": { name: "a-test", version: "1" },
     "io.modelcontextprotocol/clientCapabilities": capabilities,
@@ -81,6 +86,7 @@ export function postMcp(
   const name = params["name"] ?? params["taskId"] ?? params["uri"];
   return server.fetch("/mcp", {
     method: "POST",
+    ...(signal === undefined ? {} : { signal }),
     headers: {
       ...{ "content-type": "application/json", "mcp-protocol-version": "2026-07-28" },
       ...{ accept: "application/json, text/event-stream", "mcp-method": method },

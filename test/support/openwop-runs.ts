@@ -26,7 +26,7 @@ import { EffectLedger } from "../../src/modules/openwop/runs/effect-ledger.ts";
 import { RunHost } from "../../src/modules/openwop/runs/run-host.ts";
 import type { RunLimits } from "../../src/modules/openwop/runs/run-limits.ts";
 import type { Redact } from "../../src/modules/openwop/runs/run-log.ts";
-import type { RunWatcher } from "../../src/modules/openwop/runs/run-worker.ts";
+import type { RunWatcher } from "../../src/modules/openwop/runs/run-watchers.ts";
 import { WorkflowRuns } from "../../src/modules/openwop/runs/workflow-runs.ts";
 import type { Verbosity } from "../../src/modules/openwop/settings.ts";
 import { ToolRates } from "../../src/modules/openwop/turn/tool-rates.ts";
@@ -198,8 +198,8 @@ export async function createRuns(options: RunServerOptions = {}): Promise<RunSer
   const host = new RunHost({
     ...{ register, workflows, types, catalog, compiler, redact, limits, isConformance, log },
     stopping: new AbortController().signal,
-    ...(watcher === undefined ? {} : { watcher }),
   });
+  if (watcher !== undefined) host.watch(watcher);
   const state = {
     idempotency: await Idempotency.open(store, { now }),
     tokens: await InterruptTokens.open(store, now),

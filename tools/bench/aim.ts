@@ -1,33 +1,40 @@
 /** Learns, before a load, how large a server's responses are. */
-import { connect } from "node:tls";
 import type { Contender } from "./measure.ts";
+import { openSocket, type Place } from "./open-socket.ts";
 import type { ServerProcess } from "./server-process.ts";
 
 const BLANK_LINE = "\r\n\r\n";
 
 /** Sends the first request twice, one after the other: a first response may say more than later ones. */
-export async function aimAt(
+export function aimAt(
   server: ServerProcess,
   ca: string,
   start: string,
   requests: readonly Buffer[],
 ): Promise<Contender> {
-  const [firstResponseBytes, responseBytes] = await measureResponses(server.port, ca, {
+  return aimAtPort(server, { port: server.port, ca }, { start, requests });
+}
+
+/** The same for another port of a server. */
+export async function aimAtPort(
+  server: ServerProcess,
+  place: Place,
+  { start, requests }: { readonly start: string; readonly requests: readonly Buffer[] },
+): Promise<Contender> {
+  const [firstResponseBytes, responseBytes] = await measureResponses(place, {
     start,
     request: requests[0] ?? Buffer.alloc(0),
   });
   const responses = { start, firstResponseBytes, responseBytes };
-  return { server, target: { port: server.port, ca, requests, ...responses } };
+  return { server, target: { ...place, requests, ...responses } };
 }
 
 async function measureResponses(
-  port: number,
-  ca: string,
+  place: Place,
   { start, request }: { readonly start: string; readonly request: Buffer },
 ): Promise<readonly [number, number]> {
-  const socket = connect({ host: "127.0.0.1", port, servername: "localhost", ca });
+  const socket = openSocket(place, () => socket.write(request));
   try {
-    socket.write(request);
     let received = "";
     let first: number | undefined;
     for await (const chunk of socket.setEncoding("latin1")) {

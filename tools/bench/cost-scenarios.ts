@@ -1,9 +1,10 @@
 /** The scenarios that load nothing: the time to start, and the memory of an idle connection. */
+import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { connect, type TLSSocket } from "node:tls";
 import { aimAt } from "./aim.ts";
 import { orderPath } from "./deployment.ts";
 import { type Contender, median, type Timing } from "./measure.ts";
+import { openSocket } from "./open-socket.ts";
 import { agtpRequest } from "./order.ts";
 import { atMost, type Row } from "./row.ts";
 import type { ServerPool } from "./servers.ts";
@@ -62,8 +63,8 @@ async function bytesPerConnection(contender: Contender): Promise<number> {
   return (after.rssBytes - before.rssBytes) / IDLE_CONNECTIONS;
 }
 
-async function openIdle(contender: Contender, count: number): Promise<TLSSocket[]> {
-  const sockets: TLSSocket[] = [];
+async function openIdle(contender: Contender, count: number): Promise<Socket[]> {
+  const sockets: Socket[] = [];
   while (sockets.length < count) {
     const opening = Array.from({ length: OPENED_AT_ONCE }, () => openOne(contender));
     sockets.push(...(await Promise.all(opening)));
@@ -72,10 +73,9 @@ async function openIdle(contender: Contender, count: number): Promise<TLSSocket[
 }
 
 /** Resolves when the connection has its one answer. */
-function openOne({ target }: Contender): Promise<TLSSocket> {
+function openOne({ target }: Contender): Promise<Socket> {
   return new Promise((resolve, reject) => {
-    const options = { host: "127.0.0.1", servername: "localhost", ca: target.ca };
-    const socket = connect({ ...options, port: target.port });
+    const socket = openSocket(target, () => socket.write(target.requests[0] ?? ""));
     let received = 0;
     socket.on("error", reject);
     socket.on("close", () => reject(new Error("the server closed a connection")));
@@ -83,10 +83,9 @@ function openOne({ target }: Contender): Promise<TLSSocket> {
       received += chunk.length;
       if (received >= target.firstResponseBytes) resolve(socket);
     });
-    socket.write(target.requests[0] ?? "");
   });
 }
 
-function closeAll(sockets: readonly TLSSocket[]): void {
+function closeAll(sockets: readonly Socket[]): void {
   for (const socket of sockets) socket.destroy();
 }

@@ -7,12 +7,19 @@ import { BENCH_AGENT_ID, ORDER_RESULT } from "./order.ts";
 /** Whether responses carry an Attribution-Record, and whether it is signed. */
 export type Records = "off" | "unsigned" | "signed";
 
+/** How deployments differ beside the number of their endpoints. */
+export interface DeploymentVariant {
+  readonly tls: { readonly cert: string; readonly key: string };
+  readonly records: Records;
+  /** Whether it serves MCP clients, over plain HTTP. */
+  readonly mcp?: boolean;
+}
+
 /** Writes a deployment with endpoints `CREATE /orders/00000`, `CREATE /orders/00001`, … */
 export function writeDeployment(
   directory: string,
   endpointCount: number,
-  tls: { readonly cert: string; readonly key: string },
-  records: Records,
+  { tls, records, mcp }: DeploymentVariant,
 ): string {
   for (const name of ["endpoints", "catalog", "agents", "recipes"]) {
     mkdirSync(join(directory, name), { recursive: true });
@@ -25,9 +32,21 @@ export function writeDeployment(
   writeFileSync(join(directory, "orders.mjs"), HANDLER);
   writeFileSync(join(directory, "agents/bench.agent.json"), JSON.stringify(AGENT));
   const config = join(directory, "agtp-server.toml");
-  writeFileSync(config, configFile(tls) + recordsConfig(directory, records));
+  writeFileSync(
+    config,
+    configFile(tls) + recordsConfig(directory, records) + (mcp === true ? MCP : ""),
+  );
   return config;
 }
+
+const MCP = `[gateway]
+enabled = true
+port = 0
+agent = "bench"
+[mcp]
+enabled = true
+anonymous = true
+`;
 
 function recordsConfig(directory: string, records: Records): string {
   if (records === "off") return "[attribution]\nenabled = false\n";
@@ -41,6 +60,11 @@ function recordsConfig(directory: string, records: Records): string {
 /** The path of the nth endpoint; all are of one length, so that all answers are. */
 export function orderPath(index: number): string {
   return `/orders/${String(index).padStart(5, "0")}`;
+}
+
+/** The name of the nth endpoint's tool. */
+export function orderTool(index: number): string {
+  return `create_orders_${String(index).padStart(5, "0")}`;
 }
 
 function configFile(tls: { readonly cert: string; readonly key: string }): string {

@@ -1,17 +1,19 @@
 /**
- * The load generator: TLS 1.3 connections that each keep a fixed number of requests in flight, or
- * that are opened anew for every request. It must cost less than any server it measures, so the
+ * The load generator: connections that each keep a fixed number of requests in flight, or that are
+ * opened anew for every request, over TLS 1.3 where the target has a certificate. It must cost less than any server it measures, so the
  * requests are built beforehand and responses are counted by their size, which two responses told;
  * each later one must begin as those did.
  */
-import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
+import type { Socket } from "node:net";
+import { openSocket } from "./open-socket.ts";
 import { createResponseCounter, type ExpectedResponses } from "./response-counter.ts";
 import type { Tally } from "./tally.ts";
 
 /** Where to send what, and how the answers look. */
 export interface Target extends ExpectedResponses {
   readonly port: number;
-  readonly ca: string;
+  /** Undefined: no TLS. */
+  readonly ca: string | undefined;
   /** One in flight after the other, connection i of n sends the i-th, then each n-th, around. */
   readonly requests: readonly Buffer[];
 }
@@ -39,7 +41,7 @@ export function startLoad(target: Target, shape: Shape, tally: Tally): Load {
     fail = (cause) => stopped || reject(cause);
   });
   failed.catch(() => {});
-  const sockets = new Set<TLSSocket>();
+  const sockets = new Set<Socket>();
   const open = (index: number): void => {
     const depth = shape.fresh === true ? 1 : shape.inFlight;
     const goOn = (): boolean => {
@@ -77,7 +79,7 @@ interface Duty {
   goOn(): boolean;
 }
 
-function openConnection(target: Target, duty: Duty): TLSSocket {
+function openConnection(target: Target, duty: Duty): Socket {
   const { next, depth, tally, fail, goOn } = duty;
   // What is in flight together is put together beforehand, of one request.
   const batches = depth === 1 ? [] : repeatedUpTo(depth, next());
@@ -104,9 +106,10 @@ function openConnection(target: Target, duty: Duty): TLSSocket {
   };
   // The first latency of a connection includes its handshake.
   const connectedAt = performance.now();
-  const socket = connect(connectionOptions(target, onBytes));
+  // `onread` spares the stream machinery: bytes arrive in one buffer that is used again and again.
+  const onread = { buffer: new Uint8Array(65_536), callback: onBytes };
+  const socket = openSocket(target, () => send(depth, connectedAt), { onread });
   socket.setNoDelay(true);
-  socket.once("secureConnect", () => send(depth, connectedAt));
   socket.on("error", fail);
   socket.on("close", () => answered < sent && fail(new Error("the server closed a connection")));
   return socket;
@@ -117,16 +120,6 @@ function repeatedUpTo(depth: number, request: Buffer): readonly Buffer[] {
   return Array.from({ length: depth + 1 }, (_, count) =>
     Buffer.concat(Array.from({ length: count }, () => request)),
   );
-}
-
-/** `onread` spares the stream machinery: bytes arrive in one buffer that is used again and again. */
-function connectionOptions(
-  target: Pick<Target, "port" | "ca">,
-  onBytes: (length: number, buffer: Uint8Array) => boolean,
-): ConnectionOptions {
-  const onread = { buffer: new Uint8Array(65_536), callback: onBytes };
-  const options = { host: "127.0.0.1", servername: "localhost", minVersion: "TLSv1.3" } as const;
-  return { ...options, port: target.port, ca: target.ca, ...{ onread } };
 }
 
 function text(bytes: Uint8Array, length: number): string {

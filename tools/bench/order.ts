@@ -20,13 +20,8 @@ export const ORDER_RESULT = { order_id: "a3f1c2d4", status: "placed", total: 38.
 /** The identity that the requests carry and the deployment knows. */
 export const BENCH_AGENT_ID: string = "be".repeat(32);
 
-const ORDER = JSON.stringify({
-  item: "espresso",
-  quantity: 2,
-  price: 19.25,
-  date: "2030-05-04",
-  express: true,
-});
+const INPUT = { item: "espresso", quantity: 2, price: 19.25, date: "2030-05-04", express: true };
+const ORDER = JSON.stringify(INPUT);
 
 /** An AGTP request as bytes. */
 export function agtpRequest(method: string, path: string, body: string = ORDER): Buffer {
@@ -42,4 +37,28 @@ export function httpRequest(path: string): Buffer {
     `POST ${path} HTTP/1.1\r\nHost: localhost\r\nAgent-ID: ${BENCH_AGENT_ID}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${ORDER.length}\r\n\r\n${ORDER}`,
   );
+}
+
+/** A message of MCP over HTTP/1.1, as a client of 2026-07-28 sends it. */
+export function mcpRequest(method: string, params: Readonly<Record<string, unknown>>): Buffer {
+  const _meta = {
+    "io.modelcontextprotocol/protocolVersion": MCP_VERSION,
+    "io.modelcontextprotocol/clientInfo": { name: "bench", version: "1.0.0" },
+    "io.modelcontextprotocol/clientCapabilities": {},
+  };
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { ...params, _meta } });
+  const { name } = params;
+  return Buffer.from(
+    `POST /mcp HTTP/1.1\r\nHost: localhost\r\nMCP-Protocol-Version: ${MCP_VERSION}\r\n` +
+      `Mcp-Method: ${method}\r\n${name === undefined ? "" : `Mcp-Name: ${String(name)}\r\n`}` +
+      "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n" +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  );
+}
+
+const MCP_VERSION = "2026-07-28";
+
+/** The same call as a tool's. */
+export function mcpCall(tool: string): Buffer {
+  return mcpRequest("tools/call", { name: tool, arguments: INPUT });
 }

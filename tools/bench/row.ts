@@ -8,6 +8,8 @@ export interface Row {
   readonly raw?: number;
   readonly agtpd: number;
   readonly fastify?: number;
+  /** Of MCP's library alone. */
+  readonly library?: number;
   readonly goals: readonly Goal[];
 }
 

@@ -12,6 +12,8 @@ import type { Usage } from "./usage-probe.ts";
 /** A server that listens. */
 export interface ServerProcess {
   readonly port: number;
+  /** Of its HTTP sidecar; undefined: it has none. */
+  readonly httpPort: number | undefined;
   /** From the start of the process to its listening line. */
   readonly startMs: number;
   usage(): Promise<Usage>;
@@ -37,10 +39,10 @@ export async function startServer(
     { stdio: ["ignore", log, "inherit", "ipc"] },
   );
   closeSync(log);
-  const port = await listeningPort(child, logFile, startedAt + START_LIMIT_MS);
+  const ports = await listeningPorts(child, logFile, startedAt + START_LIMIT_MS);
   const startMs = performance.now() - startedAt;
   return {
-    port,
+    ...ports,
     startMs,
     usage: () => ask(child, "usage"),
     memory: () => ask(child, "memory"),
@@ -48,12 +50,19 @@ export async function startServer(
   };
 }
 
-async function listeningPort(child: ChildProcess, logFile: string, until: number): Promise<number> {
+async function listeningPorts(
+  child: ChildProcess,
+  logFile: string,
+  until: number,
+): Promise<Pick<ServerProcess, "port" | "httpPort">> {
   while (performance.now() < until && child.exitCode === null) {
     const line = readFileSync(logFile, "utf8")
       .split("\n")
       .find((candidate) => candidate.includes('"event":"listening"') && candidate.endsWith("}"));
-    if (line !== undefined) return (JSON.parse(line) as { port: number }).port;
+    if (line !== undefined) {
+      const said = JSON.parse(line) as { port: number; gateway_port?: number };
+      return { port: said.port, httpPort: said.gateway_port };
+    }
     await delay(2);
   }
   await close(child);

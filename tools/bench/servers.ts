@@ -14,6 +14,8 @@ export interface BenchTls {
 export interface Variant {
   readonly logLevel: "info" | "warn";
   readonly records: Records;
+  /** Whether it serves MCP clients, over plain HTTP. */
+  readonly mcp: boolean;
 }
 
 /** The servers of one run. */
@@ -22,6 +24,8 @@ export interface ServerPool {
   readonly ca: string;
   rawEcho(): Promise<ServerProcess>;
   fastify(): Promise<ServerProcess>;
+  /** The low-level server of MCP's library, and nothing else. */
+  mcpLibrary(): Promise<ServerProcess>;
   /** The daemon over a deployment of its own. */
   agtpd(endpointCount: number, variant?: Partial<Variant>): Promise<ServerProcess>;
   closeAll(): Promise<void>;
@@ -42,10 +46,11 @@ export function createServerPool(directory: string, tls: BenchTls): ServerPool {
     ca: readFileSync(tls.cert, "utf8"),
     rawEcho: () => start("./raw-echo.js", [tls.cert, tls.key]),
     fastify: () => start("./fastify-app.js", [tls.cert, tls.key]),
-    agtpd: (endpointCount, { logLevel = "warn", records = "off" } = {}) => {
-      const deployment = join(directory, `deployment-${endpointCount}-${logLevel}-${records}`);
+    mcpLibrary: () => start("./mcp-library.js", []),
+    agtpd: (endpointCount, { logLevel = "warn", records = "off", mcp = false } = {}) => {
+      const deployment = join(directory, `deployment-${started}`);
       mkdirSync(deployment, { recursive: true });
-      const config = writeDeployment(deployment, endpointCount, tls, records);
+      const config = writeDeployment(deployment, endpointCount, { tls, records, mcp });
       return start("../agtpd.js", ["--config", config, "--log-level", logLevel]);
     },
     closeAll: async () => {

@@ -62,7 +62,8 @@ function refuseAnonymous(
 ): Refusal | undefined {
   if (!route.isReading) {
     // An issuer or operator is known by its certificate, and need not be an agent.
-    if (route.takesCertificate && peer.certificate !== undefined) return undefined;
+    const isShown = peer.certificate !== undefined || peer.operator !== undefined;
+    if (route.takesCertificate && isShown) return undefined;
     return authorizationRequired("credentials-missing", "this endpoint needs an Agent-ID");
   }
   if (anonymousDiscovery) return undefined;

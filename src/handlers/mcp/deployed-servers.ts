@@ -39,6 +39,7 @@ export function deployServers({
     servers,
     pins,
     names: [...servers.keys()],
+    timeoutMs: (name) => servers.get(name)?.settings.timeoutMs,
     bind: (binding, outputSchema) => {
       const server = servers.get(binding.server);
       return server && createMcpTool(binding, { server, pins, outputSchema });

@@ -144,7 +144,7 @@ export class McpConnection {
       },
       {
         ...waiting(signal),
-        toolDefinition: definition as never,
+        toolDefinition: withoutOutput(definition) as never,
         allowInputRequired: true,
         ...(onProgress && { onprogress: (progress) => onProgress({ ...progress }) }),
       },
@@ -168,6 +168,11 @@ export class McpConnection {
 
 function isRepeat(answer: ToolAnswer): answer is InputRequired {
   return answer.kind === "input-required" && Object.keys(answer.requests).length === 0;
+}
+
+/** The endpoint's own schema judges the output: the library would refuse one text in its place. */
+function withoutOutput({ outputSchema: _, ...rest }: ToolDefinition): object {
+  return rest;
 }
 
 /** What a server answered is not what its protocol says. */

@@ -8,6 +8,8 @@ import type { UpstreamHandler } from "../call-upstream.ts";
 /** The servers by name. */
 export interface McpServers {
   readonly names: readonly string[];
+  /** How long a call of a server's may take; undefined: there is no such server. */
+  timeoutMs(server: string): number | undefined;
   /** The handler of a tool; undefined: there is no such server. */
   bind(binding: McpToolBinding, outputSchema: JsonSchema): UpstreamHandler | undefined;
 }

@@ -3,6 +3,7 @@ import { StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { createBoundedFetch } from "./bounded-fetch.ts";
 import type { McpCommandPlace, McpHttpPlace, McpServerSettings } from "./server-settings.ts";
+import { answerWhole } from "./whole-answers.ts";
 
 /** A way that can be connected over once. */
 export interface OpenedTransport {
@@ -30,6 +31,7 @@ function overHttp(place: McpHttpPlace, maxResponseBytes: number): OpenedTranspor
     ...(token === undefined ? {} : { authProvider: { token: async () => token } }),
     onInsufficientScope: "throw",
   });
+  answerWhole(transport);
   return { transport, lastWords: () => "", close };
 }
 

@@ -12,12 +12,14 @@ import { MessageTooLong } from "./bounded-fetch.ts";
 import { MalformedAnswer } from "./mcp-connection.ts";
 import { Unreachable } from "./mcp-server.ts";
 import type { Secrets } from "./secrets.ts";
+import { ENDED_EARLY, isEndedEarly } from "./whole-answers.ts";
 
 const MAX_MESSAGE = 2_048;
 const MALFORMED_CODES: ReadonlySet<string> = new Set([
   SdkErrorCode.InvalidResult,
   SdkErrorCode.UnsupportedResultType,
   SdkErrorCode.ListPaginationExceeded,
+  SdkErrorCode.ClientHttpUnexpectedContent,
 ]);
 
 /** The error that a thrown failure stands for. */
@@ -38,6 +40,7 @@ export function toolFailure(error: unknown, isAborted: boolean, secrets: Secrets
   }
   if (error instanceof Unreachable) return unreachable();
   if (error instanceof ProtocolError) {
+    if (isEndedEarly(error)) return { error: "upstream_connection_error", message: ENDED_EARLY };
     const message = secrets.conceal(error.message).slice(0, MAX_MESSAGE);
     const details = { code: error.code, message };
     return { error: "upstream_error", message: "the upstream refused the call", details };

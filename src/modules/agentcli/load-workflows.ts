@@ -29,7 +29,8 @@ export interface LoadedWorkflows {
   readonly problems: readonly Problem[];
 }
 
-const MAX_BYTES = 16 * 1024 * 1024;
+/** It is parsed in one step, as an OpenWOP pack and an AGNTCY manifest are. */
+const MAX_BYTES = 1_048_576;
 
 /** Where configuration and manifests lie. */
 export interface WorkflowPlaces {

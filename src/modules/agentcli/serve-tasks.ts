@@ -7,7 +7,6 @@ import type { Contribution, ModuleContext } from "../../dispatch/module.ts";
 import { type HostedIdentities, identifyHosted } from "../../state/hosted-identity.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
-import { Approvals, approvalCollection } from "./run/approvals.ts";
 import type { Executor } from "./run/execution.ts";
 import { type PromptRuntime, readRuntimePath } from "./run/prompt-runtime.ts";
 import { secretsOf } from "./run/redact-output.ts";
@@ -43,19 +42,15 @@ export async function serveTasks(context: ModuleContext): Promise<Contribution> 
 /** What the tasks are run by. */
 async function executorOf(context: ModuleContext, settings: AgentcliSettings): Promise<Executor> {
   const { config, env } = context;
-  const { escalations } = context.state;
-  const { slots, groups } = await context.once(openRunState);
+  const kept = await context.once(openRunState);
   return {
+    ...kept,
     // Whom the daemon runs as, and where, is nothing for agents to know.
     world: {
-      ...createWorld(env, config.directory, groups),
+      ...createWorld(env, config.directory, kept.groups),
       operator: `agtpd@${config.server.serverId}`,
     },
-    approvals: new Approvals({
-      asked: await context.collection(approvalCollection(escalations)),
-      escalations,
-    }),
-    ...{ slots, groups, runtime: promptRuntime(context, settings) },
+    runtime: promptRuntime(context, settings),
     trustOf: (tier) => trustOf(settings, tier),
     usualTimeoutMs: Math.max(1, config.limits.handlerTimeoutMs - ANSWER_MARGIN_MS),
     secrets: secretsOf(env),

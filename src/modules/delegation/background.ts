@@ -1,14 +1,16 @@
 /**
- * Runs delegations beside the requests, and delivers their outcomes: to the inbox by NOTIFY, or to
- * the endpoint that was named, in the caller's name and with its authority. A delivery that fails for
- * a reason that may pass is tried again.   AGTP "DELEGATE"
+ * Executes delegations that nobody waits for: each has its task done once, and its outcome delivered
+ * to the inbox by NOTIFY, or to the endpoint that was named, in the caller's name and with its
+ * authority. A delivery that fails for a reason that may pass is tried again.   AGTP "DELEGATE"
  */
+import { pause } from "../../base/back-off.ts";
 import { allowManyListeners } from "../../base/deadline.ts";
 import { type ActAs, actingCaller } from "../../dispatch/acting.ts";
 import { delegationFailed } from "../../dispatch/floor-refusals-delegation.ts";
 import { refusalBody } from "../../dispatch/refusal.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { RunExecutor, RunSchedule } from "../../runs/run-schedule.ts";
 import { isSuccess } from "../../wire/status.ts";
 import { failed, type Outcome } from "./outcome.ts";
 import { outcomeNews } from "./outcome-news.ts";
@@ -18,19 +20,24 @@ import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register
 /** What background work needs. */
 export interface BackgroundOptions {
   readonly register: DelegationRegister;
+  readonly schedule: RunSchedule;
   readonly runs: RecentRuns;
   readonly log: Pick<CallLog, "info" | "warn">;
   readonly actAs: ActAs;
   findAgent(agentId: string): AgentDocument | undefined;
 }
 
+type Perform = () => Promise<Outcome>;
+
 const RETRY_MS = [1_000, 5_000, 30_000, 120_000] as const;
 
-export class Background {
+export class Background implements RunExecutor {
+  /** The register bounds them. */
+  readonly concurrent: number = Infinity;
   readonly #options: BackgroundOptions;
   readonly #ending = new AbortController();
-  readonly #running = new Set<Promise<void>>();
-  readonly #timers = new Set<NodeJS.Timeout>();
+  /** By delegation, the task of one that was begun here. */
+  readonly #tasks = new Map<string, Perform>();
 
   constructor(options: BackgroundOptions) {
     this.#options = options;
@@ -43,52 +50,58 @@ export class Background {
     return this.#ending.signal;
   }
 
-  /** Runs one that is kept already. */
-  run(delegation: KeptDelegation, perform: () => Promise<Outcome>): void {
-    this.#track(this.#runAndDeliver(delegation, perform));
+  /** Has the task of one done that is kept already. */
+  run(delegation: KeptDelegation, perform: Perform): void {
+    const { id: runId, agentId: owner } = delegation;
+    this.#tasks.set(runId, perform);
+    this.#options.schedule.add({ runId, owner });
   }
 
   /** Takes up what was not delivered; what ran then is over, and nobody knows how. */
   start(): void {
-    for (const delegation of this.#options.register.list()) {
+    const { register, schedule, runs } = this.#options;
+    for (const delegation of register.list()) {
       const { action, target, taskId, id: runId } = delegation;
       const start = { kind: "delegate", action, target, taskId, runId } as const;
-      const begun = this.#options.runs.begin(delegation.agentId, start);
+      const begun = runs.begin(delegation.agentId, start);
       this.run(delegation, () => begun.then(interrupted));
+    }
+    schedule.use(this);
+  }
+
+  /** Gives up what is under way, and leaves the rest to the next start; resolves once that is kept. */
+  async close(): Promise<void> {
+    const { schedule } = this.#options;
+    this.#ending.abort();
+    schedule.pause(this);
+    await schedule.idle(this);
+  }
+
+  async execute(id: string): Promise<void> {
+    const { register, log } = this.#options;
+    const perform = this.#tasks.get(id) ?? (() => Promise.resolve(interrupted()));
+    this.#tasks.delete(id);
+    const delegation = register.find(id);
+    if (delegation === undefined) return;
+    try {
+      const outcome = delegation.outcome ?? (await this.#perform(delegation, perform));
+      await this.#keep(delegation, outcome);
+      await this.#deliver(delegation, outcome);
+    } catch (error) {
+      log.warn({ error }, "a delegation could not be kept");
     }
   }
 
-  /** What runs is given up, and told so at the next start; resolves once that is kept. */
-  async close(): Promise<void> {
-    this.#ending.abort();
-    for (const timer of this.#timers) clearTimeout(timer);
-    await Promise.all(this.#running);
-  }
-
-  #track(work: Promise<void>): void {
-    const { log } = this.#options;
-    const tracked = work
-      .catch((error: unknown) => log.warn({ error }, "a delegation could not be kept"))
-      .finally(() => this.#running.delete(tracked));
-    this.#running.add(tracked);
-  }
-
-  async #runAndDeliver(delegation: KeptDelegation, perform: () => Promise<Outcome>): Promise<void> {
+  async #keep({ id }: KeptDelegation, outcome: KeptOutcome): Promise<void> {
     const { register, runs } = this.#options;
-    const outcome = delegation.outcome ?? (await this.#perform(delegation, perform));
     const { status, body } = outcome;
     const state = isSuccess(status) ? "completed" : "failed";
     const code = isSuccess(status) ? undefined : String(body["reason"]);
-    await runs.end(delegation.id, { state, status, code });
-    const ended: KeptDelegation = { ...delegation, outcome };
-    await register.advance(delegation.id, () => ({ run: ended }));
-    if (!this.#ending.signal.aborted) await this.#deliver(ended, outcome, 0);
+    await runs.end(id, { state, status, code });
+    await register.advance(id, (run) => ({ run: { ...run, outcome } }));
   }
 
-  async #perform(
-    { id, target, taskId }: KeptDelegation,
-    perform: () => Promise<Outcome>,
-  ): Promise<KeptOutcome> {
+  async #perform({ id, target, taskId }: KeptDelegation, perform: Perform): Promise<KeptOutcome> {
     const facts = {
       delegation_id: id,
       target_agent_id: target,
@@ -115,38 +128,45 @@ export class Background {
     };
   }
 
-  async #deliver(delegation: KeptDelegation, outcome: KeptOutcome, tries: number): Promise<void> {
-    const { register, log, findAgent, actAs } = this.#options;
-    const { id, agentId, scopes } = delegation;
-    const agent = findAgent(agentId);
-    const facts = { delegation_id: id, agent_id: agentId };
-    if (agent === undefined) {
-      log.warn(facts, "the agent that delegated is gone; the outcome is dropped");
-      await register.delete(id);
-      return;
+  /** Tries until it is delivered, or is for the next start to deliver, or never will be. */
+  async #deliver(delegation: KeptDelegation, outcome: KeptOutcome): Promise<void> {
+    const { register, log, findAgent } = this.#options;
+    const { id, agentId } = delegation;
+    const { signal } = this;
+    for (let tries = 0; !signal.aborted; tries += 1) {
+      const agent = findAgent(agentId);
+      const facts = { delegation_id: id, agent_id: agentId };
+      if (agent === undefined) {
+        log.warn(facts, "the agent that delegated is gone; the outcome is dropped");
+        return register.delete(id);
+      }
+      const status = await this.#send(agent, delegation, outcome);
+      if (signal.aborted && !isSuccess(status)) return;
+      const wait = RETRY_MS[tries];
+      if (isSuccess(status) || !mayPass(status) || wait === undefined) {
+        const told = { ...facts, status };
+        if (isSuccess(status)) log.info(told, "the outcome of a delegation was delivered");
+        else log.warn(told, "the outcome of a delegation was refused where it should have gone");
+        return register.delete(id);
+      }
+      await pause(wait, signal);
     }
-    const { status } = await actAs({
-      caller: actingCaller(agent, scopes),
+  }
+
+  async #send(
+    agent: AgentDocument,
+    delegation: KeptDelegation,
+    outcome: KeptOutcome,
+  ): Promise<number> {
+    const { status } = await this.#options.actAs({
+      caller: actingCaller(agent, delegation.scopes),
       ...messageFor(delegation, outcome),
       // News of a task is not the task: it comes through while the task waits for a decision.
       taskId: undefined,
       priorActions: outcome.priorActions,
-      signal: this.#ending.signal,
+      signal: this.signal,
     });
-    if (this.#ending.signal.aborted && !isSuccess(status)) return;
-    const wait = RETRY_MS[tries];
-    if (isSuccess(status) || !mayPass(status) || wait === undefined) {
-      const told = { ...facts, status };
-      if (isSuccess(status)) log.info(told, "the outcome of a delegation was delivered");
-      else log.warn(told, "the outcome of a delegation was refused where it should have gone");
-      await register.delete(id);
-      return;
-    }
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#track(this.#deliver(delegation, outcome, tries + 1));
-    }, wait).unref();
-    this.#timers.add(timer);
+    return status;
   }
 }
 

@@ -92,7 +92,7 @@ async function provisionDelegate(
   resolver: ActionResolver,
 ): Promise<Delegate> {
   const { config, log, signingKey, state } = context;
-  const { runs, register, seen } = await context.once(openDelegation);
+  const { runs, register, schedule, seen } = await context.once(openDelegation);
   const { serverId } = config.server;
   const settings = readPeers(config);
   const peers = new PeerDirectory(settings.facts);
@@ -106,7 +106,7 @@ async function provisionDelegate(
   });
   const actAs: ActAs = (acting) => context.dispatch().actAs(acting);
   const background = new Background({
-    ...{ register, runs, log, actAs },
+    ...{ register, schedule, runs, log, actAs },
     findAgent: (agentId) => context.directory.find(agentId),
   });
   const perform = ({ hop, request, taskId, escalationId, time }: Performance) => {

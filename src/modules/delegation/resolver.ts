@@ -129,11 +129,18 @@ function* indexingActions(endpoints: readonly ListedDefinition[]): Paced<ActionI
   const agents = endpoints.find(
     ({ definition: { method, path } }) => method === "EXECUTE" && AGENT_PATH.test(path),
   );
-  const pairs = yield* mapPaced(tools, ({ definition: { method, path } }) => `${method} ${path}`);
-  const near = yield* compilingCloseMatches([...tools.map(({ name }) => name), ...pairs]);
-  const former = formerToolNames(tools.map(({ definition }) => definition));
-  const byName = new Map(tools.map((tool, index) => [former[index] ?? tool.name, tool]));
-  for (const tool of tools) byName.set(tool.name, tool);
+  const definitions = yield* mapPaced(tools, ({ definition }) => definition);
+  const names = yield* mapPaced(tools, ({ name }) => name);
+  const pairs = yield* mapPaced(definitions, ({ method, path }) => `${method} ${path}`);
+  const near = yield* compilingCloseMatches([...names, ...pairs]);
+  const former = yield* formerToolNames(definitions);
+  const byName = new Map<string, Tool>();
+  for (const of of [former, names]) {
+    for (const [index, tool] of tools.entries()) {
+      byName.set(of[index] ?? tool.name, tool);
+      yield;
+    }
+  }
   return { tools: byName, agentPath: agents?.definition.path, near };
 }
 

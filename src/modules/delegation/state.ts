@@ -1,5 +1,6 @@
 /** What delegation and execution keep through every reload. */
 import type { ForwardClock } from "../../base/forward-clock.ts";
+import { RunSchedule } from "../../runs/run-schedule.ts";
 import type { Store } from "../../state/store.ts";
 import { RecentRuns } from "./recent-runs.ts";
 import { type DelegationRegister, openDelegations } from "./register.ts";
@@ -9,6 +10,8 @@ import { SeenTokens } from "./seen-tokens.ts";
 export interface DelegationState {
   readonly runs: RecentRuns;
   readonly register: DelegationRegister;
+  /** Which of them are executed; deployments hand them over by it. */
+  readonly schedule: RunSchedule;
   readonly seen: SeenTokens;
 }
 
@@ -20,6 +23,7 @@ export async function openDelegation(
   return {
     runs: await RecentRuns.open(),
     register: await openDelegations(store),
+    schedule: new RunSchedule(),
     seen: await SeenTokens.open(store, now),
   };
 }

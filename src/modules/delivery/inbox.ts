@@ -31,9 +31,12 @@ export class Inbox {
     return !isFull();
   }
 
-  add(notification: Notification): void {
+  /** Takes a notification in, or how it is now. */
+  put(notification: Notification): void {
     const { serial, sender } = notification;
-    this.#entries.set(serial, { notification, confirmation: undefined });
+    const before = this.#entries.get(serial);
+    this.#entries.set(serial, { notification, confirmation: before?.confirmation });
+    if (before !== undefined) return;
     const own = this.#unread.get(sender) ?? new Set();
     this.#unread.set(sender, own.add(serial));
     this.#unreadCount += 1;

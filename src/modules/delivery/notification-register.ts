@@ -8,8 +8,10 @@
 import { isRecord } from "../../base/json-value.ts";
 import { DEFAULT_LIMITS, type NotificationLimits } from "../../dispatch/notification-limits.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
-import type { Change, Store } from "../../state/store.ts";
+import { Collection } from "../../state/collection.ts";
+import type { Store } from "../../state/store.ts";
 import { type InboxEntry, isRead } from "./inbox.ts";
+import { Inboxes } from "./inboxes.ts";
 import type {
   Acceptance,
   Confirmation,
@@ -18,14 +20,14 @@ import type {
   NotificationDraft,
   Recipient,
 } from "./notification.ts";
-import { NotificationIndex } from "./notification-index.ts";
 import {
-  deleteConfirmation,
-  deleteNotification,
+  CONFIRMATION_COLLECTION,
+  confirmationKey,
+  NOTIFICATION_COLLECTION,
   NOTIFICATIONS,
-  putConfirmation,
-  putNotification,
-  readStored,
+  nameOf,
+  readConfirmationKey,
+  type StoredNotification,
 } from "./notification-storage.ts";
 import { buildWebhookMessage } from "./notification-webhook.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
@@ -39,72 +41,81 @@ export interface NotificationRegisterOptions {
   now?(): number;
 }
 
-const REMEMBERED_MS = 86_400_000;
-const SWEEP_EVERY_MS = 60_000;
+/** What a register is made of. */
+interface Parts extends Required<NotificationRegisterOptions> {
+  readonly limits: NotificationLimits;
+  readonly inboxes: Inboxes;
+  readonly notifications: Collection<Notification>;
+  readonly confirmations: Collection<Confirmation>;
+}
 
 export class NotificationRegister {
-  readonly #store: Store;
-  readonly #outbox: WebhookOutbox;
-  readonly #limits: NotificationLimits;
-  readonly #index = new NotificationIndex();
-  /** Those on their way into the store. */
-  readonly #keeping = new Map<Notification, Promise<void>>();
+  readonly #parts: Parts;
+  /** By serial, those on their way into the store. */
+  readonly #keeping = new Map<string, Promise<void>>();
   readonly now: () => number;
-  #sweptAt: number;
 
-  private constructor({ store, outbox, limits, now = Date.now }: NotificationRegisterOptions) {
-    this.#store = store;
-    this.#outbox = outbox;
-    this.#limits = { ...DEFAULT_LIMITS, ...limits };
-    this.now = now;
-    this.#sweptAt = now();
+  private constructor(parts: Parts) {
+    this.#parts = parts;
+    this.now = parts.now;
   }
 
   /** Opens the register of a store. */
   static async open(options: NotificationRegisterOptions): Promise<NotificationRegister> {
-    const register = new NotificationRegister(options);
-    const { notifications, confirmations } = await readStored(options.store);
-    for (const notification of notifications) register.#index.add(notification);
-    const orphans: Change[] = [];
-    for (const { serial, agentId, confirmation } of confirmations) {
-      const entry = register.entryOf(serial, agentId);
-      if (entry === undefined) orphans.push(deleteConfirmation(serial, agentId));
-      else register.#index.inboxOf(agentId)?.confirm(serial, confirmation);
-    }
-    const forgotten = [...orphans, ...register.#takeForgotten()];
-    if (forgotten.length > 0) await options.store.commit(forgotten);
-    return register;
+    const { store, outbox, now = Date.now } = options;
+    const limits = { ...DEFAULT_LIMITS, ...options.limits };
+    const inboxes = new Inboxes();
+    const mayGo = (one: Notification): boolean =>
+      !one.isNamed && isDone(one, { inboxes, outbox, now });
+    const notifications = await Collection.open<Notification>(store, {
+      ...NOTIFICATION_COLLECTION,
+      quota: { charactersPerOwner: limits.perSenderKept },
+      rankOf: (notification) => (mayGo(notification) ? 0 : undefined),
+      onChange: (before, after) => inboxes.move(before, after),
+      now,
+    });
+    const confirmations = await Collection.open<Confirmation>(store, {
+      ...CONFIRMATION_COLLECTION,
+      forgottenAt: (_, key) => (inboxes.find(...readConfirmationKey(key)) ? Infinity : 0),
+      onChange: (_, after, key) => {
+        if (after !== undefined) inboxes.confirm(...readConfirmationKey(key), after);
+      },
+      now,
+    });
+    // Messages of what was forgotten went with it.
+    await outbox.refresh();
+    const kept = { store, outbox, limits, now };
+    return new NotificationRegister({ ...kept, inboxes, notifications, confirmations });
   }
 
   /** A sender's own notification, kept or about to be. */
   find(sender: string, id: string): Notification | undefined {
-    const notification = this.#index.find(sender, id);
-    return notification && this.#isOver(notification) ? undefined : notification;
+    return this.#parts.notifications.find("name", nameOf(sender, id));
   }
 
   /** Resolves once a notification is kept; rejects where it could not be. */
-  async settled(notification: Notification): Promise<void> {
-    await this.#keeping.get(notification);
+  async settled({ serial }: Notification): Promise<void> {
+    await this.#keeping.get(serial);
   }
 
   /** A sender's own, the newest first. */
   sentBy(sender: string): readonly Notification[] {
-    return this.#index.sentBy(sender).filter((notification) => !this.#isOver(notification));
+    return this.#parts.notifications.ofOwner(sender).toReversed();
   }
 
   /** What lies in an agent's inbox and has not expired, the newest first. */
   inboxOf(agentId: string): readonly InboxEntry[] {
-    return this.#index.inboxOf(agentId)?.newest(this.now()) ?? [];
+    return this.#parts.inboxes.of(agentId)?.newest(this.now()) ?? [];
   }
 
   /** How a notification stands in an agent's inbox. */
   entryOf(serial: string, agentId: string): InboxEntry | undefined {
-    return this.#index.inboxOf(agentId)?.find(serial);
+    return this.#parts.inboxes.find(serial, agentId);
   }
 
   /** What a notification says; undefined while it is on its way into the store. */
   async contentOf(serial: string): Promise<unknown> {
-    const stored = await this.#store.get(NOTIFICATIONS, serial);
+    const stored = await this.#parts.store.get(NOTIFICATIONS, serial);
     return isRecord(stored) ? stored["content"] : undefined;
   }
 
@@ -116,20 +127,20 @@ export class NotificationRegister {
     if (deliveries.every(({ kind }) => kind === "none")) return { kind: "undelivered", deliveries };
     const isNamed = draft.id !== undefined;
     const notification: Notification = { ...said, serial, id, isNamed, deliveries };
-    const forgotten = this.#makeRoom(notification);
-    if (forgotten === undefined) return { kind: "full" };
-    // Whose time was over under this id is to be gone.
-    const isReused = this.#index.find(draft.sender, id) !== undefined;
-    // By its size: a clock that stepped back does not put the sweep off.
-    const isSweepDue = isReused || Math.abs(this.now() - this.#sweptAt) >= SWEEP_EVERY_MS;
-    const swept = isSweepDue ? this.#takeForgotten() : [];
+    const stored: StoredNotification = { ...notification, content };
+    const kept = this.#parts.notifications.draft(serial, stored, { isEarly: true });
+    if (kept === undefined) return { kind: "full" };
     const messages = recipients.flatMap((recipient, at) => {
       const delivery = deliveries[at];
       return buildWebhookMessage({ notification, recipient, delivery, content, serverId });
     });
-    const changes = [...forgotten, ...swept, putNotification(notification, content)];
-    await this.#keep(notification, this.#outbox.keep(messages, changes));
-    return { kind: "accepted", notification };
+    await this.#keep(serial, this.#parts.outbox.keep(messages, [kept]));
+    // What went with others that made room.
+    if (kept.changes.length > 1) this.#refresh();
+    return {
+      kind: "accepted",
+      notification: this.#parts.notifications.get(serial) ?? notification,
+    };
   }
 
   /** Keeps what a recipient says of what is in its inbox. */
@@ -142,22 +153,23 @@ export class NotificationRegister {
     if (before?.status === status && before.reason === reason) return before;
     const said = { status, ...(reason === undefined ? {} : { reason }) };
     const confirmation = { attestationId: uuidv7(), at: this.now(), ...said };
-    await this.#store.commit([putConfirmation({ serial, agentId, confirmation })]);
-    this.#index.inboxOf(agentId)?.confirm(serial, confirmation);
+    await this.#parts.confirmations.put(confirmationKey(serial, agentId), confirmation);
     return confirmation;
   }
 
-  async #keep(notification: Notification, kept: Promise<void>): Promise<void> {
-    this.#index.add(notification);
-    this.#keeping.set(notification, kept);
+  async #keep(serial: string, kept: Promise<void>): Promise<void> {
+    this.#keeping.set(serial, kept);
     try {
       await kept;
-    } catch (error) {
-      this.#forget(notification);
-      throw error;
     } finally {
-      this.#keeping.delete(notification);
+      this.#keeping.delete(serial);
     }
+  }
+
+  /** A store that cannot be read now is read with the next that makes room. */
+  #refresh(): void {
+    const { confirmations, outbox } = this.#parts;
+    for (const kept of [confirmations, outbox]) kept.refresh().catch(() => undefined);
   }
 
   #deliver(recipient: Recipient, { sender }: NotificationDraft, serial: string): Delivery {
@@ -167,59 +179,30 @@ export class NotificationRegister {
         return { kind: "none", name, reason: recipient.reason };
       case "agent": {
         const { agentId } = recipient;
-        const inbox = this.#index.inboxOf(agentId);
-        const hasRoom = inbox?.hasRoom(sender, this.#limits, this.now()) ?? true;
+        const inbox = this.#parts.inboxes.of(agentId);
+        const hasRoom = inbox?.hasRoom(sender, this.#parts.limits, this.now()) ?? true;
         if (!hasRoom) return { kind: "none", name, reason: "inbox-full" };
         return { kind: "inbox", name, agentId };
       }
       case "webhook": {
-        const hasRoom = this.#outbox.hasRoom(recipient.url);
+        const hasRoom = this.#parts.outbox.hasRoom(recipient.url);
         if (!hasRoom) return { kind: "none", name, reason: "webhook-queue-full" };
         return { kind: "webhook", name, deliveryId: `${serial}:${name.slice("webhook:".length)}` };
       }
     }
   }
+}
 
-  /** What is forgotten for a new notification; undefined when that is not enough. */
-  #makeRoom({ sender, deliveries }: Notification): readonly Change[] | undefined {
-    const most = this.#limits.perSenderKept - deliveries.length;
-    const mayGo = (one: Notification): boolean => !one.isNamed && this.#isDone(one);
-    return this.#index.surplus(sender, most, mayGo)?.flatMap((one) => this.#forget(one));
-  }
-
-  /** Nothing more happens to it. */
-  #isDone({ serial, deliveries, expiresAt }: Notification): boolean {
-    if (expiresAt <= this.now()) return true;
-    return deliveries.every((delivery) => {
-      if (delivery.kind === "none") return true;
-      if (delivery.kind === "webhook") {
-        return this.#outbox.find(delivery.deliveryId)?.state !== "queued";
-      }
-      const entry = this.entryOf(serial, delivery.agentId);
-      return entry === undefined || isRead(entry);
-    });
-  }
-
-  #takeForgotten(): readonly Change[] {
-    this.#sweptAt = this.now();
-    const over = this.#index.all().filter((notification) => this.#isOver(notification));
-    return over.flatMap((notification) => this.#forget(notification));
-  }
-
-  #isOver({ expiresAt }: Notification): boolean {
-    return expiresAt + REMEMBERED_MS < this.now();
-  }
-
-  #forget(notification: Notification): readonly Change[] {
-    const { serial, deliveries } = notification;
-    const changes = deliveries.flatMap((delivery) => {
-      if (delivery.kind === "webhook") return this.#outbox.forget([delivery.deliveryId]);
-      const isConfirmed =
-        delivery.kind === "inbox" &&
-        this.entryOf(serial, delivery.agentId)?.confirmation !== undefined;
-      return isConfirmed ? [deleteConfirmation(serial, delivery.agentId)] : [];
-    });
-    this.#index.delete(notification);
-    return [deleteNotification(serial), ...changes];
-  }
+/** Nothing more happens to it. */
+function isDone(
+  { serial, deliveries, expiresAt }: Notification,
+  { inboxes, outbox, now }: Pick<Parts, "inboxes" | "outbox" | "now">,
+): boolean {
+  if (expiresAt <= now()) return true;
+  return deliveries.every((delivery) => {
+    if (delivery.kind === "none") return true;
+    if (delivery.kind === "webhook") return outbox.find(delivery.deliveryId)?.state !== "queued";
+    const entry = inboxes.find(serial, delivery.agentId);
+    return entry === undefined || isRead(entry);
+  });
 }

@@ -1,63 +1,73 @@
-/** Notifications and what their recipients say of them, as they lie in the store. */
-import { readAll } from "../../state/read-all.ts";
-import type { Change, Store } from "../../state/store.ts";
+/**
+ * Notifications and what their recipients say of them, as they lie in the store. With a notification
+ * goes everything that was kept for it.
+ */
+import type { CollectionOptions } from "../../state/collection-view.ts";
+import type { Change } from "../../state/store.ts";
 import { recordReader } from "../../state/stored-record.ts";
-import type { Confirmation, Notification } from "./notification.ts";
+import type { Confirmation, Delivery, Notification } from "./notification.ts";
+import { deleteMessage } from "./webhook-storage.ts";
 
 /** By serial, and so in the order in which they came; each with its content. */
 export const NOTIFICATIONS = "notifications";
 const CONFIRMATIONS = "notification-confirmations";
 
-/** What one recipient said. */
-export interface StoredConfirmation {
-  readonly serial: string;
-  readonly agentId: string;
-  readonly confirmation: Confirmation;
+const REMEMBERED_MS = 86_400_000;
+
+/** A notification as it is written; its content is read for itself. */
+export type StoredNotification = Notification & { readonly content?: unknown };
+
+/** Every notification; its sender's names for it are found by `nameOf`. */
+export const NOTIFICATION_COLLECTION: CollectionOptions<Notification> = {
+  name: NOTIFICATIONS,
+  read: readNotification,
+  ownerOf: ({ sender }) => sender,
+  indexes: { name: ({ sender, id }) => nameOf(sender, id) },
+  forgottenAt: ({ expiresAt }) => expiresAt + REMEMBERED_MS,
+  // How much each sender has under way is counted in deliveries.
+  sizeOf: ({ deliveries }) => deliveries.length,
+  changesOnDelete: ({ serial, deliveries }) => {
+    return deliveries.flatMap((delivery) => changesWith(serial, delivery));
+  },
+};
+
+/** What each recipient said last, by `confirmationKey`. */
+export const CONFIRMATION_COLLECTION: CollectionOptions<Confirmation> = {
+  name: CONFIRMATIONS,
+  read: recordReader<Confirmation>({ attestationId: "string", status: "string", at: "number" }),
+};
+
+/** No Agent-ID has a slash. */
+export function nameOf(sender: string, id: string): string {
+  return `${sender}/${id}`;
 }
 
-/** All that an earlier process kept; the oldest first. */
-export async function readStored(store: Store): Promise<{
-  readonly notifications: readonly Notification[];
-  readonly confirmations: readonly StoredConfirmation[];
-}> {
-  const notifications: Notification[] = [];
-  for await (const { value } of readAll(store, NOTIFICATIONS)) {
-    const notification = readNotification(value);
-    if (notification !== undefined) notifications.push(notification);
+/** Where it is kept what an agent says of a notification. */
+export function confirmationKey(serial: string, agentId: string): string {
+  return `${serial}/${agentId}`;
+}
+
+/** The notification and the agent of a confirmation's key. */
+export function readConfirmationKey(key: string): readonly [serial: string, agentId: string] {
+  const [serial = "", agentId = ""] = key.split("/");
+  return [serial, agentId];
+}
+
+/** What is forgotten with a notification. */
+function changesWith(serial: string, delivery: Delivery): readonly Change[] {
+  switch (delivery.kind) {
+    case "none":
+      return [];
+    case "webhook":
+      return deleteMessage(delivery.deliveryId);
+    case "inbox": {
+      const key = confirmationKey(serial, delivery.agentId);
+      return [{ kind: "delete", collection: CONFIRMATIONS, key }];
+    }
   }
-  const said = await store.list(CONFIRMATIONS);
-  const confirmations = said.flatMap(({ key, value }) => {
-    const [serial = "", agentId = ""] = key.split("/");
-    const confirmation = readConfirmation(value);
-    return confirmation === undefined ? [] : [{ serial, agentId, confirmation }];
-  });
-  return { notifications, confirmations };
 }
 
-/** Keeps it with its content. */
-export function putNotification(notification: Notification, content: unknown): Change {
-  const { serial } = notification;
-  const value = { ...notification, content };
-  return { kind: "put", collection: NOTIFICATIONS, key: serial, value };
-}
-
-/** Forgets it; what was said of it is deleted for itself. */
-export function deleteNotification(serial: string): Change {
-  return { kind: "delete", collection: NOTIFICATIONS, key: serial };
-}
-
-/** Replaces what the recipient said before. */
-export function putConfirmation({ serial, agentId, confirmation }: StoredConfirmation): Change {
-  const key = `${serial}/${agentId}`;
-  return { kind: "put", collection: CONFIRMATIONS, key, value: confirmation };
-}
-
-/** Forgets what a recipient said. */
-export function deleteConfirmation(serial: string, agentId: string): Change {
-  return { kind: "delete", collection: CONFIRMATIONS, key: `${serial}/${agentId}` };
-}
-
-const readWhole = recordReader<Notification & { readonly content?: unknown }>({
+const readWhole = recordReader<StoredNotification>({
   ...{ serial: "string", id: "string", fingerprint: "string", sender: "string" },
   ...{ sentAt: "number", expiresAt: "number", deliveries: "array" },
 });
@@ -68,7 +78,3 @@ function readNotification(value: unknown): Notification | undefined {
   const { content: _, ...notification } = whole;
   return notification;
 }
-
-const readConfirmation = recordReader<Confirmation>({
-  ...{ attestationId: "string", status: "string", at: "number" },
-});

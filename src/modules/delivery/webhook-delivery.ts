@@ -3,6 +3,7 @@
  * often as it takes with growing pauses, then delivered, failed or expired for good. What is sent at
  * most once is tried once, even if the process ends meanwhile.   AGTP "NOTIFY" delivery_guarantee
  */
+import { pauseAfter } from "../../base/back-off.ts";
 import type { OutgoingMessage } from "../../dispatch/webhook-queue.ts";
 import { recordReader } from "../../state/stored-record.ts";
 
@@ -40,8 +41,8 @@ export type AttemptOutcome =
       readonly detail?: string;
     };
 
-const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 15 * 60_000;
+const BACK_OFF = { firstMs: 500, longestMs: LONGEST_PAUSE_MS };
 
 /** A message as it begins. */
 export function newDelivery(
@@ -54,9 +55,8 @@ export function newDelivery(
 }
 
 /** How long to wait after so many attempts; `random` of 0 to 1 keeps the many apart. */
-export function pauseAfter(attempts: number, random: number): number {
-  const pause = FIRST_PAUSE_MS * 2 ** Math.min(Math.max(attempts, 1) - 1, 20);
-  return Math.round(Math.min(pause, LONGEST_PAUSE_MS) * (0.5 + random / 2));
+export function scatteredPause(attempts: number, random: number): number {
+  return Math.round(pauseAfter(attempts, BACK_OFF) * (0.5 + random / 2));
 }
 
 /** Whether it can still change. */
@@ -89,7 +89,7 @@ export function endAttempt(
   const { reason } = outcome;
   if (delivery.isOnce) return { ...delivery, state: "failed", at: now, reason };
   // At its expiry it is looked at once more, and given up.
-  const at = Math.min(now + pauseAfter(delivery.attempts, random), delivery.expiresAt);
+  const at = Math.min(now + scatteredPause(delivery.attempts, random), delivery.expiresAt);
   return expire({ ...delivery, at, reason }, now);
 }
 

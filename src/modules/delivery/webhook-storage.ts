@@ -1,27 +1,29 @@
 /** Webhook messages as they lie in the store: how each stands, and apart from that what it says. */
-import type { Change, Store } from "../../state/store.ts";
-import { readDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
+import type { CollectionOptions } from "../../state/collection-view.ts";
+import type { Change } from "../../state/store.ts";
+import { isQueued, readDelivery, type WebhookDelivery } from "./webhook-delivery.ts";
 
+/** Bodies by the ids of their messages: written once and deleted with the last attempt. */
+export const BODIES = "webhook-bodies";
 const DELIVERIES = "webhook-deliveries";
-/** Written once and deleted with the last attempt. */
-const BODIES = "webhook-bodies";
 
-/** All that an earlier process kept, in the order in which they are due. */
-export async function readDeliveries(store: Store): Promise<readonly WebhookDelivery[]> {
-  const stored = await store.list(DELIVERIES);
-  const deliveries = stored.flatMap(({ value }) => readDelivery(value) ?? []);
-  return deliveries.sort((left, right) => left.at - right.at);
-}
+/** Longer than whoever put something here asks for it. */
+const REMEMBERED_MS = 2 * 86_400_000;
 
-/** What a message says; undefined when it is lost. */
-export function readBody(store: Store, id: string): Promise<unknown> {
-  return store.get(BODIES, id);
-}
-
-/** How a message stands now. */
-export function putDelivery(delivery: WebhookDelivery): Change {
-  return { kind: "put", collection: DELIVERIES, key: delivery.id, value: delivery };
-}
+/** Every message, in the order in which they are due. */
+export const DELIVERY_COLLECTION: CollectionOptions<WebhookDelivery> = {
+  name: DELIVERIES,
+  read: readDelivery,
+  orderOf: ({ at }) => at,
+  forgottenAt: ({ expiresAt }) => expiresAt + REMEMBERED_MS,
+  changesOnDelete: (_, id) => [deleteBody(id)],
+  groups: {
+    queued: (delivery) => (isQueued(delivery) ? "" : undefined),
+    url: (delivery) => (isQueued(delivery) ? delivery.url : undefined),
+    // News that was delivered, or given up: nobody asks what became of it.
+    spent: (delivery) => (delivery.isNews && !isQueued(delivery) ? "" : undefined),
+  },
+};
 
 /** What a message says. */
 export function putBody(id: string, body: unknown): Change {

@@ -44,6 +44,7 @@ export const discoveryModule: Module = {
       prepare: async () => {
         await Promise.all([manifest.get(), builtins.prepare()]);
       },
+      documentVersion: async () => (await manifest.get()).disclosed.documentVersion,
       start: () => loadYaml.prepare(),
       keep: async () => keepManifest(await manifest.get(), config),
     };

@@ -8,8 +8,8 @@ import type { IdentityConfig } from "../../base/config.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
-import { isOperator } from "../../dispatch/agent-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import { operatorOf } from "../../dispatch/operator.ts";
 import { payerOf } from "../../dispatch/payer.ts";
 import {
   agentUnauthenticated,
@@ -187,7 +187,7 @@ type Policy = InspectOptions["policy"];
 /** 401: these modes know callers by their certificate alone. */
 function refuseStranger({ peer, caller }: ExchangeView, policy: Policy): Refusal | undefined {
   const { inspectAcl } = policy;
-  if (inspectAcl === "public" || caller.isCertified || isOperator(peer.certificate, policy)) {
+  if (inspectAcl === "public" || caller.isCertified || operatorOf(peer, policy) !== undefined) {
     return undefined;
   }
   if (inspectAcl === "operator_only" && peer.certificate !== undefined) return undefined;
@@ -202,7 +202,7 @@ function refuseSubject(
   policy: Policy,
 ): Refusal | undefined {
   const { inspectAcl } = policy;
-  if (inspectAcl === "public" || isOperator(peer.certificate, policy)) return undefined;
+  if (inspectAcl === "public" || operatorOf(peer, policy) !== undefined) return undefined;
   const isOwn = inspectAcl === "agent_only" && caller.agentId === subject;
   if (isOwn) return undefined;
   const message = "INSPECT on this server is not open to this caller for this record";

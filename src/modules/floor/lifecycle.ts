@@ -8,6 +8,7 @@
 import type { IdentityConfig } from "../../base/config.ts";
 import { refuseAuthority } from "../../dispatch/agent-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import { operatorOf } from "../../dispatch/operator.ts";
 import {
   attributionUnavailable,
   badRequest,
@@ -116,7 +117,7 @@ async function handle(
   const outcome = await register.apply({
     method,
     agent,
-    details: eventDetails(call),
+    details: { ...eventDetails(call), ...operatorEntry(exchange, options) },
     record: (extension) => recordEvent(options, { call, exchange, agent, extension }),
   });
   switch (outcome.kind) {
@@ -179,6 +180,12 @@ function eventDetails({ input, agentId }: Call): Readonly<Record<string, unknown
     ...Object.fromEntries(said),
     ...(agentId === undefined ? {} : { actor_agent_id: agentId }),
   };
+}
+
+/** The person who decided, where it was one. */
+function operatorEntry({ peer }: ExchangeView, { policy }: LifecycleOptions): object {
+  const operator = operatorOf(peer, policy);
+  return operator === undefined ? {} : { operator };
 }
 
 interface EventSource {

@@ -2,11 +2,10 @@
  * CONFIRM of a tool's changed definition: an operator's word alone makes it the one that counts.
  * 403 the caller is no operator; the rest is as for every escalation.   AGTP "CONFIRM"
  */
-import { isOperator } from "../../dispatch/agent-authority.ts";
 import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
 import { readConfirmation } from "../../dispatch/confirmation.ts";
-import type { OperatorPolicy } from "../../dispatch/escalation-authority.ts";
 import { confirmationForbidden } from "../../dispatch/floor-refusals-tasks.ts";
+import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";
 import type { DefinitionWatch } from "./definition-watch.ts";
 
@@ -28,7 +27,7 @@ export function confirmableDefinitions(options: ConfirmDefinitionOptions): Appro
       if ("kind" in confirmation) return undefined;
       const before = escalations.find(confirmation.targetId);
       if (before === undefined || watch.changedToolOf(before) === undefined) return undefined;
-      if (!isOperator(exchange.peer.certificate, policy)) {
+      if (operatorOf(exchange.peer, policy) === undefined) {
         return confirmationForbidden("a definition is an operator's to accept, by a certificate");
       }
       for (const other of options.approvals()) {

@@ -52,6 +52,7 @@ export function metaMembers(
 const OWN_FIELDS = {
   "io.agtp/escalation-id": "escalation-id",
   "io.agtp/idempotency-key": "idempotency-key",
+  "io.agtp/contract-synthesized": "contract-synthesized",
 } as const;
 const TRACE_FIELDS = ["traceparent", "tracestate"] as const;
 

@@ -9,6 +9,7 @@ import type { Route } from "../../dispatch/route.ts";
 import { RecordDraft } from "../../state/draft.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";
+import type { TellProgress } from "./tool-call.ts";
 
 /** What is asked for. */
 export interface Asking {
@@ -21,11 +22,10 @@ export interface Asking {
   readonly route?: Route;
   /** Why it cannot be asked for: it is recorded, and refused. */
   readonly refusal?: Refusal | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** Hears of every part of the call that is done. */
-  readonly progress?:
-    | ((done: number, total: number | undefined, message: string) => void)
-    | undefined;
+  /** Calls back if the caller leaves, or cancels it. */
+  readonly onLeave?: ((listener: () => void) => void) | undefined;
+  /** Hears of every part of the call that is done, or how far the upstream of its handler is. */
+  readonly progress?: TellProgress | undefined;
 }
 
 /** An answer whose record is kept. */
@@ -43,27 +43,22 @@ export const REQUESTED_VIA = "mcp";
 export async function ask(request: McpRequest, asking: Asking): Promise<Answer | undefined> {
   const { dispatcher, settle } = request.front;
   const exchange = exchangeOf(request, asking);
-  const { signal, progress } = asking;
+  const { onLeave, progress } = asking;
   let done = 0;
   if (progress !== undefined) {
     exchange.onPart = (part) => {
       done += 1;
       progress(done, exchange.route?.steps?.length, part);
     };
+    exchange.onProgress = ({ progress: at, total, message }) => progress(at, total, message);
   }
-  const abort = (): void => exchange.abort(new Error("the caller cancelled the request"));
-  if (signal?.aborted === true) abort();
-  signal?.addEventListener("abort", abort, { once: true });
-  try {
-    const response = await dispatcher.answer(exchange);
-    await new Promise<void>((resolve) => settle(resolve));
-    const { lateFields } = response;
-    if (lateFields?.isKnown === false) return undefined;
-    const record = lateFields instanceof RecordDraft ? lateFields : undefined;
-    return { exchange, response, record };
-  } finally {
-    signal?.removeEventListener("abort", abort);
-  }
+  onLeave?.(() => exchange.abort(new Error("the caller cancelled the request")));
+  const response = await dispatcher.answer(exchange);
+  await new Promise<void>((resolve) => settle(resolve));
+  const { lateFields } = response;
+  if (lateFields?.isKnown === false) return undefined;
+  const record = lateFields instanceof RecordDraft ? lateFields : undefined;
+  return { exchange, response, record };
 }
 
 const NO_FIELDS: ReadonlyMap<string, string> = new Map();

@@ -10,24 +10,42 @@ import {
 } from "@modelcontextprotocol/server";
 import { isRecord } from "../../base/json-value.ts";
 import type { McpRequest } from "./front.ts";
+import { KnownEnvelopes } from "./known-envelopes.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
-import { Sessions } from "./sessions.ts";
+import { answerPlain, type OnLeave } from "./plain-answer.ts";
+import { type HttpFields, readPlain, VERSION_CLAIM } from "./plain-request.ts";
+import { jsonError, Sessions } from "./sessions.ts";
 
 /** Answers HTTP requests of MCP clients. */
 export class McpEndpoint {
+  readonly #serverId: string;
   readonly #current: McpHttpHandler;
+  readonly #envelopes = new KnownEnvelopes();
   readonly #sessions = new Sessions();
   readonly #listening = new Set<AbortController>();
 
   /** `serverId` is what the server is called for as long as the process runs. */
   constructor(serverId: string) {
+    this.#serverId = serverId;
     this.#current = createMcpHandler(() => createMcpServer(serverId, "current"), {
       legacy: "reject",
     });
   }
 
-  /** Answers one; `body` is the JSON of it, where it is JSON. */
+  /** Answers one that needs no second look, with 200 and this body; undefined: it is for `handle`. */
+  async answerPlain(
+    fields: HttpFields,
+    request: McpRequest,
+    body: unknown,
+    onLeave: OnLeave,
+  ): Promise<string | Buffer | undefined> {
+    const plain = readPlain(fields, body, (meta) => this.#envelopes.has(meta));
+    return plain && answerPlain(this.#serverId, request, plain, onLeave);
+  }
+
+  /** Answers any; `body` is the JSON of it, where it is JSON. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
+    if (Array.isArray(body)) return jsonError(400, BATCH);
     // No message of either protocol: the library says why.
     const isMessage = http.method !== "POST" || body !== undefined;
     if (isMessage && !isCurrent(body) && (await isLegacyRequest(http, body)))
@@ -76,7 +94,8 @@ function isCurrent(body: unknown): boolean {
   return isRecord(meta) && VERSION_CLAIM in meta;
 }
 
-const VERSION_CLAIM = "io.modelcontextprotocol/protocolVersion";
+/** Neither protocol has them. */
+const BATCH = { code: -32_600, message: "Invalid Request: batches are not answered" };
 
 function isListening(body: unknown): boolean {
   return isRecord(body) && body["method"] === "subscriptions/listen";

@@ -1,8 +1,10 @@
 /** What a deployment gives its MCP clients, and what a request of theirs knows while it runs. */
+import type { JsonRecord } from "../../base/json-value.ts";
 import type { Dispatcher } from "../../dispatch/dispatcher.ts";
 import type { Peer } from "../../dispatch/peer.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
+import type { FrontContracts } from "./front-contracts.ts";
 import type { AskedCall, McpTasks } from "./task.ts";
 import type { ToolListing } from "./tool-listing.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -13,6 +15,7 @@ export interface McpFront {
   readonly dispatcher: Dispatcher;
   readonly toolbox: Toolbox;
   readonly listing: ToolListing;
+  readonly contracts: FrontContracts;
   readonly tasks: McpTasks;
   /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;
@@ -60,6 +63,8 @@ export interface McpRequest {
   readonly caller: McpCaller;
   /** Set where HTTP itself has to say no. */
   challenge: Challenge | undefined;
+  /** Gives the result of a call that was made already, or throws its error. */
+  given?: () => JsonRecord;
 }
 
 /** A refusal that a client answers by getting another token.   RFC 6750 §3 */

@@ -1,7 +1,7 @@
 /**
  * MCP on the HTTP listener. Who asks is settled before the message is looked at; an answer that is
  * streamed begins with its first event, so that a refusal can still be HTTP's own.
- * 400 no JSON · 401 and 403 with WWW-Authenticate · 405 · 415.   MCP "Streamable HTTP"
+ * 400 no JSON · 401 and 403 with WWW-Authenticate · 403 a page of another origin · 405 · 415.   MCP "Streamable HTTP"
  */
 import { Readable } from "node:stream";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
@@ -58,6 +58,9 @@ async function answer(
   request: FastifyRequest,
   reply: FastifyReply,
 ): Promise<FastifyReply> {
+  if (isForeignPage(request, reply)) {
+    return sendError(reply, 403, REFUSED, "Pages of this origin may not call this server.");
+  }
   const { socket } = request.raw;
   const caller = await identify(front, {
     authorization: request.headers.authorization,
@@ -68,15 +71,30 @@ async function answer(
   const body = readBody(request);
   if (body instanceof Error) return sendError(reply, 400, PARSE_ERROR, body.message);
   const asked: McpRequest = { front, caller, challenge: undefined };
+  const plain = await endpoint.answerPlain(request.headers, asked, body, (listener) => {
+    reply.raw.once("close", () => {
+      if (!reply.raw.writableFinished) listener();
+    });
+  });
+  if (asked.challenge !== undefined) return sendChallenge(reply, asked.challenge, front);
+  if (plain !== undefined) return reply.header("content-type", "application/json").send(plain);
+  const http = toWebRequest(request, body === undefined, leavingOf(reply));
+  return send(reply, await endpoint.handle(http, asked, body), asked);
+}
+
+function leavingOf(reply: FastifyReply): AbortSignal {
   const leaving = new AbortController();
   reply.raw.once("close", () => {
     // An abort that nobody waits for any more is still dear: it makes an error for each listener.
     const isStream = String(reply.getHeader("content-type")).startsWith("text/event-stream");
     if (isStream || !reply.raw.writableFinished) leaving.abort();
   });
-  const http = toWebRequest(request, body === undefined, leaving.signal);
-  const response = await endpoint.handle(http, asked, body);
-  return send(reply, response, asked);
+  return leaving.signal;
+}
+
+/** The gateway lets pages of any origin read; MCP lets none of them begin a stream. */
+function isForeignPage({ headers }: FastifyRequest, reply: FastifyReply): boolean {
+  return headers.origin !== undefined && !reply.hasHeader("access-control-allow-origin");
 }
 
 /** The message; undefined where there is none, or where it is for the library to say why. */
@@ -116,31 +134,48 @@ async function send(
   response: Response,
   asked: McpRequest,
 ): Promise<FastifyReply> {
-  const reader = response.body?.getReader();
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const first = isStream ? await reader?.read() : undefined;
+  const stream = isStream ? await begun(response, reply.request.method === "GET") : undefined;
   if (asked.challenge !== undefined) {
-    await reader?.cancel();
+    await stream?.cancel();
     return sendChallenge(reply, asked.challenge, asked.front);
   }
   reply.code(response.status);
   for (const [name, value] of response.headers) {
     if (name !== "connection") reply.header(name, value);
   }
-  if (reader === undefined) return reply.send();
-  return reply.send(Readable.from(chunksOf(reader, first), { objectMode: false }));
+  return reply.send(stream === undefined ? await response.text() : streamOf(stream));
 }
 
-async function* chunksOf(
-  reader: ReadableStreamDefaultReader<Uint8Array>,
-  first: Awaited<ReturnType<typeof reader.read>> | undefined,
-): AsyncGenerator<Uint8Array> {
+/** A stream whose first octets are there: what HTTP itself has to say is known by then. */
+interface Begun {
+  readonly reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly first: Chunk;
+  cancel(): Promise<void>;
+}
+
+type Chunk = Awaited<ReturnType<ReadableStreamDefaultReader<Uint8Array>["read"]>>;
+
+/** News may be long in coming: whoever waits for them is told at once that they will. */
+async function begun({ body }: Response, isNews: boolean): Promise<Begun | undefined> {
+  const reader = body?.getReader();
+  if (reader === undefined) return undefined;
+  const first: Chunk = isNews ? { done: false, value: COMMENT } : await reader.read();
+  return { reader, first, cancel: () => reader.cancel() };
+}
+
+/** HTML "Server-sent events" */
+const COMMENT = Buffer.from(": news\n\n");
+
+function streamOf(stream: Begun): Readable {
+  return Readable.from(chunksOf(stream), { objectMode: false });
+}
+
+async function* chunksOf({ reader, first, cancel }: Begun): AsyncGenerator<Uint8Array> {
   try {
-    for (let next = first ?? (await reader.read()); !next.done; next = await reader.read()) {
-      yield next.value;
-    }
+    for (let next = first; !next.done; next = await reader.read()) yield next.value;
   } finally {
-    await reader.cancel();
+    await cancel();
   }
 }
 

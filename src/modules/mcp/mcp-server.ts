@@ -5,18 +5,24 @@
  */
 import {
   type AuthInfo,
+  type CallToolResult,
   type Implementation,
   Server,
   type ServerCapabilities,
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
-import { callTool, type ToolCall } from "./call-tool.ts";
+import { callTool } from "./call-tool.ts";
+import { canElicit } from "./client-capabilities.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
+import { LIST_PARAMS, withText } from "./params.ts";
+import { invalidParams } from "./protocol-errors.ts";
 import { listResources, readResource } from "./resources.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
+import type { ToolCall } from "./tool-call.ts";
+import { BAD_CURSOR } from "./tool-listing.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
@@ -28,24 +34,49 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
     capabilities: era === "current" ? CURRENT : CAPABILITIES,
     jsonSchemaValidator: SCHEMAS_UNUSED,
   });
-  server.setRequestHandler("tools/list", ({ params }, context) =>
-    listTools(requestOf(context), params?.cursor, isCurrent(context)),
+  server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
+    listTools(requestOf(context), cursor, isCurrent(context)),
   );
-  server.setRequestHandler("tools/call", ({ params }, context) =>
-    callTool(requestOf(context), {
+  server.setRequestHandler("tools/call", ({ params }, context) => {
+    const request = requestOf(context);
+    if (request.given !== undefined) return request.given() as CallToolResult;
+    return callTool(request, {
       ...{ name: params.name, arguments: params.arguments ?? {} },
-      ...{ meta: context.mcpReq._meta, signal: context.mcpReq.signal },
+      ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
       ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
+      ...{ canElicit: canElicit(server, context), ...answersIn(context) },
       progress: progressTo(context),
-    }),
-  );
-  server.setRequestHandler("resources/list", () => ({ resources: listResources(serverId) }));
-  server.setRequestHandler("resources/templates/list", () => ({ resourceTemplates: [] }));
-  server.setRequestHandler("resources/read", ({ params }, context) =>
-    readResource(requestOf(context), params.uri),
+    });
+  });
+  server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resources: listResources(serverId) };
+  });
+  server.setRequestHandler("resources/templates/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resourceTemplates: [] };
+  });
+  server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, context) =>
+    readResource(requestOf(context), uri),
   );
   if (era === "current") handleTasks(server, requestOf);
   return server;
+}
+
+function leaving(signal: AbortSignal): ToolCall["onLeave"] {
+  return (listener) => {
+    if (signal.aborted) listener();
+    else signal.addEventListener("abort", listener, { once: true });
+  };
+}
+
+function answersIn({ mcpReq }: ServerContext): Pick<ToolCall, "requestState" | "inputResponses"> {
+  return { requestState: mcpReq.requestState<string>(), inputResponses: mcpReq.inputResponses };
+}
+
+/** Of what is listed on one page no cursor was given. */
+function refuseCursor(cursor: string | undefined): void {
+  if (cursor !== undefined) throw invalidParams(`cursor ${BAD_CURSOR}`);
 }
 
 /** Undefined where the client has not asked for it. */
@@ -53,7 +84,11 @@ function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
   return (progress, total, message) => {
-    const counted = { progressToken, progress, message, ...(total === undefined ? {} : { total }) };
+    const counted = {
+      ...{ progressToken, progress },
+      ...(message === undefined ? {} : { message }),
+      ...(total === undefined ? {} : { total }),
+    };
     // Who has gone hears nothing; that the call goes on is not for this to say.
     void mcpReq
       .notify({ method: "notifications/progress", params: counted })

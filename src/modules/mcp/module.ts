@@ -1,10 +1,17 @@
 /** MCP on the HTTP listener: its tools, its callers and its path.   `[mcp]` */
+import type { Config } from "../../base/config.ts";
 import type { HttpSide } from "../../dispatch/http-gateway.ts";
 import type { HttpApi, HttpPlugin, HttpRoute } from "../../dispatch/http-route.ts";
+import type { CallRules } from "../../dispatch/may-call.ts";
 import type { Module, ModuleContext } from "../../dispatch/module.ts";
-import { APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
+import type { OpenKept } from "../../dispatch/process-state.ts";
+import { openSecret } from "../../state/kept-secret.ts";
+import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
 import type { McpFront, Protection } from "./front.ts";
+import { frontContracts } from "./front-contracts.ts";
 import { createMcpApi } from "./mcp-api.ts";
+import { PROPOSE, PROPOSE_TOOL } from "./propose-tool.ts";
+import { RequestStates } from "./request-state.ts";
 import { createMetadataFace, METADATA_PREFIX } from "./resource-metadata.ts";
 import { McpState } from "./state.ts";
 import { openMcpTasks } from "./task.ts";
@@ -34,9 +41,12 @@ export const mcpModule: Module = {
 
 const API: HttpApi = { name: "mcp", description: "MCP: the endpoints of this server as tools." };
 
-async function openState(...kept: Parameters<typeof openMcpTasks>): Promise<McpState> {
-  return new McpState(await openMcpTasks(...kept));
-}
+const SECRET = { collection: "mcp-secrets", key: "request-state" };
+
+const openState: OpenKept<McpState> = async (store, clock) => {
+  const states = new RequestStates(await openSecret(store, SECRET), () => clock.now());
+  return new McpState(await openMcpTasks(store, clock), states);
+};
 
 /** Equal for two deployments that have the same tools for the same callers. */
 function digestOf({ dispatch }: ModuleContext, { toolbox }: McpFront): string {
@@ -65,35 +75,56 @@ function metadata(context: ModuleContext, frontOf: () => McpFront): readonly Htt
   return [{ prefix: `${METADATA_PREFIX}${mcp.path}`, api: API, plugin }];
 }
 
-function createFront(context: ModuleContext, http: HttpSide, { tasks }: McpState): McpFront {
+function createFront(
+  context: ModuleContext,
+  http: HttpSide,
+  { tasks, states }: McpState,
+): McpFront {
   const { config, compiler, state, tokens } = context;
   const { dispatcher } = context.dispatch();
   const { serverId } = config.server;
-  const toolbox = createToolbox(context);
+  const rules = rulesOf(config);
+  const toolbox = createToolbox(context, rules);
+  const contracts = frontContracts({ context, toolbox, rules, states, ownNames: OWN_NAMES });
   return {
-    ...{ serverId, toolbox, dispatcher, tokens, tasks, ...http.speaker },
+    ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
     ...waitingCalls(state.escalations),
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
-    listing: createToolListing(toolbox, compiler),
+    listing: createToolListing({ toolbox, contracts }, compiler),
     settle: (done) => state.ledger.settle(done),
   };
 }
 
-function createToolbox({ config, methodPolicy, dispatch }: ModuleContext): Toolbox {
+const OWN_NAMES: ReadonlySet<string> = new Set([APPROVED_CALL, PROPOSE]);
+
+function rulesOf({ policies }: Config): CallRules {
+  return {
+    scopeRequiredForInvocation: policies.scopeRequiredForInvocation,
+    tokenMethods: new Set(policies.oauth?.requiredOnMethods),
+  };
+}
+
+function createToolbox(
+  { config, methodPolicy, dispatch }: ModuleContext,
+  rules: CallRules,
+): Toolbox {
   const { mcp, policies } = config;
   const routes = dispatch().registry.entries;
   const isApproving =
     policies.approvals.length > 0 ||
-    routes.some(({ definition }) => definition.approval !== undefined);
+    routes.some(
+      ({ definition }) =>
+        definition.approval !== undefined || definition.handler.type === "mcp_tool",
+    );
   return new Toolbox({
     routes,
-    further: isApproving ? [APPROVED_CALL_TOOL] : [],
+    further: [
+      ...(isApproving ? [APPROVED_CALL_TOOL] : []),
+      ...(dispatch().negotiation.offers === undefined ? [] : [PROPOSE_TOOL]),
+    ],
     tools: mcp.tools,
-    rules: {
-      scopeRequiredForInvocation: policies.scopeRequiredForInvocation,
-      tokenMethods: new Set(policies.oauth?.requiredOnMethods),
-    },
+    rules,
     isListed: ({ isListed }) => isListed,
     isAllowed: (method) => methodPolicy.isAllowed(method),
   });

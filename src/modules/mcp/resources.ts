@@ -12,6 +12,7 @@ import { answerMeta } from "./answer-meta.ts";
 import { ask } from "./ask.ts";
 import type { McpRequest } from "./front.ts";
 import { refuseRequest } from "./refuse-request.ts";
+import { isDone } from "./tool-result.ts";
 
 const MANIFEST_TYPE = "application/vnd.agtp.manifest+json";
 const JSON_TYPE = "application/json";
@@ -53,7 +54,7 @@ export async function readResource(request: McpRequest, uri: string): Promise<Re
   const fields = new Map([["accept", one.mimeType]]);
   const asking = { method: "DISCOVER", path: one.path, input: {}, fields };
   const answer = await ask(request, asking);
-  if (answer === undefined || answer.response.status >= 300) throw refuseRequest(request, answer);
+  if (answer === undefined || !isDone(answer.response.status)) throw refuseRequest(request, answer);
   return {
     contents: [{ uri, mimeType: one.mimeType, text: bodyText(answer.response) }],
     _meta: { ...answerMeta(answer, serverId, {}) },

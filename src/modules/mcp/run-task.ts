@@ -10,7 +10,7 @@ import { type Answer, ask } from "./ask.ts";
 import { followingOf } from "./following.ts";
 import type { McpRequest } from "./front.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
-import { refusalResult, successResult } from "./tool-result.ts";
+import { isDone, refusalResult, successResult } from "./tool-result.ts";
 
 /** Keeps a task; undefined: there is no room for one. */
 export async function beginTask(
@@ -84,7 +84,8 @@ async function afterApproval(
   const answer = await ask(request, { ...call, fields });
   if (answer === undefined) return undefined;
   const following = followingOf(answer);
-  if (following?.kind === "approval") return undefined;
+  const isAsked = following?.kind === "approval" && following.escalationId === escalationId;
+  if (isAsked) return undefined;
   if (following !== undefined) return { following, message: messageOf(following) };
   return endOf(request, tool, answer);
 }
@@ -123,10 +124,9 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
   const { front } = request;
   const answered = { answer, serverId: front.serverId, meta: {}, isCurrent: true };
   try {
-    const result =
-      answer.response.status < 300
-        ? successResult(front.toolbox.find(tool), answered)
-        : refusalResult(answered);
+    const result = isDone(answer.response.status)
+      ? successResult(front.toolbox.find(tool), answered)
+      : refusalResult(answered);
     return { status: "completed", message: "done", result: { ...result } as JsonRecord };
   } catch (error) {
     const { code, message, data } = error as { code?: unknown; message: string; data?: unknown };

@@ -11,6 +11,7 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
+import { isRecord } from "../../base/json-value.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 
@@ -67,7 +68,9 @@ export class Sessions {
       if (session === undefined || session.key !== request.caller.key) {
         return jsonError(404, NOT_FOUND, body);
       }
-      return session.transport.handleRequest(http, options);
+      const response = await session.transport.handleRequest(http, options);
+      endCancelled(session.transport, body);
+      return response;
     }
     if (!isInitializeRequest(body)) return jsonError(400, NO_SESSION, body);
     return (await this.#connect(request)).handleRequest(http, options);
@@ -113,6 +116,19 @@ export class Sessions {
     void transport.close().catch(() => undefined);
   }
 }
+
+/** The library answers a cancelled request no more, and would keep the stream of it open. */
+function endCancelled(transport: WebStandardStreamableHTTPServerTransport, body: unknown): void {
+  const { params } = isRecord(body) && body["method"] === CANCELLED ? body : {};
+  const id = isRecord(params) ? params["requestId"] : undefined;
+  if (typeof id !== "string" && typeof id !== "number") return;
+  transport.closeSSEStream(id);
+  // Nobody hears this answer; with it the request is forgotten.
+  const error = { code: -32_000, message: "cancelled" };
+  void transport.send({ jsonrpc: "2.0", id, error }).catch(() => undefined);
+}
+
+const CANCELLED = "notifications/cancelled";
 
 /** An answer of JSON-RPC where no server was asked. */
 export function jsonError(

@@ -1,17 +1,20 @@
 /** What MCP clients hold open while the process runs; nothing is loaded before the first may ask. */
 import type { McpEndpoint } from "./endpoint.ts";
+import type { RequestStates } from "./request-state.ts";
 import type { McpTasks } from "./task.ts";
 
 /** The endpoint of a process. */
 export class McpState {
   /** Kept while the process runs, and longer. */
   readonly tasks: McpTasks;
+  readonly states: RequestStates;
   #endpoint: Promise<McpEndpoint> | undefined;
   #digest: string | undefined;
   #isEnding = false;
 
-  constructor(tasks: McpTasks) {
+  constructor(tasks: McpTasks, states: RequestStates) {
     this.tasks = tasks;
+    this.states = states;
   }
 
   /** The endpoint; the library is loaded with the first deployment that has one. */

@@ -7,10 +7,10 @@ import {
   MissingRequiredClientCapabilityError,
   type Server,
   type ServerContext,
-  type StandardSchemaV1,
 } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { McpRequest } from "./front.ts";
+import { withText } from "./params.ts";
 import { invalidParams } from "./protocol-errors.ts";
 import { advanceTask, cancelTask } from "./run-task.ts";
 import { type McpTask, TASK_TTL_MS } from "./task.ts";
@@ -23,7 +23,11 @@ const POLL_INTERVAL_MS = 2_000;
 
 /** Whether the client of a request knows tasks. */
 export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {
-  const envelope: unknown = mcpReq.envelope;
+  return declaresTasks(mcpReq.envelope);
+}
+
+/** The same by what the client says of itself. */
+export function declaresTasks(envelope: unknown): boolean {
   const capabilities = isRecord(envelope) ? envelope[CAPABILITIES] : undefined;
   const extensions = isRecord(capabilities) ? capabilities["extensions"] : undefined;
   return isRecord(extensions) && isRecord(extensions[TASKS_EXTENSION]);
@@ -60,18 +64,7 @@ export function handleTasks(
   });
 }
 
-/** The one parameter of all of them, in the form that the library takes schemas in. */
-const TASK: StandardSchemaV1<unknown, { readonly taskId: string }> = {
-  "~standard": {
-    version: 1,
-    vendor: "agtpd",
-    validate: (value) => {
-      const taskId = isRecord(value) ? value["taskId"] : undefined;
-      if (typeof taskId === "string") return { value: { taskId } };
-      return { issues: [{ message: "taskId must be a string", path: ["taskId"] }] };
-    },
-  },
-};
+const TASK = withText("taskId");
 
 /** A task as its client sees it. */
 export function taskView(task: McpTask): JsonRecord {

@@ -9,6 +9,7 @@ import { protocolRoute } from "../../dispatch/protocol-endpoint.ts";
 import { schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView, Route } from "../../dispatch/route.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
+import type { ContractTools } from "./contract-tools.ts";
 import type { ListedTool, Toolbox } from "./toolbox.ts";
 
 /** Many clients read one page and no more. */
@@ -26,8 +27,17 @@ export interface ToolListing {
   pageOf(exchange: ExchangeView): Page | undefined;
 }
 
-/** The route over a toolbox. */
-export function createToolListing(toolbox: Toolbox, compiler: SchemaCompiler): ToolListing {
+/** What callers are shown. */
+export interface ListedTools {
+  readonly toolbox: Pick<Toolbox, "visibleTo">;
+  readonly contracts: { readonly tools: Pick<ContractTools, "withOwn"> };
+}
+
+/** The route over the tools of a deployment. */
+export function createToolListing(
+  { toolbox, contracts }: ListedTools,
+  compiler: SchemaCompiler,
+): ToolListing {
   const given = new WeakMap<ExchangeView, Page>();
   const pages = new WeakMap<readonly ListedTool[], Map<string, Page>>();
   const route = protocolRoute(
@@ -46,7 +56,7 @@ export function createToolListing(toolbox: Toolbox, compiler: SchemaCompiler): T
         if (after === undefined) {
           return schemaViolation([{ path: "/cursor", keyword: "format", message: BAD_CURSOR }]);
         }
-        const visible = toolbox.visibleTo(exchange);
+        const visible = contracts.tools.withOwn(toolbox.visibleTo(exchange), exchange);
         const page = remembered(pages, visible, `${current} ${after}`, () =>
           pageAfter(visible, after, current),
         );

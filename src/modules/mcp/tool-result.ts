@@ -26,6 +26,11 @@ export interface Answered {
   readonly isCurrent: boolean;
 }
 
+/** Whether a status says that what was asked for was done; 262 asks for authority first. */
+export function isDone(status: number): boolean {
+  return status < 300 && status !== 262;
+}
+
 /** What the tool gave: as text for every client, and as a value for those that were told its form. */
 export function successResult(tool: McpTool | undefined, answered: Answered): Result {
   const { content, value } = contentOf(answered.answer.response);
@@ -67,6 +72,12 @@ export function unknownTool(name: string, answered: Answered): Error {
   const { code, message } = refusalWords(bodyText(answered.answer.response));
   const why = status === 404 ? unknownToolText(name) : message;
   return invalidParams(why, { code, ...metaOf(answered) });
+}
+
+/** -32602: what came with the call is no `requestState` of this caller and this call. */
+export function stateRefused(answered: Answered): Error {
+  const { code, message } = refusalWords(bodyText(answered.answer.response));
+  return invalidParams(message, { code, ...metaOf(answered) });
 }
 
 /** Names a tool that is none, at bearable length. */

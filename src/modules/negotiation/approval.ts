@@ -1,7 +1,11 @@
-/** 263: the contract that a proposal comes to, and the body that says so.   AGTP-API §10.4.3, §10.8 */
+/**
+ * The contract that a proposal comes to. 263: it is made, and the body says so; 461: it is offered, for
+ * whoever wants to see it first.   AGTP-API §10.1.3, §10.4.3, §10.8
+ */
 import type { SynthesisConfig } from "../../base/config.ts";
 import { grantDuration } from "../../base/duration.ts";
 import type { RecordEvents } from "../../dispatch/contract-events.ts";
+import { previewContract } from "../../dispatch/contract-preview.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
 import { type Contract, timestamp } from "../../endpoint/contract.ts";
 import type { SemanticBlock } from "../../endpoint/endpoint.ts";
@@ -21,31 +25,16 @@ interface ApprovalOptions {
 /** Makes and keeps the contract. */
 export async function approve(
   { synthesis, register, record }: ApprovalOptions,
-  { agentId, sessionId, negotiationId, proposal }: ProposalRequest,
+  request: ProposalRequest,
   plan: SynthesisPlan,
   source: EventSource | undefined,
 ): Promise<HandlerSuccess> {
-  const { raw, description, semantic, inputSchema, outputSchema } = proposal;
-  const lifetimeSeconds = grantDuration(
-    raw.requestedSeconds,
-    limitsOf(raw.isPersistent, synthesis),
-  );
+  const { agentId, negotiationId, proposal } = request;
+  const lifetimeSeconds = lifetimeOf(request, synthesis);
   const contract = makeContract(
     {
-      agentId,
-      method: raw.method,
-      path: raw.path,
-      description,
-      semantic: honestSemantic(semantic, plan),
-      inputSchema,
-      outputSchema,
-      requiredScopes: raw.requiredScopes,
-      origin: "propose",
-      state: "active",
-      sessionId,
-      isPersistent: raw.isPersistent,
-      lifetimeSeconds,
-      now: register.now(),
+      ...{ ...agreementOf(request), lifetimeSeconds, state: "active", now: register.now() },
+      semantic: honestSemantic(proposal.semantic, plan),
     },
     plan,
   );
@@ -53,6 +42,38 @@ export async function approve(
   await record([{ type: "rcns_propose_accepted", contract, actorAgentId: agentId }], source);
   const body = approvalBody(contract, plan, { negotiationId, lifetimeSeconds });
   return { status: 263, body };
+}
+
+/** Keeps it as an offer, which says of its effects what the plan has. */
+export async function offer(
+  { synthesis, register }: Omit<ApprovalOptions, "record">,
+  request: ProposalRequest,
+  plan: SynthesisPlan,
+): Promise<HandlerSuccess> {
+  const { semantic } = request.proposal;
+  const contract = makeContract(
+    {
+      ...{ ...agreementOf(request), state: "offered", now: register.now() },
+      lifetimeSeconds: lifetimeOf(request, synthesis),
+      semantic: { ...semantic, impact: plan.impact, is_idempotent: plan.isIdempotent },
+    },
+    plan,
+  );
+  await register.add(contract);
+  return previewContract(contract);
+}
+
+function agreementOf({ agentId, sessionId, proposal }: ProposalRequest) {
+  const { raw, description, inputSchema, outputSchema } = proposal;
+  const { method, path, requiredScopes, isPersistent } = raw;
+  return {
+    ...{ agentId, sessionId, method, path, description, inputSchema, outputSchema },
+    ...{ requiredScopes, isPersistent, origin: "propose" as const },
+  };
+}
+
+function lifetimeOf({ proposal: { raw } }: ProposalRequest, synthesis: SynthesisConfig): number {
+  return grantDuration(raw.requestedSeconds, limitsOf(raw.isPersistent, synthesis));
 }
 
 /** A contract does not promise less than what its steps may leave behind.   AGTP-API §16.1 */

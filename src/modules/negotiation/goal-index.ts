@@ -61,11 +61,11 @@ export function* indexingGoals(
   recipes: Iterable<Recipe>,
 ): Paced<GoalIndex> {
   const named = [
-    ...endpoints.map((endpoint): GoalSubject => ({ kind: "endpoint", endpoint })),
-    ...Array.from(recipes, (recipe): GoalSubject => ({ kind: "recipe", recipe })),
-  ].map((subject) => ({ subject, name: nameOf(subject) }));
+    ...(yield* mapPaced(endpoints, (endpoint) => namedSubject({ kind: "endpoint", endpoint }))),
+    ...(yield* mapPaced(recipes, (recipe) => namedSubject({ kind: "recipe", recipe }))),
+  ];
   const sorted = yield* sortPaced(named, (a, b) => compareTexts(a.name, b.name));
-  const subjects = sorted.map(({ subject }) => subject);
+  const subjects = yield* mapPaced(sorted, ({ subject }) => subject);
   const traits = yield* mapPaced(subjects, traitsOf);
   const places = new Map<string, number[]>();
   for (const [place, words] of traits.entries()) {
@@ -139,9 +139,15 @@ function rounded(score: number): number {
   return Math.round(score * 1e6) / 1e6;
 }
 
-function nameOf(subject: GoalSubject): string {
-  if (subject.kind === "recipe") return `recipe ${subject.recipe.name}`;
-  return `endpoint ${subject.endpoint.method} ${subject.endpoint.path}`;
+interface NamedSubject {
+  readonly subject: GoalSubject;
+  readonly name: string;
+}
+
+function namedSubject(subject: GoalSubject): NamedSubject {
+  if (subject.kind === "recipe") return { subject, name: `recipe ${subject.recipe.name}` };
+  const { method, path } = subject.endpoint;
+  return { subject, name: `endpoint ${method} ${path}` };
 }
 
 /** Each word once, as the most telling of what it is. */

@@ -22,6 +22,7 @@ import { createContractSchemas } from "./contract-schemas.ts";
 import { contractSource } from "./contract-source.ts";
 import { answerLater } from "./later-answer.ts";
 import { negotiationRoute } from "./negotiate.ts";
+import { contractOffers } from "./offers.ts";
 import { planMethod } from "./plan.ts";
 import type { PlanPlaces } from "./plan-search.ts";
 import { creatingPlanning, creatingPlanPlaces, type Planning } from "./planning.ts";
@@ -44,6 +45,7 @@ export const negotiationModule: Module = {
     const planning = await context.drive(creatingPlanning(context));
     const places = preparedPlaces(context, planning);
     const evaluation = proposing(context, planning, kept);
+    const proposeOptions = { ...evaluation, proposals };
     const methods = new Map<string, FloorMethod>([
       ["PLAN", planMethod({ places, work: context.work })],
       [
@@ -51,7 +53,7 @@ export const negotiationModule: Module = {
         {
           inputSchema: PROPOSE_SCHEMA,
           deepMembers: PROPOSED_SCHEMAS,
-          handler: proposeHandler({ ...evaluation, proposals }),
+          handler: proposeHandler(proposeOptions),
         },
       ],
     ]);
@@ -65,7 +67,7 @@ export const negotiationModule: Module = {
     return {
       routes: protocolRoutes(endpoints, context),
       sources: [contractSource(context.state.contracts)],
-      negotiation: negotiating(context, planning, kept),
+      negotiation: negotiating(context, planning, { ...kept, proposeOptions }),
       features: [
         ...(policies.synthesisEnabled ? ["synthesis"] : []),
         ...(isNegotiating ? ["rcns"] : []),
@@ -130,7 +132,7 @@ function evaluateLater(
 function negotiating(
   context: ModuleContext,
   { synthesizer }: Planning,
-  { rate }: NegotiationState,
+  { rate, proposeOptions }: Pick<NegotiationState, "rate"> & { proposeOptions: ProposeOptions },
 ): Negotiation {
   const { attempts, compiler, work } = context;
   const { rcns, synthesisEnabled } = context.config.policies;
@@ -145,14 +147,15 @@ function negotiating(
     ...{ register, accepted, isFloor: isProtocolPair },
     compile: (schema) => schemas.compile(schema),
   });
-  if (!rcns.enabled || !synthesisEnabled) return { routes, route: undefined };
+  const isOn = rcns.enabled && synthesisEnabled;
+  if (!isOn) return { routes, route: undefined, offers: undefined };
   const route = negotiationRoute({
     ...{ synthesizer, register, routes, attempts, rate, work, rcns, reservation, accepted },
     needsApproval: (route, asked) => context.dispatch().needsApproval(route, asked),
     anyInput: anyInput(compiler),
     onFault: faultsOf(context),
   });
-  return { routes, route };
+  return { routes, route, offers: contractOffers(context, proposeOptions, routes) };
 }
 
 function faultsOf({ log }: ModuleContext): (error: unknown) => void {

@@ -2,7 +2,7 @@
  * What plans are made from: the synthesizer over the operator's endpoints and recipes, what the steps
  * of recipes arrive at, and what PLAN looks goals up in.   AGTP-API §10.4, AGTP "PLAN"
  */
-import type { Paced } from "../../base/paced.ts";
+import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import { describeBy, impactOf } from "../../dispatch/floor.ts";
 import type { MethodPolicy } from "../../dispatch/method-policy.ts";
 import type { ModuleContext } from "../../dispatch/module.ts";
@@ -28,7 +28,7 @@ export interface Planning {
 /** Everything that plans are made from, at the start. */
 export function* creatingPlanning(context: ModuleContext): Paced<Planning> {
   const { config, recipes, methodPolicy } = context;
-  const operators = operatorsOf(context);
+  const operators = yield* operatorsOf(context);
   const reaches = yield* stepReaches(operators, methodPolicy);
   const synthesizer = yield* creatingSynthesizer({
     endpoints: yield* reachableEndpoints(operators, methodPolicy),
@@ -42,9 +42,9 @@ export function* creatingPlanning(context: ModuleContext): Paced<Planning> {
 /** What PLAN looks into, by and by. */
 export function* creatingPlanPlaces(context: ModuleContext, planning: Planning): Paced<PlanPlaces> {
   const { methodPolicy, names, config, catalog } = context;
-  const operators = operatorsOf(context);
+  const operators = yield* operatorsOf(context);
   const recipes = [...context.recipes.values()].filter(hasOnePath);
-  const definitions = operators.map(({ definition }) => definition);
+  const definitions = yield* mapPaced(operators, ({ definition }) => definition);
   const goals = yield* indexingGoals(definitions, recipes);
   const { registry } = yield* buildRegistry(operators);
   return {
@@ -56,8 +56,8 @@ export function* creatingPlanPlaces(context: ModuleContext, planning: Planning):
   };
 }
 
-function operatorsOf({ routes }: ModuleContext): readonly Route[] {
-  return routes.filter(({ tier }) => tier === "B");
+function operatorsOf({ routes }: ModuleContext): Paced<readonly Route[]> {
+  return filterPaced(routes, ({ tier }) => tier === "B");
 }
 
 /** A pattern of paths says nothing about which one a goal means. */
@@ -83,7 +83,7 @@ function* reachableEndpoints(
 /** What the steps of recipes arrive at, as far as that is known before they run. */
 function* stepReaches(routes: readonly Route[], methodPolicy: MethodPolicy): Paced<StepReaches> {
   const targetOf = yield* compilingStepTargets({
-    endpoints: routes.map(({ definition }) => definition),
+    endpoints: yield* mapPaced(routes, ({ definition }) => definition),
     isFloor: isProtocolPair,
     canonical: (pair) => canonicalPair(methodPolicy, pair),
   });

@@ -4,7 +4,7 @@
  * synthesis off, and 463 once more when a negotiation has had its three turns.   AGTP-API §8.7, §10
  */
 import type { SynthesisConfig } from "../../base/config.ts";
-import type { TaskQueue } from "../../base/task-queue.ts";
+import type { TaskOwner, TaskQueue } from "../../base/task-queue.ts";
 import type { RecordEvents } from "../../dispatch/contract-events.ts";
 import { payerOf } from "../../dispatch/payer.ts";
 import {
@@ -18,7 +18,7 @@ import type { RouteHandler } from "../../dispatch/route.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
 import type { HandlerSuccess } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/contract-register.ts";
-import { approve } from "./approval.ts";
+import { approve, offer } from "./approval.ts";
 import type { Negotiations } from "./negotiations.ts";
 import { readProposal } from "./proposal.ts";
 import {
@@ -45,6 +45,8 @@ export interface ProposeOptions extends SettleOptions {
   readonly synthesisEnabled: boolean;
   /** Evaluates later, and answers with 261 meanwhile. */
   readonly proposals: Proposals;
+  /** Answers with 461 and an offer, at once: whoever proposes wants to see it first. */
+  readonly isOffering?: boolean;
 }
 
 /** Parameters of PROPOSE; its forms are too many for a schema, and are read by hand. */
@@ -124,8 +126,12 @@ async function evaluate(
   const { scopes } = authority;
   const { sessionId } = call;
   const request = { agentId, sessionId, negotiationId, scopes, proposal };
-  if (options.synthesis.asyncEvaluation) return options.proposals.submit(request);
-  return settle(options, request, authority, source);
+  const { isOffering = false } = options;
+  if (options.synthesis.asyncEvaluation && !isOffering) return options.proposals.submit(request);
+  const planned = await plan(options, request, { authority, owner });
+  if (planned.kind === "refusal") return planned;
+  if (isOffering) return offer(options, request, planned.plan);
+  return approve(options, request, planned.plan, source);
 }
 
 function unknownAgent(): Refusal {
@@ -133,22 +139,31 @@ function unknownAgent(): Refusal {
   return authorizationRequired("credentials-missing", message);
 }
 
-/** Plans, and makes the contract. */
+/** Plans what nobody waits for any more, and makes the contract. */
 export async function settle(
   options: SettleOptions,
   request: ProposalRequest,
-  authority: Parameters<typeof planProposal>[1],
-  source?: EventSource,
+  authority: Planning["authority"],
 ): Promise<Answer> {
-  const { agentId } = request;
-  // What is evaluated later is done for an agent that this server knows.
-  const owner = source === undefined ? { key: agentId, isKnown: true } : payerOf(source.exchange);
-  const planned = await options.work.run(
-    () => planProposal(request.proposal, authority, options),
-    owner,
-  );
+  // It is done for an agent that this server knows.
+  const owner = { key: request.agentId, isKnown: true };
+  const planned = await plan(options, request, { authority, owner });
   if (planned.kind === "refusal") return planned;
-  return approve(options, request, planned.plan, source);
+  return approve(options, request, planned.plan, undefined);
+}
+
+/** Under which authority, and for whom. */
+interface Planning {
+  readonly authority: Parameters<typeof planProposal>[1];
+  readonly owner: TaskOwner;
+}
+
+function plan(
+  options: SettleOptions,
+  { proposal }: ProposalRequest,
+  { authority, owner }: Planning,
+): Promise<ReturnType<typeof planProposal>> {
+  return options.work.run(() => planProposal(proposal, authority, options), owner);
 }
 
 function exhausted(): Refusal {

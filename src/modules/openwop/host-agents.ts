@@ -15,7 +15,7 @@ import { type AgentInventory, createInventory } from "./inventory.ts";
 import { readingPacks } from "./read-packs.ts";
 import { createRedactor, type Redactor } from "./redaction.ts";
 import { loadAgentRuntime } from "./runtime/load-runtime.ts";
-import { collectSecrets } from "./secrets.ts";
+import { collectingSecrets } from "./secrets.ts";
 import { type OpenwopSettings, readOpenwopSettings } from "./settings.ts";
 import type { OpenwopState } from "./state.ts";
 import { createExecutor } from "./turn/executor.ts";
@@ -47,12 +47,11 @@ export async function hostAgents(
   context: ModuleContext,
   { api }: OpenwopState,
 ): Promise<OpenwopAgents> {
-  const { config, env, routes, dispatch, log } = context;
+  const { config, env, routes, dispatch, log, drive } = context;
   const settings = readOpenwopSettings(config);
-  const packs = await context.drive(readingPacks(config, settings));
+  const packs = await drive(readingPacks(config, settings));
   const registry = createAgentRegistry(packs.packs);
-  const endpoints = routes.map(({ definition }) => definition);
-  const redactor = createRedactor(collectSecrets(config, env, endpoints));
+  const redactor = createRedactor(await drive(collectingSecrets(config, env, routes)));
   const identities = await identify(registry, settings, context);
   const documentOf = (agent: InstalledAgent): AgentDocument | undefined =>
     identities.documents.get(keyOf(agent));

@@ -25,7 +25,7 @@ import { loadingWorkflows, type Workflows } from "./workflows/load-workflows.ts"
 /** Runs, and what they are served with. */
 export interface HostedRuns {
   readonly host: RunHost;
-  readonly watcher: RunEscalations;
+  readonly escalations: RunEscalations;
   readonly workflows: Workflows;
   readonly catalog: AgentCatalog;
   readonly settings: RunSettings;
@@ -63,8 +63,12 @@ export async function hostRuns(
       remarksOn: (definition) => findAgentMistakes(definition, names, tenant),
     }),
   );
-  const watcher = new RunEscalations({
-    escalations: state.escalations,
+  const host = new RunHost({
+    ...{ register: kept.register, workflows, types, catalog, compiler, redact, limits },
+    ...{ isConformance, log, stopping: context.stopping.signal },
+  });
+  const escalations = new RunEscalations({
+    ...{ host, escalations: state.escalations },
     agtpIdOf: (agentId, owner) => agtpIdOf(openwop, agentId, owner),
     record: recordStreamEvents(context),
     approvals: () => context.dispatch().approvals,
@@ -73,13 +77,8 @@ export async function hostRuns(
       log.warn({ trace }, "a run that waits could not be told to operators");
     }),
   });
-  const host = new RunHost({
-    ...{ register: kept.register, workflows, types, catalog, compiler, redact, limits },
-    ...{ isConformance, log, watcher, stopping: context.stopping.signal },
-  });
-  watcher.serve(host);
   return {
-    ...{ host, watcher, workflows, catalog, redact, settings: runSettings },
+    ...{ host, escalations, workflows, catalog, redact, settings: runSettings },
     isServing: isConformance || registry.all.length > 0 || workflows.size > 0,
     problems: [...problems, ...findKeyMistakes(apiKeys, basename(config.file))],
   };

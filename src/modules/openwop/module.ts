@@ -42,7 +42,7 @@ export interface OpenwopParts {
 /** What it adds to a deployment. */
 export function contributeOpenwop(context: ModuleContext, parts: OpenwopParts): Contribution {
   const { openwop, kept, runs, starter } = parts;
-  const { host, watcher } = runs;
+  const { host, escalations } = runs;
   const { registry, redactor, settings } = openwop;
   const { tenant } = settings;
   const { handlerTimeoutMs } = context.config.limits;
@@ -56,7 +56,7 @@ export function contributeOpenwop(context: ModuleContext, parts: OpenwopParts): 
     routesKey: "agents",
     httpRoutes: runs.isServing ? httpRoutes(context, openwop, kept, runs) : [],
     sources: [runSource(host, tenant)],
-    approvals: [watcher],
+    approvals: [escalations],
     agents: openwop.documents,
     inventory: hostedInventory(context, openwop),
     hostedProtocols: registry.all.length === 0 ? [] : [HOSTED_PROTOCOL],
@@ -67,8 +67,8 @@ export function contributeOpenwop(context: ModuleContext, parts: OpenwopParts): 
       return openwop.findLostTools();
     },
     start: () => {
+      void escalations.start();
       host.start();
-      void watcher.start();
     },
     stop: async () => host.close(),
     close: () => openwop.close(),

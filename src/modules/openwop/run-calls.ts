@@ -2,7 +2,6 @@
  * What AGTP callers ask of runs, answered: each handler reads its call, asks the runs, and says what
  * came of it in the words of the protocol.   OpenWOP RFC 0072 §B
  */
-import { within } from "../../base/deadline.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
 import { runNotFound, tooManyRuns } from "../../dispatch/floor-refusals-runs.ts";
@@ -10,7 +9,6 @@ import { confirmationForbidden } from "../../dispatch/floor-refusals-tasks.ts";
 import { namedError, type Refusal } from "../../dispatch/refusal.ts";
 import type { Call, HandlerResult } from "../../handlers/handler.ts";
 import { acceptedRun } from "./runs/agent-runs.ts";
-import { awaitRun } from "./runs/await-run.ts";
 import { awaitPage } from "./runs/event-page.ts";
 import { plainAnswer } from "./runs/interrupt-answer.ts";
 import { isOver } from "./runs/run.ts";
@@ -43,7 +41,7 @@ export async function startRun(
   const log = await host.create(body, owner);
   if (isRefused(log)) return refuse(log);
   const waitMs = Math.min(Number(wait) * 1000, maxWaitMs);
-  await awaitRun(log, host.whileServing(call.signal, waitMs));
+  await log.atRest(host.whileServing(call.signal, waitMs));
   if (!isOver(log.state.status)) return { status: 202, body: acceptedRun(log) };
   const result = runResult(log.state);
   const snapshot = runSnapshot(log.run, log.state);
@@ -74,8 +72,7 @@ export async function readRunEvents(
   const log = await host.find(String(runId), caller);
   if (isRefused(log)) return refuse(log);
   const waitMs = Math.min(Number(timeout) * 1000, maxWaitMs);
-  const wait = host.whileServing(signal, waitMs);
-  const page = await within(wait, (end) => awaitPage(host, log, after, end));
+  const page = await awaitPage(host, log, after, host.whileServing(signal, waitMs));
   const last = page.events.at(-1)?.sequence ?? after;
   return { body: page, ...(last < 0 ? {} : { headers: { "Continuation-Token": String(last) } }) };
 }

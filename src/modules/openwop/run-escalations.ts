@@ -26,11 +26,12 @@ import type { RunHost } from "./runs/run-host.ts";
 import { isRefused } from "./runs/run-refusal.ts";
 import { openInterrupt } from "./runs/run-snapshot.ts";
 import type { Interrupt } from "./runs/run-state.ts";
-import type { RunWatcher } from "./runs/run-worker.ts";
+import type { RunWatcher } from "./runs/run-watchers.ts";
 import { isRejection } from "./runs/verdict.ts";
 
 /** The parts that connect runs and escalations. */
 export interface RunEscalationsOptions {
+  readonly host: Pick<RunHost, "watch" | "waiting" | "find" | "answer">;
   readonly escalations: EscalationRegister;
   /** The Agent-ID of an OpenWOP agent; undefined: it has none here. */
   agtpIdOf(agentId: string, tenant: string): string | undefined;
@@ -69,7 +70,6 @@ const DEADLINE_MS = 30 * 24 * 3_600_000;
 export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource<Subject> {
   readonly #options: RunEscalationsOptions;
   readonly #queue: InterruptEscalations<Subject>;
-  #host: RunHost | undefined;
 
   constructor(options: RunEscalationsOptions) {
     const { escalations, record, onFault } = options;
@@ -79,14 +79,10 @@ export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource
     });
   }
 
-  /** Takes the runs of a host. */
-  serve(host: RunHost): void {
-    this.#host = host;
-  }
-
-  /** Takes up what an earlier process did not get to. */
+  /** Watches the runs of the host from now on, and takes up what an earlier process did not get to. */
   async start(): Promise<void> {
-    const { escalations } = this.#options;
+    const { escalations, host } = this.#options;
+    host.watch(this);
     this.#queue.inOrder(async () => {
       for (const escalation of escalations.list()) await this.#answerRun(escalation);
     });
@@ -128,7 +124,7 @@ export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource
   }
 
   async *waiting(): AsyncGenerator<InterruptQuestion> {
-    for (const { run, state } of (await this.#host?.waiting()) ?? []) {
+    for (const { run, state } of await this.#options.host.waiting()) {
       const interrupt = openInterrupt(state);
       const question = interrupt && this.#questionOf(run, interrupt);
       if (question !== undefined) yield question;
@@ -136,8 +132,7 @@ export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource
   }
 
   async verdictOn({ runId, nodeId, interruptId }: Subject): Promise<InterruptVerdict | undefined> {
-    const log = await this.#host?.find(runId, OVERSEER);
-    if (log === undefined) return undefined;
+    const log = await this.#options.host.find(runId, OVERSEER);
     const authority = "operator";
     if (isRefused(log)) {
       return { status: "rejected", reason: "the run is there no more", authority };
@@ -187,11 +182,12 @@ export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource
     const { status, reason, agentId: decider } = decision;
     const by = decider === undefined ? "operator" : `agtp:${decider}`;
     const caller = { ...OVERSEER, owner: { ...OVERSEER.owner, principal: by } };
-    const log = await this.#host?.find(about.runId, caller);
-    if (log === undefined || isRefused(log)) return;
+    const { host } = this.#options;
+    const log = await host.find(about.runId, caller);
+    if (isRefused(log)) return;
     const interrupt = log.state.interrupts[about.nodeId];
     if (interrupt?.interruptId !== about.interruptId || interrupt.isResolved) return;
     const resumeValue = plainAnswer(interrupt.kind, status === "accepted", reason);
-    await this.#host?.answer(about.runId, about.nodeId, { resumeValue, by }, caller);
+    await host.answer(about.runId, about.nodeId, { resumeValue, by }, caller);
   }
 }

@@ -6,6 +6,7 @@
 import type { Config } from "../../base/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { isRecord } from "../../base/json-value.ts";
+import { mapPaced, type Paced } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { KnownSecret } from "./redaction.ts";
 
@@ -18,12 +19,14 @@ const SECRET_FIELD = /authorization|cookie|key|token|secret|password/i;
 const PATH = /^[./~]/;
 
 /** Every secret, the environment's first: its names are what an operator knows them by. */
-export function collectSecrets(
+export function* collectingSecrets(
   config: Config,
   env: Environment,
-  endpoints: readonly EndpointDefinition[],
-): readonly KnownSecret[] {
-  return [...environmentSecrets(env), ...fromConfig(config), ...endpoints.flatMap(fromEndpoint)];
+  endpoints: Iterable<{ readonly definition: EndpointDefinition }>,
+): Paced<readonly KnownSecret[]> {
+  const known = [...environmentSecrets(env), ...fromConfig(config)];
+  yield* mapPaced(endpoints, ({ definition }) => known.push(...fromEndpoint(definition)));
+  return known;
 }
 
 /** The secrets among environment variables. */

@@ -5,13 +5,13 @@
  * is not what an upstream asked for.   AGTP "CONFIRM"
  */
 
-import { isOperator } from "../../dispatch/agent-authority.ts";
 import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
 import { type Confirmation, readConfirmation } from "../../dispatch/confirmation.ts";
-import { authorityOver, type OperatorPolicy } from "../../dispatch/escalation-authority.ts";
+import { authorityOver } from "../../dispatch/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/escalation-events.ts";
 import { decisionConflict } from "../../dispatch/floor-refusals-tasks.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
 import { answerContent, contentViolations } from "../../dispatch/question-content.ts";
 import { attributionUnavailable, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
@@ -101,13 +101,12 @@ function decisionOf(
   { exchange, policy }: Decider,
 ): Decision {
   const { agentId } = exchange.caller;
-  const { certificate } = exchange.peer;
-  const id = isOperator(certificate, policy) ? certificate?.fingerprint : undefined;
+  const operator = operatorOf(exchange.peer, policy);
   return {
     attestationId: `att-${uuidv7()}`,
     ...{ status, authority, at: Date.now() },
     ...(agentId === undefined ? {} : { agentId }),
-    ...(id === undefined ? {} : { operator: { id, via: "certificate" } }),
+    ...(operator === undefined ? {} : { operator }),
     ...(reason === undefined ? {} : { reason }),
     ...(attestation === undefined ? {} : { attestation }),
   };

@@ -4,9 +4,10 @@
  * session is named.   AGTP "Sessions", AGTP-API §10.8
  */
 
-import { isOperating, type OperatorPolicy } from "../../dispatch/escalation-authority.ts";
+import { isOperating } from "../../dispatch/escalation-authority.ts";
 import { tooManyWaiting } from "../../dispatch/floor-refusals-tasks.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import type { OperatorPolicy } from "../../dispatch/operator.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

@@ -5,9 +5,10 @@
  */
 
 import { CONFIRM_SCHEMA } from "../../dispatch/confirmation.ts";
-import { maySee, type OperatorPolicy } from "../../dispatch/escalation-authority.ts";
+import { maySee } from "../../dispatch/escalation-authority.ts";
 import type { FloorMethod } from "../../dispatch/floor.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import type { OperatorPolicy } from "../../dispatch/operator.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import { notFound } from "../../dispatch/refusal.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";

@@ -3,8 +3,9 @@
  * 400 without the id · 404 none that the caller may see.   AGTP "INSPECT", "Sessions"
  */
 
-import { isOperating, maySee, type OperatorPolicy } from "../../dispatch/escalation-authority.ts";
+import { isOperating, maySee } from "../../dispatch/escalation-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import type { OperatorPolicy } from "../../dispatch/operator.ts";
 import { badRequest, notFound, type Refusal } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

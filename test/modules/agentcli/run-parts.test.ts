@@ -9,15 +9,21 @@ import {
   declareIdentity,
   isDeclared,
 } from "../../../src/modules/agentcli/compile/merge-identity.ts";
+import { planTask } from "../../../src/modules/agentcli/compile/task-plan.ts";
 import { isFailure } from "../../../src/modules/agentcli/failure.ts";
 import { bearerSession } from "../../../src/modules/agentcli/identity/session.ts";
 import type { Binding } from "../../../src/modules/agentcli/manifest/identity-blocks.ts";
+import type { Manifest } from "../../../src/modules/agentcli/manifest/manifest.ts";
+import { Approvals } from "../../../src/modules/agentcli/run/approvals.ts";
 import { checkContract } from "../../../src/modules/agentcli/run/check-contract.ts";
 import { presentCredentials } from "../../../src/modules/agentcli/run/present-credentials.ts";
 import { readRuntimePath, sendPrompt } from "../../../src/modules/agentcli/run/prompt-runtime.ts";
 import { createRedactor, secretsOf } from "../../../src/modules/agentcli/run/redact-output.ts";
 import { parseStructured } from "../../../src/modules/agentcli/run/structured-output.ts";
-import { TaskSlots } from "../../../src/modules/agentcli/run/task-slots.ts";
+import { TaskRuns } from "../../../src/modules/agentcli/run/task-runs.ts";
+import { EscalationRegister } from "../../../src/state/escalation-register.ts";
+import { createMemoryStore } from "../../../src/state/memory-store.ts";
+import { manifestOf, shellTask } from "../../support/agentcli.ts";
 import { cpuMs } from "../../support/cpu-time.ts";
 import { makeDirectory } from "../../support/directory.ts";
 
@@ -194,53 +200,89 @@ describe("parseStructured", () => {
   });
 });
 
-describe("TaskSlots", () => {
-  const by = (signal = new AbortController().signal, key = "ina") => ({
-    ...{ owner: { key, isKnown: true }, signal },
+describe("Approvals", () => {
+  const manifest = manifestOf([
+    shellTask("true", [], { approval: { required: true } }),
+  ]) as unknown as Manifest;
+  const [workflow] = manifest.workflows;
+  const [task] = workflow?.tasks ?? [];
+  if (workflow === undefined || task === undefined) throw new Error("no task");
+  const found = { manifest, plan: planTask(workflow, task) };
+
+  it("are good for one run, also where another process asked for them and another used them", async () => {
+    const store = createMemoryStore();
+    const escalations = await EscalationRegister.open(store);
+    const asked = await (await Approvals.open(store, escalations)).ask("ina", found);
+    if (asked.kind !== "pending") throw new Error(asked.kind);
+    const { escalationId } = asked.escalation;
+    // As earlier versions kept it.
+    const value = { escalationId, taskHash: asked.taskHash };
+    const key = `ina/${found.plan.source.workflow_id}/${found.plan.source.task_id}`;
+    await store.commit([{ kind: "put", collection: "agentcli-approvals", key, value }]);
+    const decision = { status: "accepted", authority: "operator", attestationId: "a" } as const;
+    await escalations.decide(escalationId, { ...decision, at: Date.now() });
+    const approvals = await Approvals.open(store, escalations);
+    const [first, second] = [await approvals.ask("ina", found), await approvals.ask("ina", found)];
+    if (first.kind !== "granted" || second.kind !== "granted") throw new Error("not granted");
+    expect([await first.consume(), await second.consume()]).toEqual([true, false]);
+    expect(await approvals.ask("ina", found)).toMatchObject({ kind: "pending" });
+    const next = await Approvals.open(store, escalations);
+    const again = await next.ask("ina", found);
+    expect(again).toMatchObject({ kind: "pending" });
+    expect(again).not.toMatchObject({ escalation: { escalationId } });
+  });
+});
+
+describe("TaskRuns", () => {
+  const wanted = (taskId: string, signal = new AbortController().signal, key = "ina") => ({
+    ...{ taskId, owner: { key, isKnown: true }, signal },
   });
   const overlap = (policy: "skip" | "allow" | "queue", maxQueued = 2) => ({ policy, maxQueued });
 
   it("skips, allows or queues as the policy has it", async () => {
-    const slots = new TaskSlots();
-    const first = await slots.take("a", overlap("skip"), by());
-    expect(await slots.take("a", overlap("skip"), by())).toMatchObject({ kind: "none" });
-    expect(await slots.take("b", overlap("skip"), by())).toMatchObject({ kind: "slot" });
-    expect(await slots.take("a", overlap("allow"), by())).toMatchObject({ kind: "slot" });
-    expect(first.kind).toBe("slot");
+    const runs = await TaskRuns.open();
+    const first = await runs.begin(wanted("a"), overlap("skip"));
+    expect(await runs.begin(wanted("a"), overlap("skip"))).toMatchObject({ kind: "none" });
+    expect(await runs.begin(wanted("b"), overlap("skip"))).toMatchObject({ kind: "begun" });
+    expect(await runs.begin(wanted("a"), overlap("allow"))).toMatchObject({ kind: "begun" });
+    expect(first.kind).toBe("begun");
   });
 
   it("hands a place on in order, to a bounded number, and not to who has gone", async () => {
-    const slots = new TaskSlots();
+    const runs = await TaskRuns.open();
     const order: number[] = [];
-    const first = await slots.take("a", overlap("queue"), by());
+    const first = await runs.begin(wanted("a"), overlap("queue"));
     const abort = new AbortController();
-    const gone = slots.take("a", overlap("queue"), by(abort.signal));
-    const second = slots.take("a", overlap("queue"), by()).then((slot) => {
+    const gone = runs.begin(wanted("a", abort.signal), overlap("queue"));
+    const second = runs.begin(wanted("a"), overlap("queue")).then((slot) => {
       order.push(2);
       return slot;
     });
-    expect(await slots.take("a", overlap("queue"), by())).toMatchObject({ kind: "none" });
+    expect(await runs.begin(wanted("a"), overlap("queue"))).toMatchObject({ kind: "none" });
     abort.abort();
     expect(await gone).toMatchObject({ kind: "none" });
-    const third = slots.take("a", overlap("queue"), by()).then((slot) => {
+    const third = runs.begin(wanted("a"), overlap("queue")).then((slot) => {
       order.push(3);
       return slot;
     });
-    release(first);
-    release(await second);
-    release(await third);
+    await release(first);
+    await release(await second);
+    await release(await third);
     expect(order).toEqual([2, 3]);
-    expect(await slots.take("a", overlap("skip"), by())).toMatchObject({ kind: "slot" });
+    expect(await runs.begin(wanted("a"), overlap("skip"))).toMatchObject({ kind: "begun" });
   });
 
   it("bounds all tasks together: further ones wait in order, and a bounded number of them", async () => {
-    const slots = new TaskSlots();
+    const runs = await TaskRuns.open();
     let started = 0;
     let asked = 0;
     const takeOne = async (waiter = new AbortController().signal) => {
       asked += 1;
-      const slot = await slots.take(`t${started}`, overlap("allow"), by(waiter, `agent ${asked}`));
-      if (slot.kind === "slot") started += 1;
+      const slot = await runs.begin(
+        wanted(`t${started}`, waiter, `agent ${asked}`),
+        overlap("allow"),
+      );
+      if (slot.kind === "begun") started += 1;
       return slot;
     };
     const running = await Promise.all(Array.from({ length: 32 }, () => takeOne()));
@@ -251,28 +293,29 @@ describe("TaskSlots", () => {
     abort.abort();
     expect(await gone).toMatchObject({ kind: "none" });
     expect(started).toBe(32);
-    for (const slot of running) release(slot);
-    for (const slot of waiting) release(await slot);
+    for (const slot of running) await release(slot);
+    for (const slot of waiting) await release(await slot);
     expect(started).toBe(32 + 255);
-    expect(await slots.take("x", overlap("skip"), by())).toMatchObject({ kind: "slot" });
+    expect(await runs.begin(wanted("x"), overlap("skip"))).toMatchObject({ kind: "begun" });
   });
 
   it("leaves places to others, however many one caller asks for", async () => {
-    const slots = new TaskSlots();
+    const runs = await TaskRuns.open();
     let begun = 0;
     const many = Array.from({ length: 100 }, async () => {
-      const slot = await slots.take("long", overlap("allow"), by());
+      const slot = await runs.begin(wanted("long"), overlap("allow"));
       begun += 1;
       return slot;
     });
-    const other = await slots.take("short", overlap("allow"), by(undefined, "rex"));
-    expect(other.kind).toBe("slot");
+    const other = await runs.begin(wanted("short", undefined, "rex"), overlap("allow"));
+    expect(other.kind).toBe("begun");
+    await Promise.all(many.slice(0, 16));
     expect(begun).toBe(16);
-    for (const slot of many) release(await slot);
+    for (const slot of many) await release(await slot);
   });
 
-  function release(slot: Awaited<ReturnType<TaskSlots["take"]>>): void {
-    if (slot.kind === "slot") slot.release();
+  async function release(slot: Awaited<ReturnType<TaskRuns["begin"]>>): Promise<void> {
+    if (slot.kind === "begun") await slot.end();
   }
 });
 

@@ -10,6 +10,7 @@ import {
   type KeptDelegation,
   openDelegations,
 } from "../../../src/modules/delegation/register.ts";
+import { RunSchedule } from "../../../src/runs/run-schedule.ts";
 import { createMemoryStore } from "../../../src/state/memory-store.ts";
 import type { Store } from "../../../src/state/store.ts";
 import { ALICE, BOB, delegate, delegationFiles } from "../../support/delegation.ts";
@@ -46,7 +47,7 @@ async function rig(
   const register = await openDelegations(store);
   const runs = await RecentRuns.open();
   const background = new Background({
-    ...{ register, runs },
+    ...{ register, runs, schedule: new RunSchedule() },
     log: { info: () => undefined, warn: (fields) => void warned.push(fields) },
     actAs: async (acting) => {
       acted.push(acting);
@@ -59,6 +60,7 @@ async function rig(
 }
 
 async function run({ background, register }: Rig, one: KeptDelegation, outcome = DONE) {
+  background.start();
   await register.add({ run: one });
   background.run(one, () => Promise.resolve(outcome));
 }
@@ -156,6 +158,7 @@ describe("Background", () => {
 
   it("makes an outcome of a fault", async () => {
     const one = await rig();
+    one.background.start();
     await one.register.add({ run: kept() });
     one.background.run(kept(), () => Promise.reject(new Error("broken")));
     await vi.advanceTimersByTimeAsync(0);

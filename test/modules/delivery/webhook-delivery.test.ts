@@ -5,9 +5,9 @@ import {
   endAttempt,
   expire,
   isQueued,
-  pauseAfter,
   readDelivery,
   recover,
+  scatteredPause,
   type WebhookDelivery,
 } from "../../../src/modules/delivery/webhook-delivery.ts";
 
@@ -16,14 +16,14 @@ const QUEUED: WebhookDelivery = {
   ...{ state: "queued", attempts: 0, at: 0 },
 };
 
-describe("pauseAfter", () => {
+describe("scatteredPause", () => {
   it("doubles, and stops growing at a quarter of an hour", () => {
-    const pauses = [1, 2, 3, 4, 12, 13, 1000].map((attempts) => pauseAfter(attempts, 1));
+    const pauses = [1, 2, 3, 4, 12, 13, 1000].map((attempts) => scatteredPause(attempts, 1));
     expect(pauses).toEqual([500, 1000, 2000, 4000, 900_000, 900_000, 900_000]);
   });
 
   it("is spread over its second half", () => {
-    expect([pauseAfter(1, 0), pauseAfter(1, 0.5)]).toEqual([250, 375]);
+    expect([scatteredPause(1, 0), scatteredPause(1, 0.5)]).toEqual([250, 375]);
   });
 });
 

@@ -297,6 +297,22 @@ describe("the outbox under load", () => {
     expect(outbox.hasRoom("https://other.example/")).toBe(true);
   });
 
+  it("does not send again what was taken, though it cannot keep that", async () => {
+    const { clock, store, webhook, open } = setUp();
+    const { outbox, start } = await open();
+    start();
+    webhook.answer = () => {
+      store.fault = new Error("the disk is full");
+      return { kind: "taken" };
+    };
+    await outbox.keep([message(clock), message(clock, { id: "m-2", isOnce: true })], []);
+    await clock.advance(1000);
+    store.fault = undefined;
+    await clock.advance(HOUR_MS / 2);
+    expect(webhook.attempts.map(({ id }) => id)).toEqual(["m-1", "m-2"]);
+    expect(outbox.find("m-1")?.state).toBe("delivered");
+  });
+
   it("comes back later to what it cannot keep the state of", async () => {
     const { clock, store, webhook, open } = setUp();
     const { outbox, start, logged } = await open();

@@ -1,7 +1,8 @@
 /** What MCP clients of either protocol see of a daemon. */
 import { describe, expect, it } from "vitest";
 import { DESK } from "../../support/gateway.ts";
-import { openMcp, VERSIONS } from "../../support/mcp.ts";
+import { openMcp, postMcp, VERSIONS } from "../../support/mcp.ts";
+import { heard, serverFiles } from "../../support/server-deployment.ts";
 
 function recordIn(meta: Record<string, unknown> | undefined): Record<string, unknown> {
   const [, payload = ""] = String(meta?.["io.agtp/attribution-record"]).split(".");
@@ -73,5 +74,33 @@ describe.each(VERSIONS)("an MCP client of %s", (version) => {
         data: { error_id: expect.any(String) },
       },
     );
+  });
+});
+
+describe("an answer of 2026-07-28 that nothing precedes", () => {
+  it("leaves in one piece, which says how long it is", async () => {
+    const server = await openMcp();
+    const params = { name: "cancel_orders", arguments: { order_id: "7" } };
+    const response = await postMcp(server, "tools/call", params);
+    const text = await response.text();
+    expect(response.headers.get("content-length")).toBe(String(Buffer.byteLength(text)));
+    expect(JSON.parse(text)).toMatchObject({ id: 1, result: { resultType: "complete" } });
+  });
+});
+
+describe("a client of 2026-07-28 that leaves", () => {
+  it("ends its call", async () => {
+    const server = await openMcp(
+      serverFiles({ gateway: { enabled: true, port: 0 }, mcp: { enabled: true, anonymous: true } }),
+    );
+    const started = heard("started", "7");
+    const aborted = heard("aborted", "7");
+    const leaving = new AbortController();
+    const params = { name: "execute_gates", arguments: { id: "7", obeys: true } };
+    const call = postMcp(server, "tools/call", params, { signal: leaving.signal });
+    await started;
+    leaving.abort();
+    await expect(call).rejects.toThrow("aborted");
+    expect(await aborted).toBe("the caller cancelled the request");
   });
 });

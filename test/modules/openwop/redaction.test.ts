@@ -1,8 +1,9 @@
 /** Secrets, and what looks like one, on their way into events. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { atOnce } from "../../../src/base/paced.ts";
 import { RedactedStream } from "../../../src/modules/openwop/redacted-stream.ts";
-import { collectSecrets } from "../../../src/modules/openwop/secrets.ts";
+import { collectingSecrets } from "../../../src/modules/openwop/secrets.ts";
 import { openwopConfig, redactorOf } from "../../support/openwop.ts";
 
 const AGENT_ID = "0123456789abcdef".repeat(4);
@@ -200,7 +201,7 @@ describe("the secrets that a server knows", () => {
       KEY_FILE: "/etc/keys/one.pem",
       PATH: "/usr/bin",
     };
-    expect(collectSecrets(config, env, [])).toEqual([
+    expect(atOnce(collectingSecrets(config, env, []))).toEqual([
       { name: "BOOKING_API_TOKEN", value: "token-of-the-booking" },
       { name: "openwop.runtime.api_key", value: "model-key-value" },
     ]);

@@ -40,8 +40,13 @@ async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>
       return Promise.resolve();
     },
   });
+  const logs = (): object[] =>
+    waiting.map(({ run, interrupt }) => {
+      return { run, state: { status: "waiting-approval", interrupts: { agent: interrupt } } };
+    });
+  const host = { waiting: () => Promise.resolve(logs()) } as unknown as RunHost;
   const watcher = new RunEscalations({
-    ...{ escalations, agtpIdOf: () => AGENT, approvals: () => [] },
+    ...{ host, escalations, agtpIdOf: () => AGENT, approvals: () => [] },
     record: (events) => {
       for (const { extension } of events) hear(String(extension["event_type"]));
       return Promise.resolve([]);
@@ -50,11 +55,6 @@ async function open(openPerOwner: number, waiting: ReturnType<typeof waitingRun>
       throw error;
     },
   });
-  const logs = (): object[] =>
-    waiting.map(({ run, interrupt }) => {
-      return { run, state: { status: "waiting-approval", interrupts: { agent: interrupt } } };
-    });
-  watcher.serve({ waiting: () => Promise.resolve(logs()) } as unknown as RunHost);
   return { watcher, escalations, told, until: (what: string) => once(heard, what) };
 }
 

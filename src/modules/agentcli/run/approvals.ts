@@ -4,9 +4,10 @@
  * What was used up stays so through restarts.
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
-import type { Collection } from "../../../state/collection.ts";
-import type { CollectionOptions } from "../../../state/collection-view.ts";
+import type { RunKind } from "../../../runs/run-kind.ts";
+import { RunRegister } from "../../../runs/run-register.ts";
 import type { Escalation, Escalations } from "../../../state/escalation.ts";
+import type { Store } from "../../../state/store.ts";
 import { recordReader } from "../../../state/stored-record.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
@@ -18,41 +19,60 @@ export type ApprovalAnswer =
   | { readonly kind: "rejected"; readonly message: string }
   | { readonly kind: "full" };
 
-/** What approvals are kept with. */
-export interface ApprovalOptions {
-  readonly asked: Collection<StoredApproval>;
-  readonly escalations: Escalations;
-}
-
 /** What an approval is for. */
 export type ApprovedTask = Parameters<typeof taskHash>[0];
 
-/** What a person was asked about a task. */
-export interface StoredApproval {
+/** A run of an agent's that waits for a person, who was asked about exactly this task. */
+interface AskedRun {
+  /** The agent and the task: there is one of them at a time. */
+  readonly id: string;
   readonly escalationId: string;
   readonly taskHash: string;
+  /** The answer was used. */
+  readonly isSpent?: true;
 }
 
 /** A moment that can be written; manifests may ask for later ones. */
 const LAST_MOMENT = Date.UTC(9999, 11, 31);
 
-/** The collection of what was asked; nobody needs to know of a question that is forgotten. */
-export function approvalCollection(
-  escalations: Pick<Escalations, "find">,
-): CollectionOptions<StoredApproval> {
+const readAsked = recordReader<Omit<AskedRun, "id">>({
+  escalationId: "string",
+  taskHash: "string",
+});
+
+/** Nobody needs to know of a question that is forgotten, or was answered and used. */
+function askedRuns(escalations: Pick<Escalations, "find">): RunKind<AskedRun, "asked" | "spent"> {
   return {
     name: "agentcli-approvals",
-    read: recordReader<StoredApproval>({ escalationId: "string", taskHash: "string" }),
-    forgottenAt: ({ escalationId }) => (escalations.find(escalationId) ? Infinity : 0),
+    read: (value, id) => {
+      const asked = readAsked(value);
+      return asked && { ...asked, id };
+    },
+    statuses: {
+      asked: { phase: "waiting", next: ["spent"] },
+      spent: { phase: "over", next: [] },
+    },
+    statusOf: ({ isSpent }) => (isSpent === true ? "spent" : "asked"),
+    idOf: ({ id }) => id,
+    ownerOf: ({ id }) => id.slice(0, id.indexOf("/")),
+    forgottenAt: ({ escalationId, isSpent }) =>
+      isSpent === undefined && escalations.find(escalationId) ? Infinity : 0,
   };
 }
 
 /** The approvals of all tasks. */
 export class Approvals {
-  readonly #options: ApprovalOptions;
+  readonly #asked: RunRegister<AskedRun>;
+  readonly #escalations: Escalations;
 
-  constructor(options: ApprovalOptions) {
-    this.#options = options;
+  private constructor(asked: RunRegister<AskedRun>, escalations: Escalations) {
+    this.#asked = asked;
+    this.#escalations = escalations;
+  }
+
+  /** Opens what an earlier process kept. */
+  static async open(store: Store, escalations: Escalations): Promise<Approvals> {
+    return new Approvals(await RunRegister.open(store, askedRuns(escalations)), escalations);
   }
 
   /** Whether the agent may run the task now; asks for it where nobody has been asked. */
@@ -60,10 +80,9 @@ export class Approvals {
     const { plan } = task;
     const hash = taskHash(task);
     const key = keyOf(agentId, plan);
-    const { asked, escalations } = this.#options;
-    const stored = asked.get(key);
+    const asked = this.#asked.find(key);
     const escalation =
-      stored?.taskHash === hash ? escalations.find(stored.escalationId) : undefined;
+      asked?.taskHash === hash ? this.#escalations.find(asked.escalationId) : undefined;
     if (escalation === undefined) return this.#open(agentId, key, plan, hash);
     const { escalationId, decision, status } = escalation;
     // Who comes second has to ask anew.
@@ -89,9 +108,8 @@ export class Approvals {
   }
 
   async #open(agentId: string, key: string, plan: TaskPlan, hash: string): Promise<ApprovalAnswer> {
-    const { asked, escalations } = this.#options;
     const { approval, source, name } = plan;
-    const opening = await escalations.open({
+    const opening = await this.#escalations.open({
       agentId,
       // Another manifest is another question.
       taskId: `wf:${source.workflow_id}/task:${source.task_id}@${hash.slice(7, 23)}`,
@@ -111,14 +129,20 @@ export class Approvals {
     });
     if (opening.kind === "full" || opening.kind === "waiting") return { kind: "full" };
     const { escalation } = opening;
-    await asked.put(key, { escalationId: escalation.escalationId, taskHash: hash });
+    await this.#keep({ id: key, escalationId: escalation.escalationId, taskHash: hash });
     return { kind: "pending", escalation, taskHash: hash };
+  }
+
+  async #keep(run: AskedRun): Promise<void> {
+    const moved = await this.#asked.advance(run.id, () => ({ run }));
+    if (moved === undefined) await this.#asked.add({ run });
   }
 
   /** True once, and stored before anything is run: whoever comes second has to ask again. */
   async #spend(key: string, escalationId: string): Promise<boolean> {
-    const { asked } = this.#options;
-    const spent = await asked.take(key, (stored) => stored.escalationId === escalationId);
+    const spent = await this.#asked.advance(key, (run) =>
+      run.escalationId === escalationId ? { run: { ...run, isSpent: true } } : undefined,
+    );
     return spent !== undefined;
   }
 }

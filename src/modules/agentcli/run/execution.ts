@@ -9,13 +9,13 @@ import type { ProcessGroups } from "../process-groups.ts";
 import type { World } from "../world.ts";
 import type { Approvals } from "./approvals.ts";
 import type { PromptRuntime } from "./prompt-runtime.ts";
-import type { TaskSlots } from "./task-slots.ts";
+import type { TaskRuns } from "./task-runs.ts";
 
 /** What all runs of a deployment share. */
 export interface Executor {
   readonly world: World;
   readonly approvals: Pick<Approvals, "ask">;
-  readonly slots: TaskSlots;
+  readonly runs: TaskRuns;
   readonly groups: ProcessGroups;
   /** Undefined: prompts have nobody to go to. */
   readonly runtime: PromptRuntime | undefined;

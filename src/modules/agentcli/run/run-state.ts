@@ -1,15 +1,28 @@
 /** What runs of tasks have in common while a daemon runs, through every reload. */
+import type { ForwardClock } from "../../../base/forward-clock.ts";
+import type { ServerState } from "../../../state/state.ts";
+import type { Store } from "../../../state/store.ts";
 import { ProcessGroups } from "../process-groups.ts";
-import { TaskSlots } from "./task-slots.ts";
+import { Approvals } from "./approvals.ts";
+import { TaskRuns } from "./task-runs.ts";
 
 /** Two generations of a deployment share it. */
 export interface RunState {
-  readonly slots: TaskSlots;
+  readonly runs: TaskRuns;
+  readonly approvals: Approvals;
   /** The programs that run. */
   readonly groups: ProcessGroups;
 }
 
-/** Nothing runs yet. */
-export function openRunState(): RunState {
-  return { slots: new TaskSlots(), groups: new ProcessGroups() };
+/** Opens what an earlier process kept; nothing runs yet. */
+export async function openRunState(
+  store: Store,
+  _: Pick<ForwardClock, "now">,
+  { escalations }: Pick<ServerState, "escalations">,
+): Promise<RunState> {
+  return {
+    runs: await TaskRuns.open(),
+    approvals: await Approvals.open(store, escalations),
+    groups: new ProcessGroups(),
+  };
 }

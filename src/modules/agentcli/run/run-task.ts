@@ -61,11 +61,9 @@ async function runOnce(
     policy: task.reliability?.overlap_policy ?? "allow",
     maxQueued: plan.budgets.max_queued_dispatches,
   } as const;
-  const slot = await executor.slots.take(plan.id, overlap, {
-    owner: caller.payer,
-    signal: caller.call.signal,
-  });
-  if (slot.kind === "none") return refuseRun("task_already_running", slot.message);
+  const wanted = { taskId: plan.id, owner: caller.payer, signal: caller.call.signal };
+  const begun = await executor.runs.begin(wanted, overlap);
+  if (begun.kind === "none") return refuseRun("task_already_running", begun.message);
   try {
     if (!(await governed.consume())) {
       return refuseRun("approval_required", "the approval was used by another run");
@@ -75,7 +73,7 @@ async function runOnce(
       ? await executeProgram(run, payload, governed, executor)
       : await executePrompt(run, payload.prompt, governed, executor);
   } finally {
-    slot.release();
+    await begun.end();
   }
 }
 

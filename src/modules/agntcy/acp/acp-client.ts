@@ -19,16 +19,7 @@ import type { AcpAnswer, AcpFailure, AcpResponse } from "./acp-call.ts";
 import { type AcpOutcome, toOutcome } from "./acp-outcome.ts";
 import { type AcpConnections, AcpServer } from "./acp-server.ts";
 import type { CredentialShield } from "./credential-shield.ts";
-
-/** The content of a run that is to begin. */
-export interface RunCreation {
-  readonly agentId: string;
-  readonly input: unknown;
-  readonly config: unknown;
-  readonly metadata: JsonRecord;
-  /** Undefined: a run without a thread. */
-  readonly threadId: string | undefined;
-}
+import { creationBody, type RunCreation } from "./run-creation.ts";
 
 /** A run with its server. */
 export interface RunAddress {
@@ -208,19 +199,6 @@ export class AcpClient {
   async #run(answer: Promise<AcpAnswer>): Promise<AcpOutcome<AcpRun>> {
     return toOutcome(await answer, readRun);
   }
-}
-
-/** The agent's configuration goes where the protocol has it, and what it has is there even if empty. */
-function creationBody({ agentId, input, config, metadata, threadId }: RunCreation): JsonRecord {
-  return {
-    agent_id: agentId,
-    input,
-    config: { configurable: config ?? {} },
-    metadata,
-    // This server comes back for the run, and must find it when it does.
-    on_disconnect: "continue",
-    ...(threadId === undefined ? { on_completion: "keep" } : {}),
-  };
 }
 
 function isUnknown(answer: AcpAnswer): boolean {

@@ -38,11 +38,10 @@ export function askServer<T>(
 export function awaitSettled(
   { register, stopping }: Pick<HostedRuns, "register" | "stopping">,
   runId: string,
-  waitMs: number,
+  timeoutMs: number,
   caller: AbortSignal,
 ): Promise<void> {
-  const ends = { signals: [caller, stopping] };
-  return within(ends, (signal) => register.settled(runId, waitMs, signal));
+  return register.settled(runId, { signals: [caller, stopping], timeoutMs });
 }
 
 /** How long of the time that a caller waits is left for the run itself. */

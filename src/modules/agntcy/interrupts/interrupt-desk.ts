@@ -4,8 +4,9 @@
  * lets it.   AGTP "ESCALATE", "CONFIRM"
  */
 
-import { authorityOver, type OperatorPolicy } from "../../../dispatch/escalation-authority.ts";
+import { authorityOver } from "../../../dispatch/escalation-authority.ts";
 import { confirmationForbidden } from "../../../dispatch/floor-refusals-tasks.ts";
+import type { OperatorPolicy } from "../../../dispatch/operator.ts";
 import type { QueryCaller } from "../../../dispatch/query-source.ts";
 import type { Refusal } from "../../../dispatch/refusal.ts";
 import type { EventSource, RecordStreamEvents } from "../../../dispatch/stream-events.ts";

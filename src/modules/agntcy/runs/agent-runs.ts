@@ -3,10 +3,12 @@
  * and the events that say so.
  */
 
+import type { Ends } from "../../../base/deadline.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import { numberEvents } from "../../../runs/number-events.ts";
 import type { NumberedEvent } from "../../../runs/run-kind.ts";
-import { RunRegister, type RunStep, type RunWatcher } from "../../../runs/run-register.ts";
+import type { RunWatcher } from "../../../runs/run-news.ts";
+import { RunRegister, type RunStep } from "../../../runs/run-register.ts";
 import { RunSchedule } from "../../../runs/run-schedule.ts";
 import type { Store } from "../../../state/store.ts";
 import { agentRunKind, EVENT_RULES, RESULTS } from "./agent-run-kind.ts";
@@ -154,10 +156,9 @@ export class AgentRuns {
     );
   }
 
-  /** Resolves when a run is not under way any more, at the latest after `waitMs`. */
-  settled(runId: string, timeoutMs: number, signal: AbortSignal): Promise<void> {
-    const isSettled = (): boolean => this.find(runId)?.status !== "pending";
-    return this.#runs.until(runId, isSettled, { signals: [signal], timeoutMs });
+  /** Resolves when a run is not under way any more, or when the wait is ended. */
+  settled(runId: string, wait: Ends): Promise<void> {
+    return this.#runs.until(runId, () => this.find(runId)?.status !== "pending", wait);
   }
 }
 

@@ -81,9 +81,8 @@ export class RunReview {
     const changed = await register.change(run.runId, [run.status], change, {});
     if (changed === undefined) return register.find(run.runId) ?? run;
     follow(changed);
-    await within({ signals: [caller, signal] }, (end) =>
-      register.settled(run.runId, LOOK_TIMEOUT_MS, end),
-    );
+    const wait = { signals: [caller, signal], timeoutMs: LOOK_TIMEOUT_MS };
+    await register.settled(run.runId, wait);
     return register.find(run.runId) ?? changed;
   }
 

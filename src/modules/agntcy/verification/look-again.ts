@@ -2,7 +2,7 @@
  * Looks for an agent that was not found, again and again, less and less often: its server may come up,
  * or be set right, and nobody has to tell this one.
  */
-import { setTimeout as delay } from "node:timers/promises";
+import { pause } from "../../../base/back-off.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { LazyReadiness } from "./readiness.ts";
 
@@ -30,9 +30,8 @@ export async function lookAgain({
 }: SearchOptions): Promise<void> {
   let told = readiness.fault;
   for (let count = 0; !readiness.isReady; count += 1) {
-    const pauseMs = pausesMs[Math.min(count, pausesMs.length - 1)];
-    await delay(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
-    if (signal.aborted) return;
+    const pauseMs = pausesMs[Math.min(count, pausesMs.length - 1)] ?? 0;
+    if (!(await pause(pauseMs, signal))) return;
     const found = await readiness.ready(signal).catch(() => undefined);
     if (signal.aborted) return;
     if (found === undefined || found.kind === "ready" || found.message === told) continue;

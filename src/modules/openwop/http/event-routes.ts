@@ -2,7 +2,6 @@
  * The events of a run over HTTP: by poll, as JSON, and as a stream. What is asked for is checked
  * before it is looked at how it is wanted.   OpenWOP "rest-endpoints", "stream-modes"
  */
-import { within } from "../../../base/deadline.ts";
 import { awaitPage, readPage } from "../runs/event-page.ts";
 import type { RunLog } from "../runs/run-log.ts";
 import { isRefused } from "../runs/run-refusal.ts";
@@ -74,7 +73,7 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
   if (leave === undefined) return tooMany();
   try {
     const wait = parts.host.whileServing(signal, waitMs);
-    return answer(await within(wait, (end) => awaitPage(parts.host, log, after, end)));
+    return answer(await awaitPage(parts.host, log, after, wait));
   } finally {
     leave();
   }

@@ -101,8 +101,8 @@ class Sender {
     if (bufferMs === 0 || events.length === 0) return events;
     const end = performance.now() + bufferMs;
     while (!events.some(isUrgent) && events.length < MAX_BATCH && performance.now() < end) {
-      const wait = { signals: [signal], timeoutMs: end - performance.now() };
-      await within(wait, (over) => log.changed(this.#after, over));
+      const timeoutMs = end - performance.now();
+      await log.changed(this.#after, { signals: [signal], timeoutMs });
       events.push(...(await this.#page()));
     }
     return events;
@@ -130,7 +130,7 @@ class Sender {
   async #rest(): Promise<void> {
     const { log, signal } = this.#stream;
     const silence = new Deadline({ signals: [signal], timeoutMs: KEEP_ALIVE_MS });
-    await log.changed(this.#after, silence.signal);
+    await log.changed(this.#after, { signals: [silence.signal] });
     silence.clear();
     if (silence.isTimeOver) await this.#write(": keep-alive\n\n");
   }

@@ -2,10 +2,10 @@
  * Tokens that name one interrupt for half an hour: signed, so that nobody can make one up, and good
  * for nothing without a key that may answer.   OpenWOP "interrupt"
  */
-import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { createHmac, timingSafeEqual } from "node:crypto";
 import { isRecord } from "../../../base/json-value.ts";
 import { parseBoundedJson } from "../../../identity/json-document.ts";
-import { Collection } from "../../../state/collection.ts";
+import { openSecret } from "../../../state/kept-secret.ts";
 import type { Store } from "../../../state/store.ts";
 
 /** What a token is issued for. */
@@ -26,8 +26,7 @@ export type ReadToken = NamedInterrupt | "expired";
 
 const LIFE_MS = 30 * 60_000;
 const MAX_LENGTH = 2048;
-const SECRETS = "openwop-secrets";
-const SECRET = "interrupt-tokens";
+const SECRET = { collection: "openwop-secrets", key: "interrupt-tokens" };
 
 export class InterruptTokens {
   readonly #secret: Buffer;
@@ -40,13 +39,7 @@ export class InterruptTokens {
 
   /** With the secret of this store, which is made once. */
   static async open(store: Store, now: () => number = Date.now): Promise<InterruptTokens> {
-    const secrets = await Collection.open(store, { name: SECRETS, read: readSecret });
-    const fresh = randomBytes(32).toString("base64");
-    const known = secrets.get(SECRET);
-    // Of two that make it at the same moment, both take the first.
-    const adding = known === undefined ? await secrets.add(SECRET, fresh) : undefined;
-    const secret = adding !== undefined && adding.kind !== "full" ? adding.item : (known ?? fresh);
-    return new InterruptTokens(Buffer.from(secret, "base64"), now);
+    return new InterruptTokens(await openSecret(store, SECRET), now);
   }
 
   issue({ runId, nodeId, interruptId }: TokenSubject): string {
@@ -80,8 +73,4 @@ export class InterruptTokens {
   #sign(payload: string): Buffer {
     return createHmac("sha256", this.#secret).update(payload).digest();
   }
-}
-
-function readSecret(value: unknown): string | undefined {
-  return typeof value === "string" ? value : undefined;
 }

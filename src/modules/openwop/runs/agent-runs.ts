@@ -3,7 +3,6 @@
  * OpenWOP RFC 0072 §B
  */
 import type { AcceptedRun, RunRequest, RunStart, RunStarter } from "../run-starter.ts";
-import { awaitRun } from "./await-run.ts";
 import type { RunHost } from "./run-host.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused } from "./run-refusal.ts";
@@ -22,7 +21,7 @@ async function start(host: RunHost, request: RunRequest): Promise<RunStart> {
     const { kind: _, ...error } = log;
     return { kind: "refused", error };
   }
-  await awaitRun(log, host.whileServing(signal, waitSeconds * 1000));
+  await log.atRest(host.whileServing(signal, waitSeconds * 1000));
   return standing(log);
 }
 

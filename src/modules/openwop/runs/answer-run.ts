@@ -9,7 +9,7 @@ import type { EventDraft } from "./run-event.ts";
 import type { Redact, RunLog } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { Interrupt } from "./run-state.ts";
-import type { RunWatcher } from "./run-worker.ts";
+import type { RunWatcher } from "./run-watchers.ts";
 import { decisionAnswered, interruptOf, refuseAnswer } from "./verdict.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 
@@ -24,7 +24,7 @@ export interface AnsweredRun {
 /** What answering takes besides the log. */
 export interface AnswerParts {
   readonly register: WorkflowRuns;
-  readonly watcher?: RunWatcher;
+  readonly watcher: RunWatcher;
   readonly compiler: SchemaCompiler;
   readonly redact: Redact;
   /** What has to change together with it. */
@@ -56,7 +56,7 @@ export async function answerRun(
   }, alongside);
   if (refusal !== undefined) return refusal;
   if (interruptOf(log.state, nodeId)?.isResolved !== false)
-    watcher?.onAnswer(run, interrupt, answer);
+    watcher.onAnswer(run, interrupt, answer);
   return { log, interruptId: interrupt.interruptId, eventId: event?.eventId ?? "" };
 }
 

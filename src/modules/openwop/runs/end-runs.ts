@@ -38,7 +38,7 @@ export class RunEnder {
       waiting = openInterrupt(state);
       return stopped(stop, state, run, register.now());
     });
-    if (waiting !== undefined) watcher?.onAnswer(run, waiting, undefined);
+    if (waiting !== undefined) watcher.onAnswer(run, waiting, undefined);
     this.halt(run.runId, stop);
     await this.endChildren(run, stop.by);
   }

@@ -1,4 +1,5 @@
 /** A page of a run's log, behind a sequence: bounded in number and in octets. */
+import type { Ends } from "../../../base/deadline.ts";
 import { isOver } from "./run.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunHost } from "./run-host.ts";
@@ -34,13 +35,13 @@ export async function readPage(host: RunHost, log: RunLog, after: number): Promi
   return { events, isComplete: isOver(status) && last >= nextSequence - 1 };
 }
 
-/** The same, once there is something or nobody waits any longer. */
+/** The same, once there is something or the wait is ended. */
 export async function awaitPage(
   host: RunHost,
   log: RunLog,
   after: number,
-  signal: AbortSignal,
+  wait: Ends,
 ): Promise<EventPage> {
-  await log.changed(after, signal);
+  await log.changed(after, wait);
   return readPage(host, log, after);
 }

@@ -6,7 +6,6 @@
 
 import type { Ends } from "../../../base/deadline.ts";
 import type { JsonRecord } from "../../../base/json-value.ts";
-import { traceOf } from "../../../base/thrown.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { RunOwner } from "../agent-executor.ts";
 import type { Workflow, Workflows } from "../workflows/load-workflows.ts";
@@ -18,26 +17,25 @@ import type { InterruptAnswer } from "./interrupt-answer.ts";
 import { findDefinition } from "./make-run.ts";
 import type { PauseRequest } from "./pause-request.ts";
 import { pauseRun, resumeRun } from "./pause-run.ts";
-import { isHeld, isOver, isWaiting } from "./run.ts";
+import { isOver, isWaiting } from "./run.ts";
 import { isVisible, type RunCaller } from "./run-caller.ts";
 import { type Alongside, type CreateOptions, NOTHING, RunCreator } from "./run-creator.ts";
 import { type RunEntry, scheduled } from "./run-entry.ts";
 import type { RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 import { isRefused, type RunRefusal, runNotFound } from "./run-refusal.ts";
+import { type RunWatcher, RunWatchers } from "./run-watchers.ts";
 import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
+import { UnfinishedRuns } from "./unfinished-runs.ts";
 import type { LogRules } from "./workflow-runs.ts";
 
 /** What runs are run with. */
-export interface RunHostOptions extends RunWorkerOptions {
+export interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
   readonly workflows: Workflows;
   readonly compiler: SchemaCompiler;
   /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
   readonly stopping: AbortSignal;
 }
-
-/** How often it is looked for what was left lying: by a full disk, or by time. */
-const LOOK_EVERY_MS = 60_000;
 
 export class RunHost {
   readonly #options: RunHostOptions;
@@ -45,37 +43,37 @@ export class RunHost {
   readonly #creator: RunCreator;
   readonly #worker: RunWorker;
   readonly #ender: RunEnder;
-  #sweeping: NodeJS.Timeout | undefined;
+  readonly #unfinished: UnfinishedRuns;
+  readonly #watcher = new RunWatchers();
 
   constructor(options: RunHostOptions) {
     this.#options = options;
     this.#rules = { limits: options.limits, redact: options.redact };
     this.#creator = new RunCreator({ ...options, rules: this.#rules });
-    this.#ender = new RunEnder({ ...options, rules: this.#rules });
+    const parts = { ...options, watcher: this.#watcher };
+    this.#ender = new RunEnder({ ...parts, rules: this.#rules });
     this.#worker = new RunWorker({
-      ...{ ...options, children: this.#childRuns() },
+      ...{ ...parts, children: this.#childRuns() },
       ended: (run) => this.#ender.endChildren(run),
     });
+    this.#unfinished = new UnfinishedRuns({ ...options, ender: this.#ender });
   }
 
   /** Takes up everything that is not over, whoever left it. */
   start(): void {
-    const { register, limits, log, redact } = this.#options;
-    register.schedule.use(this.#worker);
-    const look = (): void => {
-      this.#takeUp();
-      register.sweep(limits).catch((error: unknown) => {
-        log.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
-      });
-    };
-    look();
-    this.#sweeping = setInterval(look, LOOK_EVERY_MS).unref();
+    this.#options.register.schedule.use(this.#worker);
+    this.#unfinished.start();
   }
 
   /** Begins nothing more; what is executed goes on as long as the process does. */
   close(): void {
-    clearInterval(this.#sweeping);
+    this.#unfinished.stop();
     this.#options.register.schedule.pause(this.#worker);
+  }
+
+  /** Tells the watcher of every run that begins to wait, or has its answer. */
+  watch(watcher: RunWatcher): void {
+    this.#watcher.add(watcher);
   }
 
   /** For how long somebody who only waits may: as long as the caller stays, and the server does. */
@@ -190,10 +188,10 @@ export class RunHost {
   ): Promise<AnsweredRun | RunRefusal> {
     const log = await this.find(runId, caller);
     if (isRefused(log)) return log;
-    const { register, watcher, compiler, redact } = this.#options;
+    const { register, compiler, redact } = this.#options;
+    const watcher = this.#watcher;
     const answered = await answerRun(log, nodeId, answer, {
-      ...{ register, compiler, redact, alongside: alongside("running", runId) },
-      ...(watcher === undefined ? {} : { watcher }),
+      ...{ register, watcher, compiler, redact, alongside: alongside("running", runId) },
     });
     if (!isRefused(answered)) this.#continue(log);
     return answered;
@@ -202,16 +200,6 @@ export class RunHost {
   #begin(created: RunLog | RunRefusal): RunLog | RunRefusal {
     if (!isRefused(created)) this.#continue(created);
     return created;
-  }
-
-  #takeUp(): void {
-    const { register } = this.#options;
-    const { schedule } = register;
-    for (const entry of register.unfinished()) {
-      if (this.#ender.takeDown(entry) || isHeld(entry.status)) continue;
-      const run = scheduled(entry);
-      if (!schedule.has(run)) schedule.add(run);
-    }
   }
 
   #childRuns(): ChildRuns {

@@ -3,6 +3,7 @@
  * hears of one that is not in the store. Nothing comes after the terminal event.
  * OpenWOP "run-event", SR-1
  */
+import type { Ends } from "../../../base/deadline.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";
 import { type EventRules, numberEvents } from "../../../runs/number-events.ts";
 import { readEvents } from "../../../runs/read-events.ts";
@@ -106,11 +107,17 @@ export class RunLog {
     return events;
   }
 
-  /** Resolves when there is more than `sequence`, or when the signal says that nobody waits. */
-  changed(sequence: number, signal: AbortSignal): Promise<void> {
-    const isMore = (): boolean =>
-      this.#state.nextSequence > sequence + 1 || isOver(this.#state.status);
-    return this.#options.runs.until(this.run.runId, isMore, { signals: [signal] });
+  /** Resolves when there is more than `sequence`, or when the wait is ended. */
+  changed(sequence: number, wait: Ends): Promise<void> {
+    return this.#until(
+      ({ nextSequence, status }) => nextSequence > sequence + 1 || isOver(status),
+      wait,
+    );
+  }
+
+  /** Resolves when the run is over or waits for somebody, or when the wait is ended. */
+  atRest(wait: Ends): Promise<void> {
+    return this.#until(({ status }) => isOver(status) || isHeld(status), wait);
   }
 
   /** Takes in events that somebody else has kept. */
@@ -120,6 +127,10 @@ export class RunLog {
       const isNext = event.sequence === this.#state.nextSequence;
       if (isNext) this.#state = applyEvent(this.#state, event, run);
     }
+  }
+
+  #until(isDone: (state: RunState) => boolean, wait: Ends): Promise<void> {
+    return this.#options.runs.until(this.run.runId, () => isDone(this.#state), wait);
   }
 
   /** Takes a step from the end of the log, wherever that is when its turn has come. */

@@ -14,20 +14,12 @@ import type { RunError } from "../run-starter.ts";
 import type { ChildRuns } from "./child-request.ts";
 import { driveRun } from "./drive-run.ts";
 import { failWherever } from "./endings.ts";
-import type { InterruptAnswer } from "./interrupt-answer.ts";
 import { isOver, type Run } from "./run.ts";
 import { MIN_DURATION_MS, type RunLimits } from "./run-limits.ts";
 import { type Redact, type RunLog, RunOverError } from "./run-log.ts";
 import { openInterrupt } from "./run-snapshot.ts";
-import type { Interrupt } from "./run-state.ts";
+import type { RunWatcher } from "./run-watchers.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
-
-/** Hears that runs wait for somebody. */
-export interface RunWatcher {
-  onInterrupt(run: Run, interrupt: Interrupt): void;
-  /** The run has its answer; undefined: it is cancelled. */
-  onAnswer(run: Run, interrupt: Interrupt, answer: InterruptAnswer | undefined): void;
-}
 
 /** What runs are executed with. */
 export interface RunWorkerOptions {
@@ -38,7 +30,7 @@ export interface RunWorkerOptions {
   readonly limits: RunLimits;
   readonly isConformance: boolean;
   readonly log: Pick<CallLog, "warn">;
-  readonly watcher?: RunWatcher;
+  readonly watcher: RunWatcher;
 }
 
 /** What a worker has besides: how nodes begin runs, and who hears that a run is over. */
@@ -90,7 +82,7 @@ export class RunWorker implements RunExecutor {
     // A run that failed may have begun others.
     if (isOver(log.state.status)) await this.#options.ended(run);
     const interrupt = openInterrupt(log.state);
-    if (interrupt !== undefined) watcher?.onInterrupt(run, interrupt);
+    if (interrupt !== undefined) watcher.onInterrupt(run, interrupt);
   }
 
   #faultOf({ runId }: Run, error: unknown): RunError {

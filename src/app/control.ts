@@ -1,0 +1,96 @@
+/** What the control socket of a daemon answers: how it is, and that it reloads or stops. */
+import { hostname } from "node:os";
+import type { Config } from "../base/config.ts";
+import type { Problem } from "../base/problem.ts";
+import { VERSION } from "../base/version.ts";
+import {
+  type ControlCommand,
+  type ControlSocket,
+  openControlSocket,
+} from "../server/control-socket.ts";
+
+/** `agtpd status --json`. Ports are null where nothing listens. */
+export interface DaemonStatus {
+  readonly pid: number;
+  readonly version: string;
+  readonly uptime_s: number;
+  /** False once it drains. */
+  readonly ready: boolean;
+  readonly server_id: string;
+  readonly address: string;
+  readonly port: number;
+  readonly gateway_port: number | null;
+  readonly metrics_port: number | null;
+  readonly console_port: number | null;
+  readonly workers: number;
+  readonly node: string;
+  readonly connections: number;
+  /** Of the manifest; null without the module that makes it. */
+  readonly document_version: string | null;
+  /** Of the deployment that is served. */
+  readonly problems: readonly Problem[];
+}
+
+/** What a status is made from. */
+export interface StatusSource {
+  readonly config: Config;
+  readonly isReady: boolean;
+  readonly address: string;
+  readonly port: number;
+  readonly gatewayPort: number | undefined;
+  readonly metricsPort: number | undefined;
+  readonly connectionCount: number;
+  readonly problems: readonly Problem[];
+  documentVersion(): Promise<string | undefined>;
+}
+
+/** A daemon as its control socket sees it. */
+export interface Controlled {
+  status(): StatusSource;
+  reload(): Promise<readonly Problem[]>;
+  /** Resolves once everything is ended but this answer. */
+  stop(): Promise<void>;
+}
+
+/** Serves the commands. Throws where nothing can listen. */
+export function openControl(path: string, daemon: Controlled): Promise<ControlSocket> {
+  return openControlSocket(path, commandsOf(daemon));
+}
+
+function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
+  return new Map<string, ControlCommand>([
+    ["status", () => statusOf(daemon.status())],
+    [
+      "reload",
+      async () => {
+        const problems = await daemon.reload();
+        return { reloaded: problems.length === 0, problems };
+      },
+    ],
+    [
+      "stop",
+      async () => {
+        await daemon.stop();
+        return { stopped: true };
+      },
+    ],
+  ]);
+}
+
+async function statusOf(source: StatusSource): Promise<DaemonStatus> {
+  const { config, isReady, address, port, gatewayPort, metricsPort, connectionCount } = source;
+  return {
+    pid: process.pid,
+    version: VERSION,
+    uptime_s: Math.floor(process.uptime()),
+    ready: isReady,
+    server_id: config.server.serverId,
+    ...{ address, port, gateway_port: gatewayPort ?? null, metrics_port: metricsPort ?? null },
+    console_port: null,
+    workers: 1,
+    node: `${hostname()}:${port}`,
+    connections: connectionCount,
+    document_version: (await source.documentVersion()) ?? null,
+    problems: source.problems,
+  };
+}

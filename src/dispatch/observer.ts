@@ -1,0 +1,16 @@
+/** Those who hear of requests: logs, metrics and traces stay outside the pipeline. */
+import type { CallLog } from "../handlers/handler.ts";
+import type { Response, WireFault } from "../wire/message.ts";
+import type { Exchange } from "./exchange.ts";
+import type { Fault } from "./invoke.ts";
+import type { Peer } from "./peer.ts";
+import type { Reply } from "./reply.ts";
+
+/** Hears what happened to each request. */
+export interface Observer {
+  start(exchange: Exchange): void;
+  end(exchange: Exchange, response: Response, reply: Reply): void;
+  wireFault(fault: WireFault, response: Response, peer?: Peer): void;
+  fault(fault: Fault): void;
+  logFor(exchange: Exchange): CallLog;
+}

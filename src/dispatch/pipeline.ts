@@ -1,0 +1,250 @@
+/**
+ * One request through the gates, its handler and the stamp, and what handlers dispatch in their turn.
+ * No socket: a request goes in, a response comes out. What is done for it at once is a slice of the
+ * loop, which its caller pays for.
+ */
+import type { DispatchResult } from "../handlers/handler.ts";
+import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { AgentDocument } from "../identity/agent-document.ts";
+import type { TokenVerifier } from "../identity/bearer-tokens.ts";
+import type { Attributor } from "../state/attributor.ts";
+import type { IdempotencyRegister } from "../state/idempotency-register.ts";
+import type { Response, WireFault } from "../wire/message.ts";
+import { createStandingFields } from "./addressed-agent.ts";
+import type { Approvals } from "./approvals.ts";
+import { type CallHandler, createCallHandler } from "./call-handler.ts";
+import { concealRefusal } from "./concealment.ts";
+import { readCredentials } from "./credentials.ts";
+import type { Deadlines } from "./deadlines.ts";
+import type { DelegationReader } from "./delegation.ts";
+import { Exchange } from "./exchange.ts";
+import type { Gate } from "./gates/gate.ts";
+import { type AnswerOnce, createAnswerOnce } from "./idempotency.ts";
+import { readIdempotencyKey } from "./idempotency-key.ts";
+import { isLasting } from "./idempotent-reply.ts";
+import { innerRequest, resultOf } from "./inner.ts";
+import { faultReply, type InvokeServices } from "./invoke.ts";
+import type { LoopTime } from "./loop-time.ts";
+import type { Observer } from "./observer.ts";
+import { payerOf } from "./payer.ts";
+import type { Peer } from "./peer.ts";
+import { badRequest, type Refusal } from "./refusal.ts";
+import { type Reply, replyToRefusal } from "./reply.ts";
+import { createStamp, type Stamp } from "./stamp.ts";
+
+/** The gates of each part of the way, in their order. */
+export interface PipelineGates {
+  /** Who is asking; what they refuse is said after the toll, which everybody has to pass. */
+  readonly identity: Gates;
+  readonly toll: Gates;
+  /** The first of a request that the server makes itself. */
+  readonly inside: Gates;
+  readonly admission: Gates;
+  readonly handler: Gates;
+}
+
+export type Gates = readonly Gate[];
+
+/** The parts of a pipeline besides its gates. */
+export interface PipelineServices {
+  readonly serverId: string;
+  readonly directory: AgentDirectory;
+  readonly defaultAgent: AgentDocument | undefined;
+  /** Undefined: responses carry no record. */
+  readonly attributor: Attributor | undefined;
+  /** Undefined: bearer tokens are not looked at. */
+  readonly tokens: TokenVerifier | undefined;
+  /** Undefined: no peer vouches for anybody. */
+  readonly delegations: DelegationReader | undefined;
+  readonly deadlines: Deadlines;
+  readonly time: LoopTime;
+  readonly idempotency: IdempotencyRegister;
+  readonly approvals: Pick<Approvals, "answered">;
+  readonly observer: Observer;
+}
+
+/** Made of all endpoints together. */
+interface EndpointParts {
+  readonly gates: PipelineGates;
+  /** Finds the endpoint of a request that is refused before its gate. */
+  lookUp(exchange: Exchange): void;
+  readonly supportedMethods: string;
+}
+
+/** How deep handlers may dispatch into one another. */
+const MAX_DISPATCH_DEPTH = 16;
+const UNJUDGED = "a token could not be judged";
+
+/** The first refusal; no gate behind it is asked. */
+function firstRefusal(gates: Gates, exchange: Exchange): Refusal | undefined {
+  for (const gate of gates) {
+    const refusal = gate(exchange);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}
+
+export class Pipeline {
+  readonly #parts: PipelineServices;
+  readonly #time: LoopTime;
+  readonly #gates: PipelineGates;
+  readonly #lookUp: (exchange: Exchange) => void;
+  readonly #stamp: Stamp;
+  readonly #services: InvokeServices;
+  readonly #callHandler: CallHandler;
+  readonly #answerOnce: AnswerOnce;
+
+  constructor(parts: PipelineServices, { gates, lookUp, supportedMethods }: EndpointParts) {
+    const { directory, observer, attributor, idempotency, deadlines, serverId } = parts;
+    this.#parts = parts;
+    this.#time = parts.time;
+    this.#gates = gates;
+    this.#lookUp = lookUp;
+    this.#stamp = createStamp({
+      ...{ serverId, attributor },
+      standingFields: createStandingFields(directory, parts.defaultAgent),
+      supportedMethods,
+    });
+    this.#services = {
+      deadlines,
+      logFor: (exchange) => observer.logFor(exchange),
+      reportFault: (fault) => observer.fault(fault),
+      dispatch: (parent, method, path, input) => this.#dispatch(parent, method, path, input),
+    };
+    this.#callHandler = createCallHandler(
+      (exchange) => firstRefusal(gates.handler, exchange),
+      this.#services,
+    );
+    this.#answerOnce = createAnswerOnce({
+      ...{ register: idempotency, directory, services: this.#services },
+      callHandler: this.#callHandler,
+    });
+  }
+
+  answer(exchange: Exchange): Response | Promise<Response> {
+    const { observer, tokens, delegations } = this.#parts;
+    observer.start(exchange);
+    const reading = readCredentials(exchange, tokens, delegations);
+    if (reading === undefined) return this.#ask(exchange, exchange.startedAt, this.#arrive);
+    return reading.then(
+      () => this.#ask(exchange, performance.now(), this.#arrive),
+      (cause: unknown) => this.#finish(exchange, this.#fault(exchange, UNJUDGED, cause)),
+    );
+  }
+
+  act(exchange: Exchange): Response | Promise<Response> {
+    this.#parts.observer.start(exchange);
+    return this.#ask(exchange, exchange.startedAt, this.#arriveFromInside);
+  }
+
+  answerFault(fault: WireFault, peer?: Peer): Response {
+    const response = this.#stamp(replyToRefusal(badRequest(fault.code, fault.message)));
+    this.#parts.observer.wireFault(fault, response, peer);
+    return response;
+  }
+
+  /** What is done at once is one slice of the loop. */
+  #ask(exchange: Exchange, startedAt: number, arrive: Gate): Response | Promise<Response> {
+    this.#time.begin(startedAt);
+    try {
+      return this.#pass(exchange, arrive);
+    } finally {
+      this.#settle(exchange, startedAt);
+    }
+  }
+
+  #settle(exchange: Exchange, startedAt: number): void {
+    const spent = this.#time.end(startedAt);
+    if (spent > 0) this.#time.charge(payerOf(exchange), spent);
+  }
+
+  /** The gates of a request from outside up to what it asks for. */
+  readonly #arrive: Gate = (exchange) => {
+    const refusal = firstRefusal(this.#gates.identity, exchange);
+    return firstRefusal(this.#gates.toll, exchange) ?? refusal;
+  };
+
+  readonly #arriveFromInside: Gate = (exchange) => firstRefusal(this.#gates.inside, exchange);
+
+  /** From the first gate on. */
+  #pass(exchange: Exchange, arrive: Gate): Response | Promise<Response> {
+    const finish = (reply: Reply): Response => this.#finish(exchange, reply);
+    try {
+      const refusal = arrive(exchange) ?? exchange.entryRefusal;
+      if (refusal === undefined) return this.#admit(exchange, finish);
+      // Who has had enough is not told about deprecations.
+      if (refusal.status !== 429) this.#lookUp(exchange);
+      return finish(replyToRefusal(refusal));
+    } catch (error) {
+      return finish(this.#fault(exchange, "a gate threw", error));
+    }
+  }
+
+  #admit<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
+    const refusal = firstRefusal(this.#gates.admission, exchange);
+    if (refusal !== undefined) {
+      return finish(replyToRefusal(concealRefusal(refusal, exchange.route)));
+    }
+    const { route } = exchange;
+    if (route === undefined) throw new Error("no gate found a route");
+    const key = readIdempotencyKey(exchange, route);
+    if (key === undefined) return this.#callHandler(exchange, route, finish);
+    if (typeof key !== "string") return finish(replyToRefusal(key));
+    return this.#answerOnce(exchange, route, key).then(finish);
+  }
+
+  /** An answer that comes later is a slice of its own. */
+  #finish(exchange: Exchange, reply: Reply): Response {
+    if (this.#time.isMeasuring) return this.#respond(exchange, reply);
+    const startedAt = performance.now();
+    this.#time.begin(startedAt);
+    try {
+      return this.#respond(exchange, reply);
+    } finally {
+      this.#settle(exchange, startedAt);
+    }
+  }
+
+  #respond(exchange: Exchange, reply: Reply): Response {
+    let sent = reply;
+    let response: Response;
+    try {
+      response = this.#stamp(reply, exchange);
+    } catch (error) {
+      sent = this.#fault(exchange, "the body cannot be encoded", error);
+      response = this.#stamp(sent, exchange);
+    }
+    this.#parts.observer.end(exchange, response, sent);
+    if (exchange.approval?.isUsed === true) void this.#parts.approvals.answered(exchange, response);
+    return response;
+  }
+
+  #fault(exchange: Exchange, message: string, cause: unknown): Reply {
+    return faultReply(exchange, this.#services, message, cause);
+  }
+
+  /** What a handler dispatches. */
+  async #dispatch(
+    parent: Exchange,
+    method: string,
+    path: string,
+    input: Readonly<Record<string, unknown>>,
+  ): Promise<DispatchResult> {
+    const request = innerRequest(parent, method, path);
+    const inner = new Exchange(request, parent.peer, performance.now(), { parent, input });
+    if (inner.depth > MAX_DISPATCH_DEPTH) {
+      throw new Error(`dispatched more than ${MAX_DISPATCH_DEPTH} deep at ${method} ${path}`);
+    }
+    this.#time.begin(inner.startedAt);
+    try {
+      return this.#admit(inner, (reply) => {
+        const isRefused = reply.refusal !== undefined && !isLasting(reply);
+        if (inner.route?.isReading !== true && !isRefused) parent.markActed();
+        parent.onPart?.(`${method} ${inner.route?.path ?? path}`);
+        return resultOf(reply);
+      });
+    } finally {
+      this.#settle(inner, inner.startedAt);
+    }
+  }
+}

@@ -1,0 +1,19 @@
+/**
+ * An MCP server's answer is a stranger's: one that the endpoint's output schema does not take is a
+ * failure of the upstream, and no fault of this server.   AGTP-API §12.3
+ */
+import type { CompiledSchema } from "../../schema/schema.ts";
+import { type Handler, isHandlerError } from "../handler.ts";
+
+/** The same handler, whose bodies are what the endpoint promises. */
+export function promisingOutput(handler: Handler, output: CompiledSchema): Handler {
+  return async (call) => {
+    const result = await handler(call);
+    if (isHandlerError(result) || result.body === undefined) return result;
+    const violations = output.check(result.body);
+    if (violations === undefined) return result;
+    const error = "upstream_malformed_response";
+    call.log.warn({ error, violations }, "upstream call failed");
+    return { error, message: "the upstream's response is not what the endpoint promises" };
+  };
+}

@@ -1,0 +1,28 @@
+/** Whether a client can ask its user: by each request of 2026-07-28, by the session of the older one. */
+import type { Server, ServerContext } from "@modelcontextprotocol/server";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+
+const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
+
+/** By a form; one that knows elicitation and names no mode does. */
+export function canElicit(
+  server: Pick<Server, "getClientCapabilities">,
+  { mcpReq }: Pick<ServerContext, "mcpReq">,
+): boolean {
+  const envelope: unknown = mcpReq.envelope;
+  const declared: unknown = isRecord(envelope)
+    ? envelope[CAPABILITIES]
+    : server.getClientCapabilities();
+  return knowsForms(declared);
+}
+
+/** The same of the current protocol, by what the client says of itself. */
+export function canElicitBy(envelope: JsonRecord): boolean {
+  return knowsForms(envelope[CAPABILITIES]);
+}
+
+function knowsForms(declared: unknown): boolean {
+  const elicitation = isRecord(declared) ? declared["elicitation"] : undefined;
+  if (!isRecord(elicitation)) return false;
+  return isRecord(elicitation["form"]) || Object.keys(elicitation).length === 0;
+}

@@ -1,0 +1,89 @@
+/**
+ * Answers to plain requests, as the library writes them: the result with its type and the server's name,
+ * or an error. The list of tools is put in as the pipeline has encoded it, which it does once for all who
+ * read the same page.   MCP "Base Protocol"
+ */
+import { ProtocolError } from "@modelcontextprotocol/server";
+import type { JsonRecord } from "../../base/json-value.ts";
+import { VERSION } from "../../base/version.ts";
+import { callTool } from "./call-tool.ts";
+import { canElicitBy } from "./client-capabilities.ts";
+import type { McpRequest } from "./front.ts";
+import { askForTools, listCaching } from "./list-tools.ts";
+import type { PlainRequest } from "./plain-request.ts";
+import { refuseRequest } from "./refuse-request.ts";
+import { declaresTasks } from "./task-requests.ts";
+import type { ToolCall } from "./tool-call.ts";
+
+/** Calls back if the client leaves before it is answered. */
+export type OnLeave = (listener: () => void) => void;
+
+const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
+
+/** Of errors that are answered with 200; some others have a status of their own. */
+const PLAIN_CODES: ReadonlySet<number> = new Set([-32_000, -32_602, -32_603]);
+
+/** Answers one. Undefined: `request.given` is more than a plain result, and for the library to write. */
+export async function answerPlain(
+  serverId: string,
+  request: McpRequest,
+  asked: PlainRequest,
+  onLeave: OnLeave,
+): Promise<string | Buffer | undefined> {
+  const { id } = asked;
+  try {
+    if (asked.kind === "list") return await answerList(serverId, request, asked);
+    const result: JsonRecord = await callTool(request, callOf(asked, onLeave));
+    if (result["resultType"] === undefined) {
+      return JSON.stringify({ result: completed(result, serverId), jsonrpc: "2.0", id });
+    }
+    request.given = () => result;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ProtocolError)) throw error;
+    const { code, message, data } = error;
+    if (!PLAIN_CODES.has(code)) {
+      request.given = () => {
+        throw error;
+      };
+      return undefined;
+    }
+    return JSON.stringify({ jsonrpc: "2.0", id, error: { code, message, data } });
+  }
+}
+
+function callOf(
+  { name, arguments: given, meta }: Extract<PlainRequest, { kind: "call" }>,
+  onLeave: OnLeave,
+): ToolCall {
+  return {
+    ...{ name, arguments: given, meta, onLeave, isCurrent: true },
+    ...{ knowsTasks: declaresTasks(meta), canElicit: canElicitBy(meta) },
+    // A message that has them is not plain.
+    ...{ requestState: undefined, inputResponses: undefined },
+  };
+}
+
+function completed(result: JsonRecord, serverId: string): JsonRecord {
+  const meta = result["_meta"] as JsonRecord | undefined;
+  return {
+    ...result,
+    resultType: "complete",
+    _meta: { ...meta, [SERVER_INFO]: { name: serverId, version: VERSION } },
+  };
+}
+
+/** The page is spliced in between what is said beside it. */
+async function answerList(
+  serverId: string,
+  request: McpRequest,
+  { id, cursor }: Extract<PlainRequest, { kind: "list" }>,
+): Promise<string | Buffer> {
+  const answer = await askForTools(request, cursor, true);
+  if (answer === undefined || answer.response.status !== 200) throw refuseRequest(request, answer);
+  const { body } = answer.response;
+  const rest = JSON.stringify(completed(listCaching(request.front), serverId)).slice(1);
+  const [before, after] = [`{"result":`, `,${rest},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`];
+  if (typeof body === "string") return before + body.slice(0, -1) + after;
+  return Buffer.concat([Buffer.from(before), body.subarray(0, -1), Buffer.from(after)]);
+}

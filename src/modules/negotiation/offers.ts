@@ -1,0 +1,107 @@
+/**
+ * Offers for clients of other protocols. What was proposed is previewed, and the word on it comes
+ * later: 263 the contract is made · 461 it is declined, or shown once more · 464 it is over, or
+ * another's · 404 it never was.   AGTP-API §10.1.3
+ */
+import type { ContractOffers, OfferDecision } from "../../dispatch/contract-offers.ts";
+import { previewContract } from "../../dispatch/contract-preview.ts";
+import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
+import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
+import type { ModuleContext } from "../../dispatch/module.ts";
+import { protocolRoute, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import { notFound, type Refusal } from "../../dispatch/refusal.ts";
+import { refuseContract } from "../../dispatch/refuse-contract.ts";
+import type { ExchangeView, Route } from "../../dispatch/route.ts";
+import { type Contract, contractEntry } from "../../endpoint/contract.ts";
+import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import {
+  PROPOSE_SCHEMA,
+  PROPOSED_SCHEMAS,
+  type ProposeOptions,
+  proposeHandler,
+} from "./propose.ts";
+
+/** Over what PROPOSE works with. */
+export function contractOffers(
+  context: ModuleContext,
+  options: ProposeOptions,
+  routes: Pick<ContractRoutes, "agree">,
+): ContractOffers {
+  return { propose: proposeRoute(context, options), settle: settleRoute(context, routes) };
+}
+
+function proposeRoute(context: ModuleContext, options: ProposeOptions): Route {
+  const method = {
+    ...{ inputSchema: PROPOSE_SCHEMA, deepMembers: PROPOSED_SCHEMAS },
+    handler: proposeHandler({ ...options, isOffering: true }),
+  };
+  const endpoints = floorEndpoints(new Map([["PROPOSE", method]]), describeBy(context.catalog));
+  const [route] = protocolRoutes(endpoints, context);
+  if (route === undefined) throw new Error("PROPOSE has no route");
+  return route;
+}
+
+function settleRoute(context: ModuleContext, routes: Pick<ContractRoutes, "agree">): Route {
+  const { attempts, compiler, state } = context;
+  const { contracts: register } = state;
+  return protocolRoute(
+    {
+      ...{ method: "PROPOSE", path: "/", capability: "domain_spanning", impact: "reversible" },
+      description: "Takes the word of an agent on a contract that it was offered.",
+      ...{ isReading: false, isListed: false, inputSchema: SETTLE_SCHEMA },
+      handler: async (call, exchange) => {
+        const { synthesis_id: synthesisId, decision } = call.input as unknown as Settling;
+        const found = register.present(synthesisId, exchange.caller.document?.agentId);
+        if (found.kind === "unknown") {
+          return notFound("contract-not-found", "no contract with this synthesis_id");
+        }
+        if (found.kind === "usable") return decide(found.contract, { decision, call, exchange });
+        const reason = found.kind === "foreign" ? "contract-not-yours" : "contract-revoked";
+        const explanation = found.kind === "foreign" ? FOREIGN : `the offer is over`;
+        return refuseContract(exchange, attempts, reason, explanation);
+      },
+    },
+    compiler,
+  );
+
+  async function decide(
+    contract: Contract,
+    { decision, call, exchange }: Decided,
+  ): Promise<HandlerSuccess | Refusal> {
+    if (decision === "accept") {
+      await routes.agree(contract, call, exchange);
+      return { status: 263, body: takenBody(contract) };
+    }
+    const isDeclined = decision === "decline" && contract.state === "offered";
+    if (isDeclined) await register.change(contract.synthesisId, "released", DECLINED);
+    return previewContract(contract);
+  }
+}
+
+interface Settling {
+  readonly synthesis_id: string;
+  readonly decision: OfferDecision;
+}
+
+interface Decided {
+  readonly decision: OfferDecision;
+  readonly call: Call;
+  readonly exchange: ExchangeView;
+}
+
+const DECLINED = "its agent has declined it";
+const FOREIGN = "the contract is another agent's";
+
+const SETTLE_SCHEMA = {
+  type: "object",
+  properties: {
+    synthesis_id: { type: "string", maxLength: 256 },
+    decision: { enum: ["accept", "decline", "show"] },
+  },
+  required: ["synthesis_id", "decision"],
+} as const;
+
+function takenBody(contract: Contract): Record<string, unknown> {
+  const { endpoint } = contract;
+  return { status: 263, ...contractEntry(contract), proposed: true, endpoint };
+}

@@ -1,0 +1,54 @@
+/**
+ * Takes up runs that are not over, whoever left them: an earlier process, another deployment, a full
+ * disk. What has been over for long is deleted on the way.
+ */
+import { traceOf } from "../../../base/thrown.ts";
+import type { RunEnder } from "./end-runs.ts";
+import { isHeld } from "./run.ts";
+import { scheduled } from "./run-entry.ts";
+import type { RunWorkerOptions } from "./run-worker.ts";
+
+/** The parts of it. */
+export interface UnfinishedRunsOptions
+  extends Pick<RunWorkerOptions, "register" | "limits" | "log" | "redact"> {
+  readonly ender: RunEnder;
+}
+
+const LOOK_EVERY_MS = 60_000;
+
+export class UnfinishedRuns {
+  readonly #options: UnfinishedRunsOptions;
+  #looking: NodeJS.Timeout | undefined;
+
+  constructor(options: UnfinishedRunsOptions) {
+    this.#options = options;
+  }
+
+  /** Looks at once, and now and then. */
+  start(): void {
+    this.#look();
+    this.#looking = setInterval(() => this.#look(), LOOK_EVERY_MS).unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#looking);
+  }
+
+  #look(): void {
+    const { register, limits, log, redact } = this.#options;
+    this.#takeUp();
+    register.sweep(limits).catch((error: unknown) => {
+      log.warn({ trace: redact(traceOf(error)) }, "old runs could not be deleted");
+    });
+  }
+
+  #takeUp(): void {
+    const { register, ender } = this.#options;
+    const { schedule } = register;
+    for (const entry of register.unfinished()) {
+      if (ender.takeDown(entry) || isHeld(entry.status)) continue;
+      const run = scheduled(entry);
+      if (!schedule.has(run)) schedule.add(run);
+    }
+  }
+}

@@ -1,0 +1,65 @@
+/**
+ * Who hears of the runs of a register: those that watch all of them, and those that wait for one. A
+ * change that a step has made is told once whoever took the step knows of it.
+ */
+import type { Ends } from "../base/deadline.ts";
+import { RunWaits } from "./run-waits.ts";
+
+/** Hears of every run that has become another, or is gone: then `after` is undefined. */
+export type RunWatcher<Run> = (before: Run, after: Run | undefined) => void;
+
+/** The changes of a run that are not told yet. */
+interface Withheld<Run> {
+  /** How many steps of the run are being taken. */
+  steps: number;
+  readonly changes: Parameters<RunWatcher<Run>>[];
+}
+
+export class RunNews<Run> {
+  readonly #idOf: (run: Run) => string;
+  readonly #watchers = new Set<RunWatcher<Run>>();
+  readonly #waits = new RunWaits();
+  /** By run. */
+  readonly #withheld = new Map<string, Withheld<Run>>();
+
+  constructor(idOf: (run: Run) => string) {
+    this.#idOf = idOf;
+  }
+
+  /** Calls the watcher from now on, until the function that is answered was called. */
+  watch(watcher: RunWatcher<Run>): () => void {
+    this.#watchers.add(watcher);
+    return () => void this.#watchers.delete(watcher);
+  }
+
+  /** Resolves when `isDone`, or when the wait is ended; looked at with every step of the run. */
+  until(runId: string, isDone: () => boolean, wait: Ends): Promise<void> {
+    return this.#waits.until(runId, isDone, wait);
+  }
+
+  /** Tells what happens to a run only after the step, whatever it comes to. */
+  async afterStep<Taken>(runId: string, step: () => Promise<Taken>): Promise<Taken> {
+    const withheld = this.#withheld.get(runId) ?? { steps: 0, changes: [] };
+    this.#withheld.set(runId, withheld);
+    withheld.steps += 1;
+    try {
+      return await step();
+    } finally {
+      withheld.steps -= 1;
+      if (withheld.steps === 0) this.#withheld.delete(runId);
+      for (const change of withheld.changes.splice(0)) this.#tell(...change);
+    }
+  }
+
+  /** A run has become another, or is gone. */
+  changed(before: Run, after: Run | undefined): void {
+    const withheld = this.#withheld.get(this.#idOf(before));
+    if (withheld === undefined) this.#tell(before, after);
+    else withheld.changes.push([before, after]);
+  }
+
+  #tell(before: Run, after: Run | undefined): void {
+    for (const watcher of this.#watchers) watcher(before, after);
+    this.#waits.wake(this.#idOf(before));
+  }
+}

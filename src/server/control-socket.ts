@@ -1,0 +1,134 @@
+/**
+ * The control socket: a person on this machine asks the daemon that runs here. One command a
+ * connection, one line of JSON each way. The socket is its user's alone (0600), who could end the
+ * process anyway.
+ */
+import { chmodSync, lstatSync, unlinkSync } from "node:fs";
+import { createServer, type Server, type Socket } from "node:net";
+import { isRecord } from "../base/json-value.ts";
+import { socketAddress } from "../base/socket-address.ts";
+import { reasonOf } from "../base/thrown.ts";
+
+/** Options of a command, by their names. */
+export type ControlOptions = Readonly<Record<string, unknown>>;
+
+/** Does a command, and answers its result. Throws what the person is told. */
+export type ControlCommand = (options: ControlOptions) => unknown;
+
+/** The answer to a command, as a line of JSON. */
+export type ControlAnswer =
+  | { readonly ok: true; readonly result: unknown }
+  | { readonly ok: false; readonly message: string };
+
+/** The socket while it is served. */
+export interface ControlSocket {
+  /** Takes no more commands, and leaves its place to another daemon; what was asked is answered. */
+  leave(): Promise<void>;
+  /** Waits a second for answers that are under way, and ends every connection. */
+  close(): Promise<void>;
+}
+
+const MAX_CONNECTIONS = 16;
+const MAX_LINE_BYTES = 4096;
+const ASKING_TIMEOUT_MS = 5_000;
+const LAST_ANSWERS_MS = 1_000;
+
+/** Serves commands at a path. Throws where nothing can listen there. */
+export async function openControlSocket(
+  path: string,
+  commands: ReadonlyMap<string, ControlCommand>,
+): Promise<ControlSocket> {
+  removeLeftOver(path);
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on("close", () => open.delete(socket));
+    // Whoever asked went away.
+    socket.on("error", () => undefined);
+    serve(socket, commands);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  await listen(server, path);
+  let left: Promise<void> | undefined;
+  const leave = (): Promise<void> => {
+    left ??= new Promise((resolve) => {
+      // Resolves once the last connection has ended; the place is free at once.
+      server.close(() => resolve());
+    });
+    return Promise.resolve();
+  };
+  return {
+    leave,
+    close: async () => {
+      await leave();
+      const late = setTimeout(() => {
+        for (const socket of open) socket.destroy();
+      }, LAST_ANSWERS_MS);
+      await left;
+      clearTimeout(late);
+    },
+  };
+}
+
+/** The state directory is ours alone: what lies there is of a daemon that was killed. */
+function removeLeftOver(path: string): void {
+  const status = lstatSync(path, { throwIfNoEntry: false });
+  if (status === undefined) return;
+  if (!status.isSocket()) throw new Error("there is something else in its place");
+  unlinkSync(path);
+}
+
+function listen(server: Server, path: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once("error", reject);
+    // Bound within the call: nobody else can connect before the mode is right.
+    const mask = process.umask(0o177);
+    try {
+      server.listen(socketAddress(path), () => {
+        server.off("error", reject);
+        chmodSync(path, 0o600);
+        resolve();
+      });
+    } finally {
+      process.umask(mask);
+    }
+  });
+}
+
+function serve(socket: Socket, commands: ReadonlyMap<string, ControlCommand>): void {
+  let text = "";
+  socket.setEncoding("utf8");
+  socket.setTimeout(ASKING_TIMEOUT_MS, () => socket.destroy());
+  const hear = (chunk: string): void => {
+    text += chunk;
+    const end = text.indexOf("\n");
+    if (end < 0 && text.length <= MAX_LINE_BYTES) return;
+    socket.off("data", hear);
+    socket.resume();
+    socket.setTimeout(0);
+    const line = end < 0 ? "" : text.slice(0, end);
+    void answer(line, commands).then((said) => socket.end(`${JSON.stringify(said)}\n`));
+  };
+  socket.on("data", hear);
+}
+
+async function answer(
+  line: string,
+  commands: ReadonlyMap<string, ControlCommand>,
+): Promise<ControlAnswer> {
+  try {
+    const asked: unknown = JSON.parse(line);
+    const { command, options = {} } = isRecord(asked) ? asked : {};
+    const known = typeof command === "string" ? commands.get(command) : undefined;
+    if (known === undefined)
+      return refusal(`this daemon has no command ${JSON.stringify(command)}`);
+    if (!isRecord(options)) return refusal("options must be an object");
+    return { ok: true, result: await known(options) };
+  } catch (error) {
+    return refusal(reasonOf(error));
+  }
+}
+
+function refusal(message: string): ControlAnswer {
+  return { ok: false, message };
+}

@@ -1,0 +1,196 @@
+/** MCP servers that misbehave, behind a daemon that an MCP client calls.   formats §10 */
+import { describe, expect, it } from "vitest";
+import { definitionPin, readDefinition } from "../../src/handlers/mcp/definition.ts";
+import { endpointFile } from "../support/deployment.ts";
+import {
+  type HttpPlay,
+  sendEvents,
+  sendJson,
+  serveHostile,
+  writeMany,
+} from "../support/hostile-mcp-http.ts";
+import { mcpFiles, openMcp, postMcp, type TestMcp } from "../support/mcp.ts";
+import { messageOf } from "../support/mcp-session.ts";
+import { HOSTILE } from "../support/mcp-upstream.ts";
+
+const UPSTREAM_ERRORS = [
+  ...["upstream_error", "upstream_timeout", "upstream_connection_error"],
+  ...["upstream_malformed_response", "upstream_authentication_failed"],
+  "upstream_definition_changed",
+];
+const TEXT = { content: [{ type: "text", text: "done" }] };
+/** Servers are started in this time as well. */
+const QUICK = { timeout_ms: 3_000 };
+const SUM = { type: "object", properties: { sum: { type: "number" } }, required: ["sum"] };
+const OUTPUT_OF: Readonly<Record<string, object>> = { lies: SUM, forgets: SUM };
+
+/** A daemon whose one tool of an upstream is `create_work`. */
+function openBefore(
+  place: object,
+  output: object | undefined,
+  more: object = {},
+): Promise<TestMcp> {
+  const tool = {
+    ...{ name: "work", description: "Works.", inputSchema: { type: "object" } },
+    ...(output === undefined ? {} : { outputSchema: output }),
+  };
+  const definition = definitionPin(readDefinition(tool) as never);
+  const endpoint = endpointFile({
+    ...{ method: "CREATE", path: "/work", errors: UPSTREAM_ERRORS, output_schema: output ?? {} },
+    handler: { type: "mcp_tool", server: "tools", tool: "work", definition },
+  });
+  const server = { name: "tools", max_response_bytes: 1_048_576, ...place, ...more };
+  const mcp = { enabled: true, anonymous: true, servers: [server] };
+  const tables = { mcp, limits: { handler_timeout_ms: 15_000 } };
+  return openMcp(mcpFiles(tables, { "endpoints/work.toml": endpoint }));
+}
+
+interface Called {
+  readonly text: string;
+  readonly isError: boolean;
+  readonly record: Readonly<Record<string, unknown>>;
+}
+
+async function callWork(server: TestMcp): Promise<Called> {
+  const params = { name: "create_work", arguments: {} };
+  const { result } = await messageOf(
+    await postMcp(server, "tools/call", { ...params, _meta: { "io.agtp/record": true } }),
+  );
+  const meta = result?.["_meta"] as Readonly<Record<string, unknown>> | undefined;
+  const [, payload = ""] = String(meta?.["io.agtp/attribution-record"]).split(".");
+  return {
+    text: JSON.stringify(result?.["content"]),
+    isError: result?.["isError"] === true,
+    record: JSON.parse(Buffer.from(payload, "base64url").toString()),
+  };
+}
+
+async function expectFailure(server: TestMcp, error: string): Promise<void> {
+  const called = await callWork(server);
+  expect(called.text).toContain(error);
+  expect(called.isError).toBe(true);
+  expect(called.record).toMatchObject({ method: "CREATE", path: "/work", requested_via: "mcp" });
+  expect(called.record["status"]).toBeGreaterThanOrEqual(400);
+  // The daemon itself is well.
+  const listed = await messageOf(await postMcp(server, "tools/list"));
+  expect(listed.result).toHaveProperty("tools");
+}
+
+describe("a child process behind a tool", () => {
+  it.each([
+    ["silent", "upstream_timeout"],
+    ["other-id", "upstream_timeout"],
+    ["huge", "upstream_connection_error"],
+    ["endless", "upstream_connection_error"],
+    ["exits", "upstream_connection_error"],
+    ["odd-content", "upstream_malformed_response"],
+    ["lies", "upstream_malformed_response"],
+    ["forgets", "upstream_malformed_response"],
+    ["refuses", "upstream_error"],
+  ])("that is %s is %s, with a record", async (play, error) => {
+    const more = error === "upstream_timeout" ? QUICK : {};
+    const place = { command: process.execPath, args: [HOSTILE, play], env: { TOKEN: "s3cr3t-42" } };
+    const server = await openBefore(place, OUTPUT_OF[play], more);
+    await expectFailure(server, error);
+    expect(JSON.stringify(server.log)).not.toContain("s3cr3t-42");
+  });
+
+  it("that answers twice is heard once", async () => {
+    const place = { command: process.execPath, args: [HOSTILE, "twice"] };
+    const server = await openBefore(place, undefined);
+    for (const _ of [1, 2]) {
+      const called = await callWork(server);
+      expect(called.text).toContain("first");
+      expect(called.text).not.toContain("second");
+    }
+  });
+
+  it("whose definition is another one is not called", async () => {
+    const place = { command: process.execPath, args: [HOSTILE, "sane"] };
+    const server = await openBefore(place, { type: "object" });
+    await expectFailure(server, "upstream_definition_changed");
+  });
+});
+
+const HTTP_PLAYS: [string, HttpPlay, string, object][] = [
+  ["closes in the middle of a message", closeInside, "upstream_connection_error", {}],
+  [
+    "closes a stream before it has answered",
+    (response) => sendEvents(response),
+    "upstream_connection_error",
+    {},
+  ],
+  ["answers with another id", otherId, "upstream_connection_error", {}],
+  ["answers with a page", page, "upstream_malformed_response", {}],
+  ["answers 500", (response) => void response.writeHead(500).end("no"), "upstream_error", {}],
+  [
+    "answers 401",
+    (response) => void response.writeHead(401).end(),
+    "upstream_authentication_failed",
+    {},
+  ],
+  ["sends its caller elsewhere", elsewhere, "upstream_connection_error", {}],
+  ["answers what is no JSON", noJson, "upstream_malformed_response", {}],
+  ["never answers", () => undefined, "upstream_timeout", QUICK],
+];
+
+function closeInside(response: Parameters<HttpPlay>[0]): void {
+  response.writeHead(200, { "content-type": "application/json" });
+  response.write('{"jsonrpc":"2.0","id":2,"result":{"content":[', () => response.destroy());
+}
+
+function otherId(response: Parameters<HttpPlay>[0]): void {
+  sendEvents(response, { id: 900, result: TEXT });
+}
+
+function page(response: Parameters<HttpPlay>[0]): void {
+  response.writeHead(200, { "content-type": "text/html" }).end("<p>hello</p>");
+}
+
+function elsewhere(response: Parameters<HttpPlay>[0]): void {
+  response.writeHead(307, { location: "http://127.0.0.1:9/mcp" }).end();
+}
+
+function noJson(response: Parameters<HttpPlay>[0]): void {
+  response.writeHead(200, { "content-type": "application/json" }).end("{");
+}
+
+describe("a server over HTTP behind a tool", () => {
+  it.each(HTTP_PLAYS)("that %s is an error with a record", async (_, play, error, more) => {
+    const url = await serveHostile(play);
+    const server = await openBefore({ url, allow_http: true }, undefined, more);
+    await expectFailure(server, error);
+  });
+
+  it("that answers twice is heard once", async () => {
+    const url = await serveHostile((response, id) => {
+      const second = { content: [{ type: "text", text: "second" }] };
+      sendEvents(response, { id, result: TEXT }, { id, result: second });
+    });
+    const server = await openBefore({ url, allow_http: true }, undefined);
+    const called = await callWork(server);
+    expect(called.isError).toBe(false);
+    expect(called.text).toContain("done");
+  });
+
+  it.each([
+    ["application/json", "upstream_error"],
+    ["text/event-stream", "upstream_connection_error"],
+  ])("that answers with 100 MB of %s is cut short", async (type, error) => {
+    let written: Promise<number> = Promise.resolve(0);
+    const url = await serveHostile((response) => {
+      response.writeHead(200, { "content-type": type });
+      response.write(type === "application/json" ? '"' : "data: ");
+      written = writeMany(response, 100_000_000);
+    });
+    const server = await openBefore({ url, allow_http: true }, undefined);
+    await expectFailure(server, error);
+    expect(await written).toBeLessThan(20_000_000);
+  });
+
+  it("that answers well is well", async () => {
+    const url = await serveHostile((response, id) => sendJson(response, { id, result: TEXT }));
+    const server = await openBefore({ url, allow_http: true }, undefined);
+    expect(await callWork(server)).toMatchObject({ isError: false });
+  });
+});

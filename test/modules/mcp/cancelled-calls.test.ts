@@ -1,0 +1,93 @@
+/** Calls that their client gives up: the handler learns of it.   MCP "Cancellation" */
+import { describe, expect, it } from "vitest";
+import { endpointFile } from "../../support/deployment.ts";
+import { mcpFiles, openMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";
+import { beginSession, inSession, message, post } from "../../support/mcp-session.ts";
+
+const PATIENT = `
+let begin, end;
+const begun = new Promise((resolve) => { begin = resolve; });
+const ended = new Promise((resolve) => { end = resolve; });
+export const patient = ({ signal }) => new Promise((resolve) => {
+  begin();
+  const stop = () => { end("stopped"); resolve({ body: "stopped" }); };
+  if (signal.aborted) stop();
+  signal.addEventListener("abort", stop);
+});
+export const begins = async () => { await begun; return { body: {} }; };
+export const ends = async () => ({ body: { how: await ended } });
+`;
+
+function openPatient(): Promise<TestMcp> {
+  const names = { patient: "CREATE", begins: "FETCH", ends: "FETCH" };
+  const files = Object.entries(names).map(([name, method]) => [
+    `endpoints/${name}.toml`,
+    endpointFile({
+      ...{ method, path: `/${name}`, output_schema: {} },
+      handler: { type: "registered_function", function: `patience.${name}` },
+    }),
+  ]);
+  return openMcp(mcpFiles({}, { "patience.mjs": PATIENT, ...Object.fromEntries(files) }));
+}
+
+const CALL = { name: "create_patient", arguments: {} };
+
+describe.each(VERSIONS)("a call of %s", (version) => {
+  it("that is cancelled ends the handler's work", async () => {
+    const server = await openPatient();
+    const client = await server.connectClient(version);
+    const controller = new AbortController();
+    const calling = client.callTool(CALL, { signal: controller.signal });
+    await client.callTool({ name: "fetch_begins", arguments: {} });
+    controller.abort();
+    await expect(calling).rejects.toThrow();
+    const { structuredContent } = await client.callTool({ name: "fetch_ends", arguments: {} });
+    expect(structuredContent).toEqual({ how: "stopped" });
+  });
+});
+
+describe("a call of 2025-11-25", () => {
+  it("whose connection is lost goes on until it is cancelled", async () => {
+    const server = await openPatient();
+    const client = await server.connectClient("2025-11-25");
+    const id = await beginSession(server);
+    const leaving = new AbortController();
+    const call = message("tools/call", CALL, 7);
+    const losing = post(server, call, inSession(id), leaving.signal).catch(() => undefined);
+    await client.callTool({ name: "fetch_begins", arguments: {} });
+    leaving.abort();
+    await losing;
+    let isEnded = false;
+    const ending = client.callTool({ name: "fetch_ends", arguments: {} }).then(() => {
+      isEnded = true;
+    });
+    await client.listTools();
+    expect(isEnded).toBe(false);
+    const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled" };
+    const response = await post(server, { ...cancelled, params: { requestId: 7 } }, inSession(id));
+    expect(response.status).toBe(202);
+    await ending;
+  });
+
+  it("is not cancelled by another session", async () => {
+    const server = await openPatient();
+    const client = await server.connectClient("2025-11-25");
+    const [own, other] = [await beginSession(server), await beginSession(server)];
+    const calling = post(server, message("tools/call", CALL, 7), inSession(own));
+    await client.callTool({ name: "fetch_begins", arguments: {} });
+    const cancel = {
+      ...{ jsonrpc: "2.0", method: "notifications/cancelled" },
+      params: { requestId: 7 },
+    };
+    let isEnded = false;
+    const ending = client.callTool({ name: "fetch_ends", arguments: {} }).then(() => {
+      isEnded = true;
+    });
+    expect((await post(server, cancel, inSession(other))).status).toBe(202);
+    await client.listTools();
+    expect(isEnded).toBe(false);
+    await post(server, cancel, inSession(own));
+    await ending;
+    await (await calling).body?.cancel();
+  });
+});

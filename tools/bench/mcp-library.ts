@@ -1,0 +1,47 @@
+/**
+ * MCP's own library and nothing else: its low-level server with the one tool, on `node:http`. Run as a
+ * process of its own: `mcp-library.js`.
+ */
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { createMcpHandler, Server } from "@modelcontextprotocol/server";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { ORDER_RESULT, ORDER_SCHEMA } from "./order.ts";
+
+const ajv = new Ajv2020();
+formats.default(ajv);
+const isOrder = ajv.compile(ORDER_SCHEMA);
+const content = [{ type: "text" as const, text: JSON.stringify(ORDER_RESULT) }];
+
+const handler = createMcpHandler(() => {
+  const server = new Server({ name: "bench", version: "1.0.0" }, { capabilities: { tools: {} } });
+  server.setRequestHandler("tools/call", ({ params }) => {
+    if (!isOrder(params.arguments)) throw new Error("the arguments do not fit");
+    return { content, structuredContent: ORDER_RESULT };
+  });
+  return server;
+});
+
+const listener = createServer((request, reply) => void answer(request, reply));
+listener.listen(0, "127.0.0.1", () => {
+  const { port } = listener.address() as AddressInfo;
+  console.log(JSON.stringify({ event: "listening", port }));
+});
+process.on("SIGTERM", () => process.exit(0));
+
+async function answer(request: IncomingMessage, reply: ServerResponse): Promise<void> {
+  let text = "";
+  for await (const chunk of request.setEncoding("utf8")) text += chunk;
+  const { method = "", headers } = request;
+  const fields = new Headers();
+  for (const [name, value] of Object.entries(headers)) fields.set(name, String(value));
+  const asked = new Request("http://localhost/mcp", { method, headers: fields });
+  const response = await handler.fetch(asked, { parsedBody: JSON.parse(text) });
+  const body = await response.text();
+  reply.writeHead(response.status, {
+    "content-type": response.headers.get("content-type") ?? "",
+    "content-length": Buffer.byteLength(body),
+  });
+  reply.end(body);
+}

@@ -1,0 +1,76 @@
+/** The scenario of MCP: calls beside the library's own server, many tools beside few, and a long list. */
+import { aimAtPort } from "./aim.ts";
+import { orderTool } from "./deployment.ts";
+import { ONE_IN_FLIGHT } from "./load-scenarios.ts";
+import { type Contender, measureRounds, medianOf, medianRatio, type Timing } from "./measure.ts";
+import { mcpCall, mcpRequest } from "./order.ts";
+import { atLeast, atMost, type Row } from "./row.ts";
+import type { ServerProcess } from "./server-process.ts";
+import type { ServerPool } from "./servers.ts";
+
+const MANY = 10_000;
+const LISTED = 300;
+
+/** What MCP costs beyond its library; with records, as the daemon is by default. */
+export async function measureMcp(pool: ServerPool, timing: Timing): Promise<Row[]> {
+  const started = (count: number) => pool.agtpd(count, { records: "unsigned", mcp: true });
+  const few = await started(10);
+  const library = await pool.mcpLibrary();
+  const calls = await measureRounds(
+    {
+      library: await aim(library, library.port, [mcpCall(orderTool(0))]),
+      few: await calling(few, 10),
+      many: await calling(await started(MANY), MANY),
+    },
+    ONE_IN_FLIGHT,
+    timing,
+  );
+  const lister = await started(LISTED);
+  const list = await aim(lister, lister.httpPort, [mcpRequest("tools/list", {})]);
+  const { lists } = await measureRounds({ lists: list }, { connections: 1, inFlight: 1 }, timing);
+  const listMs = medianOf(lists, "p99Micros") / 1000;
+  const scenario = "mcp";
+  return [
+    {
+      agtpd: medianOf(calls.few, "cpuMicros"),
+      library: medianOf(calls.library, "cpuMicros"),
+      ...{ scenario, label: "MCP `tools/call`, with unsigned records: server CPU", unit: "µs" },
+      goals: [atMost(medianRatio(calls.few, calls.library, "cpuMicros"), 1.2, "the library")],
+    },
+    {
+      agtpd: medianOf(calls.few, "perSecond"),
+      library: medianOf(calls.library, "perSecond"),
+      ...{
+        scenario,
+        label: "the same, 16 connections, 1 in flight each",
+        unit: "req/s",
+        goals: [],
+      },
+    },
+    {
+      agtpd: medianOf(calls.many, "perSecond"),
+      ...{ scenario, label: "the same with 10,000 tools", unit: "req/s" },
+      goals: [atLeast(medianRatio(calls.many, calls.few, "perSecond"), 0.95, "of 10 tools")],
+    },
+    {
+      agtpd: medianOf(lists, "p99Micros"),
+      ...{ scenario, label: "MCP `tools/list` of 300: 99th percentile", unit: "µs" },
+      goals: [atMost(listMs, 5, "", "ms")],
+    },
+  ];
+}
+
+/** A call of each tool of a deployment. */
+function calling(server: ServerProcess, tools: number): Promise<Contender> {
+  const calls = Array.from({ length: tools }, (_, index) => mcpCall(orderTool(index)));
+  return aim(server, server.httpPort, calls);
+}
+
+function aim(
+  server: ServerProcess,
+  port: number | undefined,
+  requests: readonly Buffer[],
+): Promise<Contender> {
+  if (port === undefined) throw new Error("the server serves no HTTP");
+  return aimAtPort(server, { port, ca: undefined }, { start: "HTTP/1.1 200", requests });
+}

@@ -1,0 +1,22 @@
+/** A connection to a server under test: TLS 1.3 where its certificate is known, plain where it has none. */
+import { connect as connectPlain, type Socket, type SocketConnectOpts } from "node:net";
+import { connect as connectTls } from "node:tls";
+
+/** Where to connect. */
+export interface Place {
+  readonly port: number;
+  /** PEM of the certificate that the server shows; undefined: no TLS. */
+  readonly ca: string | undefined;
+}
+
+/** Connects; `onOpen` is called once something can be sent. */
+export function openSocket(
+  { port, ca }: Place,
+  onOpen: () => void,
+  more: Pick<SocketConnectOpts, "onread"> = {},
+): Socket {
+  const place = { ...more, host: "127.0.0.1", port };
+  if (ca === undefined) return connectPlain(place).once("connect", onOpen);
+  const tls = { servername: "localhost", minVersion: "TLSv1.3", ca } as const;
+  return connectTls({ ...place, ...tls }).once("secureConnect", onOpen);
+}
