@@ -65,4 +65,6 @@ export class AwaitedAnswer {
 export type UpstreamHandler = (
   call: Call,
   exchange?: { readonly upstream?: CallUpstream | undefined },
-) => Promise<HandlerResult | AwaitedAnswer>;
+) => UpstreamOutcome | Promise<UpstreamOutcome>;
+
+type UpstreamOutcome = HandlerResult | AwaitedAnswer;
