@@ -14,15 +14,14 @@ import {
 import { VERSION } from "../../base/version.ts";
 import { callTool } from "./call-tool.ts";
 import { canElicit } from "./client-capabilities.ts";
+import { listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
-import { LIST_PARAMS, withText } from "./params.ts";
-import { invalidParams } from "./protocol-errors.ts";
-import { listResources, readResource } from "./resources.ts";
+import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
+import { readResource } from "./resources.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
 import type { ToolCall } from "./tool-call.ts";
-import { BAD_CURSOR } from "./tool-listing.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
@@ -72,11 +71,6 @@ function leaving(signal: AbortSignal): ToolCall["onLeave"] {
 
 function answersIn({ mcpReq }: ServerContext): Pick<ToolCall, "requestState" | "inputResponses"> {
   return { requestState: mcpReq.requestState<string>(), inputResponses: mcpReq.inputResponses };
-}
-
-/** Of what is listed on one page no cursor was given. */
-function refuseCursor(cursor: string | undefined): void {
-  if (cursor !== undefined) throw invalidParams(`cursor ${BAD_CURSOR}`);
 }
 
 /** Undefined where the client has not asked for it. */

@@ -43,4 +43,9 @@ export class McpState {
     signal.addEventListener("abort", () => void end(), { once: true });
     return audience;
   }
+
+  /** Ends every session and every answer: the last request that anybody waits for is over. */
+  async close(): Promise<void> {
+    await (await this.#endpoint)?.close();
+  }
 }
