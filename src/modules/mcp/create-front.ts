@@ -20,8 +20,9 @@ import { waitingCalls } from "./waiting-calls.ts";
 export function* creatingFront(
   context: ModuleContext,
   http: HttpSide,
-  { tasks, states }: Pick<McpState, "tasks" | "states">,
+  kept: Pick<McpState, "tasks" | "states" | "served">,
 ): Paced<McpFront> {
+  const { tasks, states } = kept;
   const { config, compiler, state, tokens } = context;
   const { dispatcher } = context.dispatch();
   const { serverId } = config.server;
@@ -30,15 +31,18 @@ export function* creatingFront(
   const parts = { context, toolbox, rules, states, ownNames: OWN_NAMES };
   const contracts = yield* creatingFrontContracts(parts);
   const visible = visibleTools({ toolbox, contracts, standing: state.lifecycle });
-  return {
+  const front: McpFront = {
     ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
     ...waitingCalls(state.escalations),
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
     listing: createToolListing(visible, compiler),
     projection: createProjection(context, visible, contracts),
+    stopping: context.stopping.signal,
+    latest: () => kept.served ?? front,
     settle: (done) => state.ledger.settle(done),
   };
+  return front;
 }
 
 const OWN_NAMES: ReadonlySet<string> = new Set([APPROVED_CALL, PROPOSE]);

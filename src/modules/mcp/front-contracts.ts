@@ -5,9 +5,13 @@ import type { CallRules } from "../../dispatch/may-call.ts";
 import type { ModuleContext, Served } from "../../dispatch/module.ts";
 import { nextToolName } from "../../dispatch/tool-names.ts";
 import type { Contract } from "../../endpoint/contract.ts";
+import { matchTemplate } from "../../endpoint/path-template.ts";
 import { ContractTools } from "./contract-tools.ts";
 import type { RequestStates } from "./request-state.ts";
 import type { Toolbox } from "./toolbox.ts";
+
+/** The header field that presents a contract. */
+export const PRESENTED = "contract-synthesized";
 
 /** A pair without parameters. */
 interface Pair {
@@ -25,6 +29,8 @@ export interface FrontContracts {
   readonly states: RequestStates;
   /** A contract of the agent that can be called or accepted. */
   find(synthesisId: string, agentId: string): Contract | undefined;
+  /** The agent's newest contract or offer for a pair that no endpoint answers. */
+  unregistered(agentId: string, pair: Pair): string | undefined;
 }
 
 /** Put together when the deployment is. */
@@ -40,7 +46,7 @@ export interface FrontContractsParts {
 /** The contracts of a deployment that has these tools. */
 export function* creatingFrontContracts(parts: FrontContractsParts): Paced<FrontContracts> {
   const { context, toolbox, rules, states, ownNames } = parts;
-  const { negotiation, contracts: register } = context.dispatch();
+  const { negotiation, contracts: register, registry } = context.dispatch();
   const isTaken = (name: string): boolean => ownNames.has(name) || toolbox.find(name) !== undefined;
   const { contracts } = context.state;
   const { offers } = negotiation;
@@ -54,6 +60,13 @@ export function* creatingFrontContracts(parts: FrontContractsParts): Paced<Front
     find: (synthesisId, agentId) => {
       const found = register.present(synthesisId, agentId);
       return found.kind === "usable" ? found.contract : undefined;
+    },
+    unregistered: (agentId, { method, path }) => {
+      if (registry.find(method, path) !== undefined) return undefined;
+      const newest = register.openOf(agentId).find(({ endpoint }) => {
+        return endpoint.method === method && matchTemplate(endpoint.path, path) !== undefined;
+      });
+      return newest?.synthesisId;
     },
   };
 }

@@ -38,7 +38,7 @@ export const mcpModule: Module = {
       },
       start: () => {
         isServed = true;
-        kept.audience(context).serve(frontOf());
+        kept.serve(frontOf(), context);
       },
       // What clients hold open is the process's: it ends with the deployment that is served last.
       close: async () => {
