@@ -3,13 +3,11 @@
  * start nothing is left open.
  */
 
-import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Log } from "../base/log.ts";
 import { atOnce, type Drive, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
-import type { Module } from "../dispatch/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { HttpTls } from "../server/http-listener.ts";
 import { loadHttpTls } from "../server/http-tls.ts";
@@ -18,6 +16,7 @@ import { createObserver } from "../server/observer.ts";
 import { loadTlsIdentity } from "../server/tls-identity.ts";
 import type { StateNotice } from "../state/notice.ts";
 import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
+import type { Config } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import {
   type Deployment,
@@ -25,6 +24,7 @@ import {
   type LoadedDeployment,
   loadDeployment,
 } from "./deployment.ts";
+import type { AnyModule } from "./provision.ts";
 import { openServerState, storeFault } from "./server-state.ts";
 import { surveyDeployment } from "./survey.ts";
 
@@ -37,7 +37,7 @@ export interface DaemonOptions {
   readonly env: Environment;
   readonly log: Log;
   /** All of them, unless given. */
-  readonly modules?: readonly Module[];
+  readonly modules?: readonly AnyModule[];
 }
 
 /** Nothing can be served, and why. */

@@ -1,7 +1,8 @@
 /** What the reserved DISCOVER built-ins talk about, decided at start-up.   AGTP-API §5.8 */
-import type { ApiEntry } from "../../base/config.ts";
+
 import type { Drive } from "../../base/paced.ts";
 import type { Disclosure } from "../../dispatch/disclosure.ts";
+import type { ApiEntry } from "../../dispatch/listing-sections.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { ContractRegister } from "../../state/contract-register.ts";

@@ -5,10 +5,10 @@
  * AGTP "Lifecycle Methods"
  */
 
-import type { IdentityConfig } from "../../base/config.ts";
 import { refuseAuthority } from "../../dispatch/agent-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { operatorOf } from "../../dispatch/operator.ts";
+import type { IdentityConfig } from "../../dispatch/policies-config.ts";
 import {
   attributionUnavailable,
   badRequest,

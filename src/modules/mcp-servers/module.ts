@@ -6,12 +6,14 @@ import type { Module } from "../../dispatch/module.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { PinnedTool } from "../../handlers/mcp/tool-pins.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
+import type { McpServersSections } from "./config.ts";
 import { confirmableDefinitions } from "./confirm-definition.ts";
 import { DefinitionWatch } from "./definition-watch.ts";
 import { HeldQuestions } from "./held-questions.ts";
 
-export const mcpServersModule: Module = {
+export const mcpServersModule: Module<McpServersSections> = {
   name: "mcp-servers",
+  takes: { policies: true },
   async provision(context) {
     const { mcpServers, log, config, routes } = context;
     if (mcpServers === undefined) return {};
