@@ -114,7 +114,7 @@ export type LeadsTo = (
   callerId: string | undefined,
 ) => (MethodPair & { readonly input: Readonly<Record<string, unknown>> }) | undefined;
 
-/** What is wrong with an input that the schema accepts; undefined: nothing. */
+/** The fault of an input that the schema accepts; undefined: nothing. */
 export type InputRules = (
   input: Readonly<Record<string, unknown>>,
 ) => readonly SchemaViolation[] | undefined;

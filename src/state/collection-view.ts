@@ -92,7 +92,7 @@ export class CollectionView<Item> {
     return key === undefined ? undefined : this.get(key);
   }
 
-  /** Whether an item is stored as it is shown. */
+  /** Tells whether an item is stored as it is shown. */
   isStored(key: string): boolean {
     const held = this.#held.get(key);
     return held !== undefined && held.isEarly === undefined;

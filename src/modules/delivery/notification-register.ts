@@ -41,7 +41,7 @@ export interface NotificationRegisterOptions {
   now?(): number;
 }
 
-/** What a register is made of. */
+/** The parts that a register is made of. */
 interface Parts extends Required<NotificationRegisterOptions> {
   readonly limits: NotificationLimits;
   readonly inboxes: Inboxes;

@@ -1,4 +1,4 @@
-/** Whether a text is what a field may hold.   agentcli spec "Lexical classes" */
+/** Tells whether a text is what a field may hold.   agentcli spec "Lexical classes" */
 import type { Findings } from "./finding.ts";
 
 // The patterns stand in messages, and are therefore part of the protocol.
@@ -81,7 +81,7 @@ export function checkCommandLine(findings: Findings, path: string, value: unknow
   }
 }
 
-/** Whether a text has octets that no terminal should see. */
+/** Tells whether a text has octets that no terminal should see. */
 function hasControlCharacters(text: string): boolean {
   return CONTROL.test(text);
 }
