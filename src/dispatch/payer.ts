@@ -9,6 +9,9 @@ import type { TaskOwner } from "../base/task-queue.ts";
 import type { Caller } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 
+/** Those whom nobody vouches for have one share together of the questions that wait for operators. */
+export const STRANGERS = "strangers";
+
 /** Whose account a request is on. */
 export function payerOf(request: {
   readonly caller: Caller;
