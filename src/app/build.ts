@@ -28,7 +28,7 @@ import type { AnyModule } from "./provision.ts";
 import { openServerState, storeFault } from "./server-state.ts";
 import { surveyDeployment } from "./survey.ts";
 
-/** What a daemon is started with. */
+/** The parts that a daemon is started with. */
 export interface DaemonOptions {
   readonly configPath: string;
   /** Override `[server] host` and `port`. */
@@ -62,7 +62,7 @@ export interface Built {
 
 /** How to build. */
 export interface BuildOptions {
-  /** Whether what is missing may be made, and what is there written to. */
+  /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;
   /** Of the daemon that is being reloaded. */
   readonly kept?: ProcessState;

@@ -31,7 +31,7 @@ export interface DaemonStatus {
   readonly problems: readonly Problem[];
 }
 
-/** What a status is made from. */
+/** The parts that a status is made from. */
 export interface StatusSource {
   readonly config: Config;
   readonly isReady: boolean;

@@ -61,7 +61,7 @@ export interface Deployment {
   close(): Promise<void>;
 }
 
-/** What a deployment takes from the process it is served by. */
+/** The parts that a deployment takes from the process that serves it. */
 export interface DeploymentOptions extends FoundationSources {
   readonly observer: Observer;
   /** All of them, unless given. */

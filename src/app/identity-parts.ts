@@ -79,7 +79,7 @@ export function* loadingOperatorAgents(
   return issuers.problems.some(isError) ? undefined : documents;
 }
 
-/** What is wrong with the agent that is addressed where a request names none. */
+/** The fault of the agent that is addressed where a request names none. */
 export function checkDefaultAgent(
   { agents, directory, file }: Config,
   known: AgentDirectory,

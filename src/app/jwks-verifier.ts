@@ -13,7 +13,7 @@ import type { KeySource } from "../identity/bearer-keys.ts";
 import type { TokenVerifier } from "../identity/bearer-tokens.ts";
 import { JwksFileKeys } from "./jwks-file-keys.ts";
 
-/** What a verifier is opened with. */
+/** The parts that a verifier is opened with. */
 export interface VerifierOptions {
   readonly oauth: OauthConfig;
   /** Name of the configuration file, for problems. */

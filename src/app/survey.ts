@@ -1,5 +1,5 @@
 /**
- * What is wrong with a deployment that will not be served, because of its configuration or its
+ * The fault of a deployment that will not be served, because of its configuration or its
  * catalog: its endpoints, recipes, handlers and agents are looked at all the same, so that an
  * operator learns of everything at once.   AGTP-API §13.2
  */

@@ -49,7 +49,7 @@ export class ApprovalPolicy {
     }));
   }
 
-  /** What a call needs; undefined: no approval. */
+  /** The parts that a call needs; undefined: no approval. */
   needFor(route: Governed, caller: Caller, path: string): ApprovalNeed | undefined {
     const own = ownApproval(route);
     if (own === undefined && this.#rules.length === 0) return undefined;

@@ -1,5 +1,5 @@
 /**
- * What is wrong with the rules of `[[policies.approvals]]`, and with a server whose endpoints ask for
+ * The faults of the rules of `[[policies.approvals]]`, and of a server whose endpoints ask for
  * approvals that nobody could give. A rule that would silently match nothing is told about: it may be
  * what was to keep a call from running.   docs/approvals.md
  */
@@ -16,7 +16,7 @@ import type { MethodPolicy } from "./method-policy.ts";
 import type { ApprovalRule, IdentityConfig } from "./policies-config.ts";
 import type { Route } from "./route.ts";
 
-/** What the rules are checked against. */
+/** The rules that the rules are checked against. */
 export interface ApprovalContext {
   /** Name of the configuration file, for problems. */
   readonly file: string;

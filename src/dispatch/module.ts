@@ -82,7 +82,7 @@ export interface Brought {
   readonly http: HttpSide | undefined;
 }
 
-/** What a module is provisioned with. */
+/** The parts that a module is provisioned with. */
 export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
   extends Vocabulary,
     ProcessState,
@@ -131,7 +131,7 @@ export interface Served {
   readonly hostedProtocols: readonly HostedProtocolEntry[];
   /** Undefined: nothing is sent to people. */
   readonly webhooks: WebhookQueue | undefined;
-  /** Whether an operator has to approve a call. */
+  /** True if an operator has to approve a call. */
   readonly needsApproval: Approvals["isNeeded"];
   /** The operator's, and those that the HTTP listener serves. */
   apis(): readonly ApiEntry[];

@@ -40,7 +40,7 @@ export async function serveTasks(context: AgentcliContext): Promise<Contribution
   };
 }
 
-/** What the tasks are run by. */
+/** The executor of the tasks. */
 async function executorOf(context: AgentcliContext, settings: AgentcliSettings): Promise<Executor> {
   const { config, env } = context;
   const kept = await context.once(openRunState);

@@ -48,7 +48,7 @@ export interface DeclaredAgents {
   readonly problems: readonly Problem[];
 }
 
-/** What declarations are judged by. */
+/** The rules that declarations are judged by. */
 export interface DeclarationContext {
   readonly config: AgntcySections;
   readonly names: MethodNames;

@@ -14,7 +14,7 @@ export interface AgntcySettings {
   readonly impact: Impact;
   readonly requiredScopes: readonly string[];
   readonly timeoutMs: number;
-  /** Whether who began a run may answer what its manifest says is asked of it. */
+  /** True if who began a run may answer what its manifest says is asked of it. */
   readonly agentAnswers: boolean;
   /** Who may answer beside the operators. */
   readonly approverScope: string | undefined;

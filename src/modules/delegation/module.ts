@@ -77,7 +77,7 @@ function actionResolver({ dispatch, config, methodPolicy }: DelegationContext): 
   });
 }
 
-/** Whether a pair is answered by the protocol itself, whatever is asked for in its query. */
+/** Tells whether a pair is answered by the protocol itself, whatever is asked for in its query. */
 function isFloorPair({ method, path }: Dispatchable): boolean {
   return isProtocolPair(method, path.split("?", 1)[0] ?? "");
 }

@@ -9,14 +9,14 @@ import type { DiscoverySections } from "./config.ts";
 import type { ManifestContent } from "./document.ts";
 import type { LongList } from "./long-list.ts";
 
-/** What a manifest is made from. */
+/** The parts that a manifest is made from. */
 export interface ManifestSource {
   readonly config: DiscoverySections;
   readonly catalog: Catalog;
   readonly apis: readonly ApiEntry[];
   /** Every listed endpoint, built-ins included. */
   readonly endpoints: readonly EndpointDefinition[];
-  /** Whether a method of the floor is answered. */
+  /** Tells whether a method of the floor is answered. */
   isServed(method: string): boolean;
   readonly isSynthesizing: boolean;
   /** The agents this variant discloses. */

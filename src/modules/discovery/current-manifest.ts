@@ -37,7 +37,7 @@ export class CurrentManifest {
     this.#pairs = pairs;
   }
 
-  /** Whether it lists such a pair. */
+  /** Tells whether it lists such a pair. */
   isListed(method: string, path: string): boolean {
     return this.#pairs.has(`${method} ${path}`);
   }

@@ -17,7 +17,7 @@ import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { type ContractRegister, isOpen } from "../../state/contract-register.ts";
 
-/** What these methods work on. */
+/** The parts that these methods work on. */
 export interface ContractMethodsOptions {
   readonly register: ContractRegister;
   readonly attempts: Attempts;

@@ -29,7 +29,7 @@ import type { Ledger } from "../../state/ledger.ts";
 import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
 import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
 
-/** What INSPECT looks into. */
+/** The parts that INSPECT looks into. */
 export interface InspectOptions {
   readonly directory: AgentDirectory;
   readonly ledger: Pick<Ledger, "find" | "headOf">;

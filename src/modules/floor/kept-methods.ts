@@ -16,7 +16,7 @@ import type { ContractMethodsOptions } from "./contracts.ts";
 import { inspectHandler, inspectSchema } from "./inspect.ts";
 import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
 
-/** What these methods work on. */
+/** The parts that these methods work on. */
 export interface KeptMethodsOptions {
   readonly directory: AgentDirectory;
   readonly state: Pick<ServerState, "ledger" | "lifecycle" | "certificates">;

@@ -32,7 +32,7 @@ import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
 import { type ContractMethodsOptions, revokeContract } from "./contracts.ts";
 import { sweepContracts } from "./stale-contracts.ts";
 
-/** What the lifecycle methods work on. */
+/** The parts that the lifecycle methods work on. */
 export interface LifecycleOptions {
   readonly directory: AgentDirectory;
   readonly register: LifecycleRegister;

@@ -35,7 +35,7 @@ import { createOriginPolicy } from "./origins.ts";
 import { createPipeline, type PipelineParts } from "./pipeline.ts";
 import { errorBody, sendRefusal } from "./send-answer.ts";
 
-/** What a sidecar is made from. */
+/** The parts that a sidecar is made from. */
 export interface GatewayParts extends PipelineParts {
   readonly config: Pick<GatewaySections, "server" | "gateway" | "limits">;
   readonly httpRoutes: readonly HttpRoute[];

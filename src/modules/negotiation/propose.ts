@@ -41,7 +41,7 @@ export interface SettleOptions extends EvaluationParts {
   readonly work: TaskQueue;
 }
 
-/** What PROPOSE works with. */
+/** The parts of PROPOSE. */
 export interface ProposeOptions extends SettleOptions {
   readonly synthesisEnabled: boolean;
   /** Evaluates later, and answers with 261 meanwhile. */

@@ -11,7 +11,7 @@ import type { OpenwopAgents } from "./host-agents.ts";
 const OPENWOP_NAME = /^(?:core|vendor|community|private|local)\.[^.]+\./;
 const AGENT_ID = /^[0-9a-f]{64}$/;
 
-/** Whether a caller may learn which agents there are. */
+/** Tells whether a caller may learn which agents there are. */
 export function disclosing({
   config,
   dispatch,

@@ -32,7 +32,7 @@ export const openwopModule: Module<OpenwopSections> = {
   },
 };
 
-/** What the module is made of. */
+/** The parts that the module is made of. */
 export interface OpenwopParts {
   readonly openwop: OpenwopAgents;
   readonly kept: OpenwopState;

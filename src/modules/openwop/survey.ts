@@ -1,5 +1,5 @@
 /**
- * What is wrong with the OpenWOP part of a deployment, by its files alone: packs, workflows, bearer
+ * The fault of the OpenWOP part of a deployment, by its files alone: packs, workflows, bearer
  * keys and the tables about agents. Nothing is issued, started or asked for.   OpenWOP RFC 0072
  */
 import { basename } from "node:path";

@@ -48,7 +48,7 @@ export function accessOf(
   return { callable: obstacles.length === 0, missingScopes, obstacles };
 }
 
-/** What `accessOf` looks at: equal texts, equal access. */
+/** The parts that `accessOf` looks at: equal texts, equal access. */
 export function accessClassOf(
   tier: "A" | "B",
   { method, path, semantic, requiredScopes }: EndpointDefinition,

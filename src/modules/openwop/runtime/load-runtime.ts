@@ -16,7 +16,7 @@ import { createDeterministicRuntime } from "./deterministic.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
 import { createModelConnection } from "./model-connection.ts";
 
-/** What a runtime is made from. */
+/** The parts that a runtime is made from. */
 export interface RuntimeParts {
   readonly config: Pick<OpenwopSections, "directory" | "file">;
   readonly loader: ModuleLoader;
