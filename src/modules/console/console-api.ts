@@ -6,9 +6,9 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { ActAs } from "../../dispatch/acting.ts";
 import { ANONYMOUS } from "../../dispatch/caller.ts";
-import type { SignedIn } from "./console-app.ts";
 import { ConsoleFault, malformed } from "./console-fault.ts";
 import { operatorOfPerson } from "./person.ts";
+import type { SignedIn } from "./sessions.ts";
 
 /** What a route is asked. */
 export interface ApiRequest {

@@ -21,7 +21,7 @@ import type { LoginLinks } from "./login-links.ts";
 import type { PageFiles } from "./page-files.ts";
 import { isPagePath } from "./page-paths.ts";
 import type { ConsolePlace } from "./place.ts";
-import type { Session, Sessions } from "./sessions.ts";
+import type { Session, Sessions, SignedIn } from "./sessions.ts";
 import { signInPage } from "./sign-in-page.ts";
 
 /** What a console is made from. */
@@ -45,11 +45,6 @@ const FIELDS = {
   "cross-origin-resource-policy": "same-origin",
   "cache-control": "no-store",
 } as const;
-
-/** Who asks, once it is known. */
-export interface SignedIn extends Session {
-  readonly token: string;
-}
 
 /** Builds it; it never listens itself. */
 export async function createConsole(parts: ConsoleParts): Promise<Gateway> {

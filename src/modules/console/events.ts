@@ -2,10 +2,10 @@
  * What onlookers are told as it happens: samples of the traffic, counts, and how much waits. Nothing
  * queues for anybody: who does not read is told the newest when there is room, and how much was left out.
  */
-import type { ServerResponse } from "node:http";
+import type { FastifyReply } from "fastify";
 import type { Admit, ConsoleApi } from "./console-api.ts";
-import type { SignedIn } from "./console-app.ts";
 import { ConsoleFault } from "./console-fault.ts";
+import type { SignedIn } from "./sessions.ts";
 import type { Traffic } from "./traffic.ts";
 
 /** What is told. */
@@ -27,7 +27,7 @@ const MAX_ONLOOKERS = 64;
 const MAX_BUFFERED = 65_536;
 
 interface Onlooker {
-  readonly response: ServerResponse;
+  readonly response: FastifyReply["raw"];
   readonly signedIn: SignedIn;
   seen: number;
   waiting: number | undefined;

@@ -18,6 +18,11 @@ export interface Session {
   readonly usedAt: number;
 }
 
+/** A session, and the cookie's value. */
+export interface SignedIn extends Session {
+  readonly token: string;
+}
+
 /** The use of a session is noted no more often. */
 const NOTED_EVERY_MS = 60_000;
 const QUOTA = { perOwner: 32, all: 1_000 };
