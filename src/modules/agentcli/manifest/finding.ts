@@ -1,6 +1,6 @@
 /**
- * What validation finds: exact paths and messages, in the order of the document, and no more of them
- * than a reader can use however large the manifest is.   agentcli spec "Validation"
+ * The findings of validation: exact paths and messages, in the order of the document, and no more
+ * of them than a reader can use however large the manifest is.   agentcli spec "Validation"
  */
 
 /** One thing that is wrong, or odd, with a manifest. */
