@@ -61,7 +61,10 @@ function creatingToolbox(
   const routes = dispatch().registry.entries;
   const isApproving =
     policies.approvals.length > 0 ||
-    routes.some(({ definition }) => definition.approval !== undefined);
+    routes.some(
+      ({ definition }) =>
+        definition.approval !== undefined || definition.handler.type === "mcp_tool",
+    );
   return Toolbox.creating({
     routes,
     further: [

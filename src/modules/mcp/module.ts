@@ -6,6 +6,7 @@ import { openSecret } from "../../state/kept-secret.ts";
 import type { McpContext, McpSections } from "./config.ts";
 import { creatingFront } from "./create-front.ts";
 import type { McpFront } from "./front.ts";
+import { payerOfMessage } from "./identify.ts";
 import { createMcpApi } from "./mcp-api.ts";
 import { RequestStates } from "./request-state.ts";
 import { createMetadataFace, METADATA_PREFIX } from "./resource-metadata.ts";
@@ -31,7 +32,10 @@ export const mcpModule: Module<McpSections> = {
     let isServed = false;
     return {
       httpRoutes: [
-        { prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
+        {
+          ...{ prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
+          payerOf: (request) => payerOfMessage(context.tokens, request),
+        },
         ...metadata(context, frontOf),
       ],
       complete: async () => {
