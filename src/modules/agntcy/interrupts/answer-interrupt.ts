@@ -143,7 +143,7 @@ async function resume(
   const change = {
     ...({ status: "pending", deadlineAt } as const),
     ...{ interrupt: undefined, isAnswerSent: undefined },
-    // Whoever goes on with a run can listen only then.
+    // The caller that goes on with a run can listen only then.
     ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
   };
   const resumed = await register.change(runId, ["interrupted"], change, {});
