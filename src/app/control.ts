@@ -1,4 +1,4 @@
-/** What the control socket of a daemon answers: how it is, and that it reloads or stops. */
+/** The commands of the control socket: status, reload and stop. */
 import { hostname } from "node:os";
 import type { Problem } from "../base/problem.ts";
 import { VERSION } from "../base/version.ts";

@@ -1,7 +1,7 @@
 /** The address of a local socket. Its length is bounded by the system, that of a path is not. */
 import { relative } from "node:path";
 
-/** What fits on every system that has such sockets. */
+/** The least that a system with such sockets takes. */
 const MAX_OCTETS = 103;
 
 /** The path in its shorter form. Throws where none is short enough. */

@@ -47,7 +47,7 @@ export interface GatewayAgent {
   readonly isAgentIssued: boolean;
 }
 
-/** What only the daemon knows of itself. */
+/** Facts that only the daemon has. */
 export interface DaemonFacts {
   readonly address: string;
   readonly port: number;

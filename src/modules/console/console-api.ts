@@ -10,7 +10,7 @@ import { ConsoleFault, malformed } from "./console-fault.ts";
 import { operatorOfPerson } from "./person.ts";
 import type { SignedIn } from "./sessions.ts";
 
-/** What a route is asked. */
+/** A request to a route. */
 export interface ApiRequest {
   readonly signedIn: SignedIn;
   /** Parameters of the path; `*` is the rest of it. */
@@ -38,7 +38,7 @@ export interface ConsoleApi {
   close(): void;
 }
 
-/** What the API is made from. */
+/** The parts of the API. */
 export interface ConsoleApiParts {
   readonly routes: readonly ApiRoute[];
   /** Noted when somebody does something. */

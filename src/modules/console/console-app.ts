@@ -24,7 +24,7 @@ import type { ConsolePlace } from "./place.ts";
 import type { Session, Sessions, SignedIn } from "./sessions.ts";
 import { signInPage } from "./sign-in-page.ts";
 
-/** What a console is made from. */
+/** The parts of a console. */
 export interface ConsoleParts {
   readonly place: ConsolePlace;
   readonly sessions: Sessions;

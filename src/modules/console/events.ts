@@ -1,6 +1,6 @@
 /**
- * What onlookers are told as it happens: samples of the traffic, counts, and how much waits. Nothing
- * queues for anybody: who does not read is told the newest when there is room, and how much was left out.
+ * Server-sent events for onlookers: samples of the traffic, counts, and how much waits. Nothing queues
+ * for anybody: one that does not read gets the newest once there is room, and how much it missed.
  */
 import type { FastifyReply } from "fastify";
 import type { Admit, ConsoleApi } from "./console-api.ts";
@@ -8,7 +8,7 @@ import { ConsoleFault } from "./console-fault.ts";
 import type { SignedIn } from "./sessions.ts";
 import type { Traffic } from "./traffic.ts";
 
-/** What is told. */
+/** The sources of the events. */
 export interface EventParts {
   readonly traffic: Traffic;
   overview(): Promise<object>;

@@ -46,7 +46,7 @@ export class LoginLinks {
   }
 }
 
-/** What is looked up tells nothing of what it is the digest of. */
+/** The key of a secret, from which nobody gets the secret. */
 export function digestOf(token: string): string {
   return createHash("sha256").update(token).digest("hex");
 }

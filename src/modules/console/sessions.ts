@@ -12,7 +12,7 @@ import { type Person, ROLES } from "./person.ts";
 /** A session that stands. */
 export interface Session {
   readonly person: Person;
-  /** What every change says beside the cookie. */
+  /** The token that every change carries beside the cookie. */
   readonly csrf: string;
   /** Milliseconds since the epoch. */
   readonly usedAt: number;

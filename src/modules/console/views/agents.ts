@@ -7,7 +7,7 @@ import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
 
-/** What these routes look into. */
+/** The sources of these routes. */
 export interface AgentParts {
   readonly state: Pick<ServerState, "ledger" | "lifecycle">;
   readonly directory: AgentDirectory;

@@ -1,4 +1,4 @@
-/** What waits for a decision, and the decision: an escalation's, whatever asked for it. */
+/** Escalations that wait for a decision, and the decision. */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { isRecord } from "../../../base/json-value.ts";
 import type { AgentDirectory } from "../../../identity/agent-directory.ts";
@@ -9,7 +9,7 @@ import { unknown } from "../console-fault.ts";
 import type { Role } from "../person.ts";
 import { escalationFor } from "./redacted.ts";
 
-/** What these routes look into. */
+/** The sources of these routes. */
 export interface ApprovalParts {
   readonly state: Pick<ServerState, "escalations" | "lifecycle">;
   readonly directory: AgentDirectory;

@@ -1,4 +1,4 @@
-/** What is going on: counts, health, and how much waits for a decision. */
+/** The overview: counts, health, and how much waits for a decision. */
 
 import { VERSION } from "../../../base/version.ts";
 import type { DaemonFacts } from "../../../dispatch/http-gateway.ts";
@@ -7,7 +7,7 @@ import type { ServerState } from "../../../state/state.ts";
 import type { ApiRoute } from "../console-api.ts";
 import type { Traffic } from "../traffic.ts";
 
-/** What the overview is made from. */
+/** The sources of the overview. */
 export interface OverviewParts {
   readonly serverId: string;
   readonly traffic: Traffic;

@@ -8,7 +8,7 @@ import type { ServerState } from "../../../state/state.ts";
 import type { ApiRequest, ApiRoute } from "../console-api.ts";
 import { malformed } from "../console-fault.ts";
 
-/** What these routes look into. */
+/** The sources of these routes. */
 export interface RecordParts {
   readonly state: Pick<ServerState, "ledger">;
   readonly directory: AgentDirectory;

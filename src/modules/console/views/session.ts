@@ -1,4 +1,4 @@
-/** Who is signed in, and the token that changes carry. */
+/** The person that is signed in, and the token that changes carry. */
 import { VERSION } from "../../../base/version.ts";
 import type { ApiRoute } from "../console-api.ts";
 

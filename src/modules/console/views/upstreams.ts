@@ -1,4 +1,4 @@
-/** What stands behind the endpoints: HTTP APIs, and MCP servers with the pins of their tools. */
+/** Upstreams of the endpoints: HTTP APIs, and MCP servers with the pins of their tools. */
 
 import { isRecord } from "../../../base/json-value.ts";
 import type { Served } from "../../../dispatch/module.ts";
@@ -10,7 +10,7 @@ import type { ServerState } from "../../../state/state.ts";
 import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
 import { unknown } from "../console-fault.ts";
 
-/** What these routes look into. */
+/** The sources of these routes. */
 export interface UpstreamParts {
   readonly servers: DeployedServers | undefined;
   readonly state: Pick<ServerState, "escalations">;
