@@ -56,6 +56,7 @@ export class LifecycleRegister {
   readonly #queues = new Map<string, Promise<unknown>>();
 
   #revision = 0;
+  readonly #watchers = new Set<(agentId: string) => void>();
 
   private constructor(store: Store, stored: Collection<AgentState>, eventsKept: number) {
     this.#store = store;
@@ -95,6 +96,12 @@ export class LifecycleRegister {
   /** Grows whenever an agent comes to another status. */
   get revision(): number {
     return this.#revision;
+  }
+
+  /** Hears of each agent that comes to another status. Returns the end of it. */
+  watch(watcher: (agentId: string) => void): () => void {
+    this.#watchers.add(watcher);
+    return () => this.#watchers.delete(watcher);
   }
 
   /** When the agent came to its status; undefined without an event. */
@@ -195,7 +202,12 @@ export class LifecycleRegister {
   /** Another writer's change shows here as well; one of our own was shown when it was adopted. */
   #follow(agentId: string, before: AgentState | undefined, after: AgentState | undefined): void {
     const isShown = !this.#unstored.has(agentId);
-    if (isShown && before?.status !== after?.status) this.#revision += 1;
+    if (isShown && before?.status !== after?.status) this.#changed(agentId);
+  }
+
+  #changed(agentId: string): void {
+    this.#revision += 1;
+    for (const watcher of this.#watchers) watcher(agentId);
   }
 
   /** The event is in the journal already, so it holds whatever becomes of the store. */
@@ -208,7 +220,7 @@ export class LifecycleRegister {
         : { status, since: at, events };
     const key = eventKey(agentId, events);
     this.#unstored.set(agentId, state);
-    if (status !== undefined) this.#revision += 1;
+    if (status !== undefined) this.#changed(agentId);
     const value = { audit_id: auditId, jws };
     this.#unsaved.push({ kind: "put", collection: EVENTS, key, value });
   }

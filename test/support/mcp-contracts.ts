@@ -25,12 +25,20 @@ export interface Connecting {
 export interface NegotiatingMcp extends TestMcp {
   tokenOf(agentId: string, claims?: Record<string, unknown>): Promise<string>;
   connectUser(version: McpVersion, user: TestUser, connecting?: Connecting): Promise<Client>;
+  /** Begins a stream of the current protocol as Nora. */
+  listen(params: Readonly<Record<string, unknown>>): Promise<TestStream>;
   /** Sends a message of the current protocol as an agent. */
   post(
     method: string,
     params: Readonly<Record<string, unknown>>,
     setup?: { readonly agentId?: string; readonly capabilities?: object },
   ): Promise<Record<string, Record<string, unknown>>>;
+}
+
+/** A stream, or the answer in its place. */
+export interface TestStream {
+  readonly type: string | null;
+  leave(): void;
 }
 
 /** The files of it; tables are merged over its own. */
@@ -85,6 +93,14 @@ export async function openNegotiating(
           });
         },
       });
+    },
+    listen: async (params) => {
+      const leaving = new AbortController();
+      const fetch: TestMcp["fetch"] = (path, init) =>
+        server.fetch(path, { ...init, signal: leaving.signal });
+      const setup = { token: await tokenOf(NORA) };
+      const { headers } = await postMcp({ fetch }, "subscriptions/listen", params, setup);
+      return { type: headers.get("content-type"), leave: () => leaving.abort() };
     },
     post: async (method, params, { agentId = NORA, capabilities } = {}) => {
       const setup = { token: await tokenOf(agentId), ...(capabilities && { capabilities }) };

@@ -7,8 +7,10 @@ import {
   createMcpHandler,
   isLegacyRequest,
   type McpHttpHandler,
+  type Server,
 } from "@modelcontextprotocol/server";
 import { isRecord } from "../../base/json-value.ts";
+import type { Audience } from "./audience.ts";
 import type { McpRequest } from "./front.ts";
 import { KnownEnvelopes } from "./known-envelopes.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
@@ -16,21 +18,23 @@ import { disagreement } from "./param-headers.ts";
 import { answerPlain, type OnLeave } from "./plain-answer.ts";
 import { type HttpFields, readPlain, VERSION_CLAIM } from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
+import { Subscriptions } from "./subscriptions.ts";
 
 /** Answers HTTP requests of MCP clients. */
 export class McpEndpoint {
   readonly #serverId: string;
   readonly #current: McpHttpHandler;
   readonly #envelopes = new KnownEnvelopes();
-  readonly #sessions = new Sessions();
-  readonly #listening = new Set<AbortController>();
+  readonly #sessions: Sessions;
+  readonly #subscriptions: Subscriptions;
 
   /** `serverId` is what the server is called for as long as the process runs. */
-  constructor(serverId: string) {
+  constructor(serverId: string, audience: Audience) {
     this.#serverId = serverId;
-    this.#current = createMcpHandler(() => createMcpServer(serverId, "current"), {
-      legacy: "reject",
-    });
+    const create = (): Server => createMcpServer(serverId, "current");
+    this.#current = createMcpHandler(create, { legacy: "reject" });
+    this.#sessions = new Sessions(audience);
+    this.#subscriptions = new Subscriptions(create, audience);
   }
 
   /** Answers one that needs no second look, with 200 and this body; undefined: it is for `handle`. */
@@ -57,40 +61,17 @@ export class McpEndpoint {
     const isMessage = http.method !== "POST" || body !== undefined;
     if (isMessage && !isCurrent(body) && (await isLegacyRequest(http, body)))
       return this.#sessions.handle(http, request, body);
-    return this.#current.fetch(isListening(body) ? this.#held(http) : http, {
+    if (isListening(body)) return this.#subscriptions.handle(http, request, body);
+    return this.#current.fetch(http, {
       authInfo: authInfoOf(request),
       ...(body === undefined ? {} : { parsedBody: body }),
     });
   }
 
-  /** Whether anybody would hear of a change. */
-  get isHeard(): boolean {
-    return this.#sessions.size > 0 || this.#listening.size > 0;
-  }
-
-  /** Tells everybody who listens that the tools are others, and what is to be read with them. */
-  announce(): void {
-    this.#current.notify.toolsChanged();
-    this.#sessions.announce();
-  }
-
   /** Ends the streams that nothing is answered on; what is being answered goes on. */
   endStreams(): void {
     this.#sessions.endStreams();
-    for (const controller of this.#listening) controller.abort();
-  }
-
-  /** A stream ends with its client, and when the daemon begins to stop. */
-  #held(http: Request): Request {
-    const controller = new AbortController();
-    this.#listening.add(controller);
-    const end = (): void => {
-      this.#listening.delete(controller);
-      controller.abort();
-    };
-    if (http.signal.aborted) end();
-    http.signal.addEventListener("abort", end, { once: true });
-    return new Request(http, { signal: controller.signal });
+    this.#subscriptions.end();
   }
 }
 

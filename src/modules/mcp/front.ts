@@ -7,7 +7,7 @@ import type { TokenVerifier } from "../../identity/bearer-tokens.ts";
 import type { FrontContracts } from "./front-contracts.ts";
 import type { AskedCall, McpTasks } from "./task.ts";
 import type { ToolListing } from "./tool-listing.ts";
-import type { Toolbox } from "./toolbox.ts";
+import type { ListedTool, Toolbox } from "./toolbox.ts";
 
 /** One deployment, as MCP clients meet it. */
 export interface McpFront {
@@ -16,6 +16,7 @@ export interface McpFront {
   readonly toolbox: Toolbox;
   readonly listing: ToolListing;
   readonly contracts: FrontContracts;
+  readonly projection: Projection;
   readonly tasks: McpTasks;
   /** The call that an escalation asks about, of an agent; undefined: none of that agent's. */
   approvedCallOf(escalationId: string, agentId: string | undefined): AskedCall | undefined;
@@ -33,6 +34,14 @@ export interface McpFront {
   readonly protection: Protection | undefined;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
+}
+
+/** What clients would be shown now. */
+export interface Projection {
+  /** The same list as long as nothing has changed for the caller. */
+  toolsOf(caller: McpCaller): readonly ListedTool[];
+  /** When the first of an agent's own tools is over, unless something happens before. */
+  validUntil(agentId: string): number;
 }
 
 /** MCP as a protected resource.   RFC 9728 */

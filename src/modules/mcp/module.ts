@@ -10,6 +10,7 @@ import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
 import type { McpFront, Protection } from "./front.ts";
 import { frontContracts } from "./front-contracts.ts";
 import { createMcpApi } from "./mcp-api.ts";
+import { createProjection } from "./projection.ts";
 import { PROPOSE, PROPOSE_TOOL } from "./propose-tool.ts";
 import { RequestStates } from "./request-state.ts";
 import { createMetadataFace, METADATA_PREFIX } from "./resource-metadata.ts";
@@ -17,6 +18,7 @@ import { McpState } from "./state.ts";
 import { openMcpTasks } from "./task.ts";
 import { createToolListing } from "./tool-listing.ts";
 import { Toolbox } from "./toolbox.ts";
+import { visibleTools } from "./visible-tools.ts";
 import { waitingCalls } from "./waiting-calls.ts";
 
 /** It goes behind the gateway, which serves it, and whose agent its clients speak as. */
@@ -28,13 +30,12 @@ export const mcpModule: Module = {
     if (!mcp.enabled || http === undefined) return {};
     // The library is loaded late: only those wait for it who serve MCP.
     const kept = await context.once(openState);
-    const endpoint = await kept.open(server.serverId);
+    const endpoint = await kept.open(server.serverId, context);
     const frontOf = once(() => createFront(context, http, kept));
-    kept.endWith(context.stopping.signal);
     const plugin: HttpPlugin = (app) => createMcpApi(frontOf(), endpoint)(app);
     return {
       httpRoutes: [{ prefix: mcp.path, api: API, plugin }, ...metadata(context, frontOf)],
-      start: () => void kept.announce(() => digestOf(context, frontOf())),
+      start: () => kept.audience(context).serve(frontOf()),
     };
   },
 };
@@ -47,13 +48,6 @@ const openState: OpenKept<McpState> = async (store, clock) => {
   const states = new RequestStates(await openSecret(store, SECRET), () => clock.now());
   return new McpState(await openMcpTasks(store, clock), states);
 };
-
-/** Equal for two deployments that have the same tools for the same callers. */
-function digestOf({ dispatch }: ModuleContext, { toolbox }: McpFront): string {
-  const agents = dispatch().directory.list();
-  const granted = agents.map(({ agentId, scopes }) => [agentId, scopes]);
-  return `${toolbox.digest} ${JSON.stringify(granted)}`;
-}
 
 /** Routes are registered when all is put together: what they are made from is made then, once. */
 function once<T>(make: () => T): () => T {
@@ -86,12 +80,14 @@ function createFront(
   const rules = rulesOf(config);
   const toolbox = createToolbox(context, rules);
   const contracts = frontContracts({ context, toolbox, rules, states, ownNames: OWN_NAMES });
+  const visible = visibleTools({ toolbox, contracts, standing: state.lifecycle });
   return {
     ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
     ...waitingCalls(state.escalations),
     isAnonymousServed: config.mcp.anonymous,
     protection: protectionOf(context, http, toolbox),
-    listing: createToolListing({ toolbox, contracts }, compiler),
+    listing: createToolListing(visible, compiler),
+    projection: createProjection(context, visible, contracts),
     settle: (done) => state.ledger.settle(done),
   };
 }

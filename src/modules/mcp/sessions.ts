@@ -7,11 +7,11 @@
 import { randomUUID } from "node:crypto";
 import {
   isInitializeRequest,
-  type Server,
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
 import { isRecord } from "../../base/json-value.ts";
+import type { Audience, Listener } from "./audience.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 
@@ -20,7 +20,7 @@ interface Session {
   readonly id: string;
   /** Of its caller. */
   readonly key: string;
-  readonly server: Server;
+  readonly listener: Listener;
   readonly transport: WebStandardStreamableHTTPServerTransport;
 }
 
@@ -38,12 +38,14 @@ const NOT_FOUND = { code: -32_001, message: "Session not found" };
 
 /** The sessions of a process; they outlive a reload. */
 export class Sessions {
+  readonly #audience: Pick<Audience, "add">;
   readonly #limits: SessionLimits;
   readonly #open: LRUCache<string, Session>;
   /** Ids by caller, the oldest first. */
   readonly #byCaller = new Map<string, Set<string>>();
 
-  constructor(limits: SessionLimits = LIMITS) {
+  constructor(audience: Pick<Audience, "add">, limits: SessionLimits = LIMITS) {
+    this.#audience = audience;
     this.#limits = limits;
     this.#open = new LRUCache<string, Session>({
       ...{ max: limits.total, ttl: limits.idleMs, updateAgeOnGet: true, ttlAutopurge: false },
@@ -68,19 +70,13 @@ export class Sessions {
       if (session === undefined || session.key !== request.caller.key) {
         return jsonError(404, NOT_FOUND, body);
       }
+      session.listener.caller = request.caller;
       const response = await session.transport.handleRequest(http, options);
       endCancelled(session.transport, body);
       return response;
     }
     if (!isInitializeRequest(body)) return jsonError(400, NO_SESSION, body);
     return (await this.#connect(request)).handleRequest(http, options);
-  }
-
-  /** Tells all of them that the tools are others; who has no stream open asks when it needs them. */
-  announce(): void {
-    for (const { server } of this.#open.values()) {
-      void server.sendToolListChanged().catch(() => undefined);
-    }
   }
 
   /** Ends the streams that sessions hear news on. */
@@ -93,7 +89,12 @@ export class Sessions {
     const transport: WebStandardStreamableHTTPServerTransport =
       new WebStandardStreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
-        onsessioninitialized: (id) => this.#add({ id, key: caller.key, server, transport }),
+        onsessioninitialized: (id) => {
+          // Who has no stream open asks when it needs them.
+          const tell = (): void => void server.sendToolListChanged().catch(() => undefined);
+          const listener = this.#audience.add(front, caller, tell);
+          this.#add({ id, key: caller.key, listener, transport });
+        },
         onsessionclosed: (id) => void this.#open.delete(id),
       });
     await server.connect(transport);
@@ -109,7 +110,8 @@ export class Sessions {
     if (ids.size > this.#limits.perCaller && oldest !== undefined) this.#open.delete(oldest);
   }
 
-  #forget({ id, key, transport }: Session): void {
+  #forget({ id, key, listener, transport }: Session): void {
+    listener.end();
     const ids = this.#byCaller.get(key);
     ids?.delete(id);
     if (ids?.size === 0) this.#byCaller.delete(key);

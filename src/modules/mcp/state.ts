@@ -1,4 +1,6 @@
 /** What MCP clients hold open while the process runs; nothing is loaded before the first may ask. */
+import type { ProcessState } from "../../dispatch/process-state.ts";
+import { Audience } from "./audience.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import type { RequestStates } from "./request-state.ts";
 import type { McpTasks } from "./task.ts";
@@ -9,8 +11,7 @@ export class McpState {
   readonly tasks: McpTasks;
   readonly states: RequestStates;
   #endpoint: Promise<McpEndpoint> | undefined;
-  #digest: string | undefined;
-  #isEnding = false;
+  #audience: Audience | undefined;
 
   constructor(tasks: McpTasks, states: RequestStates) {
     this.tasks = tasks;
@@ -18,24 +19,28 @@ export class McpState {
   }
 
   /** The endpoint; the library is loaded with the first deployment that has one. */
-  open(serverId: string): Promise<McpEndpoint> {
-    this.#endpoint ??= import("./endpoint.ts").then(({ McpEndpoint }) => new McpEndpoint(serverId));
+  open(serverId: string, kept: ProcessState): Promise<McpEndpoint> {
+    const audience = this.audience(kept);
+    this.#endpoint ??= import("./endpoint.ts").then(
+      ({ McpEndpoint }) => new McpEndpoint(serverId, audience),
+    );
     return this.#endpoint;
   }
 
-  /** Says what is served now, by a digest of it: who listens hears of a change. */
-  async announce(digestOf: () => string): Promise<void> {
-    const endpoint = await this.#endpoint;
-    const before = this.#digest;
-    this.#digest = endpoint?.isHeard === true ? digestOf() : undefined;
-    if (this.#digest !== undefined && before !== this.#digest) endpoint?.announce();
+  /** Who hears of changes, of what each agent has and of where it stands. */
+  audience(kept: ProcessState): Audience {
+    this.#audience ??= this.#gather(kept);
+    return this.#audience;
   }
 
-  /** Ends the streams that clients hold open once the daemon begins to stop. */
-  endWith(stopping: AbortSignal): void {
-    if (this.#isEnding) return;
-    this.#isEnding = true;
+  #gather({ state, work, stopping: { signal } }: ProcessState): Audience {
+    const { contracts, lifecycle } = state;
+    const audience = new Audience({ work, stopping: signal, now: () => contracts.now() });
+    contracts.watch((agentId) => audience.changed(agentId));
+    lifecycle.watch((agentId) => audience.changed(agentId));
+    // The streams that clients hold open end once the daemon begins to stop.
     const end = async (): Promise<void> => (await this.#endpoint)?.endStreams();
-    stopping.addEventListener("abort", () => void end(), { once: true });
+    signal.addEventListener("abort", () => void end(), { once: true });
+    return audience;
   }
 }

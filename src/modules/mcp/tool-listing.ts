@@ -9,8 +9,8 @@ import { protocolRoute } from "../../dispatch/protocol-endpoint.ts";
 import { schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView, Route } from "../../dispatch/route.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
-import type { ContractTools } from "./contract-tools.ts";
-import type { ListedTool, Toolbox } from "./toolbox.ts";
+import type { ListedTool } from "./toolbox.ts";
+import type { VisibleTools } from "./visible-tools.ts";
 
 /** Many clients read one page and no more. */
 const PAGE_SIZE = 500;
@@ -27,17 +27,8 @@ export interface ToolListing {
   pageOf(exchange: ExchangeView): Page | undefined;
 }
 
-/** What callers are shown. */
-export interface ListedTools {
-  readonly toolbox: Pick<Toolbox, "visibleTo">;
-  readonly contracts: { readonly tools: Pick<ContractTools, "withOwn"> };
-}
-
-/** The route over the tools of a deployment. */
-export function createToolListing(
-  { toolbox, contracts }: ListedTools,
-  compiler: SchemaCompiler,
-): ToolListing {
+/** The route over the tools that each caller may call. */
+export function createToolListing(visible: VisibleTools, compiler: SchemaCompiler): ToolListing {
   const given = new WeakMap<ExchangeView, Page>();
   const pages = new WeakMap<readonly ListedTool[], Map<string, Page>>();
   const route = protocolRoute(
@@ -56,9 +47,9 @@ export function createToolListing(
         if (after === undefined) {
           return schemaViolation([{ path: "/cursor", keyword: "format", message: BAD_CURSOR }]);
         }
-        const visible = contracts.tools.withOwn(toolbox.visibleTo(exchange), exchange);
-        const page = remembered(pages, visible, `${current} ${after}`, () =>
-          pageAfter(visible, after, current),
+        const tools = visible(exchange);
+        const page = remembered(pages, tools, `${current} ${after}`, () =>
+          pageAfter(tools, after, current),
         );
         given.set(exchange, page);
         return { body: shareBody(page) };

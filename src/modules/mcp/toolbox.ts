@@ -3,7 +3,6 @@
  * both protocols describe them. All of it is decided when the deployment is loaded, so that a call is
  * one look-up however many there are.   MCP "Tools"
  */
-import { hash } from "node:crypto";
 import type { Tool } from "@modelcontextprotocol/server";
 import { atOnce } from "../../base/paced.ts";
 import { type CallRules, type Candidate, mayCall } from "../../dispatch/may-call.ts";
@@ -83,15 +82,6 @@ export class Toolbox {
   /** Whether its caller may call it is for the gates to say. */
   find(name: string): McpTool | undefined {
     return this.#byName.get(name);
-  }
-
-  /** Equal for two that have the same tools for the same callers. */
-  get digest(): string {
-    const tools = this.#sorted.map(({ route, description }) => [
-      description.current,
-      route.requiredScopes,
-    ]);
-    return hash("sha256", JSON.stringify([tools, this.#further]));
   }
 
   /** Those that some tool asks for. */

@@ -1,5 +1,6 @@
 /** Sessions of 2025-11-25: how they end, and how many there may be.   MCP 2025-11-25 "Session Management" */
 import { describe, expect, it } from "vitest";
+import type { Audience } from "../../../src/modules/mcp/audience.ts";
 import type { McpRequest } from "../../../src/modules/mcp/front.ts";
 import { Sessions } from "../../../src/modules/mcp/sessions.ts";
 import { mcpFiles, openMcp } from "../../support/mcp.ts";
@@ -80,6 +81,11 @@ const INITIALIZE = message("initialize", {
   clientInfo: { name: "a-test", version: "1" },
 });
 
+/** Nothing changes here. */
+const AUDIENCE: Pick<Audience, "add"> = {
+  add: (_front, caller) => ({ caller, end: () => undefined }),
+};
+
 /** One of a caller's sessions, begun by a message. */
 async function begin(sessions: Sessions, key: string): Promise<string> {
   const request = { front: { serverId: "test" }, caller: { key } } as McpRequest;
@@ -103,7 +109,7 @@ function asHttp(id?: string): Request {
 
 describe("Sessions", () => {
   it("ends the oldest of a caller that begins too many, and nobody else's", async () => {
-    const sessions = new Sessions({ total: 100, perCaller: 2, idleMs: 60_000 });
+    const sessions = new Sessions(AUDIENCE, { total: 100, perCaller: 2, idleMs: 60_000 });
     const other = await begin(sessions, "other");
     const ids = [];
     for (let count = 0; count < 5; count += 1) ids.push(await begin(sessions, "stranger"));
@@ -114,13 +120,13 @@ describe("Sessions", () => {
   });
 
   it("has so many in all, whoever begins them", async () => {
-    const sessions = new Sessions({ total: 4, perCaller: 2, idleMs: 60_000 });
+    const sessions = new Sessions(AUDIENCE, { total: 4, perCaller: 2, idleMs: 60_000 });
     for (let count = 0; count < 20; count += 1) await begin(sessions, `stranger ${count}`);
     expect(sessions.size).toBe(4);
   });
 
   it("ends one that nobody has used for long", async () => {
-    const sessions = new Sessions({ total: 4, perCaller: 2, idleMs: 1 });
+    const sessions = new Sessions(AUDIENCE, { total: 4, perCaller: 2, idleMs: 1 });
     const id = await begin(sessions, "idle");
     const later = performance.now() + 5;
     while (performance.now() < later) await new Promise((resolve) => setImmediate(resolve));
@@ -128,7 +134,7 @@ describe("Sessions", () => {
   });
 
   it("begins none for a message that begins none", async () => {
-    const sessions = new Sessions();
+    const sessions = new Sessions(AUDIENCE);
     const request = { front: { serverId: "test" }, caller: { key: "a" } } as McpRequest;
     const response = await sessions.handle(asHttp(), request, message("tools/list"));
     expect([response.status, sessions.size]).toEqual([400, 0]);
