@@ -7,7 +7,10 @@ const jobs = new Map();
 function begin(job) {
   const id = randomUUID();
   jobs.set(id, { ...job, begunAt: Date.now() });
-  return { status: 202, body: { status: "working", poll: { method: "QUERY", path: `/jobs/${id}` } } };
+  return {
+    status: 202,
+    body: { status: "working", poll: { method: "QUERY", path: `/jobs/${id}` } },
+  };
 }
 
 export const greet = ({ input }) => ({ body: `Hello, ${input.name ?? "World"}!` });
@@ -26,7 +29,9 @@ export const look = ({ input }) => {
   if (job.isCancelled) return { body: { status: "cancelled" } };
   if (Date.now() - job.begunAt < job.seconds * 1_000) return { body: { status: "working" } };
   if (job.isBroken) throw new Error("broken");
-  return { body: job.isFailing ? { status: "failed" } : { status: "completed", result: job.result } };
+  return {
+    body: job.isFailing ? { status: "failed" } : { status: "completed", result: job.result },
+  };
 };
 
 export const cancel = ({ input }) => {
