@@ -77,6 +77,7 @@ function isRegistered(route: Route): route is RegisteredRoute {
 const NO_CONTRACTS: Served["contracts"] = {
   present: () => ({ kind: "unknown" }),
   active: () => [],
+  openOf: () => [],
   ofAgent: () => [],
   revisionOf: () => 0,
 };

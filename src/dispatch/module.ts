@@ -110,7 +110,10 @@ export interface Served {
   /** Those that QUERY finds though they are not listed. */
   readonly unlisted: readonly RegisteredRoute[];
   /** Contracts that can be called. */
-  readonly contracts: Pick<ContractRegister, "active" | "present" | "ofAgent" | "revisionOf">;
+  readonly contracts: Pick<
+    ContractRegister,
+    "active" | "present" | "openOf" | "ofAgent" | "revisionOf"
+  >;
   readonly negotiation: Negotiation;
   readonly directory: AgentDirectory;
   readonly sources: readonly QuerySource[];

@@ -73,6 +73,13 @@ export class McpEndpoint {
     this.#sessions.endStreams();
     this.#subscriptions.end();
   }
+
+  /** Ends all that is open. */
+  async close(): Promise<void> {
+    this.endStreams();
+    this.#sessions.close();
+    await this.#current.close();
+  }
 }
 
 const HEADER_MISMATCH = -32_020;

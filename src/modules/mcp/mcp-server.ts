@@ -12,6 +12,7 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
+import { callAsking } from "./ask-user.ts";
 import { callTool } from "./call-tool.ts";
 import { canElicit } from "./client-capabilities.ts";
 import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "./courtesies.ts";
@@ -44,13 +45,14 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   server.setRequestHandler("tools/call", ({ params }, context) => {
     const request = requestOf(context);
     if (request.given !== undefined) return request.given() as CallToolResult;
-    return callTool(request, {
+    const call: ToolCall = {
       ...{ name: params.name, arguments: params.arguments ?? {} },
       ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
       ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
       ...{ canElicit: canElicit(server, context), ...answersIn(context) },
       progress: progressTo(context),
-    });
+    };
+    return call.isCurrent ? callTool(request, call) : callAsking(request, call, context);
   });
   server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
     refuseCursor(cursor);

@@ -10,6 +10,7 @@ import { APPROVED_CALL, askForApproved } from "./approved-call-tool.ts";
 import type { Asking } from "./ask.ts";
 import { decisionOf } from "./contract-question.ts";
 import type { McpRequest } from "./front.ts";
+import { PRESENTED } from "./front-contracts.ts";
 import { askToPropose, askToSettle, PROPOSE } from "./propose-tool.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { McpTool } from "./toolbox.ts";
@@ -76,8 +77,6 @@ function unknown({ name, arguments: input }: ToolCall): ResolvedCall {
   const asking = { ...ANYWHERE, input, refusal: actionNotFound(name, []) };
   return { tool: undefined, isKnown: false, asking };
 }
-
-const PRESENTED = "contract-synthesized";
 
 const OPT_IN: ReadonlyMap<string, string> = new Map([["allow-rcns", "true"]]);
 

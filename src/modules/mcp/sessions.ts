@@ -84,6 +84,11 @@ export class Sessions {
     for (const { transport } of this.#open.values()) transport.closeStandaloneSSEStream();
   }
 
+  /** Ends all of them, with what they are asked. */
+  close(): void {
+    this.#open.clear();
+  }
+
   async #connect({ front, caller }: McpRequest): Promise<WebStandardStreamableHTTPServerTransport> {
     const server = createMcpServer(front.serverId, "older");
     const transport: WebStandardStreamableHTTPServerTransport =
