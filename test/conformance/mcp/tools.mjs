@@ -67,3 +67,5 @@ export const slow = async () => {
   await new Promise((resolve) => setTimeout(resolve, 100));
   return { body: "done" };
 };
+
+export const state = () => ({ body: { state: "state-ok" } });
