@@ -3,13 +3,11 @@
  * start nothing is left open.
  */
 
-import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Log } from "../base/log.ts";
 import { atOnce, type Drive, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
-import type { Module } from "../dispatch/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { HttpTls } from "../server/http-listener.ts";
 import { loadHttpTls } from "../server/http-tls.ts";
@@ -18,6 +16,7 @@ import { createObserver } from "../server/observer.ts";
 import { loadTlsIdentity } from "../server/tls-identity.ts";
 import type { StateNotice } from "../state/notice.ts";
 import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
+import type { Config } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import {
   type Deployment,
@@ -25,10 +24,11 @@ import {
   type LoadedDeployment,
   loadDeployment,
 } from "./deployment.ts";
+import type { AnyModule } from "./provision.ts";
 import { openServerState, storeFault } from "./server-state.ts";
 import { surveyDeployment } from "./survey.ts";
 
-/** What a daemon is started with. */
+/** The parts that a daemon is started with. */
 export interface DaemonOptions {
   readonly configPath: string;
   /** Override `[server] host` and `port`. */
@@ -37,7 +37,7 @@ export interface DaemonOptions {
   readonly env: Environment;
   readonly log: Log;
   /** All of them, unless given. */
-  readonly modules?: readonly Module[];
+  readonly modules?: readonly AnyModule[];
 }
 
 /** Nothing can be served, and why. */
@@ -60,7 +60,7 @@ export interface Built {
 
 /** How to build. */
 export interface BuildOptions {
-  /** Whether what is missing may be made, and what is there written to. */
+  /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;
   /** Of the daemon that is being reloaded. */
   readonly kept?: ProcessState;

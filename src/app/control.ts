@@ -1,6 +1,5 @@
 /** What the control socket of a daemon answers: how it is, and that it reloads or stops. */
 import { hostname } from "node:os";
-import type { Config } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
 import { VERSION } from "../base/version.ts";
 import {
@@ -8,6 +7,7 @@ import {
   type ControlSocket,
   openControlSocket,
 } from "../server/control-socket.ts";
+import type { Config } from "./config/config.ts";
 
 /** `agtpd status --json`. Ports are null where nothing listens. */
 export interface DaemonStatus {
@@ -31,7 +31,7 @@ export interface DaemonStatus {
   readonly problems: readonly Problem[];
 }
 
-/** What a status is made from. */
+/** The parts that a status is made from. */
 export interface StatusSource {
   readonly config: Config;
   readonly isReady: boolean;

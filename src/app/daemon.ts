@@ -1,6 +1,5 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
 import { relative } from "node:path";
-import type { Config, LimitsConfig } from "../base/config.ts";
 import { findDescriptorFault } from "../base/late-load.ts";
 import { atOnce } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
@@ -14,7 +13,9 @@ import { createListener, type Listener } from "../server/listener.ts";
 import type { Metrics } from "../server/metrics.ts";
 import { SendBudget } from "../server/send-budget.ts";
 import { controlPath } from "../state/state-directory.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
 import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
+import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";

@@ -5,20 +5,20 @@
  */
 
 import { relative } from "node:path";
-import type { Config } from "../base/config.ts";
 import { type Paced, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
 import { type CompiledApprovals, compilingApprovalPolicy } from "../dispatch/approval-problems.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import type { BoundPorts, Gateway } from "../dispatch/http-gateway.ts";
-import type { Module, Served } from "../dispatch/module.ts";
+import type { Served } from "../dispatch/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { LifecycleRegister } from "../state/lifecycle-register.ts";
 import type { RecordSigner } from "../state/signer.ts";
 import { assemble } from "./assemble.ts";
+import type { Config } from "./config/config.ts";
 import { Disposables } from "./disposables.ts";
 import {
   type Foundation,
@@ -28,6 +28,7 @@ import {
 } from "./foundation.ts";
 import { checkDefaultAgent } from "./identity-parts.ts";
 import { MODULES } from "./modules.ts";
+import type { AnyModule } from "./provision.ts";
 import { type Provisioned, provisionModules } from "./provision.ts";
 import { surveyDeployment } from "./survey.ts";
 import { loadVocabulary } from "./vocabulary.ts";
@@ -55,11 +56,11 @@ export interface Deployment {
   close(): Promise<void>;
 }
 
-/** What a deployment takes from the process it is served by. */
+/** The parts that a deployment takes from the process that serves it. */
 export interface DeploymentOptions extends FoundationSources {
   readonly observer: Observer;
   /** All of them, unless given. */
-  readonly modules?: readonly Module[];
+  readonly modules?: readonly AnyModule[];
 }
 
 /** A deployment, and everything that is wrong with its files. */

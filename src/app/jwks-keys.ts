@@ -9,7 +9,7 @@ import type { KeySet, KeySource } from "../identity/bearer-keys.ts";
 import { type AnsweredKeys, KeyCache } from "../identity/key-cache.ts";
 import type { FetchedKeys, JwksSource } from "./jwks-source.ts";
 
-/** What keeping the keys takes. */
+/** The parts that keeping the keys takes. */
 export interface JwksKeysParts {
   readonly source: JwksSource;
   /** In milliseconds, from any beginning. */

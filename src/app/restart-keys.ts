@@ -3,8 +3,8 @@
  * rest of a configuration, but whoever made it should know.
  */
 import { relative } from "node:path";
-import type { Config } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
+import type { Config } from "./config/config.ts";
 
 /** The bindings of a configuration by key. */
 function bindings({ server, gateway, metrics, store }: Config): Readonly<Record<string, unknown>> {

@@ -3,7 +3,6 @@
  * each gate's dependencies are visible here and nowhere else.   AGTP-API Appendix A.2
  */
 
-import type { PoliciesConfig } from "../base/config.ts";
 import type { Paced } from "../base/paced.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
@@ -36,6 +35,7 @@ import { refuseInactive } from "./inactive-agent.ts";
 import type { MethodPolicy } from "./method-policy.ts";
 import type { Peer } from "./peer.ts";
 import { type Gates, Pipeline, type PipelineServices } from "./pipeline.ts";
+import type { PoliciesConfig } from "./policies-config.ts";
 import type { Rates } from "./rates.ts";
 import type { Route } from "./route.ts";
 import { listingMethods } from "./supported-methods.ts";

@@ -1,8 +1,8 @@
 /** The HTTP side of a deployment, as the listener and the composition root know it. */
 import type { FastifyInstance } from "fastify";
-import type { ApiEntry } from "../base/config.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { WireFault } from "../wire/message.ts";
+import type { ApiEntry } from "./listing-sections.ts";
 
 /** The other end of a connection. */
 export interface HttpPeer {

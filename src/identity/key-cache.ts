@@ -9,7 +9,7 @@ export type AnsweredKeys<Keys> =
   | { readonly keys: Keys; readonly lifetimeMs: number; readonly fault?: undefined }
   | { readonly fault: string };
 
-/** What keeping keys takes. */
+/** The parts that keeping keys takes. */
 export interface KeyCacheOptions<Keys> {
   /** Asks for the keys; never rejects. */
   ask(): Promise<AnsweredKeys<Keys>>;

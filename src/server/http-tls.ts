@@ -1,6 +1,6 @@
 /** The certificate of the HTTP listener.   `[gateway]` */
 import { relative } from "node:path";
-import type { Config } from "../base/config.ts";
+import type { ConfigPlace } from "../base/config-place.ts";
 import type { Problem } from "../base/problem.ts";
 import { readCertificate } from "./certificate.ts";
 import type { HttpTls } from "./http-listener.ts";
@@ -12,8 +12,13 @@ export interface LoadedHttpTls {
   readonly problems: readonly Problem[];
 }
 
+/** The keys that say so. */
+export interface HttpTlsSource extends Pick<ConfigPlace, "directory"> {
+  readonly gateway: { readonly enabled: boolean; readonly cert?: string; readonly key?: string };
+}
+
 /** Loads the certificate that the configuration names, where it is needed. */
-export function loadHttpTls({ gateway, directory }: Config): LoadedHttpTls {
+export function loadHttpTls({ gateway, directory }: HttpTlsSource): LoadedHttpTls {
   const { enabled, cert, key } = gateway;
   if (!enabled || cert === undefined || key === undefined) return { tls: undefined, problems: [] };
   const reading = readCertificate(cert, key);

@@ -3,8 +3,9 @@
  * Every rule that means "loopback only" asks here, so that a listener that is added to the table is
  * under all of them.   AGTP "Security Considerations"
  */
-import type { Config } from "../../base/config.ts";
+
 import { isLoopbackHost } from "../../base/loopback.ts";
+import type { Config } from "./config.ts";
 
 /** What comes in over a listener, each with all that stands behind it. */
 const REACHES = ["anything", "calls", "claims"] as const;

@@ -62,7 +62,7 @@ export function invalidManifest(validation: Validation): Failure {
   return failure("validation_error", "Manifest validation failed", { validation });
 }
 
-/** Whether an outcome is a failure. */
+/** Tells whether an outcome is a failure. */
 export function isFailure(outcome: unknown): outcome is Failure {
   return (
     typeof outcome === "object" &&

@@ -16,7 +16,7 @@ import type { Task } from "./manifest/manifest.ts";
 import { type Executor, toHandlerResult } from "./run/execution.ts";
 import { runTask } from "./run/run-task.ts";
 
-/** What routes are made with. */
+/** The parts that routes are made with. */
 export interface TaskRoutesOptions {
   readonly compiler: SchemaCompiler;
   readonly names: MethodNames;

@@ -4,12 +4,13 @@
  */
 
 import type { Problem } from "../../base/problem.ts";
-import type { Contribution, ModuleContext } from "../../dispatch/module.ts";
+import type { Contribution } from "../../dispatch/module.ts";
 import type { Route } from "../../dispatch/route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
+import type { AgntcyContext } from "./config.ts";
 import { type ConnectedAgent, connectAgents } from "./connect-agents.ts";
 import { type DeclaredAgent, declareAgents } from "./declare-agents.ts";
 import { agentRoutes, describeRoute } from "./endpoints/agent-routes.ts";
@@ -30,7 +31,7 @@ const HANDLER_MARGIN_MS = 500;
 const LONG_CONNECTIONS = 128;
 
 /** Loads them; writes nothing. */
-export async function serveAgents(context: ModuleContext): Promise<Contribution> {
+export async function serveAgents(context: AgntcyContext): Promise<Contribution> {
   const { config, env, log, state, attributor } = context;
   const { escalations } = state;
   const kept = await context.once(openAgntcy);
@@ -106,7 +107,7 @@ interface ServedAgent {
 /** Endpoints that are there already stay: an agent is served whole, or not at all. */
 function withoutTaken(
   agents: readonly ServedAgent[],
-  { taken }: ModuleContext,
+  { taken }: AgntcyContext,
 ): { readonly served: readonly ServedAgent[]; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const served = agents.filter(({ routes }) => {
@@ -146,7 +147,7 @@ function routesOf(
   { declared, remote, dependencies, readiness }: ConnectedAgent,
   document: AgentDocument,
   hosted: HostedRuns | undefined,
-  { methodPolicy }: ModuleContext,
+  { methodPolicy }: AgntcyContext,
 ): readonly Route[] {
   const { manifest, settings, choice, access } = declared;
   const context = { manifest, settings };
@@ -179,7 +180,7 @@ function pairTaken({ method, path, definition }: Route, file: string | undefined
 /** One identity an agent, on however many paths it is served. */
 function identify(
   agents: readonly ConnectedAgent[],
-  { config: { server }, state, signingKey, directory, drive }: ModuleContext,
+  { config: { server }, state, signingKey, directory, drive }: AgntcyContext,
 ) {
   const byKey = new Map(
     agents.map(({ declared }): [string, HostedAgent] => {
@@ -198,7 +199,7 @@ function keyOf({ manifest }: DeclaredAgent): string {
 }
 
 function findLapse(
-  { state: { lifecycle } }: ModuleContext,
+  { state: { lifecycle } }: AgntcyContext,
   document: AgentDocument,
 ): AgentUnavailable | undefined {
   const status = lifecycle.statusOf(document);

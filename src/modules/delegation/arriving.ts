@@ -19,7 +19,7 @@ import type { PeerDirectory } from "./peers.ts";
 import type { SeenTokens } from "./seen-tokens.ts";
 import { taskHash } from "./task.ts";
 
-/** What arriving tasks are judged by. */
+/** The rules that arriving tasks are judged by. */
 export interface ArrivalRules extends ChainRules {
   readonly peers: PeerDirectory;
   readonly seen: Pick<SeenTokens, "take">;

@@ -15,9 +15,9 @@ export type Callback =
 
 /** What is there to call back. */
 export interface CallbackPlaces {
-  /** Whether NOTIFY puts things into inboxes here, and is not an operator's own. */
+  /** True if NOTIFY puts things into inboxes here, and is not an operator's own. */
   readonly hasInboxes: boolean;
-  /** Whether a pair is registered here. */
+  /** Tells whether a pair is registered here. */
   isEndpoint(method: string, path: string): boolean;
 }
 

@@ -16,13 +16,13 @@ export interface McpCall {
   readonly id: string | number | undefined;
 }
 
-/** What is wrong with a message, and where. */
+/** The fault of a message, and where. */
 export interface CarriedFault {
   readonly path: string;
   readonly message: string;
 }
 
-/** Whether a content type is MCP's: `application/vnd.mcp.tools+json` and its kin. */
+/** Tells whether a content type is MCP's: `application/vnd.mcp.tools+json` and its kin. */
 export function isMcpType(contentType: string | undefined): boolean {
   const [type = ""] = (contentType ?? "").split(";", 1);
   return /^application\/(?:vnd\.)?mcp(?:\.[a-z.]+)?\+json$/.test(type.trim().toLowerCase());

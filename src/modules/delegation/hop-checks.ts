@@ -25,7 +25,7 @@ export function checkPermission(
   return undefined;
 }
 
-/** Whether its document lets an agent hand tasks on, and take them. */
+/** Tells whether its document lets an agent hand tasks on, and take them. */
 export function isDelegationPermitted({ document }: AgentDocument): boolean {
   return document["delegation_permitted"] !== false;
 }

@@ -1,4 +1,4 @@
-/** What became of a delegated task: its result, or the refusal that says why there is none. */
+/** The outcome of a delegated task: its result, or the refusal that says why there is none. */
 import type { PriorAction } from "../../dispatch/delegation.ts";
 import type { Refusal } from "../../dispatch/refusal.ts";
 import type { Status } from "../../wire/status.ts";

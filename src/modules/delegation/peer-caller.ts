@@ -27,7 +27,7 @@ export type PeerAnswer =
   | {
       readonly kind: "unanswered";
       readonly reason: DelegationFailure;
-      /** Whether the peer may have begun all the same. */
+      /** True if the peer may have begun all the same. */
       readonly outcome: WorkOutcome;
       readonly message: string;
     };

@@ -62,7 +62,7 @@ export class PeerDirectory {
     );
   }
 
-  /** Whether another peer's entry lists an agent, and this one's does not. */
+  /** Tells whether another peer's entry lists an agent, and this one's does not. */
   listsElsewhere(agent: string, peer: PeerServer): boolean {
     return this.#peers.some((other) => other !== peer && other.agents.includes(agent));
   }

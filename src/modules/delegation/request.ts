@@ -19,7 +19,7 @@ export interface DelegationRequest {
   /** Milliseconds since the epoch. */
   readonly deadline: number | undefined;
   readonly callback: unknown;
-  /** Whether the request brings a token. */
+  /** True if the request brings a token. */
   readonly hasToken: boolean;
 }
 

@@ -139,7 +139,7 @@ function isHashList(value: unknown): value is readonly string[] {
   return value.every((one) => typeof one === "string" && HASH.test(one));
 }
 
-/** Whether a verdict is a fault. */
+/** Tells whether a verdict is a fault. */
 export function isTokenFault(verdict: TokenClaims | TokenFault): verdict is TokenFault {
   return isRecord(verdict) && "fault" in verdict;
 }

@@ -1,10 +1,9 @@
 /** What a deployment gives its MCP clients, made in steps: it may have very many endpoints. */
-import type { Config } from "../../base/config.ts";
 import type { Paced } from "../../base/paced.ts";
 import type { HttpSide } from "../../dispatch/http-gateway.ts";
 import type { CallRules } from "../../dispatch/may-call.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
+import type { McpContext, McpSections } from "./config.ts";
 import type { McpFront, Protection } from "./front.ts";
 import { creatingFrontContracts } from "./front-contracts.ts";
 import { createProjection } from "./projection.ts";
@@ -18,7 +17,7 @@ import { waitingCalls } from "./waiting-calls.ts";
 
 /** Makes what clients meet, once the deployment is put together. */
 export function* creatingFront(
-  context: ModuleContext,
+  context: McpContext,
   http: HttpSide,
   kept: Pick<McpState, "tasks" | "states" | "served">,
 ): Paced<McpFront> {
@@ -47,7 +46,7 @@ export function* creatingFront(
 
 const OWN_NAMES: ReadonlySet<string> = new Set([APPROVED_CALL, PROPOSE]);
 
-function rulesOf({ policies }: Config): CallRules {
+function rulesOf({ policies }: McpSections): CallRules {
   return {
     scopeRequiredForInvocation: policies.scopeRequiredForInvocation,
     tokenMethods: new Set(policies.oauth?.requiredOnMethods),
@@ -55,14 +54,17 @@ function rulesOf({ policies }: Config): CallRules {
 }
 
 function creatingToolbox(
-  { config, methodPolicy, dispatch }: ModuleContext,
+  { config, methodPolicy, dispatch }: McpContext,
   rules: CallRules,
 ): Paced<Toolbox> {
   const { mcp, policies } = config;
   const routes = dispatch().registry.entries;
   const isApproving =
     policies.approvals.length > 0 ||
-    routes.some(({ definition }) => definition.approval !== undefined);
+    routes.some(
+      ({ definition }) =>
+        definition.approval !== undefined || definition.handler.type === "mcp_tool",
+    );
   return Toolbox.creating({
     routes,
     further: [
@@ -77,7 +79,7 @@ function creatingToolbox(
 }
 
 function protectionOf(
-  { config: { mcp, policies } }: ModuleContext,
+  { config: { mcp, policies } }: McpContext,
   http: HttpSide,
   { scopes }: Toolbox,
 ): Protection | undefined {

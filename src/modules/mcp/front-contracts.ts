@@ -2,10 +2,11 @@
 import type { Paced } from "../../base/paced.ts";
 import type { ContractOffers } from "../../dispatch/contract-offers.ts";
 import type { CallRules } from "../../dispatch/may-call.ts";
-import type { ModuleContext, Served } from "../../dispatch/module.ts";
+import type { Served } from "../../dispatch/module.ts";
 import { nextToolName } from "../../dispatch/tool-names.ts";
 import type { Contract } from "../../endpoint/contract.ts";
 import { matchTemplate } from "../../endpoint/path-template.ts";
+import type { McpContext } from "./config.ts";
 import { ContractTools } from "./contract-tools.ts";
 import type { RequestStates } from "./request-state.ts";
 import type { Toolbox } from "./toolbox.ts";
@@ -35,7 +36,7 @@ export interface FrontContracts {
 
 /** Put together when the deployment is. */
 export interface FrontContractsParts {
-  readonly context: ModuleContext;
+  readonly context: McpContext;
   readonly toolbox: Toolbox;
   readonly rules: CallRules;
   readonly states: RequestStates;
@@ -73,7 +74,7 @@ export function* creatingFrontContracts(parts: FrontContractsParts): Paced<Front
 
 /** What a recipe answers by method and path alone, where no endpoint does. */
 function* negotiablePairs(
-  { recipes, methodPolicy, dispatch }: ModuleContext,
+  { recipes, methodPolicy, dispatch }: McpContext,
   isTaken: (name: string) => boolean,
 ): Paced<FrontContracts["negotiable"]> {
   const { registry }: Served = dispatch();

@@ -86,7 +86,11 @@ function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
   return (progress, total, message) => {
-    const counted = { progressToken, progress, message, ...(total === undefined ? {} : { total }) };
+    const counted = {
+      ...{ progressToken, progress },
+      ...(message === undefined ? {} : { message }),
+      ...(total === undefined ? {} : { total }),
+    };
     // Who has gone hears nothing; that the call goes on is not for this to say.
     void mcpReq
       .notify({ method: "notifications/progress", params: counted })

@@ -1,10 +1,12 @@
 /** MCP on the HTTP listener: its tools, its callers and its path.   `[mcp]` */
 import type { HttpApi, HttpRoute } from "../../dispatch/http-route.ts";
-import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module.ts";
 import type { OpenKept } from "../../dispatch/process-state.ts";
 import { openSecret } from "../../state/kept-secret.ts";
+import type { McpContext, McpSections } from "./config.ts";
 import { creatingFront } from "./create-front.ts";
 import type { McpFront } from "./front.ts";
+import { payerOfMessage } from "./identify.ts";
 import { createMcpApi } from "./mcp-api.ts";
 import { RequestStates } from "./request-state.ts";
 import { createMetadataFace, METADATA_PREFIX } from "./resource-metadata.ts";
@@ -12,8 +14,9 @@ import { McpState } from "./state.ts";
 import { openMcpTasks } from "./task.ts";
 
 /** It goes behind the gateway, which serves it, and whose agent its clients speak as. */
-export const mcpModule: Module = {
+export const mcpModule: Module<McpSections> = {
   name: "mcp",
+  takes: { mcp: true, policies: true, server: true },
   async provision(context) {
     const { mcp, server } = context.config;
     const { http } = context;
@@ -29,7 +32,10 @@ export const mcpModule: Module = {
     let isServed = false;
     return {
       httpRoutes: [
-        { prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
+        {
+          ...{ prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
+          payerOf: (request) => payerOfMessage(context.tokens, request),
+        },
         ...metadata(context, frontOf),
       ],
       complete: async () => {
@@ -58,7 +64,7 @@ const openState: OpenKept<McpState> = async (store, clock) => {
 };
 
 /** Where a token is asked for, who gives it is told beside. */
-function metadata(context: ModuleContext, frontOf: () => McpFront): readonly HttpRoute[] {
+function metadata(context: McpContext, frontOf: () => McpFront): readonly HttpRoute[] {
   const { mcp, server, policies } = context.config;
   if (policies.oauth === undefined) return [];
   const plugin = createMetadataFace(() => frontOf().protection, server.serverId);

@@ -84,7 +84,8 @@ async function afterApproval(
   const answer = await ask(request, approvedCall(call, escalationId));
   if (answer === undefined) return undefined;
   const following = followingOf(answer);
-  if (following?.kind === "approval") return undefined;
+  const isAsked = following?.kind === "approval" && following.escalationId === escalationId;
+  if (isAsked) return undefined;
   if (following !== undefined) return { following, message: messageOf(following) };
   return endOf(request, tool, answer);
 }

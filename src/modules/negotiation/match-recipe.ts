@@ -21,7 +21,7 @@ export type StepReach =
 /** All that a step may arrive at: one for a literal path, none when there is nothing. */
 export type StepReaches = (step: RecipeStep) => readonly StepReach[];
 
-/** What a recipe is checked against. */
+/** The rules that a recipe is checked against. */
 export interface RecipeSurroundings {
   readonly reaches: StepReaches;
   readonly maxDepth: number;

@@ -3,7 +3,7 @@
  * and previewed with 461 or run at once. 429 too many evaluations · 464 where nothing can be composed
  * · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3, §10.1.5
  */
-import type { RcnsConfig } from "../../base/config.ts";
+
 import type { RateWindow } from "../../base/rate-window.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import type { Approvals } from "../../dispatch/approvals.ts";
@@ -12,6 +12,7 @@ import { changeCall } from "../../dispatch/call-context.ts";
 import { previewContract } from "../../dispatch/contract-preview.ts";
 import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
 import { payerOf } from "../../dispatch/payer.ts";
+import type { RcnsConfig } from "../../dispatch/policies-config.ts";
 import {
   authorizationRequired,
   type Refusal,

@@ -2,9 +2,10 @@
  * What a caller may call at all, as the gates would say it: plans hold nothing else. What a request
  * allows itself is looked at here too.   AGTP "PLAN", AGTP-API §9, §13.2
  */
-import type { PoliciesConfig } from "../../base/config.ts";
+
 import type { Caller } from "../../dispatch/caller.ts";
 import type { MethodPolicy } from "../../dispatch/method-policy.ts";
+import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
 import type { PlanLimits } from "../../endpoint/plan.ts";
 import type { Pair, PlanRequest } from "./plan-request.ts";
 

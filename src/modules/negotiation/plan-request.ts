@@ -22,7 +22,7 @@ export interface PlanRequest {
   /** The goal in words; empty where it has none. */
   readonly words: string;
   readonly pair: Pair | undefined;
-  /** What the result has to have; undefined where that is left to the plan. */
+  /** The schema that the result has to satisfy; undefined where that is left to the plan. */
   readonly outputSchema: JsonSchema | undefined;
   readonly values: JsonRecord;
   /** Inputs whose values are given when the plan is executed. */

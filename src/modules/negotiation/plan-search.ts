@@ -187,7 +187,7 @@ class Search {
   }
 }
 
-/** Whether a plan leaves less behind than another one, or does as much with fewer calls. */
+/** Tells whether a plan leaves less behind than another one, or does as much with fewer calls. */
 function doesLess(one: FoundPlan, other: FoundPlan): boolean {
   if (one.plan.impact !== other.plan.impact) {
     return isStronger(other.plan.impact, one.plan.impact);

@@ -28,7 +28,7 @@ import { comparePairs, type PlannerIndex } from "./planner-index.ts";
 import { indexingForPlans } from "./planner-indexing.ts";
 import { type Ask, type Limits, PlanningTask } from "./planner-task.ts";
 
-/** What plans are made of. */
+/** The parts that plans are made of. */
 export interface SynthesizerOptions {
   /** Registered endpoints (tier B), each of which a dispatch of its own pair arrives at. */
   readonly endpoints: readonly EndpointDefinition[];

@@ -21,7 +21,7 @@ import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
 import { strongestImpact } from "./planner-impact.ts";
 import { membersOf } from "./planner-members.ts";
 
-/** What PLAN works with. */
+/** The parts of PLAN. */
 export interface PlanOptions {
   /** Made by and by once the server serves; who asks before that is done waits for it. */
   readonly places: () => Promise<PlanPlaces>;

@@ -40,7 +40,7 @@ export interface Cost {
   readonly amount: number;
 }
 
-/** Whether a member of a step's input says where to take a value from. */
+/** Tells whether a member of a step's input says where to take a value from. */
 export function isSource(member: unknown): member is ParameterSource {
   return isRecord(member) && Object.keys(member).sort().join(" ") === "kind value";
 }

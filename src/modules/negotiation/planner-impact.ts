@@ -7,7 +7,7 @@ import type { Paced } from "../../base/paced.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../endpoint/endpoint.ts";
 import { compileTemplate } from "../../endpoint/path-template.ts";
 
-/** Whether one impact is stronger than another one. */
+/** Tells whether one impact is stronger than another one. */
 export function isStronger(impact: Impact, than: Impact): boolean {
   return IMPACTS.indexOf(impact) > IMPACTS.indexOf(than);
 }
@@ -59,7 +59,7 @@ function keyOf({ method }: EndpointDefinition, { segments }: Route): string {
   return `${method} ${segments.length}`;
 }
 
-/** Whether a path that matches `route` may be answered by `other` instead. */
+/** Tells whether a path that matches `route` may be answered by `other` instead. */
 function isMoreLiteral(other: Route, route: Route): boolean {
   return (
     other.parameters < route.parameters &&

@@ -36,9 +36,9 @@ export interface IndexedEndpoint {
   readonly impact: Impact;
   readonly required: readonly Input[];
   readonly optional: readonly Input[];
-  /** What every answer has. */
+  /** The parts that every answer has. */
   readonly outputs: readonly Output[];
-  /** What some answers have. */
+  /** The parts that some answers have. */
   readonly occasional: readonly Output[];
   /** The inputs that every answer can be, of which none is there twice. */
   readonly feeds: readonly Input[];

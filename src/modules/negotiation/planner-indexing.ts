@@ -172,7 +172,7 @@ function* link(outputs: readonly GrowingOutput[], inputs: readonly GrowingInput[
   }
 }
 
-/** Whether a member of this name can be reached in an earlier output. */
+/** Tells whether a member of this name can be reached in an earlier output. */
 function isReachable(name: string): boolean {
   return name !== "" && !name.includes(".");
 }

@@ -20,7 +20,7 @@ export interface SearchOptions {
   readonly offered: number;
 }
 
-/** What the search came to. */
+/** The outcome of the search. */
 export interface SearchResult {
   readonly best: readonly Candidate[] | undefined;
   /** Everything was looked at: there is nothing better. */

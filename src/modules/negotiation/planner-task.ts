@@ -24,7 +24,7 @@ export interface Limits {
   readonly authority: Authority;
   /** The strongest impact that a step may have. */
   readonly impact: Impact;
-  /** Whether a step may be this endpoint; every one unless given. */
+  /** True if a step may be this endpoint; every one unless given. */
   readonly allows?: PlanLimits["allows"];
 }
 
@@ -91,7 +91,7 @@ export class PlanningTask {
     return this.#isHeldByImpact;
   }
 
-  /** Whether this agent's plan may use an endpoint. */
+  /** Tells whether this agent's plan may use an endpoint. */
   isUsable(endpoint: IndexedEndpoint): boolean {
     if (this.#limits.allows?.(endpoint.definition) === false) return false;
     const open = this.index.openImpacts[endpoint.index] ?? -1;
@@ -131,7 +131,7 @@ export function giversOf({ outputs, isRequired }: Ask): readonly IndexedEndpoint
   );
 }
 
-/** Whether an endpoint gives an asked output; without fail, if it has to. */
+/** Tells whether an endpoint gives an asked output; without fail, if it has to. */
 export function gives(
   { outputs, occasional }: IndexedEndpoint,
   ask: Pick<Ask, "outputs" | "isRequired">,

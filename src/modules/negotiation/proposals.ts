@@ -11,7 +11,7 @@ import type { Store } from "../../state/store.ts";
 import { recordReader } from "../../state/stored-record.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 
-/** What a proposal came to: a status and its body. */
+/** The outcome of a proposal: a status and its body. */
 export interface ProposalAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -87,7 +87,7 @@ export class Proposals {
     return pendingAnswer(proposal);
   }
 
-  /** What became of an agent's own proposal; undefined when it has none of that id. */
+  /** The outcome of an agent's own proposal; undefined when it has none of that id. */
   find(proposalId: string, agentId: string): ProposalAnswer | undefined {
     const proposal = this.#proposals.get(proposalId);
     if (proposal?.agentId !== agentId) return undefined;

@@ -56,7 +56,7 @@ export function kindOfSchema(schema: PropertySchema, root: JsonSchema): SchemaKi
   return new KindReader(root).read(schema);
 }
 
-/** Whether no value is of both kinds; of what nobody could work out, nothing is said. */
+/** Tells whether no value is of both kinds; of what nobody could work out, nothing is said. */
 export function areDisjoint(one: SchemaKind | undefined, other: SchemaKind | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return intersect(one, other)?.size === 0;

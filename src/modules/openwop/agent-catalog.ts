@@ -51,7 +51,7 @@ export interface AgentCatalog {
   ): RunError | undefined;
 }
 
-/** What a catalog is made of. */
+/** The parts that a catalog is made of. */
 export interface CatalogSources {
   readonly registry: AgentRegistry;
   readonly inventory: AgentInventory;

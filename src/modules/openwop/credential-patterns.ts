@@ -65,7 +65,7 @@ const CREDENTIAL_NAMES: ReadonlySet<string> = new Set([
   ...["cookie", "setcookie"],
 ]);
 
-/** Whether a member of this name holds a credential. */
+/** Tells whether a member of this name holds a credential. */
 export function namesCredential(name: string): boolean {
   return name.length <= 64 && CREDENTIAL_NAMES.has(name.toLowerCase().replace(/[-_]/g, ""));
 }

@@ -4,11 +4,11 @@
  */
 import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
+import type { OpenwopContext } from "./config.ts";
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import { type AgentInventory, createInventory } from "./inventory.ts";
@@ -44,7 +44,7 @@ export interface OpenwopAgents {
 
 /** Loads them; writes nothing. */
 export async function hostAgents(
-  context: ModuleContext,
+  context: OpenwopContext,
   { api }: OpenwopState,
 ): Promise<OpenwopAgents> {
   const { config, env, routes, dispatch, log, drive } = context;
@@ -93,7 +93,7 @@ export async function hostAgents(
 function identify(
   registry: AgentRegistry,
   { grants }: OpenwopSettings,
-  { config: { server }, state, signingKey, directory, drive }: ModuleContext,
+  { config: { server }, state, signingKey, directory, drive }: OpenwopContext,
 ) {
   const wanted = registry.all.map((agent): HostedAgent => {
     const { agentId, pack, persona, description } = agent;
@@ -116,7 +116,7 @@ function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
 }
 
 function findLapse(
-  { state: { lifecycle } }: ModuleContext,
+  { state: { lifecycle } }: OpenwopContext,
   document: AgentDocument,
 ): string | undefined {
   const status = lifecycle.statusOf(document);

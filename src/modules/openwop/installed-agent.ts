@@ -1,5 +1,5 @@
 /**
- * What installing agent packs comes to: the agents of this host, each with its prompt read, its
+ * The outcome of installing agent packs: the agents of this host, each with its prompt read, its
  * handoff schemas compiled, and what of it cannot be had here.   OpenWOP RFC 0003, RFC 0072 §C
  */
 

@@ -19,15 +19,15 @@ import { DISPATCH_MEMBERS } from "./endpoint-schemas.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import type { AgentInventory } from "./inventory.ts";
 
-/** What the endpoints look into. */
+/** The parts that the endpoints look into. */
 export interface InventoryEndpointsOptions extends DispatchOptions {
   readonly inventory: AgentInventory;
   /** An agent of the tenant, by its id, or by its AGTP name or Agent-ID. */
   resolve(name: string): InstalledAgent | undefined;
-  /** Whether DISCOVER lists the endpoints: there is somebody to be found by them. */
+  /** True if DISCOVER lists the endpoints: there is somebody to be found by them. */
   readonly isListed: boolean;
   readonly redactor: Concealment;
-  /** Whether a caller may learn which agents there are. */
+  /** Tells whether a caller may learn which agents there are. */
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 

@@ -20,7 +20,7 @@ import { runResult, runSnapshot } from "./runs/run-snapshot.ts";
 import type { InterruptKind } from "./runs/run-state.ts";
 import { interruptOf } from "./runs/verdict.ts";
 
-/** What they work with. */
+/** Their parts. */
 export interface RunCallOptions {
   readonly host: RunHost;
   /** A handler has to be done by then. */

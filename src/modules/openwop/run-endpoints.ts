@@ -27,11 +27,11 @@ import { RUN_PARAMETERS } from "./runs/run-body-schema.ts";
 import type { RunCaller } from "./runs/run-caller.ts";
 import type { RunRefusalCode } from "./runs/run-refusal.ts";
 
-/** What the endpoints work with. */
+/** The parts that the endpoints work with. */
 export interface RunEndpointsOptions extends RunCallOptions {
   /** Whose the runs of AGTP callers are. */
   readonly tenant: string;
-  /** Whether DISCOVER lists them: there is something to run. */
+  /** True if DISCOVER lists them: there is something to run. */
   readonly isListed: boolean;
   readonly redactor: Concealment;
 }

@@ -4,8 +4,8 @@
  * AGTP-API §6.4 "required_scopes", §8.7
  */
 
-import type { PoliciesConfig } from "../../base/config.ts";
 import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
+import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Access, Asker } from "./entry.ts";
 
@@ -48,7 +48,7 @@ export function accessOf(
   return { callable: obstacles.length === 0, missingScopes, obstacles };
 }
 
-/** What `accessOf` looks at: equal texts, equal access. */
+/** The parts that `accessOf` looks at: equal texts, equal access. */
 export function accessClassOf(
   tier: "A" | "B",
   { method, path, semantic, requiredScopes }: EndpointDefinition,

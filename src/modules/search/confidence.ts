@@ -34,7 +34,7 @@ export interface Vocabulary {
   frequencyOf(word: string): number;
   /** How many endpoints there are. */
   readonly total: number;
-  /** Whether it is the name of a method. */
+  /** Tells whether it is the name of a method. */
   isMethod(word: string): boolean;
 }
 

@@ -24,7 +24,7 @@ export interface ExampleRequest {
 
 export interface ExampleOptions {
   readonly names: MethodNames;
-  /** Whether a request for this pair is answered by this endpoint. */
+  /** Tells whether a request for this pair is answered by this endpoint. */
   arrives(method: string, path: string, definition: EndpointDefinition): boolean;
 }
 

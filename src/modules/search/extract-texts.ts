@@ -66,7 +66,7 @@ function isScalar(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** Whether a value is no sentence of its own. */
+/** Tells whether a value is no sentence of its own. */
 function isShort(value: unknown): boolean {
   if (typeof value === "string") return value.length <= SHORT && !SENTENCE_END.test(value);
   return isScalar(value);

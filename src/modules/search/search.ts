@@ -50,7 +50,7 @@ export interface SearchRequest {
 export interface Findings {
   /** Best first. */
   readonly hits: readonly Hit[];
-  /** Whether more answered than were asked for. */
+  /** True if more answered than were asked for. */
   readonly hasMore: boolean;
   /** Kinds and sources that were looked into. */
   readonly searched: readonly string[];

@@ -92,7 +92,7 @@ function keyOf(word: string, start: number, end: number, { length, part, edits }
   return key | 0;
 }
 
-/** Whether so many insertions, deletions and substitutions turn one word into the other. */
+/** Tells whether so many insertions, deletions and substitutions turn one word into the other. */
 export function isWithin(one: string, other: string, edits: number): boolean {
   return isRestWithin(one, 0, other, 0, edits);
 }

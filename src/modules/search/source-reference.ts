@@ -24,7 +24,7 @@ export type NamedSource =
   | SourceReference
   | { readonly kind: "refused"; readonly message: string };
 
-/** Whether a host and port of an `agtp:` URI are this server's. */
+/** Tells whether a host and port of an `agtp:` URI are this server's. */
 export type IsHere = (host: string, port: string | undefined) => boolean;
 
 const AGTP = /^agtp:\S*$/i;

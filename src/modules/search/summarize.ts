@@ -26,7 +26,7 @@ import {
   type SourcePlaces,
 } from "./summary-sources.ts";
 
-/** What SUMMARIZE works with. */
+/** The parts of SUMMARIZE. */
 export interface SummarizeOptions {
   readonly places: SourcePlaces;
   readonly work: TaskQueue;

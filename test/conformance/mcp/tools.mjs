@@ -67,5 +67,3 @@ export const slow = async () => {
   await new Promise((resolve) => setTimeout(resolve, 100));
   return { body: "done" };
 };
-
-export const state = () => ({ body: { state: "state-ok" } });

@@ -104,6 +104,22 @@ describe.each(VERSIONS)("a client of %s", (version) => {
     expect(JSON.stringify(wrong.content)).toContain("schema-validation-failed");
   });
 
+  it.each([
+    ["calls under", AUDIT],
+    ["makes", PROPOSE],
+  ])("%s a contract once under an idempotency key", async (_, call) => {
+    const server = await openNegotiating();
+    const user = userWho("accept");
+    const client = await server.connectUser(version, user);
+    const _meta = { "io.agtp/idempotency-key": "key-1" };
+    const [first, second] = [
+      await client.callTool({ ...call, _meta }),
+      await client.callTool({ ...call, _meta }),
+    ];
+    expect(first.isError).toBeUndefined();
+    expect(second.structuredContent).toEqual(first.structuredContent);
+  });
+
   it("makes nothing of a proposal that its user declines", async () => {
     const server = await openNegotiating();
     const client = await server.connectUser(version, userWho("decline"));

@@ -97,7 +97,7 @@ function taskPath({ workflow_id, task_id }: TaskPlan["source"]): string {
   return `/workflows/wf:${workflow_id}/task:${task_id}`;
 }
 
-/** Whether a task is a program, as opposed to a prompt. */
+/** Tells whether a task is a program, as opposed to a prompt. */
 export function isProgram(plan: TaskPlan): boolean {
   return "program" in plan.execution.payload;
 }

@@ -101,7 +101,7 @@ export function declareIdentity(
   };
 }
 
-/** Whether a declaration is of the structured form. */
+/** Tells whether a declaration is of the structured form. */
 export function isDeclared(
   identity: FlatIdentity | DeclaredIdentity,
 ): identity is DeclaredIdentity {

@@ -34,7 +34,7 @@ export async function findKey(
   }
 }
 
-/** What is wrong with the two members that name a key; `place` stands in front of their names. */
+/** The fault of the two members that name a key; `place` stands in front of their names. */
 export function checkKeySource(
   { jwks_uri: uri, public_key: key }: JsonRecord,
   place = "",
@@ -50,7 +50,7 @@ export function checkKeySource(
   ];
 }
 
-/** What is wrong with a public key in PEM. */
+/** The fault of a public key in PEM. */
 export function checkPublicKey(pem: string, field: string): readonly ProfileFault[] {
   if (/PRIVATE KEY/.test(pem)) return [[field, "must not be a private key"]];
   return readPublicPem(pem) === undefined ? [[field, "must be a PEM public key"]] : [];

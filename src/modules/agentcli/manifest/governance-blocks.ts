@@ -4,7 +4,7 @@ import type { TrustLevel } from "./identity-fields.ts";
 
 type Maybe<T> = T | null;
 
-/** What an execution is bound by. */
+/** The rules that an execution is bound by. */
 export interface Contract {
   readonly sandbox?: Maybe<"none" | "permissive" | "strict">;
   readonly allowed_paths?: Maybe<readonly string[]>;

@@ -16,7 +16,7 @@ import { TRUST_LEVEL } from "./identity-fields.ts";
 
 const VERIFY_REQUIRED = block({ required: BOOLEAN });
 
-/** What a task's execution is bound by. */
+/** The rules that a task's execution is bound by. */
 export const CONTRACT: Field = block({
   sandbox: among("none", "permissive", "strict"),
   allowed_paths: list(REQUIRED_STRING),

@@ -12,7 +12,7 @@ import { recordReader } from "../../../state/stored-record.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 
-/** What asking for approval comes to. */
+/** The outcome of asking for approval. */
 export type ApprovalAnswer =
   | { readonly kind: "granted"; consume(): Promise<boolean> }
   | { readonly kind: "pending"; readonly escalation: Escalation; readonly taskHash: string }

@@ -1,4 +1,4 @@
-/** What runs of tasks are made with, and what they come to; keys are the protocol's. */
+/** The parts that runs of tasks are made with, and their outcomes; keys are the protocol's. */
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { RunError } from "../compile/endpoints.ts";
@@ -30,7 +30,7 @@ export interface Executor {
 /** For whom tasks run. */
 export interface RunCaller {
   readonly call: Call;
-  /** Whether this server has the agent's document: for nobody else does it keep anything. */
+  /** True if this server has the agent's document: for nobody else does it keep anything. */
   readonly isKnown: boolean;
   /** Whose places its runs take. */
   readonly payer: TaskOwner;
@@ -57,7 +57,7 @@ export interface RunReport {
   readonly kind: "report";
   readonly status: 200 | 202;
   readonly body: Readonly<Record<string, unknown>>;
-  /** What conditions of triggers look at; undefined where nothing has run. */
+  /** The parts that conditions of triggers look at; undefined where nothing has run. */
   readonly output?: { readonly isOk: boolean; readonly text: string };
 }
 

@@ -14,7 +14,7 @@ export interface PromptRuntime {
   endpoint(): EndpointDefinition | undefined;
 }
 
-/** What sending a prompt came to. */
+/** The outcome of sending a prompt. */
 export type PromptAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
   | { readonly kind: "no-runtime"; readonly message: string };

@@ -17,7 +17,7 @@ const ENTITIES: ReadonlyMap<string, readonly [table: string, order: string]> = n
   ["approvals", ["approvals", "requested_at"]],
 ]);
 
-/** Whether rows of this kind can be read. */
+/** Tells whether rows of this kind can be read. */
 export function isEntity(name: string): boolean {
   return ENTITIES.has(name);
 }

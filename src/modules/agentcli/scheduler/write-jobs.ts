@@ -32,7 +32,7 @@ export async function writeJob(
   );
 }
 
-/** What a new job is made of; what is null is left to the scheduler. */
+/** The parts that a new job is made of; what is null is left to the scheduler. */
 function createSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
   return Object.fromEntries(project(job, fields).filter(([, value]) => value !== null));
 }

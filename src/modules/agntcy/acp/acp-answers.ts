@@ -16,7 +16,7 @@ export interface AcpRun {
   readonly metadata: JsonRecord;
 }
 
-/** What waiting for a run came to. */
+/** The outcome of waiting for a run. */
 export type Verdict =
   | { readonly kind: "pending" }
   | { readonly kind: "success"; readonly output: unknown }

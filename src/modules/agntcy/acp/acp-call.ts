@@ -101,7 +101,7 @@ export async function openAcp(
   }
 }
 
-/** Whether a call came to nothing. */
+/** Tells whether a call came to nothing. */
 export function isFailure(answer: { readonly kind: string } | AcpResponse): answer is AcpFailure {
   return "kind" in answer && answer.kind === "failed";
 }

@@ -90,7 +90,7 @@ export class ManifestLibrary {
     return undefined;
   }
 
-  /** What is wrong with a manifest that nobody refers to is nobody's problem. */
+  /** The fault of a manifest that nobody refers to is nobody's problem. */
   #readShelf(): void {
     if (this.#shelf === undefined) return;
     const { files } = readDeploymentFiles({

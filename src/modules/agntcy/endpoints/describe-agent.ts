@@ -21,7 +21,7 @@ export interface AgentDescription {
   /** Why it cannot be called here. */
   readonly reason: string | undefined;
   readonly canCancel: boolean;
-  /** Whether its server was found and compared; undefined for one that cannot be called. */
+  /** True if its server was found and compared; undefined for one that cannot be called. */
   readonly readiness: Pick<LazyReadiness, "isReady" | "fault"> | undefined;
   dependencies(): readonly DependencyView[];
   readonly endpoints: readonly { readonly method: string; readonly path: string }[];

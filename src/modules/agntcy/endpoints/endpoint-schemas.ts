@@ -38,7 +38,7 @@ export function compileSchema(schema: JsonSchema): CompiledSchema {
   };
 }
 
-/** What EXECUTE takes. A configuration is optional where an empty one will do. */
+/** The parameters of EXECUTE. A configuration is optional where an empty one will do. */
 export function executeSchema({ input, config, capabilities }: AcpSpecs): JsonSchema {
   const isConfigOptional = config.check({}) === undefined;
   return closed(

@@ -1,4 +1,4 @@
-/** What the endpoints of one agent work with. */
+/** The parts that the endpoints of one agent work with. */
 import { within } from "../../../base/deadline.ts";
 import type { InterruptDesk } from "../interrupts/interrupt-desk.ts";
 import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";

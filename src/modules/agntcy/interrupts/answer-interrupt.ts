@@ -151,7 +151,7 @@ async function resume(
   return resumed ?? register.find(runId) ?? sent;
 }
 
-/** Whether a run asks what it asked before, as far as can be told. */
+/** Tells whether a run asks what it asked before, as far as can be told. */
 function isSame(before: RunResult, now: RunResult): boolean {
   return isDeepStrictEqual(before.payload, now.payload);
 }

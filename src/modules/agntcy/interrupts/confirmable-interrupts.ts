@@ -24,10 +24,10 @@ import type { HostedRuns } from "../endpoints/hosted-runs.ts";
 import { answerInterrupt } from "./answer-interrupt.ts";
 import { INTERRUPTS, type InterruptSubject } from "./interrupt-escalation.ts";
 
-/** What it takes. */
+/** Its parts. */
 export interface ConfirmableInterruptsOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
-  /** Whether a decision can be put on record. */
+  /** True if a decision can be put on record. */
   readonly attributor: { readonly isWritable: boolean };
   /** Agents that can be called, with their runs. */
   readonly hosted: readonly HostedRuns[];

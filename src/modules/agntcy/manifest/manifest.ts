@@ -51,7 +51,7 @@ export interface Interrupt {
   readonly type: string;
   readonly payload: CompiledSchema;
   readonly resume: CompiledSchema;
-  /** Whether it asks the agent that began the run; otherwise it asks people. */
+  /** True if it asks the agent that began the run; otherwise it asks people. */
   readonly asksAgent: boolean;
 }
 

@@ -93,7 +93,7 @@ export class AgentRuns {
     return this.#runs.ofOwner(owner).toReversed();
   }
 
-  /** Whether a run of the thread is not over. */
+  /** Tells whether a run of the thread is not over. */
   isBusy(threadId: string): boolean {
     if (this.#places.isThreadTaken(threadId)) return true;
     return this.#runs.inPhase("active", "waiting").some((run) => run.threadId === threadId);

@@ -12,7 +12,7 @@ import { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf } from "./run.ts";
 import { type RunOutcome, takeFailure, takeVerdict } from "./take-verdict.ts";
 
-/** What a run is followed with. */
+/** The parts that a run is followed with. */
 export interface OutcomeContext {
   readonly register: Pick<AgentRuns, "record">;
   readonly log: Pick<CallLog, "warn">;

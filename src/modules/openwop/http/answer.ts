@@ -52,7 +52,7 @@ export function otherMethods(allowed: readonly string[]): ApiAnswer {
   return { ...no, headers: { Allow: allowed.join(", ") } };
 }
 
-/** What a client is told that has had what it may have.   `[limits]` */
+/** The answer to a client that has had its share.   `[limits]` */
 export function tooMuch({ scope, retryAfterSeconds }: RateExcess): ApiAnswer {
   const message = `too ${scope === "work" ? "much work" : "many requests"}, try again later`;
   const details = { scope, retryAfterMs: retryAfterSeconds * 1000 };

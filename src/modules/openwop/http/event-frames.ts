@@ -29,7 +29,7 @@ export class Frames {
     this.#state = initialState(run);
   }
 
-  /** Whether events that are not sent have to be looked at all the same. */
+  /** Tells whether events that are not sent have to be looked at all the same. */
   get needsHistory(): boolean {
     return this.#modes.includes("values");
   }

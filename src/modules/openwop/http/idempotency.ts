@@ -39,7 +39,7 @@ interface Running {
   readonly answer: Promise<ApiAnswer>;
 }
 
-/** What tests choose. */
+/** The parts that tests choose. */
 export interface IdempotencyOptions {
   /** Milliseconds since the epoch. */
   now?(): number;

@@ -32,12 +32,12 @@ export function readModes(value: unknown): readonly StreamMode[] | ApiAnswer {
   return refuse(400, "unsupported_stream_mode", message, { supported: STREAM_MODES });
 }
 
-/** Whether one of the modes shows an event as it is. */
+/** Tells whether one of the modes shows an event as it is. */
 export function isShown({ type }: RunEvent, modes: readonly StreamMode[]): boolean {
   return modes.includes("debug") || (modes.includes("updates") && !DETAILS.has(type));
 }
 
-/** Whether a new snapshot is due after an event. */
+/** Tells whether a new snapshot is due after an event. */
 export function isStep({ type }: RunEvent): boolean {
   return type === "node.started" || !DETAILS.has(type);
 }

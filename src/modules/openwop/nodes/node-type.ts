@@ -39,7 +39,7 @@ export interface SuspendRequest {
   readonly resumeSchema: JsonSchema;
 }
 
-/** What it came to. */
+/** The outcome of it. */
 export type NodeOutcome =
   | {
       readonly kind: "completed";
@@ -63,7 +63,7 @@ export type NodeOutcome =
       readonly handoff?: Handoff;
     };
 
-/** What is wrong with a node of a definition; the key is the node's. */
+/** The fault of a node of a definition; the key is the node's. */
 export interface NodeFault {
   readonly key: string;
   readonly message: string;
@@ -71,7 +71,7 @@ export interface NodeFault {
 
 /** A type of node. */
 export interface NodeType {
-  /** Whether executing it twice could do something twice: it is never done again by itself. */
+  /** True if executing it twice could do something twice: it is never done again by itself. */
   readonly isEffectful: boolean;
   /** What it does is a run of its own: a process that takes it up finds that again. */
   readonly isFoundAgain?: boolean;

@@ -16,7 +16,7 @@ export interface SignaturePolicy {
   readonly isRequired: boolean;
 }
 
-/** What there is to say of a signature. */
+/** All that there is to say of a signature. */
 export interface SignatureFinding {
   readonly key: string;
   readonly message: string;

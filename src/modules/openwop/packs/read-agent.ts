@@ -21,7 +21,7 @@ import type { Capabilities } from "./peer-capabilities.ts";
 /** Tells of something that keeps the agent from being installed; `key` is one of its own. */
 export type ReportAgent = (key: string, message: string) => void;
 
-/** What agents are read with. */
+/** The parts that agents are read with. */
 export interface AgentSurroundings {
   readonly pack: PackIdentity;
   readonly files: PackFiles;

@@ -23,7 +23,7 @@ import { checkSignature, type SignaturePolicy } from "./pack-signature.ts";
 import { type Capabilities, judgePeers, type UnmetPeer } from "./peer-capabilities.ts";
 import { readAgent } from "./read-agent.ts";
 
-/** What packs are judged by. */
+/** The rules that packs are judged by. */
 export interface PackRules {
   readonly capabilities: Capabilities;
   readonly signatures: SignaturePolicy;

@@ -9,7 +9,7 @@ import type { RunError } from "../run-starter.ts";
 import { NO_CHANNELS } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 
-/** What is wrong with a pin. */
+/** The fault of a pin. */
 export interface PinFault {
   /** The member of the pin. */
   readonly member: keyof PinnedAgent;

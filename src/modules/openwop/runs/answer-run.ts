@@ -21,7 +21,7 @@ export interface AnsweredRun {
   readonly eventId: string;
 }
 
-/** What answering takes besides the log. */
+/** The parts that answering takes besides the log. */
 export interface AnswerParts {
   readonly register: WorkflowRuns;
   readonly watcher: RunWatcher;

@@ -15,7 +15,7 @@ import type { RunLog } from "./run-log.ts";
 import { isRefused } from "./run-refusal.ts";
 import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
-/** What children are begun with. */
+/** The parts that children are begun with. */
 export interface ChildRunsOptions {
   readonly register: WorkflowRuns;
   readonly rules: LogRules;

@@ -54,12 +54,12 @@ export function missingSource(): RunError {
   return { code: "replay_source_missing", message };
 }
 
-/** Whether a node of the run must not be done twice. */
+/** Tells whether a node of the run must not be done twice. */
 export function isEffectful(run: Run, nodeId: string, types: NodeTypes): boolean {
   return typeOf(run, nodeId, types)?.isEffectful ?? true;
 }
 
-/** Whether what a node of the run began is there in any process. */
+/** Tells whether what a node of the run began is there in any process. */
 export function isFoundAgain(run: Run, nodeId: string, types: NodeTypes): boolean {
   return typeOf(run, nodeId, types)?.isFoundAgain ?? false;
 }

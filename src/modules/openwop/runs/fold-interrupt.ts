@@ -48,7 +48,7 @@ function kindOf({ kind }: JsonRecord): InterruptKind {
   return kind === "approval" || kind === "clarification" ? kind : "low-confidence";
 }
 
-/** What the interrupt's own schema has of the event.   OpenWOP "suspend-request" */
+/** The members of the event that the interrupt's own schema has.   OpenWOP "suspend-request" */
 function dataOf(kind: InterruptKind, { data, ...payload }: JsonRecord): JsonRecord {
   if (kind !== "low-confidence") return isRecord(data) ? data : {};
   const { agentId, threshold, observed, decision } = payload;

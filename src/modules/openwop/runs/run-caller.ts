@@ -9,7 +9,7 @@ export interface RunCaller {
   readonly sees: "own" | "tenant" | "all";
 }
 
-/** Whether a run is there for a caller. */
+/** Tells whether a run is there for a caller. */
 export function isVisible(entry: RunEntry, { owner, sees }: RunCaller): boolean {
   if (sees === "all") return true;
   if (entry.tenant !== owner.tenant) return false;

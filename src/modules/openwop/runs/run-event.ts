@@ -60,7 +60,7 @@ const TERMINAL: ReadonlySet<RunEventType> = new Set([
   "run.cancelled",
 ]);
 
-/** Whether nothing comes after an event of this type. */
+/** Tells whether nothing comes after an event of this type. */
 export function isTerminal(type: RunEventType): boolean {
   return TERMINAL.has(type);
 }

@@ -43,7 +43,7 @@ export function interruptView(interrupt: Interrupt): JsonRecord {
   return { interruptId, nodeId, kind, data, ...present({ resumeSchema }), ...said };
 }
 
-/** What an agent's turn came to; of other workflows, all that they put out. */
+/** The outcome of an agent's turn; of other workflows, all that they put out. */
 export function runResult({ outputs }: RunState): unknown {
   if (outputs === undefined) return undefined;
   return Object.hasOwn(outputs, "result") ? outputs["result"] : outputs;

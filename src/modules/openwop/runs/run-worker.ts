@@ -21,7 +21,7 @@ import { openInterrupt } from "./run-snapshot.ts";
 import type { RunWatcher } from "./run-watchers.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 
-/** What runs are executed with. */
+/** The parts that runs are executed with. */
 export interface RunWorkerOptions {
   readonly register: WorkflowRuns;
   readonly types: NodeTypes;
@@ -33,7 +33,7 @@ export interface RunWorkerOptions {
   readonly watcher: RunWatcher;
 }
 
-/** What a worker has besides: how nodes begin runs, and who hears that a run is over. */
+/** The parts that a worker has besides: how nodes begin runs, and who hears that a run is over. */
 interface WorkerParts extends RunWorkerOptions {
   readonly children: ChildRuns;
   ended(run: Run): Promise<void>;

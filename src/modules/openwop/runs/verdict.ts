@@ -75,7 +75,7 @@ function decisionOf(verdict: Verdict, proposed: unknown): unknown {
 const ACCEPTING: ReadonlySet<unknown> = new Set(["accept", "accepted", "approve", "approved"]);
 const REJECTING: ReadonlySet<unknown> = new Set(["reject", "rejected", "deny", "denied"]);
 
-/** Whether an answer turns the decision down. */
+/** Tells whether an answer turns the decision down. */
 export function isRejection(resumeValue: unknown): boolean {
   return readVerdict(resumeValue).kind === "rejected";
 }

@@ -17,7 +17,7 @@ export interface OfferedTool {
   readonly inputSchema: JsonSchema;
 }
 
-/** What came of calling one. */
+/** The outcome of calling one. */
 export type ToolAnswer =
   | { readonly kind: "returned"; readonly outcome: unknown }
   | { readonly kind: "failed"; readonly error: TurnError };
@@ -93,7 +93,7 @@ export function sumOfUsage(
   };
 }
 
-/** What a turn came to. */
+/** The outcome of a turn. */
 export type RuntimeAnswer =
   | {
       readonly kind: "answered";
@@ -110,7 +110,7 @@ export type RuntimeAnswer =
   | {
       readonly kind: "malformed";
       readonly content: string;
-      /** What is wrong with it. */
+      /** The fault of it. */
       readonly message: string;
       readonly usage?: TokenUsage;
     }

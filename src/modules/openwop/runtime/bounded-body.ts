@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CompletionFault, MAX_ANSWER_BYTES, tooLong } from "./completion.ts";
 
-/** What there is to receive. */
+/** All that there is to receive. */
 export interface BodySource {
   readonly isEventStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;

@@ -113,7 +113,7 @@ export function parseArguments(written: string): ReturnType<typeof parseBoundedJ
   return parseBoundedJson(written === "" ? "{}" : written);
 }
 
-/** What a call came to, as the model is told. */
+/** The outcome of a call, as the model is told. */
 export function toolMessage({ id, name }: RequestedCall, answer: ToolAnswer): ChatMessage {
   const told = answer.kind === "returned" ? answer.outcome : { error: answer.error };
   const value = JSON.stringify(told).slice(0, MAX_OUTCOME);

@@ -33,7 +33,7 @@ export function tooManyCalls(): CompletionFault {
   return new CompletionFault(`the model asks for more than ${MAX_CALLS} calls at once`);
 }
 
-/** Whether the model gave its own words for not answering. */
+/** Tells whether the model gave its own words for not answering. */
 export function isRefused(metadata: SharedV3ProviderMetadata | undefined): boolean {
   return metadata?.[KEY]?.["isRefused"] === true;
 }

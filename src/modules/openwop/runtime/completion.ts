@@ -13,9 +13,9 @@ export interface RequestedCall {
 export interface Completion {
   readonly content: string;
   readonly calls: readonly RequestedCall[];
-  /** Whether the model would not answer, or its server withheld what it said. */
+  /** True if the model would not answer, or its server withheld what it said. */
   readonly isRefused: boolean;
-  /** Whether it ended because it was as long as it might be. */
+  /** True if it ended because it was as long as it might be. */
   readonly isCut: boolean;
   readonly usage: TokenUsage | undefined;
 }

@@ -11,7 +11,7 @@ import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.t
 /** The operator's function. */
 export type TurnFunction = (turn: unknown) => unknown;
 
-/** What it is called with. */
+/** The parts that it is called with. */
 export interface FunctionRuntimeOptions {
   readonly take: TurnFunction;
   onFault(error: unknown, agentId: string): void;

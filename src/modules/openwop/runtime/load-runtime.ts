@@ -1,11 +1,11 @@
 /** Who takes the turns of OpenWOP agents, by `[openwop.runtime]`. */
 import { relative } from "node:path";
-import type { Config } from "../../../base/config.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import { readCertificates } from "../../../endpoint/upstream-ca.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { ModuleLoader } from "../../../handlers/module-loader.ts";
+import type { OpenwopSections } from "../config.ts";
 import type { ManifestClass } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
 import type { OpenwopSettings, RuntimeSettings } from "../settings.ts";
@@ -16,9 +16,9 @@ import { createDeterministicRuntime } from "./deterministic.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
 import { createModelConnection } from "./model-connection.ts";
 
-/** What a runtime is made from. */
+/** The parts that a runtime is made from. */
 export interface RuntimeParts {
-  readonly config: Pick<Config, "directory" | "file">;
+  readonly config: Pick<OpenwopSections, "directory" | "file">;
   readonly loader: ModuleLoader;
   readonly redactor: Redactor;
   readonly log: Pick<CallLog, "warn">;

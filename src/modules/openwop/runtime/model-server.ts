@@ -48,7 +48,7 @@ export class ModelStatus extends Error {
 export interface AskOptions {
   readonly retries: number;
   readonly signal: AbortSignal;
-  /** Whether something of an answer has been told already, so that another one cannot be. */
+  /** Tells whether something of an answer has been told already, so that another one cannot be. */
   isCommitted(): boolean;
 }
 

@@ -16,7 +16,7 @@ export class SpokenReasoning {
   #held = "";
   #hasSpoken = false;
 
-  /** Whether any reasoning was found. */
+  /** Tells whether any reasoning was found. */
   get hasSpoken(): boolean {
     return this.#hasSpoken;
   }

@@ -12,7 +12,7 @@ import type { InstalledAgent } from "../installed-agent.ts";
 import { failedTurn, schemaFailure } from "./outcome.ts";
 import { RunningTurn, type TurnSurroundings } from "./running-turn.ts";
 
-/** What turns are taken with. */
+/** The parts that turns are taken with. */
 export interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
   readonly registry: AgentRegistry;
   /** Scopes granted to an agent's tool calls. */

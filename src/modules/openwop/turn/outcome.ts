@@ -32,7 +32,7 @@ export function schemaFailure(
   });
 }
 
-/** What a runtime is told whose result its schema does not take. */
+/** The words for a runtime whose result its schema does not take. */
 export function remarksOnResult(
   result: unknown,
   violations: readonly SchemaViolation[],

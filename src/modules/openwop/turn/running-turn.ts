@@ -25,7 +25,7 @@ import { ToolCalls, type ToolCallsOptions } from "./tool-calls.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { type EndpointTool, toolSurface } from "./tool-surface.ts";
 
-/** What every turn is taken with. */
+/** The parts that every turn is taken with. */
 export interface TurnSurroundings {
   readonly runtime: AgentRuntime;
   readonly redactor: Redactor;
@@ -36,7 +36,7 @@ export interface TurnSurroundings {
   takeRate: ToolCallsOptions["takeRate"];
   /** Hears of a confidence that is none. */
   onOddConfidence(agentId: string, stated: string): void;
-  /** Whether the run's tenant has an agent. */
+  /** Tells whether the run's tenant has an agent. */
   isInstalled(agentId: string): boolean;
 }
 

@@ -39,7 +39,7 @@ export interface ToolCallsOptions {
 
 type ReturnStatus = "ok" | "error" | "forbidden" | "rate_limited";
 
-/** What a call came to, as its second event has it. */
+/** The outcome of a call, as its second event has it. */
 interface Returned {
   readonly status: ReturnStatus;
   readonly answer: ToolAnswer;

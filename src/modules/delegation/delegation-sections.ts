@@ -1,6 +1,40 @@
-/** The sections of agtp-server.toml about tasks that agents hand on.   AGTP "DELEGATE" */
-import { count, list, optional, type Properties, path, table, text, word } from "./field.ts";
-import { scopeToken } from "./words.ts";
+/** `[delegation]` and `[[peers]]`: tasks that agents hand on.   AGTP "DELEGATE" */
+import {
+  count,
+  list,
+  optional,
+  path,
+  type Schema,
+  table,
+  text,
+  word,
+} from "../../schema/section-field.ts";
+import { scopeToken } from "../../schema/section-words.ts";
+
+/** `[delegation]` */
+export interface DelegationConfig {
+  readonly maxDepth: number;
+  readonly maxSeconds: number;
+}
+
+/** One of `[[peers]]`. */
+export interface PeerConfig {
+  readonly name: string;
+  readonly serverId: string;
+  readonly publicKey: string;
+  readonly uri?: string;
+  readonly agents: readonly string[];
+  readonly scopes: readonly string[];
+  readonly acceptScopes: readonly string[];
+  readonly zone?: string;
+  /** Absolute paths. */
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly fingerprint?: string;
+  readonly timeoutSeconds: number;
+  readonly maxConnections: number;
+}
 
 const peer = table(
   "An AGTP server that tasks are handed on to, or taken from",
@@ -49,11 +83,14 @@ const peer = table(
   ["name", "server_id", "public_key"],
 );
 
-/** Sections by name, in the order of the sample file. */
-export const delegationSections: Properties = {
-  delegation: table("Tasks that agents hand on", {
-    max_depth: count(4, "Most times that a task is handed on", 16),
-    max_seconds: count(3600, "The longest that a task may take that nobody waits for", 86_400),
-  }),
-  peers: list(peer, "AGTP servers that tasks are handed on to, and taken from"),
-};
+/** The schema of `[delegation]`. */
+export const delegationSection: Schema = table("Tasks that agents hand on", {
+  max_depth: count(4, "Most times that a task is handed on", 16),
+  max_seconds: count(3600, "The longest that a task may take that nobody waits for", 86_400),
+});
+
+/** The schema of `[[peers]]`. */
+export const peersSection: Schema = list(
+  peer,
+  "AGTP servers that tasks are handed on to, and taken from",
+);

@@ -1,4 +1,4 @@
-/** The sections of agtp-server.toml about agents of other systems: OpenWOP, AGNTCY and agentcli. */
+/** `[openwop]`: packs of agents, workflows, and how much their runs may take. */
 import {
   choice,
   count,
@@ -6,14 +6,14 @@ import {
   list,
   map,
   optional,
-  type Properties,
   path,
+  type Schema,
   seconds,
   table,
   text,
   word,
-} from "./field.ts";
-import { agtpPath, dottedPath, safeUrl, scopeToken, secret } from "./words.ts";
+} from "../../schema/section-field.ts";
+import { dottedPath, safeUrl, scopeToken, secret } from "../../schema/section-words.ts";
 
 const anyName = text("", "");
 
@@ -71,7 +71,8 @@ const runs = table("How much runs may take", {
   retention_seconds: seconds(2_592_000, "How long a run that is over is kept"),
 });
 
-const openwop = table("OpenWOP agent packs and workflows", {
+/** The schema of the section, which is handed on with the keys of the file. */
+export const openwopSection: Schema = table("OpenWOP agent packs and workflows", {
   packs_dir: path("agents/openwop", "Directory of unpacked agent packs"),
   workflows_dir: path("agents/openwop/workflows", "Directory of workflow definitions"),
   satisfied: list(anyName, "Peer capabilities this host has beyond its own"),
@@ -99,56 +100,3 @@ const openwop = table("OpenWOP agent packs and workflows", {
   runs,
   runtime,
 });
-
-const agntcy = list(
-  table(
-    "An AGNTCY agent and the path it is served on",
-    {
-      manifest: optional(path("", "Its manifest")),
-      base: optional(agtpPath("The path of its endpoints")),
-      option: optional(text("", "Deployment option by name; without it, the first")),
-      deferred: flag(false, "true: look for the remote agent on first use, not at the start"),
-      allow_http: flag(false, "true: plain http to an upstream on loopback"),
-      impact: choice(
-        "irreversible",
-        ["informational", "reversible", "irreversible"],
-        "The declared impact of a run",
-      ),
-      required_scopes: list(scopeToken(""), "What a caller needs"),
-      timeout_seconds: count(300, "How long a run may take", 86_400),
-      agent_answers: flag(
-        false,
-        "true: who began a run answers what its manifest asks the agent; else people do",
-      ),
-      approver_scope: optional(scopeToken("Who holds it may answer what runs ask, like operators")),
-      ca: optional(path("", "Authorities to trust instead of the system's, PEM")),
-    },
-    ["manifest", "base"],
-  ),
-  "AGNTCY agents",
-);
-
-const LEVELS = ["untrusted", "restricted", "supervised", "autonomous"];
-const trustLevel = (tier: number) =>
-  optional(choice("untrusted", LEVELS, `agentcli level of callers of tier ${tier}`));
-
-const agentcli = table("agentcli workflows", {
-  manifests: list(path("", ""), "Manifest files; loading one exposes nothing"),
-  expose: list(anyName, "Workflow ids whose shell tasks become endpoints"),
-  prompt_runtime: optional(
-    word(
-      "",
-      "^agntcy:/[^\\s]*$",
-      'the path of an AGNTCY agent, such as "agntcy:/mailcomposer"',
-      'Who answers prompt tasks, such as "agntcy:/mailcomposer"',
-    ),
-  ),
-  trust_levels: table("agentcli level by AGTP trust tier; no default is safe to assume", {
-    "1": trustLevel(1),
-    "2": trustLevel(2),
-    "3": trustLevel(3),
-  }),
-});
-
-/** Sections by name, in the order of the sample file. */
-export const agentSystemSections: Properties = { openwop, agntcy, agentcli };

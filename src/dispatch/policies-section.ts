@@ -1,7 +1,7 @@
 /** `[policies]`: what the server accepts, from whom.   AGTP-API §8, §9 and §10.1.7 */
-import { HTTP_VERBS } from "../../../catalog/catalog.ts";
-import { RESERVED_NAMES } from "../../../catalog/reserved-names.ts";
-import { IMPACTS } from "../../../endpoint/endpoint.ts";
+import { HTTP_VERBS } from "../catalog/catalog.ts";
+import { RESERVED_NAMES } from "../catalog/reserved-names.ts";
+import { IMPACTS } from "../endpoint/endpoint.ts";
 import {
   choice,
   count,
@@ -16,8 +16,8 @@ import {
   text,
   word,
   wordOrList,
-} from "./field.ts";
-import { agtpPath, dottedPath, methodName, safeUrl, scopeToken } from "./words.ts";
+} from "../schema/section-field.ts";
+import { agtpPath, dottedPath, methodName, safeUrl, scopeToken } from "../schema/section-words.ts";
 
 const identity = table("Whose word counts", {
   unknown_agents: choice(
@@ -160,8 +160,8 @@ const oauth = optional(
   ),
 );
 
-/** The `[policies]` section. */
-export const policies: Schema = table("What the server accepts, from whom", {
+/** The schema of the section. */
+export const policiesSection: Schema = table("What the server accepts, from whom", {
   wildcards_accepted: flag(
     false,
     "Said in the manifest; methods outside the catalog are refused with 459 either way",

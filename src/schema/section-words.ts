@@ -1,5 +1,5 @@
 /** Texts with a fixed form that several sections of the configuration share. */
-import { type Schema, word } from "./field.ts";
+import { type Schema, word } from "./section-field.ts";
 
 /** AGTP-API §3.2: upper-case ASCII, three to thirty-two letters. */
 export function methodName(description: string): Schema {

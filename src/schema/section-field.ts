@@ -4,7 +4,7 @@
  * pattern accepts, `isPath` marks what is resolved against the file's directory. `writeOnly` marks
  * secrets, which no message quotes.
  */
-import { MAX_TIMER_MS } from "../../../base/deadline.ts";
+import { MAX_TIMER_MS } from "../base/deadline.ts";
 
 /** A JSON Schema, or a part of one. */
 export type Schema = Readonly<Record<string, unknown>>;

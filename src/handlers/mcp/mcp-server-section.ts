@@ -1,6 +1,5 @@
-/** The section of agtp-server.toml about MCP: its clients, and its servers behind contract. */
+/** `[[mcp.servers]]`: MCP servers behind endpoints. */
 import {
-  choice,
   count,
   flag,
   list,
@@ -12,10 +11,29 @@ import {
   table,
   text,
   word,
-} from "./field.ts";
-import { secret } from "./words.ts";
+} from "../../schema/section-field.ts";
+import { secret } from "../../schema/section-words.ts";
 
-const server = table(
+/** `[[mcp.servers]]` */
+export interface McpServerConfig {
+  readonly name: string;
+  /** Either it or `command`. */
+  readonly url?: string;
+  readonly token?: string;
+  /** Absolute. */
+  readonly ca?: string;
+  readonly allowHttp: boolean;
+  readonly command?: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  /** Absolute. */
+  readonly cwd: string;
+  readonly timeoutMs: number;
+  readonly maxResponseBytes: number;
+}
+
+/** Its schema. */
+export const mcpServerSection: Schema = table(
   "An MCP server behind endpoints: either url or command",
   {
     name: word(
@@ -41,21 +59,3 @@ const server = table(
   },
   ["name"],
 );
-
-/** `[mcp]` */
-export const mcp: Schema = table("MCP, on the listener of the HTTP sidecar", {
-  enabled: flag(false, "Whether MCP clients are served; gateway.enabled must be true"),
-  path: word(
-    "/mcp",
-    "^(?:/[A-Za-z0-9._~-]+)+$",
-    "a path without parameters, such as /mcp",
-    "Where MCP is served",
-  ),
-  tools: choice(
-    "operator",
-    ["operator", "all"],
-    "Which endpoints are tools: the operator's, or the protocol's methods on \"/\" as well",
-  ),
-  anonymous: flag(false, "Whether a client without a token speaks as the sidecar's agent"),
-  servers: list(server, "MCP servers behind endpoints"),
-});
