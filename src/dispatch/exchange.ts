@@ -36,6 +36,8 @@ export class Exchange {
   translatedFrom: string | undefined;
   /** The protocol that it came by, where that is another one; stands in its record. */
   requestedVia: string | undefined;
+  /** That protocol has counted the request, on the account of who asks. */
+  isAdmitted = false;
   /** Why that protocol could not ask for it; said once it is known who asks. */
   entryRefusal: Refusal | undefined;
 
@@ -72,6 +74,8 @@ export class Exchange {
   taskId: string | undefined;
   sessionId: string | undefined;
 
+  /** The name of the gate that refused. */
+  refusedBy: string | undefined;
   /** Approval: what has to be kept before the handler is called. */
   approvalStep: ApprovalStep | undefined;
   /** Approval: set where the handler's upstream may ask back. */

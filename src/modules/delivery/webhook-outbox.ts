@@ -123,7 +123,7 @@ export class WebhookOutbox implements WebhookQueue {
     }
   }
 
-  /** What is to be sent; undefined when it is lost. */
+  /** The body to be sent; undefined when it is lost. */
   bodyOf(id: string): Promise<unknown> {
     return this.#store.get(BODIES, id);
   }

@@ -72,6 +72,8 @@ function exchangeOf({ caller }: McpRequest, asking: Asking): Exchange {
   const sent = { method, path, query: undefined, headers, body };
   const exchange = new Exchange(sent, caller.peer, performance.now());
   exchange.requestedVia = REQUESTED_VIA;
+  // By the listener, once for whatever is asked on behalf of a message.
+  exchange.isAdmitted = true;
   exchange.route = route;
   exchange.entryRefusal = refusal;
   return exchange;

@@ -6,9 +6,10 @@ import { openSecret } from "../../state/kept-secret.ts";
 import type { McpContext, McpSections } from "./config.ts";
 import { creatingFront } from "./create-front.ts";
 import type { McpFront } from "./front.ts";
+import { payerOfMessage } from "./identify.ts";
 import { createMcpApi } from "./mcp-api.ts";
 import { RequestStates } from "./request-state.ts";
-import { createMetadataFace, METADATA_PREFIX } from "./resource-metadata.ts";
+import { createMetadataApi, METADATA_PREFIX } from "./resource-metadata.ts";
 import { McpState } from "./state.ts";
 import { openMcpTasks } from "./task.ts";
 
@@ -31,7 +32,10 @@ export const mcpModule: Module<McpSections> = {
     let isServed = false;
     return {
       httpRoutes: [
-        { prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
+        {
+          ...{ prefix: mcp.path, api: API, plugin: createMcpApi(frontOf, endpoint) },
+          payerOf: (request) => payerOfMessage(context.tokens, request),
+        },
         ...metadata(context, frontOf),
       ],
       complete: async () => {
@@ -63,6 +67,6 @@ const openState: OpenKept<McpState> = async (store, clock) => {
 function metadata(context: McpContext, frontOf: () => McpFront): readonly HttpRoute[] {
   const { mcp, server, policies } = context.config;
   if (policies.oauth === undefined) return [];
-  const plugin = createMetadataFace(() => frontOf().protection, server.serverId);
+  const plugin = createMetadataApi(() => frontOf().protection, server.serverId);
   return [{ prefix: `${METADATA_PREFIX}${mcp.path}`, api: API, plugin }];
 }

@@ -5,6 +5,7 @@
 import { createMcpHandler, type Server } from "@modelcontextprotocol/server";
 import { isRecord } from "../../base/json-value.ts";
 import type { Audience } from "./audience.ts";
+import { BoundedNews } from "./bounded-news.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { authInfoOf } from "./mcp-server.ts";
 import { jsonError } from "./sessions.ts";
@@ -55,8 +56,9 @@ export class Subscriptions {
     });
     const controller = this.#hold(http.signal, caller.key);
     const { signal } = controller;
+    const news = new BoundedNews(() => handler.notify.toolsChanged());
     if (hearsTools || !hasTasks) {
-      const listener = this.#audience.add(front, caller, () => handler.notify.toolsChanged());
+      const listener = this.#audience.add(front, caller, () => news.tell());
       signal.addEventListener("abort", () => listener.end(), { once: true });
     }
     const parsedBody = hasTasks ? withoutTasks(body) : body;
@@ -67,10 +69,10 @@ export class Subscriptions {
       controller.abort();
       return response;
     }
-    if (!hasTasks) return response;
+    const heard = news.watch(response);
+    if (!hasTasks) return heard;
     const { id } = body as { readonly id?: unknown };
-    const news = { request, taskIds, id, hearsTools, signal, front: this.#served };
-    return withTaskNews(response, news);
+    return withTaskNews(heard, { request, taskIds, id, hearsTools, signal, front: this.#served });
   }
 
   /** Ends all of them. */

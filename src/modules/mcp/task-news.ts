@@ -59,17 +59,24 @@ export interface TaskNews {
 export function withTaskNews(response: Response, news: TaskNews): Response {
   const encoder = new TextEncoder();
   let isBegun = false;
-  const stream = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      if (isBegun) return controller.enqueue(chunk);
-      isBegun = true;
-      const tell = (text: string): void => controller.enqueue(encoder.encode(text));
-      tell(acknowledgement(chunk, news));
-      void followTasks(news, (task) => tell(frameOf(notification(task, news)))).catch(
-        () => undefined,
-      );
+  const stream = new TransformStream<Uint8Array, Uint8Array>(
+    {
+      transform(chunk, controller) {
+        if (isBegun) return controller.enqueue(chunk);
+        isBegun = true;
+        controller.enqueue(encoder.encode(acknowledgement(chunk, news)));
+        const tell = (task: McpTask): boolean => {
+          // Whoever does not read what was told is told no more until then.
+          if ((controller.desiredSize ?? 0) <= 0) return false;
+          controller.enqueue(encoder.encode(frameOf(notification(task, news))));
+          return true;
+        };
+        void followTasks(news, tell).catch(() => undefined);
+      },
     },
-  });
+    undefined,
+    { highWaterMark: MOST },
+  );
   const { status, headers } = response;
   return new Response(response.body?.pipeThrough(stream), { status, headers });
 }
@@ -84,7 +91,7 @@ function acknowledgement(chunk: Uint8Array, { taskIds, hearsTools }: TaskNews): 
   return frameOf({ ...message, params: { ...message.params, notifications } });
 }
 
-async function followTasks(news: TaskNews, tell: (task: McpTask) => void): Promise<void> {
+async function followTasks(news: TaskNews, tell: (task: McpTask) => boolean): Promise<void> {
   const { request, signal } = news;
   const open = new Set(news.taskIds);
   const told = new Map<string, string>();
@@ -95,7 +102,8 @@ async function followTasks(news: TaskNews, tell: (task: McpTask) => void): Promi
       const now = task && (await advanceTask({ ...request, front }, task));
       if (signal.aborted) return;
       const state = JSON.stringify([now?.status, now?.message]);
-      if (now !== undefined && told.get(taskId) !== state) tell(now);
+      const isNews = now !== undefined && told.get(taskId) !== state;
+      if (isNews && !tell(now)) continue;
       told.set(taskId, state);
       if (now?.status !== "working") open.delete(taskId);
     }
