@@ -87,7 +87,7 @@ export function errorTypeOf(code: FailureCode): ErrorType {
   return code === "scheduler_error" ? "internal_error" : "validation_error";
 }
 
-/** What stands in an error's `data`. */
+/** The `data` of an error. */
 export function failureData({ code, details, validation }: Failure): Record<string, unknown> {
   return {
     code,

@@ -46,7 +46,7 @@ async function executorOf(context: AgentcliContext, settings: AgentcliSettings):
   const kept = await context.once(openRunState);
   return {
     ...kept,
-    // Whom the daemon runs as, and where, is nothing for agents to know.
+    // The daemon's user and place are nothing for agents to know.
     world: {
       ...createWorld(env, config.directory, kept.groups),
       operator: `agtpd@${config.server.serverId}`,

@@ -62,7 +62,7 @@ function whyNot(
   return checkTemplate(endpoint.path, options.names)?.message;
 }
 
-/** What will be refused is said at the start, too. */
+/** A refusal of every run is said at the start, too. */
 function unkeptContract({ plan: { contract } }: PlannedEndpoint): string | undefined {
   const unkept = findUnenforceable(contract);
   return unkept && `refuses every run: its contract's ${unkept} cannot be enforced here`;

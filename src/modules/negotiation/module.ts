@@ -83,7 +83,7 @@ export const negotiationModule: Module<NegotiationSections> = {
   },
 };
 
-/** What PLAN looks into, made when it is first asked for. */
+/** The places of PLAN, made when they are first asked for. */
 function preparedPlaces(
   context: NegotiationContext,
   planning: Planning,
@@ -133,7 +133,7 @@ function evaluateLater(
   void endContractsWithoutMethod({ methodPolicy, contracts, record, log }).catch(onFault);
 }
 
-/** What the gates ask of contracts, and who answers where all locks are open. */
+/** The questions of the gates about contracts, and who answers where all locks are open. */
 function negotiating(
   context: NegotiationContext,
   { synthesizer }: Planning,

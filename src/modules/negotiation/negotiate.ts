@@ -1,5 +1,5 @@
 /**
- * What answers a pair that is not registered once all four locks are open: a contract is synthesized,
+ * Answers a pair that is not registered once all four locks are open: a contract is synthesized,
  * and previewed with 461 or run at once. 429 too many evaluations · 464 where nothing can be composed
  * · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3, §10.1.5
  */
@@ -49,7 +49,7 @@ export interface NegotiationOptions {
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly attempts: Attempts;
   readonly rate: RateWindow;
-  /** What takes longer than others want to wait. */
+  /** The queue of what takes longer than others want to wait. */
   readonly work: TaskQueue;
   readonly rcns: RcnsConfig;
   /** Why a pair may never be an endpoint: it is the protocol's own. */
@@ -150,7 +150,7 @@ type Planned =
       readonly kind: "planned";
       readonly plan: SynthesisPlan;
       readonly inputSchema: JsonSchema;
-      /** What was sent, as this schema reads it. */
+      /** The input that was sent, as this schema reads it. */
       readonly input: Call["input"];
     }
   | Refusal;

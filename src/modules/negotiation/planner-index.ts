@@ -11,7 +11,7 @@ export interface Input extends DistinctProperty {
   readonly id: number;
   /** The endpoints that require it. */
   readonly takers: readonly IndexedEndpoint[];
-  /** What can be it. */
+  /** The outputs that can be it. */
   readonly sources: ReadonlySet<Output>;
 }
 
@@ -22,7 +22,7 @@ export interface Output extends DistinctProperty {
   readonly givers: readonly IndexedEndpoint[];
   /** The endpoints whose answers may lack it. */
   readonly occasional: readonly IndexedEndpoint[];
-  /** What it can be. */
+  /** The inputs that it can be. */
   readonly sinks: readonly Input[];
 }
 

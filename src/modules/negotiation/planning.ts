@@ -1,6 +1,7 @@
 /**
- * What plans are made from: the synthesizer over the operator's endpoints and recipes, what the steps
- * of recipes arrive at, and what PLAN looks goals up in.   AGTP-API §10.4, AGTP "PLAN"
+ * The parts that plans are made from: the synthesizer over the operator's endpoints and recipes,
+ * what the steps of recipes arrive at, and what PLAN looks goals up in.   AGTP-API §10.4, AGTP
+ * "PLAN"
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import { describeBy, impactOf } from "../../dispatch/floor.ts";
@@ -39,7 +40,7 @@ export function* creatingPlanning(context: NegotiationContext): Paced<Planning> 
   return { synthesizer, reaches };
 }
 
-/** What PLAN looks into, by and by. */
+/** The places of PLAN, made by and by. */
 export function* creatingPlanPlaces(
   context: NegotiationContext,
   planning: Planning,
@@ -83,7 +84,7 @@ function* reachableEndpoints(
   return reachable;
 }
 
-/** What the steps of recipes arrive at, as far as that is known before they run. */
+/** The pairs that the steps of recipes arrive at, as far as they are known before they run. */
 function* stepReaches(routes: readonly Route[], methodPolicy: MethodPolicy): Paced<StepReaches> {
   const targetOf = yield* compilingStepTargets({
     endpoints: yield* mapPaced(routes, ({ definition }) => definition),

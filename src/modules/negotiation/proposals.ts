@@ -28,7 +28,7 @@ interface KeptProposal {
   readonly answer?: ProposalAnswer;
 }
 
-/** What evaluates proposals, as long as its deployment is served. */
+/** The evaluator of proposals, as long as its deployment is served. */
 export interface ProposalEvaluator {
   evaluate(request: ProposalRequest): Promise<ProposalAnswer>;
   onFault(error: unknown): void;
@@ -36,7 +36,7 @@ export interface ProposalEvaluator {
 
 /** Of one agent; beyond it the oldest is forgotten. */
 const PER_AGENT = 100;
-/** What an agent is told to expect. */
+/** The answer that an agent is told to expect. */
 const ESTIMATED_SECONDS = 1;
 /** And after how long to give up asking. */
 const MOST_SECONDS = 60;
@@ -98,7 +98,7 @@ export class Proposals {
     if (this.#evaluator === undefined || this.#waiting.size === 0) return;
     this.#running ??= this.#evaluateAll().finally(() => {
       this.#running = undefined;
-      // What came in after the last one and before this.
+      // Proposals that came in after the last one and before this.
       this.#run();
     });
   }

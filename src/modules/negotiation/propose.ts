@@ -31,7 +31,7 @@ import type { ProposalRequest } from "./proposal-request.ts";
 import type { Proposals } from "./proposals.ts";
 import type { SynthesisConfig } from "./synthesis-section.ts";
 
-/** What it takes to make a contract of a proposal. */
+/** The parts that make a contract of a proposal. */
 export interface SettleOptions extends EvaluationParts {
   readonly synthesis: SynthesisConfig;
   readonly register: Pick<ContractRegister, "add" | "now">;

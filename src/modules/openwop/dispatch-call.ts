@@ -41,7 +41,7 @@ const DECLARED: ReadonlySet<string> = new Set(DISPATCH_ERRORS);
 /** The parts that dispatching takes. */
 export interface DispatchOptions {
   readonly starter: RunStarter;
-  /** Whose the runs of AGTP callers are. */
+  /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   /** A handler has to be done by then. */
   readonly maxWaitMs: number;
@@ -65,7 +65,7 @@ export async function dispatchAgent(
   return resultOf(started);
 }
 
-/** Whose a run is that an AGTP caller starts. */
+/** The owner of a run that an AGTP caller starts. */
 export function agtpOwner(tenant: string, { agentId, scopes }: Call): RunOwner {
   const principal = `agtp:${agentId ?? "nobody"}`;
   return { tenant, principal, scopes, ...(agentId === undefined ? {} : { agentId }) };

@@ -110,7 +110,7 @@ function identify(
   return identifyHosted(wanted, issuer, { store: state.store, known: directory.list(), drive });
 }
 
-/** What an agent's identity belongs to. */
+/** The owner of an agent's identity. */
 function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
   return tenant === undefined ? `openwop/${agentId}` : `openwop/${agentId}@${tenant}`;
 }

@@ -109,7 +109,7 @@ const API: HttpRoute["api"] = {
   documentation: "/v1/openapi.json",
 };
 
-/** What a redactor returns is of the shape that it was given. */
+/** A redactor returns a value of the shape that it was given. */
 function redactWith({ redactor }: OpenwopAgents): Redact {
   return <Value>(value: Value): Value => redactor.value(value) as Value;
 }

@@ -51,11 +51,11 @@ export interface InstalledAgent {
   readonly manifest: JsonRecord;
 }
 
-/** What names a pack. */
+/** The name and version of a pack. */
 export interface PackIdentity {
   readonly name: string;
   readonly version: string;
-  /** Whose it is; undefined: everybody's. */
+  /** The tenant that it is installed for; undefined: all of them. */
   readonly tenant: string | undefined;
   /** Its pack.json, relative to the deployment directory. */
   readonly file: string;

@@ -1,8 +1,8 @@
 /**
  * The inventory over AGTP, `QUERY /agents`, and the way to any agent of it by its name or its
  * Agent-ID, `EXECUTE /agents/{agent_id}`. One entry is what QUERY answers on the agent's own path.
- * Who may not learn of agents finds none. 404 `agent_not_found` · 422 for a task that the agent does
- * not take.   OpenWOP RFC 0072 §A
+ * Callers that may not learn of agents find none. 404 `agent_not_found` · 422 for a task that the
+ * agent does not take.   OpenWOP RFC 0072 §A
  */
 import type { Concealment } from "../../dispatch/concealment.ts";
 import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";

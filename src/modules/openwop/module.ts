@@ -41,7 +41,7 @@ export interface OpenwopParts {
   readonly starter: RunStarter;
 }
 
-/** What it adds to a deployment. */
+/** The contribution of the module to a deployment. */
 export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts): Contribution {
   const { openwop, kept, runs, starter } = parts;
   const { host, escalations } = runs;

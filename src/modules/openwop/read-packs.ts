@@ -10,7 +10,7 @@ import { Capabilities } from "./packs/peer-capabilities.ts";
 import { modelFaultOf } from "./runtime/load-runtime.ts";
 import type { OpenwopSettings } from "./settings.ts";
 
-/** What was read. */
+/** The packs, and the problems with them. */
 export interface ReadPacks {
   readonly packs: readonly InstalledPack[];
   readonly problems: readonly Problem[];

@@ -4,7 +4,7 @@ import type { OpenwopSections } from "./config.ts";
 import type { ApiKeyEntry } from "./http/api-keys.ts";
 import type { RunLimits } from "./runs/run-limits.ts";
 
-/** What they say. */
+/** The settings of runs. */
 export interface RunSettings {
   readonly workflowsDir: string;
   readonly apiKeys: readonly ApiKeyEntry[];

@@ -36,7 +36,7 @@ export function environmentSecrets(env: Environment): readonly KnownSecret[] {
   );
 }
 
-/** What is shorter may be a word: `TOKEN_MODE=header`. */
+/** A shorter text may be a word: `TOKEN_MODE=header`. */
 function isSecret(name: string, value: string): boolean {
   return value.length >= 8 && SECRET_VARIABLE.test(name) && !PATH.test(value);
 }

@@ -7,7 +7,7 @@ import type { OpenwopSections } from "./config.ts";
 /** How much of an agent's reasoning is shown. */
 export type Verbosity = "summary" | "full" | "off";
 
-/** Who takes turns. */
+/** The runtime of turns. */
 export type RuntimeSettings =
   | { readonly kind: "deterministic" }
   | { readonly kind: "function"; readonly function: string }
@@ -28,7 +28,7 @@ export interface OpenwopSettings {
   readonly packsDir: string;
   readonly satisfied: readonly string[];
   readonly installScope: "host" | "tenant";
-  /** Whose the runs of AGTP callers are. */
+  /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   readonly isConformance: boolean;
   readonly requireSignatures: boolean;

@@ -30,7 +30,7 @@ export interface PlannedEndpoint {
   readonly endpoint: TaskEndpoint;
 }
 
-/** What the caller may say: nothing that changes what is run. */
+/** The input of the caller: nothing that changes what is run. */
 const RUN_INPUT_SCHEMA: JsonSchema = {
   type: "object",
   properties: {

@@ -12,7 +12,7 @@ import type { World } from "../world.ts";
 /** The algorithms that JWTs may be signed with. */
 export const SIGNATURE_ALGORITHMS = ["RS256", "ES256"] as const;
 
-/** What `jwtVerify` and its kind take for a key. */
+/** A key as `jwtVerify` and its kind take it. */
 export interface FoundKey {
   readonly key: JWTVerifyGetKey;
 }

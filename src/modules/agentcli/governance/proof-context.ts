@@ -1,4 +1,4 @@
-/** What verifiers of authorization proofs are given beside the proof. */
+/** The input of verifiers of authorization proofs beside the proof. */
 import type { World } from "../world.ts";
 
 /** The rules that a proof is judged by. */

@@ -28,7 +28,7 @@ export interface FoundTask {
   readonly plan: TaskPlan;
 }
 
-/** Who a task acts as. */
+/** The identity that a task acts under. */
 export interface ResolvedIdentity {
   readonly kind: "identity";
   readonly effective: EffectiveIdentity;

@@ -1,6 +1,6 @@
 /**
- * What validation finds: exact paths and messages, in the order of the document, and no more of them
- * than a reader can use however large the manifest is.   agentcli spec "Validation"
+ * The findings of validation: exact paths and messages, in the order of the document, and no more
+ * of them than a reader can use however large the manifest is.   agentcli spec "Validation"
  */
 import { DocumentPlace, type DocumentReader, type Remark } from "../../../base/document-place.ts";
 import { type DocumentStyle, JSON_STYLE } from "../../../base/document-style.ts";

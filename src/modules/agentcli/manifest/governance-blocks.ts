@@ -22,7 +22,7 @@ export interface Verify {
   readonly on_failure?: Maybe<"error" | "warn">;
 }
 
-/** Whether something that may be checked must be. */
+/** True if something that may be checked must be. */
 export type Required = Maybe<{ readonly required?: Maybe<boolean> }>;
 
 /** A reference to a proof profile. */
@@ -77,7 +77,7 @@ export interface AuthorizationProfile extends Omit<AuthorizationReference, "ref"
   readonly provider: string;
 }
 
-/** What evidence is given about. */
+/** The subject of evidence. */
 export interface EvidencePayload {
   readonly bind?: Maybe<readonly unknown[]>;
   readonly context?: Maybe<JsonRecord>;

@@ -37,7 +37,7 @@ export const VERIFY: Field = block(
   ["shell"],
 );
 
-/** What becomes of credentials in tasks that a task triggers. */
+/** The policy for credentials in tasks that a task triggers. */
 export const CHILD_CREDENTIAL_POLICY: Field = among("none", "inherit", "downscope", "independent");
 
 /** A task's reference to a proof profile. */

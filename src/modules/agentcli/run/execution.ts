@@ -11,7 +11,7 @@ import type { Approvals } from "./approvals.ts";
 import type { PromptRuntime } from "./prompt-runtime.ts";
 import type { TaskRuns } from "./task-runs.ts";
 
-/** What all runs of a deployment share. */
+/** The parts that all runs of a deployment share. */
 export interface Executor {
   readonly world: World;
   readonly approvals: Pick<Approvals, "ask">;
@@ -32,7 +32,7 @@ export interface RunCaller {
   readonly call: Call;
   /** True if this server has the agent's document: for nobody else does it keep anything. */
   readonly isKnown: boolean;
-  /** Whose places its runs take. */
+  /** The owner of the places that its runs take. */
   readonly payer: TaskOwner;
 }
 
@@ -48,7 +48,7 @@ export interface RunRefusal {
   readonly error: RunError;
   readonly message: string;
   readonly details?: unknown;
-  /** What only the operator is told, in the log. */
+  /** The reason for the operator alone, in the log. */
   readonly reason?: string;
 }
 

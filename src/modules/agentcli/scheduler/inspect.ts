@@ -22,7 +22,7 @@ export function isEntity(name: string): boolean {
   return ENTITIES.has(name);
 }
 
-/** What to read. */
+/** The tables to read. */
 export interface InspectOptions {
   /** Absolute; the file exists. */
   readonly dbPath: string;

@@ -39,12 +39,12 @@ export class Frames {
     this.#state = applyEvent(this.#state, event, this.#run);
   }
 
-  /** What whoever comes back begins with. */
+  /** The first frames for a listener that comes back. */
   baseline(id: number): readonly Frame[] {
     return this.needsHistory ? [this.#snapshot(id)] : [];
   }
 
-  /** What is sent of an event. */
+  /** The frames that are sent of an event. */
   next(event: RunEvent): readonly Frame[] {
     const { sequence: id, type } = event;
     if (this.needsHistory) {

@@ -8,7 +8,7 @@ export const STREAM_MODES = ["values", "updates", "messages", "debug"] as const;
 /** One of them. */
 export type StreamMode = (typeof STREAM_MODES)[number];
 
-/** What the progress of a run is not. */
+/** The types of events that are no progress of a run. */
 const DETAILS: ReadonlySet<RunEventType> = new Set([
   "node.started",
   "node.retried",
@@ -44,7 +44,7 @@ export function isStep({ type }: RunEvent): boolean {
 
 const WAITING: ReadonlySet<RunEventType> = new Set(["node.suspended", "interrupt.requested"]);
 
-/** What nobody is kept waiting for. */
+/** The types of events that nobody is kept waiting for. */
 export function isUrgent({ type }: RunEvent): boolean {
   return type.startsWith("run.") || WAITING.has(type);
 }

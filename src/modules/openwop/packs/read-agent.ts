@@ -26,7 +26,7 @@ export interface AgentSurroundings {
   readonly pack: PackIdentity;
   readonly files: PackFiles;
   readonly capabilities: Capabilities;
-  /** What the whole pack does without. */
+  /** The capabilities that the whole pack does without. */
   readonly degraded: readonly string[];
   /** Why no model takes turns of a class, in words; undefined: one does. */
   modelFault(modelClass: ManifestClass): string | undefined;

@@ -47,7 +47,7 @@ export interface ReadPack {
 
 export const MANIFEST_NAME = "pack.json";
 const MAX_MANIFEST_BYTES = 1_048_576;
-/** What this host speaks. */
+/** The versions that this host speaks. */
 const OPENWOP_VERSIONS = "1.x";
 
 /** Reads packs; the checks of their manifests are prepared once. */

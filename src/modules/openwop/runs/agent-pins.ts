@@ -17,13 +17,13 @@ export interface PinFault {
   readonly details: JsonRecord;
 }
 
-/** Whose agents there are. */
+/** The agents of a tenant. */
 export interface PinScope {
   readonly catalog: Pick<AgentCatalog, "reference">;
   readonly tenant: string;
 }
 
-/** What an author may leave out, and must not get wrong. */
+/** The members of a pin that an author may leave out, and must not get wrong. */
 const PROVENANCE = ["version", "sourceManifestId", "name"] as const;
 
 /** Undefined: the agent is the one that is pinned, or is not installed. */

@@ -27,7 +27,7 @@ export interface AnswerParts {
   readonly watcher: RunWatcher;
   readonly compiler: SchemaCompiler;
   readonly redact: Redact;
-  /** What has to change together with it. */
+  /** The changes that are made together with it. */
   readonly alongside: readonly Change[];
 }
 

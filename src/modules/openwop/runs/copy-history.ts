@@ -48,7 +48,7 @@ export async function copyHistory(
   return undefined;
 }
 
-/** What a replay says of an effect whose outcome is not recorded. */
+/** The event of a replay for an effect whose outcome is not recorded. */
 export function missingSource(): RunError {
   const message = "the source has no recorded outcome of this node, and it is not done again";
   return { code: "replay_source_missing", message };

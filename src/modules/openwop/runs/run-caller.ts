@@ -1,8 +1,8 @@
-/** Who asks about runs, and which of them are there for whom.   OpenWOP "auth" */
+/** The callers that ask about runs, and which runs are there for them.   OpenWOP "auth" */
 import type { RunOwner } from "../agent-executor.ts";
 import type { RunEntry } from "./run-entry.ts";
 
-/** Who asks about runs. */
+/** A caller that asks about runs. */
 export interface RunCaller {
   readonly owner: RunOwner;
   /** `own`: what it started itself. `tenant`: what its tenant did. `all`: everything. */

@@ -1,4 +1,4 @@
-/** What happens in a run, in order and for good.   OpenWOP "run-event" */
+/** The events of a run, in order and for good.   OpenWOP "run-event" */
 import type { JsonRecord } from "../../../base/json-value.ts";
 
 /** The types that this server writes. */

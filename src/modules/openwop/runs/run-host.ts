@@ -1,6 +1,6 @@
 /**
  * The runs of a deployment, behind AGTP and HTTP: created, read, cancelled, forked and answered.
- * What one caller may not see is not there for it.
+ * A run that a caller may not see is not there for it.
  * OpenWOP RFC 0072 §B
  */
 

@@ -30,7 +30,7 @@ export function runSnapshot(run: Run, state: RunState): JsonRecord {
   };
 }
 
-/** What the run waits for. */
+/** The interrupt that the run waits for. */
 export function openInterrupt({ status, interrupts }: RunState): Interrupt | undefined {
   if (!isWaiting(status)) return undefined;
   return Object.values(interrupts).find(({ isResolved }) => !isResolved);

@@ -58,7 +58,7 @@ export class RunWorker implements RunExecutor {
       timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
       await this.#drive(log, stop.signal);
     } catch (error) {
-      // What could not be written down is taken up by the next process.
+      // A run that could not be written down is taken up by the next process.
       lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
     } finally {
       clearTimeout(timer);
@@ -91,7 +91,7 @@ export class RunWorker implements RunExecutor {
     }
     const { log, redact } = this.#options;
     const correlationId = uuidv7();
-    // What an agent threw may quote what it was given.
+    // An error of an agent's may quote what it was given.
     const fields = { error_id: correlationId, run_id: runId, trace: redact(traceOf(error)) };
     log.warn(fields, "a node failed");
     return { code: "internal_error", message: "the server failed", details: { correlationId } };

@@ -1,4 +1,4 @@
-/** What a model is asked: the agent's prompt and how to answer, the task, and the tools there are. */
+/** The prompt of a model: the agent's own and how to answer, the task, and the tools there are. */
 import type {
   LanguageModelV3CallOptions,
   LanguageModelV3FunctionTool,

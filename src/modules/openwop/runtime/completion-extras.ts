@@ -1,5 +1,5 @@
 /**
- * What the AI SDK leaves out of an answer, and is told to keep: whether the model refused. And what
+ * Parts of an answer that the AI SDK leaves out unless told: whether the model refused. And what
  * it would put up with: an event with calls beyond number.
  */
 import type { MetadataExtractor } from "@ai-sdk/openai-compatible";

@@ -1,4 +1,4 @@
-/** What a model answered. Nothing in it is more than a text until it was checked. */
+/** The answer of a model. Nothing in it is more than a text until it was checked. */
 import type { TokenUsage } from "./agent-runtime.ts";
 
 /** A call that the model asks for. */

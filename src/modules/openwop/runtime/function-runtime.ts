@@ -17,7 +17,7 @@ export interface FunctionRuntimeOptions {
   onFault(error: unknown, agentId: string): void;
 }
 
-/** What is longer takes too long to look through for secrets. */
+/** A longer text takes too long to look through for secrets. */
 const MAX_LENGTH = 4_194_304;
 
 /** Creates it. */

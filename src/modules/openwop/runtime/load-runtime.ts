@@ -1,4 +1,4 @@
-/** Who takes the turns of OpenWOP agents, by `[openwop.runtime]`. */
+/** Loads the runtime of OpenWOP agents, by `[openwop.runtime]`. */
 import { relative } from "node:path";
 import type { Problem } from "../../../base/problem.ts";
 import { traceOf } from "../../../base/thrown.ts";
@@ -68,7 +68,7 @@ async function loadFunction(
 ): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
   const place = { file: relative(directory, file), key: "openwop.runtime.function" };
   const { handler, problems } = await loader.load(reference, place);
-  // What a module exports is a function of anything; a turn is what this one is given.
+  // A module exports functions of anything; this one is given a turn.
   const take = handler as TurnFunction | undefined;
   const runtime = createFunctionRuntime({
     take: take ?? (() => Promise.reject(new Error(`"${reference}" was not loaded`))),

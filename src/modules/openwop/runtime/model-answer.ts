@@ -1,5 +1,5 @@
 /**
- * What a model's last words come to: an object with a result and what goes with it, as it was asked
+ * A model's last words, read as an object with a result and what goes with it, as it was asked
  * for, or the result alone, or a text.
  */
 

@@ -1,5 +1,5 @@
 /**
- * Whether an agent may take a turn at all: it must be installed for the run's tenant, be neither
+ * Decides if an agent may take a turn: it must be installed for the run's tenant, be neither
  * suspended nor retired, and take the task. Everything after that is the turn's own.
  * OpenWOP RFC 0002, RFC 0070
  */
@@ -55,7 +55,7 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
   };
 }
 
-/** What the operator granted, the agent's document holds, and whoever started the run has. */
+/** The scopes that the operator granted, the agent's document holds, and the run's owner has. */
 function scopesOf(
   granted: readonly string[],
   document: AgentDocument | undefined,
