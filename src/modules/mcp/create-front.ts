@@ -65,12 +65,14 @@ function creatingToolbox(
       ({ definition }) =>
         definition.approval !== undefined || definition.handler.type === "mcp_tool",
     );
+  const further = [
+    ...(isApproving ? [APPROVED_CALL_TOOL] : []),
+    ...(dispatch().negotiation.offers === undefined ? [] : [PROPOSE_TOOL]),
+  ];
   return Toolbox.creating({
     routes,
-    further: [
-      ...(isApproving ? [APPROVED_CALL_TOOL] : []),
-      ...(dispatch().negotiation.offers === undefined ? [] : [PROPOSE_TOOL]),
-    ],
+    // A name that the operator has given is called as the operator says.
+    further: further.filter(({ name }) => !routes.some((one) => one.definition.tool === name)),
     tools: mcp.tools,
     rules,
     isListed: ({ isListed }) => isListed,

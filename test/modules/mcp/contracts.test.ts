@@ -1,6 +1,9 @@
 /** Contracts as MCP clients get them, call them and lose them.   AGTP-API §10.1 */
-import { describe, expect, it } from "vitest";
-import { VERSIONS } from "../../support/mcp.ts";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createDaemon } from "../../support/daemon.ts";
+import { endpointFile } from "../../support/deployment.ts";
+import { connectMcp, postMcp, VERSIONS } from "../../support/mcp.ts";
 import {
   type NegotiatingMcp,
   openNegotiating,
@@ -255,6 +258,17 @@ describe("a requestState", () => {
 });
 
 describe("negotiation", () => {
+  it("leaves a name to the operator's own tool", async () => {
+    const handler = { type: "registered_function", function: "handlers.facts" };
+    const own = { method: "QUERY", path: "/own", tool: "agtp_propose", handler };
+    const server = await openNegotiating({}, { "endpoints/own.toml": endpointFile(own) });
+    const client = await server.connectUser("2026-07-28", userWho("accept"));
+    const names = await namesOf(client);
+    expect(names.filter((name) => name === "agtp_propose")).toHaveLength(1);
+    const result = await client.callTool({ name: "agtp_propose", arguments: {} });
+    expect(result.structuredContent).toMatchObject({ facts: ["old", "red"] });
+  });
+
   it("is none for a caller who may not", async () => {
     const server = await openNegotiating();
     const pia = await server.connectUser("2026-07-28", userWho("accept"), { agentId: PIA });
@@ -267,5 +281,29 @@ describe("negotiation", () => {
     expect(await namesOf(client)).not.toContain("agtp_propose");
     await expect(client.callTool(PROPOSE)).rejects.toMatchObject({ code: -32_602 });
     await expect(client.callTool(AUDIT)).rejects.toMatchObject({ code: -32_602 });
+  });
+});
+
+describe.each(VERSIONS)("a daemon that is started again, and a client of %s", (version) => {
+  it("still have the contract, and the question that was not answered", async () => {
+    const server = await openNegotiating();
+    const first = await server.connectUser(version, userWho("accept"));
+    await first.callTool(PROPOSE);
+    const state = await question(server);
+    await server.close();
+    const configPath = join(server.directory, "agtp-server.toml");
+    const again = await createDaemon({ configPath, directory: server.directory });
+    onTestFinished(() => again.close());
+    const url = new URL(`http://127.0.0.1:${again.daemon.gatewayPort}/mcp`);
+    const token = await server.tokenOf(NORA, { aud: url.href });
+    const client = await connectMcp(url, version, { token });
+    expect(await namesOf(client)).toContain("evaluate_verdicts");
+    expect((await client.callTool(JUDGED)).structuredContent).toMatchObject({ verdict: "2 facts" });
+    const answered = { ...AUDIT, ...accepting(state) };
+    const fetchAgain: typeof server.fetch = (path, init) => fetch(new URL(path, url), init);
+    const setup = { token, capabilities: ELICITS };
+    const response = await postMcp({ fetch: fetchAgain }, "tools/call", answered, setup);
+    const { result } = (await response.json()) as { result: object };
+    expect(result).toMatchObject({ structuredContent: { verdict: "2 facts" } });
   });
 });
