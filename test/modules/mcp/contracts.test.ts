@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createDaemon } from "../../support/daemon.ts";
 import { endpointFile } from "../../support/deployment.ts";
+import { encodeRequest } from "../../support/dispatch.ts";
 import { connectMcp, postMcp, VERSIONS } from "../../support/mcp.ts";
 import {
   type NegotiatingMcp,
@@ -243,6 +244,26 @@ describe("a requestState", () => {
     const again = { ...call, arguments: { a: 2, b: 1, subject: "barn" }, ...accepting(state) };
     const answer = await server.post("tools/call", again, { capabilities: ELICITS });
     expect(answer["result"]).toMatchObject({ structuredContent: { verdict: "2 facts" } });
+  });
+
+  it.each([
+    ["a call", AUDIT],
+    ["a proposal", PROPOSE],
+  ])("of %s that is accepted by many at once is agreed to once", async (_, call) => {
+    const server = await openNegotiating();
+    const state = await question(server, call);
+    const accept = () => server.post("tools/call", { ...call, ...accepting(state) });
+    const answers = await Promise.all(Array.from({ length: 20 }, accept));
+    for (const { result } of answers) {
+      expect(result).toMatchObject({ resultType: "complete" });
+      expect(result).not.toHaveProperty("isError");
+    }
+    const client = await server.connect();
+    const body = { target: "lifecycle", agent_id: NORA };
+    const headers = { "Agent-ID": NORA };
+    client.write(encodeRequest({ method: "INSPECT", path: "/", headers, body }));
+    const [reply] = await client.replies(1);
+    expect(reply?.text.match(/rcns_propose_accepted/g)).toHaveLength(1);
   });
 
   it("that nobody has answered is asked again, and one that was declined is over", async () => {
