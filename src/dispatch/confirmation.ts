@@ -25,7 +25,7 @@ const TEXT = { type: "string", minLength: 1, maxLength: 2_048 };
 const MAX_ATTESTATION_BYTES = 4_096;
 const MAX_CONTENT_BYTES = 32_768;
 
-/** Parameters of CONFIRM; keepers of what can be confirmed may know more. */
+/** Parameters of CONFIRM; some kinds of approvals know more. */
 export const CONFIRM_SCHEMA: JsonSchema = {
   type: "object",
   properties: {

@@ -2,7 +2,7 @@
 import type { Module } from "../../dispatch/module.ts";
 import type { AgntcySections } from "./config.ts";
 
-/** It goes before the keeper of escalations, for whom the answers of interrupts are nothing but words. */
+/** It goes before tasks, whose CONFIRM would decide an escalation and give the run no answer. */
 export const agntcyModule: Module<AgntcySections> = {
   name: "agntcy",
   takes: { agntcy: true, agents: true, limits: true, policies: true, server: true },

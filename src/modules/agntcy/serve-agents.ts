@@ -51,7 +51,7 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
       log.warn({ error }, "a run that asks could not be told to people"),
     ),
   });
-  const runs: Omit<HostedRuns, "agent" | "findLapse"> = {
+  const runs: Omit<HostedRuns, "agent" | "findInactive"> = {
     ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE, desk },
     maxWaitMs: Math.max(0, config.limits.handlerTimeoutMs - HANDLER_MARGIN_MS),
     ...{ closing: closing.signal, stopping: context.stopping.signal },
@@ -59,8 +59,8 @@ export async function serveAgents(context: AgntcyContext): Promise<Contribution>
   const identified = connected.agents.flatMap((agent): readonly ServedAgent[] => {
     const document = identities.documents.get(keyOf(agent.declared));
     if (document === undefined) return [];
-    const findLapseOf = () => findLapse(context, document);
-    const hosted = agent.remote && { ...runs, findLapse: findLapseOf, agent: agent.remote };
+    const inactive = () => findInactive(context, document);
+    const hosted = agent.remote && { ...runs, findInactive: inactive, agent: agent.remote };
     return [{ agent, document, hosted, routes: routesOf(agent, document, hosted, context) }];
   });
   const { served, problems } = withoutTaken(identified, context);
@@ -198,7 +198,7 @@ function keyOf({ manifest }: DeclaredAgent): string {
   return `agntcy/${manifest.name}`;
 }
 
-function findLapse(
+function findInactive(
   { state: { lifecycle } }: AgntcyContext,
   document: AgentDocument,
 ): AgentUnavailable | undefined {

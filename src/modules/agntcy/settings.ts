@@ -16,7 +16,7 @@ export interface AgntcySettings {
   readonly timeoutMs: number;
   /** True if who began a run may answer what its manifest says is asked of it. */
   readonly agentAnswers: boolean;
-  /** Who may answer beside the operators. */
+  /** The scope of agents that may answer beside the operators. */
   readonly approverScope: string | undefined;
   /** PEM file of the authorities to trust, absolute. */
   readonly ca: string | undefined;

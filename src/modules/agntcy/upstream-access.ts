@@ -1,5 +1,5 @@
 /**
- * What the environment says of an agent's server: where it is, which agent is meant, and the
+ * The environment's settings of an agent's server: where it is, which agent is meant, and the
  * credentials, under the names that the AGNTCY tools use. `org.agntcy.mail` reads
  * `ORG_AGNTCY_MAIL_ENDPOINT` and the like. No message holds a value of these variables.
  */

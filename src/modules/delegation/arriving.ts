@@ -105,7 +105,7 @@ function checkRequest(
 function checkPeer({ peers }: ArrivalRules, chain: VerifiedChain): Refusal | undefined {
   const { last } = chain;
   const peer = peers.findByServerId(last.issuer);
-  // What this server signed itself was for hops within it, and brings nothing in.
+  // A token that this server signed itself was for hops within it, and brings nothing in.
   if (peer === undefined) return broken("unknown-issuer", "the token is not from a peer", chain);
   const invalid = last.scopes.filter((scope) => !peer.accepted.covers(scope));
   if (invalid.length === 0) return undefined;

@@ -13,7 +13,7 @@ export type Callback =
   | { readonly kind: "inbox" }
   | { readonly kind: "endpoint"; readonly method: string; readonly path: string };
 
-/** What is there to call back. */
+/** The places that can be called back. */
 export interface CallbackPlaces {
   /** True if NOTIFY puts things into inboxes here, and is not an operator's own. */
   readonly hasInboxes: boolean;

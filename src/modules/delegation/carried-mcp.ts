@@ -60,7 +60,7 @@ function readParameters(
   return { tool, arguments: input ?? {}, id };
 }
 
-/** What a tool answered, as the result of `tools/call`. */
+/** The answer of a tool, as the result of `tools/call`. */
 export function mcpResult(body: unknown, { id }: Pick<McpCall, "id">): JsonRecord {
   const result = {
     content: body === undefined ? [] : [{ type: "text", text: JSON.stringify(body) }],

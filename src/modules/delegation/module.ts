@@ -148,7 +148,7 @@ function ownAgents({ directory, state }: DelegationContext): (agentId: string) =
     directory.find(agentId) !== undefined || state.ledger.headOf(agentId) !== undefined;
 }
 
-/** Whom a record of this server is about. */
+/** The agent that a record of this server is about. */
 function agentOf(record: string | undefined): unknown {
   return record === undefined ? undefined : decodeJws(record)?.payload["agent_id"];
 }

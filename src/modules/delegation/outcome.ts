@@ -19,7 +19,7 @@ export type Outcome =
       readonly priorActions: readonly PriorAction[];
     };
 
-/** What proves what a peer says it did. */
+/** The proof of what a peer says it did. */
 export interface PeerEvidence {
   readonly name: string;
   readonly server_id: string;

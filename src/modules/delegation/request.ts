@@ -1,5 +1,5 @@
 /**
- * What DELEGATE was asked for: whom, what, with which scopes, until when. 422 for a parameter that
+ * A request of DELEGATE: whom, what, with which scopes, until when. 422 for a parameter that
  * is missing or malformed.   AGTP "DELEGATE"
  */
 

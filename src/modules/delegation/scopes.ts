@@ -10,7 +10,7 @@ import {
   parseAuthorityScope,
 } from "../../identity/authority-scope.ts";
 
-/** What somebody holds. */
+/** The scopes that somebody holds. */
 export interface Held {
   readonly scopes: readonly string[];
   covers(scope: string): boolean;

@@ -10,7 +10,7 @@ import { isAgentId } from "../../identity/identifiers.ts";
 import { keyId } from "../../identity/jws.ts";
 import { readScopes } from "./scopes.ts";
 
-/** What a token says; times are milliseconds since the epoch. */
+/** The claims of a token; times are milliseconds since the epoch. */
 export interface TokenClaims {
   /** The server that signs. */
   readonly issuer: string;

@@ -1,7 +1,8 @@
 /**
- * Whom a server may speak for: its own agents, and nobody else's. Which these are, its entry in the
- * configuration lists, or else its manifest shows; an agent of this server is never one of them, and
- * neither is one that another peer's entry lists.   AGTP "DELEGATE", AGTP "Status Codes" (551)
+ * The agents that a server may speak for: its own, and nobody else's. Which these are, its entry in
+ * the configuration lists, or else its manifest shows; an agent of this server is never one of
+ * them, and neither is one that another peer's entry lists.   AGTP "DELEGATE", AGTP "Status Codes"
+ * (551)
  */
 import type { PriorAction } from "../../dispatch/delegation.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
@@ -18,7 +19,7 @@ export interface VouchingRules {
   hasRecord(agentId: string, auditId: string): Promise<boolean>;
 }
 
-/** Who may speak for whom. */
+/** Tells which servers speak for which agents. */
 export interface Vouching {
   /** Why a server does not speak for an agent; undefined: it does. */
   findFault(issuer: string, agentId: string): Promise<string | undefined>;

@@ -46,7 +46,7 @@ export class HeldQuestions implements ApprovalKind {
     for (const end of this.#unwatch) end();
   }
 
-  /** The keeper of escalations takes the decision; a call without an answer is ended. */
+  /** The escalation is decided like any other; a call without an answer is ended. */
   async confirm(
     ...[call, exchange]: Parameters<ApprovalKind["confirm"]>
   ): ReturnType<ApprovalKind["confirm"]> {

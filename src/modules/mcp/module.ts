@@ -9,7 +9,7 @@ import type { McpFront } from "./front.ts";
 import { payerOfMessage } from "./identify.ts";
 import { createMcpApi } from "./mcp-api.ts";
 import { RequestStates } from "./request-state.ts";
-import { createMetadataFace, METADATA_PREFIX } from "./resource-metadata.ts";
+import { createMetadataApi, METADATA_PREFIX } from "./resource-metadata.ts";
 import { McpState } from "./state.ts";
 import { openMcpTasks } from "./task.ts";
 
@@ -67,6 +67,6 @@ const openState: OpenKept<McpState> = async (store, clock) => {
 function metadata(context: McpContext, frontOf: () => McpFront): readonly HttpRoute[] {
   const { mcp, server, policies } = context.config;
   if (policies.oauth === undefined) return [];
-  const plugin = createMetadataFace(() => frontOf().protection, server.serverId);
+  const plugin = createMetadataApi(() => frontOf().protection, server.serverId);
   return [{ prefix: `${METADATA_PREFIX}${mcp.path}`, api: API, plugin }];
 }

@@ -9,7 +9,7 @@ import type { Protection } from "./front.ts";
 export const METADATA_PREFIX = "/.well-known/oauth-protected-resource";
 
 /** The document, as a plugin for its path. */
-export function createMetadataFace(
+export function createMetadataApi(
   protectionOf: () => Protection | undefined,
   name: string,
 ): (app: FastifyInstance) => void {

@@ -64,7 +64,7 @@ export async function hostAgents(
     takeRate: (principal, toolName) =>
       api.toolRates.take(principal, toolName, { perMinute: settings.toolCallsPerMinute }),
     grantsOf: (agentId) => grants.get(agentId) ?? [],
-    findLapse: (document) => findLapse(context, document),
+    findInactive: (document) => findInactive(context, document),
     onOddConfidence: (agentId, stated) => {
       const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
       log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");
@@ -115,7 +115,7 @@ function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
   return tenant === undefined ? `openwop/${agentId}` : `openwop/${agentId}@${tenant}`;
 }
 
-function findLapse(
+function findInactive(
   { state: { lifecycle } }: OpenwopContext,
   document: AgentDocument,
 ): string | undefined {

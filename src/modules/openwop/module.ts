@@ -20,7 +20,7 @@ import { type OpenwopState, openOpenwop } from "./state.ts";
 /** A handler ends a little before its deadline, so that it says itself what there is to say. */
 const HANDLER_MARGIN_MS = 500;
 
-/** It goes before the keeper of escalations, whose confirmations it passes on to runs. */
+/** It goes before tasks, whose confirmations it passes on to runs. */
 export const openwopModule: Module<OpenwopSections> = {
   name: "openwop",
   takes: { agents: true, limits: true, openwop: true, server: true, store: true, webhooks: true },

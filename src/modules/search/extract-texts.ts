@@ -1,5 +1,5 @@
 /**
- * What there is to read in a source. A text is read as it is. Of a JSON value every longer text is
+ * The texts of a source. A text is read as it is. Of a JSON value every longer text is
  * read for itself, and the short members of an object together, as one line that names them.
  * AGTP "SUMMARIZE"
  */

@@ -71,7 +71,7 @@ const SCOPES: Rule = {
       holders.set(held, known);
       return known;
     };
-    // What can be called with these scopes, and which agents hold all of them.
+    // Endpoints that can be called with these scopes, and agents that hold all of them.
     return ({ facets: { requiredScopes, agent } }) => {
       if (agent !== undefined) return holdsAll(agent);
       return requiredScopes?.every((scope) => grants.covers(scope)) ?? false;

@@ -66,7 +66,10 @@ function* preparingSurface(context: SearchContext, filter: CompiledSchema): Pace
   return yield* surfaceOf(context);
 }
 
-/** What can be found, policy permitting: of what it refuses or sends elsewhere nothing is said. */
+/**
+ * The entries that can be found, policy permitting: what it refuses or sends elsewhere is not
+ * named.
+ */
 function* surfaceOf(context: SearchContext): Paced<Surface> {
   const { config, names, catalog, methodPolicy, state, recipes } = context;
   const { directory, features, apis } = context.dispatch();

@@ -1,8 +1,8 @@
 /**
- * What SUMMARIZE may read: the operator's endpoints and what the protocol itself reads, under the
- * names that this server goes by. A pair counts as what aliases and redirects make of it. One that
- * is registered nowhere counts as nothing, though a contract of the caller's may answer it: what a
- * contract does is not written under its pair.   AGTP "SUMMARIZE"
+ * The places that SUMMARIZE may read: the operator's endpoints and what the protocol itself reads,
+ * under the names that this server goes by. A pair counts as what aliases and redirects make of it.
+ * One that is registered nowhere counts as nothing, though a contract of the caller's may answer
+ * it: what a contract does is not written under its pair.   AGTP "SUMMARIZE"
  */
 
 import { impactOf } from "../../dispatch/floor.ts";
@@ -13,7 +13,7 @@ import type { ServerConfig } from "../../identity/server-section.ts";
 import type { SearchContext } from "./config.ts";
 import type { RegisteredPair, SourcePlaces } from "./summary-sources.ts";
 
-/** What reads itself, and would do so without end. */
+/** Methods that would read themselves without end. */
 const NO_SOURCES: readonly string[] = ["SUMMARIZE", "PLAN"];
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 

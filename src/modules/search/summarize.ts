@@ -112,7 +112,7 @@ function write({ sentences }: Extract, format: SummaryRequest["format"]): unknow
   }
 }
 
-/** What has no full stop, as the members of an object, gets a line of its own. */
+/** A text without a full stop, as the members of an object, gets a line of its own. */
 function joinProse(whole: string, text: string): string {
   if (whole === "") return text;
   return whole + (STOP.test(whole.slice(-LONGEST_STOP)) ? " " : "\n") + text;

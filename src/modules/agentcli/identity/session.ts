@@ -1,4 +1,4 @@
-/** A credential session: what an identity provider came up with, and its face without secrets. */
+/** A credential session: what an identity provider came up with, and its view without secrets. */
 
 import type { EffectiveIdentity } from "../compile/merge-identity.ts";
 import type { TrustLevel } from "../manifest/identity-fields.ts";

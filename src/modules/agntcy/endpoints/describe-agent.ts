@@ -9,7 +9,7 @@ import type { DependencyView } from "../dependencies/dependency-view.ts";
 import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
 import type { LazyReadiness } from "../verification/readiness.ts";
 
-/** What is described. */
+/** The parts of a description. */
 export interface AgentDescription {
   readonly manifest: AgentManifest;
   readonly base: string;

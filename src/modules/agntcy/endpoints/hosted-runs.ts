@@ -23,7 +23,7 @@ export interface HostedRuns {
   /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
   readonly stopping: AbortSignal;
   /** Why the agent does not act for now: its identity may be suspended or retired. */
-  findLapse(): AgentUnavailable | undefined;
+  findInactive(): AgentUnavailable | undefined;
 }
 
 /** Asks the agent's server something, for as long as a call may take and this server is there. */

@@ -43,7 +43,7 @@ export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Ap
       const escalation = escalations.find(confirmation.targetId);
       const subject = escalation && subjectOf(INTERRUPTS, escalation);
       if (escalation === undefined || subject === undefined) return undefined;
-      // The keeper of escalations says who decided it, and to whom.
+      // CONFIRM of other escalations tells who decided it.
       if (!isOpen(escalation, Date.now())) return undefined;
       return decide(options, { escalation, subject, confirmation, call, exchange });
     },

@@ -30,7 +30,7 @@ export type NewRun = Pick<
   | "mayLackEvents"
 >;
 
-/** What becomes different about a run; undefined takes a member away. */
+/** The members of a run that change; undefined takes a member away. */
 export type RunChange = {
   readonly [Member in ChangingMember]?: AgentRun[Member] | undefined;
 };

@@ -51,7 +51,7 @@ export interface AgentRun {
   /** Until when a pending run is waited for. */
   readonly deadlineAt: number;
   readonly error?: RunError;
-  /** What it waits for. */
+  /** The question that it waits for an answer to. */
   readonly interrupt?: { readonly interruptId: string; readonly type: string };
   /**
    * An answer to it was sent, and nobody knows what became of it: what the run waits for now has to be
@@ -64,7 +64,7 @@ export interface AgentRun {
   readonly mayLackEvents?: boolean;
   /** True if more came than is kept. */
   readonly isTruncated: boolean;
-  /** What its result takes in the store. */
+  /** The octets of its result in the store. */
   readonly resultBytes: number;
 }
 

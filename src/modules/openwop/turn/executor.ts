@@ -20,7 +20,7 @@ export interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
   /** Undefined: it has no identity here. */
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
   /** Why an agent may not act, in words. */
-  findLapse(document: AgentDocument): string | undefined;
+  findInactive(document: AgentDocument): string | undefined;
 }
 
 /** The executor. */
@@ -35,8 +35,8 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
       const agent = registry.find(turn.agentId, turn.owner.tenant);
       if (agent === undefined) return failedTurn("agent_not_found", "there is no such agent");
       const document = options.documentOf(agent);
-      const lapse = document && options.findLapse(document);
-      if (lapse !== undefined) return failedTurn("agent_unavailable", lapse);
+      const inactive = document && options.findInactive(document);
+      if (inactive !== undefined) return failedTurn("agent_unavailable", inactive);
       const isChecked = turn.validatesHandoff !== false;
       const violations = isChecked ? agent.taskSchema?.check(turn.task) : undefined;
       if (violations !== undefined) {
