@@ -64,6 +64,7 @@ export async function assemble(
     hostedProtocols: all((one) => one.hostedProtocols),
     webhooks: first((one) => one.webhooks),
     needsApproval: (route, asked) => approvals.isNeeded(route, asked),
+    documentVersion: async () => await first((one) => one.documentVersion)?.(),
     apis: () => http?.apis() ?? foundation.config.apis,
   };
 }

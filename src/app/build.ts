@@ -55,6 +55,8 @@ export interface Built {
   readonly fingerprint256: string;
   /** Of the HTTP sidecar; undefined: plain HTTP, or none. */
   readonly httpTls: HttpTls | undefined;
+  /** The same of the console. */
+  readonly consoleTls: HttpTls | undefined;
   readonly problems: readonly Problem[];
 }
 
@@ -93,9 +95,16 @@ export async function build(
   // A directory that another daemon has is not written to.
   const isOurs = opening.kept !== undefined;
   const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
-  const http = loadHttpTls(config);
+  const http = loadHttpTls(config.gateway, config);
+  const pages = loadHttpTls(config.console, config);
   if (opening.kept === undefined) {
-    const found = [...problems, ...tls.problems, ...http.problems, ...opening.problems];
+    const found = [
+      ...problems,
+      ...tls.problems,
+      ...http.problems,
+      ...pages.problems,
+      ...opening.problems,
+    ];
     return { kind: "refused", problems: found };
   }
   const { kept } = opening;
@@ -106,16 +115,22 @@ export async function build(
     { ...{ kept, observer, env, log: log.logger, drive }, ...(modules && { modules }) },
     before,
   );
-  const found = [...problems, ...tls.problems, ...http.problems, ...loaded.problems];
+  const found = [
+    ...problems,
+    ...tls.problems,
+    ...http.problems,
+    ...pages.problems,
+    ...loaded.problems,
+  ];
   const { deployment } = loaded;
-  const isInsecure = http.problems.some(isError);
+  const isInsecure = [...http.problems, ...pages.problems].some(isError);
   if (deployment === undefined || tls.identity === undefined || isInsecure) {
     await deployment?.close();
     if (before === undefined) await kept.state.close();
     return { kind: "refused", problems: found };
   }
   const { identity, fingerprint256 } = tls;
-  const secrets = { identity, fingerprint256, httpTls: http.tls };
+  const secrets = { identity, fingerprint256, httpTls: http.tls, consoleTls: pages.tls };
   return { kind: "built", deployment, kept, ...secrets, problems: found };
 }
 

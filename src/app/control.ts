@@ -39,6 +39,7 @@ export interface StatusSource {
   readonly port: number;
   readonly gatewayPort: number | undefined;
   readonly metricsPort: number | undefined;
+  readonly consolePort: number | undefined;
   readonly connectionCount: number;
   readonly problems: readonly Problem[];
   documentVersion(): Promise<string | undefined>;
@@ -50,11 +51,14 @@ export interface Controlled {
   reload(): Promise<readonly Problem[]>;
   /** Resolves once everything is ended but this answer. */
   stop(): Promise<void>;
+  /** A command of the deployment that is served. */
+  command(name: string): ControlCommand | undefined;
 }
 
 /** Serves the commands. Throws where nothing can listen. */
 export function openControl(path: string, daemon: Controlled): Promise<ControlSocket> {
-  return openControlSocket(path, commandsOf(daemon));
+  const own = commandsOf(daemon);
+  return openControlSocket(path, (name) => own.get(name) ?? daemon.command(name));
 }
 
 function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
@@ -86,7 +90,7 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
     ready: isReady,
     server_id: config.server.serverId,
     ...{ address, port, gateway_port: gatewayPort ?? null, metrics_port: metricsPort ?? null },
-    console_port: null,
+    console_port: source.consolePort ?? null,
     workers: 1,
     node: `${hostname()}:${port}`,
     connections: connectionCount,

@@ -74,6 +74,8 @@ export class Exchange {
   taskId: string | undefined;
   sessionId: string | undefined;
 
+  /** The name of the gate that refused. */
+  refusedBy: string | undefined;
   /** Approval: what has to be kept before the handler is called. */
   approvalStep: ApprovalStep | undefined;
   /** Approval: set where the handler's upstream may ask back. */

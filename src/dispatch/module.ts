@@ -8,6 +8,7 @@
 import type { KeyObject } from "node:crypto";
 import type { ConfigPlace } from "../base/config-place.ts";
 import type { Environment } from "../base/environment.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import type { Drive } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -32,7 +33,7 @@ import type { Dispatcher } from "./dispatcher.ts";
 import type { FloorMethod } from "./floor.ts";
 import type { ContractGateOptions } from "./gates/10-contract.ts";
 import type { NegotiationGateOptions } from "./gates/12-negotiation.ts";
-import type { HttpSide } from "./http-gateway.ts";
+import type { ConsoleSide, HttpSide } from "./http-gateway.ts";
 import type { HttpRoute } from "./http-route.ts";
 import type { ApiEntry, HostedProtocolEntry } from "./listing-sections.ts";
 import type { MethodPolicy } from "./method-policy.ts";
@@ -134,6 +135,8 @@ export interface Served {
   readonly needsApproval: Approvals["isNeeded"];
   /** The operator's, and those that the HTTP listener serves. */
   apis(): readonly ApiEntry[];
+  /** Of the manifest; undefined: there is none. */
+  documentVersion(): Promise<string | undefined>;
 }
 
 /** Agents of another system, as that system shows them. */
@@ -177,6 +180,9 @@ export interface Contribution {
   /** Answers for pairs that are not registered, and for contracts. */
   readonly negotiation?: Negotiation;
   readonly http?: HttpSide;
+  readonly console?: ConsoleSide;
+  /** Commands of the control socket, by their names. Each throws what the person is told. */
+  readonly commands?: ReadonlyMap<string, (options: JsonRecord) => unknown>;
   /** Says which `document_version` the manifest has now. */
   documentVersion?(): Promise<string>;
   /** All is put together and nothing stands in the way: makes what needs the whole, keeps identities. */

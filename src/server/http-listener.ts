@@ -23,6 +23,8 @@ export interface HttpTls {
 }
 
 export interface HttpListenerOptions {
+  /** What it serves, for whom it serves no more: `the HTTP sidecar`. */
+  readonly subject: string;
   /** Undefined: plain HTTP. */
   readonly tls: HttpTls | undefined;
   limits(): LimitsConfig;
@@ -140,7 +142,7 @@ export class HttpListener {
   #begin(request: http.IncomingMessage, response: http.ServerResponse): void {
     const gateway = this.#options.gateway();
     if (gateway === undefined) {
-      const message = "the HTTP sidecar is switched off";
+      const message = `${this.#options.subject} is switched off`;
       response.shouldKeepAlive = false;
       response.writeHead(503, { "content-type": "application/json; charset=utf-8" });
       response.end(JSON.stringify({ error: { code: "unavailable", message } }));

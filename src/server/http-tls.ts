@@ -1,4 +1,4 @@
-/** The certificate of the HTTP listener.   `[gateway]` */
+/** The certificates of HTTP listeners.   `[gateway]`, `[console]` */
 import { relative } from "node:path";
 import type { ConfigPlace } from "../base/config-place.ts";
 import type { Problem } from "../base/problem.ts";
@@ -12,14 +12,18 @@ export interface LoadedHttpTls {
   readonly problems: readonly Problem[];
 }
 
-/** The keys that say so. */
-export interface HttpTlsSource extends Pick<ConfigPlace, "directory"> {
-  readonly gateway: { readonly enabled: boolean; readonly cert?: string; readonly key?: string };
+/** The section of a listener. */
+export interface HttpTlsSection {
+  readonly enabled: boolean;
+  readonly cert?: string;
+  readonly key?: string;
 }
 
-/** Loads the certificate that the configuration names, where it is needed. */
-export function loadHttpTls({ gateway, directory }: HttpTlsSource): LoadedHttpTls {
-  const { enabled, cert, key } = gateway;
+/** Loads the certificate that a section names, where it is needed. */
+export function loadHttpTls(
+  { enabled, cert, key }: HttpTlsSection,
+  { directory }: Pick<ConfigPlace, "directory">,
+): LoadedHttpTls {
   if (!enabled || cert === undefined || key === undefined) return { tls: undefined, problems: [] };
   const reading = readCertificate(cert, key);
   if (reading.problems === undefined) return { tls: reading, problems: [] };

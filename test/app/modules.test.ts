@@ -24,6 +24,7 @@ const FILES: DeploymentFiles = gatewayFiles(
       ...{ enabled: true, anonymous: true },
       servers: [{ name: "tools", command: process.execPath, args: [SANE] }],
     },
+    console: { enabled: true, port: 0 },
     agentcli: { manifests: ["agents/agentcli/m.json"], expose: ["w1"] },
     agntcy: [{ manifest: "agents/agntcy/mail.json", base: "/mailcomposer" }] as unknown as object,
     policies: { synthesis_enabled: true, rcns: { enabled: true } },
@@ -66,6 +67,8 @@ const GONE: Readonly<Record<string, Partial<Shown>>> = {
     features: ["lifecycle"],
     methods: ["ACTIVATE", "DEACTIVATE", "DEPRECATE", "INSPECT", "REINSTATE", "REVOKE"],
   },
+  // Nobody outside is told of it.
+  console: {},
   discovery: { methods: ["DESCRIBE", "DISCOVER"] },
 };
 

@@ -12,6 +12,7 @@ import type { HandlersConfig } from "../../handlers/handlers-section.ts";
 import type { AgentsConfig } from "../../identity/agents-section.ts";
 import type { ServerConfig } from "../../identity/server-section.ts";
 import type { TlsConfig } from "../../identity/tls-section.ts";
+import type { ConsoleConfig } from "../../modules/console/console-section.ts";
 import type { DelegationConfig, PeerConfig } from "../../modules/delegation/delegation-sections.ts";
 import type { GroupsConfig, WebhooksConfig } from "../../modules/delivery/delivery-sections.ts";
 import type { GatewayConfig } from "../../modules/gateway/gateway-section.ts";
@@ -39,6 +40,7 @@ export interface Config extends ConfigPlace {
   readonly gateway: GatewayConfig;
   readonly mcp: McpConfig;
   readonly metrics: MetricsConfig;
+  readonly console: ConsoleConfig;
   readonly webhooks: WebhooksConfig;
   readonly groups: GroupsConfig;
   readonly delegation: DelegationConfig;

@@ -13,6 +13,7 @@ import { serverSection } from "../../identity/server-section.ts";
 import { tlsSection } from "../../identity/tls-section.ts";
 import { agentcliSection } from "../../modules/agentcli/agentcli-section.ts";
 import { agntcySection } from "../../modules/agntcy/agntcy-section.ts";
+import { consoleSection } from "../../modules/console/console-section.ts";
 import { delegationSection, peersSection } from "../../modules/delegation/delegation-sections.ts";
 import { groupsSection, webhooksSection } from "../../modules/delivery/delivery-sections.ts";
 import { gatewaySection } from "../../modules/gateway/gateway-section.ts";
@@ -46,6 +47,7 @@ export const configSchema: Schema = {
       gateway: gatewaySection,
       mcp: mcpSection,
       metrics: metricsSection,
+      console: consoleSection,
       webhooks: webhooksSection,
       groups: groupsSection,
       apis: apisSection,

@@ -5,7 +5,7 @@
  */
 
 import type { Attempts } from "../../dispatch/attempts.ts";
-import { type Caller, INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
+import { INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
 import type { RecordEvents } from "../../dispatch/contract-events.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { actorOf, contractOf, textOf } from "../../dispatch/named-contract.ts";
@@ -36,7 +36,7 @@ export async function revokeContract(
 ): Promise<Answer> {
   const contract = contractOf(options, call);
   if ("kind" in contract) return contract;
-  if (!mayLookAt(contract, exchange.caller)) {
+  if (!mayLookAt(contract, exchange)) {
     return forbidden(
       "contract-forbidden",
       `this needs ${INSPECT_ALL}, or to be the contract's agent`,
@@ -58,11 +58,11 @@ export async function revokeContract(
 export function inspectContract(
   options: ContractMethodsOptions,
   call: Call,
-  { caller }: ExchangeView,
+  exchange: ExchangeView,
 ): Answer {
   const contract = contractOf(options, call);
   if ("kind" in contract) return contract;
-  if (!mayLookAt(contract, caller)) {
+  if (!mayLookAt(contract, exchange)) {
     return forbidden(
       "contract-forbidden",
       `this needs ${INSPECT_ALL}, or to be the contract's agent`,
@@ -91,6 +91,7 @@ export function inspectAttempt(
   return floorResult(call, { target: "rcns-attempt", ...attempt });
 }
 
-function mayLookAt({ agentId }: Contract, caller: Caller): boolean {
-  return agentId === caller.agentId || seesAll(caller);
+/** The agent it is bound to, and those who see all: by their scope, or as people at the console. */
+function mayLookAt({ agentId }: Contract, { caller, peer }: ExchangeView): boolean {
+  return agentId === caller.agentId || seesAll(caller) || peer.operator !== undefined;
 }
