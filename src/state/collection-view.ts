@@ -12,7 +12,7 @@ export interface CollectionOptions<Item> extends NamingOptions<Item> {
   readonly name: string;
   /** The item of a stored value; undefined for a value that is none. */
   read(value: unknown, key: string): Item | undefined;
-  /** Whose it is; without this, all are of one owner. */
+  /** The owner of an item; without this, all are of one owner. */
   ownerOf?(item: Item, key: string): string;
   /** The order in which items are found, smallest first; by key without this. */
   orderOf?(item: Item): number;
