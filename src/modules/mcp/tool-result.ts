@@ -12,6 +12,7 @@ import { contentOf } from "./content.ts";
 import { laterText } from "./following.ts";
 import { internalError, invalidParams } from "./protocol-errors.ts";
 import type { Following } from "./task.ts";
+import { partsIn } from "./tool-content.ts";
 import type { McpTool } from "./toolbox.ts";
 
 /** A result, or what stands for one. */
@@ -34,6 +35,8 @@ export function isDone(status: number): boolean {
 /** What the tool gave: as text for every client, and as a value for those that were told its form. */
 export function successResult(tool: McpTool | undefined, answered: Answered): Result {
   const { content, value } = contentOf(answered.answer.response);
+  const parts = tool?.description.isContent === true ? partsIn(value) : undefined;
+  if (parts !== undefined) return { content: [...parts], _meta: metaOf(answered) };
   const isTold = answered.isCurrent || tool?.description.isOutputTold === true;
   const hasStructure = value !== undefined && (isTold || isRecord(value));
   return {
