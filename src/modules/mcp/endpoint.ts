@@ -11,7 +11,7 @@ import {
 } from "@modelcontextprotocol/server";
 import { isRecord } from "../../base/json-value.ts";
 import type { Audience } from "./audience.ts";
-import type { McpRequest } from "./front.ts";
+import type { McpFront, McpRequest } from "./front.ts";
 import { KnownEnvelopes } from "./known-envelopes.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import { disagreement } from "./param-headers.ts";
@@ -29,12 +29,12 @@ export class McpEndpoint {
   readonly #subscriptions: Subscriptions;
 
   /** `serverId` is what the server is called for as long as the process runs. */
-  constructor(serverId: string, audience: Audience) {
+  constructor(serverId: string, audience: Audience, served: () => McpFront | undefined) {
     this.#serverId = serverId;
     const create = (): Server => createMcpServer(serverId, "current");
     this.#current = createMcpHandler(create, { legacy: "reject" });
     this.#sessions = new Sessions(audience);
-    this.#subscriptions = new Subscriptions(create, audience);
+    this.#subscriptions = new Subscriptions(create, audience, served);
   }
 
   /** Answers one that needs no second look, with 200 and this body; undefined: it is for `handle`. */

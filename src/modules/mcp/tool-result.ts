@@ -48,16 +48,21 @@ export function successResult(tool: McpTool | undefined, answered: Answered): Re
 }
 
 /** An answer that is not the last word, for a client that knows no tasks: where to ask for that. */
-export function laterResult(answered: Answered, following: Following): Result {
-  const text = bodyText(answered.answer.response);
-  return {
-    content: [
-      { type: "text", text },
-      { type: "text", text: laterText(following) },
-    ],
-    ...(following.kind === "approval" ? { isError: true } : {}),
-    _meta: metaOf(answered),
-  };
+export function laterResult(
+  tool: McpTool | undefined,
+  answered: Answered,
+  following: Following,
+): Result {
+  const said = successResult(tool, answered);
+  const { structuredContent, ...told } = said;
+  const content: Result["content"] = [
+    ...said.content,
+    { type: "text", text: laterText(following) },
+  ];
+  // A client that was told the form of a result takes no other one, unless it is an error.
+  const isPromised = tool?.route.output?.check(structuredContent) === undefined;
+  if (following.kind === "work" && isPromised) return { ...said, content };
+  return { ...told, content, isError: true };
 }
 
 /** A refusal that is a result, or an error to throw. */
