@@ -5,7 +5,8 @@
  */
 import { uuidv7 } from "../identity/uuid.ts";
 import type { ApprovalOutcome, ApprovalUse } from "./approval.ts";
-import { type AddOptions, Collection } from "./collection.ts";
+import { Collection } from "./collection.ts";
+import type { AddOptions } from "./collection-write.ts";
 import {
   closedAt,
   type Decision,
