@@ -3,7 +3,7 @@
  * page can be seen; a stream that the daemon has ended is asked for again after a while.
  */
 import { get } from "./api.ts";
-import type { Overview, TrafficEntry } from "./api-types.ts";
+import type { Overview, TrafficEntry } from "./answers.ts";
 import { useEffect, useRef } from "./preact.ts";
 
 /** Each kind of event, by its name. */

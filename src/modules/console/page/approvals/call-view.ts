@@ -1,5 +1,5 @@
 /** A call that waits, as a person reads it: what is called with which input, and what is new. */
-import type { Escalation } from "../api-types.ts";
+import type { Escalation } from "../answers.ts";
 import { AgentLink, type Fact, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
 import { Section } from "../parts/page.ts";
 import { html, type VNode } from "../preact.ts";

@@ -1,5 +1,5 @@
 /** What an escalation is about: the call that waits, or the context that its agent gave. */
-import type { Escalation } from "../api-types.ts";
+import type { Escalation } from "../answers.ts";
 
 /** The call of an approval, as its digest is taken. */
 export type ApprovedCall = Readonly<Record<string, unknown>>;

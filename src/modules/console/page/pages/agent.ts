@@ -1,6 +1,6 @@
 /** One agent: standing, scopes, what happened to it, and what an operator may do. */
 import { post } from "../api.ts";
-import type { AgentDetail } from "../api-types.ts";
+import type { AgentDetail } from "../answers.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { type Fact, Facts, Json, LongId, Moment, Stranger } from "../parts/facts.ts";

@@ -1,5 +1,5 @@
 /** Agents: everyone this server knows, with standing and the time of the latest record. */
-import type { Agent } from "../api-types.ts";
+import type { Agent } from "../answers.ts";
 import { Badge } from "../parts/badge.ts";
 import { AgentLink, Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending } from "../parts/page.ts";

@@ -1,5 +1,5 @@
 /** Approvals: what waits for a decision, and what was decided of late. */
-import type { ApprovalList, Escalation } from "../api-types.ts";
+import type { ApprovalList, Escalation } from "../answers.ts";
 import { subjectOf } from "../approvals/subject.ts";
 import { useEvents } from "../events.ts";
 import { Badge } from "../parts/badge.ts";

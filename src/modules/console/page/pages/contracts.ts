@@ -1,6 +1,6 @@
 /** Contracts: those that agents negotiated at run time, and their withdrawal. */
 import { post } from "../api.ts";
-import type { Contract } from "../api-types.ts";
+import type { Contract } from "../answers.ts";
 import { Badge } from "../parts/badge.ts";
 import { Change } from "../parts/change.ts";
 import { AgentLink, Moment, Stranger } from "../parts/facts.ts";

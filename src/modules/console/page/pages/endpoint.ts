@@ -1,5 +1,5 @@
 /** One endpoint: its contract as the manifest shows it, and the schemas of what goes in and comes out. */
-import type { EndpointDetail } from "../api-types.ts";
+import type { EndpointDetail } from "../answers.ts";
 import { isObject } from "../approvals/subject.ts";
 import { type Fact, Facts, Json, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";

@@ -1,5 +1,5 @@
 /** Endpoints: what this server serves, and what each of them wants of a caller. */
-import type { Endpoint } from "../api-types.ts";
+import type { Endpoint } from "../answers.ts";
 import { Badge } from "../parts/badge.ts";
 import { Stranger } from "../parts/facts.ts";
 import { Page, Pending } from "../parts/page.ts";

@@ -1,5 +1,5 @@
 /** Nodes: the processes that serve this deployment together. */
-import type { ServerNode } from "../api-types.ts";
+import type { ServerNode } from "../answers.ts";
 import { Badge } from "../parts/badge.ts";
 import { Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending } from "../parts/page.ts";

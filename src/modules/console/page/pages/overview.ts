@@ -1,5 +1,5 @@
 /** Overview: how the daemon does, what it refuses and where, and what waits for a decision. */
-import type { Overview, Problem } from "../api-types.ts";
+import type { Overview, Problem } from "../answers.ts";
 import { useEvents } from "../events.ts";
 import { Badge, StatusBadge } from "../parts/badge.ts";
 import { Facts, LongId, Stranger } from "../parts/facts.ts";

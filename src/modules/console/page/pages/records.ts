@@ -1,5 +1,5 @@
 /** Records: the chains of this server, and the keys that they are checked with in this browser. */
-import type { Chain } from "../api-types.ts";
+import type { Chain } from "../answers.ts";
 import { LongId, Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";
 import { Table } from "../parts/table.ts";

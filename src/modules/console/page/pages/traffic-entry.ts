@@ -1,5 +1,5 @@
 /** One request: its way through the gates, up to the one that refused it or to its answer. */
-import type { TrafficDetail } from "../api-types.ts";
+import type { TrafficDetail } from "../answers.ts";
 import { StatusBadge } from "../parts/badge.ts";
 import { AgentLink, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending, Section } from "../parts/page.ts";

@@ -1,5 +1,5 @@
 /** Traffic: the requests of late, live, and those that meet the filters. */
-import type { TrafficEntry } from "../api-types.ts";
+import type { TrafficEntry } from "../answers.ts";
 import { StatusBadge } from "../parts/badge.ts";
 import { AgentLink, Moment, Stranger } from "../parts/facts.ts";
 import { Page, Pending } from "../parts/page.ts";

@@ -1,6 +1,6 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
 import { post } from "../api.ts";
-import type { Upstreams, UpstreamTool } from "../api-types.ts";
+import type { Upstreams, UpstreamTool } from "../answers.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { type Fact, Facts, LongId, Stranger } from "../parts/facts.ts";

@@ -1,5 +1,5 @@
 /** A chain as a file: one record a line, the oldest first, as `agtp-keys verify` reads it. */
-import type { ChainPage } from "../api-types.ts";
+import type { ChainPage } from "../answers.ts";
 import { fetchChain } from "./use-chain.ts";
 
 /** Every record that the daemon still has of a chain, in the order in which they were made. */

@@ -2,7 +2,7 @@
  * The keys that a person pinned in this browser, for each server. They stand in the browser's own
  * storage: the daemon cannot exchange them. The fingerprint is computed here, from the key itself.
  */
-import type { ServerKey } from "../api-types.ts";
+import type { ServerKey } from "../answers.ts";
 import { fromBase64url, sha256 } from "./bytes.ts";
 
 /** A pinned Ed25519 key. */

@@ -1,5 +1,5 @@
 /** The filters of the traffic, by their labels; they stand in the address, so that they can be kept. */
-import type { Agent } from "../api-types.ts";
+import type { Agent } from "../answers.ts";
 import { html, useState, type VNode } from "../preact.ts";
 import { useApi } from "../use-api.ts";
 

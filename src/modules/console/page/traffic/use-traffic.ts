@@ -4,7 +4,7 @@
  * the daemon alone decides which entries meet them.
  */
 import { type ApiError, get } from "../api.ts";
-import type { Agent, TrafficAnswer, TrafficEntry } from "../api-types.ts";
+import type { Agent, TrafficAnswer, TrafficEntry } from "../answers.ts";
 import { type EventKinds, useEvents } from "../events.ts";
 import { useEffect, useRef, useState } from "../preact.ts";
 import { replaceQuery } from "../router.ts";
