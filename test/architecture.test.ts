@@ -4,6 +4,7 @@ import { basename, join } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { VERSION } from "../src/base/version.ts";
+import { GATE_NAMES } from "../src/dispatch/gate-names.ts";
 import { ROOT, readModules, type SourceModule } from "./support/source-tree.ts";
 
 const sources = readModules("src");
@@ -171,10 +172,14 @@ describe("every module", () => {
     const between = importsOf((from, to) => isGate(from.file) && isGate(to.file));
     expect(between).toEqual([]);
     const { text = "" } = byFile.get("src/dispatch/dispatcher.ts") ?? {};
-    const listed = [...text.matchAll(/^ {4}\w+Gate\b.*\/\/ +(\d\d)\b/gm)].map(([, at]) => at);
+    const listed = [...text.matchAll(/^ {4}"?[\w-]+"?: \w+Gate\b.*\/\/ +(\d\d)\b/gm)].map(
+      ([, at]) => at,
+    );
     const inOrder = listed.map((_, position) => String(position).padStart(2, "0"));
     expect(listed).toEqual(inOrder);
     expect(listed).toHaveLength(sources.filter(({ file }) => isGate(file)).length);
+    const names = [...text.matchAll(/^ {4}"?([\w-]+)"?: \w+Gate\b.*\/\/ +\d\d\b/gm)];
+    expect(names.map(([, name]) => name)).toEqual(GATE_NAMES);
   });
 
   it("makes routes by createRoute, and other calls by changeCall", () => {

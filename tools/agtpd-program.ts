@@ -75,6 +75,11 @@ export function daemonProgram(
         description: "have the daemon answer what it was asked, and end",
         load: async () => (await control()).stopCommand(),
       },
+      {
+        name: "login",
+        description: "print a link to the console",
+        load: async () => (await import("../src/programs/control/login-command.ts")).loginCommand(),
+      },
     ],
     run,
   });

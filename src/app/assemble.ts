@@ -64,6 +64,7 @@ export async function assemble(
     hostedProtocols: all((one) => one.hostedProtocols),
     webhooks: first((one) => one.webhooks),
     needsApproval: (route, asked) => approvals.isNeeded(route, asked),
+    documentVersion: async () => await first((one) => one.documentVersion)?.(),
     apis: () => http?.apis() ?? foundation.config.apis,
   };
 }
@@ -77,6 +78,7 @@ function isRegistered(route: Route): route is RegisteredRoute {
 const NO_CONTRACTS: Served["contracts"] = {
   present: () => ({ kind: "unknown" }),
   active: () => [],
+  openOf: () => [],
   ofAgent: () => [],
   revisionOf: () => 0,
 };

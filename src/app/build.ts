@@ -3,13 +3,11 @@
  * start nothing is left open.
  */
 
-import type { Config } from "../base/config.ts";
 import type { Environment } from "../base/environment.ts";
 import type { Log } from "../base/log.ts";
 import { atOnce, type Drive, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
-import type { Module } from "../dispatch/module.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import type { HttpTls } from "../server/http-listener.ts";
 import { loadHttpTls } from "../server/http-tls.ts";
@@ -18,6 +16,7 @@ import { createObserver } from "../server/observer.ts";
 import { loadTlsIdentity } from "../server/tls-identity.ts";
 import type { StateNotice } from "../state/notice.ts";
 import { exceptStoreFaults, isStoreUnavailable } from "../state/store-fault.ts";
+import type { Config } from "./config/config.ts";
 import { loadConfig } from "./config/load.ts";
 import {
   type Deployment,
@@ -25,10 +24,11 @@ import {
   type LoadedDeployment,
   loadDeployment,
 } from "./deployment.ts";
+import type { AnyModule } from "./provision.ts";
 import { openServerState, storeFault } from "./server-state.ts";
 import { surveyDeployment } from "./survey.ts";
 
-/** What a daemon is started with. */
+/** The parts that a daemon is started with. */
 export interface DaemonOptions {
   readonly configPath: string;
   /** Override `[server] host` and `port`. */
@@ -37,7 +37,7 @@ export interface DaemonOptions {
   readonly env: Environment;
   readonly log: Log;
   /** All of them, unless given. */
-  readonly modules?: readonly Module[];
+  readonly modules?: readonly AnyModule[];
 }
 
 /** Nothing can be served, and why. */
@@ -55,12 +55,14 @@ export interface Built {
   readonly fingerprint256: string;
   /** Of the HTTP sidecar; undefined: plain HTTP, or none. */
   readonly httpTls: HttpTls | undefined;
+  /** The same of the console. */
+  readonly consoleTls: HttpTls | undefined;
   readonly problems: readonly Problem[];
 }
 
 /** How to build. */
 export interface BuildOptions {
-  /** Whether what is missing may be made, and what is there written to. */
+  /** True if what is missing may be made, and what is there written to. */
   readonly isPersistent: boolean;
   /** Of the daemon that is being reloaded. */
   readonly kept?: ProcessState;
@@ -93,9 +95,16 @@ export async function build(
   // A directory that another daemon has is not written to.
   const isOurs = opening.kept !== undefined;
   const tls = await loadTlsIdentity(config, { isPersistent: isPersistent && isOurs });
-  const http = loadHttpTls(config);
+  const http = loadHttpTls(config.gateway, config);
+  const pages = loadHttpTls(config.console, config);
   if (opening.kept === undefined) {
-    const found = [...problems, ...tls.problems, ...http.problems, ...opening.problems];
+    const found = [
+      ...problems,
+      ...tls.problems,
+      ...http.problems,
+      ...pages.problems,
+      ...opening.problems,
+    ];
     return { kind: "refused", problems: found };
   }
   const { kept } = opening;
@@ -106,16 +115,22 @@ export async function build(
     { ...{ kept, observer, env, log: log.logger, drive }, ...(modules && { modules }) },
     before,
   );
-  const found = [...problems, ...tls.problems, ...http.problems, ...loaded.problems];
+  const found = [
+    ...problems,
+    ...tls.problems,
+    ...http.problems,
+    ...pages.problems,
+    ...loaded.problems,
+  ];
   const { deployment } = loaded;
-  const isInsecure = http.problems.some(isError);
+  const isInsecure = [...http.problems, ...pages.problems].some(isError);
   if (deployment === undefined || tls.identity === undefined || isInsecure) {
     await deployment?.close();
     if (before === undefined) await kept.state.close();
     return { kind: "refused", problems: found };
   }
   const { identity, fingerprint256 } = tls;
-  const secrets = { identity, fingerprint256, httpTls: http.tls };
+  const secrets = { identity, fingerprint256, httpTls: http.tls, consoleTls: pages.tls };
   return { kind: "built", deployment, kept, ...secrets, problems: found };
 }
 

@@ -1,5 +1,5 @@
 /** The operator's endpoints and recipes, and the way to their upstreams. */
-import type { Config } from "../base/config.ts";
+
 import type { Environment } from "../base/environment.ts";
 import type { Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
@@ -13,6 +13,7 @@ import { readMcpSettings } from "../handlers/mcp/read-settings.ts";
 import { ToolPins } from "../handlers/mcp/tool-pins.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { createSchemaCompiler, type SchemaCompiler } from "../schema/schema.ts";
+import type { Config } from "./config/config.ts";
 
 /** What a deployment's files declare. */
 export interface Contents {

@@ -1,6 +1,5 @@
 /** What the control socket of a daemon answers: how it is, and that it reloads or stops. */
 import { hostname } from "node:os";
-import type { Config } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
 import { VERSION } from "../base/version.ts";
 import {
@@ -8,6 +7,7 @@ import {
   type ControlSocket,
   openControlSocket,
 } from "../server/control-socket.ts";
+import type { Config } from "./config/config.ts";
 
 /** `agtpd status --json`. Ports are null where nothing listens. */
 export interface DaemonStatus {
@@ -31,7 +31,7 @@ export interface DaemonStatus {
   readonly problems: readonly Problem[];
 }
 
-/** What a status is made from. */
+/** The parts that a status is made from. */
 export interface StatusSource {
   readonly config: Config;
   readonly isReady: boolean;
@@ -39,6 +39,7 @@ export interface StatusSource {
   readonly port: number;
   readonly gatewayPort: number | undefined;
   readonly metricsPort: number | undefined;
+  readonly consolePort: number | undefined;
   readonly connectionCount: number;
   readonly problems: readonly Problem[];
   documentVersion(): Promise<string | undefined>;
@@ -50,11 +51,14 @@ export interface Controlled {
   reload(): Promise<readonly Problem[]>;
   /** Resolves once everything is ended but this answer. */
   stop(): Promise<void>;
+  /** A command of the deployment that is served. */
+  command(name: string): ControlCommand | undefined;
 }
 
 /** Serves the commands. Throws where nothing can listen. */
 export function openControl(path: string, daemon: Controlled): Promise<ControlSocket> {
-  return openControlSocket(path, commandsOf(daemon));
+  const own = commandsOf(daemon);
+  return openControlSocket(path, (name) => own.get(name) ?? daemon.command(name));
 }
 
 function commandsOf(daemon: Controlled): ReadonlyMap<string, ControlCommand> {
@@ -86,7 +90,7 @@ async function statusOf(source: StatusSource): Promise<DaemonStatus> {
     ready: isReady,
     server_id: config.server.serverId,
     ...{ address, port, gateway_port: gatewayPort ?? null, metrics_port: metricsPort ?? null },
-    console_port: null,
+    console_port: source.consolePort ?? null,
     workers: 1,
     node: `${hostname()}:${port}`,
     connections: connectionCount,

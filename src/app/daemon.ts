@@ -1,6 +1,5 @@
 /** The composition root: starts, reloads and drains a daemon. Only what is built whole is served. */
 import { relative } from "node:path";
-import type { Config, LimitsConfig } from "../base/config.ts";
 import { findDescriptorFault } from "../base/late-load.ts";
 import { atOnce } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
@@ -8,13 +7,15 @@ import { reasonOf } from "../base/thrown.ts";
 import type { Gateway } from "../dispatch/http-gateway.ts";
 import type { ProcessState } from "../dispatch/process-state.ts";
 import { whileServing } from "../dispatch/while-serving.ts";
-import type { ControlSocket } from "../server/control-socket.ts";
+import type { ControlCommand, ControlSocket } from "../server/control-socket.ts";
 import { HttpListener } from "../server/http-listener.ts";
 import { createListener, type Listener } from "../server/listener.ts";
 import type { Metrics } from "../server/metrics.ts";
 import { SendBudget } from "../server/send-budget.ts";
 import { controlPath } from "../state/state-directory.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
 import { type Built, build, type DaemonOptions, type Refused } from "./build.ts";
+import type { Config } from "./config/config.ts";
 import { type Controlled, openControl, type StatusSource } from "./control.ts";
 import type { Deployment } from "./deployment.ts";
 import { keysNeedingRestart } from "./restart-keys.ts";
@@ -68,8 +69,10 @@ class Running implements Daemon, Controlled {
   #deployment: Deployment;
   #metrics: Metrics | undefined;
   readonly #http: HttpListener | undefined;
+  readonly #console: HttpListener | undefined;
   readonly #sendBudget: SendBudget;
   gatewayPort: number | undefined;
+  #consolePort: number | undefined;
   #control: ControlSocket | undefined;
   #problems: readonly Problem[];
   #stopped: Promise<void> | undefined;
@@ -83,7 +86,7 @@ class Running implements Daemon, Controlled {
   port = 0;
 
   constructor(built: Built, options: DaemonOptions) {
-    const { deployment, kept, identity, fingerprint256, httpTls, problems } = built;
+    const { deployment, kept, identity, fingerprint256, httpTls, consoleTls, problems } = built;
     this.#problems = problems;
     this.#options = options;
     this.#kept = kept;
@@ -95,8 +98,14 @@ class Running implements Daemon, Controlled {
     const gateway = (): Gateway | undefined => this.#deployment.gateway;
     const sendBudget = new SendBudget(limits);
     this.#sendBudget = sendBudget;
+    const common = { limits, sendBudget, onFault };
     this.#http =
-      gateway() && new HttpListener({ tls: httpTls, limits, sendBudget, gateway, onFault });
+      gateway() &&
+      new HttpListener({ subject: "the HTTP sidecar", tls: httpTls, gateway, ...common });
+    const pages = (): Gateway | undefined => this.#deployment.console?.gateway();
+    this.#console =
+      pages() &&
+      new HttpListener({ subject: "the console", tls: consoleTls, gateway: pages, ...common });
     this.#listener = createListener({
       ...{ identity, limits, sendBudget, onFault },
       dispatcher: () => this.#deployment.dispatcher,
@@ -112,7 +121,7 @@ class Running implements Daemon, Controlled {
   /** Binds the ports; on failure everything is closed again. */
   async listen(): Promise<{ readonly kind: "listening" } | Refused> {
     const { config } = this.#deployment;
-    const { server, metrics, gateway } = config;
+    const { server, metrics, gateway, console } = config;
     try {
       if (metrics.enabled) {
         const connectionCount = (): number =>
@@ -139,6 +148,12 @@ class Running implements Daemon, Controlled {
     } catch (error) {
       return this.#refuse("gateway.port", gateway.host, gateway.port, error);
     }
+    try {
+      const bound = await this.#console?.listen(console.host, console.port);
+      this.#consolePort = bound?.port;
+    } catch (error) {
+      return this.#refuse("console.port", console.host, console.port, error);
+    }
     this.#bind(this.#deployment);
     atOnce(reportingProblems(this.#options.log, await this.#deployment.commit()));
     atOnce(reportingTrust(this.#options.log, this.#deployment));
@@ -164,6 +179,9 @@ class Running implements Daemon, Controlled {
   #bind(deployment: Deployment): void {
     const gateway = deployment.gateway === undefined ? undefined : this.gatewayPort;
     deployment.bind({ agtp: this.port, gateway });
+    if (this.#consolePort !== undefined) {
+      deployment.console?.bind(this.#consolePort, () => this.status());
+    }
   }
 
   async #refuse(key: string, host: string, port: number, error: unknown): Promise<Refused> {
@@ -181,9 +199,13 @@ class Running implements Daemon, Controlled {
     const ready = { event: "listening", address, port, server_id: server.serverId, fingerprint256 };
     const metrics = this.#metrics === undefined ? {} : { metrics_port: this.#metrics.port };
     const gateway = this.gatewayPort === undefined ? {} : { gateway_port: this.gatewayPort };
+    const console = this.#consolePort === undefined ? {} : { console_port: this.#consolePort };
     this.#options.log.logger
       .child({}, { level: "info" })
-      .info({ ...ready, ...gateway, ...metrics }, `listening on ${address} port ${port}`);
+      .info(
+        { ...ready, ...gateway, ...metrics, ...console },
+        `listening on ${address} port ${port}`,
+      );
     void this.#options.log.flush();
   }
 
@@ -221,6 +243,7 @@ class Running implements Daemon, Controlled {
     this.#deployment = next.deployment;
     this.#problems = next.problems;
     this.#http?.renew(next.httpTls);
+    this.#console?.renew(next.consoleTls);
     // Requests may still run in it: its idle upstream connections close by themselves.
     await previous.retire();
     this.fingerprint256 = next.fingerprint256;
@@ -244,12 +267,17 @@ class Running implements Daemon, Controlled {
     const { address, port, gatewayPort } = this;
     return {
       ...{ address, port, gatewayPort, metricsPort: this.#metrics?.port },
+      consolePort: this.#consolePort,
       config: this.#deployment.config,
       isReady: this.#stopped === undefined,
       connectionCount: this.#listener.connectionCount + (this.#http?.connectionCount ?? 0),
       problems: this.#problems,
       documentVersion: () => this.#deployment.documentVersion(),
     };
+  }
+
+  command(name: string): ControlCommand | undefined {
+    return this.#deployment.commands.get(name);
   }
 
   async drain(): Promise<void> {
@@ -275,7 +303,11 @@ class Running implements Daemon, Controlled {
 
   async #close(timeoutMs: number): Promise<void> {
     this.#kept.stopping.abort(new Error("the server is stopping"));
-    await Promise.all([this.#listener.drain(timeoutMs), this.#http?.drain(timeoutMs)]);
+    await Promise.all([
+      this.#listener.drain(timeoutMs),
+      this.#http?.drain(timeoutMs),
+      this.#console?.drain(timeoutMs),
+    ]);
     await Promise.all([this.#deployment.close(), this.#metrics?.close()]);
     // The next daemon takes its place as soon as the state is free.
     await this.#control?.leave();

@@ -5,20 +5,21 @@
  */
 
 import { relative } from "node:path";
-import type { Config } from "../base/config.ts";
 import { type Paced, turn } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { THE_SERVER } from "../base/task-queue.ts";
 import { type CompiledApprovals, compilingApprovalPolicy } from "../dispatch/approval-problems.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
-import type { BoundPorts, Gateway } from "../dispatch/http-gateway.ts";
-import type { Module, Served } from "../dispatch/module.ts";
+import type { BoundPorts, ConsoleSide, Gateway } from "../dispatch/http-gateway.ts";
+import type { Served } from "../dispatch/module.ts";
 import type { Observer } from "../dispatch/observer.ts";
 import { preparingInputs } from "../dispatch/protocol-endpoint.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
+import type { ControlCommand } from "../server/control-socket.ts";
 import type { LifecycleRegister } from "../state/lifecycle-register.ts";
 import type { RecordSigner } from "../state/signer.ts";
 import { assemble } from "./assemble.ts";
+import type { Config } from "./config/config.ts";
 import { Disposables } from "./disposables.ts";
 import {
   type Foundation,
@@ -28,6 +29,7 @@ import {
 } from "./foundation.ts";
 import { checkDefaultAgent } from "./identity-parts.ts";
 import { MODULES } from "./modules.ts";
+import type { AnyModule } from "./provision.ts";
 import { type Provisioned, provisionModules } from "./provision.ts";
 import { surveyDeployment } from "./survey.ts";
 import { loadVocabulary } from "./vocabulary.ts";
@@ -41,6 +43,10 @@ export interface Deployment {
   readonly lifecycle: Pick<LifecycleRegister, "statusOf">;
   /** Undefined: HTTP clients are not served. */
   readonly gateway: Gateway | undefined;
+  /** Undefined: no pages are served to operators. */
+  readonly console: ConsoleSide | undefined;
+  /** Commands of the control socket beside the daemon's own. */
+  readonly commands: ReadonlyMap<string, ControlCommand>;
   /** Says where the deployment is served; before `commit`. */
   bind(ports: BoundPorts): void;
   /** Of its manifest; undefined: it has none. */
@@ -55,11 +61,11 @@ export interface Deployment {
   close(): Promise<void>;
 }
 
-/** What a deployment takes from the process it is served by. */
+/** The parts that a deployment takes from the process that serves it. */
 export interface DeploymentOptions extends FoundationSources {
   readonly observer: Observer;
   /** All of them, unless given. */
-  readonly modules?: readonly Module[];
+  readonly modules?: readonly AnyModule[];
 }
 
 /** A deployment, and everything that is wrong with its files. */
@@ -185,10 +191,9 @@ function deploymentOf(
       void prepare().catch(() => undefined);
       return (await Promise.all(contributions.map((one) => one.keep?.() ?? []))).flat();
     },
-    documentVersion: async () => {
-      const publisher = contributions.find((one) => one.documentVersion !== undefined);
-      return await publisher?.documentVersion?.();
-    },
+    documentVersion: () => served.documentVersion(),
+    console: contributions.find((one) => one.console !== undefined)?.console,
+    commands: new Map(contributions.flatMap((one) => [...(one.commands ?? [])])),
     retire: () => stopping.close(),
     close: () => closing.close(),
   };

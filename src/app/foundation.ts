@@ -2,7 +2,7 @@
  * The base of a deployment, which its modules build on: who is known, who signs and verifies, and
  * the operator's own endpoints, bound to what realises them.   AGTP-API §6.1
  */
-import type { Config } from "../base/config.ts";
+
 import type { Environment } from "../base/environment.ts";
 import type { Drive } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
@@ -14,6 +14,7 @@ import type { AgentDocument } from "../identity/agent-document.ts";
 import { Attributor } from "../state/attributor.ts";
 import { openSealer } from "../state/open-sealer.ts";
 import { createRecordSigner, type RecordSigner } from "../state/signer.ts";
+import type { Config } from "./config/config.ts";
 import { loadingContents, openMcpServers, openUpstreamPools } from "./contents.ts";
 import type { Disposables } from "./disposables.ts";
 import { loadingOperatorAgents, loadSigningKey, openTokens } from "./identity-parts.ts";

@@ -2,7 +2,6 @@
 import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
 import { readBoundedFile } from "../base/bounded-file.ts";
-import type { Config } from "../base/config.ts";
 import type { Paced } from "../base/paced.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { CallerState } from "../dispatch/caller-state.ts";
@@ -13,6 +12,7 @@ import { readPrivateKey } from "../identity/ed25519.ts";
 import { loadingAgents } from "../identity/load-agents.ts";
 import { readTrustedIssuers } from "../identity/trusted-issuers.ts";
 import type { ServerState } from "../state/state.ts";
+import type { Config } from "./config/config.ts";
 import { type OpenedVerifier, openTokenVerifier } from "./jwks-verifier.ts";
 
 /** The configuration's check has made sure that a key that is named can be read. */
@@ -79,7 +79,7 @@ export function* loadingOperatorAgents(
   return issuers.problems.some(isError) ? undefined : documents;
 }
 
-/** What is wrong with the agent that is addressed where a request names none. */
+/** The fault of the agent that is addressed where a request names none. */
 export function checkDefaultAgent(
   { agents, directory, file }: Config,
   known: AgentDirectory,

@@ -8,7 +8,7 @@ import type { CallLog } from "../handlers/handler.ts";
 import { readKeyFile } from "../identity/bearer-key-file.ts";
 import type { KeySet, KeySource } from "../identity/bearer-keys.ts";
 
-/** What following the file takes. */
+/** The parts that following the file takes. */
 export interface JwksFileKeysParts {
   readonly path: string;
   /** In milliseconds, from any beginning. */

@@ -6,9 +6,10 @@
  */
 import type { CallLog } from "../handlers/handler.ts";
 import type { KeySet, KeySource } from "../identity/bearer-keys.ts";
+import { type AnsweredKeys, KeyCache } from "../identity/key-cache.ts";
 import type { FetchedKeys, JwksSource } from "./jwks-source.ts";
 
-/** What keeping the keys takes. */
+/** The parts that keeping the keys takes. */
 export interface JwksKeysParts {
   readonly source: JwksSource;
   /** In milliseconds, from any beginning. */
@@ -16,36 +17,27 @@ export interface JwksKeysParts {
   readonly log: Pick<CallLog, "info" | "warn">;
 }
 
-interface HeldKeys {
-  readonly set: KeySet;
-  readonly fetchedAt: number;
-  readonly freshUntil: number;
-}
-
 const STALE_MS = 86_400_000;
-/** After one vain attempt, after two, and after any more. */
-const COOL_DOWN_MS = [1_000, 5_000, 30_000] as const;
-/** Whoever comes later is answered with the keys at hand. */
-const MAX_WAITING = 256;
+/** After no vain attempt, after one, after two, and after any more. */
+const COOL_DOWN_MS = [0, 1_000, 5_000, 30_000] as const;
 
 export class JwksKeys implements KeySource {
   readonly #source: JwksSource;
-  readonly #now: () => number;
   readonly #log: JwksKeysParts["log"];
-  #held: HeldKeys | undefined;
+  readonly #cache: KeyCache<KeySet>;
+  #fingerprint: string | undefined;
   #generation = 0;
-  #running: Promise<void> | undefined;
-  #waiting = 0;
-  #vainAttempts = 0;
-  /** Whether the last attempt had no answer. */
-  #isSilent = false;
-  #quietUntil = 0;
   #isClosed = false;
 
   constructor({ source, now, log }: JwksKeysParts) {
     this.#source = source;
-    this.#now = now;
     this.#log = log;
+    this.#cache = new KeyCache({
+      ask: () => this.#ask(),
+      now,
+      staleMs: STALE_MS,
+      pauseAfter: (vain) => COOL_DOWN_MS[Math.min(vain, COOL_DOWN_MS.length - 1)] ?? 0,
+    });
   }
 
   get generation(): number {
@@ -54,79 +46,51 @@ export class JwksKeys implements KeySource {
 
   /** Begins to fetch; nobody waits for it. */
   start(): void {
-    void this.#refresh(undefined);
+    void this.#renew(undefined);
   }
 
   async keysFor(kid: string | undefined): Promise<KeySet | undefined> {
-    const held = this.#heldSet();
-    const isFresh = this.#held !== undefined && this.#now() < this.#held.freshUntil;
-    const isKnown = held !== undefined && (kid === undefined || held.has(kid));
-    if (isKnown && isFresh) return held;
-    if (isKnown && this.#isSilent) {
-      // An issuer that did not answer last time keeps nobody waiting whose key is known.
-      void this.#refresh(kid);
-      return held;
-    }
-    await this.#refresh(kid);
-    return this.#heldSet();
+    const { usable, fresh, fault } = this.#cache;
+    const isKnown = usable !== undefined && (kid === undefined || usable.has(kid));
+    if (isKnown && fresh !== undefined) return fresh;
+    const renewed = this.#renew(kid);
+    // An issuer that did not answer last time keeps nobody waiting whose key is known.
+    if (isKnown && fault !== undefined) return usable;
+    await renewed;
+    return this.#cache.usable;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
     await this.#source.close();
-    await this.#running;
+    await this.#cache.settled();
   }
 
-  #heldSet(): KeySet | undefined {
-    if (this.#held === undefined) return undefined;
-    return this.#now() < this.#held.fetchedAt + STALE_MS ? this.#held.set : undefined;
+  async #renew(kid: string | undefined): Promise<void> {
+    if (this.#isClosed) return;
+    await this.#cache.renew((keys) => kid === undefined || keys.has(kid));
   }
 
-  async #refresh(kid: string | undefined): Promise<void> {
-    if (this.#isClosed || this.#waiting >= MAX_WAITING) return;
-    if (this.#running === undefined) {
-      if (this.#now() < this.#quietUntil) return;
-      this.#running = this.#fetch(kid).finally(() => {
-        this.#running = undefined;
-      });
-    }
-    this.#waiting += 1;
-    try {
-      await this.#running;
-    } finally {
-      this.#waiting -= 1;
-    }
-  }
-
-  async #fetch(kid: string | undefined): Promise<void> {
+  async #ask(): Promise<AnsweredKeys<KeySet>> {
     const fetched = await this.#source.fetch();
-    if (fetched.fault === undefined) this.#adopt(fetched);
-    else if (!this.#isClosed) this.#reportFault(fetched.fault);
-    this.#isSilent = fetched.fault !== undefined;
-    const isVain = fetched.fault !== undefined || (kid !== undefined && !fetched.set.has(kid));
-    this.#vainAttempts = isVain ? this.#vainAttempts + 1 : 0;
-    const last = COOL_DOWN_MS.length - 1;
-    const coolDownMs = COOL_DOWN_MS[Math.min(this.#vainAttempts - 1, last)] ?? 0;
-    this.#quietUntil = this.#now() + coolDownMs;
+    if (fetched.fault === undefined) {
+      this.#report(fetched);
+      return { keys: fetched.set, lifetimeMs: fetched.lifetimeMs };
+    }
+    const event = "issuer-keys";
+    const outcome = this.#cache.usable === undefined ? "had" : "renewed";
+    const message = `the token issuer's keys cannot be ${outcome}`;
+    if (!this.#isClosed) this.#log.warn({ event, reason: fetched.fault }, message);
+    return fetched;
   }
 
-  #adopt({ set, ignored, lifetimeMs }: FetchedKeys): void {
-    const now = this.#now();
-    const isSame = set.fingerprint === this.#held?.set.fingerprint;
-    this.#held = { set, fetchedAt: now, freshUntil: now + lifetimeMs };
-    if (isSame) return;
+  #report({ set, ignored }: FetchedKeys): void {
+    if (set.fingerprint === this.#fingerprint) return;
+    this.#fingerprint = set.fingerprint;
     this.#generation += 1;
     const event = "issuer-keys";
     this.#log.info({ event, keys: set.size }, "the token issuer's keys are known");
     if (set.size === 0) this.#log.warn({ event }, "the token issuer publishes no usable key");
     for (const reason of ignored) this.#log.warn({ event, reason }, "a key is not used");
-  }
-
-  #reportFault(reason: string): void {
-    const hasKeys = this.#heldSet() !== undefined;
-    const message = hasKeys
-      ? "the token issuer's keys cannot be renewed"
-      : "the token issuer's keys cannot be had";
-    this.#log.warn({ event: "issuer-keys", reason }, message);
   }
 }

@@ -4,16 +4,16 @@
  * refuses tokens until they are there. Both are followed through rotations.   AGTP "Authorization"
  */
 
-import type { OauthConfig } from "../base/config.ts";
 import { ForwardClock } from "../base/forward-clock.ts";
 import { isError, type Problem } from "../base/problem.ts";
+import type { OauthConfig } from "../dispatch/policies-config.ts";
 import type { CallLog } from "../handlers/handler.ts";
 import { checkKeyFile } from "../identity/bearer-key-file.ts";
 import type { KeySource } from "../identity/bearer-keys.ts";
 import type { TokenVerifier } from "../identity/bearer-tokens.ts";
 import { JwksFileKeys } from "./jwks-file-keys.ts";
 
-/** What a verifier is opened with. */
+/** The parts that a verifier is opened with. */
 export interface VerifierOptions {
   readonly oauth: OauthConfig;
   /** Name of the configuration file, for problems. */

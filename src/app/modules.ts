@@ -3,9 +3,9 @@
  * those before it have brought; without its line the daemon serves the rest.
  * They are loaded one after the other: all at once would take more descriptors than a process may have.
  */
-import type { Module } from "../dispatch/module.ts";
+import type { AnyModule } from "./provision.ts";
 
-export const MODULES: readonly Module[] = [
+export const MODULES: readonly AnyModule[] = [
   (await import("../modules/gateway/module.ts")).gatewayModule, // HTTP
   (await import("../modules/openwop/module.ts")).openwopModule, // OpenWOP agents and workflows
   (await import("../modules/agentcli/module.ts")).agentcliModule, // agentcli tasks
@@ -18,5 +18,6 @@ export const MODULES: readonly Module[] = [
   (await import("../modules/negotiation/module.ts")).negotiationModule, // PROPOSE, PLAN, contracts
   (await import("../modules/search/module.ts")).searchModule, // QUERY, SUMMARIZE, DISCOVER by criteria
   (await import("../modules/floor/module.ts")).floorModule, // INSPECT, the lifecycle of agents
+  (await import("../modules/console/module.ts")).consoleModule, // the pages of operators
   (await import("../modules/discovery/module.ts")).discoveryModule, // DESCRIBE, DISCOVER, the manifest
 ];

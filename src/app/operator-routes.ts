@@ -18,7 +18,7 @@ import type { ModuleLoader } from "../handlers/module-loader.ts";
 import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { covers } from "../identity/authority-scope.ts";
 
-/** What the endpoints are bound to. */
+/** The parts that the endpoints are bound to. */
 export interface OperatorParts {
   readonly endpoints: readonly LoadedEndpoint[];
   readonly recipes: ReadonlyMap<string, Recipe>;

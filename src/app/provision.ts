@@ -10,12 +10,19 @@ import type { Route } from "../dispatch/route.ts";
 import { TakenPairs } from "../dispatch/taken-pairs.ts";
 import { type AgentDirectory, creatingAgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { Config } from "./config/config.ts";
 import type { Disposables } from "./disposables.ts";
+
+/** A module, whichever sections of the configuration it takes. */
+export interface AnyModule extends Pick<Module, "name"> {
+  readonly takes: { readonly [Section in keyof Config]?: true };
+  provision(context: ModuleContext<Config>): Promise<Contribution>;
+}
 
 /** The input of the first module. */
 export interface ModuleSources {
-  readonly modules: readonly Module[];
-  readonly common: Omit<ModuleContext, keyof Brought>;
+  readonly modules: readonly AnyModule[];
+  readonly common: Omit<ModuleContext<Config>, keyof Brought>;
   /** The operator's agents. */
   readonly documents: readonly AgentDocument[];
   /** The routes of the operator's endpoints. */
@@ -47,7 +54,8 @@ export async function provisionModules(sources: ModuleSources): Promise<Provisio
     ...{ criteria: undefined, inventory: undefined, http: undefined },
   };
   for (const module of sources.modules) {
-    const contribution = await module.provision({ ...common, ...brought });
+    const config = partOf(common.config, module);
+    const contribution = await module.provision({ ...common, ...brought, config });
     stopping.add({ close: async () => contribution.stop?.() });
     closing.add({ close: async () => contribution.close?.() });
     contributions.push(contribution);
@@ -62,6 +70,13 @@ export async function provisionModules(sources: ModuleSources): Promise<Provisio
     await drive(turn());
   }
   return { ...brought, contributions, problems };
+}
+
+/** The sections that a module takes: of the others it sees nothing. */
+function partOf(config: Config, { takes }: AnyModule): Config {
+  const { directory, file } = config;
+  const sections = Object.entries(config).filter(([section]) => Object.hasOwn(takes, section));
+  return { directory, file, ...Object.fromEntries(sections) } as Config;
 }
 
 function* joining(before: Brought, one: Contribution): Paced<Brought> {

@@ -3,11 +3,17 @@
  * rest of a configuration, but whoever made it should know.
  */
 import { relative } from "node:path";
-import type { Config } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
+import type { Config } from "./config/config.ts";
 
 /** The bindings of a configuration by key. */
-function bindings({ server, gateway, metrics, store }: Config): Readonly<Record<string, unknown>> {
+function bindings({
+  server,
+  gateway,
+  metrics,
+  console,
+  store,
+}: Config): Readonly<Record<string, unknown>> {
   return {
     "server.host": server.host,
     "server.port": server.port,
@@ -19,6 +25,10 @@ function bindings({ server, gateway, metrics, store }: Config): Readonly<Record<
     "metrics.enabled": metrics.enabled,
     "metrics.host": metrics.host,
     "metrics.port": metrics.port,
+    "console.enabled": console.enabled,
+    "console.host": console.host,
+    "console.port": console.port,
+    "console.cert": console.cert !== undefined,
     "store.driver": store.driver,
     "store.path": store.path,
     "store.url": store.url,

@@ -3,7 +3,6 @@
  * directory. With the memory driver nothing is written, and everything ends with the process.
  */
 import { join, relative } from "node:path";
-import type { Config } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { createProcessState, type ProcessState } from "../dispatch/process-state.ts";
@@ -21,6 +20,7 @@ import { journalDirectory, takeStateDirectory } from "../state/state-directory.t
 import type { StateLock } from "../state/state-lock.ts";
 import type { Store } from "../state/store.ts";
 import { isStoreUnavailable } from "../state/store-fault.ts";
+import type { Config } from "./config/config.ts";
 
 /** The state, or what keeps it from being opened. */
 export type StateOpening =

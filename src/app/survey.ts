@@ -1,15 +1,16 @@
 /**
- * What is wrong with a deployment that will not be served, because of its configuration or its
+ * The fault of a deployment that will not be served, because of its configuration or its
  * catalog: its endpoints, recipes, handlers and agents are looked at all the same, so that an
  * operator learns of everything at once.   AGTP-API §13.2
  */
-import type { Config } from "../base/config.ts";
+
 import type { Environment } from "../base/environment.ts";
 import type { Drive } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { McpServers } from "../handlers/mcp/mcp-servers.ts";
 import { createModuleLoader } from "../handlers/module-loader.ts";
 import { chooseGatewayAgent } from "../modules/gateway/gateway-agent.ts";
+import type { Config } from "./config/config.ts";
 import { loadingContents, openUpstreamPools } from "./contents.ts";
 import { loadingOperatorAgents } from "./identity-parts.ts";
 import { bindOperatorRoutes } from "./operator-routes.ts";

@@ -1,13 +1,13 @@
 /** The catalog and the method policy of a deployment, which everything else is judged by.   AGTP-API §9 */
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
-import type { Config } from "../base/config.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { loadCatalog } from "../catalog/catalog-file.ts";
 import { methodNames } from "../catalog/path-grammar.ts";
 import { shippedCatalogPath } from "../catalog/shipped-catalog.ts";
 import { compileMethodPolicy, type MethodPolicy } from "../dispatch/method-policy.ts";
 import type { Vocabulary } from "../dispatch/module.ts";
+import type { Config } from "./config/config.ts";
 
 /** What could be read of both; a policy that is not sound is for finding further problems only. */
 export interface ReadVocabulary {

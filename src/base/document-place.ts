@@ -216,7 +216,7 @@ export class DocumentPlace implements Place {
   }
 
   #expect(expected: string, hint?: string): undefined {
-    return this.fail(`${this.#style.describe(this.value)}, expected ${expected}`, hint);
+    return this.fail(this.#style.fault(this.value, expected), hint);
   }
 
   #checkNames(known: readonly string[]): void {

@@ -6,8 +6,8 @@ import { describeValue, isRecord, quoteValue } from "./json-value.ts";
 /** The words of one kind of document. */
 export interface DocumentStyle {
   readonly keyOf: (parent: string, token: string | number) => string;
-  /** How a message about a value begins. */
-  readonly describe: (value: unknown) => string;
+  /** The message about a value that is not what was expected. */
+  readonly fault: (value: unknown, expected: string) => string;
   readonly describeRepeated: (text: string) => string;
   /** What is expected of an array of objects under a name. */
   readonly describeRecords: (name: string) => string;
@@ -26,7 +26,7 @@ export interface DocumentStyle {
 export const TOML_STYLE: DocumentStyle = {
   keyOf: (parent, token) =>
     typeof token === "number" ? joinIndex(parent, token) : joinKey(parent, token),
-  describe: describeToml,
+  fault: (value, expected) => `${describeToml(value)}, expected ${expected}`,
   describeRepeated: (text) => `${describeToml(text)} a second time`,
   describeRecords: (name) => `an array of tables, as in [[${name}]]`,
   text: "a text",
@@ -43,7 +43,7 @@ export const TOML_STYLE: DocumentStyle = {
 export const JSON_STYLE: DocumentStyle = {
   ...TOML_STYLE,
   keyOf: (parent, token) => `${parent}/${escapeToken(shorten(String(token)))}`,
-  describe: describeValue,
+  fault: (value, expected) => `${describeValue(value)}, expected ${expected}`,
   describeRepeated: (text) => `${quoteValue(text)} is listed twice`,
   describeRecords: () => "an array",
   texts: "an array",

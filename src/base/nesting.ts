@@ -13,17 +13,20 @@ export function isTooDeep(
   maxDepth: number = MAX_DEPTH,
   passedOver: ReadonlySet<string> = NONE,
 ): boolean {
-  let level: readonly object[] = isObject(value) ? [value] : [];
-  for (let depth = 1; level.length > 0; depth += 1) {
-    if (depth > maxDepth) return true;
-    level = level.flatMap((one) => membersOf(one, passedOver).filter(isObject));
-  }
-  return false;
+  return isObject(value) && isDeeperThan(value, maxDepth, passedOver);
 }
 
-function membersOf(value: object, passedOver: ReadonlySet<string>): readonly unknown[] {
-  if (passedOver.size === 0 || Array.isArray(value)) return Object.values(value);
-  return Object.entries(value).flatMap(([name, member]) => (passedOver.has(name) ? [] : [member]));
+/** It calls itself no oftener than the bound says. */
+function isDeeperThan(value: object, depth: number, passedOver: ReadonlySet<string>): boolean {
+  if (depth <= 0) return true;
+  if (Array.isArray(value)) {
+    return value.some((one) => isObject(one) && isDeeperThan(one, depth - 1, passedOver));
+  }
+  for (const [name, member] of Object.entries(value)) {
+    if (!isObject(member) || passedOver.has(name)) continue;
+    if (isDeeperThan(member, depth - 1, passedOver)) return true;
+  }
+  return false;
 }
 
 function isObject(value: unknown): value is object {

@@ -24,6 +24,12 @@ export function shareBody<T extends object>(body: T): T {
   return body;
 }
 
+/** The same of a value whose JSON is known. */
+export function shareEncoded<T extends object>(body: T, text: string): T {
+  keepEncoding(body, text);
+  return body;
+}
+
 /** The same of octets whose SHA-256 is known, in hex. */
 export function shareHashed(octets: Uint8Array, sha256: string): Uint8Array {
   hashes.set(octets, sha256);
@@ -66,7 +72,10 @@ export function sharedEncoding(body: object): Encoded | undefined {
   if (!encodings.has(body)) return undefined;
   const known = encodings.get(body);
   if (known !== undefined) return known;
-  const text = JSON.stringify(body);
+  return keepEncoding(body, JSON.stringify(body));
+}
+
+function keepEncoding(body: object, text: string): Encoded {
   const made = text.length > MAX_TEXT_LENGTH ? Buffer.from(text) : text;
   encodings.set(body, made);
   // The octets are shared as well as the value.

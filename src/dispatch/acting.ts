@@ -8,6 +8,7 @@ import type { JsonRecord } from "../base/json-value.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import { RecordDraft } from "../state/draft.ts";
+import type { Operator } from "../state/operator.ts";
 import type { Response } from "../wire/message.ts";
 import type { Caller } from "./caller.ts";
 import { claimedAuthority } from "./caller-resolver.ts";
@@ -18,6 +19,8 @@ import { Exchange } from "./exchange.ts";
 /** One such request. */
 export interface Acting {
   readonly caller: Caller;
+  /** The person in whose name it is made, where no agent makes it. */
+  readonly operator?: Operator;
   readonly method: string;
   /** With its query, if there is one. */
   readonly target: string;
@@ -77,12 +80,12 @@ export function createActAs(dispatcher: InnerEntrance, settled: () => Promise<vo
 }
 
 function exchangeOf(acting: Acting): Exchange {
-  const { caller, method, target, input, taskId, escalationId, priorActions } = acting;
+  const { caller, operator, method, target, input, taskId, escalationId, priorActions } = acting;
   const headers = new Map([
-    ["agent-id", caller.agentId ?? ""],
     ["request-id", uuidv7()],
     ["content-type", "application/vnd.agtp+json"],
   ]);
+  if (caller.agentId !== undefined) headers.set("agent-id", caller.agentId);
   if (taskId !== undefined) headers.set("task-id", taskId);
   if (escalationId !== undefined) headers.set("escalation-id", escalationId);
   const [path = "", ...query] = target.split("?");
@@ -95,7 +98,8 @@ function exchangeOf(acting: Acting): Exchange {
     body: Buffer.from(JSON.stringify({ method, parameters: input })),
   };
   // Nobody's certificate vouches for what the server does by itself.
-  const exchange = new Exchange(request, { address: "", port: 0 }, performance.now());
+  const peer = { address: "", port: 0, operator };
+  const exchange = new Exchange(request, peer, performance.now());
   exchange.caller = caller;
   for (const prior of priorActions ?? []) exchange.dependsOn(prior);
   return exchange;

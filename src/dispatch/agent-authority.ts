@@ -4,10 +4,11 @@
  * 401 without a certificate, or with one that was revoked · 403 with another's.
  * AGTP "Lifecycle Authorization"
  */
-import type { IdentityConfig } from "../base/config.ts";
+
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CertificateRegister } from "../state/certificate-register.ts";
 import { operatorOf } from "./operator.ts";
+import type { IdentityConfig } from "./policies-config.ts";
 import { agentUnauthenticated, forbidden, type Refusal } from "./refusal.ts";
 import type { ExchangeView } from "./route.ts";
 

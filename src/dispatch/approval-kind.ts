@@ -1,5 +1,5 @@
 /**
- * The things that CONFIRM can decide. Each keeper of escalations, notifications or runs takes the
+ * The things that CONFIRM can decide: escalations, notifications, runs. Each kind takes the
  * confirmations of its own.   AGTP "CONFIRM"
  */
 

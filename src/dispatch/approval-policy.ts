@@ -4,12 +4,13 @@
  * the agents of this server: nobody could decide if CONFIRM had to wait for a word.
  * docs/approvals.md
  */
-import type { ApprovalRule } from "../base/config.ts";
+
 import { compilePathPattern, type PathPattern } from "../endpoint/path-pattern.ts";
 import { projectEndpoint } from "../endpoint/project.ts";
 import { covers } from "../identity/authority-scope.ts";
 import { canonicalDigest } from "../identity/canonical-form.ts";
 import type { Caller } from "./caller.ts";
+import type { ApprovalRule } from "./policies-config.ts";
 import type { Route } from "./route.ts";
 
 /** What an approval that is needed is like. */
@@ -48,7 +49,7 @@ export class ApprovalPolicy {
     }));
   }
 
-  /** What a call needs; undefined: no approval. */
+  /** The parts that a call needs; undefined: no approval. */
   needFor(route: Governed, caller: Caller, path: string): ApprovalNeed | undefined {
     const own = ownApproval(route);
     if (own === undefined && this.#rules.length === 0) return undefined;

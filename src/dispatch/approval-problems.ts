@@ -1,21 +1,22 @@
 /**
- * What is wrong with the rules of `[[policies.approvals]]`, and with a server whose endpoints ask for
+ * The faults of the rules of `[[policies.approvals]]`, and of a server whose endpoints ask for
  * approvals that nobody could give. A rule that would silently match nothing is told about: it may be
  * what was to keep a call from running.   docs/approvals.md
  */
 import { hintOf } from "../base/close-matches.ts";
-import type { ApprovalRule, IdentityConfig, TlsConfig } from "../base/config.ts";
 import { findPaced, type Paced } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../catalog/path-grammar.ts";
 import { compilePathPattern } from "../endpoint/path-pattern.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import { covers } from "../identity/authority-scope.ts";
+import type { TlsConfig } from "../identity/tls-section.ts";
 import { ApprovalPolicy } from "./approval-policy.ts";
 import type { MethodPolicy } from "./method-policy.ts";
+import type { ApprovalRule, IdentityConfig } from "./policies-config.ts";
 import type { Route } from "./route.ts";
 
-/** What the rules are checked against. */
+/** The rules that the rules are checked against. */
 export interface ApprovalContext {
   /** Name of the configuration file, for problems. */
   readonly file: string;

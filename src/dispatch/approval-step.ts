@@ -1,5 +1,6 @@
 /** What is left to do for an approval once its gate has been passed, and what the record says of it. */
 import type { Refusal } from "./refusal.ts";
+import type { Reply } from "./reply.ts";
 
 /** An approval that a request is about. */
 export interface PresentedApproval {
@@ -14,5 +15,5 @@ export interface PresentedApproval {
 export interface ApprovalStep {
   readonly kind: "step";
   /** Resolves to undefined where the handler may be called now. */
-  take(): Promise<Refusal | undefined>;
+  take(): Promise<Refusal | Reply | undefined>;
 }

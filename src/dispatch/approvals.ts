@@ -5,7 +5,6 @@
  * lets it be used again.   docs/approvals.md
  */
 import { hash } from "node:crypto";
-import { canonicalText } from "../identity/canonical-form.ts";
 import type { ApprovedCall } from "../state/approval.ts";
 import { RecordDraft } from "../state/draft.ts";
 import { type Escalation, isUsable, statusAt } from "../state/escalation.ts";
@@ -31,10 +30,12 @@ import {
   newQuestion,
   questionOf,
   shownCall,
+  unreadableFault,
 } from "./approved-call.ts";
+import { answerOf, askOperators, refuseUnanswered, replyToUnanswered } from "./call-questions.ts";
 import type { Exchange } from "./exchange.ts";
 import { tooManyWaiting } from "./floor-refusals-tasks.ts";
-import { payerOf } from "./payer.ts";
+import { payerOf, STRANGERS } from "./payer.ts";
 import { authorizationRequired, type Refusal, schemaViolation } from "./refusal.ts";
 import type { Route } from "./route.ts";
 import type { StepsAhead } from "./steps-ahead.ts";
@@ -47,11 +48,6 @@ export interface ApprovalParts {
   readonly ahead: StepsAhead;
 }
 
-/** Nobody reads longer calls, and many of them would be much to keep. */
-const MAX_CALL_OCTETS = 32_768;
-/** Those whom nobody vouches for have one share of the open questions together. */
-const STRANGERS = "strangers";
-
 export class Approvals {
   readonly #parts: ApprovalParts;
 
@@ -62,16 +58,17 @@ export class Approvals {
   /** Undefined: the handler may be called at once. */
   judge(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
     const { policy, ahead } = this.#parts;
-    const { caller, path, inner } = exchange;
+    const { caller, path } = exchange;
     const failed = ahead.refuse(route, exchange);
     if (failed !== undefined) return failed;
     const need = policy.needFor(route, caller, path);
-    if (need === undefined) return undefined;
+    this.#prepareUpstream(exchange, route);
+    if (need === undefined) return this.#judgeAnswer(exchange, route);
     if (caller.document === undefined) {
       const message = "calls that need an approval are taken from agents that this server knows";
       return authorizationRequired("credentials-missing", message);
     }
-    if (inner !== undefined && (isPart(inner.parent) || exchange.approval?.isUsed === true)) {
+    if (cannotComeBack(exchange)) {
       return approvalImpossible("a part of a call cannot wait for an approval of its own");
     }
     const unreadable = refuseUnreadable(exchange);
@@ -80,6 +77,29 @@ export class Approvals {
     if (presented === undefined)
       return { kind: "step", take: () => this.#ask(exchange, route, need) };
     return this.#present(exchange, route, presented);
+  }
+
+  /** A call that needs no approval may bring the answer to what its upstream asked. */
+  #judgeAnswer(exchange: Exchange, route: Route): Refusal | ApprovalStep | undefined {
+    const presented = exchange.header("escalation-id");
+    if (presented === undefined || exchange.upstream?.ask === undefined) return undefined;
+    const approval = this.#parts.escalations.find(presented)?.approval;
+    // An approval that is not needed any more is passed over.
+    if (approval !== undefined && approval.question === undefined) return undefined;
+    return refuseUnreadable(exchange) ?? this.#present(exchange, route, presented);
+  }
+
+  /** An upstream that asks back does so by the exchange of its call. */
+  #prepareUpstream(exchange: Exchange, route: Route): void {
+    if (route.definition.handler.type !== "mcp_tool") return;
+    const { onProgress } = exchange;
+    const canAsk = exchange.caller.document !== undefined && !cannotComeBack(exchange);
+    exchange.upstream = {
+      ...(onProgress && { onProgress }),
+      ...(canAsk && {
+        ask: (question) => askOperators(this.#parts, exchange, route, question),
+      }),
+    };
   }
 
   /** Tells whether a call would not simply be begun. */
@@ -156,7 +176,7 @@ export class Approvals {
     const refused = this.#refuseUsed(escalation) ?? refuseClosed(escalation);
     if (refused !== undefined) return refused;
     if (others.length > 0) return approvalMismatch(escalationId, others);
-    if (!isUsable(escalation, Date.now())) return approvalRequired(escalation);
+    if (!isUsable(escalation, Date.now())) return stillOpen(escalation);
     if (!escalations.claim(escalationId)) return approvalUsed(escalation, true);
     return { kind: "step", take: () => this.#use(exchange, escalation) };
   }
@@ -193,6 +213,8 @@ export class Approvals {
     if (isUsed) {
       exchange.concernsApproval({ escalationId, digest: approval?.digest, isUsed });
       exchange.markActed();
+      const answer = answerOf(escalation);
+      if (answer !== undefined) exchange.upstream = { ...exchange.upstream, answer };
       return undefined;
     }
     // It was taken back, used or closed while the claim was on its way to the store.
@@ -206,6 +228,17 @@ export class Approvals {
   }
 }
 
+/** Nobody has decided yet. */
+function stillOpen(escalation: Escalation): Refusal | ApprovalStep {
+  if (escalation.approval?.question === undefined) return approvalRequired(escalation);
+  return { kind: "step", take: async () => replyToUnanswered(escalation) };
+}
+
+/** Tells whether a call is a part of another one, which goes on without it. */
+function cannotComeBack({ inner, approval }: Exchange): boolean {
+  return inner !== undefined && (isPart(inner.parent) || approval?.isUsed === true);
+}
+
 /** Tells whether a request, or what it was dispatched by, is a composition. */
 function isPart({ route, inner }: Exchange): boolean {
   return route?.steps !== undefined || (inner !== undefined && isPart(inner.parent));
@@ -214,7 +247,10 @@ function isPart({ route, inner }: Exchange): boolean {
 function refuseClosed(escalation: Escalation): Refusal | undefined {
   const now = Date.now();
   const status = statusAt(escalation, now);
-  if (status === "rejected") return approvalRejected(escalation);
+  if (status === "rejected") {
+    const isQuestion = escalation.approval?.question !== undefined;
+    return isQuestion ? refuseUnanswered(escalation) : approvalRejected(escalation);
+  }
   return escalation.deadlineAt <= now ? approvalExpired(escalation) : undefined;
 }
 
@@ -225,15 +261,6 @@ function fingerprintOf({ expires_at: _, nonce: __, ...call }: ApprovedCall): str
 
 /** 422 for an input that nobody could read, or that has no canonical form to bind an approval to. */
 function refuseUnreadable({ input }: Exchange): Refusal | undefined {
-  const tell = (keyword: string, message: string): Refusal =>
-    schemaViolation([{ path: "", keyword, message }]);
-  let octets: number;
-  try {
-    octets = Buffer.byteLength(canonicalText(input));
-  } catch {
-    return tell("format", "must have a canonical form for an approval to be bound to it");
-  }
-  if (octets <= MAX_CALL_OCTETS) return undefined;
-  const message = `must be at most ${MAX_CALL_OCTETS} octets of JSON to be put before an operator, has ${octets}`;
-  return tell("maxLength", message);
+  const fault = unreadableFault(input);
+  return fault && schemaViolation([{ path: "", ...fault }]);
 }

@@ -17,6 +17,8 @@ export type Question = Pick<ApprovedCall, "expires_at" | "nonce">;
 
 const VERSIONS: ReadonlySet<keyof ApprovedCall> = new Set(["endpoint_version", "policy_version"]);
 const NONCE_OCTETS = 16;
+/** Nobody reads longer calls, and many of them would be much to keep. */
+const MAX_CALL_OCTETS = 32_768;
 
 /** A question that is asked now. */
 export function newQuestion(expiresAt: number): Question {
@@ -79,4 +81,25 @@ export function isOutdatedOnly(members: readonly (keyof ApprovedCall)[]): boolea
 function askedOf({ context }: Escalation): JsonRecord {
   const call = isRecord(context) ? context["call"] : undefined;
   return isRecord(call) ? call : {};
+}
+
+/** Tells whether an input can be put before an operator. */
+export function isReadable(input: JsonRecord): boolean {
+  return unreadableFault(input) === undefined;
+}
+
+/** Why nobody could read an input, or bind a word to it; undefined: somebody can. */
+export function unreadableFault(
+  input: JsonRecord,
+): { readonly keyword: string; readonly message: string } | undefined {
+  let octets: number;
+  try {
+    octets = Buffer.byteLength(canonicalText(input));
+  } catch {
+    const message = "must have a canonical form for an approval to be bound to it";
+    return { keyword: "format", message };
+  }
+  if (octets <= MAX_CALL_OCTETS) return undefined;
+  const message = `must be at most ${MAX_CALL_OCTETS} octets of JSON to be put before an operator, has ${octets}`;
+  return { keyword: "maxLength", message };
 }

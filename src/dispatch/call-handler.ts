@@ -8,7 +8,7 @@ import type { Exchange } from "./exchange.ts";
 import type { Gate } from "./gates/gate.ts";
 import { type Finish, faultReply, type InvokeServices, invoke } from "./invoke.ts";
 import type { Refusal } from "./refusal.ts";
-import { replyToRefusal } from "./reply.ts";
+import { type Reply, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 
 /** Answers a request that has passed all gates before; synchronous where nothing has to wait. */
@@ -27,10 +27,16 @@ export function createCallHandler(gate: Gate, services: InvokeServices): CallHan
     const { approvalStep } = exchange;
     if (approvalStep === undefined) return invoke(exchange, route, services, finish);
     return approvalStep.take().then(
-      (refused) =>
-        refused === undefined ? invoke(exchange, route, services, finish) : refuse(refused),
+      (answered) => {
+        if (answered === undefined) return invoke(exchange, route, services, finish);
+        return isRefusal(answered) ? refuse(answered) : finish(answered);
+      },
       (cause: unknown) =>
         finish(faultReply(exchange, services, "an approval cannot be kept", cause)),
     );
   };
+}
+
+function isRefusal(answered: Refusal | Reply): answered is Refusal {
+  return "kind" in answered;
 }

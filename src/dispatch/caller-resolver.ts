@@ -4,7 +4,7 @@
  * 400 malformed · 401 unknown or not who it says · 262 a claim the document does not grant · 455 a
  * claim beyond the certificate's commitment.   AGTP "Authority Scope", AGTP-CERT "Validation"
  */
-import type { IdentityConfig } from "../base/config.ts";
+
 import { flatText } from "../base/flat-text.ts";
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
@@ -18,6 +18,7 @@ import type { ClientCertificate } from "../identity/client-certificate.ts";
 import { isAgentId } from "../identity/identifiers.ts";
 import { type Authority, type Caller, NO_AUTHORITY } from "./caller.ts";
 import type { Peer } from "./peer.ts";
+import type { IdentityConfig } from "./policies-config.ts";
 import {
   agentUnauthenticated,
   authorizationRequired,

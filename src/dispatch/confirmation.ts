@@ -3,6 +3,7 @@
  * verdicts, and the reason. 422 where one of them is missing.   AGTP "CONFIRM"
  */
 
+import { isRecord, type JsonRecord } from "../base/json-value.ts";
 import type { Call } from "../handlers/handler.ts";
 import type { JsonSchema } from "../schema/json-schema.ts";
 import { VERDICTS, type Verdict } from "../state/escalation.ts";
@@ -15,13 +16,16 @@ export interface Confirmation {
   readonly reason: string | undefined;
   /** A JSON value. */
   readonly attestation: unknown;
+  /** The answer to what an upstream asked. */
+  readonly content: JsonRecord | undefined;
 }
 
 const ID = { type: "string", minLength: 1, maxLength: 256 };
 const TEXT = { type: "string", minLength: 1, maxLength: 2_048 };
 const MAX_ATTESTATION_BYTES = 4_096;
+const MAX_CONTENT_BYTES = 32_768;
 
-/** Parameters of CONFIRM; keepers of what can be confirmed may know more. */
+/** Parameters of CONFIRM; some kinds of approvals know more. */
 export const CONFIRM_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -29,6 +33,10 @@ export const CONFIRM_SCHEMA: JsonSchema = {
     ...{ status: { type: "string" }, decision: { type: "string" } },
     ...{ reason: TEXT, rationale: TEXT, note: TEXT, notes: TEXT },
     attestation: { type: ["string", "object"] },
+    content: {
+      type: "object",
+      description: "The answer to what an upstream asked, where it was one; its schema is shown.",
+    },
     resume_value: { description: "What a run that asked is to go on with, where it was one." },
   },
   examples: [{ target_id: "esc-0197a3f0-0000-7000-8000-000000000000", status: "accepted" }],
@@ -56,17 +64,24 @@ export function readConfirmation({ input }: Pick<Call, "input">): Confirmation |
     const message = `must be one of ${VERDICTS.map((word) => `"${word}"`).join(", ")}`;
     return schemaViolation([{ path: "/status", keyword: "enum", message }]);
   }
-  const octets = Buffer.byteLength(JSON.stringify(attestation) ?? "");
-  if (octets > MAX_ATTESTATION_BYTES) {
-    const message = `must be at most ${MAX_ATTESTATION_BYTES} octets of JSON, has ${octets}`;
-    return schemaViolation([{ path: "/attestation", keyword: "maxLength", message }]);
-  }
-  const { rationale, note, notes } = input;
+  const { rationale, note, notes, content } = input;
+  const excess =
+    excessOf("/attestation", attestation, MAX_ATTESTATION_BYTES) ??
+    excessOf("/content", content, MAX_CONTENT_BYTES);
+  if (excess !== undefined) return excess;
   const reason = input["reason"] ?? rationale ?? note ?? notes;
   return {
     ...{ targetId, status, attestation },
     reason: typeof reason === "string" ? reason : undefined,
+    content: isRecord(content) ? content : undefined,
   };
+}
+
+function excessOf(path: string, value: unknown, most: number): Refusal | undefined {
+  const octets = Buffer.byteLength(JSON.stringify(value) ?? "");
+  if (octets <= most) return undefined;
+  const message = `must be at most ${most} octets of JSON, has ${octets}`;
+  return schemaViolation([{ path, keyword: "maxLength", message }]);
 }
 
 function isText(value: unknown): value is string {

@@ -1,7 +1,8 @@
 /** Which agents a caller may learn of, by `[agents] disclosure`.   AGTP-API §8.5 */
-import type { AgentsConfig } from "../base/config.ts";
+
 import type { AgentDirectory } from "../identity/agent-directory.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
+import type { AgentsConfig } from "../identity/agents-section.ts";
 
 /** The agents, and to whom the operator discloses them. */
 export interface Disclosure {

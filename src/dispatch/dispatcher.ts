@@ -3,7 +3,6 @@
  * each gate's dependencies are visible here and nowhere else.   AGTP-API Appendix A.2
  */
 
-import type { PoliciesConfig } from "../base/config.ts";
 import type { Paced } from "../base/paced.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
@@ -36,6 +35,7 @@ import { refuseInactive } from "./inactive-agent.ts";
 import type { MethodPolicy } from "./method-policy.ts";
 import type { Peer } from "./peer.ts";
 import { type Gates, Pipeline, type PipelineServices } from "./pipeline.ts";
+import type { PoliciesConfig } from "./policies-config.ts";
 import type { Rates } from "./rates.ts";
 import type { Route } from "./route.ts";
 import { listingMethods } from "./supported-methods.ts";
@@ -84,25 +84,28 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
 
 /** Who is asking; what they refuse is said after the gates that everybody has to pass. */
 function identityGates({ directory, policies, methodPolicy, standing }: DispatcherParts): Gates {
-  return [
-    callerGate({ directory, policy: policies.identity, standing }), //  00  400 401 501 551
-    sessionGate(standing, methodPolicy), //                             01  401 408 409
-    authorityGate, //                                                   02  400 262 455 457
-    lifecycleGate({ directory, methodPolicy, standing }), //            03  410 503
-  ];
+  return {
+    caller: callerGate({ directory, policy: policies.identity, standing }), //  00  400 401 501 551
+    session: sessionGate(standing, methodPolicy), //                          01  401 408 409
+    authority: authorityGate, //                                              02  400 262 455 457
+    lifecycle: lifecycleGate({ directory, methodPolicy, standing }), //       03  410 503
+  };
 }
 
 /** Asked of every request from outside, also of one that is refused already: their word comes first. */
 function toll({ rates, attributor }: DispatcherParts): Gates {
-  return [
-    ratesGate(rates), //                                                04  429
-    ledgerGate(attributor), //                                          05  503
-  ];
+  return {
+    rates: ratesGate(rates), //                                               04  429
+    ledger: ledgerGate(attributor), //                                        05  503
+  };
 }
 
 /** Asked of a request that the server makes itself: it is known who asks, and pays elsewhere. */
 function insideGates({ attributor, standing }: DispatcherParts): Gates {
-  return [ledgerGate(attributor), ({ caller }) => refuseInactive(caller.document, standing)];
+  return {
+    ledger: ledgerGate(attributor),
+    lifecycle: ({ caller }) => refuseInactive(caller.document, standing),
+  };
 }
 
 /** What is asked for, and whether it may be had; a request that a handler dispatches begins here. */
@@ -110,25 +113,25 @@ function admissionGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
   const { catalog, methodPolicy, registry, policies, negotiation, standing } = parts;
   const { anonymousDiscovery, oauth, scopeRequiredForInvocation } = policies;
   const tokenMethods = new Set(oauth?.requiredOnMethods);
-  return [
-    aliasGate(methodPolicy), //                                         06
-    methodGate(catalog, methodPolicy), //                               07  459
-    pathGate(pathCheck), //                                             08  460
-    policyGate(methodPolicy, registry, catalog), //                     09  405
-    contractGate(negotiation), //                                       10  400 404 464
-    endpointGate({ registry, anonymousDiscovery, tokenMethods }), //    11  262 401 410 503
-    negotiationGate(negotiation), //                                    12  262 404 405 464
-    bodyGate, //                                                        13  400 460
-    bodySessionGate(standing), //                                       14  401 408 409
-    taskGate(standing), //                                              15  409
-    inputGate, //                                                       16  422
-    scopeGate(scopeRequiredForInvocation), //                           17  262 403 455
-  ];
+  return {
+    alias: aliasGate(methodPolicy), //                                        06
+    method: methodGate(catalog, methodPolicy), //                             07  459
+    path: pathGate(pathCheck), //                                             08  460
+    policy: policyGate(methodPolicy, registry, catalog), //                   09  405
+    contract: contractGate(negotiation), //                                   10  400 404 464
+    endpoint: endpointGate({ registry, anonymousDiscovery, tokenMethods }), //  11  262 401 410 503
+    negotiation: negotiationGate(negotiation), //                             12  262 404 405 464
+    body: bodyGate, //                                                        13  400 460
+    "body-session": bodySessionGate(standing), //                             14  401 408 409
+    task: taskGate(standing), //                                              15  409
+    input: inputGate, //                                                      16  422
+    scope: scopeGate(scopeRequiredForInvocation), //                          17  262 403 455
+  };
 }
 
 /** Asked directly before the handler, behind an Idempotency-Key: an answer that is kept needs nothing. */
 function handlerGates({ approvals }: DispatcherParts): Gates {
-  return [
-    approvalGate(approvals), //                                         18  262 403 409 422
-  ];
+  return {
+    approval: approvalGate(approvals), //                                     18  262 403 409 422
+  };
 }

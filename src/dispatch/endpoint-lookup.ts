@@ -12,7 +12,7 @@ import type { Exchange } from "./exchange.ts";
 import type { MethodPolicy } from "./method-policy.ts";
 import type { Route } from "./route.ts";
 
-/** What is wrong with a path; undefined: nothing. */
+/** The fault of a path; undefined: nothing. */
 export type PathCheck = (method: string, path: string) => ReturnType<typeof checkPath>;
 
 /** Most requests are for a literal path of the registry, which needs to be judged once only. */

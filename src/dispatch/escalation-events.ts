@@ -1,4 +1,5 @@
 /** The events about escalations in an agent's stream.   AGTP-LOG "Local Stream" */
+import { canonicalDigest } from "../identity/canonical-form.ts";
 import type { Escalation } from "../state/escalation.ts";
 import type { StreamEvent } from "./stream-events.ts";
 
@@ -14,6 +15,9 @@ export function escalationEvent(
           attestation_id: decision.attestationId,
           authority: decision.authority,
           ...(decision.reason === undefined ? {} : { reason: decision.reason }),
+          ...(decision.content === undefined
+            ? {}
+            : { content_digest: canonicalDigest(decision.content) }),
           ...(decision.operator === undefined ? {} : { operator: decision.operator }),
           ...(decision.agentId === undefined ? {} : { actor_agent_id: decision.agentId }),
         };

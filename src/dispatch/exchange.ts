@@ -2,6 +2,7 @@
  * One request on its way through the pipeline. Gates read it and fill in what they decide, each what
  * stands under its name; nothing else changes it. It also carries the abort signal of the call, made only when somebody asks.
  */
+import type { CallUpstream } from "../handlers/call-upstream.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import { uuidv7 } from "../identity/uuid.ts";
 import type { Request } from "../wire/message.ts";
@@ -35,6 +36,8 @@ export class Exchange {
   translatedFrom: string | undefined;
   /** The protocol that it came by, where that is another one; stands in its record. */
   requestedVia: string | undefined;
+  /** That protocol has counted the request, on the account of who asks. */
+  isAdmitted = false;
   /** Why that protocol could not ask for it; said once it is known who asks. */
   entryRefusal: Refusal | undefined;
 
@@ -71,14 +74,20 @@ export class Exchange {
   taskId: string | undefined;
   sessionId: string | undefined;
 
+  /** The name of the gate that refused. */
+  refusedBy: string | undefined;
   /** Approval: what has to be kept before the handler is called. */
   approvalStep: ApprovalStep | undefined;
+  /** Approval: set where the handler's upstream may ask back. */
+  upstream: CallUpstream | undefined;
   /** Something was done that may have changed something. */
   hasActed = false;
 
   #approval: PresentedApproval | undefined;
   /** Hears of everything that its handler dispatches, once it is answered. */
   onPart: ((part: string) => void) | undefined;
+  /** Hears how far the upstream of its handler is. */
+  onProgress: CallUpstream["onProgress"];
 
   #priorActions: PriorAction[] | undefined;
   #responseId: string | undefined;

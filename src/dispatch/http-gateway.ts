@@ -1,8 +1,9 @@
 /** The HTTP side of a deployment, as the listener and the composition root know it. */
 import type { FastifyInstance } from "fastify";
-import type { ApiEntry } from "../base/config.ts";
+import type { Problem } from "../base/problem.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { WireFault } from "../wire/message.ts";
+import type { ApiEntry } from "./listing-sections.ts";
 
 /** The other end of a connection. */
 export interface HttpPeer {
@@ -44,6 +45,23 @@ export interface GatewayAgent {
   readonly agent: AgentDocument;
   /** No operator has named it: it stands for anybody who reaches the port. */
   readonly isAgentIssued: boolean;
+}
+
+/** What only the daemon knows of itself. */
+export interface DaemonFacts {
+  readonly address: string;
+  readonly port: number;
+  readonly gatewayPort: number | undefined;
+  readonly connectionCount: number;
+  /** Of the deployment that is served. */
+  readonly problems: readonly Problem[];
+}
+
+/** Serves the pages of operators, on a listener of their own. */
+export interface ConsoleSide {
+  gateway(): Gateway;
+  /** Says where it is served, and whom to ask how the daemon is. */
+  bind(port: number, facts: () => DaemonFacts): void;
 }
 
 /** Serves HTTP for a deployment. */

@@ -24,8 +24,8 @@ const PASSING: ReadonlySet<string> = new Set<RefusalCode>([
 ]);
 
 /** Tells whether the same request must get the same reply from now on. */
-export function isLasting({ refusal }: Reply): boolean {
-  if (refusal === undefined) return true;
+export function isLasting({ refusal, isPassing }: Reply): boolean {
+  if (refusal === undefined) return isPassing !== true;
   return LASTING.has(refusal.status) && !PASSING.has(refusal.code);
 }
 

@@ -9,7 +9,7 @@ const EXEMPT: ReadonlySet<string> = new Set([
   ...["INSPECT", "DESCRIBE", "DISCOVER"],
 ]);
 
-/** Whether the method is answered whatever the caller's state. */
+/** Tells whether the method is answered whatever the caller's state. */
 export function isExemptFromLifecycle(method: string): boolean {
   return EXEMPT.has(method);
 }

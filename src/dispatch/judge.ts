@@ -3,16 +3,17 @@
  * fault. The operator's handlers may neither refuse for the protocol nor write its header
  * fields.   AGTP-API §6.4 "errors", §13.3
  */
+import { AwaitedAnswer } from "../handlers/call-upstream.ts";
 import { type HandlerResult, isHandlerError } from "../handlers/handler.ts";
 import { isFieldName, isFieldValue } from "../wire/header-fields.ts";
 import { isStatus, isSuccess, type Status } from "../wire/status.ts";
 import { concealRefusal } from "./concealment.ts";
 import { namedError, type Refusal } from "./refusal.ts";
-import { AGTP_JSON, type Reply, replyToRefusal } from "./reply.ts";
+import { AGTP_JSON, type Reply, replyLater, replyToRefusal } from "./reply.ts";
 import type { Route } from "./route.ts";
 
 /** The results that a route's handler may return. */
-export type Outcome = HandlerResult | Refusal;
+export type Outcome = HandlerResult | Refusal | AwaitedAnswer;
 
 /** The part of a route that an outcome is judged by. */
 export type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealment">;
@@ -20,6 +21,7 @@ export type OutcomeRules = Pick<Route, "tier" | "errors" | "output" | "concealme
 /** The reply an outcome stands for, or what is wrong with it. */
 export function judge(route: OutcomeRules, outcome: Outcome): Reply | string {
   if (typeof outcome !== "object" || outcome === null) return "the handler returned nothing";
+  if (outcome instanceof AwaitedAnswer) return replyLater(outcome.body);
   if (route.tier !== "B" && "kind" in outcome && outcome.kind === "refusal") {
     return replyToRefusal(concealRefusal(outcome, route));
   }

@@ -5,10 +5,10 @@
  */
 
 import { type CloseMatcher, compileCloseMatches } from "../base/close-matches.ts";
-import type { MethodPolicyConfig, Redirect } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Catalog } from "../catalog/catalog.ts";
 import type { MethodNames } from "../catalog/path-grammar.ts";
+import type { MethodPolicyConfig, Redirect } from "./policies-config.ts";
 import { compileRedirects, type RedirectTarget, redirectTarget } from "./redirects.ts";
 
 /** The policy as lookups. */

@@ -6,8 +6,9 @@
  */
 
 import type { KeyObject } from "node:crypto";
-import type { ApiEntry, Config, HostedProtocolEntry } from "../base/config.ts";
+import type { ConfigPlace } from "../base/config-place.ts";
 import type { Environment } from "../base/environment.ts";
+import type { JsonRecord } from "../base/json-value.ts";
 import type { Drive } from "../base/paced.ts";
 import type { Problem } from "../base/problem.ts";
 import type { Catalog } from "../catalog/catalog.ts";
@@ -32,8 +33,9 @@ import type { Dispatcher } from "./dispatcher.ts";
 import type { FloorMethod } from "./floor.ts";
 import type { ContractGateOptions } from "./gates/10-contract.ts";
 import type { NegotiationGateOptions } from "./gates/12-negotiation.ts";
-import type { HttpSide } from "./http-gateway.ts";
+import type { ConsoleSide, HttpSide } from "./http-gateway.ts";
 import type { HttpRoute } from "./http-route.ts";
+import type { ApiEntry, HostedProtocolEntry } from "./listing-sections.ts";
 import type { MethodPolicy } from "./method-policy.ts";
 import type { ProcessState } from "./process-state.ts";
 import type { QuerySource } from "./query-source.ts";
@@ -43,10 +45,12 @@ import type { TakenPairs } from "./taken-pairs.ts";
 import type { WebhookQueue } from "./webhook-queue.ts";
 
 /** A capability of the daemon: a folder of `src/modules`, and a line in `src/app/modules.ts`. */
-export interface Module {
+export interface Module<Config extends ConfigPlace = ConfigPlace> {
   readonly name: string;
+  /** The sections of the configuration that it is given. */
+  readonly takes: { readonly [Section in Exclude<keyof Config, keyof ConfigPlace>]: true };
   /** Reads its part of the configuration and says what it adds; nothing runs yet, nothing is written. */
-  provision(context: ModuleContext): Promise<Contribution>;
+  provision(context: ModuleContext<Config>): Promise<Contribution>;
 }
 
 /** The methods of a server. */
@@ -78,8 +82,12 @@ export interface Brought {
   readonly http: HttpSide | undefined;
 }
 
-/** What a module is provisioned with. */
-export interface ModuleContext extends Vocabulary, ProcessState, Brought {
+/** The parts that a module is provisioned with. */
+export interface ModuleContext<Config extends ConfigPlace = ConfigPlace>
+  extends Vocabulary,
+    ProcessState,
+    Brought {
+  /** Its part of the configuration. */
   readonly config: Config;
   readonly env: Environment;
   readonly log: Pick<CallLog, "info" | "warn" | "error">;
@@ -110,7 +118,10 @@ export interface Served {
   /** Those that QUERY finds though they are not listed. */
   readonly unlisted: readonly RegisteredRoute[];
   /** Contracts that can be called. */
-  readonly contracts: Pick<ContractRegister, "active" | "present" | "ofAgent" | "revisionOf">;
+  readonly contracts: Pick<
+    ContractRegister,
+    "active" | "present" | "openOf" | "ofAgent" | "revisionOf"
+  >;
   readonly negotiation: Negotiation;
   readonly directory: AgentDirectory;
   readonly sources: readonly QuerySource[];
@@ -120,10 +131,12 @@ export interface Served {
   readonly hostedProtocols: readonly HostedProtocolEntry[];
   /** Undefined: nothing is sent to people. */
   readonly webhooks: WebhookQueue | undefined;
-  /** Whether an operator has to approve a call. */
+  /** True if an operator has to approve a call. */
   readonly needsApproval: Approvals["isNeeded"];
   /** The operator's, and those that the HTTP listener serves. */
   apis(): readonly ApiEntry[];
+  /** Of the manifest; undefined: there is none. */
+  documentVersion(): Promise<string | undefined>;
 }
 
 /** Agents of another system, as that system shows them. */
@@ -167,6 +180,9 @@ export interface Contribution {
   /** Answers for pairs that are not registered, and for contracts. */
   readonly negotiation?: Negotiation;
   readonly http?: HttpSide;
+  readonly console?: ConsoleSide;
+  /** Commands of the control socket, by their names. Each throws what the person is told. */
+  readonly commands?: ReadonlyMap<string, (options: JsonRecord) => unknown>;
   /** Says which `document_version` the manifest has now. */
   documentVersion?(): Promise<string>;
   /** All is put together and nothing stands in the way: makes what needs the whole, keeps identities. */

@@ -2,10 +2,11 @@
  * Operators: who decides over agents, approvals and definitions. One is known by a certificate of
  * `operator_certificates`, or to a page of this server that signed the person in.
  */
-import type { IdentityConfig } from "../base/config.ts";
+
 import type { ClientCertificate } from "../identity/client-certificate.ts";
 import type { Operator } from "../state/operator.ts";
 import type { Peer } from "./peer.ts";
+import type { IdentityConfig } from "./policies-config.ts";
 
 /** The policy that operators are recognised by. */
 export type OperatorPolicy = Pick<IdentityConfig, "operatorCertificates">;

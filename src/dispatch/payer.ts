@@ -9,6 +9,9 @@ import type { TaskOwner } from "../base/task-queue.ts";
 import type { Caller } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 
+/** Those whom nobody vouches for have one share together of the questions that wait for operators. */
+export const STRANGERS = "strangers";
+
 /** Whose account a request is on. */
 export function payerOf(request: {
   readonly caller: Caller;
@@ -23,12 +26,21 @@ export function networkOwner(address: string): TaskOwner {
   return { key: networkOf(address), isKnown: false };
 }
 
+/** Whoever an API of this server speaks for: the principal that a token names, else an address. */
+export function spokenFor(principalId: string | undefined, address: string): TaskOwner {
+  const key = accountOfPrincipal(principalId);
+  return key === undefined ? networkOwner(address) : { key, isKnown: true };
+}
+
+function accountOfPrincipal(principalId: string | undefined): string | undefined {
+  return principalId === undefined ? undefined : `for ${principalId}`;
+}
+
 /** Undefined for a stranger: an Agent-ID that nobody knows can be another one each time. */
 function accountOf({ caller, peer }: Parameters<typeof payerOf>[0]): string | undefined {
   const { agentId = "", principalId, delegation } = caller;
   // The agent of the HTTP sidecar is everybody's who reaches the port.
-  if (peer.speaksAs !== undefined)
-    return principalId === undefined ? undefined : `for ${principalId}`;
+  if (peer.speaksAs !== undefined) return accountOfPrincipal(principalId);
   if (principalId !== undefined) return `${agentId} for ${principalId}`;
   // A peer vouches for as many agents as it likes.
   const voucher = delegation?.isArriving === true ? delegation.links.at(-1) : undefined;

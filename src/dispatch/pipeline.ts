@@ -43,7 +43,8 @@ export interface PipelineGates {
   readonly handler: Gates;
 }
 
-export type Gates = readonly Gate[];
+/** Gates by their names, in their order. */
+export type Gates = Readonly<Record<string, Gate>>;
 
 /** The parts of a pipeline besides its gates. */
 export interface PipelineServices {
@@ -76,18 +77,26 @@ const MAX_DISPATCH_DEPTH = 16;
 const UNJUDGED = "a token could not be judged";
 
 /** The first refusal; no gate behind it is asked. */
-function firstRefusal(gates: Gates, exchange: Exchange): Refusal | undefined {
-  for (const gate of gates) {
-    const refusal = gate(exchange);
-    if (refusal !== undefined) return refusal;
-  }
-  return undefined;
+type Row = (exchange: Exchange) => Refusal | undefined;
+
+function rowOf(named: Gates): Row {
+  const names = Object.keys(named);
+  const gates = Object.values(named);
+  return (exchange) => {
+    for (let at = 0; at < gates.length; at += 1) {
+      const refusal = gates[at]?.(exchange);
+      if (refusal === undefined) continue;
+      exchange.refusedBy = names[at];
+      return refusal;
+    }
+    return undefined;
+  };
 }
 
 export class Pipeline {
   readonly #parts: PipelineServices;
   readonly #time: LoopTime;
-  readonly #gates: PipelineGates;
+  readonly #rows: Readonly<Record<keyof PipelineGates, Row>>;
   readonly #lookUp: (exchange: Exchange) => void;
   readonly #stamp: Stamp;
   readonly #services: InvokeServices;
@@ -98,7 +107,11 @@ export class Pipeline {
     const { directory, observer, attributor, idempotency, deadlines, serverId } = parts;
     this.#parts = parts;
     this.#time = parts.time;
-    this.#gates = gates;
+    const { identity, inside, admission, handler } = gates;
+    this.#rows = {
+      ...{ identity: rowOf(identity), toll: rowOf(gates.toll), inside: rowOf(inside) },
+      ...{ admission: rowOf(admission), handler: rowOf(handler) },
+    };
     this.#lookUp = lookUp;
     this.#stamp = createStamp({
       ...{ serverId, attributor },
@@ -111,10 +124,7 @@ export class Pipeline {
       reportFault: (fault) => observer.fault(fault),
       dispatch: (parent, method, path, input) => this.#dispatch(parent, method, path, input),
     };
-    this.#callHandler = createCallHandler(
-      (exchange) => firstRefusal(gates.handler, exchange),
-      this.#services,
-    );
+    this.#callHandler = createCallHandler(this.#rows.handler, this.#services);
     this.#answerOnce = createAnswerOnce({
       ...{ register: idempotency, directory, services: this.#services },
       callHandler: this.#callHandler,
@@ -160,11 +170,12 @@ export class Pipeline {
 
   /** The gates of a request from outside up to what it asks for. */
   readonly #arrive: Gate = (exchange) => {
-    const refusal = firstRefusal(this.#gates.identity, exchange);
-    return firstRefusal(this.#gates.toll, exchange) ?? refusal;
+    const { identity, toll } = this.#rows;
+    const refusal = identity(exchange);
+    return toll(exchange) ?? refusal;
   };
 
-  readonly #arriveFromInside: Gate = (exchange) => firstRefusal(this.#gates.inside, exchange);
+  readonly #arriveFromInside: Gate = (exchange) => this.#rows.inside(exchange);
 
   /** From the first gate on. */
   #pass(exchange: Exchange, arrive: Gate): Response | Promise<Response> {
@@ -181,7 +192,7 @@ export class Pipeline {
   }
 
   #admit<T>(exchange: Exchange, finish: (reply: Reply) => T): T | Promise<T> {
-    const refusal = firstRefusal(this.#gates.admission, exchange);
+    const refusal = this.#rows.admission(exchange);
     if (refusal !== undefined) {
       return finish(replyToRefusal(concealRefusal(refusal, exchange.route)));
     }

@@ -4,7 +4,7 @@
  * oldest are forgotten before a million addresses fill the memory.
  * `[limits] work_ms_per_second`, `requests_per_second`
  */
-import type { LimitsConfig } from "../base/config.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
 
 /** The limits in force; 0 is none. */
 export type RateLimits = Pick<LimitsConfig, "requestsPerSecond" | "workMsPerSecond">;

@@ -3,10 +3,10 @@
  * requested. Paths may be templates; what a parameter takes is carried over.   AGTP-API §9.2
  */
 
-import type { Redirect } from "../base/config.ts";
 import type { Problem } from "../base/problem.ts";
 import { fillTemplate } from "../base/template.ts";
 import { checkTemplate, type MethodNames, templateParameters } from "../catalog/path-grammar.ts";
+import type { Redirect } from "./policies-config.ts";
 
 /** Where a redirected request goes. */
 export interface RedirectTarget {

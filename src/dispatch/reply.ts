@@ -16,6 +16,8 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string>> | undefined;
   /** The refusal this reply was made from. */
   readonly refusal: Refusal | undefined;
+  /** The same request will be answered otherwise, although it was not refused. */
+  readonly isPassing?: true;
 }
 
 /** The wire takes the text of a refusal; whoever dispatched it looks at its body. */
@@ -43,4 +45,12 @@ class RefusalReply implements Reply {
 /** The reply of a refusal. */
 export function replyToRefusal(refusal: Refusal): Reply {
   return new RefusalReply(refusal);
+}
+
+/** 202: the same request has another answer once somebody has decided. */
+export function replyLater(body: unknown): Reply {
+  return {
+    ...{ status: 202, body, contentType: AGTP_JSON, headers: undefined },
+    ...{ refusal: undefined, isPassing: true },
+  };
 }

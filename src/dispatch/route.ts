@@ -5,6 +5,7 @@
 import type { EndpointDefinition } from "../endpoint/endpoint.ts";
 import { type InputShape, inputShape } from "../endpoint/input-shape.ts";
 import type { RecipeStep } from "../endpoint/recipe.ts";
+import type { AwaitedAnswer, CallUpstream } from "../handlers/call-upstream.ts";
 import type { Call, HandlerResult } from "../handlers/handler.ts";
 import type { AgentDocument } from "../identity/agent-document.ts";
 import type { CompiledSchema, SchemaViolation } from "../schema/schema.ts";
@@ -40,6 +41,8 @@ export interface ExchangeView {
   header(name: string): string | undefined;
   /** Notes an action of another agent that this one depends on. */
   dependsOn(prior: PriorAction): void;
+  /** What a handler has whose upstream may ask back. */
+  readonly upstream?: CallUpstream | undefined;
   /** Which agent the request turned out to be about. */
   addressed: AgentDocument | undefined;
 }
@@ -51,7 +54,9 @@ export interface ExchangeView {
 export type RouteHandler = (
   call: Call,
   exchange: ExchangeView,
-) => HandlerResult | Refusal | Promise<HandlerResult | Refusal>;
+) => RouteOutcome | Promise<RouteOutcome>;
+
+type RouteOutcome = HandlerResult | Refusal | AwaitedAnswer;
 
 /** An endpoint that can be called. */
 export interface Route {
@@ -109,7 +114,7 @@ export type LeadsTo = (
   callerId: string | undefined,
 ) => (MethodPair & { readonly input: Readonly<Record<string, unknown>> }) | undefined;
 
-/** What is wrong with an input that the schema accepts; undefined: nothing. */
+/** The fault of an input that the schema accepts; undefined: nothing. */
 export type InputRules = (
   input: Readonly<Record<string, unknown>>,
 ) => readonly SchemaViolation[] | undefined;

@@ -1,5 +1,5 @@
 /**
- * Whether a request may use the session that it names: one that is nobody else's, and neither
+ * Tells whether a request may use the session that it names: one that is nobody else's, and neither
  * suspended nor over. 401 another's · 408 nobody resumed it in time · 409 suspended or ended.
  * Only RESUME is answered in a session that is held: its nonce decides.   AGTP "Sessions", "SUSPEND"
  */

@@ -15,10 +15,10 @@ import type {
 } from "../endpoint/endpoint.ts";
 import type { Recipe, RecipeStep } from "../endpoint/recipe.ts";
 import type { SchemaViolation } from "../schema/schema.ts";
+import type { UpstreamHandler } from "./call-upstream.ts";
 import { checkComposition } from "./check-composition.ts";
 import { createComposition } from "./composition.ts";
 import { createExternalService } from "./external-service.ts";
-import type { Handler } from "./handler.ts";
 import type { McpServers } from "./mcp/mcp-servers.ts";
 import type { ModuleLoader } from "./module-loader.ts";
 import { compilingStepTargets, type StepTarget, type StepTargetOptions } from "./step-target.ts";
@@ -27,7 +27,7 @@ import { parseUpstreamUrl } from "./upstream-url.ts";
 
 /** An endpoint's handler, and what has to be checked around it. */
 export interface BoundHandler {
-  readonly handler: Handler;
+  readonly handler: UpstreamHandler;
   /** Rules on the input that a schema cannot express; a violation is a 422. */
   readonly precheck?: (
     input: Readonly<Record<string, unknown>>,

@@ -3,21 +3,20 @@
  * wrong with it. Members beyond those checked here are kept as they are, because a signature may
  * cover them.   AGTP "Agent Identity Document"
  */
-import { isRecord, type JsonRecord, quoteValue } from "../base/json-value.ts";
+import type { DocumentPlace } from "../base/document-place.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import type { AgentDocument, AgentStatus, SignatureStanding } from "./agent-document.ts";
 import {
   checkTime,
-  type Report,
+  failWith,
+  openDocument,
   readRequiredText,
   readScopeTokens,
-  readText,
 } from "./document-members.ts";
 import { checkDocumentSignature } from "./document-signature.ts";
 import type { Ed25519PublicKey } from "./ed25519.ts";
 import type { Genesis } from "./genesis.ts";
 import { isAgentId } from "./identifiers.ts";
-import { parseBoundedJson } from "./json-document.ts";
 import {
   checkPostureSource,
   distrustPosture,
@@ -70,40 +69,25 @@ export function readAgentFile(
   context: AgentFileContext = {},
 ): AgentFile {
   const problems: Problem[] = [];
-  const report: Report = (key, message, severity) => {
-    problems.push({ file, key, message, ...(severity === undefined ? {} : { severity }) });
-  };
-  const source = parse(text, report);
+  const source = openDocument(text, file, problems);
   if (source === undefined) return { document: undefined, problems };
-  const document = { ...read(source, context, report), file };
+  const document = { ...read(source, context), file };
   return { document: problems.some(isError) ? undefined : document, problems };
-}
-
-function parse(text: string, report: Report): JsonRecord | undefined {
-  const parsed = parseBoundedJson(text);
-  if (parsed.fault !== undefined) {
-    report("", parsed.fault);
-    return undefined;
-  }
-  if (isRecord(parsed.value)) return parsed.value;
-  report("", "must be a JSON object");
-  return undefined;
 }
 
 /** An empty member has been reported, and keeps the document from being served. */
 function read(
-  source: JsonRecord,
+  source: DocumentPlace,
   { genesis, trustedIssuers = [] }: AgentFileContext,
-  report: Report,
 ): Omit<AgentDocument, "file"> {
-  const required = readRequired(source, report);
-  checkAgentId(required.agent_id, genesis, report);
-  const scopes = readScopes(source, report);
-  for (const fault of checkPostureSource(source)) {
-    report(fault.key, `${fault.message}, got ${quoteValue(source[fault.key])}`);
+  const required = readRequired(source);
+  if (required.agent_id !== undefined) checkAgentId(source.at("agent_id"), genesis);
+  const scopes = readScopes(source);
+  for (const { key, message } of checkPostureSource(source.members)) {
+    failWith(source.at(key), message);
   }
-  const certFingerprint = readFingerprint(source, report);
-  const signature = checkDocumentSignature(source, trustedIssuers, report);
+  const certFingerprint = readFingerprint(source.at("cert_fingerprint"));
+  const signature = checkDocumentSignature(source, trustedIssuers);
   // A signature that verifies and that nobody trusts binds nothing: no scopes, no certificate.
   const isHeard = signature !== "untrusted";
   return {
@@ -112,18 +96,18 @@ function read(
     description: required.description ?? "",
     principal: required.principal ?? "",
     principalId: required.principal_id ?? "",
-    status: readStatus(required.status, report) ?? "retired",
+    status: readStatus(source.at("status"), required.status) ?? "retired",
     scopes: isHeard ? scopes : [],
-    ...resolvePosture(source, signature, genesis),
+    ...resolvePosture(source.members, signature, genesis),
     certFingerprint: isHeard ? certFingerprint : undefined,
     genesis,
     signature,
-    document: source,
+    document: source.members,
   };
 }
 
 function resolvePosture(
-  source: JsonRecord,
+  source: PostureSource,
   signature: SignatureStanding,
   genesis: Genesis | undefined,
 ): TrustPosture {
@@ -137,53 +121,37 @@ function genesisPosture({ document, ownerId, isTrusted }: Genesis): PostureSourc
   return isTrusted ? { ...document, owner_id: ownerId } : distrustPosture(document);
 }
 
-function readRequired(source: JsonRecord, report: Report): Required {
-  const entries = REQUIRED.map((key) => [key, readRequiredText(source, key, report)]);
-  const required = Object.fromEntries(entries) as Required;
-  checkTime(required.issued_at, "issued_at", report);
-  return required;
+function readRequired(source: DocumentPlace): Required {
+  const entries = REQUIRED.map((key) => [key, readRequiredText(source.at(key))]);
+  checkTime(source.at("issued_at"));
+  return Object.fromEntries(entries) as Required;
 }
 
-function checkAgentId(
-  agentId: string | undefined,
-  genesis: Genesis | undefined,
-  report: Report,
-): void {
-  if (agentId === undefined) return;
-  if (!isAgentId(agentId)) {
-    report("agent_id", `must be 64 lower-case hex characters, got ${quoteValue(agentId)}`);
+function checkAgentId(place: DocumentPlace, genesis: Genesis | undefined): void {
+  const { value: agentId } = place;
+  if (typeof agentId !== "string" || !isAgentId(agentId)) {
+    failWith(place, "must be 64 lower-case hex characters");
   } else if (genesis !== undefined && agentId !== genesis.agentId) {
-    const expected = `must be "${genesis.agentId}", the hash of ${genesis.file}`;
-    report("agent_id", `${expected}, got ${quoteValue(agentId)}`);
+    failWith(place, `must be "${genesis.agentId}", the hash of ${genesis.file}`);
   }
 }
 
-function readStatus(text: string | undefined, report: Report): AgentStatus | undefined {
-  const status = STATUSES.get(text?.toLowerCase() ?? "");
-  if (status === undefined && text !== undefined) {
-    report("status", `must be active, suspended, retired or deprecated, got ${quoteValue(text)}`);
-  }
-  return status;
+function readStatus(place: DocumentPlace, text: string | undefined): AgentStatus | undefined {
+  if (text === undefined) return undefined;
+  const message = "must be active, suspended, retired or deprecated";
+  return STATUSES.get(text.toLowerCase()) ?? failWith(place, message);
 }
 
 /** The reference's `requires.scopes` is what the agent holds; the drafts have `scopes_accepted`. */
-function readScopes(source: JsonRecord, report: Report): readonly string[] {
-  const requires = source["requires"] ?? undefined;
-  if (requires !== undefined && !isRecord(requires)) {
-    report("requires", `must be an object, got ${quoteValue(requires)}`);
-    return [];
-  }
-  const held = requires?.["scopes"] ?? undefined;
-  const key = held === undefined ? "scopes_accepted" : "requires.scopes";
-  return readScopeTokens(held ?? source["scopes_accepted"] ?? [], key, report);
+function readScopes(source: DocumentPlace): readonly string[] {
+  const requires = source.at("requires");
+  if (!requires.isAbsent && requires.record() === undefined) return [];
+  return readScopeTokens(requires.at("scopes").optional ?? source.at("scopes_accepted"));
 }
 
-function readFingerprint(source: JsonRecord, report: Report): string | undefined {
-  const text = readText(source, "cert_fingerprint", report);
+function readFingerprint(place: DocumentPlace): string | undefined {
+  const text = place.optional?.text();
   if (text === undefined) return undefined;
-  const digits = FINGERPRINT.exec(text)?.[1];
-  if (digits === undefined) {
-    report("cert_fingerprint", `must be a SHA-256 in hex, got ${quoteValue(text)}`);
-  }
+  const digits = FINGERPRINT.exec(text)?.[1] ?? failWith(place, "must be a SHA-256 in hex");
   return digits?.replaceAll(":", "").toLowerCase();
 }

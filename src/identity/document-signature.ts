@@ -3,10 +3,11 @@
  * document is served; none, and the document is the operator's own word; some, and something was
  * taken away from a signed document.   AGTP "Identity Document Signature"
  */
+import type { DocumentPlace } from "../base/document-place.ts";
 import type { JsonRecord } from "../base/json-value.ts";
 import type { SignatureStanding } from "./agent-document.ts";
 import { canonicalForm } from "./canonical-form.ts";
-import { hasMember, type Report, readKey, readText } from "./document-members.ts";
+import { readKey } from "./document-members.ts";
 import { type Ed25519PublicKey, verifyDetached } from "./ed25519.ts";
 import { isTrustedIssuer } from "./trusted-issuers.ts";
 
@@ -19,27 +20,27 @@ export function documentOctets(document: JsonRecord): Buffer {
 
 /** The worth of a document's signature. A reported fault keeps the document from being served. */
 export function checkDocumentSignature(
-  source: JsonRecord,
+  document: DocumentPlace,
   trustedIssuers: readonly Ed25519PublicKey[],
-  report: Report,
 ): SignatureStanding {
-  const missing = MEMBERS.filter((key) => !hasMember(source, key));
+  const missing = MEMBERS.filter((key) => !document.has(key));
   if (missing.length === MEMBERS.length) return "none";
-  for (const key of missing) {
-    report(key, `is required beside ${MEMBERS.filter((one) => !missing.includes(one)).join(", ")}`);
-  }
-  readText(source, "manifest_issuer", report);
-  const issuerKey = readKey(source, "manifest_issuer_public_key", report);
-  const signature = readText(source, "manifest_signature", report);
+  const others = MEMBERS.filter((one) => !missing.includes(one)).join(", ");
+  for (const key of missing) document.at(key).fail(`is required beside ${others}`);
+  document.at("manifest_issuer").optional?.text();
+  const key = document.at("manifest_issuer_public_key");
+  const signed = document.at("manifest_signature");
+  const issuerKey = readKey(key);
+  const signature = signed.optional?.text();
   if (issuerKey === undefined || signature === undefined) return "untrusted";
-  if (!verifyDetached(issuerKey, documentOctets(source), signature)) {
+  if (!verifyDetached(issuerKey, documentOctets(document.members), signature)) {
     const message =
       "does not verify: the document was altered, or signed with another key than its";
-    report("manifest_signature", `${message} manifest_issuer_public_key`);
+    signed.fail(`${message} manifest_issuer_public_key`);
     return "untrusted";
   }
   if (isTrustedIssuer(issuerKey, trustedIssuers)) return "trusted";
-  report("manifest_issuer_public_key", UNTRUSTED, "warning");
+  key.warn(UNTRUSTED);
   return "untrusted";
 }
 

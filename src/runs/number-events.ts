@@ -10,7 +10,7 @@ export interface EventRules<Draft> {
   readonly mostBytes: number;
   /** `refuse`: beyond that there are no more. `drop`: they are left out, and the run says so. */
   readonly whenFull: "refuse" | "drop";
-  /** Whether an event is kept beyond that, where there are `count` already. */
+  /** Tells whether an event is kept beyond that, where there are `count` already. */
   isNeeded(draft: Draft, count: number): boolean;
 }
 

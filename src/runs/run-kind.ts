@@ -25,7 +25,7 @@ export type StatusMachine<Status extends string> = Readonly<Record<Status, Statu
 export interface EventCounts {
   readonly eventCount?: number;
   readonly eventBytes?: number;
-  /** Whether there were more than are kept. */
+  /** True if there were more than are kept. */
   readonly isTruncated?: boolean;
 }
 

@@ -44,7 +44,7 @@ export class RunSchedule {
   #heldByStrangers = 0;
   #executor: RunExecutor | undefined;
 
-  /** Whether a run is being executed, or is about to be. */
+  /** Tells whether a run is being executed, or is about to be. */
   has(run: ScheduledRun): boolean {
     return this.#executing.has(run.runId) || this.#isWaiting(run);
   }

@@ -38,7 +38,7 @@ export const EQUALITY_KEYWORDS: readonly (FuncKeywordDefinition & { readonly key
     },
   ];
 
-/** Whether a value equals one of those. */
+/** Tells whether a value equals one of those. */
 export function compileMembership(values: readonly unknown[]): (value: unknown) => boolean {
   const scalars = new Set(values.filter((value) => !isStructure(value)));
   const structures = new Set(values.filter(isStructure).map(canonicalText));
@@ -48,7 +48,7 @@ export function compileMembership(values: readonly unknown[]): (value: unknown) 
   };
 }
 
-/** Whether no two items are equal. */
+/** Tells whether no two items are equal. */
 export function hasUniqueItems(items: readonly unknown[]): boolean {
   const scalars = new Set<unknown>();
   const structures = new Set<string>();

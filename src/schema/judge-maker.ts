@@ -3,7 +3,7 @@ import type { JsonSchema } from "./json-schema.ts";
 import type { Judge } from "./judgement.ts";
 import type { LinearRegex } from "./linear-regex.ts";
 
-/** What a keyword may need besides its own value. */
+/** The parts that a keyword may need besides its own value. */
 export interface JudgeSurroundings {
   /** The schema that the keyword stands in. */
   readonly schema: JsonSchema;

@@ -52,7 +52,7 @@ export class Judgement {
     return new Judgement({ meter, findings, level: 0, ...none });
   }
 
-  /** Whether nobody would hear of another finding. */
+  /** Tells whether nobody would hear of another finding. */
   get isSettled(): boolean {
     return this.#findings === undefined || this.#findings.length >= MAX_FINDINGS;
   }

@@ -54,7 +54,7 @@ function isTextSet(value: unknown): boolean {
   );
 }
 
-/** Whether a text is a regular expression, as JSON Schema has them. */
+/** Tells whether a text is a regular expression, as JSON Schema has them. */
 export function isPattern(text: string): boolean {
   try {
     new RegExp(text, "u");

@@ -12,7 +12,7 @@ export interface LinearRegex {
   readonly source: string;
   /** Steps that one character of a text takes at most. */
   readonly size: number;
-  /** Whether it matches any part of a text. */
+  /** Tells whether it matches any part of a text. */
   test(text: string): boolean;
 }
 

@@ -20,7 +20,7 @@ export const MULTIPLE_OF: FuncKeywordDefinition & { readonly keyword: string } =
 /** Value, factor and their product are each off by half of this at most, relatively. */
 const TOLERANCE = 2 * Number.EPSILON;
 
-/** Whether a value is a whole number of times the factor, which is above 0. */
+/** Tells whether a value is a whole number of times the factor, which is above 0. */
 export function isMultipleOf(value: number, factor: number): boolean {
   // Of whole numbers the remainder is exact.
   if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0;

@@ -1,6 +1,6 @@
 /** The words and numbers that samples are made of, where a schema leaves the choice. */
 
-/** What a sample is made of. */
+/** The parts that a sample is made of. */
 export interface SampleStyle {
   readonly word: string;
   /** Behind the word, where it has to be longer. */
@@ -8,7 +8,7 @@ export interface SampleStyle {
   readonly number: 0 | 1;
   /** The type of what says nothing about its own. */
   readonly untyped: "string" | "object";
-  /** Whether a text is made up that matches a pattern. */
+  /** True if a text is made up that matches a pattern. */
   readonly readsPatterns: boolean;
   /** A text of each format. */
   readonly formats: ReadonlyMap<string, string>;

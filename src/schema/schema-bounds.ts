@@ -140,13 +140,13 @@ export class SchemaBudget {
       : undefined;
   }
 
-  /** Whether a keyword that nobody knows is passed over. */
+  /** Tells whether a keyword that nobody knows is passed over. */
   takesUnknown(keyword: string): boolean {
     if (!this.#bounds.isTolerant) return false;
     return !FOREIGN_KEYWORDS.has(keyword) || HARMLESS_FOREIGN.has(keyword);
   }
 
-  /** Whether a format that nobody knows is passed over. */
+  /** Tells whether a format that nobody knows is passed over. */
   get takesForeignFormats(): boolean {
     return this.#bounds.takesForeignFormats === true;
   }

@@ -10,7 +10,7 @@ export interface SchemaPlace {
   readonly pointer: string;
 }
 
-/** What is wrong with a schema, and where. */
+/** The fault of a schema, and where. */
 export interface SchemaFault extends SchemaPlace {
   readonly message: string;
   readonly hint?: string;

@@ -83,7 +83,7 @@ export const KEYWORDS: ReadonlyMap<string, KeywordValue> = new Map<string, Keywo
   ["else", "schema"],
 ]);
 
-/** What to write instead of keywords that other dialects have. */
+/** The keywords to write instead of those of other dialects. */
 export const FOREIGN_KEYWORDS: ReadonlyMap<string, string> = new Map([
   ["$schema", "only the root of a schema may have it"],
   ["$id", "only the root of a schema may have it"],

@@ -3,7 +3,7 @@
  * finish its handshake in time. Counts from accept to close.   `[limits]`
  */
 import type { Socket } from "node:net";
-import type { LimitsConfig } from "../base/config.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
 
 /** The address, which the raw socket and the TLS socket over it have in common. */
 type Endpoint = Pick<Socket, "remoteAddress" | "remotePort">;

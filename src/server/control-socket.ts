@@ -33,11 +33,11 @@ const MAX_LINE_BYTES = 4096;
 const ASKING_TIMEOUT_MS = 5_000;
 const LAST_ANSWERS_MS = 1_000;
 
+/** The command of a name. */
+export type FindCommand = (name: string) => ControlCommand | undefined;
+
 /** Serves commands at a path. Throws where nothing can listen there. */
-export async function openControlSocket(
-  path: string,
-  commands: ReadonlyMap<string, ControlCommand>,
-): Promise<ControlSocket> {
+export async function openControlSocket(path: string, find: FindCommand): Promise<ControlSocket> {
   removeLeftOver(path);
   const open = new Set<Socket>();
   const server = createServer((socket) => {
@@ -45,7 +45,7 @@ export async function openControlSocket(
     socket.on("close", () => open.delete(socket));
     // Whoever asked went away.
     socket.on("error", () => undefined);
-    serve(socket, commands);
+    serve(socket, find);
   });
   server.maxConnections = MAX_CONNECTIONS;
   await listen(server, path);
@@ -95,7 +95,7 @@ function listen(server: Server, path: string): Promise<void> {
   });
 }
 
-function serve(socket: Socket, commands: ReadonlyMap<string, ControlCommand>): void {
+function serve(socket: Socket, find: FindCommand): void {
   let text = "";
   socket.setEncoding("utf8");
   socket.setTimeout(ASKING_TIMEOUT_MS, () => socket.destroy());
@@ -107,19 +107,16 @@ function serve(socket: Socket, commands: ReadonlyMap<string, ControlCommand>): v
     socket.resume();
     socket.setTimeout(0);
     const line = end < 0 ? "" : text.slice(0, end);
-    void answer(line, commands).then((said) => socket.end(`${JSON.stringify(said)}\n`));
+    void answer(line, find).then((said) => socket.end(`${JSON.stringify(said)}\n`));
   };
   socket.on("data", hear);
 }
 
-async function answer(
-  line: string,
-  commands: ReadonlyMap<string, ControlCommand>,
-): Promise<ControlAnswer> {
+async function answer(line: string, find: FindCommand): Promise<ControlAnswer> {
   try {
     const asked: unknown = JSON.parse(line);
     const { command, options = {} } = isRecord(asked) ? asked : {};
-    const known = typeof command === "string" ? commands.get(command) : undefined;
+    const known = typeof command === "string" ? find(command) : undefined;
     if (known === undefined)
       return refusal(`this daemon has no command ${JSON.stringify(command)}`);
     if (!isRecord(options)) return refusal("options must be an object");

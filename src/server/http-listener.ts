@@ -7,9 +7,9 @@ import http from "node:http";
 import https from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { LimitsConfig } from "../base/config.ts";
 import { quietened } from "../base/quietened.ts";
 import type { Gateway } from "../dispatch/http-gateway.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
 import { Admission } from "./admission.ts";
 import { faultOctets, faultOf, isReadingFault } from "./http-fault.ts";
 import { HttpTurns, type Turn } from "./http-turns.ts";
@@ -23,6 +23,8 @@ export interface HttpTls {
 }
 
 export interface HttpListenerOptions {
+  /** What it serves, for whom it serves no more: `the HTTP sidecar`. */
+  readonly subject: string;
   /** Undefined: plain HTTP. */
   readonly tls: HttpTls | undefined;
   limits(): LimitsConfig;
@@ -140,7 +142,7 @@ export class HttpListener {
   #begin(request: http.IncomingMessage, response: http.ServerResponse): void {
     const gateway = this.#options.gateway();
     if (gateway === undefined) {
-      const message = "the HTTP sidecar is switched off";
+      const message = `${this.#options.subject} is switched off`;
       response.shouldKeepAlive = false;
       response.writeHead(503, { "content-type": "application/json; charset=utf-8" });
       response.end(JSON.stringify({ error: { code: "unavailable", message } }));

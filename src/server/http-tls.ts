@@ -1,6 +1,6 @@
-/** The certificate of the HTTP listener.   `[gateway]` */
+/** The certificates of HTTP listeners.   `[gateway]`, `[console]` */
 import { relative } from "node:path";
-import type { Config } from "../base/config.ts";
+import type { ConfigPlace } from "../base/config-place.ts";
 import type { Problem } from "../base/problem.ts";
 import { readCertificate } from "./certificate.ts";
 import type { HttpTls } from "./http-listener.ts";
@@ -12,9 +12,18 @@ export interface LoadedHttpTls {
   readonly problems: readonly Problem[];
 }
 
-/** Loads the certificate that the configuration names, where it is needed. */
-export function loadHttpTls({ gateway, directory }: Config): LoadedHttpTls {
-  const { enabled, cert, key } = gateway;
+/** The section of a listener. */
+export interface HttpTlsSection {
+  readonly enabled: boolean;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+/** Loads the certificate that a section names, where it is needed. */
+export function loadHttpTls(
+  { enabled, cert, key }: HttpTlsSection,
+  { directory }: Pick<ConfigPlace, "directory">,
+): LoadedHttpTls {
   if (!enabled || cert === undefined || key === undefined) return { tls: undefined, problems: [] };
   const reading = readCertificate(cert, key);
   if (reading.problems === undefined) return { tls: reading, problems: [] };

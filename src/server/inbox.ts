@@ -3,7 +3,7 @@
  * the one being answered, and the beginning of the next. Says since when a peer lets it wait for
  * what.   AGTP "Connection Lifetime"
  */
-import type { LimitsConfig } from "../base/config.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
 import { isWireFault, type Request, type WireFault } from "../wire/message.ts";
 import { RequestParser } from "../wire/request-parser.ts";
 

@@ -5,9 +5,9 @@
 import { constants } from "node:crypto";
 import net from "node:net";
 import tls from "node:tls";
-import type { LimitsConfig } from "../base/config.ts";
 import { quietened } from "../base/quietened.ts";
 import type { Dispatcher } from "../dispatch/dispatcher.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
 import { Admission } from "./admission.ts";
 import { Connection, type ConnectionContext } from "./connection.ts";
 import {

@@ -8,9 +8,9 @@ import type { AddressInfo } from "node:net";
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { Counter, Gauge, Histogram, Registry } from "prom-client";
 import type { RateExcess } from "../dispatch/rates.ts";
+import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import type { Route } from "../dispatch/route.ts";
 import { EXCESS_CHANNEL } from "../dispatch/toll.ts";
-import { CHANNELS, type RequestEnd, type RequestRefusal } from "./observer.ts";
 import { pacedResponses } from "./paced-response.ts";
 import type { SendBudget } from "./send-budget.ts";
 

@@ -4,34 +4,10 @@
  */
 import { channel } from "node:diagnostics_channel";
 import type { Log } from "../base/log.ts";
-import type { Exchange } from "../dispatch/exchange.ts";
 import type { Observer } from "../dispatch/observer.ts";
-import type { Refusal } from "../dispatch/refusal.ts";
+import { CHANNELS, type RequestEnd, type RequestRefusal } from "../dispatch/request-channels.ts";
 import { isAgtpSpecific } from "../wire/status.ts";
 import { requestLine, wireFaultLine } from "./request-log.ts";
-
-/** Channel names, and what their messages carry. */
-export const CHANNELS = {
-  /** `{exchange}` */
-  start: "agtpd:request:start",
-  /** `{exchange, refusal}` */
-  refusal: "agtpd:request:refusal",
-  /** `{exchange, status, durationMs}`; exchange is undefined for bytes that were no request. */
-  end: "agtpd:request:end",
-} as const;
-
-/** The message of the refusal channel. */
-export interface RequestRefusal {
-  readonly exchange: Exchange;
-  readonly refusal: Refusal;
-}
-
-/** The message of the end channel. */
-export interface RequestEnd {
-  readonly exchange: Exchange | undefined;
-  readonly status: number;
-  readonly durationMs: number;
-}
 
 /** Reports to a log and to the channels. */
 export function createObserver(log: Log): Observer {

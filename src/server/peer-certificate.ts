@@ -6,7 +6,6 @@
 import { createHash, type X509Certificate } from "node:crypto";
 import type { TLSSocket } from "node:tls";
 import { LRUCache } from "lru-cache";
-import type { TlsConfig } from "../base/config.ts";
 import type { Peer } from "../dispatch/peer.ts";
 import { readTrustAnchors } from "../identity/certificate-anchors.ts";
 import type { CertificateFault } from "../identity/certificate-fields.ts";
@@ -15,6 +14,7 @@ import {
   MAX_CHAIN_LENGTH,
   verifyClientCertificate,
 } from "../identity/client-certificate-verification.ts";
+import type { TlsConfig } from "../identity/tls-section.ts";
 
 /** The proof in the certificate of a connection's peer, or why it proves nothing. */
 export type PeerIdentity = Pick<Peer, "certificate" | "certificateFault">;

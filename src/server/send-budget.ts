@@ -3,7 +3,7 @@
  * for are counted once. Over `send_buffer_total_bytes` the slowest readers are dropped, and so is,
  * at any time, whoever takes nothing for `idle_timeout_ms`.   `[limits]`
  */
-import type { LimitsConfig } from "../base/config.ts";
+import type { LimitsConfig } from "../wire/limits-section.ts";
 
 /** A body as it is held; whether two wait for the same one is a question of identity. */
 type Body = Uint8Array;

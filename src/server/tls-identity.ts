@@ -3,11 +3,12 @@
  * them stops the start.
  */
 import { join, relative } from "node:path";
-import type { Config } from "../base/config.ts";
+import type { ConfigPlace } from "../base/config-place.ts";
 import { isError, type Problem } from "../base/problem.ts";
 import { reasonOf } from "../base/thrown.ts";
 import { readCertificates } from "../endpoint/upstream-ca.ts";
 import { checkTrustAnchor, readTrustAnchors } from "../identity/certificate-anchors.ts";
+import type { TlsConfig } from "../identity/tls-section.ts";
 import { ensureCertificate, readCertificate, type ServerCertificate } from "./certificate.ts";
 import type { TlsIdentity } from "./listener.ts";
 
@@ -18,9 +19,14 @@ export interface LoadedTlsIdentity {
   readonly problems: readonly Problem[];
 }
 
+/** The keys that say so. */
+export interface TlsSource extends ConfigPlace {
+  readonly tls: TlsConfig;
+}
+
 /** Loads or makes the TLS identity; with `isPersistent` false a missing one is not made. */
 export async function loadTlsIdentity(
-  config: Config,
+  config: TlsSource,
   { isPersistent }: { readonly isPersistent: boolean },
 ): Promise<LoadedTlsIdentity> {
   const { tls, directory } = config;
@@ -56,7 +62,7 @@ function findUselessAnchors(pem = ""): readonly string[] {
 }
 
 async function loadCertificate(
-  { tls, directory, file }: Config,
+  { tls, directory, file }: TlsSource,
   isPersistent: boolean,
   problems: Problem[],
 ): Promise<ServerCertificate | undefined> {

@@ -29,6 +29,16 @@ export interface Approval {
   /** Whose share of open questions it counts for. */
   readonly payer: string;
   readonly use?: ApprovalUse;
+  /** Set where the call itself was begun, and its upstream asks for something before it goes on. */
+  readonly question?: CallQuestion;
+}
+
+/** What an upstream asks for in the middle of a call. */
+export interface CallQuestion {
+  /** The schema of an answer; a stranger's, bounded and checked. */
+  readonly schema: Readonly<Record<string, unknown>>;
+  /** How the upstream goes on; neither agents nor operators see it. */
+  readonly resume: Readonly<Record<string, unknown>>;
 }
 
 /** The call that was begun under an approval. */

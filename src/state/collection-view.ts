@@ -31,7 +31,7 @@ export interface CollectionOptions<Item> {
   onChange?(before: Item | undefined, after: Item | undefined, key: string): void;
   /** Ranks the items to evict where there is no room; without this, the oldest goes first. */
   rankOf?(item: Item, now: number, key: string): Rank;
-  /** What is left of an item that makes room by its size alone; without this, nothing. */
+  /** The rest of an item that makes room by its size alone; without this, nothing. */
   withoutSize?(item: Item): Item;
   /** Milliseconds since the epoch. */
   now?(): number;
@@ -92,7 +92,7 @@ export class CollectionView<Item> {
     return key === undefined ? undefined : this.get(key);
   }
 
-  /** Whether an item is stored as it is shown. */
+  /** Tells whether an item is stored as it is shown. */
   isStored(key: string): boolean {
     const held = this.#held.get(key);
     return held !== undefined && held.isEarly === undefined;

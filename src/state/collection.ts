@@ -121,7 +121,7 @@ export class Collection<Item> {
     return this.#view.find(index, name);
   }
 
-  /** Whether an item is stored as it is found: an early one may not be yet. */
+  /** Tells whether an item is stored as it is found: an early one may not be yet. */
   isStored(key: string): boolean {
     return this.#view.isStored(key);
   }

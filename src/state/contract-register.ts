@@ -97,6 +97,11 @@ export class ContractRegister {
       .reverse();
   }
 
+  /** Those of an agent that can be called or accepted; the newest first. */
+  openOf(agentId: string): readonly Contract[] {
+    return this.#asTheyAre(this.#contracts.ofOwner(agentId)).filter(isOpen).reverse();
+  }
+
   /** Those of an agent that are no offers, also what is over and remembered; the oldest first. */
   ofAgent(agentId: string): readonly Contract[] {
     const own = this.#asTheyAre(this.#contracts.ofOwner(agentId));

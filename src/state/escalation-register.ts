@@ -176,7 +176,7 @@ export class EscalationRegister {
     return isChanged;
   }
 
-  /** What became of a call that has an approval is seen from now on, and kept by `settleUse`. */
+  /** The outcome of a call that has an approval is seen from now on, and kept by `settleUse`. */
   conclude(escalationId: string, outcome: ApprovalOutcome): void {
     if (this.#claims.has(escalationId)) this.#claims.set(escalationId, outcome);
   }

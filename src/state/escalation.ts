@@ -4,6 +4,7 @@
  * decision, and the task goes on waiting.   AGTP "ESCALATE", "CONFIRM"
  */
 
+import { canonicalDigest } from "../identity/canonical-form.ts";
 import { type Approval, useView } from "./approval.ts";
 import type { Operator } from "./operator.ts";
 
@@ -50,6 +51,8 @@ export interface Decision {
   readonly reason?: string;
   /** The decider's attestation, as it was given. */
   readonly attestation?: unknown;
+  /** The answer to an upstream's question; it is for the upstream, and others see its digest. */
+  readonly content?: Readonly<Record<string, unknown>>;
 }
 
 /** One escalation. */
@@ -144,7 +147,7 @@ export function escalationView(escalation: Escalation, now: number): Record<stri
     task_id: taskId ?? null,
     ...(sessionId === undefined ? {} : { session_id: sessionId }),
     status,
-    ...(approval === undefined ? {} : { kind: "approval", call_digest: approval.digest }),
+    ...(approval === undefined ? {} : { kind: kindOf(approval), call_digest: approval.digest }),
     task_paused: isHoldingTask({ ...escalation, status }),
     reason: reason ?? null,
     context: escalation.context,
@@ -157,9 +160,15 @@ export function escalationView(escalation: Escalation, now: number): Record<stri
   };
 }
 
+/** An approval is asked for before a call begins, an answer while it waits. */
+function kindOf({ question }: Approval): "approval" | "elicitation" {
+  return question === undefined ? "approval" : "elicitation";
+}
+
 /** A decision; keys are the wire's own. */
 export function decisionView(decision: Decision): Record<string, unknown> {
   const { attestationId, status, at, agentId, authority, operator, reason, attestation } = decision;
+  const { content } = decision;
   return {
     attestation_id: attestationId,
     status,
@@ -169,5 +178,6 @@ export function decisionView(decision: Decision): Record<string, unknown> {
     ...(operator === undefined ? {} : { operator }),
     ...(reason === undefined ? {} : { reason }),
     ...(attestation === undefined ? {} : { attestation }),
+    ...(content === undefined ? {} : { content_digest: canonicalDigest(content) }),
   };
 }

@@ -1,5 +1,5 @@
 /**
- * What is kept of an Idempotency-Key: a small entry for the key, and the response in a collection of
+ * The entries of an Idempotency-Key: a small one for the key, and the response in a collection of
  * its own, so that opening a store does not read responses that nobody has asked for.
  */
 import type { CollectionOptions } from "./collection-view.ts";

@@ -17,7 +17,7 @@ export interface Quota {
   readonly sparesOthers?: boolean;
   /** At the bound of all, whoever has most makes room, and not whoever has the oldest. */
   readonly takesFromLargest?: boolean;
-  /** What never goes may exceed every bound: nothing is refused. */
+  /** Nothing is refused: items that never go may exceed every bound. */
   readonly refusesNothing?: boolean;
 }
 
@@ -52,7 +52,7 @@ interface Ranked extends Holding {
 /** The rank of what is held under a key. */
 type RankOf = (key: string) => Rank;
 
-/** How much there is too much. */
+/** The holdings and characters beyond a bound. */
 interface Excess {
   count: number;
   characters: number;
@@ -152,7 +152,7 @@ export class Holdings {
     return isAlone || this.#isLenient(wanted) ? going : undefined;
   }
 
-  /** What can be done without of all, in the order in which it goes. */
+  /** Anybody's holdings, in the order in which they go. */
   *#spareOfAll(excess: Excess, rankOf: RankOf): Iterable<Holding> {
     if (!this.#bounds.takesFromLargest) {
       yield* spareOf(this.#holdings, excess, rankOf);
@@ -168,7 +168,7 @@ export class Holdings {
     }
   }
 
-  /** What never goes finds no room beside so much that never goes either. */
+  /** An item that never goes finds no room beside so many that never go either. */
   #isFull(
     holdings: ReadonlyMap<string, Holding>,
     most: number,
@@ -181,7 +181,7 @@ export class Holdings {
     return count >= most;
   }
 
-  /** What is there may grow in any case. */
+  /** An item that is there may grow in any case. */
   #isLenient({ growing }: Wanted): boolean {
     return this.#bounds.refusesNothing || growing !== undefined;
   }
@@ -213,7 +213,7 @@ function take(
   return false;
 }
 
-/** What can be done without and helps: the lowest rank first, then the oldest. */
+/** Holdings whose going helps: the lowest rank first, then the oldest. */
 function* spareOf(
   holdings: ReadonlyMap<string, Holding>,
   excess: Excess,

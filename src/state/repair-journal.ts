@@ -32,7 +32,7 @@ export interface RepairOptions {
   /** Why the loss is accepted; stands in the records. */
   readonly reason: string | undefined;
   readonly now: number;
-  /** What was wrong with the store, and was mended before it was opened. */
+  /** A fault of the store that was mended before it was opened. */
   readonly ofStore?: SetAside;
 }
 

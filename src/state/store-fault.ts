@@ -28,7 +28,7 @@ const MESSAGES: Readonly<Record<StoreFaultKind, string>> = {
 /** How many causes deep an error is looked into. */
 const MAX_DEPTH = 8;
 
-/** Whether a store that cannot be used is what was thrown, or what led to it. */
+/** Tells whether a store that cannot be used is what was thrown, or what led to it. */
 export function isStoreUnavailable(thrown: unknown): boolean {
   let one = thrown;
   for (let depth = 0; depth < MAX_DEPTH && one instanceof Error; depth += 1) {

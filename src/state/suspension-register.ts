@@ -20,7 +20,7 @@ import {
 /** Whose session is halted, and why. */
 export type HaltedSession = Pick<Suspension, "sessionId" | "agentId" | "tlsIdentity" | "reason">;
 
-/** What became of suspending or ending one. */
+/** The outcome of suspending or ending one. */
 export type Halting =
   | { readonly kind: "halted"; readonly suspension: Suspension }
   /** It is suspended already, or over. */
@@ -28,22 +28,22 @@ export type Halting =
   /** The agent, or all of them, have too many. */
   | { readonly kind: "full" };
 
-/** What is presented to go on. */
+/** The word that a session is resumed by, and of whom. */
 export interface Resumption {
   readonly agentId: string;
   readonly nonce: string;
-  /** Whether it is the one that is meant, and may be resumed over this connection. */
+  /** Tells whether it is the one that is meant, and may be resumed over this connection. */
   isAdmitted(suspension: Suspension): boolean;
 }
 
-/** What became of it. */
+/** The outcome of it. */
 export type Resuming =
   | { readonly kind: "resumed"; readonly suspension: Suspension; readonly checkpoint: unknown }
   | { readonly kind: "reused" | "expired" | "ended"; readonly suspension: Suspension }
   /** No suspension of this agent has this nonce. */
   | { readonly kind: "unknown" };
 
-/** What tests choose. */
+/** The parts that tests choose. */
 export interface SuspensionOptions {
   readonly limits?: Quota;
   /** Milliseconds since the epoch. */

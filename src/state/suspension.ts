@@ -33,7 +33,7 @@ export interface Suspension {
   readonly state: SuspensionState;
 }
 
-/** What a suspension has come to. */
+/** The state of a suspension at a time. */
 export function suspensionStateAt({ state, resumeBy }: Suspension, now: number): SuspensionState {
   return state === "suspended" && resumeBy <= now ? "expired" : state;
 }

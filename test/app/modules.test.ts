@@ -2,11 +2,17 @@
 import { readdirSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { MODULES } from "../../src/app/modules.ts";
+import type { AnyModule } from "../../src/app/provision.ts";
 import { manifestOf, shellTask } from "../support/agentcli.ts";
 import { agentManifest } from "../support/agntcy.ts";
 import { openDaemon, type TestDaemon } from "../support/daemon.ts";
 import type { DeploymentFiles } from "../support/deployment.ts";
-import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import {
+  encodeRequest,
+  openServer,
+  type TestReply,
+  type TestRequest,
+} from "../support/dispatch.ts";
 import { DESK, gatewayFiles } from "../support/gateway.ts";
 import { SANE } from "../support/mcp-upstream.ts";
 import { packFiles } from "../support/openwop.ts";
@@ -18,6 +24,7 @@ const FILES: DeploymentFiles = gatewayFiles(
       ...{ enabled: true, anonymous: true },
       servers: [{ name: "tools", command: process.execPath, args: [SANE] }],
     },
+    console: { enabled: true, port: 0 },
     agentcli: { manifests: ["agents/agentcli/m.json"], expose: ["w1"] },
     agntcy: [{ manifest: "agents/agntcy/mail.json", base: "/mailcomposer" }] as unknown as object,
     policies: { synthesis_enabled: true, rcns: { enabled: true } },
@@ -60,6 +67,8 @@ const GONE: Readonly<Record<string, Partial<Shown>>> = {
     features: ["lifecycle"],
     methods: ["ACTIVATE", "DEACTIVATE", "DEPRECATE", "INSPECT", "REINSTATE", "REVOKE"],
   },
+  // Nobody outside is told of it.
+  console: {},
   discovery: { methods: ["DESCRIBE", "DISCOVER"] },
 };
 
@@ -142,5 +151,21 @@ describe("a daemon without", () => {
       before.endpoints.filter((pair) => after.endpoints.includes(pair)),
     );
     for (const pair of expected.endpoints) expect(after.endpoints).not.toContain(pair);
+  });
+});
+
+describe("the configuration of a module", () => {
+  it("is the sections that it takes, and where they were written", async () => {
+    let given: object = {};
+    const module: AnyModule = {
+      name: "looking",
+      takes: { server: true, limits: true },
+      provision: ({ config }) => {
+        given = config;
+        return Promise.resolve({});
+      },
+    };
+    await openServer({}, { modules: [module], isClean: false });
+    expect(Object.keys(given).sort()).toEqual(["directory", "file", "limits", "server"]);
   });
 });

@@ -91,11 +91,7 @@ async function load(configPath: string, drive: Drive): Promise<Deployment> {
 
 describe("loading a deployment of many endpoints", () => {
   it("encodes no more than one endpoint without a pause, whatever is made of them all", async () => {
-    const { configPath } = makeDeployment(heavyFiles());
-    const { drive, meter } = meteredDrive();
-    const deployment = await load(configPath, drive);
-    await deployment.prepare();
-    await deployment.close();
+    const meter = await meterOf(heavyFiles());
     // Both forms of each for the manifest, and once more as a tool.
     expect(meter.inSteps).toBeGreaterThan(3 * COUNT * WEIGHT);
     expect(meter.mostInAStep).toBeLessThan(4 * WEIGHT);
@@ -104,6 +100,30 @@ describe("loading a deployment of many endpoints", () => {
     expect(meter.steps).toBeGreaterThan(10 * COUNT);
   });
 });
+
+describe("loading a deployment of many tools", () => {
+  it("makes what MCP's clients are shown in the same steps", async () => {
+    const mcp = { gateway: { enabled: true, port: 0 }, mcp: { enabled: true, anonymous: true } };
+    const without = await meterOf(heavyFiles({ gateway: mcp.gateway }));
+    const meter = await meterOf(heavyFiles(mcp));
+    // Each tool once, in steps of its own.
+    expect(meter.inSteps - without.inSteps).toBeGreaterThan(COUNT * WEIGHT);
+    expect(meter.inSteps - without.inSteps).toBeLessThan(2 * COUNT * WEIGHT);
+    expect(meter.mostInAStep).toBeLessThan(4 * WEIGHT);
+    expect(meter.outside).toBeLessThan((COUNT * WEIGHT) / 4);
+    expect(meter.steps - without.steps).toBeGreaterThan(4 * COUNT);
+  });
+});
+
+async function meterOf(files: ReturnType<typeof heavyFiles>) {
+  const { configPath } = makeDeployment(files);
+  const { drive, meter } = meteredDrive();
+  const deployment = await load(configPath, drive);
+  await deployment.prepare();
+  await deployment.close();
+  vi.restoreAllMocks();
+  return meter;
+}
 
 describe("a manifest of megabytes", () => {
   it("is signed over what it says, under the ETag of its octets", async () => {

@@ -1,43 +1,17 @@
 /** `agtp-mcp URI` over streams, before a real daemon: what clients of either protocol see. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
-import { PassThrough } from "node:stream";
-import { Client } from "@modelcontextprotocol/client";
-import { StdioServerTransport } from "@modelcontextprotocol/server/stdio";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { mcpProgram } from "../../src/programs/mcp/command.ts";
-import { runProgram } from "../../src/programs/shell/run-program.ts";
 import { ALMA, approvingFiles } from "../support/approving.ts";
 import { openDaemon } from "../support/daemon.ts";
+import { openDesktop } from "../support/desktop.ts";
 import { DESK, gatewayFiles } from "../support/gateway.ts";
-import { type McpVersion, VERSIONS } from "../support/mcp.ts";
-import { keepingTerminal, runIn } from "../support/terminal.ts";
+import { VERSIONS } from "../support/mcp.ts";
+import { runIn } from "../support/terminal.ts";
 
-interface Desktop {
-  readonly client: Client;
-  /** Ends the program's input, and answers its exit code. */
-  end(): Promise<number>;
-}
-
-/** The program before a server, and a client that has started it. */
-async function openDesktop(port: number, version: McpVersion, agent = DESK): Promise<Desktop> {
-  const [input, output] = [new PassThrough(), new PassThrough()];
-  const terminal = { ...keepingTerminal("."), streams: { input, output } };
-  const uri = `agtp://localhost:${port}`;
-  const exit = runProgram(mcpProgram, [uri, "--insecure", "--agent-id", agent], terminal);
-  const mode = version === "2025-11-25" ? "legacy" : { pin: version };
-  const client = new Client({ name: "a-test", version: "1.0.0" }, { versionNegotiation: { mode } });
-  // A transport of standard input and output is the same from both ends.
-  await client.connect(new StdioServerTransport(output, input));
-  const end = (): Promise<number> => {
-    input.end();
-    return exit;
-  };
-  onTestFinished(async () => {
-    await end();
-    await client.close();
-  });
-  return { client, end };
+function argsFor(port: number, agent = DESK): readonly string[] {
+  return [`agtp://localhost:${port}`, "--insecure", "--agent-id", agent];
 }
 
 /** A way to a server that can be broken and mended. */
@@ -76,7 +50,7 @@ async function openWay(
 describe.each(VERSIONS)("agtp-mcp before a server, to a client of %s", (version) => {
   it("lists the server's tools, and calls one as the agent that it is given", async () => {
     const { daemon } = await openDaemon(gatewayFiles());
-    const { client, end } = await openDesktop(daemon.port, version);
+    const { client, end } = await openDesktop(version, argsFor(daemon.port));
     const { tools } = await client.listTools();
     expect(tools.map(({ name }) => name)).toContain("agtp_approved_call");
     expect(tools.find(({ name }) => name === "cancel_orders")).toMatchObject({
@@ -101,7 +75,7 @@ describe.each(VERSIONS)("agtp-mcp before a server, to a client of %s", (version)
 
   it("hands on a refusal by status and name, and knows no tool that the server has not", async () => {
     const { daemon } = await openDaemon(gatewayFiles());
-    const { client } = await openDesktop(daemon.port, version);
+    const { client } = await openDesktop(version, argsFor(daemon.port));
     const refused = await client.callTool({
       ...{ name: "cancel_orders", arguments: { order_id: "7", quantity: "two" } },
     });
@@ -122,7 +96,7 @@ describe.each(VERSIONS)("agtp-mcp before a server, to a client of %s", (version)
   it("says that a server is gone, and finds it again", async () => {
     const { daemon } = await openDaemon(gatewayFiles());
     const way = await openWay(daemon.port);
-    const { client } = await openDesktop(way.port, version);
+    const { client } = await openDesktop(version, argsFor(way.port));
     const call = { name: "fetch_orders", arguments: { order_id: "7" } };
     way.break();
     await expect(client.listTools()).rejects.toMatchObject({ code: -32_603 });
@@ -138,7 +112,7 @@ describe.each(VERSIONS)("agtp-mcp before a server, to a client of %s", (version)
 
   it("names the escalation of a call that waits for an operator, and asks for that call again", async () => {
     const { daemon } = await openDaemon(await approvingFiles());
-    const { client } = await openDesktop(daemon.port, version, ALMA);
+    const { client } = await openDesktop(version, argsFor(daemon.port, ALMA));
     const call = { name: "book_rooms", arguments: { room: "7", guest: "Ada" } };
     const asked = await client.callTool(call);
     expect(asked.isError).toBe(true);

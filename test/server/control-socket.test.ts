@@ -14,7 +14,8 @@ async function open(
   commands: Readonly<Record<string, ControlCommand>> = {},
 ): Promise<{ readonly path: string; readonly control: ControlSocket }> {
   const path = join(makeDirectory(), "control.sock");
-  const control = await openControlSocket(path, new Map(Object.entries(commands)));
+  const known = new Map(Object.entries(commands));
+  const control = await openControlSocket(path, (name) => known.get(name));
   onTestFinished(() => control.close());
   return { path, control };
 }
@@ -79,7 +80,7 @@ describe("the control socket", () => {
   it("takes the place of one that was left behind, and of nothing else", async () => {
     const path = join(makeDirectory(), "control.sock");
     writeFileSync(path, "mine");
-    await expect(openControlSocket(path, new Map())).rejects.toThrow("something else");
+    await expect(openControlSocket(path, () => undefined)).rejects.toThrow("something else");
   });
 
   it("answers what is under way when it leaves, and makes room at once", async () => {
@@ -100,7 +101,7 @@ describe("the control socket", () => {
     await begins;
     await control.leave();
     expect(existsSync(path)).toBe(false);
-    const next = await openControlSocket(path, new Map([["wait", () => ({ next: true })]]));
+    const next = await openControlSocket(path, () => () => ({ next: true }));
     onTestFinished(() => next.close());
     const closed = control.close();
     release({ first: true });

@@ -1,11 +1,11 @@
 /** Replies that wait for their records: what leaves a connection when, and what never does. */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
-import type { LimitsConfig } from "../../src/base/config.ts";
 import type { Dispatcher } from "../../src/dispatch/dispatcher.ts";
 import type { Exchange } from "../../src/dispatch/exchange.ts";
 import { createListener } from "../../src/server/listener.ts";
 import { SendBudget } from "../../src/server/send-budget.ts";
+import type { LimitsConfig } from "../../src/wire/limits-section.ts";
 import type { LateFields, Response } from "../../src/wire/message.ts";
 import { makeCertificate } from "../support/certificate.ts";
 import { connectRaw } from "../support/daemon.ts";

@@ -1,58 +1,25 @@
 /**
  * A state file that the release before collections wrote, register by register. The fixture has its
- * entries as that release left them; its schema is built here as that release built it.
+ * entries as that release left them.
  */
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
-import Database from "libsql";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { ClientCertificate } from "../../src/identity/client-certificate.ts";
 import { SeenTokens } from "../../src/modules/delegation/seen-tokens.ts";
 import { NotificationRegister } from "../../src/modules/delivery/notification-register.ts";
 import { WebhookOutbox } from "../../src/modules/delivery/webhook-outbox.ts";
-import { APPLICATION_ID } from "../../src/state/migrations.ts";
 import { openState } from "../../src/state/state.ts";
-import { makeDirectory } from "../support/directory.ts";
 import { openServer, type TestServer } from "../support/dispatch.ts";
+import { buildStateFile, readFixture } from "../support/earlier-state.ts";
 import { NORA, negotiationFiles, OTTO } from "../support/negotiation.ts";
 import { openTestStore } from "../support/store.ts";
 import { askAs, callIn, callWithin, refusalOf, resumption } from "../support/waiting.ts";
 
-interface Fixture {
-  readonly madeAt: number;
-  readonly rows: readonly (readonly [collection: string, key: string, value: unknown])[];
-}
-
-const FIXTURE = JSON.parse(
-  readFileSync(join(import.meta.dirname, "fixtures/state-of-schema-1.json"), "utf8"),
-) as Fixture;
+const FIXTURE = readFixture("state-of-schema-1.json");
 /** It was shown to the agent that suspended the session. */
 const NONCE = "tYG8sBNeKSNeYCqmPOf_BoCx5HNtZX0ulFYOmfrx_KU";
 
-function buildFile(): string {
-  const path = join(makeDirectory(), "state.db");
-  const database = new Database(path);
-  database.exec(
-    `PRAGMA application_id = ${APPLICATION_ID};
-     CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID;
-     CREATE TABLE entries (
-       collection TEXT NOT NULL,
-       key TEXT NOT NULL,
-       value TEXT NOT NULL,
-       PRIMARY KEY (collection, key)
-     ) STRICT;
-     INSERT INTO meta VALUES ('schema_version', '1');`,
-  );
-  const insert = database.prepare("INSERT INTO entries VALUES (?, ?, ?)");
-  for (const [collection, key, value] of FIXTURE.rows) {
-    insert.run(collection, key, JSON.stringify(value));
-  }
-  database.close();
-  return path;
-}
-
 async function openEarlier(): Promise<TestServer> {
-  const store = await openTestStore("sqlite", buildFile());
+  const store = await openTestStore("sqlite", buildStateFile(FIXTURE, 1));
   const onFault = (error: unknown): never => {
     throw error;
   };

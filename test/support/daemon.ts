@@ -3,10 +3,10 @@ import type { Socket } from "node:net";
 import { type ConnectionOptions, connect, type TLSSocket } from "node:tls";
 import { onTestFinished } from "vitest";
 import { type Daemon, startDaemon } from "../../src/app/daemon.ts";
+import type { AnyModule } from "../../src/app/provision.ts";
 import type { Environment } from "../../src/base/environment.ts";
 import { createLog } from "../../src/base/log.ts";
 import { formatProblem } from "../../src/base/problem.ts";
-import type { Module } from "../../src/dispatch/module.ts";
 import { isWireFault } from "../../src/wire/message.ts";
 import { ResponseParser } from "../../src/wire/response-parser.ts";
 import { createDeployment, type DeploymentFiles, type TestDeployment } from "./deployment.ts";
@@ -25,7 +25,7 @@ export interface TestDaemon {
 export async function openDaemon(
   files: DeploymentFiles = {},
   env: Environment = {},
-  modules?: readonly Module[],
+  modules?: readonly AnyModule[],
 ): Promise<TestDaemon> {
   const deployment = createDeployment(files);
   onTestFinished(() => deployment.remove());
@@ -38,7 +38,7 @@ export async function openDaemon(
 export async function createDaemon(
   { configPath, directory }: Omit<TestDeployment, "remove">,
   env: Environment = {},
-  modules?: readonly Module[],
+  modules?: readonly AnyModule[],
 ): Promise<TestDaemon> {
   const log: Readonly<Record<string, unknown>>[] = [];
   const write = (text: string): void => {

@@ -66,6 +66,7 @@ export function makeDeployment(files: DeploymentFiles = {}): TestDeployment {
 export interface EndpointOptions {
   readonly method: string;
   readonly path: string;
+  readonly tool?: string;
   /** Properties of the input schema; all optional unless `required` names them. */
   readonly properties?: Readonly<Record<string, object>>;
   readonly required?: readonly string[];

@@ -10,11 +10,11 @@ import {
   type DeploymentOptions,
   loadDeployment,
 } from "../../src/app/deployment.ts";
+import type { AnyModule } from "../../src/app/provision.ts";
 import { atOnce } from "../../src/base/paced.ts";
 import { formatProblem, type Problem } from "../../src/base/problem.ts";
 import { Exchange } from "../../src/dispatch/exchange.ts";
 import type { Fault } from "../../src/dispatch/invoke.ts";
-import type { Module } from "../../src/dispatch/module.ts";
 import type { Observer } from "../../src/dispatch/observer.ts";
 import type { Peer } from "../../src/dispatch/peer.ts";
 import { createProcessState, type ProcessState } from "../../src/dispatch/process-state.ts";
@@ -79,7 +79,7 @@ export interface TestServerOptions {
   /** Another state than one in memory. */
   readonly state?: ServerState;
   /** Others than all of them. */
-  readonly modules?: readonly Module[];
+  readonly modules?: readonly AnyModule[];
 }
 
 /** Opens a deployment for the running test. */

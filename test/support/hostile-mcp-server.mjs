@@ -18,6 +18,7 @@ const TOLD = {
 };
 let lists = 0;
 let pending;
+let token;
 
 function tools() {
   lists += 1;
@@ -36,6 +37,22 @@ function tools() {
     default:
       return [TOOL];
   }
+}
+
+function questions() {
+  const seat = { type: "string", enum: ["aisle", "window"] };
+  const count = play === "asks" ? 1 : 500;
+  const names = Array.from({ length: count }, (_, index) => [
+    index === 0 ? "seat" : `s${index}`,
+    seat,
+  ]);
+  const requestedSchema = { type: "object", properties: Object.fromEntries(names) };
+  return { mode: "form", message: "Which seat?", requestedSchema };
+}
+
+function progress(step, message) {
+  const params = { progressToken: token, progress: step, total: 5, message };
+  say({ method: "notifications/progress", params });
 }
 
 function call(id) {
@@ -68,6 +85,15 @@ function call(id) {
     case "exits":
       process.stderr.write(`dying with ${process.env.TOKEN}\n`);
       return process.exit(3);
+    case "asks":
+    case "asks-oddly":
+      return say({ id: 901, method: "elicitation/create", params: questions() });
+    case "progresses":
+      for (let step = 1; step <= 5; step += 1)
+        progress(step, `${process.env.TOKEN} ${"x".repeat(400)}`);
+      progress(1, "backwards");
+      progress("far", "no number");
+      return say({ id, result: { content: [{ type: "text", text: "done" }] } });
     case "samples":
       say({ id: 900, method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } });
       return;
@@ -77,7 +103,12 @@ function call(id) {
 }
 
 createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params, error } = JSON.parse(line);
+  const { id, method, params, error, result } = JSON.parse(line);
+  if (id === 901) {
+    const text = JSON.stringify(result ?? error);
+    return say({ id: pending, result: { content: [{ type: "text", text }] } });
+  }
+  if (method === "notifications/cancelled") process.stderr.write("cancelled\n");
   if (id === 900) {
     const text = error === undefined ? "sampled" : `refused with ${error.code}`;
     return say({ id: pending, result: { content: [{ type: "text", text }] } });
@@ -96,6 +127,7 @@ createInterface({ input: process.stdin }).on("line", (line) => {
   if (method === "tools/list") return say({ id, result: { tools: tools() } });
   if (method === "tools/call") {
     pending = id;
+    token = params._meta?.progressToken;
     return call(id);
   }
   return say({ id, error: { code: -32601, message: "unknown" } });

@@ -1,5 +1,6 @@
 /** A daemon that negotiates contracts with MCP clients, each of which is an agent by its token. */
 import type { Client } from "@modelcontextprotocol/client";
+import type { DeploymentFiles } from "./deployment.ts";
 import { withGateway } from "./gateway.ts";
 import { connectMcp, type McpVersion, openMcp, postMcp, type TestMcp } from "./mcp.ts";
 import { NORA, negotiationFiles } from "./negotiation.ts";
@@ -60,9 +61,10 @@ export function negotiatingFiles(
 /** Starts the daemon for the running test. */
 export async function openNegotiating(
   tables: Readonly<Record<string, object>> = {},
+  files: DeploymentFiles = {},
 ): Promise<NegotiatingMcp> {
   const key = await makeIssuerKey();
-  const server = await openMcp(negotiatingFiles(key.jwk, tables));
+  const server = await openMcp({ ...negotiatingFiles(key.jwk, tables), ...files });
   const tokenOf = (agent: string, claims: Record<string, unknown> = {}): Promise<string> => {
     const exp = Math.floor(Date.now() / 1000) + 600;
     return signToken(key, { iss: ISSUER, sub: "ada", exp, aud: server.url.href, agent, ...claims });

@@ -9,6 +9,8 @@ const SUPPORT = import.meta.dirname;
 export const SANE: string = join(SUPPORT, "mcp-server.mjs");
 /** The one that does as its argument says. */
 export const HOSTILE: string = join(SUPPORT, "hostile-mcp-server.mjs");
+/** The one of 2026-07-28 that asks before it acts. */
+export const ASKING: string = join(SUPPORT, "asking-mcp-server.mjs");
 
 /** Settings of a script that serves on its pipes. */
 export function scriptSettings(

@@ -1,9 +1,10 @@
 /** A whole server whose OpenWOP agents a test has in its hand: their executor, or who starts their runs. */
 import { MODULES } from "../../src/app/modules.ts";
 import type { Module } from "../../src/dispatch/module.ts";
+import type { OpenwopSections } from "../../src/modules/openwop/config.ts";
 import { hostAgents, type OpenwopAgents } from "../../src/modules/openwop/host-agents.ts";
 import { hostRuns } from "../../src/modules/openwop/host-runs.ts";
-import { contributeOpenwop } from "../../src/modules/openwop/module.ts";
+import { contributeOpenwop, openwopModule } from "../../src/modules/openwop/module.ts";
 import type { RunStarter } from "../../src/modules/openwop/run-starter.ts";
 import { agentRuns } from "../../src/modules/openwop/runs/agent-runs.ts";
 import { openOpenwop } from "../../src/modules/openwop/state.ts";
@@ -22,8 +23,8 @@ export async function openHosting(
   options: TestServerOptions = {},
 ): Promise<HostingServer> {
   let openwop: OpenwopAgents | undefined;
-  const module: Module = {
-    name: "openwop",
+  const module: Module<OpenwopSections> = {
+    ...openwopModule,
     provision: async (context) => {
       const kept = await context.once(openOpenwop);
       openwop = await hostAgents(context, kept);

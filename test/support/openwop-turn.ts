@@ -88,7 +88,7 @@ export async function takeTurn(options: TurnOptions): Promise<TakenTurn> {
     onOddConfidence: (agentId, stated) => oddities.push({ agentId, stated }),
     grantsOf: () => options.grants ?? ["booking:room"],
     documentOf: ({ agentId }) => documentOf(agentId, options.grants ?? ["booking:room"]),
-    findLapse: () => options.lapse,
+    findInactive: () => options.lapse,
   });
   const outcome = await executor.takeTurn({
     agentId: options.agentId ?? "vendor.test.pack.agent",

@@ -1,7 +1,7 @@
 /** Agent packs as tests write them, and agents' turns without a daemon around them. */
 
+import type { Config } from "../../src/app/config/config.ts";
 import { loadConfig } from "../../src/app/config/load.ts";
-import type { Config } from "../../src/base/config.ts";
 import { formatProblem } from "../../src/base/problem.ts";
 import {
   createRedactor,

@@ -1,7 +1,8 @@
 /** Method policies over the small catalog. */
-import type { MethodPolicyConfig } from "../../src/base/config.ts";
+
 import type { Problem } from "../../src/base/problem.ts";
 import { compileMethodPolicy, type MethodPolicy } from "../../src/dispatch/method-policy.ts";
+import type { MethodPolicyConfig } from "../../src/dispatch/policies-config.ts";
 import { smallCatalog, smallVocabulary } from "./vocabulary.ts";
 
 const DEFAULTS: MethodPolicyConfig = {

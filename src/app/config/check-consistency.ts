@@ -81,7 +81,7 @@ const webhookUrls: CrossCheck = {
   },
 };
 
-/** Whether its agents are there is known with the agents. */
+/** It is known with the agents whether its own are there. */
 const groupMembers: CrossCheck = {
   sections: ["webhooks", "groups"],
   check: ({ webhooks: { recipients }, groups }, report) => {

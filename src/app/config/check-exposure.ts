@@ -80,6 +80,17 @@ const plainGateway: CrossCheck = {
   },
 };
 
+/** People's sessions are not for everybody on the way to read. */
+const plainConsole: CrossCheck = {
+  sections: [...LISTENER_SECTIONS],
+  check: (config, report) => {
+    const { cert, host } = config.console;
+    if (cert !== undefined) return;
+    if (!exposedListeners(config, "anything").some(({ key }) => key === "console")) return;
+    report("console.cert", `is required on host "${host}", which is not loopback`);
+  },
+};
+
 /** Every rule of this file. */
 export const exposureChecks: readonly CrossCheck[] = [
   serverCertificate,
@@ -88,4 +99,5 @@ export const exposureChecks: readonly CrossCheck[] = [
   certificateAssurance,
   openLifecycle,
   plainGateway,
+  plainConsole,
 ];

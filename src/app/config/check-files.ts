@@ -32,6 +32,11 @@ const gatewayFiles: CrossCheck = {
   check: ({ gateway }, report) => checkPair("gateway", gateway, report),
 };
 
+const consoleFiles: CrossCheck = {
+  sections: ["console"],
+  check: ({ console }, report) => checkPair("console", console, report),
+};
+
 const mcpServers: CrossCheck = {
   sections: ["mcp"],
   check: ({ mcp, directory }, report) => void readMcpSettings(mcp.servers, directory, report),
@@ -101,6 +106,7 @@ const trustedPackKeys: CrossCheck = {
 export const fileChecks: readonly CrossCheck[] = [
   tlsFiles,
   gatewayFiles,
+  consoleFiles,
   mcpServers,
   catalogFile,
   handlersRoot,

@@ -2,7 +2,7 @@
  * The form of a rule that the schema cannot state, because it looks at several keys or outside the
  * file. Each names the sections it reads, and is left out while one of them has the wrong form.
  */
-import type { Config } from "../../base/config.ts";
+import type { Config } from "./config.ts";
 
 /** Notes a problem at a dotted key. */
 export type Report = (

@@ -3,8 +3,9 @@
  * Every rule that means "loopback only" asks here, so that a listener that is added to the table is
  * under all of them.   AGTP "Security Considerations"
  */
-import type { Config } from "../../base/config.ts";
+
 import { isLoopbackHost } from "../../base/loopback.ts";
+import type { Config } from "./config.ts";
 
 /** What comes in over a listener, each with all that stands behind it. */
 const REACHES = ["anything", "calls", "claims"] as const;
@@ -18,15 +19,20 @@ export type Reach = (typeof REACHES)[number];
 /** A socket that the configuration opens. */
 export interface Listener {
   /** The section of the configuration. */
-  readonly key: "server" | "gateway" | "metrics";
+  readonly key: "server" | "gateway" | "metrics" | "console";
   readonly host: string;
   readonly reach: Reach;
 }
 
-type Sockets = Pick<Config, "server" | "gateway" | "metrics">;
+type Sockets = Pick<Config, Listener["key"]>;
 
 /** The sections that say where is listened, for rules that look at all of them. */
-export const LISTENER_SECTIONS: readonly (keyof Sockets)[] = ["server", "gateway", "metrics"];
+export const LISTENER_SECTIONS: readonly (keyof Sockets)[] = [
+  "server",
+  "gateway",
+  "metrics",
+  "console",
+];
 
 /** Those that are beyond loopback and let at least so much in. */
 export function exposedListeners(config: Sockets, reach: Reach): readonly Listener[] {
@@ -46,13 +52,16 @@ export function describeListener({ key, host }: Listener): string {
   return `${key === "server" ? "" : `${key}.`}host ${JSON.stringify(host)}`;
 }
 
-function listenersOf({ server, gateway, metrics }: Sockets): readonly Listener[] {
+function listenersOf({ server, gateway, metrics, console }: Sockets): readonly Listener[] {
   return [
     { key: "server", host: server.host, reach: "claims" },
     // Identity headers of HTTP are never believed: the sidecar speaks as its own agent.
     ...(gateway.enabled ? [{ key: "gateway", host: gateway.host, reach: "calls" } as const] : []),
     ...(metrics.enabled
       ? [{ key: "metrics", host: metrics.host, reach: "anything" } as const]
+      : []),
+    ...(console.enabled
+      ? [{ key: "console", host: console.host, reach: "anything" } as const]
       : []),
   ];
 }

@@ -5,13 +5,13 @@
 import { basename, dirname, resolve } from "node:path";
 import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import type { Config } from "../../base/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { isError, type Problem } from "../../base/problem.ts";
 import { parseToml, type TomlTable } from "../../base/toml-document.ts";
 import { consistencyChecks } from "./check-consistency.ts";
 import { exposureChecks } from "./check-exposure.ts";
 import { fileChecks } from "./check-files.ts";
+import type { Config } from "./config.ts";
 import type { Report } from "./cross-check.ts";
 import { draftTree } from "./draft.ts";
 import { expandEnvironment } from "./environment.ts";

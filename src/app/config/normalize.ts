@@ -4,7 +4,7 @@
  * converted, a map's keys are the operator's and stay.
  */
 import { resolve } from "node:path";
-import type { Schema } from "./schema/field.ts";
+import type { Schema } from "../../schema/section-field.ts";
 
 /** Sections that are handed on with the keys of the file. */
 const VERBATIM: ReadonlySet<string> = new Set(["apis", "openwop", "agntcy", "agentcli"]);

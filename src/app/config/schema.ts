@@ -1,14 +1,29 @@
 /**
- * Everything that may stand in agtp-server.toml: one JSON Schema (2020-12) that gives each key its
- * form, its default and its meaning. Rules between keys are in the
- * `check-*.ts` files.
+ * Everything that may stand in agtp-server.toml: one JSON Schema (2020-12), of the sections that the
+ * layers and the modules declare, in the order of the sample file. It gives each key its form, its
+ * default and its meaning. Rules between keys are in the `check-*.ts` files.
  */
-import { agentSystemSections } from "./schema/agent-systems.ts";
-import { delegationSections } from "./schema/delegation.ts";
-import { optional, type Schema, table } from "./schema/field.ts";
-import { operationSections } from "./schema/operations.ts";
-import { policies } from "./schema/policies.ts";
-import { serverSections } from "./schema/server.ts";
+import { catalogSection } from "../../catalog/catalog-section.ts";
+import { apisSection, hostedProtocolsSection } from "../../dispatch/listing-sections.ts";
+import { policiesSection } from "../../dispatch/policies-section.ts";
+import { endpointsSection, recipesSection } from "../../endpoint/file-sections.ts";
+import { handlersSection } from "../../handlers/handlers-section.ts";
+import { agentsSection } from "../../identity/agents-section.ts";
+import { serverSection } from "../../identity/server-section.ts";
+import { tlsSection } from "../../identity/tls-section.ts";
+import { agentcliSection } from "../../modules/agentcli/agentcli-section.ts";
+import { agntcySection } from "../../modules/agntcy/agntcy-section.ts";
+import { consoleSection } from "../../modules/console/console-section.ts";
+import { delegationSection, peersSection } from "../../modules/delegation/delegation-sections.ts";
+import { groupsSection, webhooksSection } from "../../modules/delivery/delivery-sections.ts";
+import { gatewaySection } from "../../modules/gateway/gateway-section.ts";
+import { mcpSection } from "../../modules/mcp/mcp-section.ts";
+import { synthesisSection } from "../../modules/negotiation/synthesis-section.ts";
+import { openwopSection } from "../../modules/openwop/openwop-section.ts";
+import { optional, type Schema, table } from "../../schema/section-field.ts";
+import { metricsSection } from "../../server/metrics-section.ts";
+import { attributionSection, signingSection, storeSection } from "../../state/state-sections.ts";
+import { limitsSection } from "../../wire/limits-section.ts";
 
 /** The schema of the whole file. */
 export const configSchema: Schema = {
@@ -16,11 +31,32 @@ export const configSchema: Schema = {
   title: "agtp-server.toml",
   ...optional(
     table("The configuration of an AGTP server", {
-      ...serverSections,
-      policies,
-      ...operationSections,
-      ...delegationSections,
-      ...agentSystemSections,
+      server: serverSection,
+      tls: tlsSection,
+      limits: limitsSection,
+      catalog: catalogSection,
+      endpoints: endpointsSection,
+      recipes: recipesSection,
+      handlers: handlersSection,
+      agents: agentsSection,
+      policies: policiesSection,
+      synthesis: synthesisSection,
+      signing: signingSection,
+      attribution: attributionSection,
+      store: storeSection,
+      gateway: gatewaySection,
+      mcp: mcpSection,
+      metrics: metricsSection,
+      console: consoleSection,
+      webhooks: webhooksSection,
+      groups: groupsSection,
+      apis: apisSection,
+      hosted_protocols: hostedProtocolsSection,
+      delegation: delegationSection,
+      peers: peersSection,
+      openwop: openwopSection,
+      agntcy: agntcySection,
+      agentcli: agentcliSection,
     }),
   ),
 };

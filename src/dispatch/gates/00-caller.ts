@@ -4,7 +4,7 @@
  * own · 501 a Delegation-Chain · 551 a delegation token that does not hold; one that does vouches for
  * an agent that only the peer knows.   AGTP "Request Headers"; AGTP-CERT "Validation"
  */
-import type { IdentityConfig } from "../../base/config.ts";
+
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import type { ClientCertificate } from "../../identity/client-certificate.ts";
 import { isOpaqueId, isOwnerId, isRequestId } from "../../identity/identifiers.ts";
@@ -18,6 +18,7 @@ import {
 import type { CallerState } from "../caller-state.ts";
 import type { Delegation } from "../delegation.ts";
 import type { Exchange } from "../exchange.ts";
+import type { IdentityConfig } from "../policies-config.ts";
 import { agentUnauthenticated, badRequest, notImplemented, type Refusal } from "../refusal.ts";
 import type { Gate } from "./gate.ts";
 

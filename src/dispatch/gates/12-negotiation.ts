@@ -3,7 +3,7 @@
  * 404 unknown path · 405 known path, other methods · 464 the first and fourth lock · 262 the third.
  * AGTP-API §6.1, §10.1
  */
-import type { RcnsConfig } from "../../base/config.ts";
+
 import type { Contract } from "../../endpoint/contract.ts";
 import type { EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
 import { matchTemplate } from "../../endpoint/path-template.ts";
@@ -13,6 +13,7 @@ import { bindContract } from "../bind-contract.ts";
 import type { ContractRoutes } from "../contract-routes.ts";
 import type { Exchange } from "../exchange.ts";
 import type { MethodPolicy } from "../method-policy.ts";
+import type { RcnsConfig } from "../policies-config.ts";
 import { authorizationRequired, notFound, type Refusal } from "../refusal.ts";
 import { type Locks, refuseContract } from "../refuse-contract.ts";
 import { refuseMethod } from "../refuse-method.ts";

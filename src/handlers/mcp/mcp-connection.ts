@@ -23,13 +23,14 @@ export interface ToolRequest {
 }
 
 /** The answer to a call, as the server gave it. */
-export type ToolAnswer =
-  | { readonly kind: "result"; readonly result: JsonRecord }
-  | {
-      readonly kind: "input-required";
-      readonly requests: JsonRecord;
-      readonly requestState?: string;
-    };
+export type ToolAnswer = { readonly kind: "result"; readonly result: JsonRecord } | InputRequired;
+
+/** The server asks for something first, and is called again with it. */
+export interface InputRequired {
+  readonly kind: "input-required";
+  readonly requests: JsonRecord;
+  readonly requestState?: string;
+}
 
 /** A question that a server of the older protocol asks in the middle of a call. */
 export type AnswerQuestion = (question: JsonRecord) => Promise<JsonRecord>;
@@ -45,6 +46,8 @@ export interface ConnectionEvents {
 /** A page of tools is short of this many; a server with more of them is refused. */
 const MAX_PAGES = 64;
 const MAX_TOOLS = 4_096;
+/** How often a call is made again where its server asks for no more than that. */
+const MAX_REPEATS = 8;
 /** The SDK's timer never fires first: deadlines are the caller's. */
 const NO_TIMEOUT_MS = 86_400_000;
 
@@ -121,6 +124,17 @@ export class McpConnection {
 
   /** Calls a tool. Throws as the SDK does. */
   async call(request: ToolRequest): Promise<ToolAnswer> {
+    let answer = await this.#callOnce(request);
+    // A server that asks for nothing but its own note wants to be called once more.
+    for (let again = 0; again < MAX_REPEATS && isRepeat(answer); again += 1) {
+      const { requestState = "" } = answer;
+      answer = await this.#callOnce({ ...request, input: { responses: {}, requestState } });
+    }
+    if (isRepeat(answer)) throw new MalformedAnswer("it asks to be called again without an end");
+    return answer;
+  }
+
+  async #callOnce(request: ToolRequest): Promise<ToolAnswer> {
     const { definition, arguments: args, signal, onProgress, input } = request;
     const result = await this.#client.callTool(
       {
@@ -150,6 +164,10 @@ export class McpConnection {
     await this.#client.close().catch(() => undefined);
     await this.#opened.close().catch(() => undefined);
   }
+}
+
+function isRepeat(answer: ToolAnswer): answer is InputRequired {
+  return answer.kind === "input-required" && Object.keys(answer.requests).length === 0;
 }
 
 /** The endpoint's own schema judges the output: the library would refuse one text in its place. */

@@ -7,12 +7,9 @@ import { raceAbort } from "../../base/race-abort.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import type { CallLog } from "../handler.ts";
 import { definitionPin, type ToolDefinition } from "./definition.ts";
-import {
-  type AnswerQuestion,
-  McpConnection,
-  type ToolAnswer,
-  type ToolRequest,
-} from "./mcp-connection.ts";
+import type { CallOutcome } from "./held-call.ts";
+import { HeldCalls } from "./held-calls.ts";
+import { McpConnection, type ToolRequest } from "./mcp-connection.ts";
 import { Secrets } from "./secrets.ts";
 import type { McpServerSettings } from "./server-settings.ts";
 
@@ -34,11 +31,13 @@ export type McpServerHealth =
 export interface PinnedRequest extends Omit<ToolRequest, "definition"> {
   readonly tool: string;
   readonly pin: string;
+  /** Who can come back with the answer to a question; undefined: questions are declined. */
+  readonly caller?: string;
 }
 
 /** The answer; `changed`: the tool is another one by now, or gone, and was not called. */
 export type PinnedAnswer =
-  | ToolAnswer
+  | CallOutcome
   | { readonly kind: "changed"; readonly offered?: OfferedTool };
 
 /** The server cannot be reached; why is for operators. */
@@ -63,11 +62,11 @@ const LAST_RETRY_MS = 30_000;
 /** Calls at once; a server that is slower than they come gets no more. */
 const MAX_CALLS = 256;
 
-const DECLINE: AnswerQuestion = async () => ({ action: "decline" });
-
 export class McpServer {
   readonly settings: McpServerSettings;
   readonly secrets: Secrets;
+  /** Calls that wait for answers to what the server asks. */
+  readonly held: HeldCalls = new HeldCalls();
   readonly #options: McpServerOptions;
   readonly #closing = new AbortController();
   readonly #listeners = new Set<ToolsListener>();
@@ -117,7 +116,7 @@ export class McpServer {
   }
 
   /** Calls a tool, if it is still the one that was pinned. Throws for a server that fails. */
-  async call({ tool, pin, ...request }: PinnedRequest): Promise<PinnedAnswer> {
+  async call({ tool, pin, caller, ...request }: PinnedRequest): Promise<PinnedAnswer> {
     if (this.#calls >= MAX_CALLS) throw new Unreachable("too many calls are under way");
     this.#calls += 1;
     try {
@@ -125,7 +124,16 @@ export class McpServer {
       const offered = tools.get(tool);
       if (offered?.pin !== pin) return { kind: "changed", ...(offered && { offered }) };
       const connection = await this.#connected(request.signal);
-      return await connection.call({ ...request, definition: offered.definition });
+      const { definition } = offered;
+      return await this.held.begin(
+        (signal, onProgress) =>
+          connection.call({
+            ...{ ...request, definition, signal },
+            ...(request.onProgress && { onProgress }),
+          }),
+        caller,
+        request,
+      );
     } finally {
       this.#calls -= 1;
     }
@@ -223,7 +231,7 @@ export class McpServer {
         {
           onListChanged: () => this.#listChanged(),
           onClosed: () => this.#lost(opened),
-          onQuestion: DECLINE,
+          onQuestion: (question) => this.held.question(question),
         },
         deadline.signal,
       );

@@ -3,7 +3,7 @@
  */
 import type { McpToolBinding } from "../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { Handler } from "../handler.ts";
+import type { UpstreamHandler } from "../call-upstream.ts";
 
 /** The servers by name. */
 export interface McpServers {
@@ -11,5 +11,5 @@ export interface McpServers {
   /** How long a call of a server's may take; undefined: there is no such server. */
   timeoutMs(server: string): number | undefined;
   /** The handler of a tool; undefined: there is no such server. */
-  bind(binding: McpToolBinding, outputSchema: JsonSchema): Handler | undefined;
+  bind(binding: McpToolBinding, outputSchema: JsonSchema): UpstreamHandler | undefined;
 }

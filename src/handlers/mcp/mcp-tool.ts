@@ -1,7 +1,8 @@
 /**
  * Tools of MCP servers: a tool behind an endpoint, with the definition that the operator reviewed or
  * not at all. What the server says about itself never reaches the caller; every way in which it can
- * fail is one of the `upstream_*` errors or an error that the operator mapped.   AGTP-API §12.3
+ * fail is one of the `upstream_*` errors or an error that the operator mapped. What it asks for in
+ * the middle of a call is for operators to answer.   AGTP-API §12.3
  */
 import { Deadline } from "../../base/deadline.ts";
 import { reasonOf } from "../../base/thrown.ts";
@@ -9,11 +10,15 @@ import { DEFINITION_CHANGED, type McpToolBinding } from "../../endpoint/endpoint
 import { propertiesOf } from "../../endpoint/input-shape.ts";
 import { fillArguments } from "../../endpoint/tool-arguments.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
-import type { Call, Handler, HandlerError, HandlerResult } from "../handler.ts";
+import type { AwaitedAnswer, CallUpstream, UpstreamHandler } from "../call-upstream.ts";
+import type { Call, HandlerError, HandlerResult } from "../handler.ts";
+import { askBack, resumptionOf } from "./ask-back.ts";
+import type { CallListener } from "./held-call.ts";
 import type { McpServer, PinnedAnswer } from "./mcp-server.ts";
 import { toolFailure } from "./tool-failure.ts";
 import type { ToolPins } from "./tool-pins.ts";
-import { readToolResult } from "./tool-result.ts";
+import { type ResultOptions, readToolResult } from "./tool-result.ts";
+import { progressReader } from "./upstream-progress.ts";
 
 /** What a tool is bound with. */
 export interface McpToolParts {
@@ -23,26 +28,21 @@ export interface McpToolParts {
 }
 
 /** Binds a tool of a server. */
-export function createMcpTool(
-  binding: McpToolBinding,
-  { server, pins, outputSchema }: McpToolParts,
-): Handler {
+export function createMcpTool(binding: McpToolBinding, parts: McpToolParts): UpstreamHandler {
+  const { server, outputSchema } = parts;
   const { secrets, settings } = server;
   const toolError = binding.errorMap["tool_error"] ?? "upstream_error";
   const reading = { toolError, isObjectWanted: wantsObject(outputSchema), secrets };
 
-  return async (call) => {
+  return async (call, { upstream = {} } = {}) => {
     const deadline = new Deadline({ signals: [call.signal], timeoutMs: settings.timeoutMs });
+    const { signal } = deadline;
     try {
-      const answer = await server.call({
-        tool: binding.tool,
-        pin: pins.pinOf(binding),
-        arguments: fillArguments(binding.arguments, call.input),
-        signal: deadline.signal,
-      });
-      return answerOf(answer, (result) => readToolResult(result, reading));
+      const onProgress = upstream.onProgress && progressReader(upstream.onProgress, secrets);
+      const answer = await callServer(binding, parts, { call, upstream, signal, onProgress });
+      return await outcomeOf(answer, { upstream, server, reading });
     } catch (error) {
-      const failure = toolFailure(error, deadline.signal.aborted, secrets);
+      const failure = toolFailure(error, signal.aborted, secrets);
       logFailure(call, failure, binding, secrets.conceal(reasonOf(error)));
       return failure;
     } finally {
@@ -51,19 +51,54 @@ export function createMcpTool(
   };
 }
 
-function answerOf(
-  answer: PinnedAnswer,
-  read: (result: Readonly<Record<string, unknown>>) => HandlerResult,
-): HandlerResult {
-  switch (answer.kind) {
+interface Calling extends CallListener {
+  readonly call: Call;
+  readonly upstream: CallUpstream;
+}
+
+/** Begins the call, or goes on with it; undefined: the server's part of it is gone. */
+async function callServer(
+  binding: McpToolBinding,
+  { server, pins }: McpToolParts,
+  { call, upstream, signal, onProgress }: Calling,
+): Promise<PinnedAnswer | undefined> {
+  const resumption = resumptionOf(upstream.answer);
+  if (resumption?.kind === "held") {
+    return server.held.resume(resumption.id, resumption.content, { signal, onProgress });
+  }
+  return server.call({
+    ...{ tool: binding.tool, pin: pins.pinOf(binding), signal },
+    arguments: fillArguments(binding.arguments, call.input),
+    ...(onProgress && { onProgress }),
+    ...(resumption && { input: resumption.input }),
+    ...(upstream.ask && call.agentId !== undefined ? { caller: call.agentId } : {}),
+  });
+}
+
+interface Reading {
+  readonly upstream: CallUpstream;
+  readonly server: McpServer;
+  readonly reading: ResultOptions;
+}
+
+async function outcomeOf(
+  answer: PinnedAnswer | undefined,
+  { upstream, server, reading }: Reading,
+): Promise<HandlerResult | AwaitedAnswer> {
+  switch (answer?.kind) {
+    case undefined: {
+      const message = "the call that asked is gone with its connection: call again without its id";
+      return { error: "upstream_connection_error", message };
+    }
     case "result":
-      return read(answer.result);
+      return readToolResult(answer.result, reading);
     case "changed": {
       const message = "the tool is not the one that was reviewed; an operator has to look at it";
       return { error: DEFINITION_CHANGED, message };
     }
+    case "held":
     case "input-required":
-      return { error: "upstream_error", message: "the upstream asks for more input" };
+      return askBack(answer, upstream, server);
   }
 }
 

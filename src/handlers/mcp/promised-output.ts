@@ -3,12 +3,14 @@
  * failure of the upstream, and no fault of this server.   AGTP-API §12.3
  */
 import type { CompiledSchema } from "../../schema/schema.ts";
-import { type Handler, isHandlerError } from "../handler.ts";
+import { AwaitedAnswer, type UpstreamHandler } from "../call-upstream.ts";
+import { isHandlerError } from "../handler.ts";
 
 /** The same handler, whose bodies are what the endpoint promises. */
-export function promisingOutput(handler: Handler, output: CompiledSchema): Handler {
-  return async (call) => {
-    const result = await handler(call);
+export function promisingOutput(handler: UpstreamHandler, output: CompiledSchema): UpstreamHandler {
+  return async (call, exchange) => {
+    const result = await handler(call, exchange);
+    if (result instanceof AwaitedAnswer) return result;
     if (isHandlerError(result) || result.body === undefined) return result;
     const violations = output.check(result.body);
     if (violations === undefined) return result;

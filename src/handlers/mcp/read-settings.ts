@@ -1,7 +1,7 @@
 /** Reads `[[mcp.servers]]`: one way to each server, and what only the files say about it. */
 import { resolve } from "node:path";
-import type { McpServerConfig } from "../../base/config.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import type { McpServerConfig } from "./mcp-server-section.ts";
 import type { McpServerSettings } from "./server-settings.ts";
 
 /** Notes what is wrong with a key of the configuration. */

@@ -62,7 +62,7 @@ export function invalidManifest(validation: Validation): Failure {
   return failure("validation_error", "Manifest validation failed", { validation });
 }
 
-/** Whether an outcome is a failure. */
+/** Tells whether an outcome is a failure. */
 export function isFailure(outcome: unknown): outcome is Failure {
   return (
     typeof outcome === "object" &&
@@ -87,7 +87,7 @@ export function errorTypeOf(code: FailureCode): ErrorType {
   return code === "scheduler_error" ? "internal_error" : "validation_error";
 }
 
-/** What stands in an error's `data`. */
+/** The `data` of an error. */
 export function failureData({ code, details, validation }: Failure): Record<string, unknown> {
   return {
     code,

@@ -1,8 +1,10 @@
 /** agentcli workflows: manifests whose exposed tasks are endpoints of the operator's tier.   AGTP-API §6.1 */
 import type { Module } from "../../dispatch/module.ts";
+import type { AgentcliSections } from "./config.ts";
 
-export const agentcliModule: Module = {
+export const agentcliModule: Module<AgentcliSections> = {
   name: "agentcli",
+  takes: { agentcli: true, limits: true, server: true },
   async provision(context) {
     const { manifests, expose } = context.config.agentcli;
     if (isEmpty(manifests) && isEmpty(expose)) return {};

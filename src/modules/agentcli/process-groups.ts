@@ -5,7 +5,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { codeOf, reasonOf } from "../../base/thrown.ts";
 
-/** What is started, without a shell. */
+/** A program that is started, without a shell. */
 export interface ProgramStart {
   readonly program: string;
   readonly args: readonly string[];

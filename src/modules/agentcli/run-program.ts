@@ -47,7 +47,7 @@ export function runProgram(
       else if (code === null) resolve({ kind: "fault", message: `ended by ${signal}` });
       else resolve({ kind: "exit", code, stdout: stdout(), stderr: stderr() });
     });
-    // Whoever does not read its input is no fault.
+    // A program that does not read its input is no fault.
     child.stdin?.on("error", () => undefined);
     child.stdin?.end(input ?? "");
   });

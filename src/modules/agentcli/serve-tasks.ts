@@ -3,8 +3,9 @@
  * their runs need of this daemon.   AGTP-API §6.1
  */
 import { relative } from "node:path";
-import type { Contribution, ModuleContext } from "../../dispatch/module.ts";
+import type { Contribution } from "../../dispatch/module.ts";
 import { type HostedIdentities, identifyHosted } from "../../state/hosted-identity.ts";
+import type { AgentcliContext } from "./config.ts";
 import { createWorld } from "./create-world.ts";
 import { type ExposedWorkflow, loadingWorkflows } from "./load-workflows.ts";
 import type { Executor } from "./run/execution.ts";
@@ -18,7 +19,7 @@ import { taskRoutes } from "./task-routes.ts";
 const ANSWER_MARGIN_MS = 500;
 
 /** Loads them; writes nothing. */
-export async function serveTasks(context: ModuleContext): Promise<Contribution> {
+export async function serveTasks(context: AgentcliContext): Promise<Contribution> {
   const { config, compiler, names, drive } = context;
   const { directory } = config;
   const configFile = relative(directory, config.file);
@@ -39,13 +40,13 @@ export async function serveTasks(context: ModuleContext): Promise<Contribution> 
   };
 }
 
-/** What the tasks are run by. */
-async function executorOf(context: ModuleContext, settings: AgentcliSettings): Promise<Executor> {
+/** The executor of the tasks. */
+async function executorOf(context: AgentcliContext, settings: AgentcliSettings): Promise<Executor> {
   const { config, env } = context;
   const kept = await context.once(openRunState);
   return {
     ...kept,
-    // Whom the daemon runs as, and where, is nothing for agents to know.
+    // The daemon's user and place are nothing for agents to know.
     world: {
       ...createWorld(env, config.directory, kept.groups),
       operator: `agtpd@${config.server.serverId}`,
@@ -59,7 +60,7 @@ async function executorOf(context: ModuleContext, settings: AgentcliSettings): P
 
 /** The agent that answers prompts, once it is served. */
 function promptRuntime(
-  { dispatch }: ModuleContext,
+  { dispatch }: AgentcliContext,
   settings: AgentcliSettings,
 ): PromptRuntime | undefined {
   const path = settings.promptRuntime && readRuntimePath(settings.promptRuntime);
@@ -70,7 +71,7 @@ function promptRuntime(
 /** Every exposed workflow is an agent of this server: it stands where agents are looked for. */
 function identify(
   workflows: readonly ExposedWorkflow[],
-  { config: { server }, state, directory, signingKey, drive }: ModuleContext,
+  { config: { server }, state, directory, signingKey, drive }: AgentcliContext,
 ): Promise<HostedIdentities> {
   const wanted = workflows.map(({ file, workflow: { id, name } }) => ({
     ...{ key: `agentcli/${id}`, name: `agentcli/${id}`, file, scopes: [] },

@@ -16,7 +16,7 @@ import type { Task } from "./manifest/manifest.ts";
 import { type Executor, toHandlerResult } from "./run/execution.ts";
 import { runTask } from "./run/run-task.ts";
 
-/** What routes are made with. */
+/** The parts that routes are made with. */
 export interface TaskRoutesOptions {
   readonly compiler: SchemaCompiler;
   readonly names: MethodNames;
@@ -62,7 +62,7 @@ function whyNot(
   return checkTemplate(endpoint.path, options.names)?.message;
 }
 
-/** What will be refused is said at the start, too. */
+/** A refusal of every run is said at the start, too. */
 function unkeptContract({ plan: { contract } }: PlannedEndpoint): string | undefined {
   const unkept = findUnenforceable(contract);
   return unkept && `refuses every run: its contract's ${unkept} cannot be enforced here`;

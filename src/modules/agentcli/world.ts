@@ -1,5 +1,5 @@
 /**
- * What the methods may touch beside their parameters: the environment, a directory that paths start
+ * The world of the methods beside their parameters: the environment, a directory that paths start
  * in, other programs, and HTTP. A test can be the world.
  */
 import type { JWTVerifyGetKey } from "jose";

@@ -17,7 +17,7 @@ export interface OptionView {
   readonly reason?: string;
 }
 
-/** What was chosen. */
+/** The choice. */
 export type Choice =
   | { readonly kind: "callable"; readonly option: OptionView; readonly service: RemoteService }
   | { readonly kind: "declared"; readonly option: OptionView | undefined; readonly reason: string }

@@ -25,7 +25,7 @@ import { verifyAgent } from "./verification/verify-agent.ts";
 export interface ConnectedAgent {
   readonly declared: DeclaredAgent;
   readonly remote: RemoteAgent | undefined;
-  /** Whether it was found and compared, as far as that is known by now. */
+  /** True if it was found and compared, as far as that is known by now. */
   readonly readiness: LazyReadiness | undefined;
   dependencies(): readonly DependencyView[];
 }

@@ -4,13 +4,13 @@
  * problem is not served; the others are.   AGTP-API "Validation Timing"
  */
 import { relative, resolve } from "node:path";
-import type { Config } from "../../base/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { quoteValue } from "../../base/json-value.ts";
 import { isError, type Problem } from "../../base/problem.ts";
 import { checkTemplate, type MethodNames } from "../../catalog/path-grammar.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
 import { type Choice, chooseOption } from "./choose-option.ts";
+import type { AgntcySections } from "./config.ts";
 import { type DependencyNode, resolveDependencies } from "./dependencies/dependency-tree.ts";
 import { type LocatedManifest, ManifestLibrary } from "./dependencies/manifest-library.ts";
 import { type AgntcySettings, readAgntcySettings } from "./settings.ts";
@@ -48,9 +48,9 @@ export interface DeclaredAgents {
   readonly problems: readonly Problem[];
 }
 
-/** What declarations are judged by. */
+/** The rules that declarations are judged by. */
 export interface DeclarationContext {
-  readonly config: Config;
+  readonly config: AgntcySections;
   readonly names: MethodNames;
   readonly env: Environment;
 }

@@ -1,6 +1,6 @@
 /**
- * What the identities of a deployment say of AGNTCY agents: where EXECUTE calls one by its name, and of
- * one that is called on no path, why.   AGTP-API §5.8.2
+ * Marks the identities of AGNTCY agents in a deployment: where EXECUTE calls one by its name, and
+ * of one that is called on no path, why.   AGTP-API §5.8.2
  */
 
 import type { AgentDocument } from "../../identity/agent-document.ts";

@@ -25,9 +25,9 @@ export interface RemoteAgent {
   readonly client: AcpClient;
   /** How long a run may take without stopping to ask. */
   readonly timeoutMs: number;
-  /** Whether its server calls runs off. */
+  /** True if its server calls runs off. */
   readonly canCancel: boolean;
-  /** Whether who began a run may answer what its manifest says is asked of it. */
+  /** True if who began a run may answer what its manifest says is asked of it. */
   readonly agentAnswers: boolean;
   /** Agents that hold it may answer what a run asks, beside the operators. */
   readonly approverScope: string | undefined;
@@ -37,7 +37,7 @@ export interface RemoteAgent {
   forget(agentId: string): void;
 }
 
-/** Whether an agent tells what happens in a run while it is under way. */
+/** Tells whether an agent tells what happens in a run while it is under way. */
 export function streams({ specs: { capabilities } }: AgentManifest): boolean {
   return capabilities.streaming.values || capabilities.streaming.custom;
 }

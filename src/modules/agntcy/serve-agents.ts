@@ -4,12 +4,13 @@
  */
 
 import type { Problem } from "../../base/problem.ts";
-import type { Contribution, ModuleContext } from "../../dispatch/module.ts";
+import type { Contribution } from "../../dispatch/module.ts";
 import type { Route } from "../../dispatch/route.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
+import type { AgntcyContext } from "./config.ts";
 import { type ConnectedAgent, connectAgents } from "./connect-agents.ts";
 import { type DeclaredAgent, declareAgents } from "./declare-agents.ts";
 import { agentRoutes, describeRoute } from "./endpoints/agent-routes.ts";
@@ -30,7 +31,7 @@ const HANDLER_MARGIN_MS = 500;
 const LONG_CONNECTIONS = 128;
 
 /** Loads them; writes nothing. */
-export async function serveAgents(context: ModuleContext): Promise<Contribution> {
+export async function serveAgents(context: AgntcyContext): Promise<Contribution> {
   const { config, env, log, state, attributor } = context;
   const { escalations } = state;
   const kept = await context.once(openAgntcy);
@@ -50,7 +51,7 @@ export async function serveAgents(context: ModuleContext): Promise<Contribution>
       log.warn({ error }, "a run that asks could not be told to people"),
     ),
   });
-  const runs: Omit<HostedRuns, "agent" | "findLapse"> = {
+  const runs: Omit<HostedRuns, "agent" | "findInactive"> = {
     ...{ register: kept.runs, threads: kept.threads, follower, patience: PATIENCE, desk },
     maxWaitMs: Math.max(0, config.limits.handlerTimeoutMs - HANDLER_MARGIN_MS),
     ...{ closing: closing.signal, stopping: context.stopping.signal },
@@ -58,8 +59,8 @@ export async function serveAgents(context: ModuleContext): Promise<Contribution>
   const identified = connected.agents.flatMap((agent): readonly ServedAgent[] => {
     const document = identities.documents.get(keyOf(agent.declared));
     if (document === undefined) return [];
-    const findLapseOf = () => findLapse(context, document);
-    const hosted = agent.remote && { ...runs, findLapse: findLapseOf, agent: agent.remote };
+    const inactive = () => findInactive(context, document);
+    const hosted = agent.remote && { ...runs, findInactive: inactive, agent: agent.remote };
     return [{ agent, document, hosted, routes: routesOf(agent, document, hosted, context) }];
   });
   const { served, problems } = withoutTaken(identified, context);
@@ -106,7 +107,7 @@ interface ServedAgent {
 /** Endpoints that are there already stay: an agent is served whole, or not at all. */
 function withoutTaken(
   agents: readonly ServedAgent[],
-  { taken }: ModuleContext,
+  { taken }: AgntcyContext,
 ): { readonly served: readonly ServedAgent[]; readonly problems: readonly Problem[] } {
   const problems: Problem[] = [];
   const served = agents.filter(({ routes }) => {
@@ -146,7 +147,7 @@ function routesOf(
   { declared, remote, dependencies, readiness }: ConnectedAgent,
   document: AgentDocument,
   hosted: HostedRuns | undefined,
-  { methodPolicy }: ModuleContext,
+  { methodPolicy }: AgntcyContext,
 ): readonly Route[] {
   const { manifest, settings, choice, access } = declared;
   const context = { manifest, settings };
@@ -179,7 +180,7 @@ function pairTaken({ method, path, definition }: Route, file: string | undefined
 /** One identity an agent, on however many paths it is served. */
 function identify(
   agents: readonly ConnectedAgent[],
-  { config: { server }, state, signingKey, directory, drive }: ModuleContext,
+  { config: { server }, state, signingKey, directory, drive }: AgntcyContext,
 ) {
   const byKey = new Map(
     agents.map(({ declared }): [string, HostedAgent] => {
@@ -197,8 +198,8 @@ function keyOf({ manifest }: DeclaredAgent): string {
   return `agntcy/${manifest.name}`;
 }
 
-function findLapse(
-  { state: { lifecycle } }: ModuleContext,
+function findInactive(
+  { state: { lifecycle } }: AgntcyContext,
   document: AgentDocument,
 ): AgentUnavailable | undefined {
   const status = lifecycle.statusOf(document);

@@ -1,6 +1,6 @@
 /** `[[agntcy]]` as this folder works with it; the schema of the configuration has checked it. */
-import type { Config } from "../../base/config.ts";
 import { IMPACTS, type Impact } from "../../endpoint/endpoint.ts";
+import type { AgntcySections } from "./config.ts";
 
 /** One agent of the configuration. */
 export interface AgntcySettings {
@@ -14,9 +14,9 @@ export interface AgntcySettings {
   readonly impact: Impact;
   readonly requiredScopes: readonly string[];
   readonly timeoutMs: number;
-  /** Whether who began a run may answer what its manifest says is asked of it. */
+  /** True if who began a run may answer what its manifest says is asked of it. */
   readonly agentAnswers: boolean;
-  /** Who may answer beside the operators. */
+  /** The scope of agents that may answer beside the operators. */
   readonly approverScope: string | undefined;
   /** PEM file of the authorities to trust, absolute. */
   readonly ca: string | undefined;
@@ -25,7 +25,9 @@ export interface AgntcySettings {
 }
 
 /** Every agent, in the file's order. */
-export function readAgntcySettings({ agntcy }: Pick<Config, "agntcy">): readonly AgntcySettings[] {
+export function readAgntcySettings({
+  agntcy,
+}: Pick<AgntcySections, "agntcy">): readonly AgntcySettings[] {
   return agntcy.map((table, index) => {
     const text = (name: string): string | undefined => {
       const value = table[name];

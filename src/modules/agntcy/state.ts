@@ -1,4 +1,4 @@
-/** What this server keeps of AGNTCY agents through every reload. */
+/** The state of AGNTCY agents that is kept through every reload. */
 import type { Store } from "../../state/store.ts";
 import type { ApprovalsUnderWay } from "./interrupts/interrupt-desk.ts";
 import { AgentRuns } from "./runs/agent-runs.ts";

@@ -1,5 +1,5 @@
 /**
- * What the environment says of an agent's server: where it is, which agent is meant, and the
+ * The environment's settings of an agent's server: where it is, which agent is meant, and the
  * credentials, under the names that the AGNTCY tools use. `org.agntcy.mail` reads
  * `ORG_AGNTCY_MAIL_ENDPOINT` and the like. No message holds a value of these variables.
  */
@@ -15,7 +15,7 @@ export interface UpstreamAccess {
   readonly agentId: string | undefined;
   /** The header fields that carry the credentials. */
   readonly headers: Readonly<Record<string, string>>;
-  /** What is wrong with the variables, in words. */
+  /** The fault of the variables, in words. */
   readonly faults: readonly string[];
 }
 
@@ -66,7 +66,7 @@ export function readAccess(
   return { endpoint: read("ENDPOINT") ?? read("HOST"), agentId, headers, faults };
 }
 
-/** Whether a scheme asks for credentials that are not there. */
+/** Tells whether a scheme asks for credentials that are not there. */
 export function lacksCredentials(
   { headers }: UpstreamAccess,
   scheme: JsonRecord | undefined,

@@ -11,7 +11,7 @@ import { isNobodysAddress } from "../../base/special-addresses.ts";
 /** An address that may be called. */
 export interface UpstreamAddress {
   readonly origin: string;
-  /** What paths begin with; no slash at its end. */
+  /** The beginning of paths; no slash at its end. */
   readonly basePath: string;
 }
 

@@ -19,7 +19,7 @@ import type { PeerDirectory } from "./peers.ts";
 import type { SeenTokens } from "./seen-tokens.ts";
 import { taskHash } from "./task.ts";
 
-/** What arriving tasks are judged by. */
+/** The rules that arriving tasks are judged by. */
 export interface ArrivalRules extends ChainRules {
   readonly peers: PeerDirectory;
   readonly seen: Pick<SeenTokens, "take">;
@@ -105,7 +105,7 @@ function checkRequest(
 function checkPeer({ peers }: ArrivalRules, chain: VerifiedChain): Refusal | undefined {
   const { last } = chain;
   const peer = peers.findByServerId(last.issuer);
-  // What this server signed itself was for hops within it, and brings nothing in.
+  // A token that this server signed itself was for hops within it, and brings nothing in.
   if (peer === undefined) return broken("unknown-issuer", "the token is not from a peer", chain);
   const invalid = last.scopes.filter((scope) => !peer.accepted.covers(scope));
   if (invalid.length === 0) return undefined;

@@ -17,7 +17,7 @@ import { outcomeNews } from "./outcome-news.ts";
 import type { RecentRuns } from "./recent-runs.ts";
 import type { DelegationRegister, KeptDelegation, KeptOutcome } from "./register.ts";
 
-/** What background work needs. */
+/** The parts that background work needs. */
 export interface BackgroundOptions {
   readonly register: DelegationRegister;
   readonly schedule: RunSchedule;

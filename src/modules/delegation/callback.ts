@@ -13,11 +13,11 @@ export type Callback =
   | { readonly kind: "inbox" }
   | { readonly kind: "endpoint"; readonly method: string; readonly path: string };
 
-/** What is there to call back. */
+/** The places that can be called back. */
 export interface CallbackPlaces {
-  /** Whether NOTIFY puts things into inboxes here, and is not an operator's own. */
+  /** True if NOTIFY puts things into inboxes here, and is not an operator's own. */
   readonly hasInboxes: boolean;
-  /** Whether a pair is registered here. */
+  /** Tells whether a pair is registered here. */
   isEndpoint(method: string, path: string): boolean;
 }
 

@@ -16,13 +16,13 @@ export interface McpCall {
   readonly id: string | number | undefined;
 }
 
-/** What is wrong with a message, and where. */
+/** The fault of a message, and where. */
 export interface CarriedFault {
   readonly path: string;
   readonly message: string;
 }
 
-/** Whether a content type is MCP's: `application/vnd.mcp.tools+json` and its kin. */
+/** Tells whether a content type is MCP's: `application/vnd.mcp.tools+json` and its kin. */
 export function isMcpType(contentType: string | undefined): boolean {
   const [type = ""] = (contentType ?? "").split(";", 1);
   return /^application\/(?:vnd\.)?mcp(?:\.[a-z.]+)?\+json$/.test(type.trim().toLowerCase());
@@ -60,7 +60,7 @@ function readParameters(
   return { tool, arguments: input ?? {}, id };
 }
 
-/** What a tool answered, as the result of `tools/call`. */
+/** The answer of a tool, as the result of `tools/call`. */
 export function mcpResult(body: unknown, { id }: Pick<McpCall, "id">): JsonRecord {
   const result = {
     content: body === undefined ? [] : [{ type: "text", text: JSON.stringify(body) }],

@@ -17,7 +17,7 @@ import { beyond, isNarrower } from "./scopes.ts";
 import { isTokenFault, type TokenClaims, verifyToken } from "./token.ts";
 import type { Vouching } from "./vouching.ts";
 
-/** What a chain is held against. */
+/** The rules that a chain is held against. */
 export interface ChainRules {
   /** The last link's audience. */
   readonly serverId: string;
@@ -33,7 +33,7 @@ export interface VerifiedChain {
   readonly kind: "verified";
   /** The oldest first. */
   readonly links: readonly DelegationLink[];
-  /** What the newest token says. */
+  /** The claims of the newest token. */
   readonly last: TokenClaims;
 }
 
@@ -66,7 +66,7 @@ export async function verifyTokens(
   return { kind: "verified", links: claims.map((one, at) => asLink(one, tokens[at])), last };
 }
 
-/** What one link must have to do with the one before. */
+/** Checks one link against the one before. */
 function checkLink(
   index: number,
   claims: TokenClaims,

@@ -26,7 +26,9 @@ export class TaskTime {
     return this.signal.aborted;
   }
 
-  /** What the work came to, unless its time was over before; a fault that comes later is nobody's. */
+  /**
+   * The result of the work, unless its time was over before; a fault that comes later is nobody's.
+   */
   race<T>(work: Promise<T>): Promise<T | "aborted"> {
     return raceAbort(work, this.signal);
   }

@@ -1,4 +1,4 @@
-/** What DELEGATE works with. */
+/** The parts of DELEGATE. */
 
 import type { Background } from "./background.ts";
 import type { CallbackPlaces } from "./callback.ts";

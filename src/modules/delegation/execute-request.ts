@@ -1,5 +1,5 @@
 /**
- * What EXECUTE was asked for: an action and its input, or a carried tool call. 422 where that cannot
+ * A request of EXECUTE: an action and its input, or a carried tool call. 422 where that cannot
  * be told · 400 `unsupported-content-type` for a carried protocol that this server does not speak.
  * AGTP "EXECUTE"
  */

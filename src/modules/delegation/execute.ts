@@ -14,11 +14,11 @@ import { type InnerAnswer, readInnerAnswer } from "./inner-answer.ts";
 import type { RecentRuns, RunEnd } from "./recent-runs.ts";
 import type { ActionResolver, Dispatchable } from "./resolver.ts";
 
-/** What EXECUTE works with. */
+/** The parts of EXECUTE. */
 export interface ExecuteOptions {
   readonly resolver: ActionResolver;
   readonly runs: RecentRuns;
-  /** Whether a pair is answered by the protocol itself. */
+  /** Tells whether a pair is answered by the protocol itself. */
   isFloor(pair: Dispatchable): boolean;
 }
 

@@ -25,7 +25,7 @@ import { taskHash } from "./task.ts";
 import { signToken } from "./token.ts";
 import type { Vouching } from "./vouching.ts";
 
-/** What is sent where. */
+/** The task that is sent, and its peer. */
 export interface Forwarding {
   readonly peer: PeerServer;
   /** Its last link is the hop that is being made. */
@@ -166,7 +166,7 @@ function isProved(priorActions: readonly PriorAction[], { links }: Delegation): 
   return priorActions.some(({ agent_id: agentId }) => isNamed || agentId === target);
 }
 
-/** What the peer says went wrong; a chain that breaks there is broken here. */
+/** The peer's refusal; a chain that breaks there is broken here. */
 function peerFailed(
   status: number,
   { error, ...carried }: JsonRecord,
@@ -191,7 +191,7 @@ function peerFailed(
   });
 }
 
-/** What is known of the work, by the peer's own word or by its refusal. */
+/** The state of the work, by the peer's own word or by its refusal. */
 function outcomeOf(status: number, written: unknown): WorkOutcome {
   if (status < 500) return "not-begun";
   if (status !== 550) return "unknown";

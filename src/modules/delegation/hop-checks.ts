@@ -1,5 +1,5 @@
 /**
- * What a hop has to pass: permission, scopes, what the operator gives the peer, the chain, the zone.
+ * The checks of a hop: permission, scopes, what the operator gives the peer, the chain, the zone.
  * 262 · 403 · 457 · 551, as `hop.ts` says.   AGTP "DELEGATE", AGTP "Zones"
  */
 import type { DelegationLink } from "../../dispatch/delegation.ts";
@@ -25,7 +25,7 @@ export function checkPermission(
   return undefined;
 }
 
-/** Whether its document lets an agent hand tasks on, and take them. */
+/** Tells whether its document lets an agent hand tasks on, and take them. */
 export function isDelegationPermitted({ document }: AgentDocument): boolean {
   return document["delegation_permitted"] !== false;
 }
@@ -94,7 +94,7 @@ export function checkZone(exchange: ExchangeView, target: DelegationTarget): Ref
   return zoneViolation(`the agent is not in the governance zone ${JSON.stringify(zone)}`);
 }
 
-/** What was handed on does not leave the zone of who handed it on first. */
+/** A task that was handed on does not leave the zone of who handed it on first. */
 export function zoneOf(exchange: ExchangeView): string | undefined {
   const own = exchange.peer.certificate?.agent?.governanceZone;
   return exchange.caller.delegation?.zone ?? exchange.header("agtp-zone-id") ?? own;

@@ -24,7 +24,7 @@ import {
 import type { DelegationRequest } from "./request.ts";
 import { type DelegationTarget, resolveTarget, type TargetSources } from "./targets.ts";
 
-/** What hops are judged by. */
+/** The rules that hops are judged by. */
 export interface HopRules {
   readonly serverId: string;
   readonly maxDepth: number;

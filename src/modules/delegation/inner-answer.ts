@@ -1,6 +1,6 @@
 /**
- * What an inner dispatch answered, told apart: a refusal, which is handed on as it is, or an output.
- * A floor method wraps its output, which is taken out again.   AGTP "EXECUTE"
+ * The answer of an inner dispatch, told apart: a refusal, which is handed on as it is, or an
+ * output. A floor method wraps its output, which is taken out again.   AGTP "EXECUTE"
  */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";

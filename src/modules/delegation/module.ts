@@ -1,12 +1,11 @@
 /** EXECUTE, and DELEGATE: tasks that agents hand on to one another, here and at peers. */
 
-import type { Config } from "../../base/config.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
 import { parseUri } from "../../client/uri.ts";
 import type { ActAs } from "../../dispatch/acting.ts";
 import { disclosedAgents } from "../../dispatch/disclosure.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Contribution, Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Contribution, Module } from "../../dispatch/module.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
@@ -15,6 +14,7 @@ import { decodeJws } from "../../identity/jws.ts";
 import { createArrivals } from "./arriving.ts";
 import { Background } from "./background.ts";
 import type { CallbackPlaces } from "./callback.ts";
+import type { DelegationContext, DelegationSections } from "./config.ts";
 import { delegateHandler } from "./delegate.ts";
 import type { Performance } from "./delegate-options.ts";
 import { EXECUTE_SCHEMA, executeHandler, executionTarget } from "./execute.ts";
@@ -32,8 +32,9 @@ import { loadJose } from "./token.ts";
 import { createVouching } from "./vouching.ts";
 import { work } from "./work.ts";
 
-export const delegationModule: Module = {
+export const delegationModule: Module<DelegationSections> = {
   name: "delegation",
+  takes: { agents: true, delegation: true, limits: true, peers: true, server: true },
   async provision(context) {
     const { runs } = await context.once(openDelegation);
     const resolver = actionResolver(context);
@@ -65,7 +66,7 @@ export const delegationModule: Module = {
 };
 
 /** Looks the names of actions up among what is served. */
-function actionResolver({ dispatch, config, methodPolicy }: ModuleContext): ActionResolver {
+function actionResolver({ dispatch, config, methodPolicy }: DelegationContext): ActionResolver {
   return new ActionResolver({
     endpoints: () => dispatch().listed,
     agents: (callerId) => {
@@ -76,7 +77,7 @@ function actionResolver({ dispatch, config, methodPolicy }: ModuleContext): Acti
   });
 }
 
-/** Whether a pair is answered by the protocol itself, whatever is asked for in its query. */
+/** Tells whether a pair is answered by the protocol itself, whatever is asked for in its query. */
 function isFloorPair({ method, path }: Dispatchable): boolean {
   return isProtocolPair(method, path.split("?", 1)[0] ?? "");
 }
@@ -88,7 +89,7 @@ type Delegate = Pick<Contribution, "blockers" | "delegations" | "stop"> & {
 };
 
 async function provisionDelegate(
-  context: ModuleContext,
+  context: DelegationContext,
   resolver: ActionResolver,
 ): Promise<Delegate> {
   const { config, log, signingKey, state } = context;
@@ -142,17 +143,17 @@ async function provisionDelegate(
 }
 
 /** An agent whose document is gone has its chain all the same. */
-function ownAgents({ directory, state }: ModuleContext): (agentId: string) => boolean {
+function ownAgents({ directory, state }: DelegationContext): (agentId: string) => boolean {
   return (agentId) =>
     directory.find(agentId) !== undefined || state.ledger.headOf(agentId) !== undefined;
 }
 
-/** Whom a record of this server is about. */
+/** The agent that a record of this server is about. */
 function agentOf(record: string | undefined): unknown {
   return record === undefined ? undefined : decodeJws(record)?.payload["agent_id"];
 }
 
-function hopLimits({ server, delegation, limits }: Config) {
+function hopLimits({ server, delegation, limits }: DelegationSections) {
   return {
     serverId: server.serverId,
     maxDepth: delegation.maxDepth,
@@ -161,7 +162,10 @@ function hopLimits({ server, delegation, limits }: Config) {
   };
 }
 
-function targetSources({ directory, config }: ModuleContext, peers: PeerDirectory): TargetSources {
+function targetSources(
+  { directory, config }: DelegationContext,
+  peers: PeerDirectory,
+): TargetSources {
   const { serverId, domain } = config.server;
   const disclosed = { agents: directory, disclosure: config.agents.disclosure };
   return {
@@ -190,7 +194,7 @@ async function callbackPlaces({
   routes,
   methodPolicy,
   drive,
-}: ModuleContext): Promise<CallbackPlaces> {
+}: DelegationContext): Promise<CallbackPlaces> {
   const operators = routes.filter(({ tier }) => tier === "B");
   const { registry } = await drive(buildRegistry(operators));
   const isEndpoint = (method: string, path: string): boolean =>

@@ -1,4 +1,4 @@
-/** What became of a delegated task: its result, or the refusal that says why there is none. */
+/** The outcome of a delegated task: its result, or the refusal that says why there is none. */
 import type { PriorAction } from "../../dispatch/delegation.ts";
 import type { Refusal } from "../../dispatch/refusal.ts";
 import type { Status } from "../../wire/status.ts";
@@ -19,7 +19,7 @@ export type Outcome =
       readonly priorActions: readonly PriorAction[];
     };
 
-/** What proves what a peer says it did. */
+/** The proof of what a peer says it did. */
 export interface PeerEvidence {
   readonly name: string;
   readonly server_id: string;

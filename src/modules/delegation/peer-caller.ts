@@ -2,7 +2,7 @@
 import type { DelegationFailure, WorkOutcome } from "../../dispatch/floor-refusals-delegation.ts";
 import type { PeerServer } from "./peers.ts";
 
-/** What is sent: DELEGATE on "/". */
+/** The request that is sent: DELEGATE on "/". */
 export interface PeerMessage {
   readonly agentId: string;
   readonly taskId: string | undefined;
@@ -27,7 +27,7 @@ export type PeerAnswer =
   | {
       readonly kind: "unanswered";
       readonly reason: DelegationFailure;
-      /** Whether the peer may have begun all the same. */
+      /** True if the peer may have begun all the same. */
       readonly outcome: WorkOutcome;
       readonly message: string;
     };

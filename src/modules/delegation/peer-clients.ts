@@ -15,7 +15,7 @@ export interface PeerConnection extends Peer {
   readonly maxConnections: number;
 }
 
-/** What is held of one answer. */
+/** The bounds of one answer. */
 const LIMITS = { headBytes: 128 * 1024, bodyBytes: 8 * 1024 * 1024 };
 const CONNECT_TIMEOUT_MS = 10_000;
 

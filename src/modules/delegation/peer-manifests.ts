@@ -16,7 +16,7 @@ import type { PeerServer } from "./peers.ts";
 /** Names by Agent-ID; undefined: the manifest cannot be had, or proves nothing. */
 export type ShownAgents = ReadonlyMap<string, string> | undefined;
 
-/** What peers show. */
+/** The manifests of peers. */
 export interface PeerManifests {
   /** Never rejects. */
   agentsOf(peer: PeerServer): Promise<ShownAgents>;

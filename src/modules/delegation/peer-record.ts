@@ -1,6 +1,6 @@
 /**
- * Whether a peer's Attribution-Record proves its answer: signed by the peer's key, about this request
- * and this answer. What it depends on is what the agents there did.
+ * Judges if a peer's Attribution-Record proves its answer: signed by the peer's key, about this
+ * request and this answer. What it depends on is what the agents there did.
  * AGTP-IDENTIFIERS "Attribution-Record", AGTP "DELEGATE"
  */
 
@@ -16,7 +16,7 @@ import type { PeerServer } from "./peers.ts";
 /** An answer. */
 export type Answered = Extract<PeerAnswer, { readonly kind: "answered" }>;
 
-/** What a record proves, or what is wrong with it, in words. */
+/** The action that a record proves, or what is wrong with it, in words. */
 export type PeerRecord =
   | { readonly auditId: string; readonly jws: string; readonly payload: JsonRecord }
   | string;
@@ -34,7 +34,7 @@ export function verifyPeerRecord(
   if (verdict.kind !== "verified") return "the record is not signed by the peer's key";
   const { payload } = verdict;
   const { agent_id: subject } = payload;
-  // Whom a server turns away at its gate is nobody there.
+  // An agent that a server turns away at its gate is nobody there.
   if (subject !== agentId && (isSuccess(status) || subject !== "")) {
     return "the record is about another agent";
   }

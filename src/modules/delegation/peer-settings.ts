@@ -1,11 +1,12 @@
 /** `[[peers]]` as the program works with them: keys read, addresses taken apart, PEM files loaded. */
 import { relative } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import type { Config, PeerConfig } from "../../base/config.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { parseUri } from "../../client/uri.ts";
 import { readPublicKey } from "../../identity/ed25519.ts";
+import type { DelegationSections } from "./config.ts";
+import type { PeerConfig } from "./delegation-sections.ts";
 import type { PeerConnection } from "./peer-clients.ts";
 import type { PeerAddress, PeerFacts } from "./peers.ts";
 
@@ -20,7 +21,7 @@ export interface PeerSettings {
 const MAX_PEM_BYTES = 1024 * 1024;
 
 /** Reads all peers. */
-export function readPeers({ peers, directory, file }: Config): PeerSettings {
+export function readPeers({ peers, directory, file }: DelegationSections): PeerSettings {
   const facts: PeerFacts[] = [];
   const connections = new Map<string, PeerConnection>();
   const problems: Problem[] = [];

@@ -11,7 +11,7 @@ export interface PeerAddress {
   readonly port: number;
 }
 
-/** What the configuration says of a peer. */
+/** The configuration of a peer. */
 export interface PeerFacts {
   readonly name: string;
   /** The `iss` and `aud` of its tokens, and what its records say. */
@@ -20,9 +20,9 @@ export interface PeerFacts {
   readonly address: PeerAddress | undefined;
   /** Agent-IDs and names: tasks may go to these, and come from these. None: see `vouching.ts`. */
   readonly agents: readonly string[];
-  /** What may be handed on to it, at most. */
+  /** The scopes that may be handed on to it, at most. */
   readonly scopes: readonly string[];
-  /** What tasks from it may use, at most. */
+  /** The scopes that tasks from it may use, at most. */
   readonly acceptScopes: readonly string[];
   readonly publicKey: Ed25519PublicKey;
   readonly zone: string | undefined;
@@ -62,7 +62,7 @@ export class PeerDirectory {
     );
   }
 
-  /** Whether another peer's entry lists an agent, and this one's does not. */
+  /** Tells whether another peer's entry lists an agent, and this one's does not. */
   listsElsewhere(agent: string, peer: PeerServer): boolean {
     return this.#peers.some((other) => other !== peer && other.agents.includes(agent));
   }

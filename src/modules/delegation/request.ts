@@ -1,5 +1,5 @@
 /**
- * What DELEGATE was asked for: whom, what, with which scopes, until when. 422 for a parameter that
+ * A request of DELEGATE: whom, what, with which scopes, until when. 422 for a parameter that
  * is missing or malformed.   AGTP "DELEGATE"
  */
 
@@ -19,7 +19,7 @@ export interface DelegationRequest {
   /** Milliseconds since the epoch. */
   readonly deadline: number | undefined;
   readonly callback: unknown;
-  /** Whether the request brings a token. */
+  /** True if the request brings a token. */
   readonly hasToken: boolean;
 }
 

@@ -25,13 +25,13 @@ export interface Dispatchable {
   readonly path: string;
 }
 
-/** What actions may name. */
+/** The things that actions may name. */
 export interface ActionSources {
   /** Complete once everything is loaded. */
   endpoints(): readonly ListedDefinition[];
   /** The agents that a caller may learn of. */
   agents(callerId: string | undefined): readonly AgentDocument[];
-  /** What aliases and redirects make of a pair. */
+  /** The pair that aliases and redirects make of another. */
   canonical(pair: Dispatchable): Dispatchable;
 }
 

@@ -10,7 +10,7 @@ import {
   parseAuthorityScope,
 } from "../../identity/authority-scope.ts";
 
-/** What somebody holds. */
+/** The scopes that somebody holds. */
 export interface Held {
   readonly scopes: readonly string[];
   covers(scope: string): boolean;
@@ -39,7 +39,7 @@ export function beyond(scopes: readonly string[], held: Held): readonly string[]
   return scopes.filter((scope) => !held.covers(scope));
 }
 
-/** Whether something that is held stays behind; nothing at all can always be handed on. */
+/** Tells whether something that is held stays behind; nothing at all can always be handed on. */
 export function isNarrower(scopes: readonly string[], held: Held): boolean {
   if (scopes.length === 0) return true;
   const { covers } = compileGrants(scopes);

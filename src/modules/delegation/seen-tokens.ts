@@ -19,7 +19,7 @@ const MAX_PER_ISSUER = 10_000;
  */
 const CLOCK_STEP_MS = 3_600_000;
 
-/** What taking a token came to. */
+/** The outcome of taking a token. */
 export type Taken = "fresh" | "seen" | "full";
 
 export class SeenTokens {

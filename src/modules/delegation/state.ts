@@ -1,4 +1,4 @@
-/** What delegation and execution keep through every reload. */
+/** The state of delegation and execution that is kept through every reload. */
 import type { ForwardClock } from "../../base/forward-clock.ts";
 import { RunSchedule } from "../../runs/run-schedule.ts";
 import type { Store } from "../../state/store.ts";

@@ -1,7 +1,7 @@
 /**
- * Who is to do the work: an agent of this server, or one of a peer. 404 for an agent that nobody
- * here knows · 403 for a server that is no peer, and for an agent of a peer that tasks may not go to.
- * AGTP "DELEGATE", AGTP "URI Scheme"
+ * The agent that is to do the work: one of this server, or one of a peer. 404 for an agent that
+ * nobody here knows · 403 for a server that is no peer, and for an agent of a peer that tasks may
+ * not go to. AGTP "DELEGATE", AGTP "URI Scheme"
  */
 import { delegationForbidden } from "../../dispatch/floor-refusals-delegation.ts";
 import { notFound, type Refusal } from "../../dispatch/refusal.ts";
@@ -14,13 +14,13 @@ export type DelegationTarget =
   | { readonly kind: "hosted"; readonly agent: AgentDocument }
   | { readonly kind: "remote"; readonly peer: PeerServer; readonly agent: string };
 
-/** What an agtp URI says of an agent. */
+/** The agent of an agtp URI. */
 export interface AgentUri extends PeerAddress {
   readonly agentId?: string;
   readonly agentName?: string;
 }
 
-/** What targets are looked up in. */
+/** The places that targets are looked up in. */
 export interface TargetSources {
   readonly peers: PeerDirectory;
   /** This server's own names, as a URI may have them for a host. */

@@ -46,7 +46,7 @@ function readStep(value: unknown, place: string): ExecutionRequest | Refusal {
   if (!isRecord(value)) return violation(place, `must be a call, got ${quoteValue(value)}`);
   const { method, path = "/", input, parameters = input } = value;
   if (method === undefined || value["action"] !== undefined) return readExecution(value);
-  // What EXECUTE would dispatch is the step itself.
+  // The action that EXECUTE would dispatch is the step itself.
   if (method === "EXECUTE" && path === "/" && isRecord(parameters))
     return readExecution(parameters);
   return readExecution({

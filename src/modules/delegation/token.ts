@@ -10,7 +10,7 @@ import { isAgentId } from "../../identity/identifiers.ts";
 import { keyId } from "../../identity/jws.ts";
 import { readScopes } from "./scopes.ts";
 
-/** What a token says; times are milliseconds since the epoch. */
+/** The claims of a token; times are milliseconds since the epoch. */
 export interface TokenClaims {
   /** The server that signs. */
   readonly issuer: string;
@@ -139,7 +139,7 @@ function isHashList(value: unknown): value is readonly string[] {
   return value.every((one) => typeof one === "string" && HASH.test(one));
 }
 
-/** Whether a verdict is a fault. */
+/** Tells whether a verdict is a fault. */
 export function isTokenFault(verdict: TokenClaims | TokenFault): verdict is TokenFault {
   return isRecord(verdict) && "fault" in verdict;
 }

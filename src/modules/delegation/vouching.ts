@@ -1,28 +1,29 @@
 /**
- * Whom a server may speak for: its own agents, and nobody else's. Which these are, its entry in the
- * configuration lists, or else its manifest shows; an agent of this server is never one of them, and
- * neither is one that another peer's entry lists.   AGTP "DELEGATE", AGTP "Status Codes" (551)
+ * The agents that a server may speak for: its own, and nobody else's. Which these are, its entry in
+ * the configuration lists, or else its manifest shows; an agent of this server is never one of
+ * them, and neither is one that another peer's entry lists.   AGTP "DELEGATE", AGTP "Status Codes"
+ * (551)
  */
 import type { PriorAction } from "../../dispatch/delegation.ts";
 import type { PeerDirectory, PeerServer } from "./peers.ts";
 
-/** What vouching is judged by. */
+/** The rules that vouching is judged by. */
 export interface VouchingRules {
   readonly serverId: string;
   readonly peers: PeerDirectory;
-  /** Whether an agent is, or ever was, one of this server. */
+  /** Tells whether an agent is, or ever was, one of this server. */
   isOwn(agentId: string): boolean;
   /** The agents that a peer's manifest shows, name by Agent-ID; undefined where it cannot be had. */
   shownBy(peer: PeerServer): Promise<ReadonlyMap<string, string> | undefined>;
-  /** Whether this server has kept that record of that agent. */
+  /** Tells whether this server has kept that record of that agent. */
   hasRecord(agentId: string, auditId: string): Promise<boolean>;
 }
 
-/** Who may speak for whom. */
+/** Tells which servers speak for which agents. */
 export interface Vouching {
   /** Why a server does not speak for an agent; undefined: it does. */
   findFault(issuer: string, agentId: string): Promise<string | undefined>;
-  /** Whether an action that a peer's record names may have been that agent's. */
+  /** Tells whether an action that a peer's record names may have been that agent's. */
   isCredible(peer: PeerServer, action: PriorAction): Promise<boolean>;
 }
 

@@ -23,7 +23,7 @@ import { failed, type Outcome } from "./outcome.ts";
 import type { ActionResolver, Dispatchable } from "./resolver.ts";
 import type { Task } from "./task.ts";
 
-/** Who works, on what. */
+/** The agent that works, and its task. */
 export interface Work {
   readonly agent: AgentDocument;
   readonly task: Task;
@@ -90,7 +90,7 @@ function answerOf({ status, body }: Acted, isWrapped: boolean): InnerAnswer {
   return readInnerAnswer({ status, headers: {}, body }, isWrapped);
 }
 
-/** What the agent was answered is told in the answer's own words. */
+/** The answer to the agent is told in the answer's own words. */
 function stepFailed(
   { agentId }: AgentDocument,
   step: number | undefined,

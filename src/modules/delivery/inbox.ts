@@ -22,7 +22,7 @@ export class Inbox {
     return this.#entries.size === 0;
   }
 
-  /** Whether a sender may put something here. */
+  /** Tells whether a sender may put something here. */
   hasRoom(sender: string, { perInbox, perSender }: InboxLimits, now: number): boolean {
     const isFull = (): boolean =>
       this.#unreadCount >= perInbox || (this.#unread.get(sender)?.size ?? 0) >= perSender;
@@ -74,7 +74,7 @@ export class Inbox {
   }
 }
 
-/** Whether its agent has done with it. */
+/** Tells whether its agent has done with it. */
 export function isRead({ confirmation }: InboxEntry): boolean {
   return confirmation !== undefined && confirmation.status !== "deferred";
 }

@@ -3,13 +3,13 @@
  * show of them, and the webhook outbox, which sends while this deployment is served.   AGTP "NOTIFY"
  */
 import { relative } from "node:path";
-import type { Config } from "../../base/config.ts";
 import { isLoopbackHost } from "../../base/loopback.ts";
 import type { Problem } from "../../base/problem.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { readCertificates } from "../../endpoint/upstream-ca.ts";
+import type { DeliveryContext, DeliverySections } from "./config.ts";
 import { notificationConfirmable } from "./confirm-notification.ts";
 import { inboxEndpoint } from "./inbox-endpoint.ts";
 import { inspectNotification } from "./inspect-notification.ts";
@@ -20,8 +20,9 @@ import { type AddressBook, resolveRecipients } from "./recipients.ts";
 import { openDelivery } from "./state.ts";
 import { createWebhookSender, type WebhookSenderOptions } from "./webhook-sender.ts";
 
-export const deliveryModule: Module = {
+export const deliveryModule: Module<DeliverySections> = {
   name: "delivery",
+  takes: { groups: true, policies: true, server: true, webhooks: true },
   async provision(context) {
     const { config, directory, state, log } = context;
     const { notifications: register, webhooks: outbox, rate } = await context.once(openDelivery);
@@ -65,14 +66,14 @@ export const deliveryModule: Module = {
   },
 };
 
-function webhooksOf({ webhooks, server }: Config): Omit<WebhookSenderOptions, "ca"> {
+function webhooksOf({ webhooks, server }: DeliverySections): Omit<WebhookSenderOptions, "ca"> {
   const { escalations, recipients, secret } = webhooks;
   const urls = new Set(Object.values(recipients));
   if (escalations !== undefined) urls.add(escalations);
   return { urls, serverId: server.serverId, secret };
 }
 
-function addressBook({ config, directory, state }: ModuleContext): AddressBook {
+function addressBook({ config, directory, state }: DeliveryContext): AddressBook {
   return {
     directory,
     isRetired: (agent) => state.lifecycle.statusOf(agent) === "retired",
@@ -83,13 +84,13 @@ function addressBook({ config, directory, state }: ModuleContext): AddressBook {
 }
 
 /** What agents can call this server in a URI, as far as the configuration says. */
-function hostsOf({ server: { serverId, domain, host } }: Config): ReadonlySet<string> {
+function hostsOf({ server: { serverId, domain, host } }: DeliverySections): ReadonlySet<string> {
   const named = [serverId, host, ...(domain === undefined ? [] : [domain, `agtp.${domain}`])];
   if (isLoopbackHost(host)) named.push("localhost", "127.0.0.1", "::1");
   return new Set(named.map((name) => (name.includes(":") ? `[${name}]` : name).toLowerCase()));
 }
 
-function readCa({ webhooks, directory, file }: Config): {
+function readCa({ webhooks, directory, file }: DeliverySections): {
   readonly ca: string | undefined;
   readonly problem: readonly Problem[];
 } {
@@ -102,7 +103,7 @@ function readCa({ webhooks, directory, file }: Config): {
 
 /** They get nothing, and whoever notifies the group is told. */
 function findMissingMembers(
-  { groups, directory, file }: Config,
+  { groups, directory, file }: DeliverySections,
   book: AddressBook,
 ): readonly Problem[] {
   return Object.entries(groups).flatMap(([group, members]) =>

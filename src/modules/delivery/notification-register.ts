@@ -32,7 +32,7 @@ import {
 import { buildWebhookMessage } from "./notification-webhook.ts";
 import type { WebhookOutbox } from "./webhook-outbox.ts";
 
-/** What tests choose, and where things are kept. */
+/** The surroundings of the register. */
 export interface NotificationRegisterOptions {
   readonly store: Store;
   readonly outbox: WebhookOutbox;
@@ -41,7 +41,7 @@ export interface NotificationRegisterOptions {
   now?(): number;
 }
 
-/** What a register is made of. */
+/** The parts that a register is made of. */
 interface Parts extends Required<NotificationRegisterOptions> {
   readonly limits: NotificationLimits;
   readonly inboxes: Inboxes;
@@ -103,7 +103,7 @@ export class NotificationRegister {
     return this.#parts.notifications.ofOwner(sender).toReversed();
   }
 
-  /** What lies in an agent's inbox and has not expired, the newest first. */
+  /** The entries of an agent's inbox that have not expired, the newest first. */
   inboxOf(agentId: string): readonly InboxEntry[] {
     return this.#parts.inboxes.of(agentId)?.newest(this.now()) ?? [];
   }
@@ -113,7 +113,7 @@ export class NotificationRegister {
     return this.#parts.inboxes.find(serial, agentId);
   }
 
-  /** What a notification says; undefined while it is on its way into the store. */
+  /** The content of a notification; undefined while it is on its way into the store. */
   async contentOf(serial: string): Promise<unknown> {
     const stored = await this.#parts.store.get(NOTIFICATIONS, serial);
     return isRecord(stored) ? stored["content"] : undefined;
@@ -135,7 +135,7 @@ export class NotificationRegister {
       return buildWebhookMessage({ notification, recipient, delivery, content, serverId });
     });
     await this.#keep(serial, this.#parts.outbox.keep(messages, [kept]));
-    // What went with others that made room.
+    // Others made room, and took confirmations and messages with them.
     if (kept.changes.length > 1) this.#refresh();
     return {
       kind: "accepted",

@@ -31,7 +31,7 @@ export const NOTIFICATION_COLLECTION: CollectionOptions<Notification> = {
   },
 };
 
-/** What each recipient said last, by `confirmationKey`. */
+/** The last word of each recipient, by `confirmationKey`. */
 export const CONFIRMATION_COLLECTION: CollectionOptions<Confirmation> = {
   name: CONFIRMATIONS,
   read: recordReader<Confirmation>({ attestationId: "string", status: "string", at: "number" }),
@@ -42,7 +42,7 @@ export function nameOf(sender: string, id: string): string {
   return `${sender}/${id}`;
 }
 
-/** Where it is kept what an agent says of a notification. */
+/** The key of an agent's word for a notification. */
 export function confirmationKey(serial: string, agentId: string): string {
   return `${serial}/${agentId}`;
 }
@@ -53,7 +53,7 @@ export function readConfirmationKey(key: string): readonly [serial: string, agen
   return [serial, agentId];
 }
 
-/** What is forgotten with a notification. */
+/** Entries of a delivery that go with its notification. */
 function changesWith(serial: string, delivery: Delivery): readonly Change[] {
   switch (delivery.kind) {
     case "none":

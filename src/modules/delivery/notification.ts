@@ -31,7 +31,7 @@ export type UndeliveredReason =
   | "inbox-full"
   | "webhook-queue-full";
 
-/** What became of a notification for one recipient when it was accepted. */
+/** The outcome of a notification for one recipient when it was accepted. */
 export type Delivery =
   /** It is in the inbox. */
   | { readonly kind: "inbox"; readonly name: string; readonly agentId: string }
@@ -45,7 +45,7 @@ export interface Notification {
   readonly serial: string;
   /** The sender's, or else the serial. */
   readonly id: string;
-  /** Whether the sender chose the id, and can repeat it. */
+  /** True if the sender chose the id, and can repeat it. */
   readonly isNamed: boolean;
   /** Equal for two notifications that say the same. */
   readonly fingerprint: string;
@@ -79,7 +79,7 @@ export interface NotificationDraft
   readonly serverId: string;
 }
 
-/** What a draft came to. */
+/** The outcome of a draft. */
 export type Acceptance =
   | { readonly kind: "accepted"; readonly notification: Notification }
   /** Nobody gets it, and nothing is kept. */

@@ -35,7 +35,7 @@ import {
   revokeCertificate,
 } from "./revoke-certificate.ts";
 
-/** What NOTIFY works on. */
+/** The parts that NOTIFY works on. */
 export interface NotifyOptions {
   readonly broadcast: RevokeCertificateOptions;
   readonly register: NotificationRegister;

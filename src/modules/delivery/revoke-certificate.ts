@@ -3,10 +3,11 @@
  * certificate is refused from the next request on, on open connections too.
  * 401 and 403 for others · 404 no such agent · 422 malformed.   AGTP-CERT "Revocation"
  */
-import type { IdentityConfig } from "../../base/config.ts";
+
 import { isRecord } from "../../base/json-value.ts";
 import { refuseAuthority } from "../../dispatch/agent-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
+import type { IdentityConfig } from "../../dispatch/policies-config.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";

@@ -43,7 +43,7 @@ export interface CourierOutbox {
   postpone(id: string, at: number): void;
 }
 
-/** What a courier works with; tests choose their own clock. */
+/** The parts that a courier works with; tests choose their own clock. */
 export interface CourierOptions {
   readonly outbox: CourierOutbox;
   readonly send: SendWebhook;

@@ -30,7 +30,7 @@ export interface WebhookDelivery {
   readonly reason?: string;
 }
 
-/** What an attempt came to. */
+/** The outcome of an attempt. */
 export type AttemptOutcome =
   | { readonly kind: "taken" }
   | {
@@ -59,7 +59,7 @@ export function scatteredPause(attempts: number, random: number): number {
   return Math.round(pauseAfter(attempts, BACK_OFF) * (0.5 + random / 2));
 }
 
-/** Whether it can still change. */
+/** Tells whether it can still change. */
 export function isQueued({ state }: WebhookDelivery): boolean {
   return state === "queued";
 }

@@ -23,7 +23,7 @@ import {
 } from "./webhook-delivery.ts";
 import { BODIES, DELIVERY_COLLECTION, deleteBody, putBody } from "./webhook-storage.ts";
 
-/** What the outbox needs of its surroundings. */
+/** The parts that the outbox needs of its surroundings. */
 export interface OutboxOptions {
   readonly store: Store;
   /** Milliseconds since the epoch. */
@@ -80,7 +80,7 @@ export class WebhookOutbox implements WebhookQueue {
     await this.keep([{ ...message, isNews: true }], []);
   }
 
-  /** Whether one more message for a URL is taken on. */
+  /** Tells whether one more message for a URL is taken on. */
   hasRoom(url: string): boolean {
     const isFree = this.#deliveries.countIn("url", url) < MAX_QUEUED_PER_URL;
     return isFree && this.#countQueued() < MAX_QUEUED;
@@ -123,7 +123,7 @@ export class WebhookOutbox implements WebhookQueue {
     }
   }
 
-  /** What is to be sent; undefined when it is lost. */
+  /** The body to be sent; undefined when it is lost. */
   bodyOf(id: string): Promise<unknown> {
     return this.#store.get(BODIES, id);
   }

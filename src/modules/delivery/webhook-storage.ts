@@ -25,12 +25,12 @@ export const DELIVERY_COLLECTION: CollectionOptions<WebhookDelivery> = {
   },
 };
 
-/** What a message says. */
+/** Keeps the body of a message. */
 export function putBody(id: string, body: unknown): Change {
   return { kind: "put", collection: BODIES, key: id, value: body };
 }
 
-/** It is said no more. */
+/** Forgets the body of a message. */
 export function deleteBody(id: string): Change {
   return { kind: "delete", collection: BODIES, key: id };
 }

@@ -8,13 +8,13 @@ import type { Paced } from "../../base/paced.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { type Disclosure, isDisclosedTo } from "../../dispatch/disclosure.ts";
 import { describeBy } from "../../dispatch/floor.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import { listingMethods } from "../../dispatch/supported-methods.ts";
+import type { DiscoveryContext } from "./config.ts";
 import { createDescription, type Description } from "./describe.ts";
 
 /** The description of this server's agents. */
 export async function describeAgents(
-  context: ModuleContext,
+  context: DiscoveryContext,
   disclosure: Disclosure,
 ): Promise<Description> {
   const { config, directory, inventory, drive } = context;
@@ -39,7 +39,7 @@ export async function describeAgents(
 }
 
 /** The operator's endpoints and the floor, of which this module answers two methods itself. */
-function* servedMethods({ routes, methodPolicy }: ModuleContext): Paced<readonly string[]> {
+function* servedMethods({ routes, methodPolicy }: DiscoveryContext): Paced<readonly string[]> {
   const floor: ReadonlySet<string> = new Set(FLOOR_METHODS);
   const shown = routes.filter(
     ({ tier, method, path }) => tier === "B" || (path === "/" && floor.has(method)),

@@ -1,21 +1,22 @@
 /** The server manifest's content, from what the server loaded.   AGTP-API §8 */
 
-import type { ApiEntry, Config } from "../../base/config.ts";
 import type { Catalog } from "../../catalog/catalog.ts";
 import { FLOOR_GROUPS, FLOOR_METHODS } from "../../catalog/catalog.ts";
+import type { ApiEntry } from "../../dispatch/listing-sections.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
+import type { DiscoverySections } from "./config.ts";
 import type { ManifestContent } from "./document.ts";
 import type { LongList } from "./long-list.ts";
 
-/** What a manifest is made from. */
+/** The parts that a manifest is made from. */
 export interface ManifestSource {
-  readonly config: Config;
+  readonly config: DiscoverySections;
   readonly catalog: Catalog;
   readonly apis: readonly ApiEntry[];
   /** Every listed endpoint, built-ins included. */
   readonly endpoints: readonly EndpointDefinition[];
-  /** Whether a method of the floor is answered. */
+  /** Tells whether a method of the floor is answered. */
   isServed(method: string): boolean;
   readonly isSynthesizing: boolean;
   /** The agents this variant discloses. */
@@ -26,7 +27,7 @@ export interface ManifestSource {
   readonly methodPolicy: Readonly<Record<string, unknown>>;
   readonly supportedFeatures: readonly string[];
   /** Those that the operator lists, and those that this server speaks for its agents. */
-  readonly hostedProtocols: Config["hostedProtocols"];
+  readonly hostedProtocols: DiscoverySections["hostedProtocols"];
 }
 
 /** The members of which there may be very many. */

@@ -23,7 +23,7 @@ import { patternsBuiltin } from "./patterns.ts";
 import { type RootOptions, rootHandler } from "./root.ts";
 import { toolsBuiltin } from "./tools.ts";
 
-/** What the built-ins are made of. */
+/** The parts that the built-ins are made of. */
 export interface BuiltinOptions {
   readonly inventory: Inventory;
   readonly manifestFor: RootOptions["manifestFor"];

@@ -2,25 +2,24 @@
  * The manifest as it is now: made anew when an agent has come to another status, or a port is known.
  * Its endpoints are encoded once, when the deployment is loaded.   AGTP-API §8
  */
-import type { Config } from "../../base/config.ts";
 import { Latest } from "../../base/latest.ts";
 import type { Paced } from "../../base/paced.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import { whileServing } from "../../dispatch/while-serving.ts";
 import { projectEndpoint } from "../../endpoint/project.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { ManifestSource } from "./build.ts";
+import type { DiscoveryContext, DiscoverySections } from "./config.ts";
 import { type EncodedItems, encodingItems, NO_ITEMS } from "./long-list.ts";
 import { type PublishedManifest, publishManifest } from "./publish.ts";
 
 /** Keeps the one that was made last. */
 export class CurrentManifest {
-  readonly #context: ModuleContext;
+  readonly #context: DiscoveryContext;
   readonly #latest: Latest<PublishedManifest>;
   #listed: EncodedItems = NO_ITEMS;
   #pairs: ReadonlySet<string> = new Set();
 
-  constructor(context: ModuleContext) {
+  constructor(context: DiscoveryContext) {
     this.#context = context;
     this.#latest = new Latest(
       () => this.#publish(),
@@ -38,7 +37,7 @@ export class CurrentManifest {
     this.#pairs = pairs;
   }
 
-  /** Whether it lists such a pair. */
+  /** Tells whether it lists such a pair. */
   isListed(method: string, path: string): boolean {
     return this.#pairs.has(`${method} ${path}`);
   }
@@ -86,9 +85,9 @@ function supportedFeatures(features: readonly string[]): readonly string[] {
 
 /** What the operator says of a protocol comes before what the server would. */
 function withOperators(
-  listed: Config["hostedProtocols"],
-  own: Config["hostedProtocols"],
-): Config["hostedProtocols"] {
+  listed: DiscoverySections["hostedProtocols"],
+  own: DiscoverySections["hostedProtocols"],
+): DiscoverySections["hostedProtocols"] {
   const names = new Set(listed.map(({ protocol }) => protocol));
   return [...listed, ...own.filter(({ protocol }) => !names.has(protocol))];
 }

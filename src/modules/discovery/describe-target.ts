@@ -16,7 +16,7 @@ export interface DescribedAgents {
   readonly directory: AgentDirectory;
   /** Addressed by requests that name no agent. */
   readonly defaultAgent: AgentDocument | undefined;
-  /** Whether a caller may learn which agents there are. */
+  /** Tells whether a caller may learn which agents there are. */
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 

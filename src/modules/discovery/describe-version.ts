@@ -3,12 +3,12 @@
 const VERSION =
   /^(?:AGTP\/|v)?(\d{1,9})(?:\.(\d{1,9}))?(?:\.(\d{1,9}))?(-[0-9A-Za-z.-]{1,64})?(?:\+[0-9A-Za-z.-]{1,64})?$/;
 
-/** Whether a text can be compared. */
+/** Tells whether a text can be compared. */
 export function isVersion(text: string): boolean {
   return VERSION.test(text);
 }
 
-/** Whether a version is as new as another one; a text that is none is as old as can be. */
+/** Tells whether a version is as new as another one; a text that is none is as old as can be. */
 export function isAtLeast(version: string, minimum: string): boolean {
   const own = readVersion(version);
   const least = readVersion(minimum);

@@ -24,7 +24,7 @@ import { createIdentityReplies, type IdentityReply } from "./describe-identity.t
 import { statusDocument } from "./describe-status.ts";
 import { agentNotFound, type DescribedAgents, resolveTarget } from "./describe-target.ts";
 
-/** What there is to describe. */
+/** All that there is to describe. */
 export interface DescribeOptions extends DescribedAgents {
   readonly standing: AgentStanding;
   /** The methods that this server answers. */
@@ -35,7 +35,7 @@ export interface DescribeOptions extends DescribedAgents {
    * a name that is none.
    */
   findEntry(name: string, callerId: string | undefined): object | Refusal | undefined;
-  /** Whether there are such agents, so that the endpoint which answers for them is listed. */
+  /** True if there are such agents, so that the endpoint which answers for them is listed. */
   readonly listsEntries: boolean;
   /** What an agent of another system may call here. */
   toolsOf(agent: AgentDocument): readonly string[];

@@ -32,7 +32,7 @@ export interface ManifestContent {
   readonly server: Readonly<Record<string, unknown>>;
 }
 
-/** What a manifest is encoded with. */
+/** The parts that a manifest is encoded with. */
 export interface ManifestEncoding {
   /** Undefined: a server without a signing key, whose `manifest_signature` is null.   AGTP-API §8.8 */
   readonly key: KeyObject | undefined;

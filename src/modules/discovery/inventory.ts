@@ -1,7 +1,8 @@
 /** What the reserved DISCOVER built-ins talk about, decided at start-up.   AGTP-API §5.8 */
-import type { ApiEntry } from "../../base/config.ts";
+
 import type { Drive } from "../../base/paced.ts";
 import type { Disclosure } from "../../dispatch/disclosure.ts";
+import type { ApiEntry } from "../../dispatch/listing-sections.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { ContractRegister } from "../../state/contract-register.ts";
@@ -10,7 +11,7 @@ import type { ContractRegister } from "../../state/contract-register.ts";
 export interface Inventory extends Disclosure {
   /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
   endpoints(): readonly ListedEndpoint[];
-  /** Whether such a pair is among them. */
+  /** Tells whether such a pair is among them. */
   isListed(method: string, path: string): boolean;
   /** Name or Agent-ID of the agent that is addressed when a request names none. */
   readonly defaultAgent: string | undefined;
@@ -18,7 +19,7 @@ export interface Inventory extends Disclosure {
   apis(): readonly ApiEntry[];
   readonly recipes: readonly Recipe[];
   readonly contracts: Pick<ContractRegister, "active">;
-  /** Whether a pair that is not registered may be negotiated. */
+  /** True if a pair that is not registered may be negotiated. */
   readonly isNegotiating: boolean;
   /** Lists may be long: they are made in steps, with everybody else's turn in between. */
   readonly drive: Drive;

@@ -3,18 +3,18 @@
  * AGTP-API §5.8, §8, AGTP "DESCRIBE"
  */
 import { relative } from "node:path";
-import type { Config } from "../../base/config.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { isDisclosedTo } from "../../dispatch/disclosure.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { whileServing } from "../../dispatch/while-serving.ts";
 import type { Handler } from "../../handlers/handler.ts";
 import type { ModuleLoader } from "../../handlers/module-loader.ts";
 import { describeAgents } from "./agent-descriptions.ts";
 import { builtinEndpoints } from "./builtin-endpoints.ts";
+import type { DiscoveryContext, DiscoverySections } from "./config.ts";
 import { CurrentManifest } from "./current-manifest.ts";
 import { loadYaml } from "./describe-identity.ts";
 import type { ManifestDocument } from "./document.ts";
@@ -23,8 +23,9 @@ import { persistentEndpoints } from "./persistent-endpoints.ts";
 import { manifestFile, type PublishedManifest } from "./publish.ts";
 
 /** It goes last: what it shows is what the others have contributed. */
-export const discoveryModule: Module = {
+export const discoveryModule: Module<DiscoverySections> = {
   name: "discovery",
+  takes: { agents: true, hostedProtocols: true, policies: true, server: true },
   async provision(context) {
     const { config, compiler, criteria } = context;
     const { overrides, problems } = await loadOverrides(config, context.loader);
@@ -51,7 +52,7 @@ export const discoveryModule: Module = {
   },
 };
 
-function inventoryOf(context: ModuleContext, manifest: CurrentManifest): Inventory {
+function inventoryOf(context: DiscoveryContext, manifest: CurrentManifest): Inventory {
   const { config, directory, recipes, features, dispatch } = context;
   return {
     endpoints: () => dispatch().listed,
@@ -85,7 +86,7 @@ function variantsOf(
 }
 
 async function loadOverrides(
-  { policies, directory, file }: Config,
+  { policies, directory, file }: DiscoverySections,
   loader: ModuleLoader,
 ): Promise<{ overrides: ReadonlyMap<string, Handler>; problems: Problem[] }> {
   const overrides = new Map<string, Handler>();
@@ -100,7 +101,10 @@ async function loadOverrides(
 }
 
 /** A manifest that cannot be kept is a warning: it is the same, only newer than it need be. */
-function keepManifest({ keep }: PublishedManifest, { directory }: Config): readonly Problem[] {
+function keepManifest(
+  { keep }: PublishedManifest,
+  { directory }: DiscoverySections,
+): readonly Problem[] {
   const file = relative(directory, manifestFile(directory));
   try {
     keep();

@@ -3,12 +3,13 @@
  * operator, the operator's sweep of stale ones, and INSPECT of a contract or of an attempt.
  * 400 malformed · 403 somebody else's · 404 no such contract or attempt.   AGTP-API §10.1.4
  */
-import type { RcnsConfig } from "../../base/config.ts";
+
 import type { Attempts } from "../../dispatch/attempts.ts";
-import { type Caller, INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
+import { INSPECT_ALL, seesAll } from "../../dispatch/caller.ts";
 import type { RecordEvents } from "../../dispatch/contract-events.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { actorOf, contractOf, textOf } from "../../dispatch/named-contract.ts";
+import type { RcnsConfig } from "../../dispatch/policies-config.ts";
 import { badRequest, forbidden, notFound, type Refusal } from "../../dispatch/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import { type Contract, contractDetails } from "../../endpoint/contract.ts";
@@ -16,7 +17,7 @@ import type { Recipe } from "../../endpoint/recipe.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { type ContractRegister, isOpen } from "../../state/contract-register.ts";
 
-/** What these methods work on. */
+/** The parts that these methods work on. */
 export interface ContractMethodsOptions {
   readonly register: ContractRegister;
   readonly attempts: Attempts;
@@ -35,7 +36,7 @@ export async function revokeContract(
 ): Promise<Answer> {
   const contract = contractOf(options, call);
   if ("kind" in contract) return contract;
-  if (!mayLookAt(contract, exchange.caller)) {
+  if (!mayLookAt(contract, exchange)) {
     return forbidden(
       "contract-forbidden",
       `this needs ${INSPECT_ALL}, or to be the contract's agent`,
@@ -57,11 +58,11 @@ export async function revokeContract(
 export function inspectContract(
   options: ContractMethodsOptions,
   call: Call,
-  { caller }: ExchangeView,
+  exchange: ExchangeView,
 ): Answer {
   const contract = contractOf(options, call);
   if ("kind" in contract) return contract;
-  if (!mayLookAt(contract, caller)) {
+  if (!mayLookAt(contract, exchange)) {
     return forbidden(
       "contract-forbidden",
       `this needs ${INSPECT_ALL}, or to be the contract's agent`,
@@ -90,6 +91,7 @@ export function inspectAttempt(
   return floorResult(call, { target: "rcns-attempt", ...attempt });
 }
 
-function mayLookAt({ agentId }: Contract, caller: Caller): boolean {
-  return agentId === caller.agentId || seesAll(caller);
+/** The agent it is bound to, and those who see all: by their scope, or as people at the console. */
+function mayLookAt({ agentId }: Contract, { caller, peer }: ExchangeView): boolean {
+  return agentId === caller.agentId || seesAll(caller) || peer.operator !== undefined;
 }

@@ -4,13 +4,13 @@
  * access list · 404 no such record.   AGTP "INSPECT"
  */
 
-import type { IdentityConfig } from "../../base/config.ts";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { atOnce, mapPaced, type Paced } from "../../base/paced.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { operatorOf } from "../../dispatch/operator.ts";
 import { payerOf } from "../../dispatch/payer.ts";
+import type { IdentityConfig } from "../../dispatch/policies-config.ts";
 import {
   agentUnauthenticated,
   badRequest,
@@ -29,7 +29,7 @@ import type { Ledger } from "../../state/ledger.ts";
 import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
 import { type ContractMethodsOptions, inspectAttempt, inspectContract } from "./contracts.ts";
 
-/** What INSPECT looks into. */
+/** The parts that INSPECT looks into. */
 export interface InspectOptions {
   readonly directory: AgentDirectory;
   readonly ledger: Pick<Ledger, "find" | "headOf">;

@@ -3,9 +3,9 @@
  * each on "/", and the lifecycle on the agents' own paths too.   AGTP "Method Floor"
  */
 
-import type { IdentityConfig } from "../../base/config.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import { type DescribeMethod, type FloorMethod, impactOf } from "../../dispatch/floor.ts";
+import type { IdentityConfig } from "../../dispatch/policies-config.ts";
 import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import type { RouteHandler } from "../../dispatch/route.ts";
 import type { AgentDirectory } from "../../identity/agent-directory.ts";
@@ -16,7 +16,7 @@ import type { ContractMethodsOptions } from "./contracts.ts";
 import { inspectHandler, inspectSchema } from "./inspect.ts";
 import { lifecycleHandlers, lifecycleSchema } from "./lifecycle.ts";
 
-/** What these methods work on. */
+/** The parts that these methods work on. */
 export interface KeptMethodsOptions {
   readonly directory: AgentDirectory;
   readonly state: Pick<ServerState, "ledger" | "lifecycle" | "certificates">;

@@ -5,10 +5,10 @@
  * AGTP "Lifecycle Methods"
  */
 
-import type { IdentityConfig } from "../../base/config.ts";
 import { refuseAuthority } from "../../dispatch/agent-authority.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { operatorOf } from "../../dispatch/operator.ts";
+import type { IdentityConfig } from "../../dispatch/policies-config.ts";
 import {
   attributionUnavailable,
   badRequest,
@@ -32,7 +32,7 @@ import type { LifecycleRegister } from "../../state/lifecycle-register.ts";
 import { type ContractMethodsOptions, revokeContract } from "./contracts.ts";
 import { sweepContracts } from "./stale-contracts.ts";
 
-/** What the lifecycle methods work on. */
+/** The parts that the lifecycle methods work on. */
 export interface LifecycleOptions {
   readonly directory: AgentDirectory;
   readonly register: LifecycleRegister;

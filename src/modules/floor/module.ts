@@ -3,10 +3,12 @@ import { recordContractEvents } from "../../dispatch/contract-events.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
 import type { Module } from "../../dispatch/module.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
+import type { FloorSections } from "./config.ts";
 import { agentLifecycleEndpoints, keptMethods } from "./kept-methods.ts";
 
-export const floorModule: Module = {
+export const floorModule: Module<FloorSections> = {
   name: "floor",
+  takes: { policies: true },
   async provision(context) {
     const { config, state, attempts, recipes } = context;
     const describe = describeBy(context.catalog);

@@ -3,9 +3,11 @@
  * sidecar with where they are found, which a port that the system chose tells only once it is bound.
  * AGTP-API §5.8.5, §8
  */
-import type { ApiEntry, Config } from "../../base/config.ts";
+
 import type { BoundPorts } from "../../dispatch/http-gateway.ts";
 import type { HttpApi, HttpRoute } from "../../dispatch/http-route.ts";
+import type { ApiEntry } from "../../dispatch/listing-sections.ts";
+import type { GatewaySections } from "./config.ts";
 import { OPENAPI_PATH } from "./openapi-path.ts";
 
 const WILDCARDS: ReadonlySet<string> = new Set(["0.0.0.0", "::"]);
@@ -14,13 +16,13 @@ const AGTP_PORT = 4480;
 
 /** The APIs of one deployment. */
 export class ApiListing {
-  readonly #config: Config;
+  readonly #config: GatewaySections;
   readonly #routes: () => readonly HttpRoute[];
   #ports: BoundPorts;
   #entries: readonly ApiEntry[] | undefined;
 
   /** `routes` are those beside the verbs; they are asked for when the list is. */
-  constructor(config: Config, routes: () => readonly HttpRoute[]) {
+  constructor(config: GatewaySections, routes: () => readonly HttpRoute[]) {
     this.#config = config;
     this.#routes = routes;
     const { server, gateway } = config;

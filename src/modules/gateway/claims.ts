@@ -6,7 +6,7 @@ import type { HttpRoute } from "../../dispatch/http-route.ts";
 
 const PREFIX = /^(?:\/[A-Za-z0-9._~-]+)+$/;
 
-/** Whether the path of a request target is some route's; `reserved` is the sidecar's own. */
+/** Tells whether the path of a request target is some route's; `reserved` is the sidecar's own. */
 export function claimsOf(
   routes: readonly HttpRoute[],
   reserved: string,

@@ -4,10 +4,10 @@
  * 415 an encoded body · 404 and 405 where not even the pipeline can be asked.   AGTP "HTTP Gateway"
  */
 import type { FastifyError, FastifyReply, FastifyRequest } from "fastify";
-import type { LimitsConfig } from "../../base/config.ts";
 import type { HttpPeer } from "../../dispatch/http-gateway.ts";
 import type { HttpPlugin } from "../../dispatch/http-route.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { LimitsConfig } from "../../wire/limits-section.ts";
 import { isWireFault, type Response, type WireFault } from "../../wire/message.ts";
 import { type Asked, writeAnswer } from "./http-answer.ts";
 import { FURTHER_METHODS, METHODS } from "./http-methods.ts";

@@ -10,7 +10,7 @@ export function entityTag(body: string | Uint8Array, contentType: string): strin
 
 const TAG = /(?:W\/)?("[^"]*")/g;
 
-/** Whether an If-None-Match names the tag; compared as weak tags are. */
+/** Tells whether an If-None-Match names the tag; compared as weak tags are. */
 export function isNoneMatch(field: string | undefined, tag: string): boolean {
   if (field === undefined) return false;
   if (field.trim() === "*") return true;

@@ -6,13 +6,13 @@ import type { KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
 import { join, relative } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import type { Config } from "../../base/config.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
 import type { Store } from "../../state/store.ts";
+import type { GatewaySections } from "./config.ts";
 
 /** Who is to speak: nobody, one of the operator's, one that is issued, or nobody can. */
 export type GatewayChoice =
@@ -35,7 +35,7 @@ const MAX_BYTES = 65_536;
 
 /** Chooses among the operator's agents. */
 export function chooseGatewayAgent(
-  config: Config,
+  config: GatewaySections,
   documents: readonly AgentDocument[],
 ): GatewayChoice {
   const { gateway } = config;
@@ -53,7 +53,7 @@ export function chooseGatewayAgent(
 
 /** The agent as it is kept, or a new one. Writes nothing before `keep`. */
 export async function issueGatewayAgent(
-  config: Config,
+  config: GatewaySections,
   store: Store,
   signingKey: KeyObject | undefined,
 ): Promise<IssuedGatewayAgent> {
@@ -86,7 +86,7 @@ interface Inherited {
  * Before the store had it, the agent was a Genesis and a document below `.agtp/agents`. It is still
  * that agent: its Agent-ID and its chain go on. The files are read, and left where they are.
  */
-function readInherited({ directory }: Config): Inherited {
+function readInherited({ directory }: GatewaySections): Inherited {
   const stem = join(directory, ".agtp", "agents", ISSUED_NAME);
   const path = `${stem}.genesis.json`;
   const file = relative(directory, path);
@@ -102,7 +102,7 @@ function readInherited({ directory }: Config): Inherited {
   return { file, problem: { file, key: "", message: "must be a JSON object" } };
 }
 
-function refuse({ directory, file }: Config, message: string): GatewayChoice {
+function refuse({ directory, file }: GatewaySections, message: string): GatewayChoice {
   const problem = { file: relative(directory, file), key: "gateway.agent", message };
   return { kind: "refused", problem };
 }

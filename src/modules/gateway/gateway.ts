@@ -12,7 +12,6 @@ import {
   type FastifyRequest,
   fastify,
 } from "fastify";
-import type { Config, LimitsConfig } from "../../base/config.ts";
 import type { Gateway } from "../../dispatch/http-gateway.ts";
 import type { HttpRoute } from "../../dispatch/http-route.ts";
 import { networkOwner } from "../../dispatch/payer.ts";
@@ -21,7 +20,9 @@ import { rateLimited, refusalBody, serverError } from "../../dispatch/refusal.ts
 import type { Toll } from "../../dispatch/toll.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
+import type { LimitsConfig } from "../../wire/limits-section.ts";
 import { claimsOf } from "./claims.ts";
+import type { GatewaySections } from "./config.ts";
 import { AGTP_ROUTE, createEndpointApi } from "./endpoint-api.ts";
 import { createHostPolicy, type HostVerdict } from "./hosts.ts";
 import { writeAnswer } from "./http-answer.ts";
@@ -34,9 +35,9 @@ import { createOriginPolicy } from "./origins.ts";
 import { createPipeline, type PipelineParts } from "./pipeline.ts";
 import { errorBody, sendRefusal } from "./send-answer.ts";
 
-/** What a sidecar is made from. */
+/** The parts that a sidecar is made from. */
 export interface GatewayParts extends PipelineParts {
-  readonly config: Pick<Config, "server" | "gateway" | "limits">;
+  readonly config: Pick<GatewaySections, "server" | "gateway" | "limits">;
   readonly httpRoutes: readonly HttpRoute[];
   /** For what does not come to the pipeline. */
   readonly toll: Toll;

@@ -7,8 +7,8 @@
  * RFC 9110 §7.4, RFC 9112 §3.2
  */
 import { isIP } from "node:net";
-import type { Config } from "../../base/config.ts";
 import { isLoopbackHost } from "../../base/loopback.ts";
+import type { GatewaySections } from "./config.ts";
 import { readAuthority } from "./http-target.ts";
 
 /** What is judged. */
@@ -30,7 +30,9 @@ export function createHostPolicy({
   host,
   baseUrl,
   hosts,
-}: Pick<Config["gateway"], "host" | "baseUrl" | "hosts">): (request: HostRequest) => HostVerdict {
+}: Pick<GatewaySections["gateway"], "host" | "baseUrl" | "hosts">): (
+  request: HostRequest,
+) => HostVerdict {
   const isLoopback = isLoopbackHost(host);
   const isGuarded = isLoopback || hosts.length > 0;
   const own = [...hosts, host, ...(baseUrl === undefined ? [] : [new URL(baseUrl).hostname])];

@@ -10,7 +10,7 @@ import { acceptedType } from "./accepted-type.ts";
 import { entityTag, isNoneMatch } from "./entity-tag.ts";
 import { httpStatus } from "./http-status.ts";
 
-/** What of the request the answer depends on. */
+/** The parts of the request that the answer depends on. */
 export interface Asked {
   readonly method: string;
   readonly accept: string | undefined;

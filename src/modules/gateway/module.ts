@@ -3,18 +3,19 @@
  * and the agent that it speaks as.   `[gateway]`
  */
 import { relative } from "node:path";
-import type { Config } from "../../base/config.ts";
 import type { Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { HTTP_VERBS } from "../../catalog/catalog.ts";
 import type { Gateway, GatewayAgent } from "../../dispatch/http-gateway.ts";
-import type { Contribution, Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Contribution, Module } from "../../dispatch/module.ts";
 import type { ExportSource } from "../../openapi/export-openapi.ts";
 import { ApiListing } from "./api-listing.ts";
+import type { GatewayContext, GatewaySections } from "./config.ts";
 import { chooseGatewayAgent, issueGatewayAgent } from "./gateway-agent.ts";
 
-export const gatewayModule: Module = {
+export const gatewayModule: Module<GatewaySections> = {
   name: "gateway",
+  takes: { apis: true, gateway: true, limits: true, policies: true, server: true },
   async provision(context) {
     const { config, directory, state, signingKey } = context;
     const choice = chooseGatewayAgent(config, directory.list());
@@ -48,7 +49,7 @@ function completing(
   };
 }
 
-function serving(context: ModuleContext, speaker: GatewayAgent): Contribution {
+function serving(context: GatewayContext, speaker: GatewayAgent): Contribution {
   const { config } = context;
   const listing = new ApiListing(config, () => context.dispatch().httpRoutes);
   let gateway: Gateway | undefined;
@@ -75,7 +76,7 @@ function serving(context: ModuleContext, speaker: GatewayAgent): Contribution {
 
 /** Only a deployment that serves HTTP loads what that needs. */
 async function build(
-  context: ModuleContext,
+  context: GatewayContext,
   listing: ApiListing,
   speaker: GatewayAgent,
 ): Promise<Gateway> {
@@ -94,7 +95,10 @@ async function build(
   });
 }
 
-function openapiSource(context: ModuleContext, { manifestUri, baseUrl }: ApiListing): ExportSource {
+function openapiSource(
+  context: GatewayContext,
+  { manifestUri, baseUrl }: ApiListing,
+): ExportSource {
   const { catalog, methodPolicy } = context;
   const { serverId, operator, documentVersion } = context.config.server;
   return {
@@ -107,7 +111,7 @@ function openapiSource(context: ModuleContext, { manifestUri, baseUrl }: ApiList
   };
 }
 
-function notBuilt({ directory, file }: Config, error: unknown): Problem {
+function notBuilt({ directory, file }: GatewaySections, error: unknown): Problem {
   const message = `the HTTP sidecar cannot be built: ${reasonOf(error)}`;
   return { file: relative(directory, file), key: "gateway", message };
 }

@@ -13,7 +13,7 @@ import type { InputShape } from "../../endpoint/input-shape.ts";
 import { isReading, liftVerb, methodReader } from "../../openapi/lift-verb.ts";
 import { FURTHER_METHODS } from "./http-methods.ts";
 
-/** What an HTTP client can send and a catalog can have. */
+/** The methods that an HTTP client can send and a catalog can have. */
 const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];
 
 /** What a server answers, and under which names. */

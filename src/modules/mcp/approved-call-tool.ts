@@ -9,6 +9,8 @@ import { approvalMismatch } from "../../dispatch/approval-refusals.ts";
 import { schemaViolation } from "../../dispatch/refusal.ts";
 import type { Asking } from "./ask.ts";
 import type { McpFront } from "./front.ts";
+import { PRESENTED } from "./front-contracts.ts";
+import type { AskedCall } from "./task.ts";
 
 /** Its name. */
 export const APPROVED_CALL = "agtp_approved_call";
@@ -32,8 +34,8 @@ export const APPROVED_CALL_TOOL: Tool = {
 
 /** The call that an escalation is about; whether it may be made is for the gates to say. */
 export function askForApproved(
-  { approvedCallOf }: McpFront,
-  agentId: string | undefined,
+  { approvedCallOf, contracts }: McpFront,
+  agentId: string,
   input: Readonly<Record<string, unknown>>,
 ): Asking {
   const { escalation_id: escalationId } = input;
@@ -46,5 +48,16 @@ export function askForApproved(
   if (call === undefined || !isRecord(call.input)) {
     return { ...place, refusal: approvalMismatch(escalationId, []) };
   }
-  return { ...call, fields: new Map([["escalation-id", escalationId]]) };
+  const contract = contracts.unregistered(agentId, call);
+  return approvedCall({ ...call, contract }, escalationId);
+}
+
+/** A call that may have been approved by now. */
+export function approvedCall(
+  { method, path, input, contract }: AskedCall,
+  escalationId: string,
+): Asking {
+  const fields = new Map([["escalation-id", escalationId]]);
+  if (contract !== undefined) fields.set(PRESENTED, contract);
+  return { method, path, input, fields };
 }

@@ -9,6 +9,7 @@ import type { Route } from "../../dispatch/route.ts";
 import { RecordDraft } from "../../state/draft.ts";
 import type { Response } from "../../wire/message.ts";
 import type { McpRequest } from "./front.ts";
+import type { TellProgress } from "./tool-call.ts";
 
 /** What is asked for. */
 export interface Asking {
@@ -23,10 +24,8 @@ export interface Asking {
   readonly refusal?: Refusal | undefined;
   /** Calls back if the caller leaves, or cancels it. */
   readonly onLeave?: ((listener: () => void) => void) | undefined;
-  /** Hears of every part of the call that is done. */
-  readonly progress?:
-    | ((done: number, total: number | undefined, message: string) => void)
-    | undefined;
+  /** Hears of every part of the call that is done, or how far the upstream of its handler is. */
+  readonly progress?: TellProgress | undefined;
 }
 
 /** An answer whose record is kept. */
@@ -51,6 +50,7 @@ export async function ask(request: McpRequest, asking: Asking): Promise<Answer |
       done += 1;
       progress(done, exchange.route?.steps?.length, part);
     };
+    exchange.onProgress = ({ progress: at, total, message }) => progress(at, total, message);
   }
   onLeave?.(() => exchange.abort(new Error("the caller cancelled the request")));
   const response = await dispatcher.answer(exchange);
@@ -72,6 +72,8 @@ function exchangeOf({ caller }: McpRequest, asking: Asking): Exchange {
   const sent = { method, path, query: undefined, headers, body };
   const exchange = new Exchange(sent, caller.peer, performance.now());
   exchange.requestedVia = REQUESTED_VIA;
+  // By the listener, once for whatever is asked on behalf of a message.
+  exchange.isAdmitted = true;
   exchange.route = route;
   exchange.entryRefusal = refusal;
   return exchange;

@@ -9,6 +9,7 @@ import { challengeFor } from "./challenge.ts";
 import { acceptedResult, offerResult } from "./contract-question.ts";
 import { followingOf } from "./following.ts";
 import type { McpRequest } from "./front.ts";
+import { PRESENTED } from "./front-contracts.ts";
 import { challenged, internalError, invalidParams } from "./protocol-errors.ts";
 import { UNRECORDED } from "./refuse-request.ts";
 import { resolveCall, STATE_INVALID } from "./resolve-call.ts";
@@ -42,7 +43,7 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
   if (following !== undefined) {
     // Tasks keep what they ask for; of some endpoints nothing of that may be kept.
     const isKept = answer.exchange.route?.concealment === undefined;
-    const task = isKept && (await taskFor(request, call, asking, following));
+    const task = isKept && (await taskFor(request, call, { ...asking, fields }, following));
     return task || laterResult(context, following);
   }
   const { status } = answer.response;
@@ -54,7 +55,8 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
     request.challenge = challenge;
     throw challenged(challenge);
   }
-  if (answer.exchange.entryRefusal?.code === STATE_INVALID) throw stateRefused(context);
+  const isStateRefused = status === 400 && answer.exchange.entryRefusal?.code === STATE_INVALID;
+  if (isStateRefused) throw stateRefused(context);
   if (!isKnown) throw unknownTool(call.name, context);
   return refusalResult(context);
 }
@@ -63,10 +65,11 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
 async function taskFor(
   request: McpRequest,
   { name, knowsTasks }: ToolCall,
-  { method, path, input }: Asking,
+  { method, path, input, fields }: Asking,
   following: Following,
 ): Promise<Result | undefined> {
   if (!knowsTasks) return undefined;
-  const task = await beginTask(request, name, { method, path, input }, following);
+  const asked = { method, path, input, contract: fields?.get(PRESENTED) };
+  const task = await beginTask(request, name, asked, following);
   return task && ({ resultType: "task", ...taskView(task) } as unknown as Result);
 }

@@ -12,7 +12,8 @@ import type { McpRequest } from "./front.ts";
 import type { ToolCall } from "./tool-call.ts";
 import { type Answered, type Result, refusalResult, successResult } from "./tool-result.ts";
 
-const QUESTION = "contract";
+/** The name of the question. */
+export const QUESTION = "contract";
 
 /** What the client's user said; undefined: nothing yet. */
 export function decisionOf({ inputResponses }: ToolCall): OfferDecision | undefined {

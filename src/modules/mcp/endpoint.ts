@@ -66,6 +66,13 @@ export class McpEndpoint {
     this.#sessions.endStreams();
     this.#subscriptions.end();
   }
+
+  /** Ends all that is open. */
+  async close(): Promise<void> {
+    this.endStreams();
+    this.#sessions.close();
+    await this.#current.close();
+  }
 }
 
 /** A message with this claim is never one of the older protocol; most have it. */

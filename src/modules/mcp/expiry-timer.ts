@@ -42,7 +42,8 @@ export class ExpiryTimer {
   #fire(): void {
     this.#firesAt = Number.POSITIVE_INFINITY;
     const now = this.#now();
-    const over = [...this.#times].filter(([, at]) => at <= now).map(([key]) => key);
+    const due = [...this.#times].filter(([, at]) => at <= now);
+    const over = due.sort(([, one], [, other]) => one - other).map(([key]) => key);
     for (const key of over) this.#times.delete(key);
     const next = Math.min(...this.#times.values());
     if (next !== Number.POSITIVE_INFINITY) this.#arm(next);

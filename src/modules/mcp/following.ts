@@ -1,5 +1,5 @@
 /**
- * What an answer that is not the last word is followed by: an approval that an operator gives, or
+ * What an answer that is not the last word is followed by: the word of an operator, or
  * work under way, by the place that the answer itself names.   AGTP-API §10.6, docs/approvals.md
  */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
@@ -17,7 +17,7 @@ export function followingOf({ response, exchange }: Answer): Following | undefin
 /** The same of a status and a body, for a call of this path. */
 export function followingIn(status: number, body: unknown, asked: string): Following | undefined {
   if (!isUnfinished(status) || !isRecord(body)) return undefined;
-  if (status === 262) return approvalIn(body);
+  if (status === 262 || body["kind"] === "elicitation") return decisionIn(body);
   const path = placeIn(body, asked);
   return path === undefined ? undefined : { kind: "work", method: "QUERY", path };
 }
@@ -25,7 +25,7 @@ export function followingIn(status: number, body: unknown, asked: string): Follo
 /** Says to a client that knows no tasks where to ask for the last word. */
 export function laterText(following: Following): string {
   return following.kind === "approval"
-    ? `An operator has to approve this call. Once that is done, call agtp_approved_call with escalation_id "${following.escalationId}".`
+    ? `An operator has to decide about this call. Once that is done, call agtp_approved_call with escalation_id "${following.escalationId}".`
     : `This is under way. ${following.method} ${following.path} says how far it is.`;
 }
 
@@ -33,10 +33,13 @@ function isUnfinished(status: number): boolean {
   return status === 202 || status === 261 || status === 262;
 }
 
-function approvalIn(body: JsonRecord): Following | undefined {
-  const { escalation_id: escalationId, type } = body;
-  const isAsked = type === "approval-required" && typeof escalationId === "string";
-  return isAsked ? { kind: "approval", escalationId } : undefined;
+/** A call that is to be approved, or the answer to what its upstream asks: the call is made again. */
+function decisionIn(body: JsonRecord): Following | undefined {
+  const { escalation_id: escalationId, type, kind } = body;
+  const isAsked = type === "approval-required" || kind === "elicitation";
+  return isAsked && typeof escalationId === "string"
+    ? { kind: "approval", escalationId }
+    : undefined;
 }
 
 /** Protocols name the place in ways of their own. */

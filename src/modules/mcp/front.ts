@@ -32,6 +32,10 @@ export interface McpFront {
   readonly tokens: TokenVerifier | undefined;
   /** Undefined without `[policies.oauth]`. */
   readonly protection: Protection | undefined;
+  /** Fires when the daemon begins to stop. */
+  readonly stopping: AbortSignal;
+  /** The deployment that is served now. */
+  latest(): McpFront;
   /** Calls back once the records of what was answered are kept, or cannot be. */
   settle(done: () => void): void;
 }

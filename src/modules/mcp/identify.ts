@@ -4,7 +4,10 @@
  * itself beside the token is not looked at. 401 without a token, and for one that does not hold.
  * MCP "Authorization", RFC 6750
  */
-import type { TokenClaims } from "../../identity/bearer-tokens.ts";
+import type { FastifyRequest } from "fastify";
+import type { TaskOwner } from "../../base/task-queue.ts";
+import { spokenFor } from "../../dispatch/payer.ts";
+import type { TokenClaims, TokenVerifier } from "../../identity/bearer-tokens.ts";
 import type { Challenge, McpCaller, McpFront, Protection } from "./front.ts";
 
 /** What is looked at of an HTTP request. */
@@ -50,6 +53,19 @@ function withoutSlash(text: string): string {
 
 function unauthenticated(error: "invalid_token" | undefined, message: string): Challenge {
   return { status: 401, error, message, scopes: [] };
+}
+
+/**
+ * Whose account a message is on, before anybody is identified: a token that is not known yet is judged
+ * at the expense of the address that it comes from.
+ */
+export function payerOfMessage(
+  tokens: Pick<TokenVerifier, "recall"> | undefined,
+  { headers: { authorization }, socket }: Pick<FastifyRequest, "headers" | "socket">,
+): TaskOwner {
+  const verdict = authorization === undefined ? undefined : tokens?.recall(authorization);
+  const principalId = verdict?.kind === "valid" ? verdict.principalId : undefined;
+  return spokenFor(principalId, socket.remoteAddress ?? "");
 }
 
 function callerOf(

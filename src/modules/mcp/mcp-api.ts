@@ -17,7 +17,7 @@ const METHODS = ["GET", "POST", "DELETE"];
 
 /** The API, as a plugin for its path. */
 export function createMcpApi(
-  front: McpFront,
+  frontOf: () => McpFront,
   endpoint: McpEndpoint,
 ): (app: FastifyInstance) => void {
   return (app) => {
@@ -39,7 +39,7 @@ export function createMcpApi(
     app.route({
       method: [...METHODS],
       url: "/",
-      handler: (request, reply) => answer(front, endpoint, request, reply),
+      handler: (request, reply) => answer(frontOf(), endpoint, request, reply),
     });
     app.setNotFoundHandler((_request, reply) => {
       reply.header("allow", METHODS.join(", "));

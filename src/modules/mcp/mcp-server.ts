@@ -12,17 +12,17 @@ import {
   type ServerContext,
 } from "@modelcontextprotocol/server";
 import { VERSION } from "../../base/version.ts";
+import { callAsking } from "./ask-user.ts";
 import { callTool } from "./call-tool.ts";
 import { canElicit } from "./client-capabilities.ts";
+import { listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
 import { SCHEMAS_UNUSED } from "./no-validator.ts";
-import { LIST_PARAMS, withText } from "./params.ts";
-import { invalidParams } from "./protocol-errors.ts";
-import { listResources, readResource } from "./resources.ts";
+import { LIST_PARAMS, refuseCursor, withText } from "./params.ts";
+import { readResource } from "./resources.ts";
 import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
 import type { ToolCall } from "./tool-call.ts";
-import { BAD_CURSOR } from "./tool-listing.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
 const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
@@ -40,13 +40,14 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   server.setRequestHandler("tools/call", ({ params }, context) => {
     const request = requestOf(context);
     if (request.given !== undefined) return request.given() as CallToolResult;
-    return callTool(request, {
+    const call: ToolCall = {
       ...{ name: params.name, arguments: params.arguments ?? {} },
       ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
       ...{ isCurrent: isCurrent(context), knowsTasks: knowsTasks(context) },
       ...{ canElicit: canElicit(server, context), ...answersIn(context) },
       progress: progressTo(context),
-    });
+    };
+    return call.isCurrent ? callTool(request, call) : callAsking(request, call, context);
   });
   server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
     refuseCursor(cursor);
@@ -74,17 +75,16 @@ function answersIn({ mcpReq }: ServerContext): Pick<ToolCall, "requestState" | "
   return { requestState: mcpReq.requestState<string>(), inputResponses: mcpReq.inputResponses };
 }
 
-/** Of what is listed on one page no cursor was given. */
-function refuseCursor(cursor: string | undefined): void {
-  if (cursor !== undefined) throw invalidParams(`cursor ${BAD_CURSOR}`);
-}
-
 /** Undefined where the client has not asked for it. */
 function progressTo({ mcpReq }: ServerContext): ToolCall["progress"] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return undefined;
   return (progress, total, message) => {
-    const counted = { progressToken, progress, message, ...(total === undefined ? {} : { total }) };
+    const counted = {
+      ...{ progressToken, progress },
+      ...(message === undefined ? {} : { message }),
+      ...(total === undefined ? {} : { total }),
+    };
     // Who has gone hears nothing; that the call goes on is not for this to say.
     void mcpReq
       .notify({ method: "notifications/progress", params: counted })

@@ -4,6 +4,7 @@
  */
 import type { StandardSchemaV1 } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import { invalidParams } from "./protocol-errors.ts";
 
 /** Parameters of which one is a text that has to be there; the others are handed on. */
 export function withText<N extends string>(
@@ -19,6 +20,11 @@ export const LIST_PARAMS: StandardSchemaV1<unknown, { readonly cursor?: string }
   ({ cursor }) =>
     cursor === undefined || typeof cursor === "string" ? undefined : "cursor must be a string",
 );
+
+/** Of what is listed on one page no cursor was given. */
+export function refuseCursor(cursor: string | undefined): void {
+  if (cursor !== undefined) throw invalidParams("cursor must be a cursor that this server gave");
+}
 
 function schemaOf<T>(
   faultOf: (params: JsonRecord) => string | undefined,

@@ -1,7 +1,7 @@
 /** The tools of a client as it would be shown them now, found without a request of its own. */
 
 import { createCallerResolver } from "../../dispatch/caller-resolver.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
+import type { McpContext } from "./config.ts";
 import type { Projection } from "./front.ts";
 import type { FrontContracts } from "./front-contracts.ts";
 import type { ListedTool } from "./toolbox.ts";
@@ -11,7 +11,7 @@ const NOTHING: readonly ListedTool[] = [];
 
 /** Of a deployment; its callers are those that its gates would find. */
 export function createProjection(
-  { config, dispatch }: Pick<ModuleContext, "config" | "dispatch">,
+  { config, dispatch }: Pick<McpContext, "config" | "dispatch">,
   visible: VisibleTools,
   { tools }: Pick<FrontContracts, "tools">,
 ): Projection {

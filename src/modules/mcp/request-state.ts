@@ -16,7 +16,7 @@ export interface AskedOf {
 }
 
 /** People answer within it, or are asked again. */
-const LIFE_MS = 10 * 60_000;
+export const LIFE_MS: number = 10 * 60_000;
 const MAX_LENGTH = 1_024;
 /** Signed with everything, so that no other signature by the same secret is taken for one. */
 const PURPOSE = "agtpd mcp requestState 1";

@@ -10,6 +10,7 @@ import { APPROVED_CALL, askForApproved } from "./approved-call-tool.ts";
 import type { Asking } from "./ask.ts";
 import { decisionOf } from "./contract-question.ts";
 import type { McpRequest } from "./front.ts";
+import { PRESENTED } from "./front-contracts.ts";
 import { askToPropose, askToSettle, PROPOSE } from "./propose-tool.ts";
 import type { ToolCall } from "./tool-call.ts";
 import type { McpTool } from "./toolbox.ts";
@@ -35,7 +36,7 @@ export function resolveCall(
   fields: Map<string, string>,
 ): ResolvedCall {
   const tool = request.front.toolbox.find(call.name);
-  if (call.requestState !== undefined) return answeredCall(request, call, tool);
+  if (call.requestState !== undefined) return answeredCall(request, call, { tool, fields });
   if (tool === undefined) {
     return call.name === PROPOSE ? proposal(request, call, fields) : otherCall(request, call);
   }
@@ -69,15 +70,13 @@ function proposal(
   const synthesisId = fields.get(PRESENTED);
   if (synthesisId === undefined) return known(askToPropose(offers, call.arguments));
   fields.delete(PRESENTED);
-  return known(askToSettle(offers, { synthesisId, decision: "accept" }));
+  return settled(askToSettle(offers, { synthesisId, decision: "accept" }), fields);
 }
 
 function unknown({ name, arguments: input }: ToolCall): ResolvedCall {
   const asking = { ...ANYWHERE, input, refusal: actionNotFound(name, []) };
   return { tool: undefined, isKnown: false, asking };
 }
-
-const PRESENTED = "contract-synthesized";
 
 const OPT_IN: ReadonlyMap<string, string> = new Map([["allow-rcns", "true"]]);
 
@@ -93,7 +92,7 @@ function known(asking: Asking): ResolvedCall {
 function answeredCall(
   { front, caller }: McpRequest,
   call: ToolCall,
-  tool: McpTool | undefined,
+  { tool, fields }: Pick<ResolvedCall, "tool"> & { readonly fields: Map<string, string> },
 ): ResolvedCall {
   const { name, arguments: input, requestState = "" } = call;
   const { offers, states, find } = front.contracts;
@@ -105,14 +104,21 @@ function answeredCall(
     return known({ method, path, input, refusal: badRequest(STATE_INVALID, INVALID) });
   }
   const decision = decisionOf(call) ?? "show";
-  if (name === PROPOSE) return known(askToSettle(offers, { synthesisId, decision }));
+  const word = { synthesisId, decision };
+  if (name === PROPOSE) return settled(askToSettle(offers, word), fields);
   const contract = find(synthesisId, caller.fields.get("agent-id") ?? "");
   const { method, path } = contract?.endpoint ?? ANYWHERE;
   if (decision !== "accept") {
-    return known(askToSettle(offers, { synthesisId, decision }, { method, path }));
+    return settled(askToSettle(offers, word, { method, path }), fields);
   }
   // The gate of contracts says what is wrong with one that is over by now.
   return known({ method, path, input, fields: presenting(synthesisId) });
+}
+
+/** A key of the call is for the call: the word on an offer may be given twice. */
+function settled(asking: Asking, fields: Map<string, string>): ResolvedCall {
+  fields.delete("idempotency-key");
+  return known(asking);
 }
 
 /** The code of a `requestState` that says nothing. */

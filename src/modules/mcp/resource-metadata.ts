@@ -9,25 +9,29 @@ import type { Protection } from "./front.ts";
 export const METADATA_PREFIX = "/.well-known/oauth-protected-resource";
 
 /** The document, as a plugin for its path. */
-export function createMetadataFace(
-  { issuer, scopes, resource }: Protection,
+export function createMetadataApi(
+  protectionOf: () => Protection | undefined,
   name: string,
 ): (app: FastifyInstance) => void {
   return (app) => {
-    app.get("/", (_request, reply) =>
-      reply
+    app.get("/", (_request, reply) => {
+      const protection = protectionOf();
+      if (protection === undefined) return reply.callNotFound();
+      return reply
         .header("content-type", "application/json")
         .header("access-control-allow-origin", "*")
         .header("cache-control", "public, max-age=300")
-        .send(
-          JSON.stringify({
-            resource: resource(),
-            authorization_servers: [issuer],
-            bearer_methods_supported: ["header"],
-            ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
-            resource_name: name,
-          }),
-        ),
-    );
+        .send(JSON.stringify(documentOf(protection, name)));
+    });
+  };
+}
+
+function documentOf({ issuer, scopes, resource }: Protection, name: string): object {
+  return {
+    resource: resource(),
+    authorization_servers: [issuer],
+    bearer_methods_supported: ["header"],
+    ...(scopes.length === 0 ? {} : { scopes_supported: scopes }),
+    resource_name: name,
   };
 }

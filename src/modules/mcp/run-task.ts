@@ -6,6 +6,7 @@
 import { randomUUID } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { bodyText, bodyValue } from "./answer-body.ts";
+import { approvedCall } from "./approved-call-tool.ts";
 import { type Answer, ask } from "./ask.ts";
 import { followingOf } from "./following.ts";
 import type { McpRequest } from "./front.ts";
@@ -80,11 +81,11 @@ async function afterApproval(
   escalationId: string,
 ): Promise<TaskChange | undefined> {
   if (request.front.isUndecided(escalationId)) return undefined;
-  const fields = new Map([["escalation-id", escalationId]]);
-  const answer = await ask(request, { ...call, fields });
+  const answer = await ask(request, approvedCall(call, escalationId));
   if (answer === undefined) return undefined;
   const following = followingOf(answer);
-  if (following?.kind === "approval") return undefined;
+  const isAsked = following?.kind === "approval" && following.escalationId === escalationId;
+  if (isAsked) return undefined;
   if (following !== undefined) return { following, message: messageOf(following) };
   return endOf(request, tool, answer);
 }

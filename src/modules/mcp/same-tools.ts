@@ -1,6 +1,7 @@
 /** Whether two lists show their reader the same tools, though they were made apart from each other. */
 import { hash } from "node:crypto";
 import type { Paced } from "../../base/paced.ts";
+import { toolText } from "./tool-description.ts";
 import type { ListedTool } from "./toolbox.ts";
 
 type List = readonly ListedTool[];
@@ -37,7 +38,7 @@ export class SameTools {
     const known = this.#digests.get(tool);
     if (known !== undefined) return known;
     const { current, isOutputTold } = tool.description;
-    const digest = hash("sha256", JSON.stringify([current, isOutputTold]));
+    const digest = hash("sha256", `${isOutputTold} ${toolText(current)}`);
     this.#digests.set(tool, digest);
     return digest;
   }

@@ -12,6 +12,7 @@ import {
 import { LRUCache } from "lru-cache";
 import { isRecord } from "../../base/json-value.ts";
 import type { Audience, Listener } from "./audience.ts";
+import { BoundedNews } from "./bounded-news.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 
@@ -21,6 +22,7 @@ interface Session {
   /** Of its caller. */
   readonly key: string;
   readonly listener: Listener;
+  readonly news: BoundedNews;
   readonly transport: WebStandardStreamableHTTPServerTransport;
 }
 
@@ -73,7 +75,8 @@ export class Sessions {
       session.listener.caller = request.caller;
       const response = await session.transport.handleRequest(http, options);
       endCancelled(session.transport, body);
-      return response;
+      const isNews = http.method === "GET" && response.status === 200;
+      return isNews ? session.news.watch(response) : response;
     }
     if (!isInitializeRequest(body)) return jsonError(400, NO_SESSION, body);
     return (await this.#connect(request)).handleRequest(http, options);
@@ -84,6 +87,11 @@ export class Sessions {
     for (const { transport } of this.#open.values()) transport.closeStandaloneSSEStream();
   }
 
+  /** Ends all of them, with what they are asked. */
+  close(): void {
+    this.#open.clear();
+  }
+
   async #connect({ front, caller }: McpRequest): Promise<WebStandardStreamableHTTPServerTransport> {
     const server = createMcpServer(front.serverId, "older");
     const transport: WebStandardStreamableHTTPServerTransport =
@@ -91,9 +99,11 @@ export class Sessions {
         sessionIdGenerator: randomUUID,
         onsessioninitialized: (id) => {
           // Who has no stream open asks when it needs them.
-          const tell = (): void => void server.sendToolListChanged().catch(() => undefined);
-          const listener = this.#audience.add(front, caller, tell);
-          this.#add({ id, key: caller.key, listener, transport });
+          const news = new BoundedNews(() => {
+            void server.sendToolListChanged().catch(() => undefined);
+          });
+          const listener = this.#audience.add(front, caller, () => news.tell());
+          this.#add({ id, key: caller.key, listener, news, transport });
         },
         onsessionclosed: (id) => void this.#open.delete(id),
       });

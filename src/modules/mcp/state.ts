@@ -2,6 +2,7 @@
 import type { ProcessState } from "../../dispatch/process-state.ts";
 import { Audience } from "./audience.ts";
 import type { McpEndpoint } from "./endpoint.ts";
+import type { McpFront } from "./front.ts";
 import type { RequestStates } from "./request-state.ts";
 import type { McpTasks } from "./task.ts";
 
@@ -12,6 +13,7 @@ export class McpState {
   readonly states: RequestStates;
   #endpoint: Promise<McpEndpoint> | undefined;
   #audience: Audience | undefined;
+  #served: McpFront | undefined;
 
   constructor(tasks: McpTasks, states: RequestStates) {
     this.tasks = tasks;
@@ -25,6 +27,17 @@ export class McpState {
       ({ McpEndpoint }) => new McpEndpoint(serverId, audience),
     );
     return this.#endpoint;
+  }
+
+  /** The deployment that is served; undefined: none has been yet. */
+  get served(): McpFront | undefined {
+    return this.#served;
+  }
+
+  /** This deployment is served from now on. */
+  serve(front: McpFront, kept: ProcessState): void {
+    this.#served = front;
+    this.audience(kept).serve(front);
   }
 
   /** Who hears of changes, of what each agent has and of where it stands. */
@@ -42,5 +55,10 @@ export class McpState {
     const end = async (): Promise<void> => (await this.#endpoint)?.endStreams();
     signal.addEventListener("abort", () => void end(), { once: true });
     return audience;
+  }
+
+  /** Ends every session and every answer: the last request that anybody waits for is over. */
+  async close(): Promise<void> {
+    await (await this.#endpoint)?.close();
   }
 }

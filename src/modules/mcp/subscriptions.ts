@@ -4,6 +4,7 @@
  */
 import { createMcpHandler, type Server } from "@modelcontextprotocol/server";
 import type { Audience } from "./audience.ts";
+import { BoundedNews } from "./bounded-news.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf } from "./mcp-server.ts";
 
@@ -34,13 +35,15 @@ export class Subscriptions {
     });
     const controller = this.#hold(http.signal, caller.key);
     const { signal } = controller;
-    const listener = this.#audience.add(front, caller, () => handler.notify.toolsChanged());
+    const news = new BoundedNews(() => handler.notify.toolsChanged());
+    const listener = this.#audience.add(front, caller, () => news.tell());
     signal.addEventListener("abort", () => listener.end(), { once: true });
     const asked = new Request(http, { signal });
     const options = { authInfo: authInfoOf(request), parsedBody: body };
     const response = await handler.fetch(asked, options);
+    if (response.headers.get("content-type") === "text/event-stream") return news.watch(response);
     // It was refused, and nobody listens.
-    if (response.headers.get("content-type") !== "text/event-stream") controller.abort();
+    controller.abort();
     return response;
   }
 

@@ -19,6 +19,8 @@ export interface AskedCall {
   readonly method: string;
   readonly path: string;
   readonly input: JsonRecord;
+  /** The contract that it was made under. */
+  readonly contract?: string | undefined;
 }
 
 /** One task. */

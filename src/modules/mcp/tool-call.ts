@@ -1,6 +1,13 @@
 /** One call of a tool, as the library read it. */
 import type { JsonRecord } from "../../base/json-value.ts";
 
+/** Tells a client how far its call is. */
+export type TellProgress = (
+  done: number,
+  total: number | undefined,
+  message: string | undefined,
+) => void;
+
 /** A call, and what its client can do. */
 export interface ToolCall {
   readonly name: string;
@@ -17,5 +24,5 @@ export interface ToolCall {
   readonly requestState: string | undefined;
   readonly inputResponses: JsonRecord | undefined;
   /** Tells its client how far it is; undefined: the client does not want to know. */
-  progress?: ((done: number, total: number | undefined, message: string) => void) | undefined;
+  progress?: TellProgress | undefined;
 }

@@ -18,6 +18,15 @@ export interface ToolDescription {
   readonly isOutputTold: boolean;
 }
 
+const texts = new WeakMap<Tool, string>();
+
+/** A tool as JSON; encoded once, in whatever lists it stands. */
+export function toolText(tool: Tool): string {
+  const text = texts.get(tool) ?? JSON.stringify(tool);
+  texts.set(tool, text);
+  return text;
+}
+
 /** Describes the tool that an endpoint is. */
 export function describeTool(name: string, definition: EndpointDefinition): ToolDescription {
   return withOutput(baseOf(name, definition), definition.outputSchema);

@@ -4,16 +4,19 @@
  * MCP "Listing Tools", "Pagination"
  */
 import type { Tool } from "@modelcontextprotocol/server";
-import { shareBody } from "../../base/shared-body.ts";
+import { shareEncoded } from "../../base/shared-body.ts";
 import { protocolRoute } from "../../dispatch/protocol-endpoint.ts";
 import { schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView, Route } from "../../dispatch/route.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
+import { toolText } from "./tool-description.ts";
 import type { ListedTool } from "./toolbox.ts";
 import type { VisibleTools } from "./visible-tools.ts";
 
 /** Many clients read one page and no more. */
 const PAGE_SIZE = 500;
+/** Encoding a longer one would keep others waiting; one tool may be longer. */
+const PAGE_CHARACTERS = 1_048_576;
 
 /** One page. */
 export interface Page {
@@ -52,7 +55,7 @@ export function createToolListing(visible: VisibleTools, compiler: SchemaCompile
           pageAfter(tools, after, current),
         );
         given.set(exchange, page);
-        return { body: shareBody(page) };
+        return { body: page };
       },
     },
     compiler,
@@ -80,12 +83,23 @@ export function pageAt(
 
 function pageAfter(visible: readonly ListedTool[], after: string, isCurrent: boolean): Page {
   const begin = after === "" ? 0 : firstAfter(visible, after);
-  const shown = visible.slice(begin, begin + PAGE_SIZE);
-  const tools = shown.map(({ description }) =>
-    isCurrent ? description.current : description.older,
-  );
-  const last = begin + PAGE_SIZE < visible.length ? shown.at(-1) : undefined;
-  return { tools, ...(last === undefined ? {} : { nextCursor: encodeCursor(last.name) }) };
+  const tools: Tool[] = [];
+  const texts: string[] = [];
+  let length = 0;
+  while (begin + tools.length < visible.length && tools.length < PAGE_SIZE) {
+    const description = visible[begin + tools.length]?.description;
+    const tool = isCurrent ? description?.current : description?.older;
+    const text = tool === undefined ? "" : toolText(tool);
+    length += text.length;
+    if (tool === undefined || (tools.length > 0 && length > PAGE_CHARACTERS)) break;
+    tools.push(tool);
+    texts.push(text);
+  }
+  const isLast = begin + tools.length >= visible.length;
+  const nextCursor = isLast ? undefined : encodeCursor(tools.at(-1)?.name ?? "");
+  const more = nextCursor === undefined ? "" : `,"nextCursor":"${nextCursor}"`;
+  const page = { tools, ...(nextCursor === undefined ? {} : { nextCursor }) };
+  return shareEncoded(page, `{"tools":[${texts.join(",")}]${more}}`);
 }
 
 /** The first place behind a name; the list is sorted. */

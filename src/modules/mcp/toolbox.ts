@@ -4,12 +4,13 @@
  * one look-up however many there are.   MCP "Tools"
  */
 import type { Tool } from "@modelcontextprotocol/server";
-import { atOnce } from "../../base/paced.ts";
+import { mapPaced, type Paced } from "../../base/paced.ts";
+import { sortPaced } from "../../base/sort-paced.ts";
 import { type CallRules, type Candidate, mayCall } from "../../dispatch/may-call.ts";
 import type { Route } from "../../dispatch/route.ts";
 import { isTool } from "../../dispatch/tool.ts";
 import { namingTools } from "../../dispatch/tool-names.ts";
-import { describeTool, type ToolDescription } from "./tool-description.ts";
+import { describeTool, type ToolDescription, toolText } from "./tool-description.ts";
 
 /** A tool as it is listed. */
 export interface ListedTool {
@@ -36,6 +37,60 @@ export interface ToolboxParts {
   readonly further: readonly Tool[];
 }
 
+/** Endpoints that are tools, and those of the protocol itself. */
+interface ChosenRoutes {
+  readonly own: readonly Route[];
+  readonly floor: readonly Route[];
+}
+
+function* choosing({ routes, tools, isAllowed, isListed }: ToolboxParts): Paced<ChosenRoutes> {
+  const [own, floor]: [Route[], Route[]] = [[], []];
+  for (const route of routes) {
+    yield;
+    if (!isAllowed(route.method)) continue;
+    if (isTool(route) && isListed(route)) own.push(route);
+    if (tools === "all" && route.tier === "A" && route.path === "/") floor.push(route);
+  }
+  return { own, floor };
+}
+
+function* describing({ further }: ToolboxParts, { own, floor }: ChosenRoutes): Paced<McpTool[]> {
+  const taken = further.map(({ name }) => name);
+  const ownNames = yield* naming(own, taken);
+  const floorNames = yield* naming(floor, [...taken, ...ownNames]);
+  const names = [...ownNames, ...floorNames];
+  return yield* mapPaced([...own, ...floor].entries(), ([index, route]) => {
+    const name = names[index] ?? "";
+    return { name, route, description: describeTool(name, route.definition) };
+  });
+}
+
+function naming(routes: readonly Route[], taken: readonly string[]): Paced<readonly string[]> {
+  return namingTools(
+    routes.map(({ definition }) => definition),
+    taken,
+  );
+}
+
+/** Tools by their names, and the scopes that they ask for. */
+interface IndexedTools {
+  readonly byName: ReadonlyMap<string, McpTool>;
+  readonly scopes: ReadonlySet<string>;
+}
+
+function* indexing(tools: readonly McpTool[]): Paced<IndexedTools> {
+  const named = new Map<string, McpTool>();
+  const scopes = new Set<string>();
+  for (const tool of tools) {
+    named.set(tool.name, tool);
+    for (const scope of tool.route.requiredScopes) scopes.add(scope);
+    // Encoded ahead of the first list that it stands in.
+    toolText(tool.description.current);
+    yield;
+  }
+  return { byName: named, scopes };
+}
+
 /** All tools of a deployment. */
 export class Toolbox {
   readonly #rules: CallRules;
@@ -46,47 +101,34 @@ export class Toolbox {
   /** What an authority shows; it is the same object as long as its holder is remembered. */
   readonly #visible = new WeakMap<object, Map<string, readonly ListedTool[]>>();
 
-  constructor({ routes, tools, rules, isAllowed, isListed, further }: ToolboxParts) {
-    const allowed = routes.filter(({ method }) => isAllowed(method));
-    const own = allowed.filter((route) => isTool(route) && isListed(route));
-    const floor =
-      tools === "all" ? allowed.filter((route) => route.tier === "A" && route.path === "/") : [];
-    const taken = further.map(({ name }) => name);
-    const ownNames = atOnce(
-      namingTools(
-        own.map(({ definition }) => definition),
-        taken,
-      ),
-    );
-    const floorNames = atOnce(
-      namingTools(
-        floor.map(({ definition }) => definition),
-        [...taken, ...ownNames],
-      ),
-    );
-    const named = (list: readonly Route[], names: readonly string[]): readonly McpTool[] =>
-      list.map((route, index) => {
-        const name = names[index] ?? "";
-        return { name, route, description: describeTool(name, route.definition) };
-      });
-    const all = [...named(own, ownNames), ...named(floor, floorNames)];
+  /** Those that some tool asks for. */
+  readonly scopes: readonly string[];
+
+  private constructor(
+    { rules, further }: ToolboxParts,
+    sorted: readonly McpTool[],
+    { byName, scopes }: IndexedTools,
+  ) {
     this.#rules = rules;
-    this.#byName = new Map(all.map((tool) => [tool.name, tool]));
-    this.#sorted = all.toSorted(byName);
+    this.#byName = byName;
+    this.#sorted = sorted;
     this.#further = further.map((tool) => ({
       name: tool.name,
       description: { current: tool, older: tool, isOutputTold: false },
     }));
+    this.scopes = [...scopes].sort();
+  }
+
+  /** Makes them. */
+  static *creating(parts: ToolboxParts): Paced<Toolbox> {
+    const tools = yield* describing(parts, yield* choosing(parts));
+    const sorted = yield* sortPaced(tools, byName);
+    return new Toolbox(parts, sorted, yield* indexing(sorted));
   }
 
   /** Whether its caller may call it is for the gates to say. */
   find(name: string): McpTool | undefined {
     return this.#byName.get(name);
-  }
-
-  /** Those that some tool asks for. */
-  get scopes(): readonly string[] {
-    return [...new Set(this.#sorted.flatMap(({ route }) => route.requiredScopes))].sort();
   }
 
   /** What a caller may call, in the order of names; the same list for the same authority. */

@@ -2,7 +2,7 @@
  * The contract that a proposal comes to. 263: it is made, and the body says so; 461: it is offered, for
  * whoever wants to see it first.   AGTP-API §10.1.3, §10.4.3, §10.8
  */
-import type { SynthesisConfig } from "../../base/config.ts";
+
 import { grantDuration } from "../../base/duration.ts";
 import type { RecordEvents } from "../../dispatch/contract-events.ts";
 import { previewContract } from "../../dispatch/contract-preview.ts";
@@ -15,6 +15,7 @@ import type { ContractRegister } from "../../state/contract-register.ts";
 import { makeContract } from "./make-contract.ts";
 import { strongestImpact } from "./planner-impact.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
+import type { SynthesisConfig } from "./synthesis-section.ts";
 
 interface ApprovalOptions {
   readonly synthesis: SynthesisConfig;

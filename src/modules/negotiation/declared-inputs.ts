@@ -1,5 +1,5 @@
 /**
- * What the steps of a plan take the proposed inputs as: a request that says nothing of types gets
+ * The proposed inputs, as the steps of a plan take them: a request that says nothing of types gets
  * them from what it is answered with, and a value that a late step would refuse is refused before
  * the first one has done anything.   AGTP-API §10.1.3, §13.2
  */
@@ -26,7 +26,7 @@ export function inputTypesOf(
     const inPath = new Set(templateParameters(step.path));
     const { properties } = membersOf(endpoint.inputSchema);
     for (const [parameter, source] of Object.entries(step.parameters)) {
-      // What goes into a path is written as text there, whatever it was.
+      // A value that goes into a path is written as text there, whatever it was.
       if (source.kind !== "proposal" || inPath.has(parameter)) continue;
       const taken = declaredTypes(properties.get(parameter), endpoint.inputSchema);
       const known = types.get(source.value) ?? SCHEMA_TYPES;

@@ -17,7 +17,7 @@ export type GoalSubject =
   | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
   | { readonly kind: "recipe"; readonly recipe: Recipe };
 
-/** What a goal may be about. */
+/** A subject of goals. */
 export interface GoalMatch {
   readonly subject: GoalSubject;
   readonly score: number;
@@ -35,12 +35,12 @@ const MAX_GOAL_WORDS = 64;
 /** A word that nobody here knows may be a name. */
 const UNKNOWN_WEIGHT = 0.5;
 const MIN_SHARE = 0.25;
-/** What is further away than this from the closest is about something else. */
+/** A subject that is further away than this from the closest is another one. */
 const CLOSE = 0.8;
 const MAX_MATCHES = 8;
 /** Among so many, a word that most of them have says nothing about one. */
 const MANY = 64;
-/** What any goal may begin with. */
+/** The words that any goal may begin with. */
 const REQUESTS: ReadonlySet<string> = new Set(
   "please need want would like could should find get give show tell make let know look".split(" "),
 );

@@ -20,7 +20,7 @@ export async function answerLater(
   try {
     return await answer(options, request);
   } catch (error) {
-    // Whoever asks for the answer must not ask for ever.
+    // A caller that asks for the answer must not ask for ever.
     const errorId = uuidv7();
     log.warn({ error, error_id: errorId }, "a proposal could not be evaluated");
     return { status: 500, body: refusalBody(serverError(errorId)) };

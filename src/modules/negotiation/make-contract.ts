@@ -12,7 +12,7 @@ import type { SynthesisPlan } from "../../endpoint/plan.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 
-/** What was asked for, as far as the contract says it. */
+/** The request, as far as the contract says it. */
 export interface Agreement {
   readonly agentId: string;
   readonly method: string;

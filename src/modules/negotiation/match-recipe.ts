@@ -12,7 +12,7 @@ import { quoteNames } from "../../endpoint/plan-log.ts";
 import type { Recipe, RecipeStep } from "../../endpoint/recipe.ts";
 import { membersOf } from "./planner-members.ts";
 
-/** What a step may arrive at. */
+/** The pairs that a step may arrive at. */
 export type StepReach =
   | { readonly kind: "endpoint"; readonly endpoint: EndpointDefinition }
   /** The server itself, a floor method or a built-in; it judges its input when it is called. */
@@ -21,13 +21,13 @@ export type StepReach =
 /** All that a step may arrive at: one for a literal path, none when there is nothing. */
 export type StepReaches = (step: RecipeStep) => readonly StepReach[];
 
-/** What a recipe is checked against. */
+/** The rules that a recipe is checked against. */
 export interface RecipeSurroundings {
   readonly reaches: StepReaches;
   readonly maxDepth: number;
 }
 
-/** What a recipe asks of whoever runs it, and may leave behind. */
+/** The demands of a recipe on its caller, and what it may leave behind. */
 export interface RecipeNeeds {
   /** Its own and those of everything that its steps may arrive at. */
   readonly requiredScopes: readonly string[];
@@ -54,7 +54,9 @@ export function findMissingParameters(
   return missing.length === 0 ? undefined : `the proposal does not offer ${quoteNames(missing)}`;
 }
 
-/** What a recipe needs, as far as it can be said before it runs; the most that it could be. */
+/**
+ * The needs of a recipe, as far as they can be said before it runs; the most that they could be.
+ */
 export function needsOf(recipe: Recipe, { reaches }: RecipeSurroundings): RecipeNeeds {
   const reached = recipe.steps.flatMap(reaches);
   const endpoints = reached.flatMap((one) => (one.kind === "endpoint" ? [one.endpoint] : []));

@@ -9,7 +9,7 @@ import { FLOOR_METHODS } from "../../catalog/catalog.ts";
 import { recordContractEvents } from "../../dispatch/contract-events.ts";
 import { ContractRoutes } from "../../dispatch/contract-routes.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Module, ModuleContext, Negotiation } from "../../dispatch/module.ts";
+import type { Module, Negotiation } from "../../dispatch/module.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
@@ -18,6 +18,7 @@ import { checkReservation } from "../../endpoint/reserved-endpoints.ts";
 import type { Call } from "../../handlers/handler.ts";
 import type { SchemaCompiler } from "../../schema/schema.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
+import type { NegotiationContext, NegotiationSections } from "./config.ts";
 import { createContractSchemas } from "./contract-schemas.ts";
 import { contractSource } from "./contract-source.ts";
 import { answerLater } from "./later-answer.ts";
@@ -36,8 +37,9 @@ import {
 import { endContractsWithoutMethod } from "./removed-methods.ts";
 import { type NegotiationState, openNegotiation } from "./state.ts";
 
-export const negotiationModule: Module = {
+export const negotiationModule: Module<NegotiationSections> = {
   name: "negotiation",
+  takes: { policies: true, synthesis: true },
   async provision(context) {
     const { policies, synthesis } = context.config;
     const kept = await context.once(openNegotiation);
@@ -81,8 +83,11 @@ export const negotiationModule: Module = {
   },
 };
 
-/** What PLAN looks into, made when it is first asked for. */
-function preparedPlaces(context: ModuleContext, planning: Planning): () => Promise<PlanPlaces> {
+/** The places of PLAN, made when they are first asked for. */
+function preparedPlaces(
+  context: NegotiationContext,
+  planning: Planning,
+): () => Promise<PlanPlaces> {
   const { work, stopping } = context;
   let places: Promise<PlanPlaces> | undefined;
   return () => {
@@ -93,7 +98,7 @@ function preparedPlaces(context: ModuleContext, planning: Planning): () => Promi
 
 /** How proposals are judged, at once or later. */
 function proposing(
-  context: ModuleContext,
+  context: NegotiationContext,
   { synthesizer }: Planning,
   { negotiations }: NegotiationState,
 ): Omit<ProposeOptions, "proposals"> {
@@ -113,7 +118,7 @@ function proposing(
 
 /** Takes up what an earlier process left: proposals, and contracts that nobody can call any more. */
 function evaluateLater(
-  context: ModuleContext,
+  context: NegotiationContext,
   evaluation: Omit<ProposeOptions, "proposals">,
   { proposals }: NegotiationState,
 ): void {
@@ -128,9 +133,9 @@ function evaluateLater(
   void endContractsWithoutMethod({ methodPolicy, contracts, record, log }).catch(onFault);
 }
 
-/** What the gates ask of contracts, and who answers where all locks are open. */
+/** The questions of the gates about contracts, and who answers where all locks are open. */
 function negotiating(
-  context: ModuleContext,
+  context: NegotiationContext,
   { synthesizer }: Planning,
   { rate, proposeOptions }: Pick<NegotiationState, "rate"> & { proposeOptions: ProposeOptions },
 ): Negotiation {
@@ -158,7 +163,7 @@ function negotiating(
   return { routes, route, offers: contractOffers(context, proposeOptions, routes) };
 }
 
-function faultsOf({ log }: ModuleContext): (error: unknown) => void {
+function faultsOf({ log }: NegotiationContext): (error: unknown) => void {
   return exceptStoreFaults((error) => log.warn({ error }, "a synthesis failed"));
 }
 

@@ -1,9 +1,9 @@
 /**
- * What answers a pair that is not registered once all four locks are open: a contract is synthesized,
+ * Answers a pair that is not registered once all four locks are open: a contract is synthesized,
  * and previewed with 461 or run at once. 429 too many evaluations · 464 where nothing can be composed
  * · 262 where the agent's scopes do not cover every step.   AGTP-API §10.1.2, §10.1.3, §10.1.5
  */
-import type { RcnsConfig } from "../../base/config.ts";
+
 import type { RateWindow } from "../../base/rate-window.ts";
 import type { TaskQueue } from "../../base/task-queue.ts";
 import type { Approvals } from "../../dispatch/approvals.ts";
@@ -12,6 +12,7 @@ import { changeCall } from "../../dispatch/call-context.ts";
 import { previewContract } from "../../dispatch/contract-preview.ts";
 import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
 import { payerOf } from "../../dispatch/payer.ts";
+import type { RcnsConfig } from "../../dispatch/policies-config.ts";
 import {
   authorizationRequired,
   type Refusal,
@@ -48,7 +49,7 @@ export interface NegotiationOptions {
   readonly routes: Pick<ContractRoutes, "routeOf">;
   readonly attempts: Attempts;
   readonly rate: RateWindow;
-  /** What takes longer than others want to wait. */
+  /** The queue of what takes longer than others want to wait. */
   readonly work: TaskQueue;
   readonly rcns: RcnsConfig;
   /** Why a pair may never be an endpoint: it is the protocol's own. */
@@ -149,7 +150,7 @@ type Planned =
       readonly kind: "planned";
       readonly plan: SynthesisPlan;
       readonly inputSchema: JsonSchema;
-      /** What was sent, as this schema reads it. */
+      /** The input that was sent, as this schema reads it. */
       readonly input: Call["input"];
     }
   | Refusal;

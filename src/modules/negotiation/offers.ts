@@ -7,13 +7,13 @@ import type { ContractOffers, OfferDecision } from "../../dispatch/contract-offe
 import { previewContract } from "../../dispatch/contract-preview.ts";
 import type { ContractRoutes } from "../../dispatch/contract-routes.ts";
 import { describeBy, floorEndpoints } from "../../dispatch/floor.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import { protocolRoute, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { notFound, type Refusal } from "../../dispatch/refusal.ts";
 import { refuseContract } from "../../dispatch/refuse-contract.ts";
 import type { ExchangeView, Route } from "../../dispatch/route.ts";
 import { type Contract, contractEntry } from "../../endpoint/contract.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
+import type { NegotiationContext } from "./config.ts";
 import {
   PROPOSE_SCHEMA,
   PROPOSED_SCHEMAS,
@@ -23,14 +23,14 @@ import {
 
 /** Over what PROPOSE works with. */
 export function contractOffers(
-  context: ModuleContext,
+  context: NegotiationContext,
   options: ProposeOptions,
   routes: Pick<ContractRoutes, "agree">,
 ): ContractOffers {
   return { propose: proposeRoute(context, options), settle: settleRoute(context, routes) };
 }
 
-function proposeRoute(context: ModuleContext, options: ProposeOptions): Route {
+function proposeRoute(context: NegotiationContext, options: ProposeOptions): Route {
   const method = {
     ...{ inputSchema: PROPOSE_SCHEMA, deepMembers: PROPOSED_SCHEMAS },
     handler: proposeHandler({ ...options, isOffering: true }),
@@ -41,7 +41,7 @@ function proposeRoute(context: ModuleContext, options: ProposeOptions): Route {
   return route;
 }
 
-function settleRoute(context: ModuleContext, routes: Pick<ContractRoutes, "agree">): Route {
+function settleRoute(context: NegotiationContext, routes: Pick<ContractRoutes, "agree">): Route {
   const { attempts, compiler, state } = context;
   const { contracts: register } = state;
   return protocolRoute(

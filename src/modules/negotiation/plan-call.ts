@@ -9,9 +9,9 @@ import { planChain } from "./planner.ts";
 import type { IndexedEndpoint } from "./planner-index.ts";
 import type { Ask, PlanningTask } from "./planner-task.ts";
 
-/** What a call is planned with. */
+/** The parts that a call is planned with. */
 export interface CallPlanning {
-  /** What is offered, and what has to be come by. */
+  /** The values that are offered, and those that have to be come by. */
   taskFor(asks: readonly Ask[]): PlanningTask;
   readonly maxDepth: number;
   readonly log: PlanLog;

@@ -82,7 +82,7 @@ function findForbiddenStep({ steps }: Recipe, { allows }: PlanLimits): string | 
 }
 
 function planOf(recipe: Recipe, surroundings: RecipeSurroundings): Omit<SynthesisPlan, "log"> {
-  // What it matches is the business of the recipe that is current; a plan is kept as plain JSON.
+  // The match is the business of the recipe that is current; a plan is kept as plain JSON.
   const { pattern: _pattern, ...captured } = recipe;
   const { requiredScopes, impacts, isIdempotent } = needsOf(recipe, surroundings);
   return {

@@ -1,18 +1,19 @@
 /**
- * What a caller may call at all, as the gates would say it: plans hold nothing else. What a request
- * allows itself is looked at here too.   AGTP "PLAN", AGTP-API §9, §13.2
+ * The pairs that a caller may call at all, as the gates would say it: plans hold nothing else. What
+ * a request allows itself is looked at here too.   AGTP "PLAN", AGTP-API §9, §13.2
  */
-import type { PoliciesConfig } from "../../base/config.ts";
+
 import type { Caller } from "../../dispatch/caller.ts";
 import type { MethodPolicy } from "../../dispatch/method-policy.ts";
+import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
 import type { PlanLimits } from "../../endpoint/plan.ts";
 import type { Pair, PlanRequest } from "./plan-request.ts";
 
-/** What callers are held to. */
+/** The rules that callers are held to. */
 export interface PermitRules {
   readonly methodPolicy: Pick<MethodPolicy, "isAllowed">;
   readonly policies: Pick<PoliciesConfig, "scopeRequiredForInvocation" | "oauth">;
-  /** What aliases and redirects make of a pair. */
+  /** The pair that aliases and redirects make of another. */
   canonical(pair: Pair): Pair;
 }
 
@@ -26,7 +27,7 @@ export function findObstacle(
   return "the caller has neither a document nor an Authority-Scope header to call anything with";
 }
 
-/** What the steps of a plan are held to. */
+/** The rules that the steps of a plan are held to. */
 export function planLimits(
   { available, excluded, maxSteps }: PlanRequest,
   { principalId }: Caller,

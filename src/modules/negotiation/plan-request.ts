@@ -1,5 +1,5 @@
 /**
- * What PLAN is asked: a goal in words, as a pair or by the outputs that it wants; the values there
+ * A request of PLAN: a goal in words, as a pair or by the outputs that it wants; the values there
  * are; and what a plan is held to. Constraints that nobody here can apply are kept by name, so that
  * the answer says so.   AGTP "PLAN"
  */
@@ -17,12 +17,12 @@ export interface Pair {
   readonly path: string;
 }
 
-/** What PLAN was asked. */
+/** A request of PLAN, as it is read. */
 export interface PlanRequest {
   /** The goal in words; empty where it has none. */
   readonly words: string;
   readonly pair: Pair | undefined;
-  /** What the result has to have; undefined where that is left to the plan. */
+  /** The schema that the result has to satisfy; undefined where that is left to the plan. */
   readonly outputSchema: JsonSchema | undefined;
   readonly values: JsonRecord;
   /** Inputs whose values are given when the plan is executed. */

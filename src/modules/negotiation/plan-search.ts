@@ -28,7 +28,7 @@ import type { PlannedStep } from "./planned-step.ts";
 import { isStronger } from "./planner-impact.ts";
 import { membersOf } from "./planner-members.ts";
 
-/** What plans are found among. */
+/** The places that plans are found in. */
 export interface PlanPlaces extends StepPlaces, PermitRules {
   readonly synthesizer: Pick<Synthesizer, "plan" | "planCall">;
   readonly goals: GoalIndex;
@@ -99,7 +99,7 @@ class Search {
     return this.#judge(this.#plan({ method: "", path: "/" }), 1);
   }
 
-  /** What the words are about, closest first; of what is as close, what does less. */
+  /** The subjects of the words, closest first; of two as close, the one that does less. */
   forWords(): Outcome {
     const { words, values } = this.#request;
     let best: { readonly score: number; readonly found: FoundPlan } | undefined;
@@ -187,7 +187,7 @@ class Search {
   }
 }
 
-/** Whether a plan leaves less behind than another one, or does as much with fewer calls. */
+/** Tells whether a plan leaves less behind than another one, or does as much with fewer calls. */
 function doesLess(one: FoundPlan, other: FoundPlan): boolean {
   if (one.plan.impact !== other.plan.impact) {
     return isStronger(other.plan.impact, one.plan.impact);

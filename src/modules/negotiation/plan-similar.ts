@@ -1,7 +1,7 @@
 /**
- * What a refused proposal might have been after: endpoints of the same capability or in the same
- * words, and the one pair that comes closest. Says nothing of whether the agent may call them; a
- * manifest does not either.   AGTP-API §10.3
+ * The endpoints that a refused proposal might have been after: of the same capability or in the
+ * same words, and the one pair that comes closest. Says nothing of whether the agent may call them;
+ * a manifest does not either.   AGTP-API §10.3
  */
 
 import type { Paced } from "../../base/paced.ts";
@@ -119,7 +119,7 @@ class TermIndex implements SimilarEndpoints {
   }
 }
 
-/** What describes an endpoint or a proposal: at most so many terms, each of one trait. */
+/** The terms of an endpoint or a proposal: at most so many, each of one trait. */
 function termsOf(described: Described): ReadonlyMap<string, Trait> {
   const { method, path, description, semantic, inputSchema, outputSchema } = described;
   const terms = new Map<string, Trait>([[`method ${method}`, "method"]]);

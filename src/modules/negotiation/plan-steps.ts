@@ -18,16 +18,16 @@ import type { StepReach } from "./match-recipe.ts";
 import type { Pair } from "./plan-request.ts";
 import { factsOf, isSource, type PlannedStep } from "./planned-step.ts";
 
-/** What steps are described by. */
+/** The parts that steps are described by. */
 export interface StepPlaces {
   /** The operator's endpoints. */
   readonly registry: EndpointRegistry<Route>;
   readonly names: MethodNames;
-  /** What the steps of a recipe arrive at. */
+  /** The pairs that the steps of a recipe arrive at. */
   reaches(step: RecipeStep): readonly StepReach[];
-  /** What aliases and redirects make of a pair. */
+  /** The pair that aliases and redirects make of another. */
   canonical(pair: Pair): Pair;
-  /** What an agent reads about a floor method. */
+  /** The description of a floor method for agents. */
   readonly describe: DescribeMethod;
 }
 
@@ -36,7 +36,7 @@ export type PlannedSteps =
   | { readonly kind: "steps"; readonly steps: readonly PlannedStep[] }
   | { readonly kind: "fault"; readonly message: string };
 
-/** What the caller brings along. */
+/** The values that the caller brings along. */
 export interface OfferedInputs {
   readonly values: JsonRecord;
   /** Names of inputs whose values are given when the plan is executed. */
@@ -79,7 +79,7 @@ interface Surroundings extends OfferedInputs {
   readonly places: StepPlaces;
 }
 
-/** What is sent, or why this cannot be. */
+/** The input that is sent, or why this cannot be. */
 function prepare(
   step: RecipeStep,
   surroundings: Surroundings,
@@ -111,7 +111,7 @@ function prepare(
   return { path: filled.path, input: Object.fromEntries([...literal, ...later]) };
 }
 
-/** What would be taken for a source is written as one. */
+/** A value that would be taken for a source is written as one. */
 function literally(value: unknown): unknown {
   return isSource(value) ? { kind: "constant", value } : value;
 }
@@ -144,7 +144,7 @@ function findInputFault(
   return found && `${found.path || "/"} ${found.message}`;
 }
 
-/** What is not there yet will be; then the endpoint judges the whole. */
+/** A value that is not there yet will be; then the endpoint judges the whole. */
 function isOfLater({ path, keyword }: SchemaViolation, later: ReadonlySet<string>): boolean {
   if (later.size === 0) return false;
   const [, name = "", ...rest] = path.split("/");

@@ -28,12 +28,12 @@ import { comparePairs, type PlannerIndex } from "./planner-index.ts";
 import { indexingForPlans } from "./planner-indexing.ts";
 import { type Ask, type Limits, PlanningTask } from "./planner-task.ts";
 
-/** What plans are made of. */
+/** The parts that plans are made of. */
 export interface SynthesizerOptions {
   /** Registered endpoints (tier B), each of which a dispatch of its own pair arrives at. */
   readonly endpoints: readonly EndpointDefinition[];
   readonly recipes: Iterable<Recipe>;
-  /** What a step of a recipe may arrive at. */
+  /** The pairs that a step of a recipe may arrive at. */
   readonly reaches: StepReaches;
   /** The most steps that a plan may have. */
   readonly maxDepth: number;
@@ -126,7 +126,8 @@ function attempt(
   const task = new PlanningTask(index, proposal, held);
   const outcome = planFromEndpoints(task, stepsOf(maxDepth, limits), log);
   const { explanation } = fromRecipe;
-  // What keeps the recipe for the pair from it says more than what no other endpoint gives.
+  // The reason that keeps the recipe for the pair from it says more than what no other endpoint
+  // gives.
   const told = outcome.kind === "plan" || explanation === undefined ? {} : { explanation };
   return attemptOf({ ...outcome, ...told }, [task], log);
 }

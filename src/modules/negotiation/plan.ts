@@ -21,7 +21,7 @@ import { type Cost, isSource, type PlannedStep } from "./planned-step.ts";
 import { strongestImpact } from "./planner-impact.ts";
 import { membersOf } from "./planner-members.ts";
 
-/** What PLAN works with. */
+/** The parts of PLAN. */
 export interface PlanOptions {
   /** Made by and by once the server serves; who asks before that is done waits for it. */
   readonly places: () => Promise<PlanPlaces>;
@@ -49,7 +49,7 @@ function planHandler({ places, work }: PlanOptions): RouteHandler {
   };
 }
 
-/** What a constraint that was not understood leaves of the confidence. */
+/** The share of the confidence that a constraint leaves which was not understood. */
 const NOT_APPLIED_SHARE = 0.5;
 
 function resultOf(request: PlanRequest, found: FoundPlan): JsonRecord {
@@ -83,7 +83,7 @@ function resultOf(request: PlanRequest, found: FoundPlan): JsonRecord {
   };
 }
 
-/** What the answer of the whole plan is. */
+/** The answer of the whole plan. */
 function outputOf({ outputSchema }: PlanRequest, { plan, steps }: FoundPlan): JsonSchema {
   const { aggregation } = plan.recipe;
   if (typeof aggregation !== "string") return outputSchema ?? { type: "object" };
@@ -97,7 +97,7 @@ function outputOf({ outputSchema }: PlanRequest, { plan, steps }: FoundPlan): Js
   }
 }
 
-/** What an answer that is an object brings into the whole. */
+/** The members that an answer brings into the whole where it is an object. */
 function requiredOf({ output_schema: schema }: PlannedStep): readonly string[] {
   return schema["type"] === "object" ? [...membersOf(schema).required] : [];
 }

@@ -18,8 +18,8 @@ export interface PlannedStep {
   /** Filled in as far as its values are known; a parameter that is left is in the input. */
   readonly path: string;
   /**
-   * What to send. A member `{kind, value}` is no value but says where to take one from, as in a
-   * recipe: `previous_step`, `proposal`, or `constant` for a value that looks like that itself.
+   * The input to send. A member `{kind, value}` is no value but says where to take one from, as in
+   * a recipe: `previous_step`, `proposal`, or `constant` for a value that looks like that itself.
    */
   readonly input: JsonRecord;
   /** The name that later steps know the answer by. */
@@ -34,13 +34,13 @@ export interface PlannedStep {
   readonly output_schema: JsonSchema;
 }
 
-/** What executing costs the caller: how often it has to call. */
+/** The cost to the caller: how often it has to call. */
 export interface Cost {
   readonly unit: "call";
   readonly amount: number;
 }
 
-/** Whether a member of a step's input says where to take a value from. */
+/** Tells whether a member of a step's input says where to take a value from. */
 export function isSource(member: unknown): member is ParameterSource {
   return isRecord(member) && Object.keys(member).sort().join(" ") === "kind value";
 }

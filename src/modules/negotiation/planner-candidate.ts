@@ -32,7 +32,7 @@ export class Candidates {
     this.#levels = levels;
   }
 
-  /** Whether an endpoint is a candidate already. */
+  /** Tells whether an endpoint is a candidate already. */
   has(endpoint: IndexedEndpoint): boolean {
     return this.#known.has(endpoint);
   }

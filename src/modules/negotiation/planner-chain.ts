@@ -25,12 +25,12 @@ export function arrange(steps: readonly Candidate[]): Arrangement {
   }
 }
 
-/** Whether one of the steps supplies a goal. */
+/** Tells whether one of the steps supplies a goal. */
 export function isMet(goal: Goal, steps: readonly Candidate[]): boolean {
   return steps.some(({ supplies }) => supplies.has(goal));
 }
 
-/** Whether steps can all be called, and meet all goals. */
+/** Tells whether steps can all be called, and meet all goals. */
 function isPlan(steps: readonly Candidate[], goals: readonly Goal[]): boolean {
   return goals.every((goal) => isMet(goal, steps)) && arrange(steps).stuck.length === 0;
 }

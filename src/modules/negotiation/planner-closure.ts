@@ -1,7 +1,7 @@
 /**
- * What could be part of a plan of at most so many steps: backwards from what is asked, over
- * endpoints that can be called, as long as the steps before an endpoint and those after it are not
- * too many together.
+ * The endpoints that could be part of a plan of at most so many steps: backwards from what is
+ * asked, over endpoints that can be called, as long as the steps before an endpoint and those after
+ * it are not too many together.
  */
 import type { Candidate, Candidates, Goal } from "./planner-candidate.ts";
 import type { IndexedEndpoint, Input } from "./planner-index.ts";
@@ -11,7 +11,7 @@ import { type Ask, giversOf } from "./planner-task.ts";
 /** All that could be part of a plan. */
 export interface Closure {
   readonly asks: readonly Ask[];
-  /** What supplies each goal: soonest first, then by method and path. */
+  /** The suppliers of each goal: soonest first, then by method and path. */
   readonly producers: ReadonlyMap<Goal, readonly Candidate[]>;
   /** There was more than anybody would wait for; some of it was not looked at. */
   readonly isPartial: boolean;
@@ -42,11 +42,12 @@ export function buildClosure({ asks, ...options }: ClosureOptions): Closure {
   const producers = new Map<Goal, readonly Candidate[]>();
   const unmet = asks
     .map((ask): Unmet => ({ goal: ask, givers: giversOf(ask), distance: 1 }))
-    // What gives a rare output is known by the time that others have to be chosen from.
+    // The supplier of a rare output is known by the time that others have to be chosen from.
     .sort((a, b) => a.givers.length - b.givers.length);
   let links = 0;
   let isPartial = false;
-  // What is added on the way comes later in the same loop, so that each distance is the smallest.
+  // An endpoint that is added on the way comes later in the same loop, so that each distance is the
+  // smallest.
   for (const one of unmet) {
     const fitting = fittingGivers(one, options);
     const max = Math.min(MAX_PRODUCERS, MAX_LINKS - links);

@@ -9,7 +9,7 @@ import type { IndexedEndpoint, Input } from "./planner-index.ts";
 import type { Levels } from "./planner-levels.ts";
 import { type Ask, giversOf, type PlanningTask } from "./planner-task.ts";
 
-/** What is missing, by name and in words. */
+/** The output that is missing, by name and in words. */
 export interface Gap {
   readonly explanation: string;
   readonly outputs: readonly string[];
@@ -44,7 +44,7 @@ function findMissing(unmet: readonly Ask[], task: PlanningTask, levels: Levels):
   const missing: Input[] = [];
   // The set grows while it is walked, until all that is behind it has been seen.
   for (const input of seen) {
-    // What gives a value only to whoever has it is no way to it.
+    // An endpoint that gives a value only to whoever has it is no way to it.
     const givers = giversOfInput(input).filter(
       (giver) => task.isUsable(giver) && !giver.required.some(({ name }) => name === input.name),
     );

@@ -33,7 +33,8 @@ export function walkGreedily(
     if (giver === undefined || soonest.some((one) => chosen.has(one))) continue;
     chosen.add(giver);
     for (const given of [...giver.outputs, ...giver.feeds]) wanted.delete(given);
-    // What a step needs is below its own level, so that the walk ends and its steps can be called.
+    // The needs of a step are below its own level, so that the walk ends and its steps can be
+    // called.
     for (const need of candidates.of(giver).needs) {
       wanted.add(need);
       open.push({ givers: giversOfInput(need), level: levels.ofInput(need) });

@@ -1,13 +1,13 @@
 /**
- * What calling an endpoint can leave behind. Whoever fills a template with a value that somebody
- * else chose may arrive at a sibling with fewer parameters, so the stronger of the two counts.
- * AGTP-API §5.4, §7.1
+ * The traces that calling an endpoint can leave. Whoever fills a template with a value that
+ * somebody else chose may arrive at a sibling with fewer parameters, so the stronger of the two
+ * counts. AGTP-API §5.4, §7.1
  */
 import type { Paced } from "../../base/paced.ts";
 import { type EndpointDefinition, IMPACTS, type Impact } from "../../endpoint/endpoint.ts";
 import { compileTemplate } from "../../endpoint/path-template.ts";
 
-/** Whether one impact is stronger than another one. */
+/** Tells whether one impact is stronger than another one. */
 export function isStronger(impact: Impact, than: Impact): boolean {
   return IMPACTS.indexOf(impact) > IMPACTS.indexOf(than);
 }
@@ -59,7 +59,7 @@ function keyOf({ method }: EndpointDefinition, { segments }: Route): string {
   return `${method} ${segments.length}`;
 }
 
-/** Whether a path that matches `route` may be answered by `other` instead. */
+/** Tells whether a path that matches `route` may be answered by `other` instead. */
 function isMoreLiteral(other: Route, route: Route): boolean {
   return (
     other.parameters < route.parameters &&

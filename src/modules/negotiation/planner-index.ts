@@ -11,7 +11,7 @@ export interface Input extends DistinctProperty {
   readonly id: number;
   /** The endpoints that require it. */
   readonly takers: readonly IndexedEndpoint[];
-  /** What can be it. */
+  /** The outputs that can be it. */
   readonly sources: ReadonlySet<Output>;
 }
 
@@ -22,7 +22,7 @@ export interface Output extends DistinctProperty {
   readonly givers: readonly IndexedEndpoint[];
   /** The endpoints whose answers may lack it. */
   readonly occasional: readonly IndexedEndpoint[];
-  /** What it can be. */
+  /** The inputs that it can be. */
   readonly sinks: readonly Input[];
 }
 
@@ -36,9 +36,9 @@ export interface IndexedEndpoint {
   readonly impact: Impact;
   readonly required: readonly Input[];
   readonly optional: readonly Input[];
-  /** What every answer has. */
+  /** The parts that every answer has. */
   readonly outputs: readonly Output[];
-  /** What some answers have. */
+  /** The parts that some answers have. */
   readonly occasional: readonly Output[];
   /** The inputs that every answer can be, of which none is there twice. */
   readonly feeds: readonly Input[];

@@ -28,7 +28,7 @@ interface GrowingOutput extends Output {
   readonly sinks: GrowingInput[];
 }
 
-/** What a path can hold as one segment. */
+/** The kind of values that a path can hold as one segment. */
 const PATH_TYPES: ReadonlySet<DisjointType> = new Set(["string", "integer", "fraction", "boolean"]);
 /** Of one name; kinds beyond these fit only what is of the same kind. */
 const MAX_COMPARISONS = 100_000;
@@ -111,7 +111,7 @@ interface Taken {
   readonly optional: readonly GrowingInput[];
 }
 
-/** What a path holds is required, and is one segment. */
+/** A value in a path is required, and is one segment. */
 function inputsOf(
   { inputSchema: root, path }: EndpointDefinition,
   table: PropertyTable<GrowingInput>,
@@ -145,7 +145,7 @@ function outputsOf(
   const { properties, required } = membersOf(root);
   const given = { outputs: [] as GrowingOutput[], occasional: [] as GrowingOutput[] };
   for (const [name, schema] of properties) {
-    // What may have no value is never there.
+    // A property that may have no value is never there.
     if (schema === false) continue;
     const output = table.intern({ name, schema, root });
     (required.has(name) ? given.outputs : given.occasional).push(output);
@@ -172,7 +172,7 @@ function* link(outputs: readonly GrowingOutput[], inputs: readonly GrowingInput[
   }
 }
 
-/** Whether a member of this name can be reached in an earlier output. */
+/** Tells whether a member of this name can be reached in an earlier output. */
 function isReachable(name: string): boolean {
   return name !== "" && !name.includes(".");
 }

@@ -1,6 +1,6 @@
 /**
- * What can be called at all: forwards from what is offered, each endpoint as soon as all that it
- * requires is there. Every link between an endpoint and a property is walked once, as unit
+ * The endpoints that can be called at all: forwards from what is offered, each as soon as all that
+ * it requires is there. Every link between an endpoint and a property is walked once, as unit
  * propagation over Horn clauses does.
  */
 import type { IndexedEndpoint, Input } from "./planner-index.ts";

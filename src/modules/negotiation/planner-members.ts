@@ -55,7 +55,7 @@ export function findCondition(schema: JsonSchema): string | undefined {
   return CONDITIONS.find((keyword) => parts.some((part) => Object.hasOwn(part, keyword)));
 }
 
-/** Whether an object may have any members besides those that the schema names. */
+/** Tells whether an object may have any members besides those that the schema names. */
 export function isOpen(schema: JsonSchema): boolean {
   return partsOf(schema).every((part) =>
     CLOSING.every((keyword) => !Object.hasOwn(part, keyword) || part[keyword] === true),

@@ -16,7 +16,7 @@ export interface Property {
   readonly kind: SchemaKind | undefined;
 }
 
-/** What a table makes its entries from. */
+/** The maker of a table's entries. */
 export interface DistinctProperty extends Property {
   /** The same for the same kind. */
   readonly kindText: string;

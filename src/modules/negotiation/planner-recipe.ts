@@ -81,7 +81,7 @@ function requiredSource(
   return at === undefined ? fromProposal(input) : fromStep(input, at);
 }
 
-/** What could be one of several outputs is none of them. */
+/** A value that could be one of several outputs is none of them. */
 function optionalSource(
   task: PlanningTask,
   input: Input,

@@ -8,7 +8,7 @@ import { arrange, compareChains, isMet } from "./planner-chain.ts";
 import type { Closure } from "./planner-closure.ts";
 import type { Ask } from "./planner-task.ts";
 
-/** What is known before the search. */
+/** The facts that are known before the search. */
 export interface SearchOptions {
   /** No chain has fewer steps. */
   readonly lowest: number;
@@ -20,7 +20,7 @@ export interface SearchOptions {
   readonly offered: number;
 }
 
-/** What the search came to. */
+/** The outcome of the search. */
 export interface SearchResult {
   readonly best: readonly Candidate[] | undefined;
   /** Everything was looked at: there is nothing better. */

@@ -15,20 +15,20 @@ export interface Ask {
   readonly name: string;
   /** Every answer must have it. */
   readonly isRequired: boolean;
-  /** What can be it. */
+  /** The outputs that can be it. */
   readonly outputs: ReadonlySet<Output>;
 }
 
-/** What a plan may use. */
+/** The endpoints that a plan may use. */
 export interface Limits {
   readonly authority: Authority;
   /** The strongest impact that a step may have. */
   readonly impact: Impact;
-  /** Whether a step may be this endpoint; every one unless given. */
+  /** True if a step may be this endpoint; every one unless given. */
   readonly allows?: PlanLimits["allows"];
 }
 
-/** Whether a proposal offers an input of an endpoint: never, in some calls, in each call. */
+/** How often a proposal offers an input of an endpoint: never, in some calls, in each call. */
 export type OfferState = "no" | "sometimes" | "always";
 
 const OFFER_STATES: readonly OfferState[] = ["no", "sometimes", "always"];
@@ -44,7 +44,7 @@ export class PlanningTask {
   readonly offers: readonly string[];
   /** The inputs of endpoints that are offered. */
   readonly offered: readonly Input[];
-  /** What has to be covered: the required outputs; where none is required, all of them. */
+  /** The outputs to cover: those that are required; where none is, all of them. */
   readonly asks: readonly Ask[];
   /** Outputs that are welcome besides. */
   readonly wishes: readonly Ask[];
@@ -57,7 +57,7 @@ export class PlanningTask {
   readonly #usable: Uint8Array;
   #isHeldByImpact = false;
 
-  /** What has to be covered is what the proposal asks for, unless it is said. */
+  /** The outputs to cover are those that the proposal asks for, unless it is said. */
   constructor(index: PlannerIndex, proposal: Proposal, limits: Limits, asks?: readonly Ask[]) {
     this.index = index;
     this.proposal = proposal;
@@ -91,7 +91,7 @@ export class PlanningTask {
     return this.#isHeldByImpact;
   }
 
-  /** Whether this agent's plan may use an endpoint. */
+  /** Tells whether this agent's plan may use an endpoint. */
   isUsable(endpoint: IndexedEndpoint): boolean {
     if (this.#limits.allows?.(endpoint.definition) === false) return false;
     const open = this.index.openImpacts[endpoint.index] ?? -1;
@@ -131,7 +131,7 @@ export function giversOf({ outputs, isRequired }: Ask): readonly IndexedEndpoint
   );
 }
 
-/** Whether an endpoint gives an asked output; without fail, if it has to. */
+/** Tells whether an endpoint gives an asked output; without fail, if it has to. */
 export function gives(
   { outputs, occasional }: IndexedEndpoint,
   ask: Pick<Ask, "outputs" | "isRequired">,
@@ -156,7 +156,7 @@ function readOffers(
   const offered: OfferedInput[] = [];
   for (const [name, property] of properties) {
     const kind = kindOfSchema(property, inputSchema);
-    // What may have no value is never sent.
+    // A property that may have no value is never sent.
     if (kind?.size === 0) continue;
     offers.push(name);
     const state = required.has(name) ? "always" : "sometimes";

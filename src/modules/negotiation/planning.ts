@@ -1,11 +1,11 @@
 /**
- * What plans are made from: the synthesizer over the operator's endpoints and recipes, what the steps
- * of recipes arrive at, and what PLAN looks goals up in.   AGTP-API §10.4, AGTP "PLAN"
+ * The parts that plans are made from: the synthesizer over the operator's endpoints and recipes,
+ * what the steps of recipes arrive at, and what PLAN looks goals up in.   AGTP-API §10.4, AGTP
+ * "PLAN"
  */
 import { filterPaced, mapPaced, type Paced } from "../../base/paced.ts";
 import { describeBy, impactOf } from "../../dispatch/floor.ts";
 import type { MethodPolicy } from "../../dispatch/method-policy.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
 import type { Route } from "../../dispatch/route.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
@@ -13,6 +13,7 @@ import { buildRegistry } from "../../endpoint/endpoint-registry.ts";
 import type { Synthesizer } from "../../endpoint/plan.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import { compilingStepTargets } from "../../handlers/step-target.ts";
+import type { NegotiationContext } from "./config.ts";
 import { indexingGoals } from "./goal-index.ts";
 import type { StepReaches } from "./match-recipe.ts";
 import { createValueDescriber } from "./offered-values.ts";
@@ -26,7 +27,7 @@ export interface Planning {
 }
 
 /** Everything that plans are made from, at the start. */
-export function* creatingPlanning(context: ModuleContext): Paced<Planning> {
+export function* creatingPlanning(context: NegotiationContext): Paced<Planning> {
   const { config, recipes, methodPolicy } = context;
   const operators = yield* operatorsOf(context);
   const reaches = yield* stepReaches(operators, methodPolicy);
@@ -39,8 +40,11 @@ export function* creatingPlanning(context: ModuleContext): Paced<Planning> {
   return { synthesizer, reaches };
 }
 
-/** What PLAN looks into, by and by. */
-export function* creatingPlanPlaces(context: ModuleContext, planning: Planning): Paced<PlanPlaces> {
+/** The places of PLAN, made by and by. */
+export function* creatingPlanPlaces(
+  context: NegotiationContext,
+  planning: Planning,
+): Paced<PlanPlaces> {
   const { methodPolicy, names, config, catalog } = context;
   const operators = yield* operatorsOf(context);
   const recipes = [...context.recipes.values()].filter(hasOnePath);
@@ -56,7 +60,7 @@ export function* creatingPlanPlaces(context: ModuleContext, planning: Planning):
   };
 }
 
-function operatorsOf({ routes }: ModuleContext): Paced<readonly Route[]> {
+function operatorsOf({ routes }: NegotiationContext): Paced<readonly Route[]> {
   return filterPaced(routes, ({ tier }) => tier === "B");
 }
 
@@ -80,7 +84,7 @@ function* reachableEndpoints(
   return reachable;
 }
 
-/** What the steps of recipes arrive at, as far as that is known before they run. */
+/** The pairs that the steps of recipes arrive at, as far as they are known before they run. */
 function* stepReaches(routes: readonly Route[], methodPolicy: MethodPolicy): Paced<StepReaches> {
   const targetOf = yield* compilingStepTargets({
     endpoints: yield* mapPaced(routes, ({ definition }) => definition),

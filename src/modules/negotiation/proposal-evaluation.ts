@@ -30,17 +30,20 @@ interface MethodAndPath {
   readonly path: string;
 }
 
-/** What proposals are evaluated against. */
+/** The rules and endpoints that proposals are evaluated against. */
 export interface EvaluationParts {
   readonly catalog: Catalog;
   readonly names: MethodNames;
   readonly methodPolicy: MethodPolicy;
   readonly synthesizer: Synthesizer;
-  /** What is registered already under a pair. */
+  /** The endpoint that is registered already under a pair. */
   registered(method: string, path: string): EndpointDefinition | undefined;
   /** Why a pair may never be an endpoint: it is the protocol's own. */
   reservation(method: string, path: string): string | undefined;
-  /** What aliases and redirects make of a pair: one that they change is never answered itself. */
+  /**
+   * The pair that aliases and redirects make of another: one that they change is never answered
+   * itself.
+   */
   canonical(pair: MethodAndPath): MethodAndPath;
 }
 
@@ -85,7 +88,7 @@ export function refuseForm({ reason, message, field }: ProposalFault): Refusal {
   return badRequest(code, message, { reason, issue: reason, field });
 }
 
-/** What a path takes a value for has to be an input, as it has to with any endpoint.   §5.3 */
+/** A parameter of a path has to be an input, as it has to with any endpoint.   §5.3 */
 function findUndeclared(path: string, { properties }: JsonSchema): ProposedSchemaFault | undefined {
   const declared = isRecord(properties) ? properties : {};
   const name = templateParameters(path).find((one) => !Object.hasOwn(declared, one));

@@ -25,7 +25,7 @@ export interface RawProposal {
   readonly isPersistent: boolean;
   /** Seconds; undefined when none was asked for. */
   readonly requestedSeconds: number | undefined;
-  /** What is wrong with the rest of the form: told when method and path have been judged. */
+  /** The fault of the rest of the form: told when method and path have been judged. */
   readonly fault?: ProposalFault;
 }
 
@@ -145,7 +145,7 @@ function isScope(value: unknown): boolean {
   return typeof value === "string" && isScopeToken(value);
 }
 
-/** What a proposal that does not say takes: the values that its path has. */
+/** The input of a proposal that does not name any: the values that its path has. */
 function inputOf(path: string): JsonRecord {
   const names = templateParameters(path);
   const properties = Object.fromEntries(names.map((name) => [name, { type: "string" }]));

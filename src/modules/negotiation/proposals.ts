@@ -11,7 +11,7 @@ import type { Store } from "../../state/store.ts";
 import { recordReader } from "../../state/stored-record.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 
-/** What a proposal came to: a status and its body. */
+/** The outcome of a proposal: a status and its body. */
 export interface ProposalAnswer {
   readonly status: number;
   readonly body: unknown;
@@ -28,7 +28,7 @@ interface KeptProposal {
   readonly answer?: ProposalAnswer;
 }
 
-/** What evaluates proposals, as long as its deployment is served. */
+/** The evaluator of proposals, as long as its deployment is served. */
 export interface ProposalEvaluator {
   evaluate(request: ProposalRequest): Promise<ProposalAnswer>;
   onFault(error: unknown): void;
@@ -36,7 +36,7 @@ export interface ProposalEvaluator {
 
 /** Of one agent; beyond it the oldest is forgotten. */
 const PER_AGENT = 100;
-/** What an agent is told to expect. */
+/** The answer that an agent is told to expect. */
 const ESTIMATED_SECONDS = 1;
 /** And after how long to give up asking. */
 const MOST_SECONDS = 60;
@@ -87,7 +87,7 @@ export class Proposals {
     return pendingAnswer(proposal);
   }
 
-  /** What became of an agent's own proposal; undefined when it has none of that id. */
+  /** The outcome of an agent's own proposal; undefined when it has none of that id. */
   find(proposalId: string, agentId: string): ProposalAnswer | undefined {
     const proposal = this.#proposals.get(proposalId);
     if (proposal?.agentId !== agentId) return undefined;
@@ -98,7 +98,7 @@ export class Proposals {
     if (this.#evaluator === undefined || this.#waiting.size === 0) return;
     this.#running ??= this.#evaluateAll().finally(() => {
       this.#running = undefined;
-      // What came in after the last one and before this.
+      // Proposals that came in after the last one and before this.
       this.#run();
     });
   }

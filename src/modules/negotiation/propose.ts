@@ -3,7 +3,7 @@
  * evaluated, else why not: 463 `synthesis-disabled` before anything else where the policy switches
  * synthesis off, and 463 once more when a negotiation has had its three turns.   AGTP-API §8.7, §10
  */
-import type { SynthesisConfig } from "../../base/config.ts";
+
 import type { TaskOwner, TaskQueue } from "../../base/task-queue.ts";
 import type { RecordEvents } from "../../dispatch/contract-events.ts";
 import { payerOf } from "../../dispatch/payer.ts";
@@ -29,8 +29,9 @@ import {
 } from "./proposal-evaluation.ts";
 import type { ProposalRequest } from "./proposal-request.ts";
 import type { Proposals } from "./proposals.ts";
+import type { SynthesisConfig } from "./synthesis-section.ts";
 
-/** What it takes to make a contract of a proposal. */
+/** The parts that make a contract of a proposal. */
 export interface SettleOptions extends EvaluationParts {
   readonly synthesis: SynthesisConfig;
   readonly register: Pick<ContractRegister, "add" | "now">;
@@ -40,7 +41,7 @@ export interface SettleOptions extends EvaluationParts {
   readonly work: TaskQueue;
 }
 
-/** What PROPOSE works with. */
+/** The parts of PROPOSE. */
 export interface ProposeOptions extends SettleOptions {
   readonly synthesisEnabled: boolean;
   /** Evaluates later, and answers with 261 meanwhile. */

@@ -1,6 +1,6 @@
 /**
- * Whether a proposed schema is of a size that can be looked into, and made of values that survive
- * being written down again: finite numbers and well-formed text.
+ * Judges the size of a proposed schema, so that it can be looked into, and its values, which must
+ * survive being written down again: finite numbers and well-formed text.
  */
 
 const MAX_BYTES = 65_536;
@@ -10,7 +10,7 @@ const MAX_NESTING = 64;
 /** JSON writes half of a pair as an escape; an even number of backslashes before it are others. */
 const LONE_SURROGATE = /(?<!\\)(?:\\\\)*\\ud[89a-f]/;
 
-/** What there is too much of, or what JSON cannot hold; looks at no more than it allows. */
+/** The count that is exceeded, or what JSON cannot hold; looks at no more than it allows. */
 export function findProposedExcess(schema: object): string | undefined {
   const excess = findLargeOrDeep(schema);
   if (excess !== undefined) return excess;

@@ -15,7 +15,7 @@ import { findProposedExcess } from "./proposed-schema-size.ts";
 /** The two schemas of a proposal. */
 export type ProposedPlace = "input_schema" | "output_schema";
 
-/** What is wrong with a proposed schema. */
+/** The fault of a proposed schema. */
 export interface ProposedSchemaFault {
   /** JSON Pointer into the schema; "" is the whole of it. */
   readonly path: string;

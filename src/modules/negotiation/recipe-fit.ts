@@ -1,5 +1,5 @@
 /**
- * Whether what a recipe takes and gives can be what was proposed, as far as schemas tell. Names are
+ * Judges by schemas if what a recipe takes and gives can be what was proposed. Names are
  * not enough: a text where a step takes a number fails with every call, perhaps after other steps
  * have done their work, and so does an answer that is never of the proposed type. What no schema
  * speaks of is the operator's word.   AGTP-API §10.6, §10.7
@@ -53,7 +53,7 @@ function isMisfit(given: SchemaKind | undefined, name: string, schema: JsonSchem
   return declared !== undefined && areDisjoint(given, kindOfSchema(declared, schema));
 }
 
-/** What the answer is known to be, beside what was asked. */
+/** The answer as far as it is known, beside what was asked. */
 function findOutputMisfit(
   { steps, aggregation }: Recipe,
   outputSchema: JsonSchema,
@@ -84,7 +84,7 @@ function isNeverGiven(
   reached: readonly (readonly StepReach[])[],
 ): boolean {
   for (const step of [...reached].reverse()) {
-    // What the server itself answers is declared nowhere.
+    // The server's own answers are declared nowhere.
     if (step.some(({ kind }) => kind === "server")) return false;
     const schemas = step.map((one) => (one.kind === "endpoint" ? one.endpoint.outputSchema : {}));
     if (schemas.every((schema) => !membersOf(schema).properties.has(name))) continue;

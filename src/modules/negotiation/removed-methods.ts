@@ -8,7 +8,7 @@ import type { MethodPolicy } from "../../dispatch/method-policy.ts";
 import type { CallLog } from "../../handlers/handler.ts";
 import type { ContractRegister } from "../../state/contract-register.ts";
 
-/** What is ended, and who hears of it. */
+/** The contracts that are ended, and who hears of it. */
 export interface RemovedMethodsOptions {
   readonly methodPolicy: Pick<MethodPolicy, "isKnown">;
   readonly contracts: Pick<ContractRegister, "open" | "change">;

@@ -14,7 +14,7 @@ import { SCHEMA_TYPES, type SchemaType } from "../../schema/schema-vocabulary.ts
 /** A type of values that shares none with another one: numbers are integers or fractions. */
 export type DisjointType = Exclude<SchemaType, "number"> | "fraction";
 
-/** What is known about the values of one type. */
+/** The facts that are known about the values of one type. */
 export interface TypedValues {
   /** Each of them holds. */
   readonly formats: ReadonlySet<string>;
@@ -56,7 +56,7 @@ export function kindOfSchema(schema: PropertySchema, root: JsonSchema): SchemaKi
   return new KindReader(root).read(schema);
 }
 
-/** Whether no value is of both kinds; of what nobody could work out, nothing is said. */
+/** Tells whether no value is of both kinds; of what nobody could work out, nothing is said. */
 export function areDisjoint(one: SchemaKind | undefined, other: SchemaKind | undefined): boolean {
   if (one === undefined || other === undefined) return false;
   return intersect(one, other)?.size === 0;
@@ -84,7 +84,7 @@ class KindReader {
     return kind;
   }
 
-  /** What lists of values, and other schemas, say about the same value. */
+  /** The facts that lists of values, and other schemas, tell about the same value. */
   *#limits(schema: JsonSchema): Generator<SchemaKind | undefined> {
     const { $ref, allOf, anyOf, oneOf } = schema;
     if (Array.isArray(schema["enum"])) yield listedKind(schema["enum"]);
@@ -113,7 +113,7 @@ class KindReader {
   }
 }
 
-/** What `type` and `format` say. */
+/** The facts that `type` and `format` tell. */
 function describedKind({ type, format }: JsonSchema): SchemaKind {
   let kind = ANY_KIND;
   if (type !== undefined) kind = restrictTypes(kind, type);
@@ -175,7 +175,7 @@ function typeOf(value: unknown): DisjointType {
   }
 }
 
-/** What both let through; undefined: there are too many alternatives. */
+/** The kind that both let through; undefined: there are too many alternatives. */
 function intersect(one: SchemaKind, other: SchemaKind): SchemaKind | undefined {
   const both = new Map<DisjointType, readonly TypedValues[]>();
   for (const [type, alternatives] of one) {

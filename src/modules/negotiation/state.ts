@@ -1,6 +1,6 @@
 /**
- * What negotiation keeps while the server runs, through every reload, beside contracts: proposals, which
- * are in the store, and what may be forgotten, which is not.
+ * The state of negotiation while the server runs, through every reload, beside contracts:
+ * proposals, which are in the store, and what may be forgotten, which is not.
  */
 
 import { RateWindow } from "../../base/rate-window.ts";

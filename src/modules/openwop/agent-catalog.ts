@@ -1,5 +1,5 @@
 /**
- * What the HTTP API and the runs read of the installed agents: the inventory, the packs they came
+ * The installed agents as the HTTP API and the runs read them: the inventory, the packs they came
  * in, and whether a value fits an agent's handoff.   OpenWOP RFC 0072 §A, RFC 0003 §D
  */
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -24,7 +24,7 @@ export interface ListedPack {
   readonly agents: readonly JsonRecord[];
 }
 
-/** What GET /v1/packs/export answers. */
+/** The answer to GET /v1/packs/export. */
 export interface PackExport {
   readonly manifests: readonly JsonRecord[];
   readonly packs: readonly ExportedPack[];
@@ -51,7 +51,7 @@ export interface AgentCatalog {
   ): RunError | undefined;
 }
 
-/** What a catalog is made of. */
+/** The parts that a catalog is made of. */
 export interface CatalogSources {
   readonly registry: AgentRegistry;
   readonly inventory: AgentInventory;

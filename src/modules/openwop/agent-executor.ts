@@ -54,7 +54,7 @@ export interface Handoff {
   readonly reason?: string;
 }
 
-/** What a turn came to. */
+/** The outcome of a turn. */
 export type AgentOutcome =
   | { readonly kind: "completed"; readonly result: unknown; readonly handoffTo?: string }
   /** RFC 0002 §F: the run waits for an answer. */

@@ -4,7 +4,7 @@
  */
 import type { InstalledAgent, ManifestClass } from "./installed-agent.ts";
 
-/** What a reference says; it never names a channel, since nothing is deployed on one. */
+/** A reference to an agent; it never names a channel, since nothing is deployed on one. */
 export interface AgentRef {
   readonly agentId: string;
   readonly name: string;

@@ -16,7 +16,7 @@ import { endpointSchemas } from "./endpoint-schemas.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import type { Redactor } from "./redaction.ts";
 
-/** What the agents' endpoints are bound to. */
+/** The parts that the agents' endpoints are bound to. */
 export interface AgentRoutesOptions extends DispatchOptions {
   readonly redactor: Redactor;
 }

@@ -1,10 +1,10 @@
 /**
- * What credentials look like, whoever issued them. Each pattern takes one step a character: no text
+ * The forms of credentials, whoever issued them. Each pattern takes one step a character: no text
  * makes it backtrack. A run of hex digits alone is no credential, since Agent-IDs are that.
  * OpenWOP SR-1
  */
 
-/** What ends the part of a token that its prefix begins. */
+/** The characters that end the part of a token that its prefix begins. */
 const TOKEN = "[A-Za-z0-9_-]";
 
 /** Prefixes that issuers put before their keys; what follows is at least so long. */
@@ -65,7 +65,7 @@ const CREDENTIAL_NAMES: ReadonlySet<string> = new Set([
   ...["cookie", "setcookie"],
 ]);
 
-/** Whether a member of this name holds a credential. */
+/** Tells whether a member of this name holds a credential. */
 export function namesCredential(name: string): boolean {
   return name.length <= 64 && CREDENTIAL_NAMES.has(name.toLowerCase().replace(/[-_]/g, ""));
 }

@@ -1,5 +1,5 @@
 /**
- * What a dispatch comes to: a run that goes on (202), its result within the time that the caller
+ * The outcome of a dispatch: a run that goes on (202), its result within the time that the caller
  * waits (200), or why there is none (422, by the name of the error).   OpenWOP RFC 0072 §B
  */
 
@@ -38,10 +38,10 @@ export const START_SCOPES: readonly ApiScope[] = ["runs:create"];
 
 const DECLARED: ReadonlySet<string> = new Set(DISPATCH_ERRORS);
 
-/** What dispatching takes. */
+/** The parts that dispatching takes. */
 export interface DispatchOptions {
   readonly starter: RunStarter;
-  /** Whose the runs of AGTP callers are. */
+  /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   /** A handler has to be done by then. */
   readonly maxWaitMs: number;
@@ -65,7 +65,7 @@ export async function dispatchAgent(
   return resultOf(started);
 }
 
-/** Whose a run is that an AGTP caller starts. */
+/** The owner of a run that an AGTP caller starts. */
 export function agtpOwner(tenant: string, { agentId, scopes }: Call): RunOwner {
   const principal = `agtp:${agentId ?? "nobody"}`;
   return { tenant, principal, scopes, ...(agentId === undefined ? {} : { agentId }) };

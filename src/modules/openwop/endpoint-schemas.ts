@@ -15,7 +15,7 @@ const MAX_WAIT_SECONDS = 300;
 const MAX_TAGS = 100;
 const MAX_TAG_LENGTH = 256;
 
-/** What a dispatch may say besides its task. */
+/** The members of a dispatch besides its task. */
 export const DISPATCH_MEMBERS: Readonly<Record<string, JsonSchema>> = {
   configurable: { type: "object", description: "Options of the run." },
   wait_seconds: {

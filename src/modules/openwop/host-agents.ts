@@ -4,11 +4,11 @@
  */
 import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
 import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts";
 import type { AgentExecutor } from "./agent-executor.ts";
 import { type AgentRegistry, createAgentRegistry } from "./agent-registry.ts";
+import type { OpenwopContext } from "./config.ts";
 import { findTableMistakes, findToolMistakes } from "./find-mistakes.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import { type AgentInventory, createInventory } from "./inventory.ts";
@@ -44,7 +44,7 @@ export interface OpenwopAgents {
 
 /** Loads them; writes nothing. */
 export async function hostAgents(
-  context: ModuleContext,
+  context: OpenwopContext,
   { api }: OpenwopState,
 ): Promise<OpenwopAgents> {
   const { config, env, routes, dispatch, log, drive } = context;
@@ -64,7 +64,7 @@ export async function hostAgents(
     takeRate: (principal, toolName) =>
       api.toolRates.take(principal, toolName, { perMinute: settings.toolCallsPerMinute }),
     grantsOf: (agentId) => grants.get(agentId) ?? [],
-    findLapse: (document) => findLapse(context, document),
+    findInactive: (document) => findInactive(context, document),
     onOddConfidence: (agentId, stated) => {
       const fields = { event: "agent-confidence-out-of-range", agent_id: agentId, stated };
       log.warn(fields, "an agent's confidence is no number from 0 to 1, and counts as 0");
@@ -93,7 +93,7 @@ export async function hostAgents(
 function identify(
   registry: AgentRegistry,
   { grants }: OpenwopSettings,
-  { config: { server }, state, signingKey, directory, drive }: ModuleContext,
+  { config: { server }, state, signingKey, directory, drive }: OpenwopContext,
 ) {
   const wanted = registry.all.map((agent): HostedAgent => {
     const { agentId, pack, persona, description } = agent;
@@ -110,13 +110,13 @@ function identify(
   return identifyHosted(wanted, issuer, { store: state.store, known: directory.list(), drive });
 }
 
-/** What an agent's identity belongs to. */
+/** The owner of an agent's identity. */
 function keyOf({ agentId, pack: { tenant } }: InstalledAgent): string {
   return tenant === undefined ? `openwop/${agentId}` : `openwop/${agentId}@${tenant}`;
 }
 
-function findLapse(
-  { state: { lifecycle } }: ModuleContext,
+function findInactive(
+  { state: { lifecycle } }: OpenwopContext,
   document: AgentDocument,
 ): string | undefined {
   const status = lifecycle.statusOf(document);

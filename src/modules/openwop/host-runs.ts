@@ -4,10 +4,10 @@ import { basename } from "node:path";
 import type { Problem } from "../../base/problem.ts";
 import { traceOf } from "../../base/thrown.ts";
 import type { HttpRoute } from "../../dispatch/http-route.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
 import { type AgentCatalog, createCatalog } from "./agent-catalog.ts";
+import type { OpenwopContext } from "./config.ts";
 import { findAgentMistakes, findKeyMistakes } from "./find-mistakes.ts";
 import type { OpenwopAgents } from "./host-agents.ts";
 import { ApiKeys } from "./http/api-keys.ts";
@@ -37,7 +37,7 @@ export interface HostedRuns {
 
 /** The host of runs, and whoever tells people of runs that wait. */
 export async function hostRuns(
-  context: ModuleContext,
+  context: OpenwopContext,
   openwop: OpenwopAgents,
   kept: OpenwopState,
 ): Promise<HostedRuns> {
@@ -86,7 +86,7 @@ export async function hostRuns(
 
 /** The HTTP API, served where the sidecar is. */
 export function httpRoutes(
-  { config, log, toll }: ModuleContext,
+  { config, log, toll }: OpenwopContext,
   { executor, registry, settings }: OpenwopAgents,
   { api: state }: OpenwopState,
   { host, catalog, workflows, settings: { limits, apiKeys }, redact }: HostedRuns,
@@ -109,7 +109,7 @@ const API: HttpRoute["api"] = {
   documentation: "/v1/openapi.json",
 };
 
-/** What a redactor returns is of the shape that it was given. */
+/** A redactor returns a value of the shape that it was given. */
 function redactWith({ redactor }: OpenwopAgents): Redact {
   return <Value>(value: Value): Value => redactor.value(value) as Value;
 }

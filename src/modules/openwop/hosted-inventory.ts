@@ -1,26 +1,27 @@
 /** The inventory of OpenWOP agents, as DESCRIBE and QUERY of agents show it.   OpenWOP RFC 0072 §A */
 import { isDisclosedTo } from "../../dispatch/disclosure.ts";
 import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
-import type { HostedInventory, ModuleContext } from "../../dispatch/module.ts";
+import type { HostedInventory } from "../../dispatch/module.ts";
 import type { Refusal } from "../../dispatch/refusal.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";
+import type { OpenwopContext } from "./config.ts";
 import type { OpenwopAgents } from "./host-agents.ts";
 
 /** A name of the form that OpenWOP's are of, which nobody else's is meant to be. */
 const OPENWOP_NAME = /^(?:core|vendor|community|private|local)\.[^.]+\./;
 const AGENT_ID = /^[0-9a-f]{64}$/;
 
-/** Whether a caller may learn which agents there are. */
+/** Tells whether a caller may learn which agents there are. */
 export function disclosing({
   config,
   dispatch,
-}: ModuleContext): (agentId: string | undefined) => boolean {
+}: OpenwopContext): (agentId: string | undefined) => boolean {
   const { disclosure } = config.agents;
   return (agentId) => isDisclosedTo({ agents: dispatch().directory, disclosure }, agentId);
 }
 
 /** The agents of the tenant that AGTP callers belong to. */
-export function hostedInventory(context: ModuleContext, openwop: OpenwopAgents): HostedInventory {
+export function hostedInventory(context: OpenwopContext, openwop: OpenwopAgents): HostedInventory {
   const { inventory, settings } = openwop;
   const isDisclosed = disclosing(context);
   const isEmpty = inventory.list(settings.tenant).total === 0;

@@ -1,5 +1,5 @@
 /**
- * What installing agent packs comes to: the agents of this host, each with its prompt read, its
+ * The outcome of installing agent packs: the agents of this host, each with its prompt read, its
  * handoff schemas compiled, and what of it cannot be had here.   OpenWOP RFC 0003, RFC 0072 §C
  */
 
@@ -51,11 +51,11 @@ export interface InstalledAgent {
   readonly manifest: JsonRecord;
 }
 
-/** What names a pack. */
+/** The name and version of a pack. */
 export interface PackIdentity {
   readonly name: string;
   readonly version: string;
-  /** Whose it is; undefined: everybody's. */
+  /** The tenant that it is installed for; undefined: all of them. */
   readonly tenant: string | undefined;
   /** Its pack.json, relative to the deployment directory. */
   readonly file: string;

@@ -1,8 +1,8 @@
 /**
  * The inventory over AGTP, `QUERY /agents`, and the way to any agent of it by its name or its
  * Agent-ID, `EXECUTE /agents/{agent_id}`. One entry is what QUERY answers on the agent's own path.
- * Who may not learn of agents finds none. 404 `agent_not_found` · 422 for a task that the agent does
- * not take.   OpenWOP RFC 0072 §A
+ * Callers that may not learn of agents find none. 404 `agent_not_found` · 422 for a task that the
+ * agent does not take.   OpenWOP RFC 0072 §A
  */
 import type { Concealment } from "../../dispatch/concealment.ts";
 import { agentNotInstalled } from "../../dispatch/floor-refusals-openwop.ts";
@@ -19,15 +19,15 @@ import { DISPATCH_MEMBERS } from "./endpoint-schemas.ts";
 import type { InstalledAgent } from "./installed-agent.ts";
 import type { AgentInventory } from "./inventory.ts";
 
-/** What the endpoints look into. */
+/** The parts that the endpoints look into. */
 export interface InventoryEndpointsOptions extends DispatchOptions {
   readonly inventory: AgentInventory;
   /** An agent of the tenant, by its id, or by its AGTP name or Agent-ID. */
   resolve(name: string): InstalledAgent | undefined;
-  /** Whether DISCOVER lists the endpoints: there is somebody to be found by them. */
+  /** True if DISCOVER lists the endpoints: there is somebody to be found by them. */
   readonly isListed: boolean;
   readonly redactor: Concealment;
-  /** Whether a caller may learn which agents there are. */
+  /** Tells whether a caller may learn which agents there are. */
   isDisclosedTo(agentId: string | undefined): boolean;
 }
 

@@ -31,7 +31,7 @@ export interface InventoryList {
   readonly total: number;
 }
 
-/** What a tenant can be shown. */
+/** The agents that a tenant can be shown. */
 export interface AgentInventory {
   /** Sorted by agent id. */
   list(tenant: string): InventoryList;

@@ -3,9 +3,10 @@
  * the AGTP endpoints, the agents' own endpoints and the HTTP API.   OpenWOP RFC 0070, RFC 0072
  */
 
-import type { Contribution, Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Contribution, Module } from "../../dispatch/module.ts";
 import { type ProtocolEndpoint, protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { type AgentRoutesOptions, agentRoutes } from "./agent-routes.ts";
+import type { OpenwopContext, OpenwopSections } from "./config.ts";
 import { hostAgents, type OpenwopAgents } from "./host-agents.ts";
 import { agtpIdOf, type HostedRuns, hostRuns, httpRoutes } from "./host-runs.ts";
 import { disclosing, hostedInventory } from "./hosted-inventory.ts";
@@ -19,9 +20,10 @@ import { type OpenwopState, openOpenwop } from "./state.ts";
 /** A handler ends a little before its deadline, so that it says itself what there is to say. */
 const HANDLER_MARGIN_MS = 500;
 
-/** It goes before the keeper of escalations, whose confirmations it passes on to runs. */
-export const openwopModule: Module = {
+/** It goes before tasks, whose confirmations it passes on to runs. */
+export const openwopModule: Module<OpenwopSections> = {
   name: "openwop",
+  takes: { agents: true, limits: true, openwop: true, server: true, store: true, webhooks: true },
   async provision(context) {
     const kept = await context.once(openOpenwop);
     const openwop = await hostAgents(context, kept);
@@ -30,7 +32,7 @@ export const openwopModule: Module = {
   },
 };
 
-/** What the module is made of. */
+/** The parts that the module is made of. */
 export interface OpenwopParts {
   readonly openwop: OpenwopAgents;
   readonly kept: OpenwopState;
@@ -39,8 +41,8 @@ export interface OpenwopParts {
   readonly starter: RunStarter;
 }
 
-/** What it adds to a deployment. */
-export function contributeOpenwop(context: ModuleContext, parts: OpenwopParts): Contribution {
+/** The contribution of the module to a deployment. */
+export function contributeOpenwop(context: OpenwopContext, parts: OpenwopParts): Contribution {
   const { openwop, kept, runs, starter } = parts;
   const { host, escalations } = runs;
   const { registry, redactor, settings } = openwop;
@@ -77,7 +79,7 @@ export function contributeOpenwop(context: ModuleContext, parts: OpenwopParts): 
 
 /** Runs, and agents by whatever name, of the tenant that AGTP callers belong to. */
 function endpointsOf(
-  context: ModuleContext,
+  context: OpenwopContext,
   openwop: OpenwopAgents,
   { host, isServing }: HostedRuns,
   dispatching: AgentRoutesOptions,
@@ -102,7 +104,7 @@ const HOSTED_PROTOCOL = {
 } as const;
 
 /** An agent of the tenant by its OpenWOP name, or by whatever AGTP knows it. */
-function resolverOf({ dispatch }: ModuleContext, openwop: OpenwopAgents) {
+function resolverOf({ dispatch }: OpenwopContext, openwop: OpenwopAgents) {
   const { registry, documentOf, settings } = openwop;
   const { tenant } = settings;
   const byAgtpId = new Map(

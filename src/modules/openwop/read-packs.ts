@@ -1,8 +1,8 @@
 /** The packs of OpenWOP agents as the configuration has them: read, judged, and nothing more. */
 import { relative } from "node:path";
-import type { Config } from "../../base/config.ts";
 import type { Paced } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
+import type { OpenwopSections } from "./config.ts";
 import type { InstalledPack } from "./installed-agent.ts";
 import { readPackKeys } from "./pack-keys.ts";
 import { loadingPacks } from "./packs/load-packs.ts";
@@ -10,7 +10,7 @@ import { Capabilities } from "./packs/peer-capabilities.ts";
 import { modelFaultOf } from "./runtime/load-runtime.ts";
 import type { OpenwopSettings } from "./settings.ts";
 
-/** What was read. */
+/** The packs, and the problems with them. */
 export interface ReadPacks {
   readonly packs: readonly InstalledPack[];
   readonly problems: readonly Problem[];
@@ -19,7 +19,10 @@ export interface ReadPacks {
 }
 
 /** Reads them all, a pack a step. */
-export function* readingPacks(config: Config, settings: OpenwopSettings): Paced<ReadPacks> {
+export function* readingPacks(
+  config: OpenwopSections,
+  settings: OpenwopSettings,
+): Paced<ReadPacks> {
   const { directory, file } = config;
   const { packsDir, installScope, satisfied, requireSignatures: isRequired } = settings;
   const { keys, problems } = readPackKeys(settings.trustedKeys, relative(directory, file));

@@ -16,7 +16,7 @@ export class RedactedStream {
     this.#redactor = redactor;
   }
 
-  /** What of the text so far is past doubt, and was not given out before. */
+  /** The part of the text so far that is past doubt, and was not given out before. */
   push(piece: string): string {
     this.#held += piece;
     if (this.#held.length < this.#due) return "";

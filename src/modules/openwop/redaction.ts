@@ -150,7 +150,7 @@ function isPartOf(agentId: number | undefined, start: number, end: number): bool
   return start >= agentId && end <= agentId + AGENT_ID_LENGTH;
 }
 
-/** What overlaps becomes one span, under the name of the first and longest. */
+/** Spans that overlap become one, under the name of the first and longest. */
 function apart(spans: readonly Span[]): readonly Span[] {
   const sorted = spans.toSorted((a, b) => a.start - b.start || b.end - a.end);
   const merged: Span[] = [];

@@ -1,5 +1,5 @@
 /**
- * What AGTP callers ask of runs, answered: each handler reads its call, asks the runs, and says what
+ * Answers AGTP callers about runs: each handler reads its call, asks the runs, and says what
  * came of it in the words of the protocol.   OpenWOP RFC 0072 §B
  */
 import type { JsonRecord } from "../../base/json-value.ts";
@@ -20,7 +20,7 @@ import { runResult, runSnapshot } from "./runs/run-snapshot.ts";
 import type { InterruptKind } from "./runs/run-state.ts";
 import { interruptOf } from "./runs/verdict.ts";
 
-/** What they work with. */
+/** Their parts. */
 export interface RunCallOptions {
   readonly host: RunHost;
   /** A handler has to be done by then. */
@@ -145,7 +145,7 @@ async function kindOf(
 }
 
 /**
- * Whether the agent that calls is the one whose decision waits for an answer, or that began the run which
+ * Tells whether the caller is the agent whose decision waits for an answer, or began the run which
  * waits for an approval: nobody approves of itself.
  */
 async function isOwnDoubt(

@@ -27,16 +27,16 @@ import { RUN_PARAMETERS } from "./runs/run-body-schema.ts";
 import type { RunCaller } from "./runs/run-caller.ts";
 import type { RunRefusalCode } from "./runs/run-refusal.ts";
 
-/** What the endpoints work with. */
+/** The parts that the endpoints work with. */
 export interface RunEndpointsOptions extends RunCallOptions {
-  /** Whose the runs of AGTP callers are. */
+  /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
-  /** Whether DISCOVER lists them: there is something to run. */
+  /** True if DISCOVER lists them: there is something to run. */
   readonly isListed: boolean;
   readonly redactor: Concealment;
 }
 
-/** What each may be refused with, by name; what the protocol refuses everybody with goes without saying. */
+/** The refusals of each, by name; those that the protocol has for everybody go without saying. */
 const NO_RUN = ["run_not_found"] as const;
 const NO_START = ["validation_error", "rate_limited"] as const;
 const ERRORS = {
@@ -121,7 +121,7 @@ export function runEndpoints(options: RunEndpointsOptions): readonly ProtocolEnd
     endpoint({
       ...{ method: "CANCEL", path: "/runs/{run_id}", required: ["run_id"] },
       description: "Ends a run that is not over.",
-      // What it would have come to is gone.
+      // The result that it would have had is gone.
       ...{ scopes: ["runs:cancel"], errors: ERRORS.cancel, impact: "irreversible" },
       properties: { run_id: RUN_ID, reason: TEXT },
       handle: (call, caller) => cancelRun(options, call, caller),

@@ -104,7 +104,7 @@ export class RunEscalations implements RunWatcher, ApprovalKind, InterruptSource
     });
   }
 
-  /** The keeper of escalations takes the decision; then the run has its answer. */
+  /** The escalation is decided like any other; then the run has its answer. */
   async confirm(
     ...[call, exchange]: Parameters<ApprovalKind["confirm"]>
   ): Promise<HandlerResult | Refusal | undefined> {

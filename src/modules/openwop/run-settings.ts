@@ -1,9 +1,10 @@
 /** The keys of `[openwop]` that are about runs and the HTTP API, in the program's own names. */
-import type { Config } from "../../base/config.ts";
+
+import type { OpenwopSections } from "./config.ts";
 import type { ApiKeyEntry } from "./http/api-keys.ts";
 import type { RunLimits } from "./runs/run-limits.ts";
 
-/** What they say. */
+/** The settings of runs. */
 export interface RunSettings {
   readonly workflowsDir: string;
   readonly apiKeys: readonly ApiKeyEntry[];
@@ -35,7 +36,7 @@ interface WrittenSection {
 }
 
 /** Reads them of a configuration that was loaded. */
-export function readRunSettings({ openwop }: Pick<Config, "openwop">): RunSettings {
+export function readRunSettings({ openwop }: Pick<OpenwopSections, "openwop">): RunSettings {
   const {
     workflows_dir: workflowsDir,
     api_keys: keys,

@@ -25,7 +25,7 @@ export interface AcceptedRun {
   readonly runId: string;
   readonly status: string;
   readonly eventsUrl: string;
-  /** What it waits for, as the run's snapshot has it. */
+  /** The interrupt that it waits for, as the run's snapshot has it. */
   readonly interrupt?: JsonRecord;
 }
 

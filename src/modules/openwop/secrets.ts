@@ -3,11 +3,11 @@
  * header fields, and in environment variables that are named as such. Each has a name that may be
  * shown in its place.   OpenWOP SR-1
  */
-import type { Config } from "../../base/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { isRecord } from "../../base/json-value.ts";
 import { mapPaced, type Paced } from "../../base/paced.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
+import type { OpenwopSections } from "./config.ts";
 import type { KnownSecret } from "./redaction.ts";
 
 const SECRET_VARIABLE =
@@ -20,7 +20,7 @@ const PATH = /^[./~]/;
 
 /** Every secret, the environment's first: its names are what an operator knows them by. */
 export function* collectingSecrets(
-  config: Config,
+  config: OpenwopSections,
   env: Environment,
   endpoints: Iterable<{ readonly definition: EndpointDefinition }>,
 ): Paced<readonly KnownSecret[]> {
@@ -36,12 +36,12 @@ export function environmentSecrets(env: Environment): readonly KnownSecret[] {
   );
 }
 
-/** What is shorter may be a word: `TOKEN_MODE=header`. */
+/** A shorter text may be a word: `TOKEN_MODE=header`. */
 function isSecret(name: string, value: string): boolean {
   return value.length >= 8 && SECRET_VARIABLE.test(name) && !PATH.test(value);
 }
 
-function fromConfig({ webhooks, store, openwop }: Config): readonly KnownSecret[] {
+function fromConfig({ webhooks, store, openwop }: OpenwopSections): readonly KnownSecret[] {
   const runtime = isRecord(openwop["runtime"]) ? openwop["runtime"] : {};
   return [
     ...named("webhooks.secret", webhooks.secret),

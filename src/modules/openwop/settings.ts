@@ -2,12 +2,12 @@
  * The `[openwop]` section as this folder works with it: what the configuration's schema has checked,
  * in the program's own names.
  */
-import type { Config } from "../../base/config.ts";
+import type { OpenwopSections } from "./config.ts";
 
 /** How much of an agent's reasoning is shown. */
 export type Verbosity = "summary" | "full" | "off";
 
-/** Who takes turns. */
+/** The runtime of turns. */
 export type RuntimeSettings =
   | { readonly kind: "deterministic" }
   | { readonly kind: "function"; readonly function: string }
@@ -28,7 +28,7 @@ export interface OpenwopSettings {
   readonly packsDir: string;
   readonly satisfied: readonly string[];
   readonly installScope: "host" | "tenant";
-  /** Whose the runs of AGTP callers are. */
+  /** The tenant that owns the runs of AGTP callers. */
   readonly tenant: string;
   readonly isConformance: boolean;
   readonly requireSignatures: boolean;
@@ -79,7 +79,9 @@ interface WrittenSection {
 }
 
 /** Reads the section of a configuration that was loaded. */
-export function readOpenwopSettings({ openwop }: Pick<Config, "openwop">): OpenwopSettings {
+export function readOpenwopSettings({
+  openwop,
+}: Pick<OpenwopSections, "openwop">): OpenwopSettings {
   const section = openwop as unknown as WrittenSection;
   const { reasoning, runtime } = section;
   return {

@@ -1,4 +1,4 @@
-/** What the runs of OpenWOP workflows and agents keep while a daemon runs, through every reload. */
+/** The state of OpenWOP runs and of their HTTP API, kept through every reload. */
 import type { ForwardClock } from "../../base/forward-clock.ts";
 
 import type { Store } from "../../state/store.ts";

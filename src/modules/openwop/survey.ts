@@ -1,9 +1,8 @@
 /**
- * What is wrong with the OpenWOP part of a deployment, by its files alone: packs, workflows, bearer
+ * The fault of the OpenWOP part of a deployment, by its files alone: packs, workflows, bearer
  * keys and the tables about agents. Nothing is issued, started or asked for.   OpenWOP RFC 0072
  */
 import { basename } from "node:path";
-import type { Config } from "../../base/config.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";
 import { FLOOR_METHODS } from "../../catalog/catalog.ts";
@@ -12,6 +11,7 @@ import { createRegistry } from "../../endpoint/endpoint-registry.ts";
 import { createSchemaCompiler } from "../../schema/schema.ts";
 import { agentRef } from "./agent-ref.ts";
 import { createAgentRegistry } from "./agent-registry.ts";
+import type { OpenwopSections } from "./config.ts";
 import {
   findAgentMistakes,
   findKeyMistakes,
@@ -26,7 +26,7 @@ import { loadWorkflows } from "./workflows/load-workflows.ts";
 
 /** Everything, errors and warnings; `endpoints` are the operator's. */
 export function surveyOpenwop(
-  config: Config,
+  config: OpenwopSections,
   endpoints: readonly EndpointDefinition[],
 ): readonly Problem[] {
   const file = basename(config.file);

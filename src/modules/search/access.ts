@@ -1,15 +1,15 @@
 /**
- * What the gates would say if this caller called an endpoint now: the same rules as gates 05 and 07,
- * over the same policy, without calling it. What a method itself asks beyond that is its own.
+ * The gates' verdict on a call of an endpoint by this caller now: the same rules as gates 05 and
+ * 07, over the same policy, without calling it. What a method itself asks beyond that is its own.
  * AGTP-API §6.4 "required_scopes", §8.7
  */
 
-import type { PoliciesConfig } from "../../base/config.ts";
 import { FLOOR_GROUPS } from "../../catalog/catalog.ts";
+import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Access, Asker } from "./entry.ts";
 
-/** What an endpoint that is kept for agents of this server answers to another one. */
+/** The answer of an endpoint that is kept for agents of this server to another one. */
 const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
   ...["PROPOSE /", "ESCALATE /", "SUSPEND /", "RESUME /"].map(
     (pair) => [pair, "credentials-missing"] as const,
@@ -17,7 +17,7 @@ const FOR_KNOWN_AGENTS: ReadonlyMap<string, string> = new Map([
   ...["NOTIFY /", "QUERY /inbox"].map((pair) => [pair, "agent-unauthenticated"] as const),
 ]);
 
-/** What tells agents of their own, and nothing to nobody. */
+/** Methods that tell agents of their own, and nothing to nobody. */
 const FOR_NAMED_AGENTS: ReadonlySet<string> = new Set([
   "QUERY /runs/{run_id}",
   "QUERY /runs/{run_id}/events",
@@ -48,7 +48,7 @@ export function accessOf(
   return { callable: obstacles.length === 0, missingScopes, obstacles };
 }
 
-/** What `accessOf` looks at: equal texts, equal access. */
+/** The parts that `accessOf` looks at: equal texts, equal access. */
 export function accessClassOf(
   tier: "A" | "B",
   { method, path, semantic, requiredScopes }: EndpointDefinition,

@@ -52,7 +52,7 @@ function textsOf(agent: AgentDocument): SearchEntry["texts"] {
   };
 }
 
-/** What is said of an agent, with the request that tells more. */
+/** The words about an agent, with the request that tells more. */
 function agentSummary(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
   const { agentId, trustWarning, ownerId, governanceZone } = agent;
   return {

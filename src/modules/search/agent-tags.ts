@@ -1,4 +1,4 @@
-/** What an agent says it can do, by name: skills, capabilities, modalities and tools; and methods. */
+/** The abilities of an agent, by name: skills, capabilities, modalities and tools; and methods. */
 
 import { isRecord } from "../../base/json-value.ts";
 import type { AgentDocument } from "../../identity/agent-document.ts";

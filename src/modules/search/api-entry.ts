@@ -1,5 +1,5 @@
 /** An HTTP API that the server fronts, as something that can be found.   AGTP-API §5.8.5, §8.6 */
-import type { ApiEntry } from "../../base/config.ts";
+import type { ApiEntry } from "../../dispatch/listing-sections.ts";
 import type { SearchEntry } from "./entry.ts";
 
 /** The entry of an API. */

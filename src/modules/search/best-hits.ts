@@ -24,13 +24,13 @@ export interface Candidates {
   accepts(number: number): boolean;
 }
 
-/** What the words of a question found in it. */
+/** Candidates, with the scores of the words of a question. */
 export interface ScoredCandidates extends Candidates {
   readonly scores: Scores;
 }
 
 const STEP = 128;
-/** What is only counted is counted in no time. */
+/** A hit that is only counted is counted in no time. */
 const COUNTED_STEP = 4096;
 
 /** So many of the best, of all indexes together; no less sure than the threshold. */
@@ -67,7 +67,7 @@ function hitOf({ index, number, score }: TopHit, confidence: number): readonly H
   return entry === undefined ? [] : [{ entry, confidence, score }];
 }
 
-/** What was found in an index, as sure as it is: a counting sort, without an object for each. */
+/** The hits of an index, as sure as they are: a counting sort, without an object for each. */
 interface Grouped {
   readonly candidates: ScoredCandidates;
   readonly numbers: Uint32Array;

@@ -15,9 +15,9 @@ export interface QuestionWord {
   readonly weight: number;
 }
 
-/** What a synonym counts. */
+/** The weight of a synonym. */
 export const SYNONYM = 0.7;
-/** What a likely slip of the pen counts. */
+/** The weight of a likely slip of the pen. */
 export const SLIP = 0.55;
 const BEGINNING = { least: 0.6, most: 0.9 } as const;
 /** A word that no endpoint has may matter, or may be small talk. */
@@ -25,16 +25,16 @@ const UNKNOWN_WEIGHT = 0.5;
 const COMMON_WEIGHT = 0.3;
 /** Shorter beginnings are shared by too many words. */
 export const MIN_BEGINNING_LENGTH = 3;
-/** Whoever begins with what is to be done has said the most of it. */
+/** A question that begins with what is to be done has said the most of it. */
 const ACT_FACTOR = 3;
 
-/** What is known of words. */
+/** The facts that are known of words. */
 export interface Vocabulary {
   /** How many endpoints have it. */
   frequencyOf(word: string): number;
   /** How many endpoints there are. */
   readonly total: number;
-  /** Whether it is the name of a method. */
+  /** Tells whether it is the name of a method. */
   isMethod(word: string): boolean;
 }
 
@@ -59,7 +59,7 @@ function weightOf(frequency: number, total: number): number {
   return COMMON_WEIGHT + (1 - COMMON_WEIGHT) * rarity;
 }
 
-/** What a longer word counts that begins with the word. */
+/** The weight of a longer word that begins with the word. */
 export function beginningOf(word: string, longer: string): number {
   const { least, most } = BEGINNING;
   return least + (most - least) * (word.length / longer.length);

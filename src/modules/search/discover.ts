@@ -29,7 +29,7 @@ import {
   readNames,
 } from "./search-parameters.ts";
 
-/** What DISCOVER searches with. */
+/** The parts of DISCOVER by criteria. */
 export interface DiscoverOptions {
   readonly search: Search;
   readonly work: TaskQueue;

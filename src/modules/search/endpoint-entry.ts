@@ -19,7 +19,7 @@ export interface FoundEndpoint {
 
 export interface EndpointEntryOptions extends ExampleOptions {
   readonly policy: AccessPolicy;
-  /** What the catalog says of a method. */
+  /** The catalog's words about a method. */
   meaningOf(method: string): string | undefined;
 }
 

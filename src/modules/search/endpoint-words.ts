@@ -5,7 +5,7 @@ import type { Access } from "./entry.ts";
 import type { ExampleRequest } from "./example-request.ts";
 import { memberInWords } from "./schema-words.ts";
 
-/** What there is to say. */
+/** All that there is to say. */
 export interface ToldEndpoint extends Pick<Access, "missingScopes" | "obstacles"> {
   readonly definition: EndpointDefinition;
   readonly request: ExampleRequest | undefined;

@@ -12,8 +12,8 @@ export const FORMATS = ["structured", "natural", "raw"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /**
- * What is searched. `boost` orders what answers equally well; `weight`, 0 to 1, is what finding a
- * word there counts for the confidence.
+ * The texts that are searched. `boost` orders what answers equally well; `weight`, 0 to 1, is what
+ * finding a word there counts for the confidence.
  */
 export const SEARCH_FIELDS = {
   name: { boost: 4, weight: 1 },
@@ -29,7 +29,7 @@ export const SEARCH_FIELDS = {
 /** The name of a searched field. */
 export type SearchField = keyof typeof SEARCH_FIELDS;
 
-/** Who asks, and from which zone. */
+/** The caller, and its zone. */
 export interface Asker {
   readonly caller: Caller;
   readonly peer: Peer;
@@ -37,7 +37,7 @@ export interface Asker {
   readonly zones: ReadonlySet<string> | undefined;
 }
 
-/** Whether the caller would get past the gates in front of an endpoint. */
+/** Tells whether the caller would get past the gates in front of an endpoint. */
 export interface Access {
   readonly callable: boolean;
   /** Required, and not among what the caller acts under. */
@@ -46,7 +46,7 @@ export interface Access {
   readonly obstacles: readonly string[];
 }
 
-/** What filters compare. A filter on what an entry does not have excludes it. */
+/** The values that filters compare. A filter on a value that an entry does not have excludes it. */
 export interface Facets {
   readonly method?: string;
   readonly path?: string;

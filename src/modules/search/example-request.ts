@@ -14,7 +14,7 @@ import type { JsonSchema } from "../../schema/json-schema.ts";
 import { type MeteredCheck, prepareMeteredCheck } from "../../schema/metered-schema.ts";
 import { type SampleExtent, schemaSample } from "../../schema/schema-sample.ts";
 
-/** What a caller could send. */
+/** A request that a caller could send. */
 export interface ExampleRequest {
   readonly method: string;
   /** The template with its parameters filled in. */
@@ -24,7 +24,7 @@ export interface ExampleRequest {
 
 export interface ExampleOptions {
   readonly names: MethodNames;
-  /** Whether a request for this pair is answered by this endpoint. */
+  /** Tells whether a request for this pair is answered by this endpoint. */
   arrives(method: string, path: string, definition: EndpointDefinition): boolean;
 }
 

@@ -22,7 +22,7 @@ export interface Choice {
   readonly isCut: boolean;
 }
 
-/** What a sentence is still worth that says nothing new. */
+/** The worth of a sentence that says nothing new. */
 const KNOWN_SHARE = 0.3;
 
 /** The longest sentence that a summary can hold. */

@@ -15,7 +15,10 @@ export type SentenceSplitter = (text: string) => Generator<string | undefined>;
  * take time in proportion to its square.
  */
 const WINDOW = 512;
-/** What ends later than this ends here: longer than any summary, so that it is in none as a whole. */
+/**
+ * A sentence that ends later than this ends here: longer than any summary, so that it is in none as
+ * a whole.
+ */
 const LONGEST_SENTENCE = 32_768;
 /** Lines between two pauses. */
 const PAUSE_LINES = 64;

@@ -13,9 +13,9 @@ import { type RankedSentences, Ranking } from "./extract-ranking.ts";
 import { createSentenceSplitter } from "./extract-sentences.ts";
 import { type ExtractSource, textsOf } from "./extract-texts.ts";
 
-/** What is asked of a summary. */
+/** The summary that is asked for. */
 export interface ExtractOptions extends SummaryLimits {
-  /** What it should be about; empty for everything. */
+  /** The subject of it; empty for everything. */
   readonly focus: string;
 }
 
@@ -27,7 +27,7 @@ export interface Amount {
 
 /** A summary, and what it was made from. */
 export interface Extract extends Choice {
-  /** What there is in each source. */
+  /** The texts of each source. */
   readonly amounts: readonly Amount[];
   /** How much of what the sources say the summary says, from 0 to 1. */
   readonly coverage: number;

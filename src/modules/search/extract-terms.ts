@@ -1,5 +1,5 @@
 /**
- * What a sentence is about: its words in lower case, and for scripts that write no spaces its pairs
+ * The terms of a sentence: its words in lower case, and for scripts that write no spaces its pairs
  * of characters. Words that hold sentences together say nothing about them.   AGTP "SUMMARIZE"
  */
 

@@ -1,5 +1,5 @@
 /**
- * What there is to read in a source. A text is read as it is. Of a JSON value every longer text is
+ * The texts of a source. A text is read as it is. Of a JSON value every longer text is
  * read for itself, and the short members of an object together, as one line that names them.
  * AGTP "SUMMARIZE"
  */
@@ -66,7 +66,7 @@ function isScalar(value: unknown): boolean {
   return ["string", "number", "boolean"].includes(typeof value);
 }
 
-/** Whether a value is no sentence of its own. */
+/** Tells whether a value is no sentence of its own. */
 function isShort(value: unknown): boolean {
   if (typeof value === "string") return value.length <= SHORT && !SENTENCE_END.test(value);
   return isScalar(value);

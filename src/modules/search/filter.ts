@@ -13,7 +13,7 @@ import type { Asker, SearchEntry } from "./entry.ts";
 import type { ListedFacet } from "./listed-facets.ts";
 import { hasBeginning, withoutLonger } from "./path-beginnings.ts";
 
-/** Whether an entry meets a condition, for this caller. */
+/** Tells whether an entry meets a condition, for this caller. */
 export type Condition = (entry: SearchEntry, asker: Asker) => boolean;
 
 /** A condition that an index has listed the entries of. */
@@ -71,7 +71,7 @@ const SCOPES: Rule = {
       holders.set(held, known);
       return known;
     };
-    // What can be called with these scopes, and which agents hold all of them.
+    // Endpoints that can be called with these scopes, and agents that hold all of them.
     return ({ facets: { requiredScopes, agent } }) => {
       if (agent !== undefined) return holdsAll(agent);
       return requiredScopes?.every((scope) => grants.covers(scope)) ?? false;
@@ -177,7 +177,7 @@ export const FILTER_SCHEMA: JsonSchema = {
   additionalProperties: false,
 };
 
-/** Whether a member is a condition. */
+/** Tells whether a member is a condition. */
 export function isFilterName(name: string): boolean {
   return Object.hasOwn(RULES, name);
 }

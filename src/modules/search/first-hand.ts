@@ -1,5 +1,5 @@
 /**
- * What is an agent's own is shown to the agent itself, and to nobody who has it act: delegated work
+ * An agent's own things are shown to the agent itself, and to nobody who has it act: delegated work
  * finds what is the same for everybody, and no inbox, no runs.   AGTP "QUERY", AGTP "DELEGATE"
  */
 import type { QuerySource } from "../../dispatch/query-source.ts";

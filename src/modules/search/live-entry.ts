@@ -1,5 +1,5 @@
 /**
- * What a live source shows, as something that can be found. Only so much of each text is searched,
+ * An entry of a live source, as something that can be found. Only so much of each text is searched,
  * and so many entries looked at: who wrote them is not who asks.
  */
 
@@ -12,7 +12,7 @@ const MAX_SEARCHED_IN_ALL = 262_144;
 const MAX_TOLD_LENGTH = 2000;
 const FIELDS: readonly SearchField[] = ["name", "intent", "description", "outcome"];
 
-/** What one source shows. */
+/** The entries of one source. */
 export interface LiveAnswer {
   readonly source: string;
   readonly entries: readonly QueryEntry[];

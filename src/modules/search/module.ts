@@ -7,7 +7,7 @@ import { mapPaced, type Paced } from "../../base/paced.ts";
 import { THE_SERVER } from "../../base/task-queue.ts";
 import { isDisclosedTo } from "../../dispatch/disclosure.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Module } from "../../dispatch/module.ts";
 import { canonicalPair } from "../../dispatch/pairs.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import type { QuerySource } from "../../dispatch/query-source.ts";
@@ -17,6 +17,7 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { CompiledSchema } from "../../schema/schema.ts";
 import { agentEntry } from "./agent-entry.ts";
 import { apiEntry } from "./api-entry.ts";
+import type { SearchContext, SearchSections } from "./config.ts";
 import { discoverMethod } from "./discover.ts";
 import { type EndpointEntryOptions, endpointEntry, type FoundEndpoint } from "./endpoint-entry.ts";
 import { FILTER_SCHEMA } from "./filter.ts";
@@ -28,8 +29,9 @@ import { createSourcePlaces } from "./source-places.ts";
 import { summarizeMethod } from "./summarize.ts";
 
 /** The indexes are built once the deployment is served. */
-export const searchModule: Module = {
+export const searchModule: Module<SearchSections> = {
   name: "search",
+  takes: { agents: true, policies: true, server: true },
   async provision(context) {
     const { compiler, config, work, stopping } = context;
     const place = { file: "QUERY /", key: "input_schema.properties.filter" };
@@ -58,14 +60,17 @@ export const searchModule: Module = {
 };
 
 /** Generates the validator of filters too, so that the first who asks does not wait for that. */
-function* preparingSurface(context: ModuleContext, filter: CompiledSchema): Paced<Surface> {
+function* preparingSurface(context: SearchContext, filter: CompiledSchema): Paced<Surface> {
   filter.check({}, true);
   yield;
   return yield* surfaceOf(context);
 }
 
-/** What can be found, policy permitting: of what it refuses or sends elsewhere nothing is said. */
-function* surfaceOf(context: ModuleContext): Paced<Surface> {
+/**
+ * The entries that can be found, policy permitting: what it refuses or sends elsewhere is not
+ * named.
+ */
+function* surfaceOf(context: SearchContext): Paced<Surface> {
   const { config, names, catalog, methodPolicy, state, recipes } = context;
   const { directory, features, apis } = context.dispatch();
   const endpoints = yield* reachableEndpoints(context);
@@ -101,7 +106,7 @@ function* surfaceOf(context: ModuleContext): Paced<Surface> {
 function* reachableEndpoints({
   dispatch,
   methodPolicy,
-}: ModuleContext): Paced<readonly FoundEndpoint[]> {
+}: SearchContext): Paced<readonly FoundEndpoint[]> {
   const { listed, unlisted } = dispatch();
   const known = new Set<string>();
   const reachable: FoundEndpoint[] = [];
@@ -119,7 +124,7 @@ function* reachableEndpoints({
 }
 
 function arrivalsIn(
-  { methodPolicy }: ModuleContext,
+  { methodPolicy }: SearchContext,
   registry: EndpointRegistry<EndpointDefinition>,
 ): EndpointEntryOptions["arrives"] {
   return (method, path, definition) => {

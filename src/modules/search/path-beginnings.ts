@@ -1,4 +1,4 @@
-/** Whether a path begins with one of many texts, without comparing it with each. */
+/** Finds whether a path begins with one of many texts, without comparing it with each. */
 
 /** In their order, without those that another one begins. */
 export function withoutLonger(beginnings: readonly string[]): readonly string[] {

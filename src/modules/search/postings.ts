@@ -14,7 +14,7 @@ export interface Postings {
   readonly entries: Uint32Array;
   /** One bit a field. */
   readonly fields: Uint8Array;
-  /** What it adds to the score. */
+  /** The part of the score that it adds. */
   readonly impacts: Float32Array;
 }
 

@@ -28,7 +28,7 @@ import {
   readNames,
 } from "./search-parameters.ts";
 
-/** What QUERY searches with. */
+/** The parts of QUERY. */
 export interface QueryOptions {
   readonly search: Search;
   readonly work: TaskQueue;
@@ -135,7 +135,7 @@ function queryResult(
   };
 }
 
-/** What can be called is named by its pair. */
+/** An entry that can be called is named by its pair. */
 function pairOf({ kind, facets: { method, path } }: SearchEntry) {
   if (kind !== "endpoint" || method === undefined || path === undefined) return {};
   return { method, path };

@@ -1,5 +1,5 @@
 /**
- * What is asked: an intent in words, or an object whose texts are the words and whose members may
+ * A question: an intent in words, or an object whose texts are the words and whose members may
  * be conditions. Everything is bounded; what goes beyond is a 422, with the place it stands at.
  * AGTP "QUERY" intent, "DISCOVER" criteria
  */

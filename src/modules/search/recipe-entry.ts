@@ -11,9 +11,9 @@ import type { Asker, SearchEntry } from "./entry.ts";
 const NEGOTIATE = "rcns:negotiate";
 
 export interface RecipeEntryOptions {
-  /** Whether PROPOSE may make contracts. */
+  /** True if PROPOSE may make contracts. */
   readonly isSynthesizing: boolean;
-  /** Whether the gate negotiates. */
+  /** True if the gate negotiates. */
   readonly isNegotiating: boolean;
   isAllowed(method: string): boolean;
 }

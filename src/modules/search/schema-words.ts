@@ -1,4 +1,4 @@
-/** What a schema says in words: the names of its members and what is written about them. */
+/** The words of a schema: the names of its members and what is written about them. */
 
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { propertiesOf } from "../../endpoint/input-shape.ts";

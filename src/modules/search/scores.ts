@@ -1,7 +1,8 @@
 /**
- * What the words of a question find in an index: for each entry, how much of the question it answers.
- * Words themselves are always looked up; synonyms, beginnings and slips as far as the work for one
- * question goes, which is the same however the question is worded and whatever the index has.
+ * The scores of a question's words in an index: for each entry, how much of the question it
+ * answers. Words themselves are always looked up; synonyms, beginnings and slips as far as the work
+ * for one question goes, which is the same however the question is worded and whatever the index
+ * has.
  */
 import type { Paced } from "../../base/paced.ts";
 import {
@@ -22,12 +23,12 @@ export interface SearchWork {
   comparisons: number;
 }
 
-/** What a question may cost, beside the rows of its own words. */
+/** The work that a question may cost, beside the rows of its own words. */
 export function questionWork(): SearchWork {
   return { inexactRows: 150_000, comparisons: 6_000 };
 }
 
-/** What the words found, by the number of the entry. */
+/** The scores of the words, by the number of the entry. */
 export interface Scores {
   /** The entries that have any of the words. */
   readonly found: Uint32Array;
@@ -82,7 +83,7 @@ export function* scoreWords(
   return scores;
 }
 
-/** What a word may stand for beside itself, the most likely first. */
+/** The words that a word may stand for beside itself, the most likely first. */
 function meaningsOf(
   { vocabulary }: SearchIndex,
   { word, synonyms }: QuestionWord,

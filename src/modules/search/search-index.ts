@@ -30,7 +30,7 @@ const FIELD_WEIGHTS: Float64Array = Float64Array.from({ length: 1 << FIELDS.leng
   ),
 );
 
-/** What the words of an entry are worth. */
+/** The weights of an entry's words. */
 interface WordWorth {
   fields: number;
   impact: number;
@@ -90,7 +90,7 @@ export function frequencyOf({ vocabulary, postings }: SearchIndex, word: string)
   return number === undefined ? 0 : postings.startOf(number + 1) - postings.startOf(number);
 }
 
-/** What finding a word in fields counts for the confidence. */
+/** The share of the confidence that a word in fields has. */
 export function fieldWeight(fields: number): number {
   return FIELD_WEIGHTS[fields] ?? 0;
 }

@@ -38,7 +38,7 @@ export function readMaxResults(value: unknown): number {
   return typeof value === "number" ? Math.min(value, MAX_RESULTS) : USUAL_RESULTS;
 }
 
-/** Who asks, and from which zone.   AGTP "Zones" */
+/** The caller, and its zone.   AGTP "Zones" */
 export function readAsker(exchange: ExchangeView): Asker {
   const { caller, peer } = exchange;
   return { caller, peer, zones: boundZones(caller, peer, exchange.header("agtp-zone-id")) };

@@ -12,9 +12,9 @@ export const KINDS = ["endpoint", "agent", "recipe", "api"] as const;
 /** A scope, read. */
 export interface Scope {
   readonly unknown: readonly string[];
-  /** Whether a kind or source is looked into at all. */
+  /** Tells whether a kind or source is looked into at all. */
   includes(kind: string): boolean;
-  /** Whether it was asked for by its own name. */
+  /** Tells whether it was asked for by its own name. */
   names(kind: string): boolean;
   admits(entry: SearchEntry): boolean;
 }

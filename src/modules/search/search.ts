@@ -19,18 +19,18 @@ import { KINDS, readScope, type Scope } from "./search-scope.ts";
 import { selectListed } from "./select-listed.ts";
 import { warmUp } from "./warm-up.ts";
 
-/** What is the same for every caller, up to what it may see of it. */
+/** The entries that are the same for every caller, up to what it may see of them. */
 export interface Surface {
-  /** What anybody who may ask is shown: its words weigh the words of questions. */
+  /** Those that anybody who may ask is shown: their words weigh the words of questions. */
   readonly open: readonly SearchEntry[];
-  /** What some are not shown. */
+  /** Those that some are not shown. */
   readonly disclosed: readonly SearchEntry[];
 }
 
 export interface SearchOptions {
   surface(): Paced<Surface>;
   sources(): readonly QuerySource[];
-  /** What nobody in particular waits for. */
+  /** Drives work that nobody in particular waits for. */
   readonly drive: Drive;
 }
 
@@ -46,11 +46,11 @@ export interface SearchRequest {
   readonly asksLiveSources: boolean;
 }
 
-/** What was found. */
+/** The entries that were found. */
 export interface Findings {
   /** Best first. */
   readonly hits: readonly Hit[];
-  /** Whether more answered than were asked for. */
+  /** True if more answered than were asked for. */
   readonly hasMore: boolean;
   /** Kinds and sources that were looked into. */
   readonly searched: readonly string[];
@@ -144,7 +144,7 @@ function* answer(
   return [...hits, ...(own === undefined ? [] : rest(own, hits, asking.scope))].slice(0, most);
 }
 
-/** What an entry must meet, cheapest first. */
+/** The conditions on an entry, cheapest first. */
 function* candidatesIn(
   index: SearchIndex,
   filter: Filter,

@@ -92,12 +92,12 @@ function keyOf(word: string, start: number, end: number, { length, part, edits }
   return key | 0;
 }
 
-/** Whether so many insertions, deletions and substitutions turn one word into the other. */
+/** Tells whether so many insertions, deletions and substitutions turn one word into the other. */
 export function isWithin(one: string, other: string, edits: number): boolean {
   return isRestWithin(one, 0, other, 0, edits);
 }
 
-/** What is equal is passed over first, so that each of the few branches is short. */
+/** Equal letters are passed over first, so that each of the few branches is short. */
 function isRestWithin(one: string, i: number, other: string, j: number, edits: number): boolean {
   let at = i;
   let to = j;

@@ -1,19 +1,19 @@
 /**
- * What SUMMARIZE may read: the operator's endpoints and what the protocol itself reads, under the
- * names that this server goes by. A pair counts as what aliases and redirects make of it. One that
- * is registered nowhere counts as nothing, though a contract of the caller's may answer it: what a
- * contract does is not written under its pair.   AGTP "SUMMARIZE"
+ * The places that SUMMARIZE may read: the operator's endpoints and what the protocol itself reads,
+ * under the names that this server goes by. A pair counts as what aliases and redirects make of it.
+ * One that is registered nowhere counts as nothing, though a contract of the caller's may answer
+ * it: what a contract does is not written under its pair.   AGTP "SUMMARIZE"
  */
 
-import type { ServerConfig } from "../../base/config.ts";
 import { impactOf } from "../../dispatch/floor.ts";
-import type { ModuleContext } from "../../dispatch/module.ts";
 import { canonicalPair, isProtocolPair } from "../../dispatch/pairs.ts";
 import type { RegisteredRoute } from "../../dispatch/route.ts";
 import { createRegistry, type EndpointRegistry } from "../../endpoint/endpoint-registry.ts";
+import type { ServerConfig } from "../../identity/server-section.ts";
+import type { SearchContext } from "./config.ts";
 import type { RegisteredPair, SourcePlaces } from "./summary-sources.ts";
 
-/** What reads itself, and would do so without end. */
+/** Methods that would read themselves without end. */
 const NO_SOURCES: readonly string[] = ["SUMMARIZE", "PLAN"];
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "::1"];
 
@@ -22,7 +22,7 @@ export function createSourcePlaces({
   config,
   methodPolicy,
   dispatch,
-}: Pick<ModuleContext, "config" | "methodPolicy" | "dispatch">): SourcePlaces {
+}: Pick<SearchContext, "config" | "methodPolicy" | "dispatch">): SourcePlaces {
   let registry: EndpointRegistry<RegisteredRoute> | undefined;
   const places = (): EndpointRegistry<RegisteredRoute> => {
     registry ??= createRegistry(dispatch().listed).registry;

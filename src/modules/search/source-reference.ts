@@ -1,5 +1,5 @@
 /**
- * What a source of SUMMARIZE is: the content itself, or the name of something that this server can
+ * A source of SUMMARIZE: the content itself, or the name of something that this server can
  * read with the caller's own permissions. Every other URI is refused, because fetching what a
  * stranger names is how servers are turned against their neighbours.   AGTP "SUMMARIZE"
  */
@@ -24,7 +24,7 @@ export type NamedSource =
   | SourceReference
   | { readonly kind: "refused"; readonly message: string };
 
-/** Whether a host and port of an `agtp:` URI are this server's. */
+/** Tells whether a host and port of an `agtp:` URI are this server's. */
 export type IsHere = (host: string, port: string | undefined) => boolean;
 
 const AGTP = /^agtp:\S*$/i;

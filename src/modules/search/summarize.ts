@@ -26,7 +26,7 @@ import {
   type SourcePlaces,
 } from "./summary-sources.ts";
 
-/** What SUMMARIZE works with. */
+/** The parts of SUMMARIZE. */
 export interface SummarizeOptions {
   readonly places: SourcePlaces;
   readonly work: TaskQueue;
@@ -112,7 +112,7 @@ function write({ sentences }: Extract, format: SummaryRequest["format"]): unknow
   }
 }
 
-/** What has no full stop, as the members of an object, gets a line of its own. */
+/** A text without a full stop, as the members of an object, gets a line of its own. */
 function joinProse(whole: string, text: string): string {
   if (whole === "") return text;
   return whole + (STOP.test(whole.slice(-LONGEST_STOP)) ? " " : "\n") + text;

@@ -1,5 +1,5 @@
 /**
- * What SUMMARIZE is asked beside its sources: how long, in which form, about what. The names of the
+ * A request of SUMMARIZE beside its sources: how long, in which form, about what. The names of the
  * draft, and those of the reference implementation.   AGTP "SUMMARIZE"
  */
 
@@ -22,7 +22,7 @@ export interface SummaryRequest {
   readonly notApplied: readonly string[];
 }
 
-/** What stands before each sentence of a list. */
+/** The mark before each sentence of a list. */
 export const BULLET = "- ";
 
 /** The draft's lengths, and what else they are called. */

@@ -18,7 +18,7 @@ import {
   type SourceReference,
 } from "./source-reference.ts";
 
-/** What is registered under a pair. */
+/** The endpoint that is registered under a pair. */
 export interface RegisteredPair {
   /** The strongest that calling it may have. */
   readonly impact: Impact;
@@ -26,10 +26,10 @@ export interface RegisteredPair {
   readonly isFloor: boolean;
 }
 
-/** What sources may be read from. */
+/** The places that sources may be read from. */
 export interface SourcePlaces {
   readonly isHere: IsHere;
-  /** What a dispatch of the pair arrives at; a contract does not count. */
+  /** The pair that a dispatch arrives at; a contract does not count. */
   registered(method: string, path: string): RegisteredPair | undefined;
   /** The methods that are registered for a path. */
   methodsFor(path: string): readonly string[];
@@ -64,7 +64,7 @@ const AUTHORITY_STATUSES: readonly number[] = [262, 401, 403, 455];
 /** Does steps in turns with others, and answers what they come to. */
 export type InTurns = <T>(steps: Generator<undefined, T>) => Promise<T>;
 
-/** What sources are read with. */
+/** The parts that sources are read with. */
 export interface ReadingOptions {
   readonly call: Pick<Call, "dispatch" | "signal" | "log">;
   readonly places: SourcePlaces;
@@ -144,7 +144,7 @@ interface Taken extends Omit<ReadSource, "reference"> {
   readonly canonical: string | undefined;
 }
 
-/** What handlers hand on need not be JSON yet: it may have no end, and may change meanwhile. */
+/** A handler's output need not be JSON yet: it may have no end, and may change meanwhile. */
 function* takeContent(content: unknown, room: number): Generator<undefined, Taken | Refusal> {
   yield;
   if (typeof content === "string") return takeText(content, room);

@@ -21,7 +21,7 @@ export class TopHits {
     this.#most = most;
   }
 
-  /** Whether an entry of this score would be among them. */
+  /** Tells whether an entry of this score would be among them. */
   hasRoomFor(index: SearchIndex, number: number, score: number): boolean {
     const [worst] = this.#heap;
     if (worst === undefined || this.#heap.length < this.#most) return true;

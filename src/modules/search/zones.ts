@@ -31,7 +31,7 @@ export function zonesOf(agent: AgentDocument | undefined): readonly string[] {
   return [governanceZone, ...others].filter((zone): zone is string => typeof zone === "string");
 }
 
-/** Whether an agent may be shown to a request that is bound to these zones. */
+/** Tells whether an agent may be shown to a request that is bound to these zones. */
 export function isWithin(agent: AgentDocument, zones: ReadonlySet<string> | undefined): boolean {
   if (zones === undefined) return true;
   const own = zonesOf(agent);

@@ -1,7 +1,8 @@
 /**
  * CONFIRM of an escalation: the decision is kept, its task goes on or does not, and an event in the
  * stream of the agent that escalated says who decided. Saying the same again answers the first
- * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late.   AGTP "CONFIRM"
+ * receipt. 403 not the caller's to decide · 409 decided otherwise, or too late · 422 an answer that
+ * is not what an upstream asked for.   AGTP "CONFIRM"
  */
 
 import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
@@ -11,7 +12,8 @@ import { escalationEvent } from "../../dispatch/escalation-events.ts";
 import { decisionConflict } from "../../dispatch/floor-refusals-tasks.ts";
 import { floorResult } from "../../dispatch/floor-result.ts";
 import { type OperatorPolicy, operatorOf } from "../../dispatch/operator.ts";
-import { attributionUnavailable, type Refusal } from "../../dispatch/refusal.ts";
+import { answerContent, contentViolations } from "../../dispatch/question-content.ts";
+import { attributionUnavailable, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
@@ -65,8 +67,13 @@ async function decide(
     call.log.warn({ escalation_id: escalationId }, "a confirmation was refused");
     return authority;
   }
+  const violations = contentViolations(escalation, confirmation);
+  if (violations !== undefined) return schemaViolation(violations);
   if (!options.attributor.isWritable) return attributionUnavailable();
-  const decision = decisionOf(confirmation, authority, { exchange, policy: options.policy });
+  const decision = {
+    ...decisionOf(confirmation, authority, { exchange, policy: options.policy }),
+    ...answerContent(escalation, confirmation),
+  };
   const outcome = await options.escalations.decide(escalation.escalationId, decision);
   switch (outcome.kind) {
     case "unknown":

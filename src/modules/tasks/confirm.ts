@@ -1,6 +1,6 @@
 /**
  * CONFIRM: a word that something waits for. Whoever keeps such things is asked in turn.
- * 404 nothing that waits has this id · 422 malformed; the rest is for the keeper.   AGTP "CONFIRM"
+ * 404 nothing that waits has this id · 422 malformed; the rest is for the kind of approval.   AGTP "CONFIRM"
  */
 
 import type { ApprovalKind } from "../../dispatch/approval-kind.ts";

@@ -28,7 +28,7 @@ import {
 } from "../../state/escalation.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";
 
-/** What ESCALATE works with. */
+/** The parts of ESCALATE. */
 export interface EscalateOptions {
   readonly directory: Pick<AgentDirectory, "resolve">;
   readonly escalations: Pick<EscalationRegister, "open">;

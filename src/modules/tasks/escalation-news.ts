@@ -62,7 +62,7 @@ export class EscalationNews {
   }
 }
 
-/** What there is to tell of an escalation as it stands. */
+/** All that there is to tell of an escalation as it stands. */
 function newsOf(escalation: Escalation, now: number): News {
   const { escalationId, decision, deadlineAt } = escalation;
   if (statusAt(escalation, now) === "expired") {

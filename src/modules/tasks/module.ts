@@ -4,15 +4,15 @@
  * AGTP "ESCALATE", "CONFIRM", "SUSPEND"
  */
 
-import type { Config } from "../../base/config.ts";
 import { recordContractEvents } from "../../dispatch/contract-events.ts";
 import { maySee } from "../../dispatch/escalation-authority.ts";
 import { escalationEvent } from "../../dispatch/escalation-events.ts";
 import { describeBy, type FloorMethod, floorEndpoints } from "../../dispatch/floor.ts";
-import type { Contribution, Module, ModuleContext } from "../../dispatch/module.ts";
+import type { Contribution, Module } from "../../dispatch/module.ts";
 import { protocolRoutes } from "../../dispatch/protocol-endpoint.ts";
 import { recordStreamEvents } from "../../dispatch/stream-events.ts";
 import { exceptStoreFaults } from "../../state/store-fault.ts";
+import type { TasksContext, TasksSections } from "./config.ts";
 import { confirmMethod } from "./confirm.ts";
 import { confirmableEscalations } from "./confirm-escalation.ts";
 import { endSessionHandler } from "./end-session.ts";
@@ -29,8 +29,9 @@ import { taskInspections } from "./task-inspections.ts";
 /** How long after its time something may be found open yet; whoever asks sees it closed at once. */
 const SWEEP_MS = 30_000;
 
-export const tasksModule: Module = {
+export const tasksModule: Module<TasksSections> = {
   name: "tasks",
+  takes: { policies: true, server: true, webhooks: true },
   async provision(context) {
     const { config, state, attributor, directory, methodPolicy } = context;
     const { escalations, suspensions, sessions } = state;
@@ -72,7 +73,7 @@ export const tasksModule: Module = {
 
 /** Closes what is over its time, and tells people what they have not been told. */
 function closing(
-  context: ModuleContext,
+  context: TasksContext,
   contracts: Parameters<typeof endSessionContracts>[0],
 ): Pick<Contribution, "start" | "stop"> {
   const { config, log } = context;
@@ -101,7 +102,7 @@ function closing(
 }
 
 /** What an agent may call the people behind this server. */
-function operatorNames({ server }: Config): ReadonlySet<string> {
+function operatorNames({ server }: TasksSections): ReadonlySet<string> {
   const named = [server.operator, server.contact].flatMap((name) => name ?? []);
   return new Set(["operators", "operator", "human", ...named].map((name) => name.toLowerCase()));
 }

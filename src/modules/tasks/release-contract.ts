@@ -10,7 +10,7 @@ import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
 import { type ContractRegister, isOpen } from "../../state/contract-register.ts";
 
-/** What a release works on. */
+/** The parts that a release works on. */
 export interface ReleaseOptions {
   readonly register: Pick<ContractRegister, "find" | "change">;
   readonly record: RecordEvents;

@@ -15,7 +15,7 @@ import type { SessionRegister } from "../../identity/session-register.ts";
 import type { Suspension } from "../../state/suspension.ts";
 import type { SuspensionRegister } from "../../state/suspension-register.ts";
 
-/** What RESUME works with. */
+/** The parts of RESUME. */
 export interface ResumeOptions {
   readonly sessions: Pick<SessionRegister, "admit" | "forget">;
   readonly suspensions: Pick<SuspensionRegister, "resume">;

@@ -24,12 +24,12 @@ import type { SchemaViolation } from "../../schema/schema.ts";
 import { SUSPENSION_REASONS, type Suspension } from "../../state/suspension.ts";
 import type { SuspensionRegister } from "../../state/suspension-register.ts";
 
-/** What SUSPEND works with. */
+/** The parts of SUSPEND. */
 export interface SuspendOptions {
   readonly sessions: Pick<SessionRegister, "admit">;
   readonly suspensions: Pick<SuspensionRegister, "suspend" | "holdOf" | "now">;
   readonly releaseContract: RouteHandler;
-  /** Whether RESUME is admitted here: nothing is halted that cannot go on. */
+  /** True if RESUME is admitted here: nothing is halted that cannot go on. */
   readonly canResume: boolean;
 }
 

@@ -3,8 +3,8 @@
  * the shapes. Where their servers are is left out unless it is asked for: callers are to come here.
  */
 import { isAbsolute } from "node:path";
+import type { Config } from "../../app/config/config.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import type { Config } from "../../base/config.ts";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { ManifestLibrary } from "../../modules/agntcy/dependencies/manifest-library.ts";
 import type { AcpSpecs, AgentManifest } from "../../modules/agntcy/manifest/manifest.ts";

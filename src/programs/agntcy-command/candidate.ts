@@ -1,5 +1,5 @@
 /** An agent that could be exported, and what every export says of this server. */
-import type { Config } from "../../base/config.ts";
+import type { Config } from "../../app/config/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import type { Problem } from "../../base/problem.ts";
 import type { ExportedAgent } from "./build-record.ts";

@@ -3,7 +3,7 @@
  * their manifests, OpenWOP agents by their packs, and agents that are known by an identity document.
  */
 import { relative } from "node:path";
-import type { Config } from "../../base/config.ts";
+import type { Config } from "../../app/config/config.ts";
 import { isError, type Problem } from "../../base/problem.ts";
 import { loadAgents } from "../../identity/load-agents.ts";
 import { readPackKeys } from "../../modules/openwop/pack-keys.ts";

@@ -39,9 +39,11 @@ function textOf(escalation: JsonRecord, { hasColour }: Output): string {
   return `${lines.join("\n")}\n`;
 }
 
-/** A call that is to be approved is shown whole, however long: it is what will run. */
+const ABOUT_CALLS: ReadonlySet<unknown> = new Set(["approval", "elicitation"]);
+
+/** A call that is to be approved, or goes on with an answer, is shown whole: it is what will run. */
 function askedIn(context: unknown, { kind, call_digest: digest }: JsonRecord): readonly string[] {
-  const call = kind === "approval" && isRecord(context) ? context["call"] : undefined;
+  const call = ABOUT_CALLS.has(kind) && isRecord(context) ? context["call"] : undefined;
   if (!isRecord(call) || !isRecord(context)) {
     const asked = typeof context === "string" ? context : (JSON.stringify(context) ?? "");
     return [defuseLine(asked)];
@@ -50,8 +52,18 @@ function askedIn(context: unknown, { kind, call_digest: digest }: JsonRecord): r
   return [
     `${whole(method)} ${whole(path)}  ${show(context["impact"])}  for ${show(principal)}`,
     whole(JSON.stringify(input) ?? ""),
+    ...(kind === "elicitation" ? questionIn(context) : []),
     show(digest),
   ];
+}
+
+/** The words of an upstream, and the schema that an answer has to satisfy. */
+function questionIn({
+  upstream,
+  message,
+  requested_schema: schema,
+}: JsonRecord): readonly string[] {
+  return [`${show(upstream)} asks: ${whole(message)}`, whole(JSON.stringify(schema) ?? "")];
 }
 
 function decisionText({ status, timestamp, decided_by: by, reason }: JsonRecord): string {

@@ -42,11 +42,13 @@ export const confirmCommand: Command = command({
     ...EXCHANGE_OPTIONS,
     "--decision <word>": { help: "what is decided", choices: DECISIONS, isRequired: true },
     "--note <text>": "why",
+    "--content <json>": { help: "the answer to what an upstream asks", parse: readJson },
     "--resume-value <json>": { help: "what an agent that asks is to go on with", parse: readJson },
   },
   notes: NOTES,
-  run: ({ id, decision, note, resumeValue, ...line }, terminal) => {
-    const said = { target_id: id, status: decision, reason: note, resume_value: resumeValue };
+  run: ({ id, decision, note, content, resumeValue, ...line }, terminal) => {
+    const answer = { content, resume_value: resumeValue };
+    const said = { target_id: id, status: decision, reason: note, ...answer };
     const data = JSON.stringify(said);
     return exchange({ ...line, method: "CONFIRM", path: "/", data }, terminal);
   },

@@ -6,8 +6,13 @@ import { printJson } from "../shell/findings.ts";
 import { defuseLine, type Terminal } from "../shell/terminal.ts";
 import { askDaemon } from "./ask-daemon.ts";
 
-const CONFIG = { help: "configuration file of the daemon", default: "agtp-server.toml" } as const;
-const NOTES = `
+/** The option that says which daemon is asked. */
+export const CONFIG = {
+  help: "configuration file of the daemon",
+  default: "agtp-server.toml",
+} as const;
+/** Shown behind the options of each of these commands. */
+export const NOTES = `
 The daemon is asked over .agtp/control.sock beside its configuration, by the user that runs it.
 
 Exit codes: 0 done, 1 no daemon runs there or it refuses, 2 the command line is wrong.`;

@@ -1,6 +1,6 @@
 /** Where a deployment keeps its state; what is not there yet was never made. */
 import { join } from "node:path";
-import type { Config } from "../../base/config.ts";
+import type { Config } from "../../app/config/config.ts";
 import { stateDirectory as stateDirectoryOf } from "../../state/state-directory.ts";
 
 /** `.agtp/` */

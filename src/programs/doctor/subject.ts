@@ -3,12 +3,12 @@
  * daemon reads it, but no handler is loaded, nothing is started and nothing is written.
  */
 import { basename, relative, resolve } from "node:path";
+import type { Config } from "../../app/config/config.ts";
 import { type ConfigOverrides, loadConfig } from "../../app/config/load.ts";
 import { loadingContents } from "../../app/contents.ts";
 import { loadingOperatorAgents } from "../../app/identity-parts.ts";
 import { loadVocabulary } from "../../app/vocabulary.ts";
 import { readBoundedFile } from "../../base/bounded-file.ts";
-import type { Config } from "../../base/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { atOnce } from "../../base/paced.ts";
 import type { Problem } from "../../base/problem.ts";

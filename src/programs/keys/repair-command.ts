@@ -3,8 +3,8 @@
  * behind which a daemon starts again; it is itself a record of every chain that it concerns.
  */
 import { relative, resolve } from "node:path";
+import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
-import type { Config } from "../../base/config.ts";
 import { formatProblem, isError, type Problem } from "../../base/problem.ts";
 import { describeDamage } from "../../state/journal-damage.ts";
 import { openStore } from "../../state/open-store.ts";

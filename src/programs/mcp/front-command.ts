@@ -24,6 +24,7 @@ export const FRONT_OPTIONS = {
   "--key <file>": "its key, PEM",
   "--ca <file>": "authorities to trust, PEM; on loopback default .agtp/tls/cert.pem",
   "--insecure": "trust any certificate",
+  "--look <seconds>": "how often to look whether the tools are others, default 60",
 } as const;
 
 /** How long a call may take; servers have deadlines of their own, and clients cancel. */
@@ -40,6 +41,7 @@ export async function runFront(
   if (uri.path !== undefined || uri.query !== undefined || uri.agentId !== undefined) {
     throw usage("expected the URI of a server, agtp://HOST[:PORT]");
   }
+  const lookMs = readSeconds(line.look) * 1_000;
   const client = createClient({
     ...clientOptions(line, uri, terminal),
     ...{ timeoutMs: TIMEOUT_MS, maxConnections: CONNECTIONS },
@@ -52,12 +54,19 @@ export async function runFront(
     scopes: line.scope?.split(",").map((scope) => scope.trim()),
     headers: bearerField(line.bearer, terminal),
   };
-  const front = new ServerFront({ client, caller, tell, now: () => performance.now() });
+  const front = new ServerFront({ client, caller, tell, now: () => performance.now(), lookMs });
   try {
     await serveFront(front, terminal.streams, tell);
   } finally {
+    front.close();
     await client.close();
   }
+}
+
+function readSeconds(text = "60"): number {
+  const isSeconds = /^\d{1,5}$/.test(text) && Number(text) > 0;
+  if (!isSeconds) throw usage("expected --look in whole seconds, 1 to 99999");
+  return Number(text);
 }
 
 /** A token in a file is in no list of processes. */

@@ -1,7 +1,7 @@
 /** The MCP server that a command line names: one of the configuration, a URL, or a command to run. */
 import { resolve } from "node:path";
+import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
-import type { Config } from "../../base/config.ts";
 import { formatProblem, isError } from "../../base/problem.ts";
 import { readMcpSettings } from "../../handlers/mcp/read-settings.ts";
 import type { McpServerSettings } from "../../handlers/mcp/server-settings.ts";

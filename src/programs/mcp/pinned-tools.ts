@@ -1,6 +1,6 @@
 /** The tools that a deployment's endpoints are bound to, with what its state knows of their pins. */
 import { existsSync } from "node:fs";
-import type { Config } from "../../base/config.ts";
+import type { Config } from "../../app/config/config.ts";
 import type { Environment } from "../../base/environment.ts";
 import { formatProblem, isError } from "../../base/problem.ts";
 import { type PinnedTool, ToolPins } from "../../handlers/mcp/tool-pins.ts";

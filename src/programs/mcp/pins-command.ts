@@ -4,7 +4,7 @@
  * a running daemon that is for CONFIRM to do.
  */
 import { relative } from "node:path";
-import type { Config } from "../../base/config.ts";
+import type { Config } from "../../app/config/config.ts";
 import { formatProblem, type Problem } from "../../base/problem.ts";
 import { reasonOf } from "../../base/thrown.ts";
 import { type DefinitionDifference, definitionDifferences } from "../../handlers/mcp/definition.ts";

@@ -3,6 +3,7 @@ import { type Implementation, Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { VERSION } from "../../base/version.ts";
 import { SCHEMAS_UNUSED } from "../../modules/mcp/no-validator.ts";
+import { LIST_PARAMS, refuseCursor, withText } from "../../modules/mcp/params.ts";
 import type { Terminal } from "../shell/terminal.ts";
 import type { ServerFront } from "./server-front.ts";
 
@@ -15,10 +16,13 @@ export async function serveFront(
   tell: (message: string) => void,
 ): Promise<void> {
   const transport = new StdioServerTransport(input, output);
-  serveStdio(({ era }) => createServer(front, era === "modern"), {
-    transport,
-    onerror: ({ message }) => tell(message),
-  });
+  const make = ({ era }: { readonly era: string }): Server => {
+    const server = createServer(front, era === "modern");
+    // In the current protocol the library tells those who listen, in the older one everybody.
+    front.watch(() => void server.sendToolListChanged().catch(() => undefined));
+    return server;
+  };
+  serveStdio(make, { transport, onerror: ({ message }) => tell(message) });
   await new Promise<void>((resolve) => {
     const { onclose } = transport;
     transport.onclose = () => {
@@ -32,10 +36,23 @@ export async function serveFront(
 
 function createServer(front: ServerFront, isCurrent: boolean): Server {
   const server = new Server(INFO, {
-    capabilities: { tools: {} },
+    capabilities: { tools: { listChanged: true }, resources: {} },
     jsonSchemaValidator: SCHEMAS_UNUSED,
   });
-  server.setRequestHandler("tools/list", ({ params }) => front.list(params?.cursor, isCurrent));
+  server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }) =>
+    front.list(cursor, isCurrent),
+  );
+  server.setRequestHandler("resources/list", { params: LIST_PARAMS }, async ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resources: await front.resources() };
+  });
+  server.setRequestHandler("resources/templates/list", { params: LIST_PARAMS }, ({ cursor }) => {
+    refuseCursor(cursor);
+    return { resourceTemplates: [] };
+  });
+  server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, { mcpReq }) =>
+    front.read(uri, mcpReq.signal),
+  );
   server.setRequestHandler("tools/call", ({ params }, { mcpReq: { _meta: meta, signal } }) => {
     const { name, arguments: input = {} } = params;
     return front.call({ name, arguments: input, meta, signal, isCurrent });

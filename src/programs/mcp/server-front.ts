@@ -1,23 +1,33 @@
 /**
- * MCP's tools in front of one AGTP server: what it lists is listed, a call is a request of the pair
- * that the tool stands for. A server that is away is an error of each call; the next one connects anew.
+ * MCP in front of one AGTP server: what it lists is listed, a call is a request of the pair that the
+ * tool stands for. A server that is away is an error of each call; the next one connects anew.
  */
-import type { CallToolResult, ListToolsResult } from "@modelcontextprotocol/server";
+import {
+  type CallToolResult,
+  type ListToolsResult,
+  type ReadResourceResult,
+  type Resource,
+  ResourceNotFoundError,
+} from "@modelcontextprotocol/server";
 import { LRUCache } from "lru-cache";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { templateNames } from "../../base/template.ts";
+import { reasonOf } from "../../base/thrown.ts";
 import type { AgtpClient, ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
 import { AgtpClientError } from "../../client/client-error.ts";
 import { fillPath } from "../../endpoint/fill-path.ts";
 import { metaFields, readMeta } from "../../modules/mcp/answer-meta.ts";
 import { APPROVED_CALL, APPROVED_CALL_TOOL } from "../../modules/mcp/approved-call-tool.ts";
+import { findResource, listResources } from "../../modules/mcp/described-resources.ts";
 import { followingIn } from "../../modules/mcp/following.ts";
-import { internalError, invalidParams } from "../../modules/mcp/protocol-errors.ts";
+import { internalError, invalidParams, refused } from "../../modules/mcp/protocol-errors.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tool-listing.ts";
 import { unknownToolText } from "../../modules/mcp/tool-result.ts";
 import { byName } from "../../modules/mcp/toolbox.ts";
+import type { HeaderField } from "../../wire/message.ts";
 import { failure, refusalText, responseResult } from "./response-result.ts";
-import { readServerTools, type ServerTool, type ServerTools } from "./server-tools.ts";
+import { ServerList } from "./server-list.ts";
+import type { ServerTool } from "./server-tools.ts";
 
 /** As whom the server is asked. */
 export type Caller = Pick<ClientRequest, "agentId" | "scopes" | "headers">;
@@ -30,6 +40,8 @@ export interface FrontParts {
   tell(message: string): void;
   /** Milliseconds. */
   now(): number;
+  /** How often a list that the client was shown is looked at. */
+  readonly lookMs: number;
 }
 
 /** One call, as the library read it. */
@@ -49,7 +61,6 @@ interface MadeCall {
 
 /** A list is asked for again after so long, and not sooner. */
 const LIST_MS = 3_000;
-const LIST_REQUEST = { method: "DISCOVER", path: "/tools", timeoutMs: 30_000 } as const;
 /** A call goes by a list of this age at most. */
 const CALL_LIST_MS = 60_000;
 /** Calls that wait for an operator. */
@@ -63,23 +74,57 @@ const APPROVED = {
 /** The tools of a server. */
 export class ServerFront {
   readonly #parts: FrontParts;
+  readonly #list: ServerList;
   readonly #waiting = new LRUCache<string, MadeCall>({ max: MAX_WAITING });
-  #known: { readonly tools: Promise<ServerTools>; readonly at: number } | undefined;
+  #isAway = false;
 
   constructor(parts: FrontParts) {
     this.#parts = parts;
+    const { tell, now, lookMs } = parts;
+    const { agentId, scopes } = parts.caller;
+    const ask = (request: ClientRequest): Promise<ClientResponse> => this.#ask(request, NO_FIELDS);
+    this.#list = new ServerList({ ask, agentId, scopes, tell, now, lookMs });
+  }
+
+  /** Hears when the tools are others than those that the client was shown. */
+  watch(onChanged: () => void): void {
+    this.#list.watch(onChanged);
+  }
+
+  /** Looks after nothing any more. */
+  close(): void {
+    this.#list.close();
   }
 
   /** Answers `tools/list`. */
   async list(cursor: string | undefined, isCurrent: boolean): Promise<ListToolsResult> {
-    const { sorted, byName: own } = await this.#tools(LIST_MS).catch((error: unknown) => {
-      throw error instanceof AgtpClientError ? internalError(error.message, {}) : error;
-    });
+    const view = await this.#list.view(LIST_MS).catch(asProtocolError);
+    this.#list.show(view);
+    const { sorted, byName: own } = view.tools;
     const all = own.has(APPROVED_CALL) ? sorted : [...sorted, APPROVED].sort(byName);
     const page = pageAt(all, cursor, isCurrent);
     if (page === undefined) throw invalidParams(`cursor ${BAD_CURSOR}`);
     const freshness = isCurrent ? { ttlMs: LIST_MS, cacheScope: "private" as const } : {};
     return { ...page, tools: [...page.tools], ...freshness };
+  }
+
+  /** Answers `resources/list`. */
+  async resources(): Promise<Resource[]> {
+    const { serverId } = await this.#list.view(CALL_LIST_MS).catch(asProtocolError);
+    return serverId === undefined ? [] : listResources(serverId);
+  }
+
+  /** Answers `resources/read`. */
+  async read(uri: string, signal: AbortSignal): Promise<ReadResourceResult> {
+    const { serverId } = await this.#list.view(CALL_LIST_MS).catch(asProtocolError);
+    const one = serverId === undefined ? undefined : findResource(serverId, uri);
+    if (one === undefined) throw new ResourceNotFoundError(uri);
+    const { path, mimeType } = one;
+    const headers: HeaderField[] = [["Accept", mimeType]];
+    const asking = { method: "DISCOVER", path, headers, signal };
+    const response = await this.#ask(asking, NO_FIELDS).catch(asProtocolError);
+    if (response.status !== 200) throw refused(refusalText(response), {});
+    return { contents: [{ uri, mimeType, text: response.text }] };
   }
 
   /** Answers `tools/call`. Throws what is an error of the protocol. */
@@ -120,6 +165,7 @@ export class ServerFront {
     const { signal, isCurrent } = call;
     const { method } = tool;
     const response = await this.#ask({ method, path, parameters, signal }, fields);
+    if (DOUBTFUL.has(response.status)) this.#list.doubt();
     const following = followingIn(response.status, response.body, path);
     if (following?.kind === "approval") this.#waiting.set(following.escalationId, made);
     const { current, isOutputTold } = tool.description;
@@ -130,43 +176,39 @@ export class ServerFront {
 
   /** A tool that a list of some age does not have may be new. */
   async #find(name: string): Promise<ServerTool | undefined> {
-    const known = (await this.#tools(CALL_LIST_MS)).byName.get(name);
-    return known ?? (await this.#tools(LIST_MS)).byName.get(name);
+    const known = (await this.#list.view(CALL_LIST_MS)).tools.byName.get(name);
+    return known ?? (await this.#list.view(LIST_MS)).tools.byName.get(name);
   }
 
-  #tools(maxAgeMs: number): Promise<ServerTools> {
-    const at = this.#parts.now();
-    if (this.#known !== undefined && at - this.#known.at < maxAgeMs) return this.#known.tools;
-    const tools = this.#askTools();
-    const asked = { tools, at };
-    this.#known = asked;
-    // The next one asks again: the server may be back.
-    tools.catch(() => {
-      if (this.#known === asked) this.#known = undefined;
-    });
-    return tools;
-  }
-
-  async #askTools(): Promise<ServerTools> {
-    const response = await this.#ask(LIST_REQUEST, new Map());
-    const tools = response.status === 200 ? readServerTools(response.body) : undefined;
-    if (tools === undefined) {
-      const what = response.status === 200 ? "no list of tools" : refusalText(response);
-      throw new AgtpClientError("ERR_AGTP_RESPONSE", `DISCOVER /tools was answered: ${what}`);
-    }
-    const { leftOut } = tools;
-    if (leftOut > 0) this.#parts.tell(`${leftOut} tools of the server are none that MCP can call`);
-    return tools;
-  }
-
-  #ask(request: ClientRequest, fields: Fields): Promise<ClientResponse> {
+  async #ask(request: ClientRequest, fields: Fields): Promise<ClientResponse> {
     const { client, caller } = this.#parts;
-    return client.request({
-      ...caller,
-      ...request,
-      headers: [...(caller.headers ?? []), ...fields],
-    });
+    const headers = [...(caller.headers ?? []), ...(request.headers ?? []), ...fields];
+    try {
+      const response = await client.request({ ...caller, ...request, headers });
+      this.#noteAway(undefined);
+      return response;
+    } catch (error) {
+      if (request.signal?.aborted !== true) this.#noteAway(error);
+      throw error;
+    }
+  }
+
+  /** A person is told once that a server is away, and that it is back. */
+  #noteAway(error: unknown): void {
+    const isAway = error !== undefined;
+    if (isAway === this.#isAway) return;
+    this.#isAway = isAway;
+    this.#parts.tell(
+      isAway ? `the server cannot be asked: ${reasonOf(error)}` : "the server is back",
+    );
   }
 }
 
+function asProtocolError(error: unknown): never {
+  throw error instanceof AgtpClientError ? internalError(error.message, {}) : error;
+}
+
 type Fields = ReadonlyMap<string, string>;
+const NO_FIELDS: Fields = new Map();
+/** Statuses of a pair that is another one than the list says. */
+const DOUBTFUL: ReadonlySet<number> = new Set([404, 405, 410, 422]);

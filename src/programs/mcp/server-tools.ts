@@ -8,7 +8,8 @@ import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { isTooDeep } from "../../base/nesting.ts";
 import { withOutput } from "../../modules/mcp/tool-description.ts";
 import { toolInputSchema } from "../../modules/mcp/tool-schema.ts";
-import { byName, type ListedTool } from "../../modules/mcp/toolbox.ts";
+import { byName as inOrder, type ListedTool } from "../../modules/mcp/toolbox.ts";
+import type { JsonSchema } from "../../schema/json-schema.ts";
 
 /** A tool, and the pair that it stands for. */
 export interface ServerTool extends ListedTool {
@@ -19,7 +20,9 @@ export interface ServerTool extends ListedTool {
 
 /** The tools of a server. */
 export interface ServerTools {
+  /** What the caller is shown. */
   readonly sorted: readonly ServerTool[];
+  /** All of them: whether one may be called is for the server to say. */
   readonly byName: ReadonlyMap<string, ServerTool>;
   /** How many entries are no tools that can be called. */
   readonly leftOut: number;
@@ -29,21 +32,40 @@ const NAME = /^[A-Za-z0-9_-]{1,64}$/;
 const ACTION = /^([^\s]{1,64}) (\/\S{0,2047})$/;
 const HINTS = ["readOnlyHint", "destructiveHint", "idempotentHint"];
 
-/** Reads a body of DISCOVER /tools; undefined where it is no list. */
-export function readServerTools(body: unknown): ServerTools | undefined {
-  if (!Array.isArray(body)) return undefined;
-  const tools = new Map<string, ServerTool>();
-  for (const entry of body) {
-    const tool = readTool(entry);
-    if (tool !== undefined && !tools.has(tool.name)) tools.set(tool.name, tool);
-  }
-  const sorted = [...tools.values()].sort(byName);
-  return { sorted, byName: tools, leftOut: body.length - sorted.length };
+/** What is known of tools beside their list. */
+export interface ToolFacts {
+  /** The output schema of a method and path. */
+  outputOf(pair: string): JsonSchema | undefined;
+  /** Whether the caller holds these scopes. */
+  isGranted(requiredScopes: readonly unknown[]): boolean;
 }
 
-function readTool(entry: unknown): ServerTool | undefined {
+/** Reads a body of DISCOVER /tools; undefined where it is no list. */
+export function readServerTools(body: unknown, facts: ToolFacts): ServerTools | undefined {
+  if (!Array.isArray(body)) return undefined;
+  const byName = new Map<string, ServerTool>();
+  const shown: ServerTool[] = [];
+  let leftOut = 0;
+  for (const entry of body) {
+    const tool = readTool(entry, facts);
+    if (tool === undefined || byName.has(tool.name)) {
+      leftOut += 1;
+      continue;
+    }
+    byName.set(tool.name, tool);
+    if (isGranted(entry, facts)) shown.push(tool);
+  }
+  return { sorted: shown.sort(inOrder), byName, leftOut };
+}
+
+function isGranted(entry: JsonRecord, facts: ToolFacts): boolean {
+  const { required_scopes: required } = entry;
+  return !Array.isArray(required) || facts.isGranted(required);
+}
+
+function readTool(entry: unknown, facts: ToolFacts): ServerTool | undefined {
   if (!isRecord(entry) || isTooDeep(entry)) return undefined;
-  const { name, description, inputSchema = {}, outputSchema = {} } = entry;
+  const { name, description, inputSchema = {} } = entry;
   const [, method, path] = ACTION.exec(actionOf(entry)) ?? [];
   if (typeof name !== "string" || !NAME.test(name)) return undefined;
   if (method === undefined || path === undefined || !isRecord(inputSchema)) return undefined;
@@ -56,8 +78,13 @@ function readTool(entry: unknown): ServerTool | undefined {
   };
   return {
     ...{ name, method, path },
-    description: withOutput(tool, isRecord(outputSchema) ? outputSchema : {}),
+    description: withOutput(tool, outputOf(entry) ?? facts.outputOf(`${method} ${path}`) ?? {}),
   };
+}
+
+/** Some servers have it in the list already. */
+function outputOf({ outputSchema }: JsonRecord): JsonSchema | undefined {
+  return isRecord(outputSchema) ? outputSchema : undefined;
 }
 
 function actionOf({ method, path, action }: JsonRecord): string {

@@ -4,8 +4,8 @@
  */
 import { existsSync } from "node:fs";
 import { relative } from "node:path";
+import type { Config } from "../../app/config/config.ts";
 import { loadConfig } from "../../app/config/load.ts";
-import type { Config } from "../../base/config.ts";
 import { readDeploymentFiles } from "../../base/deployment-files.ts";
 import { type Environment, variablesIn } from "../../base/environment.ts";
 import { isError, type Problem } from "../../base/problem.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { Config } from "../../../src/app/config/config.ts";
 import { exposedListeners, LISTENER_SECTIONS } from "../../../src/app/config/listeners.ts";
 import { configSchema } from "../../../src/app/config/schema.ts";
-import type { Config } from "../../../src/base/config.ts";
 
 type Sockets = Parameters<typeof exposedListeners>[0];
 

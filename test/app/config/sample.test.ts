@@ -5,8 +5,8 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import { parse } from "smol-toml";
 import { describe, expect, it } from "vitest";
 import { loadConfig } from "../../../src/app/config/load.ts";
-import type { Schema } from "../../../src/app/config/schema/field.ts";
 import { configSchema } from "../../../src/app/config/schema.ts";
+import type { Schema } from "../../../src/schema/section-field.ts";
 
 const FILE = join(import.meta.dirname, "../../../agtp-server.toml");
 const text = readFileSync(FILE, "utf8");

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Config } from "../../../src/base/config.ts";
+import type { Config } from "../../../src/app/config/config.ts";
 import type { HttpRoute } from "../../../src/dispatch/http-route.ts";
 import { ApiListing } from "../../../src/modules/gateway/api-listing.ts";
 

@@ -1,5 +1,6 @@
 /** Whom MCP clients are taken for, and what they may do.   MCP "Authorization", RFC 9728 */
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Rates } from "../../../src/dispatch/rates.ts";
 import { agentFile } from "../../support/deployment.ts";
 import { DESK } from "../../support/gateway.ts";
 import { mcpFiles, openMcp, postMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";
@@ -131,5 +132,36 @@ describe.each(VERSIONS)("a refusal by HTTP, over %s", (version) => {
     await expect(client.callTool({ name: "archive_orders", arguments: {} })).rejects.toMatchObject({
       message: expect.stringMatching(/403|scope/i),
     });
+  });
+});
+
+// `[limits] requests_per_second`
+describe("a message of an MCP client", () => {
+  it("is counted once, on the account of whom it is from", async () => {
+    const admit = vi.spyOn(Rates.prototype, "admit");
+    onTestFinished(() => admit.mockRestore());
+    const server = await openGuarded({}, { anonymous: true });
+    const token = await server.tokenFor({});
+    const payersOf = async (own?: string): Promise<readonly string[]> => {
+      admit.mockClear();
+      expect((await post(server, own, { name: "audit_orders" }, "tools/call")).status).toBe(200);
+      return admit.mock.calls.map(([payer]) => payer());
+    };
+    expect(await payersOf()).toEqual(["127.0.0.1"]);
+    // A token that nobody has seen before may be no token at all.
+    expect(await payersOf(token)).toEqual(["127.0.0.1"]);
+    expect(await payersOf(token)).toEqual(["for ada"]);
+  });
+
+  it("is refused in HTTP's own words where there were too many", async () => {
+    const server = await openMcp(
+      mcpFiles({
+        mcp: { enabled: true, anonymous: true },
+        limits: { requests_per_second: 1 },
+      }),
+    );
+    const answers = await Promise.all(Array.from({ length: 20 }, () => post(server)));
+    const refused = answers.find(({ status }) => status === 429);
+    expect(Number(refused?.headers.get("retry-after"))).toBeGreaterThan(0);
   });
 });

@@ -1,7 +1,8 @@
 /** What MCP clients that listen hear of changes, and of the end.   MCP "List Changed Notification" */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
+import { Sessions } from "../../../src/modules/mcp/sessions.ts";
 import { endpointFile } from "../../support/deployment.ts";
 import { openMcp, VERSIONS } from "../../support/mcp.ts";
 
@@ -50,5 +51,22 @@ describe.each(VERSIONS)("a client of %s that listens", (version) => {
     });
     await client.listTools();
     await server.close();
+  });
+});
+
+describe("what clients hold open", () => {
+  it("lives through a reload, and is closed with the daemon", async () => {
+    const close = vi.spyOn(Sessions.prototype, "close");
+    onTestFinished(() => close.mockRestore());
+    const server = await openMcp();
+    const client = await server.connectClient("2025-11-25");
+    await client.listTools();
+    await server.daemon.reload();
+    expect((await client.listTools()).tools).not.toHaveLength(0);
+    expect(close).not.toHaveBeenCalled();
+    await server.close();
+    expect(close).toHaveBeenCalledOnce();
+    const [sessions] = close.mock.contexts as unknown as readonly Sessions[];
+    expect(sessions?.size).toBe(0);
   });
 });

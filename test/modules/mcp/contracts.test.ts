@@ -1,6 +1,10 @@
 /** Contracts as MCP clients get them, call them and lose them.   AGTP-API §10.1 */
-import { describe, expect, it } from "vitest";
-import { VERSIONS } from "../../support/mcp.ts";
+import { join } from "node:path";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createDaemon } from "../../support/daemon.ts";
+import { endpointFile } from "../../support/deployment.ts";
+import { encodeRequest } from "../../support/dispatch.ts";
+import { connectMcp, postMcp, VERSIONS } from "../../support/mcp.ts";
 import {
   type NegotiatingMcp,
   openNegotiating,
@@ -102,6 +106,22 @@ describe.each(VERSIONS)("a client of %s", (version) => {
     expect(judged.structuredContent).toMatchObject({ verdict: "2 facts" });
     const wrong = await client.callTool({ ...JUDGED, arguments: { subject: 7 } });
     expect(JSON.stringify(wrong.content)).toContain("schema-validation-failed");
+  });
+
+  it.each([
+    ["calls under", AUDIT],
+    ["makes", PROPOSE],
+  ])("%s a contract once under an idempotency key", async (_, call) => {
+    const server = await openNegotiating();
+    const user = userWho("accept");
+    const client = await server.connectUser(version, user);
+    const _meta = { "io.agtp/idempotency-key": "key-1" };
+    const [first, second] = [
+      await client.callTool({ ...call, _meta }),
+      await client.callTool({ ...call, _meta }),
+    ];
+    expect(first.isError).toBeUndefined();
+    expect(second.structuredContent).toEqual(first.structuredContent);
   });
 
   it("makes nothing of a proposal that its user declines", async () => {
@@ -226,6 +246,26 @@ describe("a requestState", () => {
     expect(answer["result"]).toMatchObject({ structuredContent: { verdict: "2 facts" } });
   });
 
+  it.each([
+    ["a call", AUDIT],
+    ["a proposal", PROPOSE],
+  ])("of %s that is accepted by many at once is agreed to once", async (_, call) => {
+    const server = await openNegotiating();
+    const state = await question(server, call);
+    const accept = () => server.post("tools/call", { ...call, ...accepting(state) });
+    const answers = await Promise.all(Array.from({ length: 20 }, accept));
+    for (const { result } of answers) {
+      expect(result).toMatchObject({ resultType: "complete" });
+      expect(result).not.toHaveProperty("isError");
+    }
+    const client = await server.connect();
+    const body = { target: "lifecycle", agent_id: NORA };
+    const headers = { "Agent-ID": NORA };
+    client.write(encodeRequest({ method: "INSPECT", path: "/", headers, body }));
+    const [reply] = await client.replies(1);
+    expect(reply?.text.match(/rcns_propose_accepted/g)).toHaveLength(1);
+  });
+
   it("that nobody has answered is asked again, and one that was declined is over", async () => {
     const server = await openNegotiating();
     const state = await question(server);
@@ -239,6 +279,17 @@ describe("a requestState", () => {
 });
 
 describe("negotiation", () => {
+  it("leaves a name to the operator's own tool", async () => {
+    const handler = { type: "registered_function", function: "handlers.facts" };
+    const own = { method: "QUERY", path: "/own", tool: "agtp_propose", handler };
+    const server = await openNegotiating({}, { "endpoints/own.toml": endpointFile(own) });
+    const client = await server.connectUser("2026-07-28", userWho("accept"));
+    const names = await namesOf(client);
+    expect(names.filter((name) => name === "agtp_propose")).toHaveLength(1);
+    const result = await client.callTool({ name: "agtp_propose", arguments: {} });
+    expect(result.structuredContent).toMatchObject({ facts: ["old", "red"] });
+  });
+
   it("is none for a caller who may not", async () => {
     const server = await openNegotiating();
     const pia = await server.connectUser("2026-07-28", userWho("accept"), { agentId: PIA });
@@ -251,5 +302,29 @@ describe("negotiation", () => {
     expect(await namesOf(client)).not.toContain("agtp_propose");
     await expect(client.callTool(PROPOSE)).rejects.toMatchObject({ code: -32_602 });
     await expect(client.callTool(AUDIT)).rejects.toMatchObject({ code: -32_602 });
+  });
+});
+
+describe.each(VERSIONS)("a daemon that is started again, and a client of %s", (version) => {
+  it("still have the contract, and the question that was not answered", async () => {
+    const server = await openNegotiating();
+    const first = await server.connectUser(version, userWho("accept"));
+    await first.callTool(PROPOSE);
+    const state = await question(server);
+    await server.close();
+    const configPath = join(server.directory, "agtp-server.toml");
+    const again = await createDaemon({ configPath, directory: server.directory });
+    onTestFinished(() => again.close());
+    const url = new URL(`http://127.0.0.1:${again.daemon.gatewayPort}/mcp`);
+    const token = await server.tokenOf(NORA, { aud: url.href });
+    const client = await connectMcp(url, version, { token });
+    expect(await namesOf(client)).toContain("evaluate_verdicts");
+    expect((await client.callTool(JUDGED)).structuredContent).toMatchObject({ verdict: "2 facts" });
+    const answered = { ...AUDIT, ...accepting(state) };
+    const fetchAgain: typeof server.fetch = (path, init) => fetch(new URL(path, url), init);
+    const setup = { token, capabilities: ELICITS };
+    const response = await postMcp({ fetch: fetchAgain }, "tools/call", answered, setup);
+    const { result } = (await response.json()) as { result: object };
+    expect(result).toMatchObject({ structuredContent: { verdict: "2 facts" } });
   });
 });

@@ -25,13 +25,14 @@ const input = fc.dictionary(
   fc.oneof(fc.string({ maxLength: 2 }), fc.integer(), fc.constant(null), fc.constant("x")),
 );
 
+const ajv = new Ajv2020({ strict: false });
+
 describe("toolInputSchema", () => {
   it("says of every input what the endpoint's schema says", () => {
     fc.assert(
       fc.property(schema, fc.array(input, { maxLength: 8 }), (endpoint, inputs) => {
         const tool = toolInputSchema(endpoint);
         expect(tool["type"]).toBe("object");
-        const ajv = new Ajv2020({ strict: false });
         const [before, after] = [ajv.compile(endpoint), ajv.compile(tool)];
         for (const one of inputs) expect(after(one)).toBe(before(one));
       }),

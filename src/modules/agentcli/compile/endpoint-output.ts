@@ -1,4 +1,4 @@
-/** What EXECUTE of a task answers: how the run went, or that somebody has to say yes first. */
+/** The answer of EXECUTE of a task: how the run went, or that somebody has to say yes first. */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 
 const NULLABLE_STRING = { type: ["string", "null"] };

@@ -30,7 +30,7 @@ export interface PlannedEndpoint {
   readonly endpoint: TaskEndpoint;
 }
 
-/** What the caller may say: nothing that changes what is run. */
+/** The input of the caller: nothing that changes what is run. */
 const RUN_INPUT_SCHEMA: JsonSchema = {
   type: "object",
   properties: {
@@ -97,7 +97,7 @@ function taskPath({ workflow_id, task_id }: TaskPlan["source"]): string {
   return `/workflows/wf:${workflow_id}/task:${task_id}`;
 }
 
-/** Whether a task is a program, as opposed to a prompt. */
+/** Tells whether a task is a program, as opposed to a prompt. */
 export function isProgram(plan: TaskPlan): boolean {
   return "program" in plan.execution.payload;
 }

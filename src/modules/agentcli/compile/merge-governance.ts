@@ -1,5 +1,5 @@
 /**
- * What workflow and task say together about contract, proof, authorization and evidence, and the same
+ * Workflow and task together on contract, proof, authorization and evidence, and the same
  * with its profile. What a broader scope demands, a narrower one cannot waive.
  * agentcli spec "Inheritance"
  */
@@ -79,7 +79,7 @@ export interface MergedEvidence {
   readonly verify: { readonly required: boolean | null };
 }
 
-/** What evidence is given about. */
+/** The subject of evidence. */
 export type MergedPayload = {
   readonly [K in keyof EvidencePayload]-?: NonNullable<EvidencePayload[K]> | null;
 };

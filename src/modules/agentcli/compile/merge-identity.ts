@@ -80,7 +80,7 @@ export interface EffectiveIdentity extends MergedParts {
   readonly provider: string | null;
 }
 
-/** What workflow and task declare together. */
+/** The identity that workflow and task declare together. */
 export function declareIdentity(
   workflow: Identity | null | undefined,
   task: Identity | null | undefined,
@@ -101,7 +101,7 @@ export function declareIdentity(
   };
 }
 
-/** Whether a declaration is of the structured form. */
+/** Tells whether a declaration is of the structured form. */
 export function isDeclared(
   identity: FlatIdentity | DeclaredIdentity,
 ): identity is DeclaredIdentity {

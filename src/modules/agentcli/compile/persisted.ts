@@ -1,5 +1,5 @@
 /**
- * What of identity, proof, authorization and evidence may be written into a scheduler's database:
+ * The parts of identity, proof, authorization and evidence that a scheduler's database may hold:
  * no provider settings, no inputs, no attributes, no command that makes a proof.
  * agentcli spec "Persisted declarations"
  */

@@ -12,7 +12,7 @@ export function mergeMaps(narrow: unknown, broad: unknown): JsonRecord | null {
   return Object.keys(merged).length > 0 ? merged : null;
 }
 
-/** What a broader scope demands cannot be waived by a narrower one. */
+/** A demand of a broader scope cannot be waived by a narrower one. */
 export function pickRequired(
   narrow: boolean | null | undefined,
   broad: boolean | null | undefined,

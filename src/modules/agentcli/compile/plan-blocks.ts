@@ -1,7 +1,7 @@
 /** The optional blocks of a task with their defaults.   agentcli spec "Defaults" */
 import type { Approval, Task } from "../manifest/manifest.ts";
 
-/** What a planned task says about how it runs. */
+/** The blocks of a planned task about how it runs. */
 export interface TaskBlocks {
   readonly intent: { readonly mode: "execute" | "plan"; readonly read_only: boolean | null };
   readonly output: {
@@ -68,7 +68,7 @@ export function planBlocks(task: Task): TaskBlocks {
   };
 }
 
-/** Who has to say yes, and what happens when nobody does. */
+/** The approval of a run, and what happens without one. */
 export interface ApprovalPlan {
   readonly required: 0 | 1;
   readonly timeout_s: number | null;

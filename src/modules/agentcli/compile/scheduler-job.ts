@@ -175,7 +175,10 @@ function verifyOf({ verify }: TaskPlan): JsonRecord {
   };
 }
 
-/** What the manifest itself asks; a level that it does not name is no safeguard of its own. */
+/**
+ * The level that the manifest itself asks for; one that it does not name is no safeguard of its
+ * own.
+ */
 function approvalOf(asked: Approval | null | undefined): JsonRecord {
   const { risk_level: level, approver_scope: scope } = asked ?? {};
   return {

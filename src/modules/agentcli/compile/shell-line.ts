@@ -1,7 +1,9 @@
 /** A program and its arguments as one POSIX shell line, every part of it quoted. */
 import type { ShellPayload } from "./task-plan.ts";
 
-/** What a scheduler hands to `sh -c`; it means exactly the program with these arguments. */
+/**
+ * The line that a scheduler hands to `sh -c`; it means exactly the program with these arguments.
+ */
 export function shellLine({ program, args, env, cwd, stdin }: ShellPayload): string {
   const variables = Object.keys(env)
     .toSorted()

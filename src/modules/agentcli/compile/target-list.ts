@@ -57,7 +57,7 @@ export function findTarget(name: unknown): Target | undefined {
   return TARGETS.find((target) => target.name === name);
 }
 
-/** What clients are told. */
+/** The list for clients. */
 export function listTargets(): readonly TargetRecord[] {
   return TARGETS.map(({ name, description, capabilities, features }) => ({
     ...{ name, description, capabilities, features },

@@ -2,7 +2,7 @@
 import type { Failure } from "../failure.ts";
 import type { Manifest } from "../manifest/manifest.ts";
 
-/** What compiling gives. */
+/** The result of compiling. */
 export interface Compiled {
   readonly kind: "compiled";
   readonly output: Readonly<Record<string, unknown>>;
@@ -10,7 +10,7 @@ export interface Compiled {
   readonly explain: readonly object[];
 }
 
-/** What a client is told about a target. */
+/** A target as clients see it. */
 export interface TargetRecord {
   readonly name: string;
   readonly description: string;

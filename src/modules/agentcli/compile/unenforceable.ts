@@ -1,6 +1,6 @@
 /**
- * What a contract asks for that a daemon cannot hold a program to: it confines no process. Such a task
- * is refused, whoever asks.   agentcli spec "Contract"
+ * The demands of a contract that a daemon cannot hold a program to: it confines no process. Such a
+ * task is refused, whoever asks.   agentcli spec "Contract"
  */
 import type { MergedContract } from "./merge-governance.ts";
 

@@ -15,7 +15,7 @@ export interface AuthorizationProvider {
   readonly capabilities: JsonRecord;
   /** The keys of `provider_config` that it reads. */
   readonly settings: readonly string[];
-  /** What the profile lacks; nothing is asked. */
+  /** The settings that the profile lacks; nothing is asked. */
   check(profile: JsonRecord): readonly ProfileFault[];
   /** The place of its policy, for the record. */
   policyRef(authorization: EffectiveAuthorization): string | null;

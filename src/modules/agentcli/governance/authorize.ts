@@ -15,7 +15,7 @@ import { AUTHORIZATION_PROVIDERS } from "./authorization-providers.ts";
 /** The three words. */
 export type DecisionKind = "permit" | "deny" | "require-escalation";
 
-/** What was decided; keys are the protocol's. */
+/** The decision; keys are the protocol's. */
 export interface Decision {
   readonly decision: DecisionKind;
   readonly provider: string;
@@ -24,7 +24,7 @@ export interface Decision {
   readonly escalation: null;
 }
 
-/** Who asks, beyond what the manifest declares. */
+/** The caller, beyond what the manifest declares. */
 export type Actor = JsonRecord;
 
 const USUAL_SECTIONS = ["identity", "contract", "command"];
@@ -61,7 +61,7 @@ export async function authorize(
   return { decision, reason: answer.reason, ...record };
 }
 
-/** What the provider is asked; the source is always said. */
+/** The question to the provider; the source is always said. */
 function requestOf(
   plan: FoundTask["plan"],
   { principal, session }: ResolvedIdentity,

@@ -23,7 +23,7 @@ const MAX_POLICY_BYTES = 262_144;
 const TYPE = /^[A-Za-z_]\w*(?:::[A-Za-z_]\w*)*$/;
 const USUAL = { principal_type: "Principal", resource_type: "Task", action: "run" } as const;
 
-/** What the settings lack, or say in a way that Cedar cannot read. */
+/** The settings that are missing, or that Cedar cannot read. */
 export function checkCedarSettings(settings: JsonRecord): readonly ProfileFault[] {
   const place = "provider_config.";
   const sources = [settings["policies"], settings["policies_file"]].filter(isText);

@@ -19,14 +19,14 @@ const MAX_SIGNERS_BYTES = 262_144;
 const NAMESPACE = "agentcli";
 const BASE64 = /^[A-Za-z0-9+/_-]{16,4096}={0,2}$/;
 
-/** What a signature is over, and where files are. */
+/** The text that a signature is over, and where files are. */
 export interface DetachedContext {
   /** `sha256:…` of the manifest. */
   readonly digest: string;
   readonly world: Pick<World, "directory">;
 }
 
-/** What the profile lacks. */
+/** The settings that the profile lacks. */
 export function checkDetachedProfile(profile: JsonRecord): readonly ProfileFault[] {
   const { public_key: key, allowed_signers: signers, principal } = profile;
   const hasKey = typeof key === "string" && key !== "";

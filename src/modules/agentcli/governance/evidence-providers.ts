@@ -5,13 +5,13 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { ProfileFault } from "../manifest/profile-fault.ts";
 
-/** What a provider can give. */
+/** The evidence that a provider can give. */
 export interface EvidenceProvider {
   readonly methods: readonly string[];
   readonly capabilities: JsonRecord;
   /** The keys of `provider_config` that it reads. */
   readonly settings: readonly string[];
-  /** What the profile lacks; nothing is read. */
+  /** The settings that the profile lacks; nothing is read. */
   check(profile: JsonRecord): readonly ProfileFault[];
 }
 

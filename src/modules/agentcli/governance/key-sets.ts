@@ -1,19 +1,12 @@
 /**
- * The public keys that proofs are verified with, asked for where a profile says and kept for as long as
- * the answer may be. A proof by a key that is not among them has them asked for again.
- * RFC 7517 §5, RFC 9111 §5.2.2.1
+ * The public keys that proofs are verified with, asked for where a profile says. A proof by a key that
+ * is not among them has them asked for again.   RFC 7517 §5, RFC 9111 §5.2.2.1
  */
 import type { JWTVerifyGetKey } from "jose";
 import { isRecord } from "../../../base/json-value.ts";
+import { type AnsweredKeys, KeyCache } from "../../../identity/key-cache.ts";
 import type { AskJson, KeySet } from "../world.ts";
 import { loadJose } from "./load-jose.ts";
-
-interface KeptKeys {
-  readonly keys: JWTVerifyGetKey;
-  /** When they were asked for last, whatever came of it. */
-  askedAt: number;
-  readonly goodUntil: number;
-}
 
 const USUAL_MS = 300_000;
 /** A key that was taken back must not be good for ever. */
@@ -26,8 +19,8 @@ const MAX_SETS = 64;
 export class KeySets {
   readonly #ask: AskJson;
   readonly #now: () => number;
-  readonly #kept = new Map<string, KeptKeys>();
-  readonly #asking = new Map<string, Promise<KeySet>>();
+  /** By URL, the oldest first. */
+  readonly #caches = new Map<string, KeyCache<JWTVerifyGetKey>>();
 
   /** `now` only measures: a key must not be good for longer because a clock was set back. */
   constructor(ask: AskJson, now: () => number = () => performance.now()) {
@@ -37,48 +30,56 @@ export class KeySets {
 
   /** The keys at a URL. */
   async find(url: string): Promise<KeySet> {
-    const kept = this.#kept.get(url);
-    if (kept === undefined || kept.goodUntil <= this.#now()) return this.#load(url);
-    const { errors } = await loadJose();
-    const keys: JWTVerifyGetKey = async (header, token) => {
-      try {
-        return await kept.keys(header, token);
-      } catch (error) {
-        const isRecent = !this.#asking.has(url) && this.#now() - kept.askedAt < PAUSE_MS;
-        if (isRecent || !(error instanceof errors.JWKSNoMatchingKey)) throw error;
-        kept.askedAt = this.#now();
-        const loaded = await this.#load(url);
-        if (loaded.kind === "fault") throw error;
-        return loaded.keys(header, token);
-      }
-    };
-    return { kind: "keys", keys };
+    const cache = this.#cacheOf(url);
+    if (cache.fresh !== undefined)
+      return { kind: "keys", keys: await renewing(cache, cache.fresh) };
+    const answer = await cache.obtain();
+    if (answer.fault === undefined) return { kind: "keys", keys: answer.keys };
+    if (this.#caches.get(url) === cache) this.#caches.delete(url);
+    return { kind: "fault", message: `the key set ${answer.fault}` };
   }
 
-  /** One question at a time for each set, whoever waits for the answer. */
-  #load(url: string): Promise<KeySet> {
-    const known = this.#asking.get(url);
+  #cacheOf(url: string): KeyCache<JWTVerifyGetKey> {
+    const known = this.#caches.get(url);
     if (known !== undefined) return known;
-    const asking = this.#loadNow(url).finally(() => this.#asking.delete(url));
-    this.#asking.set(url, asking);
-    return asking;
+    const cache = new KeyCache<JWTVerifyGetKey>({
+      ask: () => askFor(url, this.#ask),
+      now: this.#now,
+      staleMs: 0,
+      pauseAfter: () => PAUSE_MS,
+    });
+    const [oldest] = this.#caches.keys();
+    if (this.#caches.size >= MAX_SETS && oldest !== undefined) this.#caches.delete(oldest);
+    this.#caches.set(url, cache);
+    return cache;
   }
+}
 
-  async #loadNow(url: string): Promise<KeySet> {
-    const answer = await this.#ask(url);
-    if (answer.kind === "fault") return { kind: "fault", message: `the key set ${answer.message}` };
-    const { value, maxAgeSeconds } = answer;
-    if (!isRecord(value) || !Array.isArray(value["keys"])) {
-      return { kind: "fault", message: "the key set is none" };
+async function askFor(url: string, ask: AskJson): Promise<AnsweredKeys<JWTVerifyGetKey>> {
+  const answer = await ask(url);
+  if (answer.kind === "fault") return { fault: answer.message };
+  const { value, maxAgeSeconds } = answer;
+  if (!isRecord(value) || !Array.isArray(value["keys"])) return { fault: "is none" };
+  const { createLocalJWKSet } = await loadJose();
+  const usableMs = maxAgeSeconds === undefined ? USUAL_MS : maxAgeSeconds * 1000;
+  const keys: JWTVerifyGetKey = createLocalJWKSet({ keys: value["keys"] });
+  return { keys, lifetimeMs: Math.min(usableMs, LONGEST_MS) };
+}
+
+/** Looks for a key once more in what is published now. */
+async function renewing(
+  cache: KeyCache<JWTVerifyGetKey>,
+  keys: JWTVerifyGetKey,
+): Promise<JWTVerifyGetKey> {
+  const { errors } = await loadJose();
+  return async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
+      const answer = await cache.renew(() => true);
+      if (answer === undefined || answer.fault !== undefined) throw error;
+      return answer.keys(header, token);
     }
-    const { createLocalJWKSet } = await loadJose();
-    const keys: JWTVerifyGetKey = createLocalJWKSet({ keys: value["keys"] });
-    const askedAt = this.#now();
-    const usableMs = maxAgeSeconds === undefined ? USUAL_MS : maxAgeSeconds * 1000;
-    const [oldest] = this.#kept.keys();
-    const isFull = this.#kept.size >= MAX_SETS && !this.#kept.has(url);
-    if (isFull && oldest !== undefined) this.#kept.delete(oldest);
-    this.#kept.set(url, { keys, askedAt, goodUntil: askedAt + Math.min(usableMs, LONGEST_MS) });
-    return { kind: "keys", keys };
-  }
+  };
 }

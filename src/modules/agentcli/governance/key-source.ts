@@ -12,7 +12,7 @@ import type { World } from "../world.ts";
 /** The algorithms that JWTs may be signed with. */
 export const SIGNATURE_ALGORITHMS = ["RS256", "ES256"] as const;
 
-/** What `jwtVerify` and its kind take for a key. */
+/** A key as `jwtVerify` and its kind take it. */
 export interface FoundKey {
   readonly key: JWTVerifyGetKey;
 }
@@ -34,7 +34,7 @@ export async function findKey(
   }
 }
 
-/** What is wrong with the two members that name a key; `place` stands in front of their names. */
+/** The fault of the two members that name a key; `place` stands in front of their names. */
 export function checkKeySource(
   { jwks_uri: uri, public_key: key }: JsonRecord,
   place = "",
@@ -50,7 +50,7 @@ export function checkKeySource(
   ];
 }
 
-/** What is wrong with a public key in PEM. */
+/** The fault of a public key in PEM. */
 export function checkPublicKey(pem: string, field: string): readonly ProfileFault[] {
   if (/PRIVATE KEY/.test(pem)) return [[field, "must not be a private key"]];
   return readPublicPem(pem) === undefined ? [[field, "must be a PEM public key"]] : [];

@@ -1,7 +1,7 @@
-/** What verifiers of authorization proofs are given beside the proof. */
+/** The input of verifiers of authorization proofs beside the proof. */
 import type { World } from "../world.ts";
 
-/** What a proof is judged by. */
+/** The rules that a proof is judged by. */
 export interface ProofContext {
   readonly world: Pick<World, "keySets" | "directory">;
   /** `sha256:…` of the manifest that the proof must be bound to. */

@@ -21,7 +21,7 @@ export interface ProofVerdict {
 /** Judges proofs of one method. */
 export interface ProofVerifier {
   readonly capabilities: JsonRecord;
-  /** What the profile lacks; nothing is read. */
+  /** The settings that the profile lacks; nothing is read. */
   check(profile: JsonRecord): readonly ProfileFault[];
   verify(
     value: string | undefined,

@@ -1,6 +1,6 @@
-/** What providers of authorization answer. */
+/** Answers of authorization providers. */
 
-/** What a provider says, in its own words. */
+/** An answer, in the provider's own words. */
 export type ProviderAnswer =
   | { readonly kind: "answer"; readonly value: string; readonly reason: string | null }
   | { readonly kind: "fault"; readonly message: string };

@@ -61,7 +61,7 @@ export async function giveEvidence(
   return { kind: "evidence", envelope };
 }
 
-/** What nobody knows is null, and not left out. */
+/** A value that nobody knows is null, and not left out. */
 function bindFacts({ payload }: EffectiveEvidence, facts: JsonRecord): JsonRecord {
   const wanted = payload.bind ?? USUAL_TARGETS;
   const bound = wanted.map((name) => [String(name), facts[String(name)] ?? null] as const);

@@ -41,7 +41,7 @@ export function readSshSignature(text: string): SshSignature | string {
 
 const CUT = "the SSH signature is cut short";
 
-/** Whether a signature is over a text. */
+/** Tells whether a signature is over a text. */
 export function verifySshSignature(signed: SshSignature, text: string): boolean {
   const key = readKey(signed.publicKey);
   const [type, signature] = strings(signed.signature);
@@ -52,7 +52,7 @@ export function verifySshSignature(signed: SshSignature, text: string): boolean 
   return verify(null, Buffer.concat([MAGIC, ...octets]), key, signature);
 }
 
-/** Whether a list of allowed signers has a key for a principal and a namespace. */
+/** Tells whether a list of allowed signers has a key for a principal and a namespace. */
 export function isAllowedSigner(
   list: string,
   principal: string,

@@ -1,4 +1,6 @@
-/** Whether an identity is trusted as far as a contract asks.   agentcli spec "Trust enforcement" */
+/**
+ * Judges if an identity is trusted as far as a contract asks.   agentcli spec "Trust enforcement"
+ */
 import type { MergedContract } from "../compile/merge-governance.ts";
 import { compareTrust, type TrustLevel } from "../manifest/identity-fields.ts";
 

@@ -1,5 +1,5 @@
 /**
- * Whether the authorization proof that a task needs is there and holds. A proof that is not required
+ * Verifies the authorization proof that a task needs. A proof that is not required
  * is judged and reported; one that is required and does not hold stops everything.
  * agentcli execution identity "Authorization proof"
  */

@@ -40,7 +40,7 @@ function hopsOf(claims: JsonRecord): readonly Hop[] | string {
     if (!isRecord(actor) || typeof actor["sub"] !== "string")
       return "has an actor without a subject";
     if (hops.length >= MAX_HOPS) return `has more than ${MAX_HOPS} actors`;
-    // What is said of an actor itself is narrower than what is said of the whole token.
+    // A claim about an actor itself is narrower than one about the whole token.
     hops.push(hopOf(actor["sub"], actor, "delegated", actor["exp"] ?? exp));
   }
   if (typeof sub !== "string") return "has no subject";

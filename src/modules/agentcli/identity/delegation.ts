@@ -11,7 +11,7 @@ import type { DelegationVerdict, Hop, Session } from "./session.ts";
 /** Depth without a policy: the subject itself, and nobody behind it. */
 const USUAL_DEPTH = 1;
 
-/** What is wrong with the policies of profile, workflow and task, broadest first. */
+/** The fault of the policies of profile, workflow and task, broadest first. */
 export function checkTightening(
   layers: readonly (DelegationPolicy | null | undefined)[],
 ): Failure | undefined {

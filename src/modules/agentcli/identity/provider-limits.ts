@@ -1,5 +1,5 @@
 /**
- * What an identity asks of its provider that the provider has not: a mode of acting, or a way to hand
+ * The demands of an identity that its provider cannot meet: a mode of acting, or a way to hand
  * credentials on. Said when a manifest is validated, and once more when it is used.
  * agentcli execution identity "Identity providers"
  */

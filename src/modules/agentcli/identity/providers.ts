@@ -15,7 +15,7 @@ import type { World } from "../world.ts";
 import { readChain } from "./delegated-token.ts";
 import { bearerSession, emptySession, type Session } from "./session.ts";
 
-/** What a provider can do; keys are the protocol's. */
+/** The capabilities of a provider; keys are the protocol's. */
 export interface IdentityCapabilities {
   readonly auth_modes: readonly string[];
   readonly credential_types: readonly string[];
@@ -32,7 +32,7 @@ export interface IdentityProvider {
   readonly capabilities: IdentityCapabilities;
   /** The keys of `provider_config` that it reads. */
   readonly settings: readonly string[];
-  /** What the profile lacks; nothing is read. */
+  /** The settings that the profile lacks; nothing is read. */
   check(profile: JsonRecord): readonly ProfileFault[];
   resolve(
     identity: EffectiveIdentity,

@@ -28,7 +28,7 @@ export interface FoundTask {
   readonly plan: TaskPlan;
 }
 
-/** Who a task acts as. */
+/** The identity that a task acts under. */
 export interface ResolvedIdentity {
   readonly kind: "identity";
   readonly effective: EffectiveIdentity;
@@ -41,7 +41,7 @@ export interface ResolvedIdentity {
   readonly principal: string;
 }
 
-/** What identities are resolved with. */
+/** The parts that identities are resolved with. */
 export type IdentityWorld = Pick<World, "env" | "directory" | "operator" | "keySets">;
 
 /** Resolves a task's own identity, or says why it has none; withheld, without its credentials. */
@@ -97,7 +97,7 @@ export async function resolveIdentity(
   };
 }
 
-/** What is declared, whichever form it has. */
+/** The declaration, in whichever form it was written. */
 export function effectiveOf(
   { identity }: Pick<TaskPlan, "identity">,
   manifest: Manifest,

@@ -1,4 +1,4 @@
-/** A credential session: what an identity provider came up with, and its face without secrets. */
+/** A credential session: what an identity provider came up with, and its view without secrets. */
 
 import type { EffectiveIdentity } from "../compile/merge-identity.ts";
 import type { TrustLevel } from "../manifest/identity-fields.ts";
@@ -50,7 +50,7 @@ export interface Session {
   readonly handoff: { readonly mode: "none"; readonly prepared: false };
 }
 
-/** What stands where a secret was. */
+/** The text that stands where a secret was. */
 export const REDACTED = "[REDACTED]";
 
 const UNJUDGED: DelegationVerdict = {
@@ -115,7 +115,7 @@ function holderOf({ subject }: EffectiveIdentity): Hop {
   };
 }
 
-/** What may be shown of a session. */
+/** A session as it may be shown. */
 export function describeSession(session: Session): Readonly<Record<string, unknown>> {
   const { access_token: token } = session.credentials;
   return {

@@ -1,5 +1,5 @@
 /**
- * Whether the trust that a contract asks for is within the autonomy that its identity may ever have;
+ * Holds the trust that a contract asks for against the autonomy that its identity may ever have;
  * a task of which that is not true could never run.   agentcli spec "Trust"
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";

@@ -1,5 +1,6 @@
 /** Checks a value against its field, and a block against its table.   agentcli spec "Validation" */
-import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
+import type { DocumentPlace } from "../../../base/document-place.ts";
+import { isRecord } from "../../../base/json-value.ts";
 import { reasonOf } from "../../../base/thrown.ts";
 import {
   checkCommandLine,
@@ -9,44 +10,36 @@ import {
   checkToken,
 } from "./check-text.ts";
 import type { Field, Fields } from "./field.ts";
-import type { Findings } from "./finding.ts";
 import { FLAT_IDENTITY, isStructuredIdentity, STRUCTURED_IDENTITY } from "./identity-fields.ts";
 
 /** Checks the fields of a block, in the order of their table. */
-export function checkFields(
-  findings: Findings,
-  path: string,
-  value: JsonRecord,
-  fields: Fields,
-): void {
-  for (const [name, field] of Object.entries(fields)) {
-    checkField(findings, `${path}.${name}`, value[name], field);
-  }
+export function checkFields(block: DocumentPlace, fields: Fields): void {
+  for (const [name, field] of Object.entries(fields)) checkField(block.at(name), field);
 }
 
 /** Checks one value; null counts as absent. */
-export function checkField(findings: Findings, path: string, value: unknown, field: Field): void {
+export function checkField(place: DocumentPlace, field: Field): void {
   switch (field.kind) {
     case "string":
-      checkString(findings, path, value, field.required ?? false);
+      checkString(place, field.required ?? false);
       return;
     case "identifier":
-      checkIdentifier(findings, path, value, field.required ?? false);
+      checkIdentifier(place, field.required ?? false);
       return;
     case "token":
-      checkToken(findings, path, value, field.required ?? false);
+      checkToken(place, field.required ?? false);
       return;
     case "enum":
-      checkEnum(findings, path, value, field);
+      checkEnum(place, field);
       return;
     case "command-line":
-      checkCommandLine(findings, path, value);
+      checkCommandLine(place);
       return;
     case "removed":
-      if (value !== undefined) findings.error(path, field.message);
+      if (place.value !== undefined) place.fail(field.message);
       return;
     default:
-      if (value !== undefined && value !== null) checkPresent(findings, path, value, field);
+      if (!place.isAbsent) checkPresent(place, field);
   }
 }
 
@@ -55,128 +48,112 @@ type Plain = Exclude<
   { kind: "string" | "identifier" | "token" | "enum" | "command-line" | "removed" }
 >;
 
-function checkPresent(findings: Findings, path: string, value: unknown, field: Plain): void {
+function checkPresent(place: DocumentPlace, field: Plain): void {
+  const { value } = place;
   switch (field.kind) {
     case "text":
-      if (typeof value !== "string") findings.error(path, "must be a string");
+      if (typeof value !== "string") place.fail("must be a string");
       return;
     case "boolean":
-      if (typeof value !== "boolean") findings.error(path, "must be a boolean");
+      if (typeof value !== "boolean") place.fail("must be a boolean");
       return;
     case "integer":
       if (!Number.isInteger(value) || (value as number) < field.min) {
-        findings.error(path, `must be an integer >= ${field.min}`);
+        place.fail(`must be an integer >= ${field.min}`);
       }
       return;
     case "number":
       if (typeof value !== "number" || value < field.min) {
-        findings.error(path, `must be a number >= ${field.min}`);
+        place.fail(`must be a number >= ${field.min}`);
       }
       return;
     case "condition":
-      checkCondition(findings, path, value);
+      checkCondition(place);
       return;
     case "list":
-      checkList(findings, path, value, field.items);
+      checkList(place, field.items);
       return;
     case "block":
     case "map":
     case "environment":
     case "source":
     case "identity":
-      if (!isRecord(value)) findings.error(path, "must be an object");
-      else checkObject(findings, path, value, field);
+      if (place.record() !== undefined) checkObject(place, field);
   }
 }
 
 function checkObject(
-  findings: Findings,
-  path: string,
-  value: JsonRecord,
+  place: DocumentPlace,
   field: Extract<Field, { kind: "block" | "map" | "environment" | "source" | "identity" }>,
 ): void {
   switch (field.kind) {
     case "map":
       return;
     case "block":
-      checkFields(findings, path, value, field.fields);
+      checkFields(place, field.fields);
       return;
     case "environment":
-      for (const [name, text] of Object.entries(value)) {
-        checkEnvironmentName(findings, `${path}.${name}`, name);
-        checkString(findings, `${path}.${name}`, text, true);
+      for (const name of place.names) {
+        checkEnvironmentName(place.at(name));
+        checkString(place.at(name), true);
       }
       return;
     case "source":
-      checkSource(findings, path, value, field.literal);
+      checkSource(place, field.literal);
       return;
-    case "identity": {
-      const fields = isStructuredIdentity(value) ? STRUCTURED_IDENTITY : FLAT_IDENTITY;
-      checkFields(findings, path, value, fields);
-    }
+    case "identity":
+      checkFields(place, isStructuredIdentity(place.members) ? STRUCTURED_IDENTITY : FLAT_IDENTITY);
   }
 }
 
 function checkEnum(
-  findings: Findings,
-  path: string,
-  value: unknown,
+  place: DocumentPlace,
   { values, required = false }: Extract<Field, { kind: "enum" }>,
 ): void {
-  if (value === undefined || value === null) {
-    if (required) findings.error(path, "is required");
+  const { value } = place;
+  if (place.isAbsent) {
+    if (required) place.fail("is required");
   } else if (typeof value !== "string" || !values.includes(value)) {
-    findings.error(path, `must be one of: ${values.join(", ")}`);
+    place.fail(`must be one of: ${values.join(", ")}`);
   }
 }
 
-function checkList(
-  findings: Findings,
-  path: string,
-  value: unknown,
-  items: Field | undefined,
-): void {
-  if (!Array.isArray(value)) {
-    findings.error(path, "must be an array");
-    return;
-  }
+function checkList(place: DocumentPlace, items: Field | undefined): void {
+  const found = place.items() ?? [];
   if (items === undefined) return;
-  for (const [index, item] of value.entries()) {
-    const place = `${path}[${index}]`;
-    if (items.kind === "block" && !isRecord(item)) findings.error(place, "must be an object");
-    else checkField(findings, place, item, items);
+  for (const item of found) {
+    if (items.kind === "block" && !isRecord(item.value)) item.record();
+    else checkField(item, items);
   }
 }
 
 /** The engine's own words about a bad expression: it is compiled, and never run here. */
-function checkCondition(findings: Findings, path: string, value: unknown): void {
-  if (!checkString(findings, path, value, true)) return;
-  const [, kind, rest = ""] = /^(regex|contains):([\s\S]*)$/.exec(value) ?? [];
+function checkCondition(place: DocumentPlace): void {
+  const text = checkString(place, true);
+  if (text === undefined) return;
+  const [, kind, rest = ""] = /^(regex|contains):([\s\S]*)$/.exec(text) ?? [];
   if (kind === undefined) {
-    findings.error(path, "must start with contains: or regex:");
+    place.fail("must start with contains: or regex:");
   } else if (rest.trim() === "") {
-    findings.error(path, `${kind} trigger condition cannot be empty`);
+    place.fail(`${kind} trigger condition cannot be empty`);
   } else if (kind === "regex") {
     try {
       new RegExp(rest);
     } catch (error) {
-      findings.error(path, `invalid regex: ${reasonOf(error)}`);
+      place.fail(`invalid regex: ${reasonOf(error)}`);
     }
   }
 }
 
-function checkSource(findings: Findings, path: string, value: JsonRecord, literal: boolean): void {
-  checkString(findings, `${path}.env`, value["env"], false);
-  checkString(findings, `${path}.file`, value["file"], false);
-  const written = value["literal"];
-  const hasLiteral = written !== undefined && written !== null;
-  if (literal) checkString(findings, `${path}.literal`, written, false);
-  else if (hasLiteral) findings.error(`${path}.literal`, "is not supported here");
-  checkString(findings, `${path}.command`, value["command"], false);
-  const hasSource =
-    ["env", "file", "command"].some((key) => (value[key] ?? null) !== null) ||
-    (literal && hasLiteral);
-  if (hasSource) return;
-  const expected = literal ? "env, file, literal, or command" : "env, file, or command";
-  findings.error(path, `must include at least one of: ${expected}`);
+function checkSource(place: DocumentPlace, takesLiteral: boolean): void {
+  const literal = place.at("literal");
+  checkString(place.at("env"), false);
+  checkString(place.at("file"), false);
+  if (takesLiteral) checkString(literal, false);
+  else if (!literal.isAbsent) literal.fail("is not supported here");
+  checkString(place.at("command"), false);
+  const names = ["env", "file", ...(takesLiteral ? ["literal"] : []), "command"];
+  if (names.some((name) => place.has(name))) return;
+  const expected = takesLiteral ? "env, file, literal, or command" : "env, file, or command";
+  place.fail(`must include at least one of: ${expected}`);
 }

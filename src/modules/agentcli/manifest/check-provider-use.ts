@@ -1,7 +1,7 @@
 /**
- * What workflows and tasks ask of the providers that they refer to: settings that nobody reads, and
- * modes or handoffs that the provider does not have, wherever in profile, workflow or task they are
- * said. Such a task could only fail.   agentcli spec "Providers"
+ * The demands of workflows and tasks on the providers that they refer to: settings that nobody
+ * reads, and modes or handoffs that the provider does not have, wherever in profile, workflow or
+ * task they are said. Such a task could only fail.   agentcli spec "Providers"
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { AUTHORIZATION_PROVIDERS } from "../governance/authorization-providers.ts";

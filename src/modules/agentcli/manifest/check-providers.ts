@@ -56,7 +56,7 @@ export function checkProviders(findings: Findings, manifest: JsonRecord): void {
   for (const { list, key, title, known } of KINDS) {
     for (const [path, profile] of records(`$.${list}`, manifest[list])) {
       const name = profile[key];
-      // What is missing or no text has been reported; a proof without a method is "none".
+      // A value that is missing or no text has been reported; a proof without a method is "none".
       if (typeof name !== "string" || name.trim() === "" || !isRecord(profile)) continue;
       const registered = known.get(name);
       if (registered === undefined) {

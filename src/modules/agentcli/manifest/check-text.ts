@@ -1,5 +1,5 @@
-/** Whether a text is what a field may hold.   agentcli spec "Lexical classes" */
-import type { Findings } from "./finding.ts";
+/** Tells whether a text is what a field may hold.   agentcli spec "Lexical classes" */
+import type { DocumentPlace } from "../../../base/document-place.ts";
 
 // The patterns stand in messages, and are therefore part of the protocol.
 const IDENTIFIER = /^[A-Za-z0-9][A-Za-z0-9._-]*$/;
@@ -18,70 +18,40 @@ export const TEXT_PATTERNS: Readonly<
   string: "^[^\\u0000-\\u0008\\u000b\\u000c\\u000e-\\u001f\\u007f]*$",
 };
 
-/** A text that is not blank; whether it can be looked at further. */
-export function checkString(
-  findings: Findings,
-  path: string,
-  value: unknown,
-  isRequired: boolean,
-): value is string {
-  if (value === undefined || value === null) {
-    if (isRequired) findings.error(path, "is required");
-    return false;
-  }
-  if (typeof value !== "string") {
-    findings.error(path, "must be a string");
-    return false;
-  }
-  if (value.trim() === "") {
-    findings.error(path, "cannot be empty");
-    return false;
-  }
-  if (hasControlCharacters(value)) {
-    findings.error(path, "contains unsupported control characters");
-  }
-  return true;
+/** A text that is not blank; undefined where there is none. */
+export function checkString(place: DocumentPlace, isRequired: boolean): string | undefined {
+  const text = place.isAbsent && !isRequired ? undefined : place.text();
+  if (text !== undefined) checkControls(place, text);
+  return text;
 }
 
 /** The name of a workflow, a task or a profile. */
-export function checkIdentifier(
-  findings: Findings,
-  path: string,
-  value: unknown,
-  isRequired: boolean,
-): void {
-  if (!checkString(findings, path, value, isRequired) || IDENTIFIER.test(value)) return;
-  findings.error(path, `must match /${IDENTIFIER.source}/`);
+export function checkIdentifier(place: DocumentPlace, isRequired: boolean): void {
+  const text = checkString(place, isRequired);
+  if (text === undefined || IDENTIFIER.test(text)) return;
+  place.fail(`must match /${IDENTIFIER.source}/`);
 }
 
 /** The name of a program, a model, a channel. */
-export function checkToken(
-  findings: Findings,
-  path: string,
-  value: unknown,
-  isRequired: boolean,
-): void {
-  if (!checkString(findings, path, value, isRequired) || TOKEN.test(value)) return;
-  findings.error(path, "contains unsupported path or token characters");
+export function checkToken(place: DocumentPlace, isRequired: boolean): void {
+  const text = checkString(place, isRequired);
+  if (text === undefined || TOKEN.test(text)) return;
+  place.fail("contains unsupported path or token characters");
 }
 
-/** The name of an environment variable. */
-export function checkEnvironmentName(findings: Findings, path: string, name: string): void {
-  if (!ENVIRONMENT_NAME.test(name)) {
-    findings.error(path, `must match /${ENVIRONMENT_NAME.source}/`);
-  }
+/** A member that is named as an environment variable. */
+export function checkEnvironmentName(place: DocumentPlace): void {
+  if (!ENVIRONMENT_NAME.test(place.name)) place.fail(`must match /${ENVIRONMENT_NAME.source}/`);
 }
 
 /** A command for `sh -c`, which its block cannot do without. */
-export function checkCommandLine(findings: Findings, path: string, value: unknown): void {
-  if (typeof value !== "string" || value.trim() === "") {
-    findings.error(path, "is required and must be a non-empty string");
-  } else if (hasControlCharacters(value)) {
-    findings.error(path, "contains unsupported control characters");
-  }
+export function checkCommandLine(place: DocumentPlace): void {
+  const { value } = place;
+  if (typeof value === "string" && value.trim() !== "") checkControls(place, value);
+  else place.fail("is required and must be a non-empty string");
 }
 
-/** Whether a text has octets that no terminal should see. */
-function hasControlCharacters(text: string): boolean {
-  return CONTROL.test(text);
+/** Octets that no terminal should see. */
+function checkControls(place: DocumentPlace, text: string): void {
+  if (CONTROL.test(text)) place.fail("contains unsupported control characters");
 }

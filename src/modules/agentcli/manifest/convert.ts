@@ -28,7 +28,7 @@ export function convertManifest(value: unknown): JsonRecord | Failure {
     ...joined("authorization_proof_profiles", value, profiles.proofs),
     workflows,
   };
-  // What 0.1 only warned of, 0.2 refuses: the author has to decide about it.
+  // Version 0.2 refuses what 0.1 only warned of: the author has to decide about it.
   const after = validateManifest(converted);
   return after.ok ? converted : invalidManifest(after);
 }

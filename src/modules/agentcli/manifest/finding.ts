@@ -1,7 +1,9 @@
 /**
- * What validation finds: exact paths and messages, in the order of the document, and no more of them
- * than a reader can use however large the manifest is.   agentcli spec "Validation"
+ * The findings of validation: exact paths and messages, in the order of the document, and no more
+ * of them than a reader can use however large the manifest is.   agentcli spec "Validation"
  */
+import { DocumentPlace, type DocumentReader, type Remark } from "../../../base/document-place.ts";
+import { type DocumentStyle, JSON_STYLE } from "../../../base/document-style.ts";
 
 /** One thing that is wrong, or odd, with a manifest. */
 export interface Finding {
@@ -19,10 +21,31 @@ export interface Validation {
 
 const MAX_FINDINGS = 1000;
 
+const STYLE: DocumentStyle = {
+  ...JSON_STYLE,
+  keyOf: (parent, token) => {
+    return typeof token === "number" ? `${parent}[${token}]` : `${parent}.${token}`;
+  },
+  fault: describeFault,
+  text: "a string",
+};
+
 /** Collects errors and warnings. */
-export class Findings {
+export class Findings implements DocumentReader {
+  readonly style: DocumentStyle = STYLE;
   readonly #errors: Finding[] = [];
   readonly #warnings: Finding[] = [];
+
+  /** A value of the manifest, whose faults are findings. */
+  at(key: string, value: unknown): DocumentPlace {
+    return new DocumentPlace(value, { file: "", key, name: key, clause: "" }, this);
+  }
+
+  report({ key, message, severity }: Pick<Remark, "key" | "message" | "severity">): boolean {
+    if (severity === "warning") this.warn(key, message);
+    else this.error(key, message);
+    return true;
+  }
 
   error(path: string, message: string): void {
     add(this.#errors, path, message);
@@ -47,4 +70,10 @@ function add(list: Finding[], path: string, message: string): void {
   else if (list.length === MAX_FINDINGS) {
     list.push({ path: "$", message: `has more findings than the ${MAX_FINDINGS} listed here` });
   }
+}
+
+function describeFault(value: unknown, expected: string): string {
+  if (expected !== STYLE.text) return `must be ${expected}`;
+  if (value === undefined || value === null) return "is required";
+  return typeof value === "string" ? "cannot be empty" : "must be a string";
 }

@@ -4,7 +4,7 @@ import type { TrustLevel } from "./identity-fields.ts";
 
 type Maybe<T> = T | null;
 
-/** What an execution is bound by. */
+/** The rules that an execution is bound by. */
 export interface Contract {
   readonly sandbox?: Maybe<"none" | "permissive" | "strict">;
   readonly allowed_paths?: Maybe<readonly string[]>;
@@ -22,7 +22,7 @@ export interface Verify {
   readonly on_failure?: Maybe<"error" | "warn">;
 }
 
-/** Whether something that may be checked must be. */
+/** True if something that may be checked must be. */
 export type Required = Maybe<{ readonly required?: Maybe<boolean> }>;
 
 /** A reference to a proof profile. */
@@ -77,7 +77,7 @@ export interface AuthorizationProfile extends Omit<AuthorizationReference, "ref"
   readonly provider: string;
 }
 
-/** What evidence is given about. */
+/** The subject of evidence. */
 export interface EvidencePayload {
   readonly bind?: Maybe<readonly unknown[]>;
   readonly context?: Maybe<JsonRecord>;

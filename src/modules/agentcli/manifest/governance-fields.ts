@@ -16,7 +16,7 @@ import { TRUST_LEVEL } from "./identity-fields.ts";
 
 const VERIFY_REQUIRED = block({ required: BOOLEAN });
 
-/** What a task's execution is bound by. */
+/** The rules that a task's execution is bound by. */
 export const CONTRACT: Field = block({
   sandbox: among("none", "permissive", "strict"),
   allowed_paths: list(REQUIRED_STRING),
@@ -37,7 +37,7 @@ export const VERIFY: Field = block(
   ["shell"],
 );
 
-/** What becomes of credentials in tasks that a task triggers. */
+/** The policy for credentials in tasks that a task triggers. */
 export const CHILD_CREDENTIAL_POLICY: Field = among("none", "inherit", "downscope", "independent");
 
 /** A task's reference to a proof profile. */

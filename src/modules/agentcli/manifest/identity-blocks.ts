@@ -13,7 +13,7 @@ export interface Identity extends IdentityParts {
   readonly scope?: Maybe<string>;
 }
 
-/** What profiles and structured identities have in common. */
+/** The members that profiles and structured identities share. */
 export interface IdentityParts {
   readonly subject?: Maybe<Subject>;
   readonly auth?: Maybe<Auth>;
@@ -28,7 +28,7 @@ export interface IdentityProfile extends IdentityParts {
   readonly provider_config?: Maybe<JsonRecord>;
 }
 
-/** Who a task acts as. */
+/** The identity that a task acts under. */
 export interface Subject {
   readonly kind?: Maybe<string>;
   readonly principal?: Maybe<string>;
@@ -66,7 +66,7 @@ export interface Trust {
   readonly constraints?: Maybe<TrustConstraints>;
 }
 
-/** What its trust may never exceed, and what happens when it would. */
+/** The bound of its trust, and what happens beyond it. */
 export interface TrustConstraints {
   readonly escalation?: Maybe<string>;
   readonly max_autonomy?: Maybe<TrustLevel>;

@@ -110,7 +110,7 @@ export const IDENTITY_PROFILE: Fields = {
   provider_config: MAP,
 };
 
-/** Whether an identity is of the structured form. */
+/** Tells whether an identity is of the structured form. */
 export function isStructuredIdentity(identity: Readonly<Record<string, unknown>>): boolean {
   return Object.keys(STRUCTURED_IDENTITY).some((key) => (identity[key] ?? null) !== null);
 }

@@ -23,7 +23,7 @@ export interface Manifest {
   readonly workflows: readonly Workflow[];
 }
 
-/** What a workflow and a task both may say. */
+/** The members that a workflow and a task share. */
 export interface Governed {
   readonly id: string;
   readonly name: string;
@@ -42,7 +42,7 @@ export interface Workflow extends Governed {
   readonly tasks: readonly Task[];
 }
 
-/** What a task says beside its name and when it runs. */
+/** The members of a task beside its name and when it runs. */
 export interface TaskBody {
   readonly prompt?: Maybe<string>;
   readonly shell?: Maybe<Shell>;
@@ -110,7 +110,7 @@ export interface ModelPolicy {
   readonly thinking?: Maybe<string>;
 }
 
-/** What becomes of the output. */
+/** The use that is made of the output. */
 export interface Output {
   readonly preview_bytes?: Maybe<number>;
   readonly offload?: Maybe<string>;
@@ -125,7 +125,7 @@ export interface Reliability {
   readonly overlap_policy?: Maybe<"skip" | "allow" | "queue">;
 }
 
-/** Who has to say yes. */
+/** The approval that a run needs. */
 export interface Approval {
   readonly required?: Maybe<boolean>;
   readonly policy?: Maybe<"manual" | "auto-approve" | "auto-reject">;

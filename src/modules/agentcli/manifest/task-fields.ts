@@ -114,10 +114,10 @@ const COMMAND: Field = {
   message: "is not supported; use shell.program and shell.args",
 };
 
-/** What a task says in the first place. */
+/** The fields of the work that a task does. */
 export const SURFACE: Fields = { command: COMMAND, prompt: STRING, shell: SHELL, target: TARGET };
 
-/** What runs when a task has failed, written in short. */
+/** The task that runs when another has failed, written in short. */
 export const ON_FAILURE: Field = block({
   id: { kind: "identifier" },
   name: STRING,

@@ -1,40 +1,33 @@
 /** Checks one task: what it runs, when, and every block it has.   agentcli spec "Task" */
+import type { DocumentPlace } from "../../../base/document-place.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { checkField, checkFields } from "./check-field.ts";
 import { checkString } from "./check-text.ts";
 import { BOOLEAN, REQUIRED_IDENTIFIER, REQUIRED_STRING, STRING } from "./field.ts";
-import type { Findings } from "./finding.ts";
 import { OPTIONAL_BLOCKS, SCHEDULE, SHELL, SURFACE, TARGET, TRIGGER } from "./task-fields.ts";
 
 /** Checks everything about a task that the task alone decides. */
-export function validateTask(
-  findings: Findings,
-  path: string,
-  task: JsonRecord,
-  taskIds: Set<unknown>,
-): void {
-  checkField(findings, `${path}.id`, task["id"], REQUIRED_IDENTIFIER);
-  checkField(findings, `${path}.name`, task["name"], REQUIRED_STRING);
-  checkField(findings, `${path}.enabled`, task["enabled"], BOOLEAN);
-  const { id, target } = task;
-  if (typeof id === "string" && id !== "") {
-    if (taskIds.has(id)) findings.error(`${path}.id`, "must be unique within the workflow");
-    taskIds.add(id);
+export function validateTask(task: DocumentPlace, taskIds: Set<unknown>): void {
+  const [id, target] = [task.at("id"), task.at("target")];
+  checkField(id, REQUIRED_IDENTIFIER);
+  checkField(task.at("name"), REQUIRED_STRING);
+  checkField(task.at("enabled"), BOOLEAN);
+  if (typeof id.value === "string" && id.value !== "") {
+    if (taskIds.has(id.value)) id.fail("must be unique within the workflow");
+    taskIds.add(id.value);
   }
-  if (isRecord(target)) checkField(findings, `${path}.target`, target, TARGET);
-  else findings.error(`${path}.target`, "must be an object");
-  const sessionTarget = isRecord(target) ? target["session_target"] : undefined;
-  checkSurface(findings, path, task, sessionTarget);
-  checkInvocation(findings, path, task);
-  checkBlocks(findings, path, task);
-  if (sessionTarget === "shell" && isPlanning(task["intent"])) {
-    findings.warn(
-      `${path}.intent`,
+  if (target.record() !== undefined) checkField(target, TARGET);
+  const sessionTarget = target.at("session_target").value;
+  checkSurface(task, sessionTarget);
+  checkInvocation(task);
+  checkBlocks(task);
+  const intent = task.at("intent");
+  if (sessionTarget === "shell" && isPlanning(intent)) {
+    intent.warn(
       "shell targets do not get a first-class planning boundary in every backend; intent may be advisory only",
     );
   }
-  if (present(task["on_failure"]))
-    checkOnFailure(findings, `${path}.on_failure`, task["on_failure"]);
+  if (task.has("on_failure")) checkOnFailure(task.at("on_failure"));
 }
 
 /** The id that the handler of a task's failure goes by; undefined: there is none to go by. */
@@ -45,83 +38,65 @@ export function failureTaskId({ id, on_failure: handler }: JsonRecord): string |
   return typeof id === "string" ? `${id}.failure` : undefined;
 }
 
-function present(value: unknown): boolean {
-  return value !== undefined && value !== null;
-}
-
-function isPlanning(intent: unknown): boolean {
-  return isRecord(intent) && (intent["mode"] === "plan" || intent["read_only"] === true);
+function isPlanning(intent: DocumentPlace): boolean {
+  return intent.at("mode").value === "plan" || intent.at("read_only").value === true;
 }
 
 /** A program for a shell target, a prompt for any other. */
-function checkSurface(findings: Findings, path: string, value: JsonRecord, target: unknown): void {
-  const { command, prompt, shell } = value;
-  if (SURFACE["command"]) checkField(findings, `${path}.command`, command, SURFACE["command"]);
+function checkSurface(block: DocumentPlace, target: unknown): void {
+  const [prompt, shell] = [block.at("prompt"), block.at("shell")];
+  if (SURFACE["command"]) checkField(block.at("command"), SURFACE["command"]);
   if (target !== "shell") {
-    if (present(shell)) {
-      findings.error(`${path}.shell`, "must not be present unless target.session_target is shell");
-    }
-    checkString(findings, `${path}.prompt`, prompt, true);
+    if (!shell.isAbsent) shell.fail("must not be present unless target.session_target is shell");
+    checkString(prompt, true);
     return;
   }
-  if (present(prompt)) findings.error(`${path}.prompt`, "must not be present for shell targets");
-  const kind = isRecord(value["target"]) ? value["target"]["payload_kind"] : undefined;
-  if (present(kind) && kind !== "shellCommand") {
-    findings.error(`${path}.target.payload_kind`, "must be shellCommand for shell targets");
+  if (!prompt.isAbsent) prompt.fail("must not be present for shell targets");
+  const kind = block.at("target").at("payload_kind");
+  if (!kind.isAbsent && kind.value !== "shellCommand") {
+    kind.fail("must be shellCommand for shell targets");
   }
-  if (present(shell)) checkField(findings, `${path}.shell`, shell, SHELL);
-  else findings.error(`${path}.shell`, "is required");
+  if (shell.isAbsent) shell.fail("is required");
+  else checkField(shell, SHELL);
 }
 
-function checkInvocation(
-  findings: Findings,
-  path: string,
-  { schedule, trigger }: JsonRecord,
-): void {
-  const isWrong = (value: unknown) => present(value) && !isRecord(value);
-  if (isWrong(schedule)) findings.error(`${path}.schedule`, "must be an object");
-  if (isWrong(trigger)) findings.error(`${path}.trigger`, "must be an object");
-  const hasBoth = isRecord(schedule) === isRecord(trigger);
-  if (!isWrong(schedule) && !isWrong(trigger) && hasBoth) {
-    findings.error(path, "must define exactly one of schedule or trigger");
+function checkInvocation(task: DocumentPlace): void {
+  const both = [task.at("schedule"), task.at("trigger")];
+  const [schedule, trigger] = both.map((place) => place.optional?.record());
+  const isWrong = both.some((place) => !place.isAbsent && !isRecord(place.value));
+  if (!isWrong && (schedule === undefined) === (trigger === undefined)) {
+    task.fail("must define exactly one of schedule or trigger");
   }
-  if (isRecord(schedule)) checkField(findings, `${path}.schedule`, schedule, SCHEDULE);
-  if (isRecord(trigger)) checkField(findings, `${path}.trigger`, trigger, TRIGGER);
+  if (schedule !== undefined) checkField(schedule, SCHEDULE);
+  if (trigger !== undefined) checkField(trigger, TRIGGER);
 }
 
-function checkBlocks(findings: Findings, path: string, value: JsonRecord): void {
-  checkFields(findings, path, value, OPTIONAL_BLOCKS);
-  const { delivery, approval, context, budgets } = value;
-  if (isRecord(delivery)) checkRecipient(findings, `${path}.delivery`, delivery);
-  if (isRecord(approval) && present(approval["policy"]) && present(approval["required"])) {
-    findings.warn(
-      `${path}.approval`,
+function checkBlocks(block: DocumentPlace): void {
+  checkFields(block, OPTIONAL_BLOCKS);
+  checkRecipient(block.at("delivery"));
+  const approval = block.at("approval");
+  if (approval.has("policy") && approval.has("required")) {
+    approval.warn(
       "approval.policy takes precedence over approval.required for backend compilation",
     );
   }
-  const limit = isRecord(context) ? context["limit"] : undefined;
-  const items = isRecord(budgets) ? budgets["max_context_items"] : undefined;
-  if (present(limit) && present(items) && limit !== items) {
-    findings.warn(
-      `${path}.context.limit`,
-      "context.limit takes precedence over budgets.max_context_items when both are set",
-    );
+  const limit = block.at("context").at("limit");
+  const items = block.at("budgets").at("max_context_items");
+  if (!limit.isAbsent && !items.isAbsent && limit.value !== items.value) {
+    limit.warn("context.limit takes precedence over budgets.max_context_items when both are set");
   }
 }
 
-function checkRecipient(findings: Findings, path: string, { mode, to }: JsonRecord): void {
+function checkRecipient(delivery: DocumentPlace): void {
+  const { value: mode } = delivery.at("mode");
   const isAnnouncing = mode === "announce" || mode === "announce-always";
-  if (!isAnnouncing || present(to)) return;
-  findings.error(`${path}.to`, 'is required when delivery.mode is "announce" or "announce-always"');
+  if (!isAnnouncing || delivery.has("to")) return;
+  delivery.at("to").fail('is required when delivery.mode is "announce" or "announce-always"');
 }
 
-function checkOnFailure(findings: Findings, path: string, handler: unknown): void {
-  if (!isRecord(handler)) {
-    findings.error(path, "must be an object");
-    return;
-  }
-  const { target } = handler;
-  checkFields(findings, path, handler, {
+function checkOnFailure(handler: DocumentPlace): void {
+  if (handler.record() === undefined) return;
+  checkFields(handler, {
     id: { kind: "identifier" },
     name: STRING,
     enabled: BOOLEAN,
@@ -129,8 +104,8 @@ function checkOnFailure(findings: Findings, path: string, handler: unknown): voi
     condition: { kind: "condition" },
     target: TARGET,
   });
-  const named = isRecord(target) ? target["session_target"] : undefined;
-  const inferred = present(handler["shell"]) ? "shell" : "isolated";
-  checkSurface(findings, path, handler, present(named) ? named : inferred);
-  checkBlocks(findings, path, handler);
+  const named = handler.at("target").at("session_target");
+  const inferred = handler.has("shell") ? "shell" : "isolated";
+  checkSurface(handler, named.isAbsent ? inferred : named.value);
+  checkBlocks(handler);
 }

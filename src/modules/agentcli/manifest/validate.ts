@@ -2,6 +2,7 @@
  * Validates a manifest of either version: exact paths, exact messages, in the order of the document.
  * Nothing is read, nothing is run.   agentcli spec "Validation"
  */
+import type { DocumentPlace } from "../../../base/document-place.ts";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { isTooDeep, MAX_DEPTH } from "../../../base/nesting.ts";
 import { checkAutonomy } from "./check-autonomy.ts";
@@ -32,18 +33,17 @@ export function validateManifest(manifest: unknown): Validation {
 }
 
 function validate(findings: Findings, manifest: JsonRecord): void {
-  const { version, workflows } = manifest;
-  if (!MANIFEST_VERSIONS.some((known) => known === version)) {
-    findings.error("$.version", `must be one of: ${MANIFEST_VERSIONS.join(", ")}`);
+  const root = findings.at("$", manifest);
+  const version = root.at("version");
+  if (!MANIFEST_VERSIONS.some((known) => known === version.value)) {
+    version.fail(`must be one of: ${MANIFEST_VERSIONS.join(", ")}`);
   }
   for (const [key, fields] of Object.entries(PROFILE_LISTS)) {
-    validateProfiles(findings, `$.${key}`, manifest[key], fields);
+    validateProfiles(root.at(key), fields);
   }
-  if (!Array.isArray(workflows) || workflows.length === 0) {
-    findings.error("$.workflows", "must be a non-empty array");
-  } else validateWorkflows(findings, workflows);
+  validateWorkflows(root.at("workflows"));
   checkUnknownKeys(findings, manifest);
-  if (version === MANIFEST_VERSION) {
+  if (version.value === MANIFEST_VERSION) {
     checkProviders(findings, manifest);
     checkProviderUse(findings, manifest);
   }
@@ -51,104 +51,77 @@ function validate(findings: Findings, manifest: JsonRecord): void {
   checkAutonomy(findings, manifest);
 }
 
-function validateProfiles(findings: Findings, path: string, value: unknown, fields: Fields): void {
-  if (value === undefined || value === null) return;
-  if (!Array.isArray(value)) {
-    findings.error(path, "must be an array");
-    return;
-  }
+function validateProfiles(list: DocumentPlace, fields: Fields): void {
   const ids = new Set<unknown>();
-  for (const [index, profile] of value.entries()) {
-    const place = `${path}[${index}]`;
-    if (!isRecord(profile)) {
-      findings.error(place, "must be an object");
-      continue;
-    }
-    checkFields(findings, place, profile, fields);
-    checkUnique(findings, `${place}.id`, profile["id"], ids, "must be unique");
+  for (const item of list.optional?.items() ?? []) {
+    const profile = item.record();
+    if (profile === undefined) continue;
+    checkFields(profile, fields);
+    checkUnique(profile.at("id"), profile.at("id").value, ids, "must be unique");
   }
 }
 
-function validateWorkflows(findings: Findings, workflows: readonly unknown[]): void {
+function validateWorkflows(list: DocumentPlace): void {
   const ids = new Set<unknown>();
-  for (const [index, workflow] of workflows.entries()) {
-    const path = `$.workflows[${index}]`;
-    if (!isRecord(workflow)) {
-      findings.error(path, "must be an object");
-      continue;
-    }
-    checkFields(findings, path, workflow, WORKFLOW);
-    checkUnique(findings, `${path}.id`, workflow["id"], ids, "must be unique");
-    const { tasks } = workflow;
-    if (!Array.isArray(tasks) || tasks.length === 0) {
-      findings.error(`${path}.tasks`, "must be a non-empty array");
-    } else validateTasks(findings, `${path}.tasks`, tasks);
+  for (const item of someItems(list)) {
+    const workflow = item.record();
+    if (workflow === undefined) continue;
+    checkFields(workflow, WORKFLOW);
+    checkUnique(workflow.at("id"), workflow.at("id").value, ids, "must be unique");
+    validateTasks(someItems(workflow.at("tasks")));
   }
 }
 
-function validateTasks(findings: Findings, path: string, tasks: readonly unknown[]): void {
+function validateTasks(items: readonly DocumentPlace[]): void {
   const taskIds = new Set<unknown>();
-  for (const [index, task] of tasks.entries()) {
-    const place = `${path}[${index}]`;
-    if (isRecord(task)) validateTask(findings, place, task, taskIds);
-    else findings.error(place, "must be an object");
+  const tasks: DocumentPlace[] = [];
+  for (const item of items) {
+    const task = item.record();
+    if (task === undefined) continue;
+    validateTask(task, taskIds);
+    tasks.push(task);
   }
-  const known = tasks.map((task) => (isRecord(task) ? task : undefined));
-  checkExpandedIds(findings, path, known);
-  for (const [index, task] of known.entries()) {
-    if (task !== undefined) checkParent(findings, `${path}[${index}]`, task, taskIds);
-  }
+  checkExpandedIds(tasks);
+  for (const task of tasks) checkParent(task, taskIds);
+}
+
+/** A list that must have something in it. */
+function someItems(list: DocumentPlace): readonly DocumentPlace[] {
+  const items = Array.isArray(list.value) ? (list.items() ?? []) : [];
+  if (items.length === 0) list.fail("must be a non-empty array");
+  return items;
 }
 
 /** A handler of failures is a task too, once it is written out. */
-function checkExpandedIds(
-  findings: Findings,
-  path: string,
-  tasks: readonly (JsonRecord | undefined)[],
-): void {
+function checkExpandedIds(tasks: readonly DocumentPlace[]): void {
   const message = "must be unique after shorthand expansion";
   const ids = new Set<unknown>();
-  for (const [index, task] of tasks.entries()) {
-    if (task === undefined) continue;
-    checkUnique(findings, `${path}[${index}].id`, task["id"], ids, message);
-    checkUnique(findings, `${path}[${index}].on_failure.id`, failureTaskId(task), ids, message);
+  for (const task of tasks) {
+    checkUnique(task.at("id"), task.at("id").value, ids, message);
+    const handler = task.at("on_failure").at("id");
+    checkUnique(handler, failureTaskId(task.members), ids, message);
   }
 }
 
-function checkParent(
-  findings: Findings,
-  path: string,
-  task: JsonRecord,
-  ids: ReadonlySet<unknown>,
-): void {
-  const { trigger, approval, id } = task;
-  const parent = isRecord(trigger) ? trigger["parent"] : undefined;
-  if (typeof parent === "string" && parent !== "") {
-    if (parent === id) {
-      findings.error(`${path}.trigger.parent`, "must not reference its own task id");
-    } else if (!ids.has(parent)) {
-      findings.error(
-        `${path}.trigger.parent`,
-        "must reference another task id in the same workflow",
-      );
+function checkParent(task: DocumentPlace, ids: ReadonlySet<unknown>): void {
+  const [trigger, approval] = [task.at("trigger"), task.at("approval")];
+  const parent = trigger.at("parent");
+  if (typeof parent.value === "string" && parent.value !== "") {
+    if (parent.value === task.at("id").value) parent.fail("must not reference its own task id");
+    else if (!ids.has(parent.value)) {
+      parent.fail("must reference another task id in the same workflow");
     }
   }
-  if (isRecord(approval) && approval["required"] === true && !isRecord(trigger)) {
-    findings.warn(
-      `${path}.approval.required`,
+  const required = approval.at("required");
+  if (required.value === true && !isRecord(trigger.value)) {
+    required.warn(
       "approval_required is most useful on triggered tasks; root scheduled tasks usually should not block on approval",
     );
   }
 }
 
-function checkUnique(
-  findings: Findings,
-  path: string,
-  id: unknown,
-  ids: Set<unknown>,
-  message: string,
-): void {
+function checkUnique(place: DocumentPlace, id: unknown, ids: Set<unknown>, message: string): void {
   if (typeof id !== "string" || id === "") return;
-  if (ids.has(id)) findings.error(path, message);
+  if (ids.has(id)) place.fail(message);
   ids.add(id);
 }

@@ -1,4 +1,7 @@
-/** What describe answers: in a sentence or two, what things are and what can be asked.   agentcli protocol "agentcli.describe" */
+/**
+ * The answers of describe: in a sentence or two, what things are and what can be asked.   agentcli
+ * protocol "agentcli.describe"
+ */
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { listTargets } from "../compile/target-list.ts";
 import { MANIFEST_VERSION } from "../manifest/validate.ts";
@@ -24,7 +27,7 @@ const COMMANDS: readonly (readonly [command: string, summary: string])[] = [
   ["serve", "Serve line-delimited JSON-RPC on standard input and output; also without a command."],
 ];
 
-/** What can be said of manifests and their parts. */
+/** Descriptions of manifests and their parts. */
 const PARTS: ReadonlyMap<unknown, object> = new Map([
   [
     "manifest",

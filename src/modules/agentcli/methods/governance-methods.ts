@@ -49,7 +49,7 @@ export const validateDelegationMethod: Method = async (params, { world }) => {
   return { ok: true, delegation };
 };
 
-/** Whether it may run; a denial is a decision like any other. */
+/** Tells whether it may run; a denial is a decision like any other. */
 export const evaluateMethod: Method = async (params, { world }) => {
   const resolved = await resolveTask(params, world);
   if (isFailure(resolved)) return resolved;

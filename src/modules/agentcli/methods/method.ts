@@ -3,7 +3,7 @@ import type { JsonRecord } from "../../../base/json-value.ts";
 import type { Failure } from "../failure.ts";
 import type { World } from "../world.ts";
 
-/** What counts where a call says nothing. */
+/** The values that count where a call says nothing. */
 export interface MethodDefaults {
   readonly dbPath?: string;
   readonly schedulerPrefix?: string;
@@ -11,7 +11,7 @@ export interface MethodDefaults {
   readonly target?: string;
 }
 
-/** What a method works with beside its parameters. */
+/** The input of a method beside its parameters. */
 export interface MethodContext {
   readonly world: World;
   readonly defaults: MethodDefaults;

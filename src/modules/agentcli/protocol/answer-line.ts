@@ -25,7 +25,7 @@ export const MAX_LINE_BYTES: number = 16 * 1024 * 1024;
 /** Params hold a manifest, one level further down. */
 const MAX_PARAMS_DEPTH = MAX_DEPTH + 2;
 
-/** What is said when this program is at fault; the log has the rest. */
+/** The message when this program is at fault; the log has the rest. */
 export type ReportFault = (error: unknown) => void;
 
 /** Undefined for blank lines and notifications. */

@@ -39,7 +39,7 @@ export class LineReader {
     return lines;
   }
 
-  /** What is left when the stream has ended: a last line needs no end. */
+  /** The rest when the stream has ended: a last line needs no end. */
   end(): readonly Line[] {
     return this.#length === 0 ? [] : [this.#line()];
   }

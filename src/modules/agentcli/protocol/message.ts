@@ -5,7 +5,7 @@
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import { errorTypeOf, type Failure, type FailureCode, failureData } from "../failure.ts";
 
-/** What may identify a request. */
+/** The id of a request. */
 export type RequestId = string | number | null;
 
 /** A request that can be looked up. */
@@ -17,7 +17,7 @@ export interface RpcRequest {
   readonly params: JsonRecord;
 }
 
-/** What is written. */
+/** A message that is written. */
 export interface RpcResponse {
   readonly jsonrpc: "2.0";
   readonly id: RequestId;

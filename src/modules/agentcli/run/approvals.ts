@@ -1,7 +1,7 @@
 /**
  * Approvals of tasks: a person is asked through an escalation, and a yes is good for one run of exactly
  * the task that was asked about, by the agent that asked, for as long as the answer might have taken.
- * What was used up stays so through restarts.
+ * An approval that was used up stays so through restarts.
  * agentcli spec "Approvals", AGTP "ESCALATE", "CONFIRM"
  */
 import type { RunKind } from "../../../runs/run-kind.ts";
@@ -12,14 +12,14 @@ import { recordReader } from "../../../state/stored-record.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import { taskHash } from "./task-hash.ts";
 
-/** What asking for approval comes to. */
+/** The outcome of asking for approval. */
 export type ApprovalAnswer =
   | { readonly kind: "granted"; consume(): Promise<boolean> }
   | { readonly kind: "pending"; readonly escalation: Escalation; readonly taskHash: string }
   | { readonly kind: "rejected"; readonly message: string }
   | { readonly kind: "full" };
 
-/** What an approval is for. */
+/** The task that an approval is for. */
 export type ApprovedTask = Parameters<typeof taskHash>[0];
 
 /** A run of an agent's that waits for a person, who was asked about exactly this task. */
@@ -75,7 +75,7 @@ export class Approvals {
     return new Approvals(await RunRegister.open(store, askedRuns(escalations)), escalations);
   }
 
-  /** Whether the agent may run the task now; asks for it where nobody has been asked. */
+  /** Tells whether the agent may run the task now; asks for it where nobody has been asked. */
   async ask(agentId: string, task: ApprovedTask): Promise<ApprovalAnswer> {
     const { plan } = task;
     const hash = taskHash(task);
@@ -85,7 +85,7 @@ export class Approvals {
       asked?.taskHash === hash ? this.#escalations.find(asked.escalationId) : undefined;
     if (escalation === undefined) return this.#open(agentId, key, plan, hash);
     const { escalationId, decision, status } = escalation;
-    // Who comes second has to ask anew.
+    // The second caller has to ask anew.
     const reject = async (message: string): Promise<ApprovalAnswer> => {
       const isFirst = await this.#spend(key, escalationId);
       return isFirst ? { kind: "rejected", message } : this.ask(agentId, task);

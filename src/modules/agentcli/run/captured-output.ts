@@ -1,6 +1,6 @@
 /**
- * What a program puts out: the beginning is kept, all of it is counted and hashed, and the rest is let
- * go, so that a program that talks without end neither waits nor fills the memory.
+ * The output of a program: the beginning is kept, all of it is counted and hashed, and the rest is
+ * let go, so that a program that talks without end neither waits nor fills the memory.
  */
 import { createHash } from "node:crypto";
 
@@ -39,7 +39,7 @@ export class CapturedOutput {
     return this.#total > this.#maxBytes;
   }
 
-  /** What can be shown once secrets are taken out of it. */
+  /** The part that can be shown once secrets are taken out of it. */
   text(redact: (text: string) => string): string {
     const redacted = redact(Buffer.concat(this.#chunks).toString("utf8"));
     const octets = Buffer.from(redacted);

@@ -1,5 +1,5 @@
 /**
- * What a contract asks of the place that a task runs in: enforced, or the task is refused. A daemon
+ * The demands of a contract on the place that a task runs in: met, or the task is refused. A daemon
  * confines no process, so a strict sandbox, a rule for the network and paths that a program is held to
  * are always refused; a permissive sandbox asks for no confinement.   agentcli spec "Contract"
  */

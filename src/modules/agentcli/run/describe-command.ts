@@ -1,5 +1,5 @@
 /**
- * What evidence says of the command that was run. It goes to the caller, who is not shown what the
+ * The command that was run, as evidence has it. It goes to the caller, who is not shown what the
  * operator hands to programs: that is bound by its hashes.   agentcli execution identity "Evidence"
  */
 

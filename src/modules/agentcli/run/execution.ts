@@ -1,4 +1,4 @@
-/** What runs of tasks are made with, and what they come to; keys are the protocol's. */
+/** The parts that runs of tasks are made with, and their outcomes; keys are the protocol's. */
 import type { TaskOwner } from "../../../base/task-queue.ts";
 import type { Call, HandlerResult } from "../../../handlers/handler.ts";
 import type { RunError } from "../compile/endpoints.ts";
@@ -11,7 +11,7 @@ import type { Approvals } from "./approvals.ts";
 import type { PromptRuntime } from "./prompt-runtime.ts";
 import type { TaskRuns } from "./task-runs.ts";
 
-/** What all runs of a deployment share. */
+/** The parts that all runs of a deployment share. */
 export interface Executor {
   readonly world: World;
   readonly approvals: Pick<Approvals, "ask">;
@@ -30,9 +30,9 @@ export interface Executor {
 /** For whom tasks run. */
 export interface RunCaller {
   readonly call: Call;
-  /** Whether this server has the agent's document: for nobody else does it keep anything. */
+  /** True if this server has the agent's document: for nobody else does it keep anything. */
   readonly isKnown: boolean;
-  /** Whose places its runs take. */
+  /** The owner of the places that its runs take. */
   readonly payer: TaskOwner;
 }
 
@@ -48,7 +48,7 @@ export interface RunRefusal {
   readonly error: RunError;
   readonly message: string;
   readonly details?: unknown;
-  /** What only the operator is told, in the log. */
+  /** The reason for the operator alone, in the log. */
   readonly reason?: string;
 }
 
@@ -57,7 +57,7 @@ export interface RunReport {
   readonly kind: "report";
   readonly status: 200 | 202;
   readonly body: Readonly<Record<string, unknown>>;
-  /** What conditions of triggers look at; undefined where nothing has run. */
+  /** The parts that conditions of triggers look at; undefined where nothing has run. */
   readonly output?: { readonly isOk: boolean; readonly text: string };
 }
 

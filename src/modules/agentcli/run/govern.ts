@@ -166,7 +166,7 @@ function refuseDecision({ decision, reason, provider }: Decision): RunRefusal | 
   return refuseRun(error, `${provider} ${what}${reason === null ? "" : `: ${reason}`}`);
 }
 
-/** What is declared and not done. */
+/** Warnings of what is declared and not done. */
 function identityWarnings({ effective }: ResolvedIdentity): readonly string[] {
   const { run_as } = effective.subject;
   if (run_as === null) return [];

@@ -11,7 +11,7 @@ import { type Failure, failure } from "../failure.ts";
 import type { ResolvedIdentity } from "../identity/resolve-identity.ts";
 import type { Binding } from "../manifest/identity-blocks.ts";
 
-/** What a program gets, and how to take it back. */
+/** The credentials of a program, and how to take them back. */
 export interface PresentedCredentials {
   readonly kind: "presented";
   readonly env: Readonly<Record<string, string>>;

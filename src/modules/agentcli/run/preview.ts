@@ -1,4 +1,6 @@
-/** What would be run: said from the manifest alone, without asking, reading or running anything. */
+/**
+ * The preview of a run: made from the manifest alone, without asking, reading or running anything.
+ */
 import type { FoundTask } from "../identity/resolve-identity.ts";
 import type { RunReport } from "./execution.ts";
 import { taskHash } from "./task-hash.ts";

@@ -1,6 +1,6 @@
 /**
- * Who answers prompts: an agent that this daemon serves at a path of its own. A prompt is sent to it as
- * the caller's own request, with the caller's identity and no more authority.
+ * The runtime of prompts: an agent that this daemon serves at a path of its own. A prompt is sent
+ * to it as the caller's own request, with the caller's identity and no more authority.
  */
 
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
@@ -14,7 +14,7 @@ export interface PromptRuntime {
   endpoint(): EndpointDefinition | undefined;
 }
 
-/** What sending a prompt came to. */
+/** The outcome of sending a prompt. */
 export type PromptAnswer =
   | { readonly kind: "answer"; readonly status: number; readonly body: unknown }
   | { readonly kind: "no-runtime"; readonly message: string };

@@ -1,4 +1,4 @@
-/** What runs of tasks have in common while a daemon runs, through every reload. */
+/** The state of tasks' runs while a daemon runs, through every reload. */
 import type { ForwardClock } from "../../../base/forward-clock.ts";
 import type { ServerState } from "../../../state/state.ts";
 import type { Store } from "../../../state/store.ts";

@@ -7,7 +7,7 @@ import { codeOf, reasonOf } from "../../../base/thrown.ts";
 import { killGroup, ProcessGroups, type StartedProgram } from "../process-groups.ts";
 import { CapturedOutput } from "./captured-output.ts";
 
-/** What to run. */
+/** The program to run. */
 export interface TaskProgram {
   readonly program: string;
   readonly args: readonly string[];
@@ -113,7 +113,9 @@ class Supervision {
     this.#grace = setTimeout(() => killGroup(this.#child.pid), GRACE_MS);
   }
 
-  /** What it left behind ends with it; what has left the group is not waited for. */
+  /**
+   * Processes that it left behind end with it; those that have left the group are not waited for.
+   */
   #leaderEnded(): void {
     killGroup(this.#child.pid);
     clearTimeout(this.#grace);

@@ -25,9 +25,9 @@ export interface ApplyOptions {
   readonly isDryRun: boolean;
   readonly isExplained: boolean;
   readonly adoptBy: "id" | "name";
-  /** Whether a safeguard that the scheduler cannot keep is refused. */
+  /** True if a safeguard that the scheduler cannot keep is refused. */
   readonly isStrict: boolean;
-  /** Whether a proof's command may be run to get the proof. */
+  /** True if a proof's command may be run to get the proof. */
   readonly mayRunCommands: boolean;
 }
 

@@ -1,6 +1,7 @@
 /**
- * What the scheduler can do, as it says itself, or else as is known of any; and what a manifest needs
- * that it cannot. Nothing is handed over that would not be enforced.   agentcli spec "Capabilities"
+ * The capabilities of the scheduler, as it says itself, or else as is known of any; and what a
+ * manifest needs that it cannot. Nothing is handed over that would not be enforced.   agentcli spec
+ * "Capabilities"
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { FieldVersion } from "../compile/scheduler-fields.ts";

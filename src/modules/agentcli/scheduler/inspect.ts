@@ -17,12 +17,12 @@ const ENTITIES: ReadonlyMap<string, readonly [table: string, order: string]> = n
   ["approvals", ["approvals", "requested_at"]],
 ]);
 
-/** Whether rows of this kind can be read. */
+/** Tells whether rows of this kind can be read. */
 export function isEntity(name: string): boolean {
   return ENTITIES.has(name);
 }
 
-/** What to read. */
+/** The tables to read. */
 export interface InspectOptions {
   /** Absolute; the file exists. */
   readonly dbPath: string;

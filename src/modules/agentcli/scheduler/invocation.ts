@@ -108,7 +108,7 @@ function readAnswer(stdout: string, what: string): unknown {
   } catch {
     return failure("scheduler_error", `Scheduler command returned invalid JSON: ${what}`);
   }
-  // What it says counts, whatever it ends with: nothing may be reported that was not done.
+  // Its output counts, whatever it ends with: nothing may be reported that was not done.
   if (!isRecord(answer) || answer["ok"] !== false) return answer;
   return failure("scheduler_error", messageOf(stdout) ?? `Scheduler command refused: ${what}`);
 }

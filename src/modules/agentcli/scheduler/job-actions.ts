@@ -1,5 +1,5 @@
 /**
- * What applying does to each job: create it, update it, or adopt one that was made by hand under the
+ * The action on each job: create it, update it, or adopt one that was made by hand under the
  * same name. Decided whole before anything is written.   agentcli protocol "agentcli.apply"
  */
 import { isRecord } from "../../../base/json-value.ts";

@@ -8,7 +8,7 @@ import { resolve } from "node:path";
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { SchedulerJob } from "../compile/scheduler-job.ts";
 
-/** What the manifest calls it, and the columns that hold it. */
+/** The manifest's name of it, and the columns that hold it. */
 const SAFEGUARDS: readonly (readonly [what: string, columns: readonly string[]])[] = [
   ["verify", ["verify_shell", "verify_timeout_s", "verify_on_failure"]],
   ["approval.approver_scope", ["approval_approver_scope"]],
@@ -39,7 +39,7 @@ export function keptFields(columns: ReadonlySet<string>): readonly string[] {
   return SAFEGUARDS.flatMap(([, fields]) => (holds(columns, fields) ? fields : []));
 }
 
-/** What jobs ask for that these columns cannot hold. */
+/** The demands of jobs that these columns cannot hold. */
 export function lostSafeguards(
   jobs: readonly SchedulerJob[],
   columns: ReadonlySet<string>,

@@ -32,12 +32,12 @@ export async function writeJob(
   );
 }
 
-/** What a new job is made of; what is null is left to the scheduler. */
+/** The parts that a new job is made of; what is null is left to the scheduler. */
 function createSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
   return Object.fromEntries(project(job, fields).filter(([, value]) => value !== null));
 }
 
-/** What a job is changed to; null takes away. */
+/** The new values of a job; null takes away. */
 function updateSpec(job: SchedulerJob, fields: readonly string[]): JsonRecord {
   const changing = fields.filter((name) => name !== "id" && name !== "origin");
   return Object.fromEntries(project(job, changing));

@@ -1,5 +1,5 @@
 /**
- * What an ACP server's answers mean, as its implementations write them: a run, what waiting for one
+ * The answers of ACP servers, as their implementations write them: a run, what waiting for one
  * came to, an agent. Anything else is malformed.   Agent Connect Protocol "Run", "RunOutput"
  */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
@@ -16,7 +16,7 @@ export interface AcpRun {
   readonly metadata: JsonRecord;
 }
 
-/** What waiting for a run came to. */
+/** The outcome of waiting for a run. */
 export type Verdict =
   | { readonly kind: "pending" }
   | { readonly kind: "success"; readonly output: unknown }

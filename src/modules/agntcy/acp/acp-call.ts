@@ -31,11 +31,11 @@ export interface AcpFailure {
   readonly status?: number;
   /** For the operator's log. */
   readonly detail?: string;
-  /** What the operator may do about it; no business of callers. */
+  /** The hint for the operator; no business of callers. */
   readonly hint?: string;
 }
 
-/** What was answered. */
+/** The answer of a server. */
 export type AcpAnswer = { readonly kind: "answered"; readonly body: unknown } | AcpFailure;
 
 /** A response whose body is read as it comes. */
@@ -91,7 +91,7 @@ export async function openAcp(
   const deadline = new Deadline({ signals: [call.signal], timeoutMs: call.timeoutMs });
   try {
     const response = await send(connection, call, deadline.signal);
-    // What it has to say may take as long as the caller likes.
+    // The answer may take as long as the caller likes.
     deadline.stopClock();
     response.body.once("close", () => deadline.clear());
     return response;
@@ -101,7 +101,7 @@ export async function openAcp(
   }
 }
 
-/** Whether a call came to nothing. */
+/** Tells whether a call came to nothing. */
 export function isFailure(answer: { readonly kind: string } | AcpResponse): answer is AcpFailure {
   return "kind" in answer && answer.kind === "failed";
 }
@@ -163,7 +163,7 @@ async function readAnswer(response: AcpResponse, shield: CredentialShield): Prom
   return isSuccess ? malformed(parsed.fault, status, text) : refusal(status, text);
 }
 
-/** Whoever is turned away learns which of the operator's words were looked for. */
+/** The caller that is turned away learns which of the operator's words were looked for. */
 function withHint(answer: AcpAnswer, { credentialHint: hint }: AcpConnection): AcpAnswer {
   const isLocked = answer.kind === "failed" && answer.error === "upstream_authentication_failed";
   return isLocked && hint !== undefined ? { ...answer, hint } : answer;

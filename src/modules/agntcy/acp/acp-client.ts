@@ -32,7 +32,9 @@ const MAX_RUNS_LISTED = 1000;
 /** The calls to one server. */
 export class AcpClient {
   readonly #server: AcpServer;
-  /** Whether its server streams runs as it creates them, and finds them; undefined: not known yet. */
+  /**
+   * True if its server streams runs as it creates them, and finds them; undefined: not known yet.
+   */
   beginsByStreaming: boolean | undefined;
 
   constructor(connections: AcpConnections) {
@@ -162,12 +164,12 @@ export class AcpClient {
     return answer.kind === "failed" ? answer : { kind: "ok", value: undefined };
   }
 
-  /** What the server says of its own calls, where it says anything: an OpenAPI document. */
+  /** The server's description of its own calls, where it has one: an OpenAPI document. */
   description(signal: AbortSignal): Promise<AcpAnswer> {
     return this.#server.get("/openapi.json", signal);
   }
 
-  /** What POST answers on a path of a run; for telling an unknown run from an unknown path. */
+  /** The answer to POST on a path of a run; for telling an unknown run from an unknown path. */
   probe(runId: string, action: string, signal: AbortSignal): Promise<AcpAnswer> {
     const path = `/runs/${encodeURIComponent(runId)}/${action}`;
     return this.#server.post(path, undefined, signal);

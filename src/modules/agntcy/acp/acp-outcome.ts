@@ -1,7 +1,7 @@
-/** What a call to an ACP server came to: the value that it was made for, or why there is none. */
+/** The outcome of a call to an ACP server: the value that it was made for, or why there is none. */
 import { type AcpAnswer, type AcpFailure, malformed } from "./acp-call.ts";
 
-/** What a call came to. */
+/** The outcome of a call. */
 export type AcpOutcome<Value> = { readonly kind: "ok"; readonly value: Value } | AcpFailure;
 
 /** The value that an answer holds; what cannot be read is malformed. */

@@ -34,7 +34,7 @@ export class EventStreamParser {
     const frames: StreamFrame[] = [];
     if (this.#isOverlong) return frames;
     const text = this.#rest + chunk;
-    // What may be the first half of CR LF waits for the other.
+    // A CR that may be the first half of CR LF waits for the other.
     const lines = text.split(/\r\n|\n|\r(?!$)/);
     this.#rest = lines.pop() ?? "";
     for (const line of lines) {

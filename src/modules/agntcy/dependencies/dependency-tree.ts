@@ -133,7 +133,7 @@ class Walk {
   }
 }
 
-/** What is said nearer to the root counts. */
+/** The settings nearer to the root count. */
 function joinValues(
   own: EnvironmentValues,
   outer: EnvironmentValues | undefined,

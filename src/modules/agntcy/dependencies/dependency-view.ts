@@ -17,7 +17,7 @@ export interface DependencyView {
   readonly dependencies: readonly DependencyView[];
 }
 
-/** What was found out about services, by node; undefined: nobody has looked. */
+/** The services as they were found, by node; undefined: nobody has looked. */
 export type Reachability = ReadonlyMap<DependencyNode, { readonly fault: string | undefined }>;
 
 /** The dependencies with what was found out. */

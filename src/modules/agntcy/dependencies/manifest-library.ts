@@ -19,7 +19,7 @@ export interface LocatedManifest {
   readonly path: string;
 }
 
-/** What was found for a reference, or why nothing was. */
+/** The manifest of a reference, or why there is none. */
 export type Located =
   | (LocatedManifest & { readonly fault?: undefined })
   | { readonly fault: string };
@@ -64,7 +64,7 @@ export class ManifestLibrary {
     return relative(this.#directory, path).split(sep).join("/");
   }
 
-  /** What a dependency refers to: a file beside the manifest, or one that is known by its name. */
+  /** The target of a dependency: a file beside the manifest, or one that is known by its name. */
   locate({ ref }: Dependency, from: LocatedManifest): Located {
     const path = ref.url === undefined ? undefined : this.#pathOf(ref.url, from.path);
     if (typeof path === "object") return path;
@@ -90,7 +90,7 @@ export class ManifestLibrary {
     return undefined;
   }
 
-  /** What is wrong with a manifest that nobody refers to is nobody's problem. */
+  /** The fault of a manifest that nobody refers to is nobody's problem. */
   #readShelf(): void {
     if (this.#shelf === undefined) return;
     const { files } = readDeploymentFiles({

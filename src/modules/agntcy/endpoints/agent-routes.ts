@@ -30,7 +30,7 @@ import type { HostedRuns } from "./hosted-runs.ts";
 import { queryEvents, queryRun } from "./query-run.ts";
 import { createThread, queryThread } from "./threads.ts";
 
-/** What the endpoints say of themselves. */
+/** The description of the endpoints. */
 export interface RouteContext {
   readonly manifest: AgentManifest;
   readonly settings: AgntcySettings;
@@ -48,7 +48,7 @@ interface AgentEndpoint {
   readonly inputSchema: JsonSchema;
   readonly outputSchema: JsonSchema;
   readonly isOpen?: boolean;
-  /** What input is held to where only the handler can tell more; otherwise the input schema. */
+  /** The schema of the input where only the handler can tell more; otherwise the input schema. */
   readonly judged?: JsonSchema;
   readonly handler: RouteHandler;
 }
@@ -196,7 +196,7 @@ function toRoute({ manifest, settings }: RouteContext, endpoint: AgentEndpoint):
     tier: "B",
     startsWork: !LOOKING.has(method),
     input: compileSchema(endpoint.judged ?? inputSchema),
-    // What the agent's server answers was judged when it came.
+    // The answer of the agent's server was judged when it came.
     output: compileSchema(ANYTHING),
     // Every handler ends in time by itself, and says how things stand then.
     endsInTime: true,

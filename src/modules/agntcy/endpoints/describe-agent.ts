@@ -9,7 +9,7 @@ import type { DependencyView } from "../dependencies/dependency-view.ts";
 import type { AcpSpecs, AgentManifest } from "../manifest/manifest.ts";
 import type { LazyReadiness } from "../verification/readiness.ts";
 
-/** What is described. */
+/** The parts of a description. */
 export interface AgentDescription {
   readonly manifest: AgentManifest;
   readonly base: string;
@@ -21,7 +21,7 @@ export interface AgentDescription {
   /** Why it cannot be called here. */
   readonly reason: string | undefined;
   readonly canCancel: boolean;
-  /** Whether its server was found and compared; undefined for one that cannot be called. */
+  /** True if its server was found and compared; undefined for one that cannot be called. */
   readonly readiness: Pick<LazyReadiness, "isReady" | "fault"> | undefined;
   dependencies(): readonly DependencyView[];
   readonly endpoints: readonly { readonly method: string; readonly path: string }[];

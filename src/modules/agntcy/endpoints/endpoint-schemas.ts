@@ -38,7 +38,7 @@ export function compileSchema(schema: JsonSchema): CompiledSchema {
   };
 }
 
-/** What EXECUTE takes. A configuration is optional where an empty one will do. */
+/** The parameters of EXECUTE. A configuration is optional where an empty one will do. */
 export function executeSchema({ input, config, capabilities }: AcpSpecs): JsonSchema {
   const isConfigOptional = config.check({}) === undefined;
   return closed(
@@ -53,12 +53,12 @@ export function executeSchema({ input, config, capabilities }: AcpSpecs): JsonSc
   );
 }
 
-/** What names a run. */
+/** The parameters that name a run. */
 export function runSchema(): JsonSchema {
   return closed({ run_id: ID }, ["run_id"]);
 }
 
-/** What asks for the events of a run. */
+/** The parameters that ask for the events of a run. */
 export function eventsSchema(): JsonSchema {
   return closed(
     {
@@ -71,8 +71,8 @@ export function eventsSchema(): JsonSchema {
 }
 
 /**
- * What CONFIRM takes. Which of several interrupts is answered is known when it is, and `any` value is
- * taken until then: none of the others is what a wrong one has to be compared with.
+ * The parameters of CONFIRM. Which of several interrupts is answered is known when it is, and `any`
+ * value is taken until then: none of the others is what a wrong one has to be compared with.
  */
 export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any"): JsonSchema {
   const at = "/properties/resume_value";
@@ -103,12 +103,12 @@ export function confirmSchema({ interrupts }: AcpSpecs, taken: "declared" | "any
   );
 }
 
-/** What creates a thread. */
+/** The parameters that create a thread. */
 export function createThreadSchema(): JsonSchema {
   return closed({ metadata: METADATA }, []);
 }
 
-/** What names a thread. */
+/** The parameters that name a thread. */
 export function threadSchema(): JsonSchema {
   return closed({ thread_id: ID }, ["thread_id"]);
 }

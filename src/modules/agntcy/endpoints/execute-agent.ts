@@ -27,10 +27,10 @@ export async function executeAgent(
   payer: TaskOwner,
 ): Promise<HandlerResult> {
   const startedAt = performance.now();
-  const { agent, register, threads, findLapse } = hosted;
+  const { agent, register, threads, findInactive } = hosted;
   const owner = call.agentId ?? "";
-  const lapse = findLapse();
-  if (lapse !== undefined) return upstreamError(call, lapse);
+  const inactive = findInactive();
+  if (inactive !== undefined) return upstreamError(call, inactive);
   const threadId = call.input["thread_id"];
   const thread = typeof threadId === "string" ? threads.find(threadId) : undefined;
   if (threadId !== undefined) {

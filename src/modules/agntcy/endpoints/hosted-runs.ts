@@ -1,4 +1,4 @@
-/** What the endpoints of one agent work with. */
+/** The parts that the endpoints of one agent work with. */
 import { within } from "../../../base/deadline.ts";
 import type { InterruptDesk } from "../interrupts/interrupt-desk.ts";
 import type { AgentUnavailable, RemoteAgent } from "../remote-agent.ts";
@@ -23,7 +23,7 @@ export interface HostedRuns {
   /** Aborted when nobody is to wait for a run any more: the server begins to stop. */
   readonly stopping: AbortSignal;
   /** Why the agent does not act for now: its identity may be suspended or retired. */
-  findLapse(): AgentUnavailable | undefined;
+  findInactive(): AgentUnavailable | undefined;
 }
 
 /** Asks the agent's server something, for as long as a call may take and this server is there. */

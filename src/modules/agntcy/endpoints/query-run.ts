@@ -36,7 +36,7 @@ export function queryEvents({ agent, register }: HostedRuns): RouteHandler {
     const events = await register.events(run.runId, Number(token), count);
     const last = Math.max(Number(token), ...events.map((event) => Number(event["sequence"])));
     const { status, eventCount, isTruncated, mayLackEvents } = register.find(run.runId) ?? run;
-    // Whether nothing is to come: neither on the next page nor from the run.
+    // At the end nothing is to come: neither on the next page nor from the run.
     const isAtEnd = isOver({ status }) && last >= eventCount;
     return {
       body: {

@@ -1,5 +1,5 @@
 /**
- * What callers are answered about runs. A run that is not the caller's is not there. The codes are
+ * The answers to callers about runs. A run that is not the caller's is not there. The codes are
  * those of runs, which their owners look out for; the statuses are the protocol's.
  */
 import { seesAll } from "../../../dispatch/caller.ts";
@@ -83,7 +83,7 @@ export function findRun(
   return isOwn || (exchange !== undefined && seesAll(exchange.caller)) ? run : undefined;
 }
 
-/** What runs are shown with. */
+/** The parts that runs are shown with. */
 type ShownWith = Pick<HostedRuns, "register" | "agent" | "desk">;
 
 /** The run as it is, in full. */
@@ -97,7 +97,7 @@ export async function showRun(
   return escalation === undefined ? view : { ...view, escalation_id: escalation.escalationId };
 }
 
-/** What whoever began a run, or went on with it, is answered. */
+/** The answer to the caller that began a run, or went on with it. */
 export async function answerRun(hosted: ShownWith, run: AgentRun): Promise<HandlerResult> {
   const { error, runId, status } = run;
   switch (status) {

@@ -18,8 +18,8 @@ const THREAD_ID_MEMBER = "agtp_thread_id";
 
 /** Answers CREATE. */
 export async function createThread(hosted: HostedRuns, call: Call): Promise<HandlerResult> {
-  const lapse = hosted.findLapse();
-  if (lapse !== undefined) return upstreamError(call, lapse);
+  const inactive = hosted.findInactive();
+  if (inactive !== undefined) return upstreamError(call, inactive);
   return askServer(hosted, (signal) => create(hosted, call, signal));
 }
 

@@ -29,13 +29,13 @@ export async function answerInterrupt(
   hosted: HostedRuns,
   answer: Answer,
 ): Promise<{ readonly run: AgentRun } | { readonly refused: HandlerResult }> {
-  const { register, follower, findLapse } = hosted;
+  const { register, follower, findInactive } = hosted;
   const { runId, call } = answer;
   const known = register.find(runId);
   if (known === undefined) return { refused: runNotFound() };
   if (known.status !== "interrupted") return { refused: notWaiting(known) };
-  const lapse = findLapse();
-  if (lapse !== undefined) return { refused: upstreamError(call, lapse, runId) };
+  const inactive = findInactive();
+  if (inactive !== undefined) return { refused: upstreamError(call, inactive, runId) };
   const answered = await follower.review.exclusively(runId, () => give(hosted, answer));
   if (answered === undefined) return { refused: notWaiting(known) };
   return "runId" in answered ? { run: answered } : { refused: answered };
@@ -143,7 +143,7 @@ async function resume(
   const change = {
     ...({ status: "pending", deadlineAt } as const),
     ...{ interrupt: undefined, isAnswerSent: undefined },
-    // Whoever goes on with a run can listen only then.
+    // The caller that goes on with a run can listen only then.
     ...(streams(agent.manifest) ? { mayLackEvents: true } : {}),
   };
   const resumed = await register.change(runId, ["interrupted"], change, {});
@@ -151,7 +151,7 @@ async function resume(
   return resumed ?? register.find(runId) ?? sent;
 }
 
-/** Whether a run asks what it asked before, as far as can be told. */
+/** Tells whether a run asks what it asked before, as far as can be told. */
 function isSame(before: RunResult, now: RunResult): boolean {
   return isDeepStrictEqual(before.payload, now.payload);
 }

@@ -24,10 +24,10 @@ import type { HostedRuns } from "../endpoints/hosted-runs.ts";
 import { answerInterrupt } from "./answer-interrupt.ts";
 import { INTERRUPTS, type InterruptSubject } from "./interrupt-escalation.ts";
 
-/** What it takes. */
+/** Its parts. */
 export interface ConfirmableInterruptsOptions {
   readonly escalations: Pick<EscalationRegister, "find">;
-  /** Whether a decision can be put on record. */
+  /** True if a decision can be put on record. */
   readonly attributor: { readonly isWritable: boolean };
   /** Agents that can be called, with their runs. */
   readonly hosted: readonly HostedRuns[];
@@ -43,7 +43,7 @@ export function confirmableInterrupts(options: ConfirmableInterruptsOptions): Ap
       const escalation = escalations.find(confirmation.targetId);
       const subject = escalation && subjectOf(INTERRUPTS, escalation);
       if (escalation === undefined || subject === undefined) return undefined;
-      // The keeper of escalations says who decided it, and to whom.
+      // CONFIRM of other escalations tells who decided it.
       if (!isOpen(escalation, Date.now())) return undefined;
       return decide(options, { escalation, subject, confirmation, call, exchange });
     },

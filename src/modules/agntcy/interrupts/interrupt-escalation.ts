@@ -1,6 +1,6 @@
 /**
- * What a run stops to ask, as an escalation of the agent that began the run: people find it in the one
- * queue that they have, with the question, the form of the answer, and where it may be given.
+ * The question of a run, as an escalation of the agent that began the run: people find it in the
+ * one queue that they have, with the question, the form of the answer, and where it may be given.
  * AGTP "ESCALATE"
  */
 

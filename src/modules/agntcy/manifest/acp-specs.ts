@@ -13,7 +13,7 @@ const MAX_INTERRUPTS = 64;
 /** It becomes part of messages, and of what callers compare. */
 const INTERRUPT_TYPE = /^[\x21-\x7e]{1,128}$/;
 
-/** Whom an interrupt asks: this server's own word, which others pass over. */
+/** The addressee of an interrupt: this server's own word, which others pass over. */
 const ASKED = "x-agtp-asks";
 
 /** The specs, or nothing and every reason why. */

@@ -73,7 +73,7 @@ function readProtocol(protocol: DocumentPlace): RemoteService | undefined {
   };
 }
 
-/** Whether it is whole. */
+/** Tells whether it is whole. */
 function readSourceCode(written: DocumentPlace): boolean {
   const url = written.at("url").text();
   const config = written.at("framework_config").record();

@@ -26,7 +26,7 @@ export interface AgentManifest {
   readonly dependencies: readonly Dependency[];
 }
 
-/** What the agent can do over ACP, and what is said in each direction. */
+/** The abilities of the agent over ACP, and the schemas in each direction. */
 export interface AcpSpecs {
   readonly capabilities: Capabilities;
   readonly input: CompiledSchema;
@@ -38,7 +38,7 @@ export interface AcpSpecs {
   readonly interrupts: readonly Interrupt[];
 }
 
-/** What an agent's server is able to do; what is not said is not there. */
+/** The abilities of an agent's server; one that is not named is not there. */
 export interface Capabilities {
   readonly threads: boolean;
   readonly interrupts: boolean;
@@ -51,7 +51,7 @@ export interface Interrupt {
   readonly type: string;
   readonly payload: CompiledSchema;
   readonly resume: CompiledSchema;
-  /** Whether it asks the agent that began the run; otherwise it asks people. */
+  /** True if it asks the agent that began the run; otherwise it asks people. */
   readonly asksAgent: boolean;
 }
 
@@ -80,7 +80,7 @@ export interface EnvironmentVariable {
 
 /** Another agent that this one needs. */
 export interface Dependency {
-  /** What this manifest calls it. */
+  /** The name that this manifest has for it. */
   readonly name: string;
   readonly ref: { readonly name: string; readonly version: string; readonly url?: string };
   readonly option?: string;

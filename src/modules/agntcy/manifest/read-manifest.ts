@@ -35,7 +35,7 @@ interface Sections {
   readonly specs: DocumentPlace | undefined;
   readonly options: readonly DocumentPlace[];
   readonly dependencies: readonly DocumentPlace[];
-  /** Whose `env_vars` are the agent's. */
+  /** The deployment whose `env_vars` are the agent's. */
   readonly deployment: DocumentPlace | undefined;
 }
 

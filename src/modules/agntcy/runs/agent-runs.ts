@@ -30,7 +30,7 @@ export type NewRun = Pick<
   | "mayLackEvents"
 >;
 
-/** What becomes different about a run; undefined takes a member away. */
+/** The members of a run that change; undefined takes a member away. */
 export type RunChange = {
   readonly [Member in ChangingMember]?: AgentRun[Member] | undefined;
 };
@@ -93,7 +93,7 @@ export class AgentRuns {
     return this.#runs.ofOwner(owner).toReversed();
   }
 
-  /** Whether a run of the thread is not over. */
+  /** Tells whether a run of the thread is not over. */
   isBusy(threadId: string): boolean {
     if (this.#places.isThreadTaken(threadId)) return true;
     return this.#runs.inPhase("active", "waiting").some((run) => run.threadId === threadId);

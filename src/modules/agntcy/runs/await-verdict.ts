@@ -19,7 +19,7 @@ export interface Patience {
   readonly failuresMs: readonly number[];
 }
 
-/** What is said of a run that its server has lost. */
+/** The message about a run that its server has lost. */
 export const FORGOTTEN = "the upstream knows nothing of the run any more";
 
 /** An answer that means nothing may be one that broke on the way. */
@@ -74,7 +74,7 @@ export async function awaitVerdict(
   }
 }
 
-/** What the server says of the run where it could not say how it ended. */
+/** The server's word on the run where it could not say how it ended. */
 async function lookUp(
   client: AcpClient,
   address: RunAddress,

@@ -87,7 +87,7 @@ async function afterFailure(
   failure: AcpFailure,
 ): Promise<AcpOutcome<BegunRun> | undefined> {
   const { status } = failure;
-  // What is wrong with the run itself is said again by the plainer call.
+  // The fault of the run itself is said again by the plainer call.
   if (status !== 422) remember(beginning.client, failure);
   if (status !== undefined && status >= 400 && status < 500) return undefined;
   const upstreamRunId = await findRun(beginning, STOPPED);

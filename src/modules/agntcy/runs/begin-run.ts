@@ -22,7 +22,7 @@ const LAST_LOOKS_MS = [0, 250, 500];
 export interface Beginning {
   readonly client: AcpClient;
   readonly creation: RunCreation;
-  /** Whether the agent tells what happens in its runs. */
+  /** True if the agent tells what happens in its runs. */
   readonly isStreaming: boolean;
   /** This server's id of the run. */
   readonly runId: string;

@@ -1,6 +1,6 @@
 /**
- * What a run that is under way comes to: its stream is listened to where the agent has one, and its
- * server is asked for the verdict, whatever the stream does.
+ * Obtains the outcome of a run that is under way: its stream is listened to where the agent has
+ * one, and its server is asked for the verdict, whatever the stream does.
  */
 import { within } from "../../../base/deadline.ts";
 import { raceAbort } from "../../../base/race-abort.ts";
@@ -12,7 +12,7 @@ import { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf } from "./run.ts";
 import { type RunOutcome, takeFailure, takeVerdict } from "./take-verdict.ts";
 
-/** What a run is followed with. */
+/** The parts that a run is followed with. */
 export interface OutcomeContext {
   readonly register: Pick<AgentRuns, "record">;
   readonly log: Pick<CallLog, "warn">;
@@ -21,7 +21,7 @@ export interface OutcomeContext {
   readonly signal: AbortSignal;
 }
 
-/** What is told before somebody listens is lost, so the verdict waits a moment for the stream. */
+/** An event before somebody listens is lost, so the verdict waits a moment for the stream. */
 const STREAM_OPENING_MS = 1_000;
 /** A stream may say what it has left after its run has ended. */
 const STREAM_GRACE_MS = 250;

@@ -66,7 +66,7 @@ export class RunStream {
     this.#closing.abort();
   }
 
-  /** Whether all of it was heard. */
+  /** Tells whether all of it was heard. */
   async #listen({ body }: AcpResponse): Promise<boolean> {
     const parser = new EventStreamParser();
     const decoder = new TextDecoder("utf-8");
@@ -89,7 +89,7 @@ export class RunStream {
     this.#waiting.push(...events.slice(0, room));
   }
 
-  /** What a frame tells; how a run ended is found out by asking. */
+  /** The events of a frame; how a run ended is found out by asking. */
   #read(name: string, data: string): RunEvent | undefined {
     const { value } = parseBoundedJson(this.#client.shield(data)) as { readonly value?: unknown };
     if (!isRecord(value)) return undefined;

@@ -14,7 +14,7 @@ import type { RunStream } from "./record-stream.ts";
 import { type AgentRun, addressOf, isSettled } from "./run.ts";
 import { RunReview } from "./run-review.ts";
 
-/** What runs are followed with. */
+/** The parts that runs are followed with. */
 export interface FollowerOptions {
   readonly register: AgentRuns;
   readonly log: Pick<CallLog, "info" | "warn">;

@@ -28,7 +28,7 @@ export class RunPlaces {
     this.#limits = limits;
   }
 
-  /** Whether a run of the thread is about to begin. */
+  /** Tells whether a run of the thread is about to begin. */
   isThreadTaken(threadId: string): boolean {
     return [...this.#reserved].some((one) => one.threadId === threadId);
   }

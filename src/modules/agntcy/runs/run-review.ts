@@ -10,7 +10,7 @@ import type { AgentRuns } from "./agent-runs.ts";
 import { FORGOTTEN } from "./await-verdict.ts";
 import { type AgentRun, addressOf } from "./run.ts";
 
-/** What runs are looked at with. */
+/** The parts that runs are looked at with. */
 export interface ReviewOptions {
   readonly register: AgentRuns;
   /** Ends every look. */
@@ -41,7 +41,7 @@ export class RunReview {
   ): Promise<AgentRun> {
     const { closing } = this.#options;
     if (!isDoubtful(run) || closing.aborted) return run;
-    // Who answers its question finds out by himself what becomes of it.
+    // The caller that answers its question finds out by itself what becomes of it.
     const isLeft = isOld(run) || this.#looked.has(run.runId) || this.#busy.has(run.runId);
     if (!isForced && isLeft) return run;
     this.#looked.set(run.runId, true);
@@ -107,7 +107,7 @@ export class RunReview {
   }
 }
 
-/** What a server decided may change; what it answered that means nothing would not mean more. */
+/** A decision of a server may change; an answer that means nothing would not mean more. */
 function isDoubtful({ status, error }: AgentRun): boolean {
   if (status === "interrupted") return true;
   return error?.code === "agent_run_failed" || error?.code === "upstream_connection_error";

@@ -28,7 +28,7 @@ export interface RunError {
   readonly description?: string;
 }
 
-/** What is known of a run without looking at what it came to. */
+/** The facts of a run that are known without its result. */
 export interface AgentRun {
   readonly runId: string;
   /** The path that its agent is served on. */
@@ -51,7 +51,7 @@ export interface AgentRun {
   /** Until when a pending run is waited for. */
   readonly deadlineAt: number;
   readonly error?: RunError;
-  /** What it waits for. */
+  /** The question that it waits for an answer to. */
   readonly interrupt?: { readonly interruptId: string; readonly type: string };
   /**
    * An answer to it was sent, and nobody knows what became of it: what the run waits for now has to be
@@ -62,13 +62,13 @@ export interface AgentRun {
   readonly eventBytes: number;
   /** Something may have happened in it before anybody listened. */
   readonly mayLackEvents?: boolean;
-  /** Whether more came than is kept. */
+  /** True if more came than is kept. */
   readonly isTruncated: boolean;
-  /** What its result takes in the store. */
+  /** The octets of its result in the store. */
   readonly resultBytes: number;
 }
 
-/** What a run came to, or asks. */
+/** The outcome of a run, or the question that it asks. */
 export interface RunResult {
   readonly output?: unknown;
   readonly payload?: unknown;
@@ -85,12 +85,12 @@ export function addressOf({ upstreamRunId, upstreamThreadId }: AgentRun): RunAdd
   return { runId: upstreamRunId, threadId: upstreamThreadId };
 }
 
-/** Whether nothing is under way. */
+/** Tells whether nothing is under way. */
 export function isSettled({ status }: Pick<AgentRun, "status">): boolean {
   return status !== "pending";
 }
 
-/** Whether nothing more is expected, though an `error` may be overturned. */
+/** Tells whether nothing more is expected, though an `error` may be overturned. */
 export function isOver({ status }: Pick<AgentRun, "status">): boolean {
   return status !== "pending" && status !== "interrupted";
 }

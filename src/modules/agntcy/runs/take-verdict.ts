@@ -1,7 +1,7 @@
 /**
- * What a verdict of an agent's server makes of a run. The manifest's schemas are the contract: an
- * output that they do not describe is the server's mistake, and which question an interrupt asks is
- * told by them too.
+ * The change of a run by the verdict of an agent's server. The manifest's schemas are the contract:
+ * an output that they do not describe is the server's mistake, and which question an interrupt asks
+ * is told by them too.
  */
 
 import { isRecord } from "../../../base/json-value.ts";
@@ -12,7 +12,7 @@ import type { AcpSpecs, Interrupt } from "../manifest/manifest.ts";
 import type { RunChange } from "./agent-runs.ts";
 import type { RunError, RunResult } from "./run.ts";
 
-/** What becomes of the run. */
+/** The outcome for the run. */
 export interface RunOutcome {
   readonly change: RunChange;
   readonly result: RunResult;

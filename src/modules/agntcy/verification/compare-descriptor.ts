@@ -1,5 +1,5 @@
 /**
- * Whether an agent's server describes the agent as its manifest does. What annotates a schema may
+ * Compares the description by an agent's server with the manifest. What annotates a schema may
  * differ; everything that decides about a value, or about what the agent can do, may not.
  */
 
@@ -19,7 +19,7 @@ const ANNOTATIONS: ReadonlySet<string> = new Set([
   ...["deprecated", "readOnly", "writeOnly", "discriminator", "externalDocs", "xml"],
 ]);
 
-/** What differs, by its JSON Pointer in a manifest and in words; empty: nothing. */
+/** The differences, by their JSON Pointers in a manifest and in words; empty: none. */
 export function compareDescriptor(
   { name, version, specs }: AgentManifest,
   descriptor: JsonRecord,

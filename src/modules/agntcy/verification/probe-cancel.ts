@@ -1,8 +1,8 @@
 /**
- * Whether a server calls runs off. No manifest says it, and servers exist that publish the call and
- * fail it: so it is asked for a run that cannot be, in the plainest way there is. Only an answer that
- * nothing but calling off gives counts, from a server that does not deny the call in its own
- * description; whatever is unclear is a no.   Agent Connect Protocol "Cancel Stateless Run"
+ * Finds out whether a server calls runs off. No manifest says it, and servers exist that publish
+ * the call and fail it: so it is asked for a run that cannot be, in the plainest way there is. Only
+ * an answer that nothing but calling off gives counts, from a server that does not deny the call in
+ * its own description; whatever is unclear is a no.   Agent Connect Protocol "Cancel Stateless Run"
  */
 import { randomUUID } from "node:crypto";
 import { isRecord } from "../../../base/json-value.ts";

@@ -47,7 +47,7 @@ export class LazyReadiness {
     return found === "aborted" ? TIME_UP : found;
   }
 
-  /** What was found is not there any more, unless something else was found since. */
+  /** The agent that was found is not there any more, unless something else was found since. */
   forget(agentId: string): void {
     if (this.#known?.kind === "ready" && this.#known.agentId === agentId) this.#known = undefined;
   }

@@ -1,5 +1,5 @@
 /**
- * Who may ask for what: a key first, then whether there is such a thing, then whether the key is good
+ * Admits requests: a key first, then whether there is such a thing, then whether the key is good
  * for it. 401 nobody's key · 404 nothing there · 405 another method · 403 not this key.   OpenWOP "auth"
  */
 import type { RunCaller } from "../runs/run-caller.ts";

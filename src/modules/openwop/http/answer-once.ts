@@ -11,7 +11,7 @@ const KEY = /^[\x20-\x7e]{1,255}$/;
 /** Answers a call, perhaps as it was answered before. */
 export async function answerOnce(route: ApiRoute, call: ApiCall): Promise<ApiAnswer> {
   const { redact } = call.parts;
-  // What is kept of an answer is what is sent of it.
+  // The answer is kept as it is sent.
   const handle = async (asked: ApiCall): Promise<ApiAnswer> =>
     concealed(await route.handle(asked), redact);
   const key = call.header("idempotency-key");

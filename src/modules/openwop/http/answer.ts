@@ -41,18 +41,18 @@ export function answer(body: unknown, status = 200): ApiAnswer {
   return { status, body };
 }
 
-/** What a client is told that may not know whether there is such a thing. */
+/** The answer to a client that may not know whether there is such a thing. */
 export function notFound(): ApiAnswer {
   return refuse(404, "not_found", "there is nothing here");
 }
 
-/** What a client is told that asks the right path with another method. */
+/** The answer to a client that asks the right path with another method. */
 export function otherMethods(allowed: readonly string[]): ApiAnswer {
   const no = refuse(405, "method_not_allowed", "the path is asked with another method");
   return { ...no, headers: { Allow: allowed.join(", ") } };
 }
 
-/** What a client is told that has had what it may have.   `[limits]` */
+/** The answer to a client that has had its share.   `[limits]` */
 export function tooMuch({ scope, retryAfterSeconds }: RateExcess): ApiAnswer {
   const message = `too ${scope === "work" ? "much work" : "many requests"}, try again later`;
   const details = { scope, retryAfterMs: retryAfterSeconds * 1000 };
@@ -87,7 +87,7 @@ const ON_THE_WIRE: Readonly<Record<RunRefusalCode, Wire>> = {
   rate_limited: { status: 429, error: "rate_limited" },
 };
 
-/** What may be a yes when it is asked for again. */
+/** A refusal that may be a yes when it is asked for again. */
 const RETRIED: ReadonlySet<RunRefusalCode> = new Set(["rate_limited", "run_already_active"]);
 
 /** A no of the runs. */

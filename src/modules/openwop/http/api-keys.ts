@@ -5,7 +5,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { TaskOwner } from "../../../base/task-queue.ts";
 
-/** What keys may be good for. */
+/** The scopes that keys may have. */
 export const FACE_SCOPES = [
   "manifest:read",
   "runs:create",
@@ -19,11 +19,11 @@ export type ApiScope = (typeof FACE_SCOPES)[number];
 
 /** One key. */
 export interface ApiKey {
-  /** What runs say of it; tells nothing about the key itself. */
+  /** The name of it in runs; tells nothing about the key itself. */
   readonly name: string;
   readonly tenant: string;
   readonly scopes: ReadonlySet<string>;
-  /** What tool calls of its runs may use. */
+  /** The scopes that tool calls of its runs may use. */
   readonly agtpScopes: readonly string[];
 }
 
@@ -58,7 +58,7 @@ export class ApiKeys {
     );
   }
 
-  /** Whose key an Authorization header has; undefined: nobody's. */
+  /** The key of an Authorization header; undefined: there is no such key. */
   find(authorization: string | undefined): ApiKey | undefined {
     const [, presented = ""] = BEARER.exec(authorization ?? "") ?? [];
     if (presented === "" || presented.length > MAX_KEY_LENGTH) return undefined;

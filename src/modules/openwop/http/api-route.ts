@@ -53,7 +53,7 @@ export interface ApiCall {
   header(name: string): string | undefined;
   /** The client's: it ends the waiting. */
   readonly signal: AbortSignal;
-  /** What has to be kept together with what the answer says. */
+  /** The changes that have to be kept together with the answer. */
   keep(answer: ApiAnswer): readonly Change[];
 }
 
@@ -71,13 +71,13 @@ export interface ApiRoute {
   /** `{name}` for parameters, as the API's description has it. */
   readonly path: string;
   readonly summary: string;
-  /** What a key has to be good for, all of it. */
+  /** The scopes that a key has to have, all of them. */
   readonly scopes: readonly ApiScope[];
   readonly isConformance?: boolean;
   readonly parameters?: readonly ApiParameter[];
   /** The JSON Schema of the body; without one, any object. */
   readonly body?: JsonRecord;
-  /** What a listener may accept in place of JSON. */
+  /** The media type that a listener may accept in place of JSON. */
   readonly streams?: "text/event-stream";
   handle(call: ApiCall): ApiAnswer | Promise<ApiAnswer>;
 }

@@ -1,4 +1,7 @@
-/** What there is to run: agents, the packs they came in, and workflows.   OpenWOP RFC 0072 §A, RFC 0003 */
+/**
+ * Everything that can be run: agents, the packs they came in, and workflows.   OpenWOP RFC 0072 §A,
+ * RFC 0003
+ */
 import { type ApiAnswer, answer, notFound } from "./answer.ts";
 import type { ApiCall, ApiRoute } from "./api-route.ts";
 

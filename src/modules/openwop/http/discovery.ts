@@ -7,7 +7,7 @@ import { VERSION } from "../../../base/version.ts";
 import { MAX_NODE_EXECUTIONS, type RunLimits } from "../runs/run-limits.ts";
 import type { Workflows } from "../workflows/load-workflows.ts";
 
-/** What the document depends on. */
+/** The parts that the document depends on. */
 export interface DiscoveryFacts {
   readonly isConformance: boolean;
   readonly installScope: "host" | "tenant";

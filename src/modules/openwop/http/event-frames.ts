@@ -29,7 +29,7 @@ export class Frames {
     this.#state = initialState(run);
   }
 
-  /** Whether events that are not sent have to be looked at all the same. */
+  /** Tells whether events that are not sent have to be looked at all the same. */
   get needsHistory(): boolean {
     return this.#modes.includes("values");
   }
@@ -39,12 +39,12 @@ export class Frames {
     this.#state = applyEvent(this.#state, event, this.#run);
   }
 
-  /** What whoever comes back begins with. */
+  /** The first frames for a listener that comes back. */
   baseline(id: number): readonly Frame[] {
     return this.needsHistory ? [this.#snapshot(id)] : [];
   }
 
-  /** What is sent of an event. */
+  /** The frames that are sent of an event. */
   next(event: RunEvent): readonly Frame[] {
     const { sequence: id, type } = event;
     if (this.needsHistory) {

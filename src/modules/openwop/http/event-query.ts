@@ -1,4 +1,7 @@
-/** What is asked about a run's events, read from a query and a header.   OpenWOP "rest-endpoints", "stream-modes" */
+/**
+ * Questions about a run's events, read from a query and a header.   OpenWOP "rest-endpoints",
+ * "stream-modes"
+ */
 import { quoteValue } from "../../../base/json-value.ts";
 import type { Redact } from "../runs/run-log.ts";
 import { type ApiAnswer, refuse } from "./answer.ts";

@@ -79,7 +79,7 @@ async function poll(call: ApiCall): Promise<ApiAnswer> {
   }
 }
 
-/** What a stream begins with, and the place in the audience that it has to give back. */
+/** The beginning of a stream, and the place in the audience that it has to give back. */
 export interface OpenedStream extends Omit<EventStream, "response" | "signal"> {
   leave(): void;
 }
@@ -121,7 +121,7 @@ async function readJson(
   return answer({ ...page, events: page.events.filter((event) => isShown(event, modes)) });
 }
 
-/** Whoever takes a stream as well gets the stream. */
+/** A client that takes a stream as well gets the stream. */
 function wantsJson(call: ApiCall): boolean {
   const accept = (call.header("accept") ?? "").toLowerCase();
   return accept.includes("application/json") && !accept.includes("text/event-stream");

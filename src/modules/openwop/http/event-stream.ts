@@ -13,7 +13,7 @@ import type { RunLog } from "../runs/run-log.ts";
 import type { Frame, Frames } from "./event-frames.ts";
 import { isUrgent } from "./stream-mode.ts";
 
-/** What is sent to whom. */
+/** The events that are sent, and their listener. */
 export interface EventStream {
   readonly host: RunHost;
   readonly log: RunLog;
@@ -64,7 +64,7 @@ class Sender {
     this.#after = stream.after;
   }
 
-  /** Whether the run is over, so that nothing is left to tell. */
+  /** Resolves with true once the run is over, so that nothing is left to tell. */
   async run(): Promise<boolean> {
     const { signal, log, frames, isResumed, after } = this.#stream;
     // Told at once that it is connected, even when nothing has happened yet.
@@ -94,7 +94,7 @@ class Sender {
     }
   }
 
-  /** What is there; with a buffer, what comes within its time too. */
+  /** The events that are there; with a buffer, those that come within its time too. */
   async #read(): Promise<readonly RunEvent[]> {
     const { bufferMs, log, signal } = this.#stream;
     const events = [...(await this.#page())];
@@ -147,7 +147,7 @@ class Sender {
     try {
       await once(response, "drain", { signal: patience.signal });
     } catch {
-      // Who is let go because the server stops may still read what it was sent.
+      // A listener that is let go because the server stops may still read what it was sent.
       if (patience.isTimeOver) response.destroy();
       throw new SlowReader("the listener does not read");
     } finally {

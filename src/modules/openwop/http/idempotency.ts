@@ -23,7 +23,7 @@ export interface KeyedRequest {
 /** Does it; what `keep` gives is committed together with what is done. */
 export type Execute = (keep: (answer: ApiAnswer) => readonly Change[]) => Promise<ApiAnswer>;
 
-/** What is known of an answer; what it says is read from the store when it is asked for. */
+/** An answer without its body, which is read from the store when it is asked for. */
 interface KeptKey {
   readonly tenant: string;
   readonly digest: string;
@@ -39,7 +39,7 @@ interface Running {
   readonly answer: Promise<ApiAnswer>;
 }
 
-/** What tests choose. */
+/** The parts that tests choose. */
 export interface IdempotencyOptions {
   /** Milliseconds since the epoch. */
   now?(): number;
@@ -137,7 +137,7 @@ function idOf({ tenant, operation, key }: KeyedRequest): string {
   return sha256Hex(`${tenant}\0${operation}\0${key}`);
 }
 
-/** Whether asking again would bring the same; what a client can mend, or try later, is not kept. */
+/** Tells whether asking again brings the same; what can be mended or tried later is not kept. */
 function isFinal({ status, headers = {} }: ApiAnswer): boolean {
   return status < 500 && ![400, 401, 403].includes(status) && !("Retry-After" in headers);
 }

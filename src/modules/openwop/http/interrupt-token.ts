@@ -8,14 +8,14 @@ import { parseBoundedJson } from "../../../identity/json-document.ts";
 import { openSecret } from "../../../state/kept-secret.ts";
 import type { Store } from "../../../state/store.ts";
 
-/** What a token is issued for. */
+/** The run, the node and the answer that a token is issued for. */
 export interface TokenSubject {
   readonly runId: string;
   readonly nodeId: string;
   readonly interruptId: string;
 }
 
-/** What a token says. */
+/** The claims of a token. */
 export interface NamedInterrupt extends TokenSubject {
   /** Milliseconds since the epoch. */
   readonly expiresAt: number;

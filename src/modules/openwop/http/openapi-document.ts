@@ -46,7 +46,7 @@ const IDEMPOTENCY_KEY = {
   schema: { type: "string", minLength: 1, maxLength: 255 },
 };
 
-/** What anybody may read. */
+/** The operations that anybody may call. */
 const OPEN = {
   "/.well-known/openwop": openOperation("get_discovery", "Read what this host does"),
   "/v1/openapi.json": openOperation("get_openapi", "Read this document"),

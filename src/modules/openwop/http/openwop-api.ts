@@ -227,7 +227,7 @@ function storeUnavailable(): ApiAnswer {
   return refuse(503, "store_unavailable", "the server cannot keep or read what this needs");
 }
 
-/** What fastify refuses by itself, and what went wrong; of the latter the client learns an id. */
+/** Refusals of fastify's own, and faults; of the latter the client learns an id. */
 function sendError(
   reply: FastifyReply,
   error: FastifyError,

@@ -13,7 +13,7 @@ export function readReason({ reason }: JsonRecord): string | undefined | null {
   return typeof reason === "string" && reason.length <= MAX_REASON ? reason : null;
 }
 
-/** What is said of a reason that is none. */
+/** The fault of a reason that is none. */
 export function badReason(): ApiAnswer {
   return refuse(400, "validation_error", `/reason must be a text of ${MAX_REASON} characters`);
 }

@@ -3,7 +3,7 @@
  * length, so they are matched here, segment by segment, each value decoded once.
  */
 
-/** What a route is found by. */
+/** The method and path that a route is found by. */
 export interface RoutedOperation {
   readonly method: string;
   /** `{name}` for parameters, perhaps with `:word` behind it. */

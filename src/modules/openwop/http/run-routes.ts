@@ -130,7 +130,7 @@ async function bulkCancel({ parts, caller, body }: ApiCall): Promise<ApiAnswer> 
   }
   const results: JsonRecord[] = [];
   for (const runId of runIds) results.push(await cancelOne(parts.host, runId, reason, caller));
-  // What is no run's id may be anything.
+  // A text that is no run's id may be anything.
   return answer(parts.redact({ results }));
 }
 

@@ -86,7 +86,7 @@ function readThreshold(asked: unknown, declared: unknown): number {
   return typeof declared === "number" ? declared : DEFAULT_THRESHOLD;
 }
 
-/** What is offered to the agent: what there is, as far as it may use it. */
+/** The tools that are offered to the agent: those that there are, as far as it may use them. */
 function surfaceOf(allowlist: unknown, available: unknown): readonly unknown[] {
   const allowed: readonly unknown[] = Array.isArray(allowlist) ? allowlist : [];
   return Array.isArray(available) ? available.filter((tool) => allowed.includes(tool)) : allowed;

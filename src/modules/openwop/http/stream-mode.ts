@@ -8,7 +8,7 @@ export const STREAM_MODES = ["values", "updates", "messages", "debug"] as const;
 /** One of them. */
 export type StreamMode = (typeof STREAM_MODES)[number];
 
-/** What the progress of a run is not. */
+/** The types of events that are no progress of a run. */
 const DETAILS: ReadonlySet<RunEventType> = new Set([
   "node.started",
   "node.retried",
@@ -32,19 +32,19 @@ export function readModes(value: unknown): readonly StreamMode[] | ApiAnswer {
   return refuse(400, "unsupported_stream_mode", message, { supported: STREAM_MODES });
 }
 
-/** Whether one of the modes shows an event as it is. */
+/** Tells whether one of the modes shows an event as it is. */
 export function isShown({ type }: RunEvent, modes: readonly StreamMode[]): boolean {
   return modes.includes("debug") || (modes.includes("updates") && !DETAILS.has(type));
 }
 
-/** Whether a new snapshot is due after an event. */
+/** Tells whether a new snapshot is due after an event. */
 export function isStep({ type }: RunEvent): boolean {
   return type === "node.started" || !DETAILS.has(type);
 }
 
 const WAITING: ReadonlySet<RunEventType> = new Set(["node.suspended", "interrupt.requested"]);
 
-/** What nobody is kept waiting for. */
+/** The types of events that nobody is kept waiting for. */
 export function isUrgent({ type }: RunEvent): boolean {
   return type.startsWith("run.") || WAITING.has(type);
 }

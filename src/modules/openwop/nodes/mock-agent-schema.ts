@@ -1,4 +1,4 @@
-/** What a core.conformance.mock-agent may be configured with; closed.   OpenWOP RFC 0023 §B */
+/** The configuration of a core.conformance.mock-agent; closed.   OpenWOP RFC 0023 §B */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { closed, TEXT } from "./node-config.ts";
 

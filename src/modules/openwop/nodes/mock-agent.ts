@@ -14,10 +14,10 @@ import { MOCK_AGENT_SCHEMA } from "./mock-agent-schema.ts";
 import { configCheck } from "./node-config.ts";
 import type { NodeCall, NodeOutcome, NodeType } from "./node-type.ts";
 
-/** What it has in common with the agents of this host. */
+/** The parts that it shares with the agents of this host. */
 export interface MockAgentOptions {
   readonly reasoning: { readonly verbosity: Verbosity; readonly tokenLimit: number };
-  /** What the manifest of an agent says; undefined: nothing, or there is no such agent. */
+  /** The threshold of an agent's manifest; undefined: it has none, or there is no such agent. */
   thresholdOf(agentId: string, tenant: string): number | undefined;
 }
 

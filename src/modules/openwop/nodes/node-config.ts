@@ -1,4 +1,4 @@
-/** What the configuration of a node may look like, checked when its workflow is loaded. */
+/** The configuration of a node, checked by a schema when its workflow is loaded. */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import type { SchemaCompiler } from "../../../schema/schema.ts";
 import type { NodeFault, NodeType } from "./node-type.ts";

@@ -1,4 +1,4 @@
-/** What a node does when its turn comes: one type a file, by the typeId that definitions name. */
+/** The work of a node when its turn comes: one type a file, by the typeId that definitions name. */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { JsonSchema } from "../../../schema/json-schema.ts";
@@ -18,7 +18,7 @@ export interface NodeCall {
   readonly state: RunState;
   /** Its input ports, put together. */
   readonly inputs: JsonRecord;
-  /** Who goes on, and with what: somebody's answer let an agent hand on that was not sure. */
+  /** The agent that goes on, and its input: an answer let one hand on that was not sure. */
   readonly handedOn?: { readonly agentId: string; readonly task: unknown };
   /** When it was started first, in milliseconds since the epoch: a restart does not begin anew. */
   readonly startedAt: number;
@@ -31,7 +31,7 @@ export interface NodeCall {
   emit(event: AgentEvent): Promise<string>;
 }
 
-/** What a node waits for, as its readers see it.   OpenWOP "suspend-request" */
+/** The question of a node that waits, as its readers see it.   OpenWOP "suspend-request" */
 export interface SuspendRequest {
   readonly kind: "approval" | "clarification";
   readonly data: JsonRecord;
@@ -39,12 +39,12 @@ export interface SuspendRequest {
   readonly resumeSchema: JsonSchema;
 }
 
-/** What it came to. */
+/** The outcome of it. */
 export type NodeOutcome =
   | {
       readonly kind: "completed";
       readonly outputs: JsonRecord;
-      /** What is said together with that: all of it is kept, or nothing. */
+      /** The events that are told with it: all of them are kept, or none. */
       readonly events?: readonly EventDraft[];
     }
   /** It waits for an answer that looks like this. */
@@ -63,7 +63,7 @@ export type NodeOutcome =
       readonly handoff?: Handoff;
     };
 
-/** What is wrong with a node of a definition; the key is the node's. */
+/** The fault of a node of a definition; the key is the node's. */
 export interface NodeFault {
   readonly key: string;
   readonly message: string;
@@ -71,9 +71,9 @@ export interface NodeFault {
 
 /** A type of node. */
 export interface NodeType {
-  /** Whether executing it twice could do something twice: it is never done again by itself. */
+  /** True if executing it twice could do something twice: it is never done again by itself. */
   readonly isEffectful: boolean;
-  /** What it does is a run of its own: a process that takes it up finds that again. */
+  /** Its work is a run of its own: a process that takes it up finds that again. */
   readonly isFoundAgain?: boolean;
   execute(call: NodeCall): NodeOutcome | Promise<NodeOutcome>;
   checkNode?(node: WorkflowNode): readonly NodeFault[];

@@ -57,7 +57,7 @@ function requestOf({ node: { config }, inputs, state }: NodeCall): ChildRequest 
   return {
     workflowId: String(config["workflowId"]),
     inputs: { ...inputs, ...Object.fromEntries(mapped) },
-    // What the parent has not set hides the child's default, too.
+    // A variable that the parent has not set hides the child's default, too.
     unset: mapping.flatMap(([theirs, ours]) => (isSet(ours) ? [] : [theirs])),
   };
 }

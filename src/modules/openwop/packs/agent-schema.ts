@@ -1,5 +1,5 @@
 /**
- * What one entry of a pack's `agents` may be: a closed object, with the role that newer packs have
+ * One entry of a pack's `agents`: a closed object, with the role that newer packs have
  * or without it. An agent in the role of a skill keeps nothing from one task to the next.
  * OpenWOP RFC 0003 §B, RFC 0131 §B
  */

@@ -11,7 +11,7 @@ import {
 } from "../../../base/bounded-file.ts";
 import { quoteValue } from "../../../base/json-value.ts";
 
-/** What a file holds, or why that cannot be had. */
+/** The content of a file, or why that cannot be had. */
 export type Read<T> =
   | { readonly value: T; readonly fault?: undefined }
   | { readonly value?: undefined; readonly fault: string };

@@ -1,5 +1,5 @@
 /**
- * What a pack.json may be: a closed object that names the pack, what it needs, and the agents or
+ * The schema of a pack.json: a closed object that names the pack, what it needs, and the agents or
  * nodes in it. Its agents are judged one by one elsewhere, so that a bad one does not take the
  * others with it.   OpenWOP "Node Packs", RFC 0003 §A, RFC 0072 §C
  */

@@ -1,5 +1,5 @@
 /**
- * Whether a pack's manifest is signed by somebody whom the operator trusts: an Ed25519 signature of
+ * Tells whether a pack's manifest is signed by somebody whom the operator trusts: a signature of
  * 64 octets over the exact octets of pack.json. A key that lies in the pack itself proves nothing.
  * A signature that does not verify refuses the pack; one that cannot be judged, by the operator's
  * word.   OpenWOP "Node Packs" signing
@@ -9,14 +9,14 @@ import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.
 import { type Ed25519PublicKey, verifyDetached } from "../../../identity/ed25519.ts";
 import type { PackFiles } from "./pack-files.ts";
 
-/** Whose signatures count. */
+/** The keys whose signatures count. */
 export interface SignaturePolicy {
   /** By `publicKeyRef`. */
   readonly trustedKeys: ReadonlyMap<string, Ed25519PublicKey>;
   readonly isRequired: boolean;
 }
 
-/** What there is to say of a signature. */
+/** All that there is to say of a signature. */
 export interface SignatureFinding {
   readonly key: string;
   readonly message: string;

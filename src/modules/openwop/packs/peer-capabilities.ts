@@ -1,12 +1,12 @@
 /**
- * What a pack needs of its host beyond running agents. A need that is not met refuses the pack,
+ * The needs of a pack beyond running agents. A need that is not met refuses the pack,
  * unless the pack says that it can do without: then every one of its agents is degraded, and says
  * so. A range that cannot be judged is a need that is not met.   OpenWOP RFC 0072 §C, RFC 0092
  */
 import { satisfies, valid, validRange } from "semver";
 import { isRecord, type JsonRecord, quoteValue } from "../../../base/json-value.ts";
 
-/** What this host has of itself, whatever its configuration, at the version of the protocol. */
+/** The capabilities of this host whatever its configuration, at the version of the protocol. */
 const OWN_CAPABILITIES = [
   "agents@1.0.0",
   "agents.manifestRuntime@1.0.0",
@@ -14,7 +14,7 @@ const OWN_CAPABILITIES = [
   "agents.reasoning@1.0.0",
 ];
 
-/** What needs that it is there, and nothing about it; the last one is a pack's own way of saying so. */
+/** Words of needs that ask for presence alone; the last one is a pack's own way of saying so. */
 const PRESENCE: ReadonlySet<string> = new Set(["supported", "*", "", "true", "optional"]);
 /** RFC 0003 §E: backends of memory, each of them more than those before it. */
 const TIERS = ["scratchpad", "conversation", "longTerm"];
@@ -83,7 +83,7 @@ export interface UnmetPeer {
   readonly lack: string;
 }
 
-/** What becomes of a pack's peer dependencies. */
+/** The verdict on a pack's peer dependencies. */
 export interface PeerDisposition {
   /** Required, and not met: the pack is refused. */
   readonly refused: readonly UnmetPeer[];

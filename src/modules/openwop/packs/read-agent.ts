@@ -21,12 +21,12 @@ import type { Capabilities } from "./peer-capabilities.ts";
 /** Tells of something that keeps the agent from being installed; `key` is one of its own. */
 export type ReportAgent = (key: string, message: string) => void;
 
-/** What agents are read with. */
+/** The parts that agents are read with. */
 export interface AgentSurroundings {
   readonly pack: PackIdentity;
   readonly files: PackFiles;
   readonly capabilities: Capabilities;
-  /** What the whole pack does without. */
+  /** The capabilities that the whole pack does without. */
   readonly degraded: readonly string[];
   /** Why no model takes turns of a class, in words; undefined: one does. */
   modelFault(modelClass: ManifestClass): string | undefined;

@@ -23,7 +23,7 @@ import { checkSignature, type SignaturePolicy } from "./pack-signature.ts";
 import { type Capabilities, judgePeers, type UnmetPeer } from "./peer-capabilities.ts";
 import { readAgent } from "./read-agent.ts";
 
-/** What packs are judged by. */
+/** The rules that packs are judged by. */
 export interface PackRules {
   readonly capabilities: Capabilities;
   readonly signatures: SignaturePolicy;
@@ -47,7 +47,7 @@ export interface ReadPack {
 
 export const MANIFEST_NAME = "pack.json";
 const MAX_MANIFEST_BYTES = 1_048_576;
-/** What this host speaks. */
+/** The versions that this host speaks. */
 const OPENWOP_VERSIONS = "1.x";
 
 /** Reads packs; the checks of their manifests are prepared once. */

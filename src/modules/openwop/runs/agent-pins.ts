@@ -9,7 +9,7 @@ import type { RunError } from "../run-starter.ts";
 import { NO_CHANNELS } from "../workflows/check-workflow.ts";
 import type { PinnedAgent, WorkflowDefinition } from "../workflows/workflow.ts";
 
-/** What is wrong with a pin. */
+/** The fault of a pin. */
 export interface PinFault {
   /** The member of the pin. */
   readonly member: keyof PinnedAgent;
@@ -17,13 +17,13 @@ export interface PinFault {
   readonly details: JsonRecord;
 }
 
-/** Whose agents there are. */
+/** The agents of a tenant. */
 export interface PinScope {
   readonly catalog: Pick<AgentCatalog, "reference">;
   readonly tenant: string;
 }
 
-/** What an author may leave out, and must not get wrong. */
+/** The members of a pin that an author may leave out, and must not get wrong. */
 const PROVENANCE = ["version", "sourceManifestId", "name"] as const;
 
 /** Undefined: the agent is the one that is pinned, or is not installed. */

@@ -41,7 +41,7 @@ function standing(log: RunLog): RunStart {
   }
 }
 
-/** What is said of a run that goes on. */
+/** The facts that are told of a run that goes on. */
 export function acceptedRun({ run: { runId }, state }: RunLog): AcceptedRun {
   const interrupt = openInterrupt(state);
   return {

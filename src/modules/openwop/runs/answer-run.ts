@@ -21,13 +21,13 @@ export interface AnsweredRun {
   readonly eventId: string;
 }
 
-/** What answering takes besides the log. */
+/** The parts that answering takes besides the log. */
 export interface AnswerParts {
   readonly register: WorkflowRuns;
   readonly watcher: RunWatcher;
   readonly compiler: SchemaCompiler;
   readonly redact: Redact;
-  /** What has to change together with it. */
+  /** The changes that are made together with it. */
   readonly alongside: readonly Change[];
 }
 

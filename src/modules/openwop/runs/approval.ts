@@ -28,7 +28,7 @@ export function refuseVote(
   return refuseRun("interrupt_already_resolved", "the gate has this principal's word already");
 }
 
-/** What the run says of a vote, and of what it decides. */
+/** The events of a vote, and of the decision that it brings. */
 export function approvalAnswered(
   interrupt: Interrupt,
   answer: InterruptAnswer,

@@ -21,7 +21,7 @@ export interface BeginningParts {
   readonly types: NodeTypes;
 }
 
-/** What is said, and why the node must not be executed, if it must not. */
+/** The events of a beginning, and why the node must not be executed, if it must not. */
 export interface Beginning {
   readonly events: readonly EventDraft[];
   readonly error?: RunError;

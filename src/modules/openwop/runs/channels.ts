@@ -31,7 +31,7 @@ interface Entry {
   readonly _ts: number;
 }
 
-/** What the configuration of a node says. */
+/** A rule, as the configuration of a node has it. */
 export function readRule({ reducer, ttlMs, maxSize }: JsonRecord): ChannelRule {
   return {
     reducer: REDUCERS.find((one) => one === reducer) ?? "append",
@@ -40,7 +40,7 @@ export function readRule({ reducer, ttlMs, maxSize }: JsonRecord): ChannelRule {
   };
 }
 
-/** What a write makes of a channel; `at` is when it was written. */
+/** The content of a channel after a write; `at` is when it was written. */
 export function written(before: unknown, value: unknown, at: number, rule: ChannelRule): unknown {
   switch (rule.reducer) {
     case "replace":

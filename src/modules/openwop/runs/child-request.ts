@@ -10,7 +10,7 @@ export interface ChildRun {
   readonly state: RunState;
 }
 
-/** What is asked of a child. */
+/** The run that is asked for. */
 export interface ChildRequest {
   readonly workflowId: string;
   readonly inputs: JsonRecord;

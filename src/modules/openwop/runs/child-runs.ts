@@ -15,7 +15,7 @@ import type { RunLog } from "./run-log.ts";
 import { isRefused } from "./run-refusal.ts";
 import type { LogRules, WorkflowRuns } from "./workflow-runs.ts";
 
-/** What children are begun with. */
+/** The parts that children are begun with. */
 export interface ChildRunsOptions {
   readonly register: WorkflowRuns;
   readonly rules: LogRules;
@@ -82,13 +82,13 @@ async function create(
   if ("kind" in log) {
     return { code: "rate_limited", message: "too many runs of this owner are not over yet" };
   }
-  // Whoever ended the parent meanwhile has not seen it.
+  // A caller that ended the parent meanwhile has not seen it.
   if (isOver(register.find(parent.runId)?.status ?? "cancelled")) await orphaned(log);
   else go(log);
   return log;
 }
 
-/** What the protocol knows holds for all that the run does; what only its workflow knows does not. */
+/** Options of the protocol's hold for all that the run does; those of its workflow alone do not. */
 function handedDown(configurable: JsonRecord): JsonRecord {
   return Object.fromEntries(
     Object.entries(configurable).filter(([name]) => RESERVED_OPTIONS.has(name)),

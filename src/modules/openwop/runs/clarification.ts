@@ -18,7 +18,7 @@ export function readAnswers(resumeValue: unknown): unknown {
   return { ...resumeValue, answers: Object.fromEntries(read) };
 }
 
-/** What the run says of them. */
+/** The events of them. */
 export function clarificationAnswered(
   interrupt: Interrupt,
   answer: InterruptAnswer,

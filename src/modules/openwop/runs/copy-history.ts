@@ -48,18 +48,18 @@ export async function copyHistory(
   return undefined;
 }
 
-/** What a replay says of an effect whose outcome is not recorded. */
+/** The event of a replay for an effect whose outcome is not recorded. */
 export function missingSource(): RunError {
   const message = "the source has no recorded outcome of this node, and it is not done again";
   return { code: "replay_source_missing", message };
 }
 
-/** Whether a node of the run must not be done twice. */
+/** Tells whether a node of the run must not be done twice. */
 export function isEffectful(run: Run, nodeId: string, types: NodeTypes): boolean {
   return typeOf(run, nodeId, types)?.isEffectful ?? true;
 }
 
-/** Whether what a node of the run began is there in any process. */
+/** Tells whether what a node of the run began is there in any process. */
 export function isFoundAgain(run: Run, nodeId: string, types: NodeTypes): boolean {
   return typeOf(run, nodeId, types)?.isFoundAgain ?? false;
 }

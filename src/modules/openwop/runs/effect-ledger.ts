@@ -1,5 +1,5 @@
 /**
- * What the nodes of the public suite have done to the world: a row for each time, kept beside the
+ * The effects of the public suite's nodes on the world: a row for each time, kept beside the
  * logs and by nobody's fold, so that counting them proves that a replay does nothing twice.
  * OpenWOP RFC 0140, "idempotency" Layer 2
  */
@@ -40,7 +40,7 @@ export class EffectLedger {
     return effectId;
   }
 
-  /** What a run has done. */
+  /** The effects of a run. */
   async of(runId: string): Promise<readonly JsonRecord[]> {
     const rows = await this.#store.list(EFFECTS, { prefix: `${runId}/`, limit: MOST });
     return rows.flatMap(({ value }) => (isRecord(value) ? [value] : []));

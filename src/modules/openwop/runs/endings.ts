@@ -83,7 +83,7 @@ export function failWherever(
   ];
 }
 
-/** What a run says that is stopped from outside; nothing for a run that is over. */
+/** The events of a run that is stopped from outside; none for a run that is over. */
 export function stopped(
   stop: RunStop,
   state: RunState,

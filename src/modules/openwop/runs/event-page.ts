@@ -15,7 +15,7 @@ const MAX_EVENTS = 1000;
 const MAX_BYTES = 8 * 1_048_576;
 const READ_AT_ONCE = 100;
 
-/** What is kept behind a sequence, as far as one answer goes. */
+/** The events behind a sequence, as far as one answer goes. */
 export async function readPage(host: RunHost, log: RunLog, after: number): Promise<EventPage> {
   const { runId } = log.run;
   const events: RunEvent[] = [];

@@ -12,7 +12,7 @@ import type { CopyOptions } from "./copy-history.ts";
 import type { EventDraft, RunEvent } from "./run-event.ts";
 import type { RunLog } from "./run-log.ts";
 
-/** What an execution takes besides the node. */
+/** The parts that an execution takes besides the node. */
 export interface ExecutionParts {
   readonly log: RunLog;
   readonly signal: AbortSignal;

@@ -1,4 +1,4 @@
-/** What the log says of waiting for words, folded into where a run stands.   OpenWOP "interrupt" */
+/** Interrupts in the log, folded into where a run stands.   OpenWOP "interrupt" */
 import { isRecord, type JsonRecord } from "../../../base/json-value.ts";
 import type { Handoff } from "../agent-executor.ts";
 import type { RunEvent } from "./run-event.ts";
@@ -48,14 +48,14 @@ function kindOf({ kind }: JsonRecord): InterruptKind {
   return kind === "approval" || kind === "clarification" ? kind : "low-confidence";
 }
 
-/** What the interrupt's own schema has of the event.   OpenWOP "suspend-request" */
+/** The members of the event that the interrupt's own schema has.   OpenWOP "suspend-request" */
 function dataOf(kind: InterruptKind, { data, ...payload }: JsonRecord): JsonRecord {
   if (kind !== "low-confidence") return isRecord(data) ? data : {};
   const { agentId, threshold, observed, decision } = payload;
   return { agentId, threshold, observed, ...(decision === undefined ? {} : { decision }) };
 }
 
-/** What node.suspended says of it; nothing in logs of agents that do not hand on. */
+/** The handoff that node.suspended carries; none in logs of agents that do not hand on. */
 function readHandoff({ handoff }: JsonRecord): { readonly handoff?: Handoff } {
   if (!isRecord(handoff) || typeof handoff["toAgentId"] !== "string") return {};
   const { toAgentId, reason } = handoff;

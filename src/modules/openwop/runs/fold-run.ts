@@ -131,7 +131,7 @@ function applyTurn(state: RunState, { type, payload }: RunEvent, nodeId: string)
   return before.handedTo === undefined ? state : withNode(state, nodeId, node);
 }
 
-/** What a node puts out under the name of a variable becomes the variable. */
+/** An output under the name of a variable becomes the variable. */
 function withOutputs(state: RunState, outputs: JsonRecord, { workflow }: Run): JsonRecord {
   const written = workflow.variables.flatMap(({ name }) =>
     Object.hasOwn(outputs, name) ? [[name, outputs[name]] as const] : [],

@@ -14,7 +14,7 @@ import type { Redact } from "./run-log.ts";
 import { type RunRefusal, refuseRun } from "./run-refusal.ts";
 import type { RunState } from "./run-state.ts";
 
-/** What forks are checked with. */
+/** The parts that forks are checked with. */
 export interface ForkMaker {
   readonly overlay: CompiledSchema;
   readonly redact: Redact;

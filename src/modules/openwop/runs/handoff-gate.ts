@@ -6,7 +6,7 @@ import type { AgentCatalog } from "../agent-catalog.ts";
 import type { RunError } from "../run-starter.ts";
 import type { Run } from "./run.ts";
 
-/** What the gate looks at. */
+/** The parts that the gate looks at. */
 export interface HandoffGate {
   readonly catalog: AgentCatalog;
   readonly isConformance: boolean;

@@ -19,7 +19,7 @@ import { RUN_BODY_SCHEMA } from "./run-body-schema.ts";
 import type { Redact } from "./run-log.ts";
 import { isRefused, type RunRefusal, refuseRun } from "./run-refusal.ts";
 
-/** What requests are checked against. */
+/** The rules that requests are checked against. */
 export interface RunMaker {
   readonly workflows: Workflows;
   readonly catalog: AgentCatalog;
@@ -65,7 +65,7 @@ export function makeRun(maker: RunMaker, body: JsonRecord, owner: RunOwner): Run
   };
 }
 
-/** What is wrong with a body, told so that it can be mended. */
+/** The fault of a body, told so that it can be mended. */
 export function invalid(violations: readonly SchemaViolation[]): RunRefusal {
   const [first] = violations;
   const message = `${first?.path || "/"} ${first?.message}`;

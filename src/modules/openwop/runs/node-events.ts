@@ -1,4 +1,4 @@
-/** What is said of a node, as events whose payloads name it.   OpenWOP "run-event-payloads" */
+/** The events of a node, whose payloads name it.   OpenWOP "run-event-payloads" */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import { uuidv7 } from "../../../identity/uuid.ts";

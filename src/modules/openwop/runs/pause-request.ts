@@ -1,7 +1,7 @@
 /** A request that a run stops for a while.   OpenWOP "rest-endpoints" §pause */
 import type { EventDraft } from "./run-event.ts";
 
-/** Whether the node that is executed is waited for. */
+/** Pausing at once, or behind the node that is executed. */
 export const DRAIN_POLICIES = ["drain-current-node", "immediate"] as const;
 
 /** One of them. */

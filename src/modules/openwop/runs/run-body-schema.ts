@@ -1,4 +1,6 @@
-/** What a run is asked for with, and what a fork may change of it; closed.   OpenWOP "run-options" */
+/**
+ * The body that asks for a run, and what a fork may change of it; closed.   OpenWOP "run-options"
+ */
 import type { JsonSchema } from "../../../schema/json-schema.ts";
 import { MIN_DURATION_MS } from "./run-limits.ts";
 
@@ -48,7 +50,7 @@ export const RUN_BODY_SCHEMA: JsonSchema = {
   properties: RUN_PARAMETERS,
 };
 
-/** What a branch may change. */
+/** The members that a branch may change. */
 export const OVERLAY_SCHEMA: JsonSchema = {
   type: "object",
   additionalProperties: false,

@@ -10,7 +10,7 @@ import type { PauseRequest } from "./pause-request.ts";
 import { ownerKey, type Run, type RunStatus } from "./run.ts";
 import type { RunLimits } from "./run-limits.ts";
 
-/** What is known of a run without its log. */
+/** The facts of a run that are known without its log. */
 export interface RunEntry {
   readonly runId: string;
   readonly tenant: string;

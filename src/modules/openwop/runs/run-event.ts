@@ -1,4 +1,4 @@
-/** What happens in a run, in order and for good.   OpenWOP "run-event" */
+/** The events of a run, in order and for good.   OpenWOP "run-event" */
 import type { JsonRecord } from "../../../base/json-value.ts";
 
 /** The types that this server writes. */
@@ -60,7 +60,7 @@ const TERMINAL: ReadonlySet<RunEventType> = new Set([
   "run.cancelled",
 ]);
 
-/** Whether nothing comes after an event of this type. */
+/** Tells whether nothing comes after an event of this type. */
 export function isTerminal(type: RunEventType): boolean {
   return TERMINAL.has(type);
 }

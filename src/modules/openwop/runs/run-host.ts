@@ -1,6 +1,6 @@
 /**
  * The runs of a deployment, behind AGTP and HTTP: created, read, cancelled, forked and answered.
- * What one caller may not see is not there for it.
+ * A run that a caller may not see is not there for it.
  * OpenWOP RFC 0072 §B
  */
 
@@ -29,7 +29,7 @@ import { RunWorker, type RunWorkerOptions } from "./run-worker.ts";
 import { UnfinishedRuns } from "./unfinished-runs.ts";
 import type { LogRules } from "./workflow-runs.ts";
 
-/** What runs are run with. */
+/** The parts that runs are run with. */
 export interface RunHostOptions extends Omit<RunWorkerOptions, "watcher"> {
   readonly workflows: Workflows;
   readonly compiler: SchemaCompiler;

@@ -169,7 +169,7 @@ export class RunLog {
       ...{ eventId: eventId ?? uuidv7(), runId: run.runId, type, timestamp },
       ...(nodeId === undefined ? {} : { nodeId }),
       ...(causationId === undefined ? {} : { causationId }),
-      // What is folded now is what a later process reads.
+      // A payload is folded now as a later process reads it.
       payload: JSON.parse(JSON.stringify(redact(payload))),
     }));
   }

@@ -33,7 +33,7 @@ export function refuseRun(
   return { kind: "refused", code, message, ...(details === undefined ? {} : { details }) };
 }
 
-/** Whether an answer is a no. */
+/** Tells whether an answer is a no. */
 export function isRefused(answer: object): answer is RunRefusal {
   return "kind" in answer && answer.kind === "refused";
 }

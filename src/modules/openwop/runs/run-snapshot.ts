@@ -30,7 +30,7 @@ export function runSnapshot(run: Run, state: RunState): JsonRecord {
   };
 }
 
-/** What the run waits for. */
+/** The interrupt that the run waits for. */
 export function openInterrupt({ status, interrupts }: RunState): Interrupt | undefined {
   if (!isWaiting(status)) return undefined;
   return Object.values(interrupts).find(({ isResolved }) => !isResolved);
@@ -43,7 +43,7 @@ export function interruptView(interrupt: Interrupt): JsonRecord {
   return { interruptId, nodeId, kind, data, ...present({ resumeSchema }), ...said };
 }
 
-/** What an agent's turn came to; of other workflows, all that they put out. */
+/** The outcome of an agent's turn; of other workflows, all that they put out. */
 export function runResult({ outputs }: RunState): unknown {
   if (outputs === undefined) return undefined;
   return Object.hasOwn(outputs, "result") ? outputs["result"] : outputs;

@@ -33,7 +33,7 @@ export interface Vote {
 /** Why a run may wait for somebody. */
 export type InterruptKind = "low-confidence" | "approval" | "clarification";
 
-/** What a node waits for. */
+/** The question that a node waits for. */
 export interface Interrupt {
   readonly interruptId: string;
   readonly nodeId: string;
@@ -41,7 +41,7 @@ export interface Interrupt {
   readonly data: JsonRecord;
   /** The schema of the answer; undefined: any value means something. */
   readonly resumeSchema?: JsonRecord;
-  /** What was said already where more than one has to. */
+  /** The votes so far where more than one is asked for. */
   readonly votes: readonly Vote[];
   /** The handoff that follows where the answer is yes. */
   readonly handoff?: Handoff;

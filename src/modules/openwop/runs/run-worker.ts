@@ -21,7 +21,7 @@ import { openInterrupt } from "./run-snapshot.ts";
 import type { RunWatcher } from "./run-watchers.ts";
 import type { WorkflowRuns } from "./workflow-runs.ts";
 
-/** What runs are executed with. */
+/** The parts that runs are executed with. */
 export interface RunWorkerOptions {
   readonly register: WorkflowRuns;
   readonly types: NodeTypes;
@@ -33,7 +33,7 @@ export interface RunWorkerOptions {
   readonly watcher: RunWatcher;
 }
 
-/** What a worker has besides: how nodes begin runs, and who hears that a run is over. */
+/** The parts that a worker has besides: how nodes begin runs, and who hears that a run is over. */
 interface WorkerParts extends RunWorkerOptions {
   readonly children: ChildRuns;
   ended(run: Run): Promise<void>;
@@ -58,7 +58,7 @@ export class RunWorker implements RunExecutor {
       timer = setTimeout(() => stop.abort({ kind: "timeout", limitMs }), limitMs).unref();
       await this.#drive(log, stop.signal);
     } catch (error) {
-      // What could not be written down is taken up by the next process.
+      // A run that could not be written down is taken up by the next process.
       lines.warn({ trace: redact(traceOf(error)), run_id: runId }, "a run could not go on");
     } finally {
       clearTimeout(timer);
@@ -91,7 +91,7 @@ export class RunWorker implements RunExecutor {
     }
     const { log, redact } = this.#options;
     const correlationId = uuidv7();
-    // What an agent threw may quote what it was given.
+    // An error of an agent's may quote what it was given.
     const fields = { error_id: correlationId, run_id: runId, trace: redact(traceOf(error)) };
     log.warn(fields, "a node failed");
     return { code: "internal_error", message: "the server failed", details: { correlationId } };

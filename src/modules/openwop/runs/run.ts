@@ -58,17 +58,17 @@ export type RunStatus =
   | "failed"
   | "cancelled";
 
-/** Whether nothing more happens to a run. */
+/** Tells whether nothing more happens to a run. */
 export function isOver(status: RunStatus): boolean {
   return status === "completed" || status === "failed" || status === "cancelled";
 }
 
-/** Whether a run stays where it is until somebody resumes or answers it. */
+/** Tells whether a run stays where it is until somebody resumes or answers it. */
 export function isHeld(status: RunStatus): boolean {
   return status === "paused" || isWaiting(status);
 }
 
-/** Whether a run waits for an answer to what one of its nodes asks. */
+/** Tells whether a run waits for an answer to what one of its nodes asks. */
 export function isWaiting(status: RunStatus): boolean {
   return status === "waiting-approval" || status === "waiting-input";
 }

@@ -10,7 +10,7 @@ import type { Run } from "./run.ts";
 import type { EventDraft } from "./run-event.ts";
 import type { RunState } from "./run-state.ts";
 
-/** What is said of it before it goes on, or why it does not. */
+/** The events of a run that is taken up, or why it does not go on. */
 export interface TakenUp {
   readonly event?: EventDraft;
   readonly error?: RunError;

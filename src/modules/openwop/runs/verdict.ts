@@ -16,7 +16,7 @@ type Verdict =
   | { readonly kind: "replaced"; readonly decision: unknown }
   | { readonly kind: "rejected"; readonly reason: unknown };
 
-/** What a node waits for, or has waited for. */
+/** The interrupt that a node waits for, or has waited for. */
 export function interruptOf({ interrupts }: RunState, nodeId: string): Interrupt | undefined {
   return Object.hasOwn(interrupts, nodeId) ? interrupts[nodeId] : undefined;
 }
@@ -32,7 +32,7 @@ export function refuseAnswer(state: RunState, nodeId: string): RunRefusal | unde
   return undefined;
 }
 
-/** What the run says once the answer is there. */
+/** The events of a decision that has its answer. */
 export function decisionAnswered(
   interrupt: Interrupt,
   answer: InterruptAnswer,
@@ -75,7 +75,7 @@ function decisionOf(verdict: Verdict, proposed: unknown): unknown {
 const ACCEPTING: ReadonlySet<unknown> = new Set(["accept", "accepted", "approve", "approved"]);
 const REJECTING: ReadonlySet<unknown> = new Set(["reject", "rejected", "deny", "denied"]);
 
-/** Whether an answer turns the decision down. */
+/** Tells whether an answer turns the decision down. */
 export function isRejection(resumeValue: unknown): boolean {
   return readVerdict(resumeValue).kind === "rejected";
 }

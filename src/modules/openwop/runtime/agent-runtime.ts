@@ -1,5 +1,5 @@
 /**
- * Who takes an agent's turn: a model, a function of the operator's, or nobody at all. A runtime is
+ * The runtime of agents' turns: a model, a function of the operator's, or nobody. A runtime is
  * given a turn and answers with what it came to; events, tools, schemas and thresholds are not its
  * business.   OpenWOP RFC 0002 §B, RFC 0070
  */
@@ -17,7 +17,7 @@ export interface OfferedTool {
   readonly inputSchema: JsonSchema;
 }
 
-/** What came of calling one. */
+/** The outcome of calling one. */
 export type ToolAnswer =
   | { readonly kind: "returned"; readonly outcome: unknown }
   | { readonly kind: "failed"; readonly error: TurnError };
@@ -64,7 +64,7 @@ export interface RuntimeTurn {
   readonly prompt: string;
   readonly task: unknown;
   readonly tools: readonly OfferedTool[];
-  /** What the result must satisfy. */
+  /** The schema that the result must satisfy. */
   readonly returnSchema: CompiledSchema | undefined;
   /** Empty in a first attempt. */
   readonly history: readonly TurnRemark[];
@@ -75,13 +75,13 @@ export interface RuntimeTurn {
   callTool(toolId: string, input: unknown): Promise<ToolAnswer>;
 }
 
-/** What models charge for; keys as they stand in events. */
+/** The tokens that models charge for; keys as they stand in events. */
 export interface TokenUsage {
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** What two answers charge for together. */
+/** The tokens of two answers together. */
 export function sumOfUsage(
   a: TokenUsage | undefined,
   b: TokenUsage | undefined,
@@ -93,7 +93,7 @@ export function sumOfUsage(
   };
 }
 
-/** What a turn came to. */
+/** The outcome of a turn. */
 export type RuntimeAnswer =
   | {
       readonly kind: "answered";
@@ -110,7 +110,7 @@ export type RuntimeAnswer =
   | {
       readonly kind: "malformed";
       readonly content: string;
-      /** What is wrong with it. */
+      /** The fault of it. */
       readonly message: string;
       readonly usage?: TokenUsage;
     }

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { CompletionFault, MAX_ANSWER_BYTES, tooLong } from "./completion.ts";
 
-/** What there is to receive. */
+/** All that there is to receive. */
 export interface BodySource {
   readonly isEventStream: boolean;
   readonly body: AsyncIterable<Uint8Array>;
@@ -17,7 +17,7 @@ const SLICE_BYTES = 4096;
 /** Each piece of a stream is wrapped in a few hundred octets of JSON. */
 const MAX_STREAM_BYTES = 16 * MAX_ANSWER_BYTES;
 const MAX_STREAM_LINES = 262_144;
-/** What the last event of a stream says; whatever comes behind it is not waited for. */
+/** The data of a stream's last event; whatever comes behind it is not waited for. */
 const DONE = /\ndata: ?\[DONE\]\r?\n/;
 const DONE_LENGTH = "\ndata: [DONE]\r\n".length;
 const NEWLINE = 0x0a;

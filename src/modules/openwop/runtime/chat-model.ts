@@ -92,10 +92,10 @@ const NEVER = new AbortController().signal;
 
 class OtherForm extends Error {}
 
-/** What is used of the SDK. */
+/** The parts of the SDK that are used. */
 export interface Sdk {
   openModel(name: string, fetch: typeof globalThis.fetch): LanguageModelV3;
-  /** What is behind an error of the SDK's. */
+  /** The cause of an error of the SDK's. */
   causeOf(error: unknown): unknown;
 }
 

@@ -1,4 +1,4 @@
-/** What a model is asked: the agent's prompt and how to answer, the task, and the tools there are. */
+/** The prompt of a model: the agent's own and how to answer, the task, and the tools there are. */
 import type {
   LanguageModelV3CallOptions,
   LanguageModelV3FunctionTool,
@@ -113,7 +113,7 @@ export function parseArguments(written: string): ReturnType<typeof parseBoundedJ
   return parseBoundedJson(written === "" ? "{}" : written);
 }
 
-/** What a call came to, as the model is told. */
+/** The outcome of a call, as the model is told. */
 export function toolMessage({ id, name }: RequestedCall, answer: ToolAnswer): ChatMessage {
   const told = answer.kind === "returned" ? answer.outcome : { error: answer.error };
   const value = JSON.stringify(told).slice(0, MAX_OUTCOME);

@@ -1,5 +1,5 @@
 /**
- * What the AI SDK leaves out of an answer, and is told to keep: whether the model refused. And what
+ * Parts of an answer that the AI SDK leaves out unless told: whether the model refused. And what
  * it would put up with: an event with calls beyond number.
  */
 import type { MetadataExtractor } from "@ai-sdk/openai-compatible";
@@ -33,7 +33,7 @@ export function tooManyCalls(): CompletionFault {
   return new CompletionFault(`the model asks for more than ${MAX_CALLS} calls at once`);
 }
 
-/** Whether the model gave its own words for not answering. */
+/** Tells whether the model gave its own words for not answering. */
 export function isRefused(metadata: SharedV3ProviderMetadata | undefined): boolean {
   return metadata?.[KEY]?.["isRefused"] === true;
 }

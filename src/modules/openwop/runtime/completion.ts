@@ -1,4 +1,4 @@
-/** What a model answered. Nothing in it is more than a text until it was checked. */
+/** The answer of a model. Nothing in it is more than a text until it was checked. */
 import type { TokenUsage } from "./agent-runtime.ts";
 
 /** A call that the model asks for. */
@@ -13,9 +13,9 @@ export interface RequestedCall {
 export interface Completion {
   readonly content: string;
   readonly calls: readonly RequestedCall[];
-  /** Whether the model would not answer, or its server withheld what it said. */
+  /** True if the model would not answer, or its server withheld what it said. */
   readonly isRefused: boolean;
-  /** Whether it ended because it was as long as it might be. */
+  /** True if it ended because it was as long as it might be. */
   readonly isCut: boolean;
   readonly usage: TokenUsage | undefined;
 }

@@ -9,7 +9,7 @@ import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.t
 
 /** How it behaves. */
 export interface DeterministicOptions {
-  /** Whether tasks of the public suite may ask for a result that breaks the schema. */
+  /** True if tasks of the public suite may ask for a result that breaks the schema. */
   readonly isConformance: boolean;
 }
 

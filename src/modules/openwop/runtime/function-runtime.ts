@@ -11,13 +11,13 @@ import type { AgentRuntime, RuntimeAnswer, RuntimeTurn } from "./agent-runtime.t
 /** The operator's function. */
 export type TurnFunction = (turn: unknown) => unknown;
 
-/** What it is called with. */
+/** The parts that it is called with. */
 export interface FunctionRuntimeOptions {
   readonly take: TurnFunction;
   onFault(error: unknown, agentId: string): void;
 }
 
-/** What is longer takes too long to look through for secrets. */
+/** A longer text takes too long to look through for secrets. */
 const MAX_LENGTH = 4_194_304;
 
 /** Creates it. */

@@ -1,11 +1,11 @@
-/** Who takes the turns of OpenWOP agents, by `[openwop.runtime]`. */
+/** Loads the runtime of OpenWOP agents, by `[openwop.runtime]`. */
 import { relative } from "node:path";
-import type { Config } from "../../../base/config.ts";
 import type { Problem } from "../../../base/problem.ts";
 import { traceOf } from "../../../base/thrown.ts";
 import { readCertificates } from "../../../endpoint/upstream-ca.ts";
 import type { CallLog } from "../../../handlers/handler.ts";
 import type { ModuleLoader } from "../../../handlers/module-loader.ts";
+import type { OpenwopSections } from "../config.ts";
 import type { ManifestClass } from "../installed-agent.ts";
 import type { Redactor } from "../redaction.ts";
 import type { OpenwopSettings, RuntimeSettings } from "../settings.ts";
@@ -16,9 +16,9 @@ import { createDeterministicRuntime } from "./deterministic.ts";
 import { createFunctionRuntime, type TurnFunction } from "./function-runtime.ts";
 import { createModelConnection } from "./model-connection.ts";
 
-/** What a runtime is made from. */
+/** The parts that a runtime is made from. */
 export interface RuntimeParts {
-  readonly config: Pick<Config, "directory" | "file">;
+  readonly config: Pick<OpenwopSections, "directory" | "file">;
   readonly loader: ModuleLoader;
   readonly redactor: Redactor;
   readonly log: Pick<CallLog, "warn">;
@@ -68,7 +68,7 @@ async function loadFunction(
 ): Promise<{ readonly runtime: AgentRuntime; readonly problems: readonly Problem[] }> {
   const place = { file: relative(directory, file), key: "openwop.runtime.function" };
   const { handler, problems } = await loader.load(reference, place);
-  // What a module exports is a function of anything; a turn is what this one is given.
+  // A module exports functions of anything; this one is given a turn.
   const take = handler as TurnFunction | undefined;
   const runtime = createFunctionRuntime({
     take: take ?? (() => Promise.reject(new Error(`"${reference}" was not loaded`))),

@@ -1,5 +1,5 @@
 /**
- * What a model's last words come to: an object with a result and what goes with it, as it was asked
+ * A model's last words, read as an object with a result and what goes with it, as it was asked
  * for, or the result alone, or a text.
  */
 
@@ -24,7 +24,7 @@ const MEMBERS: ReadonlySet<string> = new Set([
   "handoff",
 ]);
 
-/** What begins like an object, or has the members of the one that was asked for. */
+/** Text that begins like an object, or has the members of the one that was asked for. */
 const MEANT_AS_JSON = /^\s*(?:```[a-z]{0,16}\s*)?\{|"(?:result|confidence)"\s*:/;
 
 /** Reads it; where both readings are possible, the one whose result the schema takes. */

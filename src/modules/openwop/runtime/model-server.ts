@@ -48,7 +48,7 @@ export class ModelStatus extends Error {
 export interface AskOptions {
   readonly retries: number;
   readonly signal: AbortSignal;
-  /** Whether something of an answer has been told already, so that another one cannot be. */
+  /** Tells whether something of an answer has been told already, so that another one cannot be. */
   isCommitted(): boolean;
 }
 
@@ -85,7 +85,7 @@ export async function askModel(
       const { error, again } = judge(fault);
       if (again === undefined || attempt >= retries || isCommitted()) return { error };
       const waitMs = again.afterMs ?? Math.min(FIRST_WAIT_MS * 2 ** attempt, MAX_WAIT_MS);
-      // Whoever is told to wait longer does not ask sooner.
+      // A server that asks for a longer wait is not asked sooner.
       if (waitMs > MAX_WAIT_MS) return { error };
       await delay(waitMs, undefined, { signal });
     }

@@ -71,7 +71,7 @@ export async function readStream(
 
 const CUT = "the model's stream was cut";
 
-/** What was told in the stream's place: by the server, or by the SDK of the server. */
+/** The error that came in the stream's place: from the server, or from the SDK. */
 function readError(error: unknown): Error {
   if (!(error instanceof Error)) return new CompletionFault("the model's stream ended in an error");
   // All that the SDK has against a stream as a whole is that it says nowhere why it ended.

@@ -5,7 +5,7 @@
 
 type Mode = "undecided" | "plain" | "member" | "none";
 
-/** What is seen of JSON before it is clear where its reasoning is. */
+/** The state of reading JSON before it is clear where its reasoning is. */
 const MAX_UNDECIDED = 256;
 const FENCE = /^```[a-z]{0,16}\s*/;
 const FIRST_MEMBER = /^\{\s*"reasoning"\s*:\s*"/;
@@ -16,7 +16,7 @@ export class SpokenReasoning {
   #held = "";
   #hasSpoken = false;
 
-  /** Whether any reasoning was found. */
+  /** Tells whether any reasoning was found. */
   get hasSpoken(): boolean {
     return this.#hasSpoken;
   }

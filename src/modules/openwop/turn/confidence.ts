@@ -12,7 +12,7 @@ const MAX_TOLD_LENGTH = 64;
 /** How sure an agent is. */
 export interface Confidence {
   readonly observed: number;
-  /** What was stated, where that is no confidence. */
+  /** The value that was stated, where that is no confidence. */
   readonly stated?: string;
 }
 

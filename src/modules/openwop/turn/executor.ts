@@ -1,5 +1,5 @@
 /**
- * Whether an agent may take a turn at all: it must be installed for the run's tenant, be neither
+ * Decides if an agent may take a turn: it must be installed for the run's tenant, be neither
  * suspended nor retired, and take the task. Everything after that is the turn's own.
  * OpenWOP RFC 0002, RFC 0070
  */
@@ -12,7 +12,7 @@ import type { InstalledAgent } from "../installed-agent.ts";
 import { failedTurn, schemaFailure } from "./outcome.ts";
 import { RunningTurn, type TurnSurroundings } from "./running-turn.ts";
 
-/** What turns are taken with. */
+/** The parts that turns are taken with. */
 export interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
   readonly registry: AgentRegistry;
   /** Scopes granted to an agent's tool calls. */
@@ -20,7 +20,7 @@ export interface ExecutorOptions extends Omit<TurnSurroundings, "isInstalled"> {
   /** Undefined: it has no identity here. */
   documentOf(agent: InstalledAgent): AgentDocument | undefined;
   /** Why an agent may not act, in words. */
-  findLapse(document: AgentDocument): string | undefined;
+  findInactive(document: AgentDocument): string | undefined;
 }
 
 /** The executor. */
@@ -35,8 +35,8 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
       const agent = registry.find(turn.agentId, turn.owner.tenant);
       if (agent === undefined) return failedTurn("agent_not_found", "there is no such agent");
       const document = options.documentOf(agent);
-      const lapse = document && options.findLapse(document);
-      if (lapse !== undefined) return failedTurn("agent_unavailable", lapse);
+      const inactive = document && options.findInactive(document);
+      if (inactive !== undefined) return failedTurn("agent_unavailable", inactive);
       const isChecked = turn.validatesHandoff !== false;
       const violations = isChecked ? agent.taskSchema?.check(turn.task) : undefined;
       if (violations !== undefined) {
@@ -55,7 +55,7 @@ export function createExecutor(options: ExecutorOptions): AgentExecutor {
   };
 }
 
-/** What the operator granted, the agent's document holds, and whoever started the run has. */
+/** The scopes that the operator granted, the agent's document holds, and the run's owner has. */
 function scopesOf(
   granted: readonly string[],
   document: AgentDocument | undefined,

@@ -1,5 +1,5 @@
 /**
- * Whether an answer can be gone on with, or has to be asked for once more: one that cannot be read,
+ * Tells whether an answer can be gone on with, or is asked for once more: one that cannot be read,
  * or whose result the agent's return schema does not take.   OpenWOP RFC 0070
  */
 import type { CompiledSchema } from "../../../schema/schema.ts";

@@ -1,4 +1,4 @@
-/** What turns come to when they come to nothing, in the words that runs carry. */
+/** Turns that come to nothing, in the words that runs carry. */
 
 import type { JsonRecord } from "../../../base/json-value.ts";
 import type { SchemaViolation } from "../../../schema/schema-violation.ts";
@@ -32,7 +32,7 @@ export function schemaFailure(
   });
 }
 
-/** What a runtime is told whose result its schema does not take. */
+/** The words for a runtime whose result its schema does not take. */
 export function remarksOnResult(
   result: unknown,
   violations: readonly SchemaViolation[],
@@ -44,7 +44,7 @@ export function remarksOnResult(
   );
 }
 
-/** What a runtime is told that has to answer once more. */
+/** The words for a runtime that has to answer once more. */
 export function remarksOn(answer: string, fault: string): readonly TurnRemark[] {
   const remark: TurnRemark = { role: "host", content: `${fault}. Answer again.` };
   // Not every server takes a message that says nothing.

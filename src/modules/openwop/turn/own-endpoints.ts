@@ -1,11 +1,11 @@
 /** The endpoints of this server as tools of its agents. */
 
 import { actingCaller } from "../../../dispatch/acting.ts";
-import type { ModuleContext } from "../../../dispatch/module.ts";
+import type { OpenwopContext } from "../config.ts";
 import type { ToolHost } from "./tool-host.ts";
 
 /** They are called through the pipeline of the deployment that the agents are a part of. */
-export function ownEndpoints({ dispatch }: Pick<ModuleContext, "dispatch">): ToolHost {
+export function ownEndpoints({ dispatch }: Pick<OpenwopContext, "dispatch">): ToolHost {
   return {
     findEndpoint: (method, path) => dispatch().registry.find(method, path)?.entry.definition,
     call: async ({ agent, scopes, method, path: target, input, taskId, signal }) => {

@@ -19,7 +19,7 @@ export interface ReasoningRules {
 
 /** A token is a word, or four characters of a long one. */
 const TOKEN_LENGTH = 4;
-/** What "full" shows of a model that does not stop. */
+/** The length that "full" shows of a model that does not stop. */
 const MAX_FULL_LENGTH = 262_144;
 /** Shorter pieces wait for more: each one is an event that is kept. */
 const MIN_PIECE_LENGTH = 16;
@@ -78,7 +78,7 @@ export class ReasoningWriter implements ReasoningSink {
     await last;
   }
 
-  /** Whoever speaks need not wait: what is said at once is told one after the other. */
+  /** A speaker need not wait: what is said at once is told one after the other. */
   #inTurn(step: () => Promise<void>): Promise<void> {
     if (this.#isOver) return this.#last;
     const next = this.#last.then(step);

@@ -1,5 +1,5 @@
 /**
- * What a run's `configurable` says about its agents' turns. Keys are read one by one, since callers
+ * A run's `configurable` about its agents' turns. Keys are read one by one, since callers
  * write them; a value that means nothing is passed over.   OpenWOP "Run Options"
  */
 import type { JsonRecord } from "../../../base/json-value.ts";

@@ -25,7 +25,7 @@ import { ToolCalls, type ToolCallsOptions } from "./tool-calls.ts";
 import type { ToolHost } from "./tool-host.ts";
 import { type EndpointTool, toolSurface } from "./tool-surface.ts";
 
-/** What every turn is taken with. */
+/** The parts that every turn is taken with. */
 export interface TurnSurroundings {
   readonly runtime: AgentRuntime;
   readonly redactor: Redactor;
@@ -36,11 +36,11 @@ export interface TurnSurroundings {
   takeRate: ToolCallsOptions["takeRate"];
   /** Hears of a confidence that is none. */
   onOddConfidence(agentId: string, stated: string): void;
-  /** Whether the run's tenant has an agent. */
+  /** Tells whether the run's tenant has an agent. */
   isInstalled(agentId: string): boolean;
 }
 
-/** Who takes the turn. */
+/** The agent that takes the turn. */
 export interface TurnTaker {
   readonly agent: InstalledAgent;
   readonly document: AgentDocument | undefined;
@@ -135,7 +135,7 @@ export class RunningTurn {
     if (answer === "aborted" || this.#signal.aborted) {
       return failedTurn("agent_timeout", `the turn took longer than ${turnTimeoutMs} ms`);
     }
-    // What the runtime did not wait for comes before what it decided.
+    // Events that the runtime did not wait for come before its decision.
     await this.#calls.end();
     this.#usage = sumOfUsage(this.#usage, answer.usage);
     if (answer.kind === "malformed") return answer;
@@ -163,7 +163,7 @@ export class RunningTurn {
     if (stated !== undefined) this.#around.onOddConfidence(agentId, stated);
     const isUnsure = observed !== undefined && observed < threshold;
     const handoff = wish && redactedHandoff(wish, redactor);
-    // Who is not sure hands nothing on before somebody has said so.
+    // An agent that is not sure hands nothing on before somebody has said so.
     if (handoff !== undefined && !isUnsure) {
       await this.#emit("agent.handoff", { fromAgentId: agentId, ...handoff });
     }

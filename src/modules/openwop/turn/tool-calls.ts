@@ -17,7 +17,7 @@ import type { RuntimeTurn, ToolAnswer, TurnError } from "../runtime/agent-runtim
 import type { HostedAnswer, ToolHost } from "./tool-host.ts";
 import type { EndpointTool } from "./tool-surface.ts";
 
-/** Who calls, for whom, and what. */
+/** The agent that calls, its run, and the tools. */
 export interface ToolCallsOptions {
   readonly agentId: string;
   readonly principal: string;
@@ -39,7 +39,7 @@ export interface ToolCallsOptions {
 
 type ReturnStatus = "ok" | "error" | "forbidden" | "rate_limited";
 
-/** What a call came to, as its second event has it. */
+/** The outcome of a call, as its second event has it. */
 interface Returned {
   readonly status: ReturnStatus;
   readonly answer: ToolAnswer;
@@ -83,7 +83,7 @@ export class ToolCalls {
     const tool = tools.get(toolId);
     if (tool === undefined) return failed("tool_not_allowed", "there is no such tool");
     if (!isRecord(written)) return failed("invalid_arguments", "the arguments must be an object");
-    // What is told of the call is what is called: an agent hands no secret on.
+    // The call is told as it is made: an agent hands no secret on.
     const input = redactor.value(written) as JsonRecord;
     const filled = fillPath(tool.path, new Map(Object.entries(input)));
     if (filled.fault !== undefined) return failed("invalid_arguments", filled.fault);

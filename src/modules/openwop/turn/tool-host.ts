@@ -19,7 +19,7 @@ export interface HostedCall {
   readonly signal: AbortSignal;
 }
 
-/** What it was answered. */
+/** The answer to it. */
 export interface HostedAnswer {
   readonly status: number;
   readonly body: unknown;

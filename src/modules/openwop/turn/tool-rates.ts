@@ -4,7 +4,7 @@
  */
 import { LRUCache } from "lru-cache";
 
-/** What is in force; `perMinute` 0: no limit. */
+/** The limit in force; `perMinute` 0: none. */
 export interface ToolRate {
   readonly perMinute: number;
 }

@@ -1,5 +1,5 @@
 /**
- * What a schema cannot say of a workflow: that names are used once, that edges and inputs lead to
+ * Rules that no schema can tell a workflow: that names are used once, that edges and inputs lead to
  * something that is there and comes before, and that every node is of a type this server runs.
  */
 import type { NodeTypes } from "../nodes/node-type.ts";
@@ -51,7 +51,7 @@ export function checkWorkflow(
   ];
 }
 
-/** What is done again has been done before; who would go forward under a condition is not followed. */
+/** A node that is done again has been done before; one behind a condition is not followed. */
 function checkLoop(
   definition: WorkflowDefinition,
   { sourceNodeId, targetNodeId, condition }: WorkflowEdge,

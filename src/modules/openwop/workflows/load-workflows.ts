@@ -33,14 +33,14 @@ export interface WorkflowsLocation {
   readonly dir: string;
   readonly types: NodeTypes;
   readonly compiler: SchemaCompiler;
-  /** What to warn of in a definition that is served all the same. */
+  /** The warnings about a definition that is served all the same. */
   remarksOn?(definition: WorkflowDefinition): readonly WorkflowFault[];
 }
 
 const DEFAULT_DIR = "agents/openwop/workflows";
 const MAX_WORKFLOWS = 1024;
 
-/** What could be loaded, and what is wrong with the rest. */
+/** The workflows that could be loaded, and the problems with the rest. */
 export interface LoadedWorkflows {
   readonly workflows: Workflows;
   readonly problems: readonly Problem[];

@@ -1,5 +1,5 @@
 /**
- * What a workflow definition may look like here, as JSON Schema: the published shape without what
+ * A workflow definition, as JSON Schema: the published shape without what
  * this server does not do, so that nothing in a file is passed over in silence.
  * OpenWOP "workflow-definition", "agent-ref"
  */

@@ -40,7 +40,7 @@ export interface WorkflowNode {
   readonly disabled?: boolean;
 }
 
-/** What has to hold of what a node put out for an edge to lead back from it. */
+/** The condition on a node's output under which an edge leads back from it. */
 export interface EdgeCondition {
   readonly type: "equals" | "notEquals" | "contains";
   /** A path of names into the outputs. */
@@ -48,7 +48,7 @@ export interface EdgeCondition {
   readonly right?: unknown;
 }
 
-/** What has to be done before what; with a condition, what is done again. */
+/** The order of two nodes; with a condition, one that is done again. */
 export interface WorkflowEdge {
   readonly id: string;
   readonly sourceNodeId: string;

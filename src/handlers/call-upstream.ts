@@ -1,0 +1,70 @@
+/**
+ * What a handler whose upstream may ask back has beside its call: a way to put the question before
+ * the operators, the answer once there is one, and an ear for how far the upstream is.
+ * docs/mcp-servers.md
+ */
+import type { JsonRecord } from "../base/json-value.ts";
+import type { Call, HandlerResult } from "./handler.ts";
+
+/** A question that an upstream asks before it goes on with a call. */
+export interface UpstreamQuestion {
+  /** The upstream's own text, bounded. */
+  readonly message: string;
+  /** The schema of an answer, checked and bounded. */
+  readonly schema: JsonRecord;
+  /** The name that the operator has given the upstream. */
+  readonly upstream: string;
+  /** How the call goes on; it is kept, and nobody sees it. */
+  readonly resume: JsonRecord;
+  /** How long the question waits; undefined: as long as the policy says. */
+  readonly ttlMs?: number;
+}
+
+/** An operator's answer. */
+export interface UpstreamAnswer {
+  /** It is what the schema of the question says. */
+  readonly content: JsonRecord;
+  /** That of the question. */
+  readonly resume: JsonRecord;
+}
+
+/** How far an upstream is. */
+export interface UpstreamProgress {
+  readonly progress: number;
+  readonly total?: number;
+  readonly message?: string;
+}
+
+/** The outcome of putting a question before the operators. */
+export type AskingOutcome =
+  /** `repeated`: the same call has asked before, and its question is the one that counts. */
+  | { readonly kind: "asked" | "repeated"; readonly answer: AwaitedAnswer }
+  /** There is no room for it, or nobody could read the call. */
+  | { readonly kind: "impossible" };
+
+/** One call, as its upstream is concerned. */
+export interface CallUpstream {
+  /** Undefined: nobody could come back for the answer. */
+  readonly ask?: (question: UpstreamQuestion) => Promise<AskingOutcome>;
+  /** Set where the call is repeated with the answer to its question. */
+  readonly answer?: UpstreamAnswer;
+  /** Undefined: nobody listens. */
+  readonly onProgress?: (progress: UpstreamProgress) => void;
+}
+
+/** The answer of a call that waits for operators: 202, whatever the endpoint's output is. */
+export class AwaitedAnswer {
+  readonly body: JsonRecord;
+
+  constructor(body: JsonRecord) {
+    this.body = body;
+  }
+}
+
+/** Answers a call whose upstream may ask back. */
+export type UpstreamHandler = (
+  call: Call,
+  exchange?: { readonly upstream?: CallUpstream | undefined },
+) => UpstreamOutcome | Promise<UpstreamOutcome>;
+
+type UpstreamOutcome = HandlerResult | AwaitedAnswer;

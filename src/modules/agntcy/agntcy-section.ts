@@ -1,0 +1,42 @@
+/** `[[agntcy]]`: AGNTCY agents, and the paths that they are served on. */
+import {
+  choice,
+  count,
+  flag,
+  list,
+  optional,
+  path,
+  type Schema,
+  table,
+  text,
+} from "../../schema/section-field.ts";
+import { agtpPath, scopeToken } from "../../schema/section-words.ts";
+
+/** The schema of the section, which is handed on with the keys of the file. */
+export const agntcySection: Schema = list(
+  table(
+    "An AGNTCY agent and the path it is served on",
+    {
+      manifest: optional(path("", "Its manifest")),
+      base: optional(agtpPath("The path of its endpoints")),
+      option: optional(text("", "Deployment option by name; without it, the first")),
+      deferred: flag(false, "true: look for the remote agent on first use, not at the start"),
+      allow_http: flag(false, "true: plain http to an upstream on loopback"),
+      impact: choice(
+        "irreversible",
+        ["informational", "reversible", "irreversible"],
+        "The declared impact of a run",
+      ),
+      required_scopes: list(scopeToken(""), "What a caller needs"),
+      timeout_seconds: count(300, "How long a run may take", 86_400),
+      agent_answers: flag(
+        false,
+        "true: who began a run answers what its manifest asks the agent; else people do",
+      ),
+      approver_scope: optional(scopeToken("Who holds it may answer what runs ask, like operators")),
+      ca: optional(path("", "Authorities to trust instead of the system's, PEM")),
+    },
+    ["manifest", "base"],
+  ),
+  "AGNTCY agents",
+);

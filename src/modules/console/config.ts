@@ -1,0 +1,14 @@
+/** The sections of the configuration that this module takes. */
+import type { ConfigPlace } from "../../base/config-place.ts";
+import type { ModuleContext } from "../../dispatch/module.ts";
+import type { ServerConfig } from "../../identity/server-section.ts";
+import type { ConsoleConfig } from "./console-section.ts";
+
+/** They, and where the configuration lies. */
+export interface ConsoleSections extends ConfigPlace {
+  readonly console: ConsoleConfig;
+  readonly server: ServerConfig;
+}
+
+/** The input of this module. */
+export type ConsoleContext = ModuleContext<ConsoleSections>;

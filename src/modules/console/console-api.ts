@@ -1,0 +1,149 @@
+/**
+ * The console's API: each page's facts, and the changes that operators make. A change is a request of
+ * AGTP in the person's name: it passes the gates, and its record names the person.
+ */
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import { isRecord, type JsonRecord } from "../../base/json-value.ts";
+import type { ActAs } from "../../dispatch/acting.ts";
+import { ANONYMOUS } from "../../dispatch/caller.ts";
+import { ConsoleFault, malformed } from "./console-fault.ts";
+import { operatorOfPerson } from "./person.ts";
+import type { SignedIn } from "./sessions.ts";
+
+/** What a route is asked. */
+export interface ApiRequest {
+  readonly signedIn: SignedIn;
+  /** Parameters of the path; `*` is the rest of it. */
+  readonly params: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  /** Of a change: an object. */
+  readonly body: JsonRecord;
+  /** Asks AGTP in the person's name. @throws ConsoleFault where it is refused. */
+  act(method: string, target: string, input: JsonRecord): Promise<JsonRecord>;
+}
+
+/** One route below `/api/`. */
+export interface ApiRoute {
+  readonly method: "GET" | "POST";
+  readonly path: string;
+  answer(request: ApiRequest): unknown;
+}
+
+/** Says who asks. @throws ConsoleFault */
+export type Admit = (request: FastifyRequest, isChange: boolean) => SignedIn;
+
+/** All routes, and what they hold open. */
+export interface ConsoleApi {
+  register(app: FastifyInstance, admit: Admit): Promise<void>;
+  close(): void;
+}
+
+/** What the API is made from. */
+export interface ConsoleApiParts {
+  readonly routes: readonly ApiRoute[];
+  /** Noted when somebody does something. */
+  touch(signedIn: SignedIn): Promise<void>;
+  actAs(): ActAs;
+  /** Streams, which are routes of their own. */
+  readonly events: ConsoleApi;
+}
+
+/** Puts the routes together. */
+export function createConsoleApi(parts: ConsoleApiParts): ConsoleApi {
+  return {
+    register: async (app, admit) => {
+      for (const route of parts.routes) addRoute(app, route, { ...parts, admit });
+      await parts.events.register(app, admit);
+    },
+    close: () => parts.events.close(),
+  };
+}
+
+interface Adding extends ConsoleApiParts {
+  readonly admit: Admit;
+}
+
+function addRoute(app: FastifyInstance, route: ApiRoute, parts: Adding): void {
+  const isChange = route.method === "POST";
+  app.route({
+    method: route.method,
+    url: `/api${route.path}`,
+    handler: async (request, reply) => {
+      const signedIn = parts.admit(request, isChange);
+      const body = isChange ? readBody(request) : {};
+      await parts.touch(signedIn);
+      const { params, url } = request;
+      const at = url.indexOf("?");
+      const query = new URLSearchParams(at < 0 ? "" : url.slice(at));
+      const act: ApiRequest["act"] = (method, target, input) =>
+        actFor(signedIn, parts.actAs(), { method, target, input });
+      const asked = { signedIn, params: params as ApiRequest["params"], query, body, act };
+      return reply.send((await route.answer(asked)) ?? {});
+    },
+  });
+}
+
+const JSON_TYPE = /^application\/json\s*(?:;|$)/i;
+
+/** A page of another origin could send anything but this type without being asked first. */
+function readBody({ body, headers }: FastifyRequest): JsonRecord {
+  if (!JSON_TYPE.test(headers["content-type"] ?? "")) {
+    throw new ConsoleFault(415, "unsupported-type", "the body must be application/json");
+  }
+  try {
+    const value: unknown = JSON.parse(String(body ?? ""));
+    if (isRecord(value)) return value;
+  } catch {
+    throw new ConsoleFault(400, "invalid-body", "the body is no JSON");
+  }
+  throw malformed("the body must be an object");
+}
+
+interface Asked {
+  readonly method: string;
+  readonly target: string;
+  readonly input: JsonRecord;
+}
+
+async function actFor({ person }: SignedIn, actAs: ActAs, asked: Asked): Promise<JsonRecord> {
+  const { status, body } = await actAs({
+    ...asked,
+    caller: ANONYMOUS,
+    operator: operatorOfPerson(person),
+    taskId: undefined,
+    signal: new AbortController().signal,
+  });
+  const answer = isRecord(body) ? body : {};
+  if (status < 400 && status !== 262) {
+    const { result } = answer;
+    return isRecord(result) ? result : answer;
+  }
+  const { code = "refused", message = "it was refused" } = isRecord(answer["error"])
+    ? answer["error"]
+    : {};
+  throw new ConsoleFault(
+    status < 500 && status >= 400 ? status : 409,
+    String(code),
+    String(message),
+  );
+}
+
+/** A text of a body. @throws ConsoleFault */
+export function textIn(body: JsonRecord, name: string, allowed?: readonly string[]): string {
+  const value = body[name];
+  if (typeof value !== "string" || value === "") throw malformed(`${name} must be a text`);
+  if (value.length > MAX_TEXT)
+    throw malformed(`${name} must be at most ${MAX_TEXT} characters long`);
+  if (allowed !== undefined && !allowed.includes(value)) {
+    throw malformed(`${name} must be one of ${allowed.join(", ")}`);
+  }
+  return value;
+}
+
+const MAX_TEXT = 1024;
+
+/** The reason of a change, if there is one. */
+export function reasonIn(body: JsonRecord): JsonRecord {
+  const { reason } = body;
+  return reason === undefined || reason === "" ? {} : { reason: textIn(body, "reason") };
+}

@@ -1,0 +1,185 @@
+/**
+ * The console over HTTP: who may come in, and what every answer carries. Pages are the same for all;
+ * what they show comes from the API, behind the same session.
+ * 303 a page without a session · 401 the API without one · 403 another origin, a wrong token, a viewer
+ * that wants a change · 404 · 421 another name · 500 a fault, with an id that the log has too
+ */
+import { timingSafeEqual } from "node:crypto";
+import {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+} from "fastify";
+import type { Gateway } from "../../dispatch/http-gateway.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import type { ConsoleApi } from "./console-api.ts";
+import { ConsoleFault } from "./console-fault.ts";
+import { clearCookie, readCookie, setCookie } from "./cookie.ts";
+import type { LoginLinks } from "./login-links.ts";
+import type { PageFiles } from "./page-files.ts";
+import { isPagePath } from "./page-paths.ts";
+import type { ConsolePlace } from "./place.ts";
+import type { Session, Sessions, SignedIn } from "./sessions.ts";
+import { signInPage } from "./sign-in-page.ts";
+
+/** What a console is made from. */
+export interface ConsoleParts {
+  readonly place: ConsolePlace;
+  readonly sessions: Sessions;
+  readonly links: LoginLinks;
+  readonly pages: PageFiles;
+  readonly api: ConsoleApi;
+  reportFault(errorId: string, error: unknown): void;
+}
+
+const MAX_BODY_BYTES = 65_536;
+const FIELDS = {
+  "content-security-policy":
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; " +
+    "connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'",
+  "x-content-type-options": "nosniff",
+  "referrer-policy": "no-referrer",
+  "cross-origin-opener-policy": "same-origin",
+  "cross-origin-resource-policy": "same-origin",
+  "cache-control": "no-store",
+} as const;
+
+/** Builds it; it never listens itself. */
+export async function createConsole(parts: ConsoleParts): Promise<Gateway> {
+  const app = fastify({
+    logger: false,
+    bodyLimit: MAX_BODY_BYTES,
+    exposeHeadRoutes: false,
+    requestIdHeader: false,
+    return503OnClosing: false,
+  });
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser("*", { parseAs: "string" }, (_request, body, done) => done(null, body));
+  app.addHook("onRequest", async (request, reply) => {
+    reply.headers(FIELDS);
+    const host = request.headers.host ?? "";
+    if (!parts.place.isOurs(host)) {
+      throw new ConsoleFault(421, "host-not-allowed", "the console is not called by that name");
+    }
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (!isRead && !parts.place.isOwnOrigin(request.headers.origin, host)) {
+      throw new ConsoleFault(403, "origin-not-allowed", "only the console's own pages may do that");
+    }
+  });
+  app.setErrorHandler((error: FastifyError, _request, reply) => answerError(error, reply, parts));
+  addSignIn(app, parts);
+  addPages(app, parts);
+  await parts.api.register(app, (request, isChange) => admit(request, isChange, parts));
+  await app.ready();
+  return {
+    handle: (request, reply) => app.routing(request, reply),
+    answerFault: async () => undefined,
+    close: async () => {
+      parts.api.close();
+      await app.close();
+    },
+  };
+}
+
+/** Faults keep their cause to themselves. */
+function answerError(
+  error: FastifyError,
+  reply: FastifyReply,
+  { reportFault }: ConsoleParts,
+): FastifyReply {
+  const status = error.statusCode ?? 500;
+  if (status >= 400 && status < 500) {
+    const code = error instanceof ConsoleFault ? error.code : "invalid-request";
+    return reply.code(status).send({ error: { code, message: error.message } });
+  }
+  const errorId = uuidv7();
+  reportFault(errorId, error);
+  const message = `something went wrong; the log has it under ${errorId}`;
+  return reply.code(500).send({ error: { code: "internal-error", message, error_id: errorId } });
+}
+
+/** The session of a request, and that it may change something if it is to. */
+function admit(request: FastifyRequest, isChange: boolean, parts: ConsoleParts): SignedIn {
+  const signedIn = signedInBy(request, parts);
+  if (signedIn === undefined) throw new ConsoleFault(401, "signed-out", "sign in first");
+  if (!isChange) return signedIn;
+  checkCsrf(request, signedIn);
+  if (signedIn.person.role !== "operator") {
+    throw new ConsoleFault(403, "viewer", "a viewer sees, and changes nothing");
+  }
+  return signedIn;
+}
+
+function checkCsrf({ headers }: FastifyRequest, { csrf }: Session): void {
+  const said = Buffer.from(String(headers["x-csrf-token"] ?? ""));
+  const expected = Buffer.from(csrf);
+  if (said.length === expected.length && timingSafeEqual(said, expected)) return;
+  throw new ConsoleFault(403, "csrf-token", "X-CSRF-Token is not that of the session");
+}
+
+function signedInBy(
+  { headers }: FastifyRequest,
+  { sessions, place }: ConsoleParts,
+): SignedIn | undefined {
+  const token = readCookie(headers.cookie, place.isSecure);
+  const session = token === undefined ? undefined : sessions.find(token);
+  return token === undefined || session === undefined ? undefined : { ...session, token };
+}
+
+/** The pages that nobody needs a session for. */
+function addSignIn(app: FastifyInstance, parts: ConsoleParts): void {
+  const { links, sessions, place } = parts;
+  app.get("/sign-in", async (request, reply) => {
+    const link = parameterOf(request.url, "link");
+    const person = link === undefined ? undefined : links.find(link);
+    return sendHtml(reply, signInPage({ link, person }));
+  });
+  app.post("/sign-in", async ({ body }, reply) => {
+    const link = new URLSearchParams(typeof body === "string" ? body : "").get("link") ?? "";
+    const person = links.redeem(link);
+    if (person === undefined) return sendHtml(reply.code(403), signInPage({ link, person }));
+    reply.header("set-cookie", setCookie(await sessions.begin(person), place.isSecure));
+    return reply.code(303).header("location", "/").send();
+  });
+  app.post("/sign-out", async (request, reply) => {
+    const signedIn = signedInBy(request, parts);
+    if (signedIn !== undefined) {
+      checkCsrf(request, signedIn);
+      await sessions.end(signedIn.token);
+    }
+    reply.header("set-cookie", clearCookie(place.isSecure));
+    return reply.code(204).send();
+  });
+}
+
+function addPages(app: FastifyInstance, parts: ConsoleParts): void {
+  const { files, shell } = parts.pages;
+  app.get("/page/*", async (request, reply) => {
+    const [path = ""] = request.url.slice("/page/".length).split("?");
+    const file = files.get(path);
+    if (file === undefined) throw new ConsoleFault(404, "not-found", "there is no such file");
+    return reply.type(file.type).send(file.body);
+  });
+  app.setNotFoundHandler(async (request, reply) => {
+    const [path = ""] = request.url.split("?");
+    if (path === "/api" || path.startsWith("/api/")) admit(request, false, parts);
+    if (request.method !== "GET" || !isPagePath(path)) {
+      throw new ConsoleFault(404, "not-found", "nothing is served at this path");
+    }
+    if (signedInBy(request, parts) === undefined) {
+      return reply.code(303).header("location", "/sign-in").send();
+    }
+    return reply.type(shell.type).send(shell.body);
+  });
+}
+
+function parameterOf(url: string, name: string): string | undefined {
+  const at = url.indexOf("?");
+  return at < 0 ? undefined : (new URLSearchParams(url.slice(at)).get(name) ?? undefined);
+}
+
+function sendHtml(reply: FastifyReply, html: string): FastifyReply {
+  return reply.type("text/html; charset=utf-8").send(html);
+}

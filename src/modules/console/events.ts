@@ -1,0 +1,99 @@
+/**
+ * What onlookers are told as it happens: samples of the traffic, counts, and how much waits. Nothing
+ * queues for anybody: who does not read is told the newest when there is room, and how much was left out.
+ */
+import type { FastifyReply } from "fastify";
+import type { Admit, ConsoleApi } from "./console-api.ts";
+import { ConsoleFault } from "./console-fault.ts";
+import type { SignedIn } from "./sessions.ts";
+import type { Traffic } from "./traffic.ts";
+
+/** What is told. */
+export interface EventParts {
+  readonly traffic: Traffic;
+  overview(): Promise<object>;
+  waiting(): number;
+  /** Tells whether a session still stands; it uses nothing of it. */
+  isStanding(signedIn: SignedIn): boolean;
+  reportFault(error: unknown): void;
+}
+
+const TICK_MS = 500;
+/** Of ticks. */
+const OVERVIEW_EVERY = 4;
+const MAX_SAMPLE = 50;
+const MAX_ONLOOKERS = 64;
+/** Beyond it, an onlooker has not read what it was told before. */
+const MAX_BUFFERED = 65_536;
+
+interface Onlooker {
+  readonly response: FastifyReply["raw"];
+  readonly signedIn: SignedIn;
+  seen: number;
+  waiting: number | undefined;
+}
+
+/** `GET /api/events`: server-sent events. */
+export function createEvents(parts: EventParts): ConsoleApi {
+  const onlookers = new Set<Onlooker>();
+  let timer: NodeJS.Timeout | undefined;
+  let ticks = 0;
+  const tick = async (): Promise<void> => {
+    ticks += 1;
+    for (const one of onlookers) if (!parts.isStanding(one.signedIn)) one.response.end();
+    const overview = ticks % OVERVIEW_EVERY === 1 ? await parts.overview() : undefined;
+    for (const one of onlookers) tell(one, parts, overview);
+  };
+  const begin = (): void => {
+    timer ??= setInterval(() => void tick().catch(parts.reportFault), TICK_MS);
+    timer.unref();
+  };
+  const leave = (one: Onlooker): void => {
+    onlookers.delete(one);
+    if (onlookers.size > 0) return;
+    clearInterval(timer);
+    timer = undefined;
+  };
+  return {
+    register: async (app, admit: Admit) => {
+      app.get("/api/events", (request, reply) => {
+        const signedIn = admit(request, false);
+        if (onlookers.size >= MAX_ONLOOKERS) {
+          throw new ConsoleFault(429, "too-many-onlookers", "too many pages are looking on");
+        }
+        const fields = { ...reply.getHeaders(), "content-type": "text/event-stream" };
+        reply.hijack();
+        const response = reply.raw;
+        response.writeHead(200, fields as Record<string, string>);
+        response.write(": news\n\n");
+        const one = { response, signedIn, seen: parts.traffic.last, waiting: undefined };
+        onlookers.add(one);
+        response.once("close", () => leave(one));
+        begin();
+        void tick().catch(parts.reportFault);
+      });
+    },
+    close: () => {
+      for (const { response } of onlookers) response.end();
+    },
+  };
+}
+
+function tell(one: Onlooker, parts: EventParts, overview: object | undefined): void {
+  const { response } = one;
+  if (response.writableEnded || response.writableLength > MAX_BUFFERED) return;
+  const { last } = parts.traffic;
+  if (last > one.seen) {
+    const entries = parts.traffic.list({ after: one.seen }).slice(0, MAX_SAMPLE);
+    response.write(eventOf("traffic", { entries, skipped: last - one.seen - entries.length }));
+    one.seen = last;
+  }
+  const waiting = parts.waiting();
+  if (waiting !== one.waiting) response.write(eventOf("approvals", { waiting }));
+  one.waiting = waiting;
+  if (overview !== undefined) response.write(eventOf("overview", overview));
+}
+
+function eventOf(name: string, data: object): string {
+  return `event: ${name}\ndata: ${JSON.stringify(data)}\n\n`;
+}

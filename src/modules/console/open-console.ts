@@ -1,0 +1,129 @@
+/** Puts the console of a deployment together: its people, its pages and what they show. */
+
+import type { JsonRecord } from "../../base/json-value.ts";
+import type { ConsoleSide, DaemonFacts } from "../../dispatch/http-gateway.ts";
+import { publicKeyOf } from "../../identity/ed25519.ts";
+import type { ConsoleContext } from "./config.ts";
+import { createConsoleApi } from "./console-api.ts";
+import { createConsole } from "./console-app.ts";
+import { createEvents } from "./events.ts";
+import { LoginLinks } from "./login-links.ts";
+import { loadPageFiles } from "./page-files.ts";
+import { type Person, ROLES, type Role } from "./person.ts";
+import { ConsolePlace } from "./place.ts";
+import { Sessions } from "./sessions.ts";
+import { Traffic } from "./traffic.ts";
+import { agentRoutes } from "./views/agents.ts";
+import { approvalRoutes } from "./views/approvals.ts";
+import { contractRoutes } from "./views/contracts.ts";
+import { endpointRoutes } from "./views/endpoints.ts";
+import { nodeRoute } from "./views/nodes.ts";
+import { overview, overviewRoute, waitingCount } from "./views/overview.ts";
+import { recordRoutes } from "./views/records.ts";
+import { sessionRoute } from "./views/session.ts";
+import { trafficRoutes } from "./views/traffic-routes.ts";
+import { upstreamRoutes } from "./views/upstreams.ts";
+
+/** The console, its commands, and its end. */
+export interface OpenedConsole {
+  readonly side: ConsoleSide;
+  readonly commands: ReadonlyMap<string, (options: JsonRecord) => unknown>;
+  close(): Promise<void>;
+}
+
+/** Opens it; it listens to nothing yet. */
+export async function openConsole(context: ConsoleContext): Promise<OpenedConsole> {
+  const { config } = context;
+  const links = await context.once(openLinks);
+  const traffic = await context.once(openTraffic);
+  const sessions = await Sessions.open(context, () => config.console.sessionMinutes * 60_000);
+  const place = new ConsolePlace(config.console);
+  let daemon: () => DaemonFacts | undefined = () => undefined;
+  const api = apiOf(context, { sessions, traffic, daemon: () => daemon() });
+  const reportFault = reporting(context);
+  const pages = await loadPageFiles();
+  const gateway = await createConsole({ place, sessions, links, pages, api, reportFault });
+  return {
+    side: {
+      gateway: () => gateway,
+      bind: (port, facts) => {
+        place.bind(port);
+        daemon = facts;
+      },
+    },
+    commands: new Map([["login", (options) => login(options, links, place)]]),
+    close: () => gateway.close(),
+  };
+}
+
+/** Kept through reloads: a link that was printed is good. */
+const openLinks = (): LoginLinks => new LoginLinks();
+
+const openTraffic = (): Traffic => {
+  const traffic = new Traffic();
+  traffic.listen();
+  return traffic;
+};
+
+interface ApiSources {
+  readonly sessions: Sessions;
+  readonly traffic: Traffic;
+  daemon(): DaemonFacts | undefined;
+}
+
+function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSources) {
+  const { config, directory, state, mcpServers, dispatch, signingKey } = context;
+  const publicKey = signingKey && publicKeyOf(signingKey);
+  const documentVersion = (): Promise<string | undefined> => dispatch().documentVersion();
+  const { serverId } = config.server;
+  const sources = { serverId, traffic, state, documentVersion, daemon };
+  const parts = { state, directory };
+  return createConsoleApi({
+    touch: ({ token }) => sessions.touch(token),
+    actAs: () => dispatch().actAs,
+    routes: [
+      sessionRoute(serverId),
+      overviewRoute(sources),
+      ...trafficRoutes(traffic),
+      ...approvalRoutes(parts),
+      ...agentRoutes(parts),
+      ...endpointRoutes(dispatch),
+      ...contractRoutes(state),
+      ...recordRoutes({ ...parts, publicKey }),
+      ...upstreamRoutes({ servers: mcpServers, state, served: dispatch }),
+      nodeRoute(daemon),
+    ],
+    events: createEvents({
+      traffic,
+      overview: () => overview(sources),
+      waiting: () => waitingCount(state),
+      isStanding: ({ token }) => sessions.find(token) !== undefined,
+      reportFault: (error) => reporting(context)("", error),
+    }),
+  });
+}
+
+function reporting({ log }: ConsoleContext): (errorId: string, error: unknown) => void {
+  return (errorId, error) =>
+    log.error({ event: "fault", error_id: errorId, error }, "the console failed");
+}
+
+const MAX_NAME = 128;
+
+/** `agtpd login`: a link for whoever may use the control socket, which is the daemon's own user. */
+function login(
+  { role = "operator", name = "operator" }: JsonRecord,
+  links: LoginLinks,
+  place: ConsolePlace,
+): object {
+  if (!isRole(role)) throw new Error(`role must be one of ${ROLES.join(", ")}`);
+  if (typeof name !== "string" || name === "" || name.length > MAX_NAME) {
+    throw new Error(`name must be a text of at most ${MAX_NAME} characters`);
+  }
+  const person: Person = { id: `link:${name}`, name, role, via: "link" };
+  return { url: `${place.baseUrl}/sign-in?link=${links.create(person)}`, expires_in_s: 300 };
+}
+
+function isRole(value: unknown): value is Role {
+  return ROLES.some((role) => role === value);
+}

@@ -1,0 +1,44 @@
+/** Where the console is found: the link that signs somebody in, and the names it answers to. */
+import type { ConsoleConfig } from "./console-section.ts";
+
+/** Known once the port is bound. */
+export class ConsolePlace {
+  readonly #config: ConsoleConfig;
+  #port = 0;
+
+  constructor(config: ConsoleConfig) {
+    this.#config = config;
+  }
+
+  bind(port: number): void {
+    this.#port = port;
+  }
+
+  get isSecure(): boolean {
+    return this.baseUrl.startsWith("https:");
+  }
+
+  /** Without a slash at its end. Passkeys need a name, so it is no address by default. */
+  get baseUrl(): string {
+    const { baseUrl, cert } = this.#config;
+    const scheme = cert === undefined ? "http" : "https";
+    return (baseUrl ?? `${scheme}://localhost:${this.#port}`).replace(/\/$/, "");
+  }
+
+  /** Tells whether a Host field names this console: a page of another name must not be it. */
+  isOurs(host: string): boolean {
+    const names = ["localhost", "127.0.0.1", "[::1]", bracketed(this.#config.host)];
+    const own = names.map((name) => `${name}:${this.#port}`);
+    return host === new URL(this.baseUrl).host || own.includes(host);
+  }
+
+  /** Tells whether an Origin is the console's own, under the name that it was reached by. */
+  isOwnOrigin(origin: string | undefined, host: string): boolean {
+    if (origin === undefined || !this.isOurs(host)) return false;
+    return origin === `${this.isSecure ? "https" : "http"}://${host}`;
+  }
+}
+
+function bracketed(host: string): string {
+  return host.includes(":") ? `[${host}]` : host;
+}

@@ -1,0 +1,109 @@
+/** What waits for a decision, and the decision: an escalation's, whatever asked for it. */
+import type { JsonRecord } from "../../../base/json-value.ts";
+import { isRecord } from "../../../base/json-value.ts";
+import type { AgentDirectory } from "../../../identity/agent-directory.ts";
+import { type Escalation, escalationView, isOpen } from "../../../state/escalation.ts";
+import type { ServerState } from "../../../state/state.ts";
+import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
+import { unknown } from "../console-fault.ts";
+import type { Role } from "../person.ts";
+import { escalationFor } from "./redacted.ts";
+
+/** What these routes look into. */
+export interface ApprovalParts {
+  readonly state: Pick<ServerState, "escalations" | "lifecycle">;
+  readonly directory: AgentDirectory;
+}
+
+const DECISIONS = ["accepted", "rejected", "deferred"];
+const MAX_DECIDED = 100;
+
+/** `/api/approvals` and `/api/approvals/{escalation_id}` */
+export function approvalRoutes(parts: ApprovalParts): readonly ApiRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/approvals",
+      answer: ({ signedIn }) => list(parts, signedIn.person.role),
+    },
+    {
+      method: "GET",
+      path: "/approvals/:id",
+      answer: ({ signedIn, params }) =>
+        show(parts, find(parts, params["id"]), signedIn.person.role),
+    },
+    {
+      method: "POST",
+      path: "/approvals/:id",
+      answer: async ({ params, body, act }) => {
+        const { escalationId } = find(parts, params["id"]);
+        const status = textIn(body, "decision", DECISIONS);
+        const result = await act("CONFIRM", "/", {
+          ...{ target_id: escalationId, status },
+          ...reasonIn(body),
+        });
+        return { escalation: result["escalation"] ?? result };
+      },
+    },
+  ];
+}
+
+function find({ state }: ApprovalParts, id = ""): Escalation {
+  const escalation = state.escalations.find(id);
+  if (escalation === undefined) throw unknown("escalation");
+  return escalation;
+}
+
+function list(parts: ApprovalParts, role: Role): object {
+  const now = Date.now();
+  const all = parts.state.escalations.list();
+  const view = (one: Escalation): JsonRecord => viewOf(parts, one, role);
+  return {
+    waiting: all.filter((one) => isOpen(one, now)).map(view),
+    decided: all
+      .filter((one) => !isOpen(one, now))
+      .slice(0, MAX_DECIDED)
+      .map(view),
+  };
+}
+
+function viewOf({ directory }: ApprovalParts, one: Escalation, role: Role): JsonRecord {
+  const name = directory.find(one.agentId)?.name ?? null;
+  return { ...escalationFor(escalationView(one, Date.now()), role), agent_name: name };
+}
+
+function show(parts: ApprovalParts, escalation: Escalation, role: Role): object {
+  const agent = parts.directory.find(escalation.agentId);
+  const last = lastApproved(parts, escalation);
+  return {
+    escalation: viewOf(parts, escalation, role),
+    agent:
+      agent === undefined
+        ? null
+        : {
+            ...{ agent_id: agent.agentId, name: agent.name },
+            ...{ status: parts.state.lifecycle.statusOf(agent), trust_tier: agent.trustTier },
+          },
+    last_approved: last === undefined ? null : viewOf(parts, last, role),
+  };
+}
+
+/** The call of the same endpoint by the same agent that was approved last. */
+function lastApproved({ state }: ApprovalParts, escalation: Escalation): Escalation | undefined {
+  const wanted = pairOf(escalation);
+  if (wanted === undefined) return undefined;
+  return state.escalations
+    .list()
+    .find(
+      (one) =>
+        one.escalationId !== escalation.escalationId &&
+        one.agentId === escalation.agentId &&
+        one.status === "accepted" &&
+        pairOf(one) === wanted,
+    );
+}
+
+function pairOf({ approval, context }: Escalation): string | undefined {
+  const call = approval !== undefined && isRecord(context) ? context["call"] : undefined;
+  return isRecord(call) ? `${String(call["method"])} ${String(call["path"])}` : undefined;
+}

@@ -1,0 +1,46 @@
+/** The endpoints that are served, each with its contract and schemas. */
+import type { Served } from "../../../dispatch/module.ts";
+import type { RegisteredRoute } from "../../../dispatch/route.ts";
+import { projectEndpoint } from "../../../endpoint/project.ts";
+import type { ApiRoute } from "../console-api.ts";
+import { unknown } from "../console-fault.ts";
+
+/** `GET /api/endpoints` and `/api/endpoints/{METHOD}/{PATH}` */
+export function endpointRoutes(served: () => Served): readonly ApiRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/endpoints",
+      answer: () => ({ endpoints: served().listed.map(viewOf) }),
+    },
+    {
+      method: "GET",
+      path: "/endpoints/:method/*",
+      answer: ({ params }) => {
+        const { method = "", "*": rest = "" } = params;
+        const route = served().listed.find(
+          (one) => one.method === method && one.path === `/${rest}`,
+        );
+        if (route === undefined) throw unknown("endpoint");
+        const { definition } = route;
+        return {
+          endpoint: { ...viewOf(route), ...projectEndpoint(definition) },
+          input_schema: definition.inputSchema,
+          output_schema: definition.outputSchema,
+        };
+      },
+    },
+  ];
+}
+
+function viewOf({ method, path, tier, definition }: RegisteredRoute): object {
+  const { description, semantic, requiredScopes, approval, deprecated, file } = definition;
+  return {
+    ...{ method, path, description, tier, impact: semantic.impact },
+    is_idempotent: semantic.is_idempotent,
+    required_scopes: requiredScopes,
+    approval: approval ?? null,
+    deprecated: deprecated !== undefined,
+    file,
+  };
+}

@@ -1,0 +1,50 @@
+/** What is going on: counts, health, and how much waits for a decision. */
+
+import { VERSION } from "../../../base/version.ts";
+import type { DaemonFacts } from "../../../dispatch/http-gateway.ts";
+import { isOpen } from "../../../state/escalation.ts";
+import type { ServerState } from "../../../state/state.ts";
+import type { ApiRoute } from "../console-api.ts";
+import type { Traffic } from "../traffic.ts";
+
+/** What the overview is made from. */
+export interface OverviewParts {
+  readonly serverId: string;
+  readonly traffic: Traffic;
+  readonly state: Pick<ServerState, "escalations" | "ledger">;
+  documentVersion(): Promise<string | undefined>;
+  daemon(): DaemonFacts | undefined;
+}
+
+/** `GET /api/overview` */
+export function overviewRoute(parts: OverviewParts): ApiRoute {
+  return { method: "GET", path: "/overview", answer: () => overview(parts) };
+}
+
+/** The facts as they are now. */
+export async function overview(parts: OverviewParts): Promise<object> {
+  const { serverId, traffic, state, documentVersion } = parts;
+  const { address, port, gatewayPort, connectionCount, problems } = parts.daemon() ?? NOWHERE;
+  return {
+    server: {
+      ...{ server_id: serverId, version: VERSION, uptime_s: Math.floor(process.uptime()) },
+      document_version: (await documentVersion()) ?? null,
+      ...{ address, port, gateway_port: gatewayPort ?? null },
+    },
+    ...traffic.counts(),
+    connections: connectionCount,
+    journal: { writable: state.ledger.isWritable },
+    problems,
+    waiting: waitingCount(state),
+  };
+}
+
+/** How many escalations wait for a decision. */
+export function waitingCount({ escalations }: Pick<ServerState, "escalations">): number {
+  const now = Date.now();
+  return escalations.list().filter((one) => isOpen(one, now)).length;
+}
+
+const NOWHERE: DaemonFacts = {
+  ...{ address: "", port: 0, gatewayPort: undefined, connectionCount: 0, problems: [] },
+};

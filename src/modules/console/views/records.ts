@@ -1,0 +1,86 @@
+/** Chains of records, as they are signed: a page checks them itself, and need not trust this server. */
+import { isRecord } from "../../../base/json-value.ts";
+import type { AgentDirectory } from "../../../identity/agent-directory.ts";
+import type { Ed25519PublicKey } from "../../../identity/ed25519.ts";
+import { decodeJws, keyId } from "../../../identity/jws.ts";
+import { NO_AUDIT_ID } from "../../../state/record.ts";
+import type { ServerState } from "../../../state/state.ts";
+import type { ApiRequest, ApiRoute } from "../console-api.ts";
+import { malformed } from "../console-fault.ts";
+
+/** What these routes look into. */
+export interface RecordParts {
+  readonly state: Pick<ServerState, "ledger">;
+  readonly directory: AgentDirectory;
+  /** Undefined: records are not signed. */
+  readonly publicKey: Ed25519PublicKey | undefined;
+}
+
+const PAGE = 200;
+const AUDIT_ID = /^[0-9a-f]{64}$/;
+
+/** `GET /api/records`, `/api/records/{agent_id}` and `/api/keys` */
+export function recordRoutes(parts: RecordParts): readonly ApiRoute[] {
+  return [
+    { method: "GET", path: "/records", answer: () => ({ chains: chainsOf(parts) }) },
+    {
+      method: "GET",
+      path: "/records/:id",
+      answer: ({ params, query }) => walk(parts, params["id"] ?? "", query),
+    },
+    { method: "GET", path: "/keys", answer: () => ({ keys: keysOf(parts) }) },
+  ];
+}
+
+function chainsOf({ state, directory }: RecordParts): readonly object[] {
+  return directory.list().flatMap(({ agentId, name }) => {
+    const head = state.ledger.headOf(agentId);
+    if (head === undefined) return [];
+    const { auditId, at } = head;
+    return [{ agent_id: agentId, name, audit_id: auditId, last_at: new Date(at).toISOString() }];
+  });
+}
+
+/** From the head or a named record backwards, as each record says which one came before it. */
+async function walk(
+  { state: { ledger } }: RecordParts,
+  agentId: string,
+  query: ApiRequest["query"],
+): Promise<object> {
+  const head = ledger.headOf(agentId)?.auditId ?? null;
+  const records: { readonly audit_id: string; readonly jws: string }[] = [];
+  let next = startOf(query) ?? head;
+  while (next !== null && records.length < PAGE) {
+    const jws = await ledger.find(next);
+    if (jws === undefined) {
+      const broken = { audit_id: next, reason: "the record is not in the journal" };
+      return { agent_id: agentId, head, records, next: null, broken };
+    }
+    records.push({ audit_id: next, jws });
+    next = previousOf(jws);
+  }
+  return { agent_id: agentId, head, records, next };
+}
+
+function startOf(query: ApiRequest["query"]): string | undefined {
+  const from = query.get("from");
+  if (from === null) return undefined;
+  if (!AUDIT_ID.test(from)) throw malformed("from must be an Audit-ID");
+  return from;
+}
+
+function previousOf(jws: string): string | null {
+  const payload = decodeJws(jws)?.payload;
+  const previous = isRecord(payload) ? payload["previous_audit_id"] : undefined;
+  const isLink = typeof previous === "string" && AUDIT_ID.test(previous);
+  return isLink && previous !== NO_AUDIT_ID ? previous : null;
+}
+
+function keysOf({ publicKey }: RecordParts): readonly object[] {
+  if (publicKey === undefined) return [];
+  return [{ kid: keyId(publicKey), fingerprint: publicKey.fingerprint, jwk: jwkOf(publicKey) }];
+}
+
+function jwkOf({ text }: Ed25519PublicKey): object {
+  return { kty: "OKP", crv: "Ed25519", x: text };
+}

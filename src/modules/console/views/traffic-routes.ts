@@ -1,0 +1,62 @@
+/** The requests of late, and the way of one of them through the gates. */
+import { GATE_NAMES } from "../../../dispatch/gate-names.ts";
+import type { ApiRequest, ApiRoute } from "../console-api.ts";
+import { malformed, unknown } from "../console-fault.ts";
+import type { Traffic, TrafficEntry, TrafficFilter } from "../traffic.ts";
+
+/** `GET /api/traffic` and `/api/traffic/{response_id}` */
+export function trafficRoutes(traffic: Traffic): readonly ApiRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/traffic",
+      answer: ({ query }) => ({ entries: traffic.list(readFilter(query)) }),
+    },
+    {
+      method: "GET",
+      path: "/traffic/:id",
+      answer: ({ params }) => {
+        const entry = traffic.find(params["id"] ?? "");
+        if (entry === undefined) throw unknown("request, or it is forgotten");
+        return { entry, gates: wayOf(entry) };
+      },
+    },
+  ];
+}
+
+/** The gates that it came to, the last of which refused it where one did. */
+function wayOf({ gate }: TrafficEntry): readonly object[] {
+  const at = gate === null ? -1 : GATE_NAMES.indexOf(gate);
+  const passed = at < 0 ? GATE_NAMES : GATE_NAMES.slice(0, at + 1);
+  return passed.map((name) => ({ name, passed: name !== gate }));
+}
+
+function readFilter(query: ApiRequest["query"]): TrafficFilter {
+  const texts = ["agent", "method", "path", "gate"] as const;
+  const filter = Object.fromEntries(
+    texts.flatMap((name) => {
+      const value = query.get(name);
+      return value === null || value === "" ? [] : [[name, value]];
+    }),
+  );
+  const since = query.get("since");
+  return {
+    ...filter,
+    ...numberIn(query, "status"),
+    ...numberIn(query, "after"),
+    ...(since === null || since === "" ? {} : { since: timeOf(since) }),
+  };
+}
+
+function numberIn(query: ApiRequest["query"], name: "status" | "after"): object {
+  const value = query.get(name);
+  if (value === null || value === "") return {};
+  if (!/^\d{1,15}$/.test(value)) throw malformed(`${name} must be a number`);
+  return { [name]: Number(value) };
+}
+
+function timeOf(text: string): number {
+  const time = Date.parse(text);
+  if (Number.isNaN(time)) throw malformed("since must be a time as of RFC 3339");
+  return time;
+}

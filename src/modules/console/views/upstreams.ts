@@ -1,0 +1,125 @@
+/** What stands behind the endpoints: HTTP APIs, and MCP servers with the pins of their tools. */
+
+import { isRecord } from "../../../base/json-value.ts";
+import type { Served } from "../../../dispatch/module.ts";
+import type { EndpointDefinition } from "../../../endpoint/endpoint.ts";
+import type { DeployedServers } from "../../../handlers/mcp/deployed-servers.ts";
+import type { PinnedTool } from "../../../handlers/mcp/tool-pins.ts";
+import { type Escalation, isOpen } from "../../../state/escalation.ts";
+import type { ServerState } from "../../../state/state.ts";
+import { type ApiRoute, reasonIn, textIn } from "../console-api.ts";
+import { unknown } from "../console-fault.ts";
+
+/** What these routes look into. */
+export interface UpstreamParts {
+  readonly servers: DeployedServers | undefined;
+  readonly state: Pick<ServerState, "escalations">;
+  served(): Served;
+}
+
+const VERDICTS: Readonly<Record<string, string>> = { accept: "accepted", refuse: "rejected" };
+
+/** `/api/upstreams` and `/api/upstreams/{server}/{tool}` */
+export function upstreamRoutes(parts: UpstreamParts): readonly ApiRoute[] {
+  return [
+    {
+      method: "GET",
+      path: "/upstreams",
+      answer: () => ({ http: httpUpstreams(parts), mcp: mcpUpstreams(parts) }),
+    },
+    {
+      method: "POST",
+      path: "/upstreams/:server/:tool",
+      answer: async ({ params, body, act }) => {
+        const status = VERDICTS[textIn(body, "action", Object.keys(VERDICTS))];
+        const waiting = changeOf(parts, params["server"], params["tool"]);
+        if (waiting === undefined) throw unknown("changed definition");
+        const decision = { target_id: waiting.escalationId, status, ...reasonIn(body) };
+        await act("CONFIRM", "/", decision);
+        return {};
+      },
+    },
+  ];
+}
+
+function definitionsOf({ served }: UpstreamParts): readonly EndpointDefinition[] {
+  return served()
+    .listed.filter(({ tier }) => tier === "B")
+    .map(({ definition }) => definition);
+}
+
+/** By where they are, without what a URL may hold beside that. */
+function httpUpstreams(parts: UpstreamParts): readonly object[] {
+  const counts = new Map<string, number>();
+  for (const { handler } of definitionsOf(parts)) {
+    if (handler.type !== "external_service" || !URL.canParse(handler.url)) continue;
+    const { origin } = new URL(handler.url);
+    counts.set(origin, (counts.get(origin) ?? 0) + 1);
+  }
+  return Array.from(counts, ([url, endpoints]) => ({ url, endpoints }));
+}
+
+interface BoundTool extends PinnedTool {
+  readonly endpoint: string;
+}
+
+function boundTools(parts: UpstreamParts): readonly BoundTool[] {
+  return definitionsOf(parts).flatMap(({ method, path, handler }) => {
+    if (handler.type !== "mcp_tool") return [];
+    const { server, tool, definition } = handler;
+    return [{ server, tool, definition, endpoint: `${method} ${path}` }];
+  });
+}
+
+function mcpUpstreams(parts: UpstreamParts): readonly object[] {
+  const { servers } = parts;
+  if (servers === undefined) return [];
+  const bound = boundTools(parts);
+  return [...servers.servers].map(([name, server]) => {
+    const { status: state } = server.health;
+    const tools = bound.filter((tool) => tool.server === name);
+    return { server: name, state, tools: tools.map((tool) => toolView(parts, servers, tool)) };
+  });
+}
+
+function toolView(
+  parts: UpstreamParts,
+  { servers, pins }: DeployedServers,
+  bound: BoundTool,
+): object {
+  const pin = pins.pinOf(bound);
+  const offered = servers.get(bound.server)?.offered;
+  const now = offered?.get(bound.tool)?.pin;
+  const waiting = changeOf(parts, bound.server, bound.tool);
+  return {
+    ...{ tool: bound.tool, endpoint: bound.endpoint, pin },
+    state:
+      offered === undefined
+        ? "unknown"
+        : now === undefined
+          ? "missing"
+          : now === pin
+            ? "pinned"
+            : "changed",
+    ...(waiting === undefined ? {} : changeView(waiting)),
+  };
+}
+
+function changeView({ escalationId, context }: Escalation): object {
+  const difference = isRecord(context) ? context["differences"] : undefined;
+  return { escalation_id: escalationId, ...(difference === undefined ? {} : { difference }) };
+}
+
+/** The change of a tool that waits for a decision. */
+function changeOf(
+  { state }: UpstreamParts,
+  server: string | undefined,
+  tool: string | undefined,
+): Escalation | undefined {
+  const now = Date.now();
+  return state.escalations.list().find((one) => {
+    const { context } = one;
+    if (!isRecord(context) || context["kind"] !== "definition" || !isOpen(one, now)) return false;
+    return context["server"] === server && context["tool"] === tool;
+  });
+}

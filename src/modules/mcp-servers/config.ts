@@ -1,0 +1,12 @@
+/** The sections of the configuration that this module takes. */
+import type { ConfigPlace } from "../../base/config-place.ts";
+import type { ModuleContext } from "../../dispatch/module.ts";
+import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
+
+/** They, and where the configuration lies. */
+export interface McpServersSections extends ConfigPlace {
+  readonly policies: PoliciesConfig;
+}
+
+/** The input of this module. */
+export type McpServersContext = ModuleContext<McpServersSections>;

@@ -1,0 +1,87 @@
+/**
+ * Questions in whose calls a server of the older protocol waits: such a call is ended when operators
+ * give no answer, and its question is closed when the call is gone, with its connection or with the
+ * process, so that nobody answers in vain.   docs/mcp-servers.md
+ */
+import type { ApprovalKind } from "../../dispatch/approval-kind.ts";
+import { readConfirmation } from "../../dispatch/confirmation.ts";
+import { escalationEvent } from "../../dispatch/escalation-events.ts";
+import type { RecordStreamEvents } from "../../dispatch/stream-events.ts";
+import { heldIdOf } from "../../handlers/mcp/ask-back.ts";
+import type { McpServer } from "../../handlers/mcp/mcp-server.ts";
+import { uuidv7 } from "../../identity/uuid.ts";
+import { type Escalation, isOpen } from "../../state/escalation.ts";
+import type { EscalationRegister } from "../../state/escalation-register.ts";
+
+/** What held questions are found in, and who is told. */
+export interface HeldQuestionsOptions {
+  readonly servers: readonly Pick<McpServer, "held">[];
+  readonly escalations: Pick<EscalationRegister, "list" | "find" | "decide">;
+  readonly record: RecordStreamEvents;
+  /** All that CONFIRM decides, escalations among them. */
+  approvals(): readonly ApprovalKind[];
+  onFault(error: unknown): void;
+}
+
+const GONE = "the call that asked is gone";
+
+export class HeldQuestions implements ApprovalKind {
+  readonly #options: HeldQuestionsOptions;
+  #unwatch: readonly (() => void)[] = [];
+
+  constructor(options: HeldQuestionsOptions) {
+    this.#options = options;
+  }
+
+  /** Closes what earlier processes left, and from now on what is lost. */
+  start(): void {
+    const { servers } = this.#options;
+    this.#closeWhere((id) => !servers.some(({ held }) => held.has(id)));
+    this.#unwatch = servers.map(({ held }) =>
+      held.onLost((lost) => this.#closeWhere((id) => id === lost)),
+    );
+  }
+
+  stop(): void {
+    for (const end of this.#unwatch) end();
+  }
+
+  /** The escalation is decided like any other; a call without an answer is ended. */
+  async confirm(
+    ...[call, exchange]: Parameters<ApprovalKind["confirm"]>
+  ): ReturnType<ApprovalKind["confirm"]> {
+    const { escalations, servers, approvals } = this.#options;
+    const confirmation = readConfirmation(call);
+    if ("kind" in confirmation) return undefined;
+    const escalation = escalations.find(confirmation.targetId);
+    const id = heldIdOf(escalation?.approval?.question?.resume);
+    if (escalation === undefined || id === undefined) return undefined;
+    for (const kind of approvals()) {
+      const answer = kind === this ? undefined : await kind.confirm(call, exchange);
+      if (answer === undefined) continue;
+      const isRejected = escalations.find(escalation.escalationId)?.status === "rejected";
+      if (isRejected) for (const { held } of servers) held.drop(id);
+      return answer;
+    }
+    return undefined;
+  }
+
+  #closeWhere(isGone: (id: string) => boolean): void {
+    const { escalations, onFault } = this.#options;
+    for (const escalation of escalations.list()) {
+      const id = heldIdOf(escalation.approval?.question?.resume);
+      if (id === undefined || !isGone(id) || !isOpen(escalation, Date.now())) continue;
+      void this.#close(escalation).catch(onFault);
+    }
+  }
+
+  async #close({ escalationId }: Escalation): Promise<void> {
+    const { escalations, record } = this.#options;
+    const outcome = await escalations.decide(escalationId, {
+      ...{ attestationId: `att-${uuidv7()}`, at: Date.now(), authority: "operator" },
+      ...{ status: "rejected", reason: GONE },
+    });
+    if (outcome.kind !== "decided") return;
+    await record([escalationEvent("escalation_decided", outcome.escalation)]);
+  }
+}

@@ -1,0 +1,99 @@
+/** What a deployment gives its MCP clients, made in steps: it may have very many endpoints. */
+import type { Paced } from "../../base/paced.ts";
+import type { HttpSide } from "../../dispatch/http-gateway.ts";
+import type { CallRules } from "../../dispatch/may-call.ts";
+import { APPROVED_CALL, APPROVED_CALL_TOOL } from "./approved-call-tool.ts";
+import type { McpContext, McpSections } from "./config.ts";
+import type { McpFront, Protection } from "./front.ts";
+import { creatingFrontContracts } from "./front-contracts.ts";
+import { createProjection } from "./projection.ts";
+import { PROPOSE, PROPOSE_TOOL } from "./propose-tool.ts";
+import { METADATA_PREFIX } from "./resource-metadata.ts";
+import type { McpState } from "./state.ts";
+import { createToolListing } from "./tool-listing.ts";
+import { Toolbox } from "./toolbox.ts";
+import { visibleTools } from "./visible-tools.ts";
+import { waitingCalls } from "./waiting-calls.ts";
+
+/** Makes what clients meet, once the deployment is put together. */
+export function* creatingFront(
+  context: McpContext,
+  http: HttpSide,
+  kept: Pick<McpState, "tasks" | "states" | "served">,
+): Paced<McpFront> {
+  const { tasks, states } = kept;
+  const { config, compiler, state, tokens } = context;
+  const { dispatcher } = context.dispatch();
+  const { serverId } = config.server;
+  const rules = rulesOf(config);
+  const toolbox = yield* creatingToolbox(context, rules);
+  const parts = { context, toolbox, rules, states, ownNames: OWN_NAMES };
+  const contracts = yield* creatingFrontContracts(parts);
+  const visible = visibleTools({ toolbox, contracts, standing: state.lifecycle });
+  const front: McpFront = {
+    ...{ serverId, toolbox, contracts, dispatcher, tokens, tasks, ...http.speaker },
+    ...waitingCalls(state.escalations),
+    isAnonymousServed: config.mcp.anonymous,
+    protection: protectionOf(context, http, toolbox),
+    listing: createToolListing(visible, compiler),
+    projection: createProjection(context, visible, contracts),
+    stopping: context.stopping.signal,
+    latest: () => kept.served ?? front,
+    settle: (done) => state.ledger.settle(done),
+  };
+  return front;
+}
+
+const OWN_NAMES: ReadonlySet<string> = new Set([APPROVED_CALL, PROPOSE]);
+
+function rulesOf({ policies }: McpSections): CallRules {
+  return {
+    scopeRequiredForInvocation: policies.scopeRequiredForInvocation,
+    tokenMethods: new Set(policies.oauth?.requiredOnMethods),
+  };
+}
+
+function creatingToolbox(
+  { config, methodPolicy, dispatch }: McpContext,
+  rules: CallRules,
+): Paced<Toolbox> {
+  const { mcp, policies } = config;
+  const routes = dispatch().registry.entries;
+  const isApproving =
+    policies.approvals.length > 0 ||
+    routes.some(
+      ({ definition }) =>
+        definition.approval !== undefined || definition.handler.type === "mcp_tool",
+    );
+  const further = [
+    ...(isApproving ? [APPROVED_CALL_TOOL] : []),
+    ...(dispatch().negotiation.offers === undefined ? [] : [PROPOSE_TOOL]),
+  ];
+  return Toolbox.creating({
+    routes,
+    // A name that the operator has given is called as the operator says.
+    further: further.filter(({ name }) => !routes.some((one) => one.definition.tool === name)),
+    tools: mcp.tools,
+    rules,
+    isListed: ({ isListed }) => isListed,
+    isAllowed: (method) => methodPolicy.isAllowed(method),
+  });
+}
+
+function protectionOf(
+  { config: { mcp, policies } }: McpContext,
+  http: HttpSide,
+  { scopes }: Toolbox,
+): Protection | undefined {
+  const { oauth } = policies;
+  if (oauth === undefined) return undefined;
+  const at = (path: string): string | undefined => {
+    const baseUrl = http.baseUrl();
+    return baseUrl && `${baseUrl}${path}`;
+  };
+  return {
+    ...{ scopes, issuer: oauth.issuer, audience: oauth.audience },
+    resource: () => at(mcp.path),
+    metadataUrl: () => at(`${METADATA_PREFIX}${mcp.path}`),
+  };
+}

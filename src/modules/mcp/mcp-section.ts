@@ -1,0 +1,31 @@
+/** `[mcp]`: MCP on the listener of the HTTP sidecar. */
+import { type McpServerConfig, mcpServerSection } from "../../handlers/mcp/mcp-server-section.ts";
+import { choice, flag, list, type Schema, table, word } from "../../schema/section-field.ts";
+
+/** `[mcp]` */
+export interface McpConfig {
+  readonly enabled: boolean;
+  /** On the listener of the sidecar. */
+  readonly path: string;
+  readonly tools: "operator" | "all";
+  readonly anonymous: boolean;
+  readonly servers: readonly McpServerConfig[];
+}
+
+/** Its schema. */
+export const mcpSection: Schema = table("MCP, on the listener of the HTTP sidecar", {
+  enabled: flag(false, "Whether MCP clients are served; gateway.enabled must be true"),
+  path: word(
+    "/mcp",
+    "^(?:/[A-Za-z0-9._~-]+)+$",
+    "a path without parameters, such as /mcp",
+    "Where MCP is served",
+  ),
+  tools: choice(
+    "operator",
+    ["operator", "all"],
+    "Which endpoints are tools: the operator's, or the protocol's methods on \"/\" as well",
+  ),
+  anonymous: flag(false, "Whether a client without a token speaks as the sidecar's agent"),
+  servers: list(mcpServerSection, "MCP servers behind endpoints"),
+});

@@ -1,0 +1,16 @@
+/** The sections of the configuration that this module takes. */
+import type { ConfigPlace } from "../../base/config-place.ts";
+import type { ModuleContext } from "../../dispatch/module.ts";
+import type { PoliciesConfig } from "../../dispatch/policies-config.ts";
+import type { AgentsConfig } from "../../identity/agents-section.ts";
+import type { ServerConfig } from "../../identity/server-section.ts";
+
+/** They, and where the configuration lies. */
+export interface SearchSections extends ConfigPlace {
+  readonly agents: AgentsConfig;
+  readonly policies: PoliciesConfig;
+  readonly server: ServerConfig;
+}
+
+/** The input of this module. */
+export type SearchContext = ModuleContext<SearchSections>;

@@ -1,0 +1,160 @@
+/**
+ * The tools of a server as they are now: its list, its manifest and the scopes of the caller, asked for
+ * again once they are old. Who has been shown a list hears when it has become another one.
+ */
+import { createHash } from "node:crypto";
+import type { ClientRequest, ClientResponse } from "../../client/agtp-client.ts";
+import { AgtpClientError } from "../../client/client-error.ts";
+import { compileGrants } from "../../identity/authority-scope.ts";
+import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
+import { refusalText } from "./response-result.ts";
+import { NO_MANIFEST, readManifest, readScopes, type ServerManifest } from "./server-documents.ts";
+import { readServerTools, type ServerTools } from "./server-tools.ts";
+
+/** A server's tools, and what it says of itself. */
+export interface ServerView {
+  readonly tools: ServerTools;
+  readonly serverId: string | undefined;
+}
+
+/** What a list stands on. */
+export interface ListParts {
+  ask(request: ClientRequest): Promise<ClientResponse>;
+  /** Agent-ID of the caller. */
+  readonly agentId: string | undefined;
+  /** The scopes that it claims; undefined: those that it holds. */
+  readonly scopes: readonly string[] | undefined;
+  /** Messages for a person. */
+  tell(message: string): void;
+  /** Milliseconds. */
+  now(): number;
+  /** How often a list that somebody was shown is looked at. */
+  readonly lookMs: number;
+}
+
+const TIMEOUT_MS = 30_000;
+const MANIFEST: ClientRequest = {
+  ...{ method: "DISCOVER", path: "/", timeoutMs: TIMEOUT_MS },
+  headers: [["Accept", MANIFEST_TYPE]],
+};
+/** A doubt is followed up at most so often. */
+const DOUBT_MS = 1_000;
+
+/** The list of one server. */
+export class ServerList {
+  readonly #parts: ListParts;
+  #known: { readonly view: Promise<ServerView>; readonly at: number } | undefined;
+  #manifest: ServerManifest = NO_MANIFEST;
+  #shown: string | undefined;
+  #onChanged: () => void = () => undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #doubt: NodeJS.Timeout | undefined;
+
+  constructor(parts: ListParts) {
+    this.#parts = parts;
+  }
+
+  /** The tools, as they were so long ago at most. */
+  view(maxAgeMs: number): Promise<ServerView> {
+    const at = this.#parts.now();
+    if (this.#known !== undefined && at - this.#known.at < maxAgeMs) return this.#known.view;
+    const view = this.#load();
+    const asked = { view, at };
+    this.#known = asked;
+    // The next one asks again: the server may be back.
+    view.catch(() => {
+      if (this.#known === asked) this.#known = undefined;
+    });
+    return view;
+  }
+
+  /** Hears from now on that the tools are others than those that were shown. */
+  watch(onChanged: () => void): void {
+    this.#onChanged = onChanged;
+  }
+
+  /** Notes that somebody is shown a view, and looks whether it stays as it is. */
+  show({ tools }: ServerView): void {
+    this.#shown = digestOf(tools);
+    this.#timer ??= setInterval(() => void this.#look(), this.#parts.lookMs).unref();
+  }
+
+  /** An answer did not fit the list: it is asked for again soon. */
+  doubt(): void {
+    if (this.#shown === undefined) return;
+    this.#doubt ??= setTimeout(() => {
+      this.#doubt = undefined;
+      this.view(0).catch(() => undefined);
+    }, DOUBT_MS).unref();
+  }
+
+  /** Looks no more. */
+  close(): void {
+    clearInterval(this.#timer);
+    clearTimeout(this.#doubt);
+    this.#shown = undefined;
+  }
+
+  /** The manifest alone says whether anything is new; a server that is away is asked again later. */
+  async #look(): Promise<void> {
+    const { version } = this.#manifest;
+    const manifest = await this.#askManifest().catch(() => undefined);
+    if (manifest === undefined || (version !== undefined && manifest.version === version)) return;
+    await this.view(0).catch(() => undefined);
+  }
+
+  async #load(): Promise<ServerView> {
+    const [listed, manifest, scopes] = await Promise.all([
+      this.#parts.ask({ method: "DISCOVER", path: "/tools", timeoutMs: TIMEOUT_MS }),
+      this.#askManifest(),
+      this.#askScopes(),
+    ]);
+    this.#manifest = manifest;
+    const isOpen = scopes === undefined;
+    const grants = compileGrants(scopes ?? []);
+    const tools =
+      listed.status === 200
+        ? readServerTools(listed.body, {
+            outputOf: (pair) => manifest.outputs.get(pair),
+            isGranted: (required) =>
+              isOpen || required.every((scope) => grants.covers(String(scope))),
+          })
+        : undefined;
+    if (tools === undefined) throw noList(listed);
+    const { leftOut } = tools;
+    if (leftOut > 0) this.#parts.tell(`${leftOut} tools of the server are none that MCP can call`);
+    this.#compare(tools);
+    return { tools, serverId: manifest.serverId };
+  }
+
+  #compare(tools: ServerTools): void {
+    if (this.#shown === undefined) return;
+    const digest = digestOf(tools);
+    if (digest === this.#shown) return;
+    this.#shown = digest;
+    this.#onChanged();
+  }
+
+  /** A server that shows its manifest to others has tools all the same. */
+  async #askManifest(): Promise<ServerManifest> {
+    const response = await this.#parts.ask(MANIFEST);
+    return readManifest(response) ?? NO_MANIFEST;
+  }
+
+  async #askScopes(): Promise<readonly string[] | undefined> {
+    const { scopes, agentId } = this.#parts;
+    if (scopes !== undefined || agentId === undefined) return scopes;
+    const path = `/agents/${encodeURIComponent(agentId)}`;
+    return readScopes(await this.#parts.ask({ method: "FETCH", path, timeoutMs: TIMEOUT_MS }));
+  }
+}
+
+function noList(response: ClientResponse): AgtpClientError {
+  const what = response.status === 200 ? "no list of tools" : refusalText(response);
+  return new AgtpClientError("ERR_AGTP_RESPONSE", `DISCOVER /tools was answered: ${what}`);
+}
+
+function digestOf({ sorted }: ServerTools): string {
+  const described = sorted.map(({ description }) => description.current);
+  return createHash("sha256").update(JSON.stringify(described)).digest("hex");
+}

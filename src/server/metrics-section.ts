@@ -1,0 +1,17 @@
+/** `[metrics]`: what is measured, for whoever scrapes it. */
+import { flag, port, type Schema, table } from "../schema/section-field.ts";
+import { host } from "../schema/section-words.ts";
+
+/** `[metrics]` */
+export interface MetricsConfig {
+  readonly enabled: boolean;
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Its schema. */
+export const metricsSection: Schema = table("Prometheus metrics over HTTP", {
+  enabled: flag(false, "Whether metrics are served"),
+  host: host("127.0.0.1", "Address to listen on"),
+  port: port(9464, "TCP port to listen on; 0 takes any free one"),
+});

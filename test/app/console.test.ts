@@ -1,0 +1,306 @@
+/** The console of a daemon, over HTTP: who comes in, what it shows, and what an operator changes. */
+import { request } from "node:http";
+import { describe, expect, it } from "vitest";
+import { decodeJws } from "../../src/identity/jws.ts";
+import { ALMA, approvingFiles, BORIS, booking, ranIn, under } from "../support/approving.ts";
+import { CONSOLE, openConsole, type TestConsole } from "../support/console.ts";
+import type { RawClient } from "../support/daemon.ts";
+import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+
+const open = async (tables: object = {}): Promise<TestConsole> =>
+  openConsole(await approvingFiles([], { ...CONSOLE, ...tables }));
+
+async function ask(daemon: TestConsole, agent: string, request: TestRequest): Promise<TestReply> {
+  const client: RawClient = await daemon.connect();
+  client.write(encodeRequest({ ...request, headers: { "Agent-ID": agent, ...request.headers } }));
+  const [reply] = await client.replies(1);
+  if (reply === undefined) throw new Error("the connection was closed");
+  return reply;
+}
+
+/** A call that waits for an operator. */
+async function waiting(daemon: TestConsole, agent = ALMA): Promise<string> {
+  const reply = await ask(daemon, agent, booking("7"));
+  expect(reply.status).toBe(262);
+  return String(reply.body["escalation_id"]);
+}
+
+describe("the way in", () => {
+  it("is a link that one press of its button uses up", async () => {
+    const daemon = await open();
+    const link = await daemon.link({ name: "Nina <Night>", role: "viewer" });
+    expect(link.startsWith(`${daemon.origin}/sign-in?link=`)).toBe(true);
+    const path = link.slice(daemon.origin.length);
+    for (const _ of [1, 2]) {
+      const { status, text } = await daemon.ask(path);
+      expect(status).toBe(200);
+      expect(text).toContain("As Nina &lt;Night&gt;, viewer.");
+    }
+    const press = () =>
+      daemon.ask("/sign-in", {
+        method: "POST",
+        body: new URL(link).searchParams,
+        headers: { origin: daemon.origin },
+      });
+    const entered = await press();
+    expect([entered.status, entered.headers.get("location")]).toEqual([303, "/"]);
+    const cookie = String(entered.headers.get("set-cookie"));
+    expect(cookie).toMatch(/^agtpd_console=[\w-]{43}; Path=\/; HttpOnly; SameSite=Strict$/);
+    const again = await press();
+    expect([again.status, again.headers.get("set-cookie")]).toEqual([403, null]);
+    const { body } = await daemon.ask("/api/session", { headers: { cookie } });
+    expect(body).toMatchObject({ name: "Nina <Night>", role: "viewer", server_id: "test" });
+  });
+
+  it("is closed to whoever has no session, a forged one, or one that ended", async () => {
+    const daemon = await open();
+    const forged = { headers: { cookie: `agtpd_console=${"A".repeat(43)}` } };
+    for (const init of [{}, forged]) {
+      const page = await daemon.ask("/agents", init);
+      expect([page.status, page.headers.get("location")]).toEqual([303, "/sign-in"]);
+      const api = await daemon.ask("/api/agents", init);
+      expect([api.status, api.body.error.code]).toEqual([401, "signed-out"]);
+      expect((await daemon.ask("/api/nothing", init)).status).toBe(401);
+    }
+    const visitor = await daemon.signIn();
+    expect((await visitor.get("/api/agents")).status).toBe(200);
+    expect((await visitor.post("/sign-out", {})).status).toBe(204);
+    expect((await visitor.get("/api/agents")).status).toBe(401);
+  });
+
+  it("refuses roles and names that are none", async () => {
+    const daemon = await open();
+    await expect(daemon.link({ role: "root" })).rejects.toThrow("one of viewer, operator");
+    await expect(daemon.link({ name: "x".repeat(200) })).rejects.toThrow("at most 128");
+  });
+
+  it("is off by default, and then nobody is let in", async () => {
+    const daemon = await openConsole(await approvingFiles([], { console: { enabled: false } }));
+    await expect(daemon.link()).rejects.toThrow('no command "login"');
+    expect(daemon.log.find(({ event }) => event === "listening")).not.toHaveProperty(
+      "console_port",
+    );
+  });
+});
+
+describe("every answer", () => {
+  it("lets nothing in from elsewhere", async () => {
+    const daemon = await open();
+    const visitor = await daemon.signIn();
+    for (const path of ["/", "/sign-in", "/api/session", "/nothing"]) {
+      const { headers } = await visitor.get(path);
+      expect(headers.get("content-security-policy")).toMatch(
+        /^default-src 'none'; script-src 'self';/,
+      );
+      expect(headers.get("cache-control")).toBe("no-store");
+      expect(headers.get("x-content-type-options")).toBe("nosniff");
+    }
+  });
+
+  it("is for the console's own names", async () => {
+    const daemon = await open();
+    const { port } = new URL(daemon.origin);
+    const status = await new Promise((resolve, reject) => {
+      request({ port, path: "/sign-in", headers: { host: "evil.example" } }, (response) => {
+        response.resume();
+        resolve(response.statusCode);
+      })
+        .on("error", reject)
+        .end();
+    });
+    expect(status).toBe(421);
+  });
+});
+
+describe("a change", () => {
+  it("wants the session, its token, the console's own origin, JSON, and an operator", async () => {
+    const daemon = await open();
+    const id = await waiting(daemon);
+    const path = `/api/approvals/${id}`;
+    const decision = { decision: "accepted", reason: "fine" };
+    const operator = await daemon.signIn();
+    const viewer = await daemon.signIn({ role: "viewer" });
+    const codeOf = async (asked: ReturnType<typeof operator.post>) => {
+      const { status, body } = await asked;
+      return [status, body.error?.code];
+    };
+    const post = (fields: Record<string, string>) => operator.post(path, decision, fields);
+    expect(await codeOf(post({ cookie: "" }))).toEqual([401, "signed-out"]);
+    expect(await codeOf(post({ "x-csrf-token": "" }))).toEqual([403, "csrf-token"]);
+    expect(await codeOf(post({ "x-csrf-token": viewer.csrf }))).toEqual([403, "csrf-token"]);
+    expect(await codeOf(post({ origin: "http://localhost:1" }))).toEqual([
+      403,
+      "origin-not-allowed",
+    ]);
+    expect(await codeOf(post({ "content-type": "text/plain" }))).toEqual([415, "unsupported-type"]);
+    expect(await codeOf(viewer.post(path, decision))).toEqual([403, "viewer"]);
+    expect(await codeOf(operator.post(path, { decision: "maybe" }))).toEqual([422, "malformed"]);
+    expect(await codeOf(operator.post("/api/approvals/esc-no", decision))).toEqual([
+      404,
+      "not-found",
+    ]);
+    expect((await operator.get(path)).body.escalation.status).toBe("pending_review");
+    expect((await operator.post(path, decision)).status).toBe(200);
+  });
+
+  it("is a decision in the person's name, and the call runs once", async () => {
+    const daemon = await open();
+    const id = await waiting(daemon);
+    const operator = await daemon.signIn({ name: "Nina" });
+    const shown = (await operator.get("/api/approvals")).body;
+    expect(shown.waiting).toMatchObject([{ escalation_id: id, agent_name: "alma" }]);
+    expect(shown.waiting[0].context.call.input).toEqual({ room: "7", guest: "Ada" });
+    const { body } = await operator.post(`/api/approvals/${id}`, {
+      ...{ decision: "accepted", reason: "she called" },
+    });
+    expect(body.escalation.decision).toMatchObject({
+      ...{ status: "accepted", reason: "she called", authority: "operator" },
+      operator: { id: "link:Nina", name: "Nina", via: "link" },
+    });
+    expect((await ask(daemon, ALMA, under(id, booking("7")))).status).toBe(200);
+    expect((await ask(daemon, ALMA, under(id, booking("7")))).status).toBe(409);
+    expect(ranIn(daemon)).toEqual(["book 7 Ada"]);
+    const next = await waiting(daemon);
+    const { last_approved: last } = (await operator.get(`/api/approvals/${next}`)).body;
+    expect(last.escalation_id).toBe(id);
+    // Who decided stands in the agent's own chain.
+    const { events } = (await operator.get(`/api/agents/${ALMA}`)).body;
+    expect(events.at(-1).payload).toMatchObject({
+      event_type: "escalation_decided",
+      operator: { id: "link:Nina", name: "Nina", via: "link" },
+    });
+  });
+
+  it("of an agent's standing holds at once, and is in its chain", async () => {
+    const daemon = await open();
+    const operator = await daemon.signIn({ name: "Nina" });
+    const act = (action: string) =>
+      operator.post(`/api/agents/${BORIS}`, { action, reason: "audit" });
+    const look = () => ask(daemon, BORIS, { method: "QUERY", path: "/free/7" });
+    expect((await look()).status).toBe(200);
+    expect((await act("suspend")).body).toMatchObject({ status: "suspended" });
+    expect((await look()).status).toBe(503);
+    expect((await act("reinstate")).body).toMatchObject({ status: "active" });
+    expect((await look()).status).toBe(200);
+    expect((await act("revoke")).body).toMatchObject({ status: "retired" });
+    expect((await look()).status).toBe(410);
+    const refused = await act("reinstate");
+    expect(refused.status).toBeGreaterThanOrEqual(400);
+    const { agent, events } = (await operator.get(`/api/agents/${BORIS}`)).body;
+    expect(agent.status).toBe("retired");
+    for (const { payload } of events) {
+      expect(payload.operator).toEqual({ id: "link:Nina", name: "Nina", via: "link" });
+    }
+  });
+});
+
+describe("what a viewer sees", () => {
+  it("has no inputs of calls in it", async () => {
+    const daemon = await open();
+    const id = await waiting(daemon);
+    const viewer = await daemon.signIn({ role: "viewer" });
+    for (const path of ["/api/approvals", `/api/approvals/${id}`]) {
+      const { text } = await viewer.get(path);
+      expect(text).toContain('"input":"[operators only]"');
+      expect(text).not.toContain("Ada");
+    }
+  });
+});
+
+describe("the traffic", () => {
+  it("shows each request with the gate that refused it, and never what it said", async () => {
+    const daemon = await open();
+    const operator = await daemon.signIn();
+    await ask(daemon, ALMA, { method: "QUERY", path: "/free/7?guest=secret" });
+    await ask(daemon, ALMA, { method: "FROBNICATE", path: "/x" });
+    await ask(daemon, BORIS, { method: "QUERY", path: "/nowhere" });
+    const { entries } = (await operator.get("/api/traffic")).body;
+    expect(entries.slice(0, 3)).toMatchObject([
+      { method: "QUERY", path: "/nowhere", status: 404, agent_id: BORIS },
+      { method: "FROBNICATE", status: 459, gate: "method", code: "method-not-in-catalog" },
+      { method: "QUERY", path: "/free/7", status: 200, gate: null, agent_id: ALMA },
+    ]);
+    expect(JSON.stringify(entries)).not.toContain("secret");
+    const one = (await operator.get(`/api/traffic/${entries[1].response_id}`)).body;
+    expect(one.gates.at(-1)).toEqual({ name: "method", passed: false });
+    const only = async (query: string) =>
+      (await operator.get(`/api/traffic?${query}`)).body.entries;
+    expect(await only("gate=method")).toHaveLength(1);
+    expect(await only(`agent=${ALMA}&status=200`)).toHaveLength(1);
+    expect(await only(`after=${entries[0].number}`)).toEqual([]);
+    expect((await operator.get("/api/traffic?status=x")).status).toBe(422);
+    const { body } = await operator.get("/api/overview");
+    expect(body.by_status).toMatchObject({ 200: expect.any(Number), 459: 1 });
+    expect(body.by_gate).toMatchObject({ method: 1 });
+  });
+
+  it("comes to onlookers as it happens, and ends with their session", async () => {
+    const daemon = await open();
+    const visitor = await daemon.signIn();
+    const response = await fetch(`${daemon.origin}/api/events`, {
+      headers: { cookie: visitor.cookie },
+    });
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    let heard = "";
+    const until = async (text: string): Promise<void> => {
+      while (!heard.includes(text)) {
+        const { value, done } = (await reader?.read()) ?? { done: true };
+        if (done) throw new Error(`ended without ${text}`);
+        heard += value;
+      }
+    };
+    await until("event: overview");
+    await ask(daemon, ALMA, { method: "QUERY", path: "/free/9" });
+    await until('"path":"/free/9"');
+    await waiting(daemon);
+    await until('{"waiting":1}');
+    await visitor.post("/sign-out", {});
+    while (!((await reader?.read()) ?? { done: true }).done);
+  });
+});
+
+describe("chains of records", () => {
+  it("are there as they are signed, from the head back to the first", async () => {
+    const daemon = await open();
+    const visitor = await daemon.signIn({ role: "viewer" });
+    for (const room of ["1", "2", "3"]) {
+      await ask(daemon, ALMA, { method: "QUERY", path: `/free/${room}` });
+    }
+    const { chains } = (await visitor.get("/api/records")).body;
+    const chain = chains.find(({ agent_id: id }: { agent_id: string }) => id === ALMA);
+    const { head, records, next } = (await visitor.get(`/api/records/${ALMA}`)).body;
+    expect(head).toBe(chain.audit_id);
+    expect([records.length, next]).toEqual([3, null]);
+    const links = records.map(
+      ({ jws }: { jws: string }) => decodeJws(jws)?.payload["previous_audit_id"],
+    );
+    expect(links.slice(0, 2)).toEqual(
+      records.slice(1).map((one: { audit_id: string }) => one.audit_id),
+    );
+    const rest = (await visitor.get(`/api/records/${ALMA}?from=${records[1].audit_id}`)).body;
+    expect(rest.records).toEqual(records.slice(1));
+    expect((await visitor.get(`/api/records/${ALMA}?from=x`)).status).toBe(422);
+  });
+});
+
+describe("what is served", () => {
+  it("is listed with its contract", async () => {
+    const daemon = await open();
+    const visitor = await daemon.signIn();
+    const { endpoints } = (await visitor.get("/api/endpoints")).body;
+    expect(endpoints).toContainEqual(
+      expect.objectContaining({ method: "BOOK", path: "/rooms/{room}", approval: "operator" }),
+    );
+    const one = (await visitor.get("/api/endpoints/BOOK/rooms/%7Broom%7D")).body;
+    expect(one.input_schema.properties).toHaveProperty("guest");
+    expect((await visitor.get("/api/endpoints/BOOK/nothing")).status).toBe(404);
+    expect((await visitor.get("/api/contracts")).body).toEqual({ contracts: [] });
+    expect((await visitor.get("/api/upstreams")).body).toEqual({ http: [], mcp: [] });
+    expect((await visitor.get("/api/nodes")).body.nodes).toMatchObject([{ state: "ready" }]);
+    expect((await visitor.get("/api/overview")).body).toMatchObject({
+      server: { server_id: "test", port: daemon.daemon.port },
+      journal: { writable: true },
+      waiting: 0,
+    });
+  });
+});

@@ -1,0 +1,231 @@
+/** Questions of MCP servers in the middle of a call: put before operators, answered, gone on with. */
+import { createHash } from "node:crypto";
+import { afterAll, describe, expect, it, onTestFinished } from "vitest";
+import { mcpProgram } from "../../src/programs/mcp/command.ts";
+import { startProgram } from "../support/agtpd.ts";
+import { connectRaw, createDaemon, type RawClient, type TestDaemon } from "../support/daemon.ts";
+import {
+  agentFile,
+  configFile,
+  makeDeployment,
+  type TestDeployment,
+} from "../support/deployment.ts";
+import { encodeRequest, type TestReply, type TestRequest } from "../support/dispatch.ts";
+import { ASKING, HOSTILE } from "../support/mcp-upstream.ts";
+import { CA_EXTENSIONS, OpensslPki } from "../support/openssl-pki.ts";
+import { runIn } from "../support/terminal.ts";
+import { confirmation, refusalOf } from "../support/waiting.ts";
+
+const pki = new OpensslPki();
+afterAll(() => pki.remove());
+
+const CA = pki.make("ca", { extensions: CA_EXTENSIONS });
+const OPERATOR = pki.make("operator", { issuer: "ca" });
+const spki = OPERATOR.x509.publicKey.export({ type: "spki", format: "der" });
+const FINGERPRINT = createHash("sha256").update(spki).digest("hex");
+const AS_OPERATOR = { cert: OPERATOR.cert, key: OPERATOR.key };
+const ALMA = "a1".repeat(32);
+const BORIS = "b2".repeat(32);
+
+/** A deployment whose endpoint is the tool of a server that asks. */
+async function makeAsking(script: string, play = "asks"): Promise<TestDeployment> {
+  const args = [script, play];
+  const server = { name: "seats", command: process.execPath, args, env: { TOKEN: "s3cr3t-token" } };
+  const deployment = makeDeployment({
+    "agtp-server.toml": configFile({
+      mcp: { servers: [server] },
+      policies: { identity: { operator_certificates: [FINGERPRINT] } },
+      tls: { client_auth: "optional", client_ca: "ca.pem" },
+    }),
+    "ca.pem": CA.cert,
+    "agents/alma.agent.json": agentFile({ agent_id: ALMA, name: "alma" }),
+    "agents/boris.agent.json": agentFile({ agent_id: BORIS, name: "boris" }),
+  });
+  const { exitCode } = await runIn(deployment.directory, mcpProgram, [
+    ...["import", "seats", "-o", "endpoints/seats"],
+  ]);
+  expect(exitCode).toBe(0);
+  return deployment;
+}
+
+async function start(deployment: TestDeployment): Promise<TestDaemon> {
+  const daemon = await createDaemon(deployment);
+  onTestFinished(() => daemon.close());
+  return daemon;
+}
+
+type Connectable = { connect(options?: object): Promise<RawClient> };
+
+async function ask(
+  daemon: Connectable,
+  request: TestRequest,
+  options: object = {},
+): Promise<TestReply> {
+  const client = await daemon.connect(options);
+  client.write(encodeRequest(request));
+  const [reply] = await client.replies(1);
+  client.destroy();
+  if (reply === undefined) throw new Error("the connection was closed");
+  return reply;
+}
+
+function reserve(city: string, agent = ALMA, escalationId?: string): TestRequest {
+  const presented = escalationId === undefined ? {} : { "Escalation-ID": escalationId };
+  return {
+    ...{ method: "RESERVE", path: "/seats", body: { city } },
+    headers: { "Agent-ID": agent, ...presented },
+  };
+}
+
+/** The tool of the other protocol's server. */
+function work(escalationId?: string): TestRequest {
+  const presented = escalationId === undefined ? {} : { "Escalation-ID": escalationId };
+  return {
+    ...{ method: "PROCESS", path: "/seats/work", body: { body: {} } },
+    headers: { "Agent-ID": ALMA, ...presented },
+  };
+}
+
+function idOf({ body }: TestReply): string {
+  return String(body["escalation_id"]);
+}
+
+async function answer(
+  daemon: Connectable,
+  id: string,
+  content: object,
+  status = "accepted",
+): Promise<TestReply> {
+  return ask(daemon, confirmation(id, status, { content }), AS_OPERATOR);
+}
+
+// formats §10
+describe("a question of a server of 2026-07-28", () => {
+  it("is an escalation, and the same call goes on with its answer", async () => {
+    const daemon = await start(await makeAsking(ASKING));
+    const asked = await ask(daemon, reserve("Rome"));
+    expect(asked).toMatchObject({
+      status: 202,
+      body: {
+        kind: "elicitation",
+        escalation_status: "pending_review",
+        requested_schema: { properties: { seat: { enum: ["aisle", "window"] } } },
+      },
+    });
+    expect(JSON.stringify(asked.body)).not.toContain("requestState");
+    const id = idOf(asked);
+    expect(await ask(daemon, reserve("Rome", ALMA, id))).toMatchObject({ status: 202 });
+    const shown = await ask(daemon, { method: "QUERY", path: `/escalations/${id}` }, AS_OPERATOR);
+    expect(shown.body["result"]).toMatchObject({
+      kind: "elicitation",
+      context: { kind: "elicitation", message: "Which seat? [secret]", upstream: "seats" },
+    });
+
+    const wrong = await answer(daemon, id, { seat: "roof" });
+    expect(refusalOf(wrong)).toEqual([422, "schema-validation-failed"]);
+    expect(JSON.stringify(wrong.body)).toContain("/content/seat");
+    const own = confirmation(id, "accepted", { content: { seat: "aisle" } });
+    const asAlma = await ask(daemon, { ...own, headers: { "Agent-ID": ALMA } });
+    expect(asAlma.status).toBe(403);
+    const decided = await answer(daemon, id, { seat: "aisle" });
+    expect(decided.status).toBe(200);
+    expect(JSON.stringify(decided.body)).toContain("content_digest");
+
+    const further = await ask(daemon, reserve("Rome", ALMA, id));
+    expect(further).toMatchObject({
+      status: 202,
+      body: { requested_schema: { properties: { pay: { type: "boolean" } } } },
+    });
+    const second = idOf(further);
+    expect(second).not.toBe(id);
+    expect((await answer(daemon, second, { pay: true })).status).toBe(200);
+    const done = await ask(daemon, reserve("Rome", ALMA, second));
+    expect(done.status).toBe(200);
+    expect(JSON.stringify(done.body)).toContain(
+      JSON.stringify(JSON.stringify({ city: "Rome", seat: "aisle", pay: true })).slice(1, -1),
+    );
+    const again = await ask(daemon, reserve("Rome", ALMA, second));
+    expect(refusalOf(again)).toEqual([409, "approval-used"]);
+  });
+
+  it("is answered for no other call and no other agent", async () => {
+    const daemon = await start(await makeAsking(ASKING));
+    const id = idOf(await ask(daemon, reserve("Rome")));
+    expect((await answer(daemon, id, { seat: "window" })).status).toBe(200);
+    for (const other of [reserve("Rome", BORIS, id), reserve("Oslo", ALMA, id)]) {
+      expect(refusalOf(await ask(daemon, other))).toEqual([409, "approval-mismatch"]);
+    }
+    const none = await ask(daemon, reserve("Rome", ALMA, "esc-none"));
+    expect(refusalOf(none)).toEqual([409, "approval-mismatch"]);
+    expect(await ask(daemon, reserve("Rome", ALMA, id))).toMatchObject({ status: 202 });
+  });
+
+  it("without an answer is the declared error", async () => {
+    const daemon = await start(await makeAsking(ASKING));
+    const id = idOf(await ask(daemon, reserve("Rome")));
+    expect((await answer(daemon, id, {}, "rejected")).status).toBe(200);
+    const refused = await ask(daemon, reserve("Rome", ALMA, id));
+    expect(refusalOf(refused)).toEqual([422, "upstream_error"]);
+  });
+
+  it.each([
+    ["Nowhere", "upstream_error"],
+    ["Badly", "upstream_malformed_response"],
+  ])("about what is not offered, or in no form, is refused: %s", async (city, error) => {
+    const daemon = await start(await makeAsking(ASKING));
+    expect(refusalOf(await ask(daemon, reserve(city)))).toEqual([422, error]);
+  });
+
+  it("and its answer outlive kill -9", async () => {
+    const deployment = await makeAsking(ASKING);
+    const first = await startProgram(deployment.configPath);
+    const connectable = (program: typeof first): Connectable => ({
+      connect: (options = {}) => connectRaw(program, options),
+    });
+    const id = idOf(await ask(connectable(first), reserve("Rome")));
+    first.child.kill("SIGKILL");
+    await first.outcome;
+    const second = await startProgram(deployment.configPath);
+    expect((await answer(connectable(second), id, { seat: "aisle" })).status).toBe(200);
+    second.child.kill("SIGKILL");
+    await second.outcome;
+    const third = await startProgram(deployment.configPath);
+    const further = await ask(connectable(third), reserve("Rome", ALMA, id));
+    expect(further).toMatchObject({
+      status: 202,
+      body: { requested_schema: { properties: { pay: {} } } },
+    });
+  });
+});
+
+// docs/mcp-servers.md
+describe("a question of a server of 2025-11-25", () => {
+  it("holds its call until the same call comes back with the answer", async () => {
+    const daemon = await start(await makeAsking(HOSTILE));
+    const asked = await ask(daemon, work());
+    expect(asked).toMatchObject({ status: 202, body: { kind: "elicitation" } });
+    const id = idOf(asked);
+    expect((await answer(daemon, id, { seat: "window" })).status).toBe(200);
+    const done = await ask(daemon, work(id));
+    expect(done.status).toBe(200);
+    expect(JSON.stringify(done.body)).toContain("window");
+  });
+
+  it("is closed with the process that its call was held by, and says so", async () => {
+    const deployment = await makeAsking(HOSTILE);
+    const first = await start(deployment);
+    const id = idOf(await ask(first, work()));
+    await first.close();
+    const second = await start(deployment);
+    const lost = await ask(second, work(id));
+    expect(refusalOf(lost)).toEqual([422, "upstream_connection_error"]);
+    expect((await answer(second, id, { seat: "window" })).status).toBe(409);
+    expect(await ask(second, work())).toMatchObject({ status: 202 });
+  });
+
+  it("that is out of all bounds is refused, and its call is ended", async () => {
+    const daemon = await start(await makeAsking(HOSTILE, "asks-oddly"));
+    const refused = await ask(daemon, work());
+    expect(refusalOf(refused)).toEqual([422, "upstream_malformed_response"]);
+  });
+});
