@@ -5,7 +5,7 @@ export interface Overview {
     readonly server_id: string;
     readonly version: string;
     readonly uptime_s: number;
-    readonly document_version: string;
+    readonly document_version: string | null;
     readonly address: string;
     readonly port: number;
     readonly gateway_port?: number | null;
@@ -98,7 +98,7 @@ export interface AgentDetail {
   readonly agent: Agent & { readonly description?: string; readonly document?: unknown };
   readonly events: readonly {
     readonly audit_id: string;
-    readonly payload: Readonly<Record<string, unknown>>;
+    readonly payload: Readonly<Record<string, unknown>> | null;
   }[];
 }
 
@@ -157,7 +157,7 @@ export interface UpstreamTool {
   readonly endpoint: string;
   readonly pin: string | null;
   readonly state: string;
-  readonly difference?: readonly string[];
+  readonly difference?: unknown;
   readonly escalation_id?: string;
 }
 
@@ -168,7 +168,7 @@ export interface Upstreams {
     readonly state: string;
     readonly tools: readonly UpstreamTool[];
   }[];
-  readonly agents: readonly Readonly<Record<string, unknown>>[];
+  readonly agents?: readonly Readonly<Record<string, unknown>>[];
 }
 
 export interface ServerNode {

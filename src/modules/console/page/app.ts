@@ -1,6 +1,7 @@
 /** The whole console: who is signed in, the navigation, the page of the address, and news. */
-import { type ApiError, openSession, type Session, signOut } from "./api.ts";
+
 import type { Overview } from "./answers.ts";
+import { type ApiError, openSession, type Session, signOut } from "./api.ts";
 import { useEvents } from "./events.ts";
 import { Notice } from "./parts/notice.ts";
 import { Pending } from "./parts/page.ts";

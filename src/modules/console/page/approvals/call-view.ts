@@ -11,6 +11,9 @@ import { type ApprovedCall, callOf, isObject } from "./subject.ts";
 /** Members that are new in every call, and say nothing about it. */
 const EVER_NEW: ReadonlySet<string> = new Set(["nonce", "expires_at"]);
 
+/** In the place of an input that a viewer may not see. */
+const CONCEALED = "[operators only]";
+
 /** The call, and its differences to the last one that was approved. */
 export function CallView(props: {
   readonly call: ApprovedCall;
@@ -61,6 +64,7 @@ function News(props: {
   if (before === undefined || lastApproved === null) {
     return html`<p>No call to this endpoint was approved before.</p>`;
   }
+  if (call["input"] === CONCEALED) return html`<p>Operators see what is new.</p>`;
   const found = differencesOf(comparable(before), comparable(call));
   const link = html`<p class="quiet">Compared with <a href=${address("approvals", lastApproved.escalation_id)}>the last approved call</a>,
     <${Moment} at=${lastApproved.decision?.timestamp} />.</p>`;

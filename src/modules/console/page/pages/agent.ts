@@ -1,6 +1,7 @@
 /** One agent: standing, scopes, what happened to it, and what an operator may do. */
-import { post } from "../api.ts";
+
 import type { AgentDetail } from "../answers.ts";
+import { post } from "../api.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { type Fact, Facts, Json, LongId, Moment, Stranger } from "../parts/facts.ts";
@@ -12,7 +13,11 @@ import { isOperator } from "../session.ts";
 import { shortId, visible } from "../text.ts";
 import { useApi } from "../use-api.ts";
 
-type Event = AgentDetail["events"][number];
+/** Something that happened to the agent; its payload is the record's own. */
+interface Event {
+  readonly audit_id: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
 
 /** The page at `/agents/ID`. */
 export function AgentPage({ id }: { readonly id: string }): VNode {
@@ -39,7 +44,7 @@ function Whole(props: { readonly detail: AgentDetail; readonly reload: () => voi
       html`<${Section} title="Change the standing"><${Change} id="agent" actions=${actions} onDone=${props.reload} /><//>`
     }
     <${Section} title="Scopes"><${Scopes} scopes=${agent.scopes} /><//>
-    <${Section} title="Lifecycle"><${Events} events=${events} /><//>
+    <${Section} title="Lifecycle"><${Events} events=${events.map(readable)} /><//>
     ${
       agent.document !== undefined &&
       agent.document !== null &&
@@ -114,6 +119,10 @@ const COLUMNS = [
     cell: ({ audit_id }: Event) => html`<code title=${audit_id}>${shortId(audit_id)}</code>`,
   },
 ];
+
+function readable({ audit_id, payload }: AgentDetail["events"][number]): Event {
+  return { audit_id, payload: payload ?? {} };
+}
 
 function statusOf({ previous_status, new_status }: Event["payload"]): string {
   if (new_status === undefined) return "–";

@@ -1,6 +1,7 @@
 /** One escalation: the call as it would run, what is new about it, who asks, and the decision. */
-import { post } from "../api.ts";
+
 import type { ApprovalDetail, Decision, Escalation } from "../answers.ts";
+import { post } from "../api.ts";
 import { CallView } from "../approvals/call-view.ts";
 import { callOf, isObject, subjectOf } from "../approvals/subject.ts";
 import { Badge } from "../parts/badge.ts";

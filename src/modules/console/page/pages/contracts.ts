@@ -1,6 +1,7 @@
 /** Contracts: those that agents negotiated at run time, and their withdrawal. */
-import { post } from "../api.ts";
+
 import type { Contract } from "../answers.ts";
+import { post } from "../api.ts";
 import { Badge } from "../parts/badge.ts";
 import { Change } from "../parts/change.ts";
 import { AgentLink, Moment, Stranger } from "../parts/facts.ts";
@@ -36,6 +37,9 @@ const COLUMNS = [
   },
 ];
 
+/** Contracts that nothing can end any more. */
+const OVER: ReadonlySet<string> = new Set(["withdrawn", "revoked", "expired", "superseded"]);
+
 /** The page at `/contracts`. */
 export function ContractsPage(): VNode {
   const { data, error, reload } = useApi<{ readonly contracts: readonly Contract[] }>(
@@ -59,7 +63,7 @@ export function ContractsPage(): VNode {
 function Withdraw(props: { readonly contract: Contract; readonly reload: () => void }): VNode {
   const { contract, reload } = props;
   const { synthesis_id, status } = contract;
-  if (status !== "active" && status !== "accepted") return html`<span>–</span>`;
+  if (OVER.has(status)) return html`<span>–</span>`;
   const action = {
     name: "Withdraw",
     run: (reason: string) =>

@@ -1,6 +1,7 @@
 /** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
-import { post } from "../api.ts";
+
 import type { Upstreams, UpstreamTool } from "../answers.ts";
+import { post } from "../api.ts";
 import { Badge } from "../parts/badge.ts";
 import { type Action, Change } from "../parts/change.ts";
 import { type Fact, Facts, LongId, Stranger } from "../parts/facts.ts";
@@ -37,7 +38,7 @@ export function UpstreamsPage(): VNode {
 }
 
 function Whole(props: { readonly upstreams: Upstreams; readonly reload: () => void }): VNode {
-  const { http, mcp, agents } = props.upstreams;
+  const { http, mcp, agents = [] } = props.upstreams;
   return html`<${Section} title="MCP servers">
       ${mcp.length === 0 && html`<p class="quiet">None is configured.</p>`}
       ${mcp.map((server) => html`<${Server} key=${server.server} server=${server} reload=${props.reload} />`)}
@@ -72,7 +73,7 @@ function Tool(props: {
   readonly reload: () => void;
 }): VNode {
   const { server, tool, reload } = props;
-  const { tool: name, endpoint, pin, state, difference = [], escalation_id } = tool;
+  const { tool: name, endpoint, pin, state, difference, escalation_id } = tool;
   const facts: readonly Fact[] = [
     ["Endpoint", html`<${Stranger} text=${endpoint} />`],
     ["Definition", html`<${Badge} word=${state} />`],
@@ -85,7 +86,7 @@ function Tool(props: {
   return html`<div class="tool">
     <h4><${Stranger} text=${name} /></h4>
     <${Facts} facts=${facts} />
-    ${difference.length > 0 && html`<${Difference} name=${name} lines=${difference} />`}
+    ${difference !== undefined && html`<${Difference} name=${name} lines=${Array.isArray(difference) ? difference : [difference]} />`}
     ${
       state === "changed" &&
       isOperator() &&
@@ -94,7 +95,7 @@ function Tool(props: {
   </div>`;
 }
 
-function Difference(props: { readonly name: string; readonly lines: readonly string[] }): VNode {
+function Difference(props: { readonly name: string; readonly lines: readonly unknown[] }): VNode {
   const label = `How the definition of ${visible(props.name)} differs`;
   const lines = props.lines.map(
     (line, index) => html`<li key=${index}><${Stranger} text=${line} /></li>`,

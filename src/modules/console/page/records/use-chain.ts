@@ -1,6 +1,7 @@
 /** The records of one chain as the page lists them: page after page, from the newest back. */
-import { type ApiError, get } from "../api.ts";
+
 import type { ChainPage } from "../answers.ts";
+import { type ApiError, get } from "../api.ts";
 import { useCallback, useEffect, useRef, useState } from "../preact.ts";
 import { address } from "../router.ts";
 import { asApiError } from "../use-api.ts";

@@ -1,6 +1,7 @@
 /** The server's signing keys beside those that are pinned in this browser. */
-import type { ApiError } from "../api.ts";
+
 import type { ServerKey } from "../answers.ts";
+import type { ApiError } from "../api.ts";
 import { useEffect, useState } from "../preact.ts";
 import { session } from "../session.ts";
 import { useApi } from "../use-api.ts";

@@ -3,8 +3,9 @@
  * filters an event brings them; with filters it is the sign to ask for what came since, so that
  * the daemon alone decides which entries meet them.
  */
-import { type ApiError, get } from "../api.ts";
+
 import type { Agent, TrafficAnswer, TrafficEntry } from "../answers.ts";
+import { type ApiError, get } from "../api.ts";
 import { type EventKinds, useEvents } from "../events.ts";
 import { useEffect, useRef, useState } from "../preact.ts";
 import { replaceQuery } from "../router.ts";
