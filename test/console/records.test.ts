@@ -57,14 +57,18 @@ describeInBrowser("a chain of records", () => {
     const saved = page.waitForEvent("download");
     await page.getByRole("button", { name: "Export chain" }).click();
     const file = await (await saved).path();
-    const { body } = await (await house.signIn()).get(`/api/records/${ALMA}`);
-    const lines = readFileSync(file, "utf8").trimEnd().split("\n");
-    const jws = body.records.map((one: { readonly jws: string }) => one.jws);
-    expect(lines).toEqual(jws.toReversed());
-    const program = makeKeysProgram();
-    writeFileSync(join(program.directory, "chain.jws"), readFileSync(file));
-    const run = await program.run("verify", "chain.jws");
-    expect([run.code, run.out]).toEqual([0, expect.stringContaining("3 lines")]);
+    const visitor = await house.signIn();
+    const { records } = (await visitor.get(`/api/records/${ALMA}`)).body;
+    const text = readFileSync(file, "utf8");
+    const jws = records.map((one: { readonly jws: string }) => one.jws);
+    expect(text.trimEnd().split("\n")).toEqual(jws.toReversed());
+    const { keys } = (await visitor.get("/api/keys")).body;
+    const program = makeKeysProgram({ "chain.jws": text });
+    const run = await program.run("verify", "chain.jws", "--key", keys[0].jwk.x);
+    expect([run.exitCode, run.out]).toEqual([
+      0,
+      expect.stringContaining(`3 records: by ${keys[0].kid}`),
+    ]);
   });
 });
 
