@@ -15,7 +15,7 @@ import type { UpstreamPools } from "../handlers/upstream-pools.ts";
 import { createSchemaCompiler, type SchemaCompiler } from "../schema/schema.ts";
 import type { Config } from "./config/config.ts";
 
-/** What a deployment's files declare. */
+/** The declarations of a deployment's files. */
 export interface Contents {
   readonly compiler: SchemaCompiler;
   readonly recipes: ReadonlyMap<string, Recipe>;

@@ -1,4 +1,7 @@
-/** What a deployment holds open, noted as it is opened, so that nothing is left whatever comes of it. */
+/**
+ * Everything that a deployment holds open, noted as it is opened, so that nothing is left whatever
+ * comes of it.
+ */
 
 /** Something that has to be closed. */
 interface Closable {

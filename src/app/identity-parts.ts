@@ -1,4 +1,4 @@
-/** Who is known to a deployment, by which keys, and where they stand.   AGTP "Identity" */
+/** The agents that a deployment knows, by which keys, and where they stand.   AGTP "Identity" */
 import type { KeyObject } from "node:crypto";
 import { relative } from "node:path";
 import { readBoundedFile } from "../base/bounded-file.ts";

@@ -1,4 +1,6 @@
-/** What a start or a reload tells the operator: problems, trust postures, unsigned records. */
+/**
+ * The report of a start or a reload to the operator: problems, trust postures, unsigned records.
+ */
 
 import type { Log } from "../base/log.ts";
 import type { Paced } from "../base/paced.ts";

@@ -6,7 +6,7 @@ import { decodeJws } from "../identity/jws.ts";
 import type { ApprovalOutcome } from "../state/approval.ts";
 import type { Ledger } from "../state/ledger.ts";
 
-/** What the answer is known by. */
+/** The ids that the answer is known by. */
 export interface AnswerMark {
   readonly responseId: string;
   /** When the call began, in milliseconds since the epoch. */

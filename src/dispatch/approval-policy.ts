@@ -13,12 +13,12 @@ import type { Caller } from "./caller.ts";
 import type { ApprovalRule } from "./policies-config.ts";
 import type { Route } from "./route.ts";
 
-/** What an approval that is needed is like. */
+/** The approval that a call needs. */
 export interface ApprovalNeed {
   readonly ttlMs: number;
 }
 
-/** What an approval is bound to beside the call. */
+/** The versions that an approval is bound to beside the call. */
 export interface GovernedVersions {
   readonly endpoint_version: string;
   readonly policy_version: string;

@@ -1,4 +1,4 @@
-/** What is left to do for an approval once its gate has been passed, and what the record says of it. */
+/** The step of an approval once its gate has been passed, and its words in the record. */
 import type { Refusal } from "./refusal.ts";
 import type { Reply } from "./reply.ts";
 
@@ -11,7 +11,7 @@ export interface PresentedApproval {
   readonly isUsed: boolean;
 }
 
-/** What has to be kept before the handler may be called. */
+/** The use or question that has to be kept before the handler may be called. */
 export interface ApprovalStep {
   readonly kind: "step";
   /** Resolves to undefined where the handler may be called now. */

@@ -40,7 +40,7 @@ import { authorizationRequired, type Refusal, schemaViolation } from "./refusal.
 import type { Route } from "./route.ts";
 import type { StepsAhead } from "./steps-ahead.ts";
 
-/** What approvals are decided by, and kept with. */
+/** The parts that approvals are decided by, and kept with. */
 export interface ApprovalParts {
   readonly policy: ApprovalPolicy;
   readonly escalations: EscalationRegister;
@@ -170,7 +170,7 @@ export class Approvals {
     const versions = policy.versionsOf(route);
     const call = approvedCall(exchange, versions, questionOf(escalation));
     const others = differences(escalation, call, route);
-    // What belongs to another principal is not told about.
+    // A matter of another principal's is not told about.
     if (others.includes("principal")) return approvalMismatch(escalationId, []);
     if (!isOutdatedOnly(others)) return approvalMismatch(escalationId, others);
     const refused = this.#refuseUsed(escalation) ?? refuseClosed(escalation);
@@ -181,7 +181,7 @@ export class Approvals {
     return { kind: "step", take: () => this.#use(exchange, escalation) };
   }
 
-  /** What is known of the call that used it may have to be looked for. */
+  /** The fate of the call that used it may have to be looked for. */
   #refuseUsed(escalation: Escalation): Refusal | ApprovalStep | undefined {
     const { escalations } = this.#parts;
     const { approval, escalationId } = escalation;

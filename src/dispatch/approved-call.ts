@@ -12,7 +12,7 @@ import type { GovernedVersions } from "./approval-policy.ts";
 import type { Exchange } from "./exchange.ts";
 import type { Route } from "./route.ts";
 
-/** What tells one question about a call from another one. */
+/** The parts that tell one question about a call from another one. */
 export type Question = Pick<ApprovedCall, "expires_at" | "nonce">;
 
 const VERSIONS: ReadonlySet<keyof ApprovedCall> = new Set(["endpoint_version", "policy_version"]);
@@ -69,7 +69,7 @@ export function differences(
   const names = Object.keys(call) as (keyof ApprovedCall)[];
   const others = names.filter((name) => canonicalText(asked[name]) !== canonicalText(shown[name]));
   const isSame = others.length > 0 || callDigest(call) === escalation.approval?.digest;
-  // What is concealed alike may be different all the same.
+  // Values that are concealed alike may be different all the same.
   return isSame ? others : ["input"];
 }
 

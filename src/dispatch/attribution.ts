@@ -59,7 +59,10 @@ function factsOf(exchange: Exchange, reply: Reply, response: AttributedResponse)
   };
 }
 
-/** What it was done under, how it came, by whom it was delegated, and what it depends on. */
+/**
+ * The contract that it was done under, how it came, by whom it was delegated, and what it depends
+ * on.
+ */
 function extensionOf(exchange: Exchange): RecordFacts["extension"] {
   const { contract, caller, priorActions, approval, requestedVia, peer } = exchange;
   const { delegation } = caller;

@@ -4,7 +4,7 @@ import type { ClientCertificate } from "../identity/client-certificate.ts";
 import type { SessionStanding } from "./session-use.ts";
 import type { TaskStanding } from "./task-pause.ts";
 
-/** What the gates ask of what changes between two requests. */
+/** The state of callers that may change between two requests. */
 export interface CallerState extends SessionStanding, TaskStanding {
   statusOf(agent: AgentDocument): AgentStatus;
   /** When the agent came to its status; RFC 3339. */

@@ -1,4 +1,4 @@
-/** What responses say about methods that the catalog is about to lose.   AGTP-API §4.4 */
+/** Warnings in responses about methods that the catalog is about to lose.   AGTP-API §4.4 */
 import { type Catalog, catalogWarning } from "../catalog/catalog.ts";
 
 /** The AGTP-Catalog-Warning of every deprecated method. */

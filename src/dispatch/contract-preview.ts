@@ -26,7 +26,7 @@ export function previewContract(contract: Contract): HandlerSuccess {
         plan_summary: steps,
         recipe_name: lineage?.recipe_name ?? null,
         recipe_version: lineage?.recipe_version ?? null,
-        // What the reference names here, this server has not.
+        // The reference has a name here, this server has none.
         policy_name: null,
       },
     },

@@ -48,7 +48,7 @@ export interface DispatcherParts extends PipelineServices {
   readonly registry: EndpointRegistry<Route>;
   readonly standing: CallerState;
   readonly negotiation: NegotiationGateOptions & ContractGateOptions;
-  /** What everybody has taken, and who pays for what is taken here. */
+  /** Everybody's use of the server, and who pays for it. */
   readonly rates: Rates;
   readonly approvals: Approvals;
 }
@@ -82,7 +82,7 @@ export function* creatingDispatcher(parts: DispatcherParts): Paced<Dispatcher & 
   return new Pipeline(parts, { gates, lookUp, supportedMethods: methods.join(", ") });
 }
 
-/** Who is asking; what they refuse is said after the gates that everybody has to pass. */
+/** Asks who the caller is; a refusal is said after the gates that everybody has to pass. */
 function identityGates({ directory, policies, methodPolicy, standing }: DispatcherParts): Gates {
   return {
     caller: callerGate({ directory, policy: policies.identity, standing }), //  00  400 401 501 551
@@ -108,7 +108,7 @@ function insideGates({ attributor, standing }: DispatcherParts): Gates {
   };
 }
 
-/** What is asked for, and whether it may be had; a request that a handler dispatches begins here. */
+/** Asks what is wanted, and if it may be had; a request that a handler dispatches begins here. */
 function admissionGates(parts: DispatcherParts, pathCheck: PathCheck): Gates {
   const { catalog, methodPolicy, registry, policies, negotiation, standing } = parts;
   const { anonymousDiscovery, oauth, scopeRequiredForInvocation } = policies;

@@ -69,7 +69,7 @@ export function resolveRoute(exchange: Exchange, registry: EndpointRegistry<Rout
   exchange.pathValues = match?.values;
 }
 
-/** What an endpoint is looked up in. */
+/** The places that an endpoint is looked up in. */
 export interface LookupParts {
   readonly catalog: Catalog;
   readonly methodPolicy: MethodPolicy;

@@ -40,7 +40,7 @@ export interface BoundPorts {
   readonly gateway: number | undefined;
 }
 
-/** Whom the HTTP side speaks as. */
+/** The agent that the HTTP side speaks as. */
 export interface GatewayAgent {
   readonly agent: AgentDocument;
   /** No operator has named it: it stands for anybody who reaches the port. */

@@ -10,7 +10,7 @@ import type { Reply } from "./reply.ts";
 
 const CARRIED_FIELDS = [
   ...["agent-id", "owner-id", "request-id", "session-id", "task-id"],
-  // What is dispatched may be what was approved, as with EXECUTE.
+  // The inner request may be the one that was approved, as with EXECUTE.
   "escalation-id",
 ] as const;
 

@@ -60,7 +60,7 @@ export interface Vocabulary {
   readonly methodPolicy: MethodPolicy;
 }
 
-/** What the operator and the modules before this one have brought. */
+/** The contributions of the operator and of the modules before this one. */
 export interface Brought {
   /** Every agent so far. */
   readonly directory: AgentDirectory;
@@ -68,15 +68,15 @@ export interface Brought {
   readonly routes: readonly Route[];
   /** The files that have declared pairs so far. */
   readonly taken: Pick<TakenPairs, "fileOf">;
-  /** What INSPECT shows beside agents and contracts, by target. */
+  /** Things that INSPECT shows beside agents and contracts, by target. */
   readonly inspections: ReadonlyMap<string, RouteHandler>;
-  /** What REVOKE ends beside agents and contracts, by target. */
+  /** Things that REVOKE ends beside agents and contracts, by target. */
   readonly revocations: ReadonlyMap<string, RouteHandler>;
   /** DISCOVER "/" by criteria. */
   readonly criteria: FloorMethod | undefined;
   /** Undefined: no agents of another system are served. */
   readonly inventory: HostedInventory | undefined;
-  /** What the manifest says that the server can do. */
+  /** The features of the server in its manifest. */
   readonly features: readonly string[];
   /** Undefined: no HTTP is served. */
   readonly http: HttpSide | undefined;
@@ -144,21 +144,23 @@ export interface HostedInventory {
   readonly isEmpty: boolean;
   /** The entry, or why there is none; undefined for a name that is none of that system's. */
   find(name: string, callerId: string | undefined): object | Refusal | undefined;
-  /** What an agent may call here, by who it is in AGTP. */
+  /** The pairs that an agent may call here, by who it is in AGTP. */
   toolsOf(agent: AgentDocument): readonly string[];
 }
 
-/** What a module adds to a deployment. */
+/** The contribution of a module to a deployment. */
 export interface Contribution {
   /** AGTP endpoints, floor methods included. */
   readonly routes?: readonly Route[];
-  /** What is served over HTTP, beside the verbs of the gateway. */
+  /** Routes over HTTP, beside the verbs of the gateway. */
   readonly httpRoutes?: readonly HttpRoute[];
-  /** What QUERY finds. */
+  /** Sources that QUERY finds things in. */
   readonly sources?: readonly QuerySource[];
-  /** What CONFIRM decides. */
+  /** Kinds of things that CONFIRM decides. */
   readonly approvals?: readonly ApprovalKind[];
-  /** What is left out for them is not served; whether they stop the start is the operator's choice. */
+  /**
+   * Problems for which something is left out; whether they stop the start is the operator's choice.
+   */
   readonly problems?: readonly Problem[];
   /** Errors among these always stop the start: the configuration itself names what cannot be had. */
   readonly blockers?: readonly Problem[];
@@ -169,7 +171,7 @@ export interface Contribution {
   readonly inspections?: Brought["inspections"];
   readonly revocations?: Brought["revocations"];
   readonly criteria?: FloorMethod;
-  /** What the manifest says that the server can do with it. */
+  /** Features that the manifest names. */
   readonly features?: readonly string[];
   readonly hostedProtocols?: readonly HostedProtocolEntry[];
   readonly inventory?: HostedInventory;

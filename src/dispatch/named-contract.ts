@@ -6,7 +6,7 @@ import type { ContractEvent } from "./contract-events.ts";
 import { badRequest, notFound, type Refusal } from "./refusal.ts";
 import type { ExchangeView } from "./route.ts";
 
-/** Whom the call says to act for, and which agent it was. */
+/** The principal of the call, and the agent that made it. */
 export function actorOf(
   call: Call,
   { caller }: ExchangeView,

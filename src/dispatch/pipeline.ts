@@ -34,7 +34,7 @@ import { createStamp, type Stamp } from "./stamp.ts";
 
 /** The gates of each part of the way, in their order. */
 export interface PipelineGates {
-  /** Who is asking; what they refuse is said after the toll, which everybody has to pass. */
+  /** Ask who the caller is; a refusal is said after the toll, which everybody has to pass. */
   readonly identity: Gates;
   readonly toll: Gates;
   /** The first of a request that the server makes itself. */
@@ -153,7 +153,7 @@ export class Pipeline {
     return response;
   }
 
-  /** What is done at once is one slice of the loop. */
+  /** Work that is done at once is one slice of the loop. */
   #ask(exchange: Exchange, startedAt: number, arrive: Gate): Response | Promise<Response> {
     this.#time.begin(startedAt);
     try {
@@ -183,7 +183,7 @@ export class Pipeline {
     try {
       const refusal = arrive(exchange) ?? exchange.entryRefusal;
       if (refusal === undefined) return this.#admit(exchange, finish);
-      // Who has had enough is not told about deprecations.
+      // A caller that has had enough is not told about deprecations.
       if (refusal.status !== 429) this.#lookUp(exchange);
       return finish(replyToRefusal(refusal));
     } catch (error) {
@@ -234,7 +234,7 @@ export class Pipeline {
     return faultReply(exchange, this.#services, message, cause);
   }
 
-  /** What a handler dispatches. */
+  /** Answers a request that a handler dispatches. */
   async #dispatch(
     parent: Exchange,
     method: string,

@@ -25,7 +25,7 @@ export interface ProcessState {
   readonly state: ServerState;
   /** Negotiations that came to nothing. */
   readonly attempts: Attempts;
-  /** What everybody has taken of the server. */
+  /** Everybody's use of the server. */
   readonly rates: Rates;
   readonly time: LoopTime;
   readonly toll: Toll;

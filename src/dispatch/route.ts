@@ -119,7 +119,7 @@ export type InputRules = (
   input: Readonly<Record<string, unknown>>,
 ) => readonly SchemaViolation[] | undefined;
 
-/** What a definition does not say of its route. */
+/** The properties of a route that no definition has. */
 export interface RouteOptions
   extends Pick<Route, "tier" | "input">,
     Partial<

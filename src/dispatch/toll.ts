@@ -11,7 +11,7 @@ import type { RateExcess, Rates } from "./rates.ts";
 /** Where it is told that somebody was refused: a `RateExcess`. */
 export const EXCESS_CHANNEL = "agtpd:rate:excess";
 
-/** Who lets requests in, and has them paid for. */
+/** Admits requests, and has them paid for. */
 export interface Toll {
   /** Takes one request in, or says what there is too much of. */
   admit(payer: TaskOwner): RateExcess | undefined;

@@ -75,7 +75,7 @@ function memberOf(value: unknown, member: string): unknown {
   return Object.hasOwn(value, member) ? (value as Values)[member] : undefined;
 }
 
-/** What is known of the input before anything ran: all of it, or some members. */
+/** The facts of the input that are known before anything ran: all of it, or some members. */
 export interface KnownInput {
   readonly input: Values;
   readonly isWhole: boolean;

@@ -1,5 +1,5 @@
 /**
- * What runs stop to ask, as escalations: people find the questions of every kind of runs in the one
+ * The questions of runs, as escalations: people find the questions of every kind of runs in the one
  * queue that they have. One is opened for each question, and decided when the run has its answer,
  * whoever gave it and wherever. Where there is no room for one, it is opened as soon as there is.
  * AGTP "ESCALATE", "CONFIRM"

@@ -1,5 +1,5 @@
 /**
- * What one kind of runs differs in from the others: its statuses and where they lead, how long its runs
+ * The properties of one kind of runs: its statuses and where they lead, how long its runs
  * are kept and how many, and where its events lie. How a step is taken is the driver's own.
  */
 import type { CollectionOptions } from "../state/collection-view.ts";

@@ -1,5 +1,5 @@
 /**
- * Who hears of the runs of a register: those that watch all of them, and those that wait for one. A
+ * The listeners of a register's runs: those that watch all of them, and those that wait for one. A
  * change that a step has made is told once whoever took the step knows of it.
  */
 import type { Ends } from "../base/deadline.ts";

@@ -4,7 +4,8 @@
  * decided from how the run stands then: of two that exclude each other exactly one is taken.
  */
 import type { Ends } from "../base/deadline.ts";
-import { type Adding, type AddOptions, Collection } from "../state/collection.ts";
+import { Collection } from "../state/collection.ts";
+import type { Adding, AddOptions } from "../state/collection-write.ts";
 import type { Change, Store } from "../state/store.ts";
 import { EventLog } from "./event-log.ts";
 import type { NumberedEvent, RunKind, RunPhase } from "./run-kind.ts";

@@ -71,7 +71,7 @@ function numbered(codePoint: number, length: number): PatternPart {
   return { text: `\\x{${codePoint.toString(16)}}`, length, size: 1 };
 }
 
-/** What a sticky expression matches at a place. */
+/** The text that a sticky expression matches at a place. */
 export function matchAt(regex: RegExp, text: string, at: number): RegExpExecArray | null {
   regex.lastIndex = at;
   return regex.exec(text);

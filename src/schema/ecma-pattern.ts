@@ -109,7 +109,7 @@ function readMember(pattern: string, at: number): PatternPart {
   return isBracket ? { ...character, text: "\\[" } : character;
 }
 
-/** What is open: the size of it all, and of the last item, which a repeat would copy. */
+/** The open parts: the size of it all, and of the last item, which a repeat would copy. */
 interface Group {
   total: number;
   last: number;

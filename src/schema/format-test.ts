@@ -1,7 +1,7 @@
 /** Formats as tests of values, whichever way their definition is written.   JSON Schema 2020-12 §7 */
 import type { Format } from "ajv";
 
-/** What a format says about a value; of values of another type it says nothing. */
+/** The verdict of a format on a value; of values of another type it says nothing. */
 export function compileFormatTest(format: Format): ((value: unknown) => boolean) | undefined {
   if (typeof format === "boolean") return undefined;
   const isDefined = typeof format === "object" && "validate" in format;

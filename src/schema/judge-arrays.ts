@@ -34,7 +34,9 @@ function ofArrays(judge: (items: readonly unknown[], at: Judgement) => boolean):
   return (value, at) => !Array.isArray(value) || judge(value, at);
 }
 
-/** Whether all items are right; stops at the first that is not when nobody hears of others. */
+/**
+ * Tells whether all items are right; stops at the first that is not when nobody hears of others.
+ */
 function judgeItems(
   items: readonly unknown[],
   [from, to]: readonly [number, number],

@@ -31,7 +31,7 @@ function fits(judge: Judge, value: unknown, at: Judgement): boolean {
   return true;
 }
 
-/** What it leads to may be the schema around it, so it is looked up when there is a value. */
+/** The target may be the schema around it, so it is looked up when there is a value. */
 function reference(value: unknown, { resolve, judgeOf }: JudgeSurroundings): Judge {
   let judge: Judge | undefined;
   return (judged, at) => {

@@ -34,7 +34,9 @@ function ofObjects(judge: (record: JsonRecord, at: Judgement) => boolean): Judge
   return (value, at) => !isRecord(value) || judge(value, at);
 }
 
-/** Whether all members are right; stops at the first that is not when nobody hears of others. */
+/**
+ * Tells whether all members are right; stops at the first that is not when nobody hears of others.
+ */
 function judgeMembers(
   record: JsonRecord,
   at: Judgement,

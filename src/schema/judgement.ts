@@ -104,7 +104,7 @@ export class Judgement {
       : this;
   }
 
-  /** What a valid branch has looked at, its schema has looked at too. */
+  /** A member that a valid branch has looked at, its schema has looked at too. */
   adopt({ evaluated }: Judgement): void {
     if (this.evaluated === undefined || evaluated === undefined) return;
     this.spend(evaluated.names.size + evaluated.indexes.size);

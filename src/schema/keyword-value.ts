@@ -2,13 +2,13 @@
 import { isRecord } from "../base/json-value.ts";
 import { type KeywordValue, SCHEMA_TYPES } from "./schema-vocabulary.ts";
 
-/** What a keyword holds besides schemas and references to them. */
+/** The values of a keyword besides schemas and references to them. */
 export type PlainValue = Exclude<
   KeywordValue,
   "schema" | "schema list" | "schema map" | "schema map by pattern" | "reference" | "anchor"
 >;
 
-/** What was expected of the value of a keyword, unless it is that. */
+/** The expected form of a keyword's value, unless it has it. */
 export function checkPlainValue(expected: PlainValue, value: unknown): string | undefined {
   switch (expected) {
     case "any":

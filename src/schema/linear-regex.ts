@@ -16,10 +16,10 @@ export interface LinearRegex {
   test(text: string): boolean;
 }
 
-/** What a pattern may take up. */
+/** The bounds of a pattern. */
 export interface RegexLimits {
   readonly maxSize: number;
-  /** What it may remember of texts that it saw, in bytes. */
+  /** The memory for texts that it saw, in bytes. */
   readonly memoryBytes: number;
 }
 
@@ -28,7 +28,7 @@ export type RegexResult =
   | { readonly kind: "regex"; readonly regex: LinearRegex }
   | { readonly kind: "fault"; readonly message: string };
 
-/** What an operator's pattern may take up; a request's path takes it a fraction of a second. */
+/** The bounds of an operator's pattern; a request's path takes it a fraction of a second. */
 const OPERATOR_REGEX_LIMITS: RegexLimits = { maxSize: 1024, memoryBytes: 1_048_576 };
 
 /** Compiles a pattern. The larger part of the work is left to the first text. */

@@ -6,7 +6,7 @@ import { unescapeToken } from "../base/json-pointer.ts";
 import { isRecord } from "../base/json-value.ts";
 import type { JsonSchema } from "./json-schema.ts";
 
-/** What a local reference leads to; anchors are in `$defs` only. Undefined: to nothing. */
+/** The target of a local reference; anchors are in `$defs` only. Undefined: there is none. */
 export function resolveLocalReference(reference: string, root: JsonSchema): unknown {
   const fragment = decodeFragment(reference.slice(1));
   if (fragment === undefined) return undefined;

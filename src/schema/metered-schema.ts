@@ -19,7 +19,7 @@ import { WorkExceeded, WorkMeter } from "./work-meter.ts";
 /** Finds what is wrong with a value; undefined: nothing. At most twenty violations. */
 export type MeteredCheck = (value: unknown) => readonly SchemaViolation[] | undefined;
 
-/** What one check may cost: about a tenth of a second. */
+/** The units that one check may cost: about a tenth of a second. */
 const MAX_WORK = 4_000_000;
 const REGEX_LIMITS: RegexLimits = { maxSize: 1024, memoryBytes: 32_768 };
 
@@ -50,7 +50,7 @@ export function prepareMeteredCheck(schema: JsonSchema): MeteredCheck {
       return isValid ? undefined : toViolations(findings);
     } catch (error) {
       if (error instanceof WorkExceeded) return TOO_COSTLY;
-      // What the value is compared with is walked down by recursion.
+      // A value to compare with is walked down by recursion.
       if (error instanceof RangeError) return TOO_DEEP;
       throw error;
     }

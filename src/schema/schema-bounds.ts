@@ -33,18 +33,18 @@ export interface SchemaBounds {
    */
   readonly maxPatternSize?: number;
   /**
-   * Whether keywords that nobody knows, or that mean nothing where they are, are passed over: in a
+   * True if keywords that nobody knows, or that mean nothing where they are, are passed over: in a
    * file they are its author's error, in a proposal they are what JSON Schema says they are.
    */
   readonly isTolerant: boolean;
   /**
-   * Whether a format that JSON Schema does not define is one of its author's own, which says nothing
-   * about values; where it is not, it is taken for a slip.
+   * True if a format that JSON Schema does not define is one of its author's own, which says
+   * nothing about values; where it is not, it is taken for a slip.
    */
   readonly takesForeignFormats?: boolean;
 }
 
-/** What an operator's own files may hold. */
+/** The bounds of an operator's own files. */
 export const OPERATOR_SCHEMA_BOUNDS: SchemaBounds = {
   maxLength: 262_144,
   maxDepth: 32,
@@ -59,7 +59,7 @@ export const OPERATOR_SCHEMA_BOUNDS: SchemaBounds = {
   isTolerant: false,
 };
 
-/** What a caller may propose. */
+/** The bounds of a caller's proposal. */
 export const PROPOSED_SCHEMA_BOUNDS: SchemaBounds & { readonly maxPatternSize: number } = {
   maxLength: 65_536,
   maxDepth: 16,

@@ -1,11 +1,11 @@
 /**
- * What a value did wrong, as callers read it in a 422: a JSON Pointer to the offending value, or to
- * where the missing one should be, the keyword and a message.   AGTP-API §13.2
+ * The violation of a schema, as callers read it in a 422: a JSON Pointer to the offending value, or
+ * to where the missing one should be, the keyword and a message.   AGTP-API §13.2
  */
 import type { ErrorObject } from "ajv";
 import { escapeToken } from "../base/json-pointer.ts";
 
-/** What a validator says is wrong: the violation, before it is put into words. */
+/** The fault that a validator finds, before it is put into words. */
 export type SchemaError = Pick<
   ErrorObject,
   "keyword" | "instancePath" | "params" | "message" | "propertyName"

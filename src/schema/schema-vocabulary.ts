@@ -3,7 +3,7 @@
  * an author's error: in a contract a typo must not silently accept everything.   AGTP-API §6.4
  */
 
-/** What the value of a keyword must be. */
+/** The forms that the value of a keyword must have. */
 export type KeywordValue =
   | "anchor"
   | "any"

@@ -26,7 +26,7 @@ export interface CompiledSchema {
   check(value: unknown, isSmall?: boolean): readonly SchemaViolation[] | undefined;
 }
 
-/** What compiling a schema gives; without problems there is always a compiled schema. */
+/** The result of compiling a schema; without problems there is always a compiled schema. */
 export interface CompiledResult {
   readonly compiled?: CompiledSchema;
   readonly problems: readonly Problem[];

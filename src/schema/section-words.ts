@@ -52,7 +52,7 @@ export function secret(description: string): Schema {
   return { ...word("", "^[^\\u0000-\\u001f]+$", "a text", description), writeOnly: true };
 }
 
-/** What the operator calls a webhook or a group. */
+/** The name of a webhook or a group. */
 export const recipientName: Schema = word(
   "",
   "^[A-Za-z0-9][A-Za-z0-9_.-]{0,63}$",

@@ -30,7 +30,7 @@ class TextPattern {
     return linear === undefined ? this.#native.test(text) : linear.test(text);
   }
 
-  /** What the validator tells patterns apart by. */
+  /** The key that the validator tells patterns apart by. */
   toString(): string {
     return this.#native.toString();
   }

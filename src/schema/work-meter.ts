@@ -1,5 +1,5 @@
 /**
- * What checking a value costs, and an end to it. Work that takes as long as the value is large is
+ * The cost of checking a value, and an end to it. Work that takes as long as the value is large is
  * paid for before it is done.
  */
 import type { LinearRegex } from "./linear-regex.ts";
@@ -13,7 +13,7 @@ const ITEM_COST = 8;
 /** Members are sorted and written. */
 const MEMBER_COST = 64;
 
-/** What a check may still cost; a unit is some 25 ns. */
+/** The units that a check may still cost; one is some 25 ns. */
 export class WorkMeter {
   #left: number;
 
@@ -46,8 +46,8 @@ export function weigh(value: unknown, meter: WorkMeter): void {
 }
 
 /**
- * Whether a pattern matches. Nearly always that takes a step a character and no more, so the time is
- * measured; what it could take at worst must be there before, and is all that it costs.
+ * Tells whether a pattern matches. Nearly always that takes a step a character and no more, so the
+ * time is measured; what it could take at worst must be there before, and is all that it costs.
  */
 export function testMetered(regex: LinearRegex, text: string, meter: WorkMeter): boolean {
   const worst = CALL_COST + text.length * regex.size;

@@ -57,7 +57,7 @@ export interface ApprovalOutcome {
   readonly auditId?: string;
 }
 
-/** What can be said of a use; keys are the wire's own. */
+/** A use as it can be shown; keys are the wire's own. */
 export function useView(
   { at, responseId, outcome }: ApprovalUse,
   isRunning: boolean,

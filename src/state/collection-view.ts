@@ -3,24 +3,21 @@
  * owners. A view takes in what its own writes have stored and what the store's feed tells of others,
  * in whatever order the two arrive.
  */
+import { ItemNames, type NamingOptions } from "./item-names.ts";
 import { Holdings, type Quota, type Rank, type Wanted } from "./quota.ts";
 import type { Change, Expectation, StoredEntry } from "./store.ts";
 
 /** The parts that make a collection. */
-export interface CollectionOptions<Item> {
+export interface CollectionOptions<Item> extends NamingOptions<Item> {
   readonly name: string;
   /** The item of a stored value; undefined for a value that is none. */
   read(value: unknown, key: string): Item | undefined;
-  /** Whose it is; without this, all are of one owner. */
+  /** The owner of an item; without this, all are of one owner. */
   ownerOf?(item: Item, key: string): string;
   /** The order in which items are found, smallest first; by key without this. */
   orderOf?(item: Item): number;
   /** When nobody needs it any more, in milliseconds since the epoch. */
   forgottenAt?(item: Item, key: string): number;
-  /** Other names of items: of those that share one, the newest is found by it. */
-  readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
-  /** Names that several items share: all of them are found by it. */
-  readonly groups?: Readonly<Record<string, (item: Item) => string | undefined>>;
   /** A function where the bounds change while the collection is open. */
   readonly quota?: Quota | (() => Quota);
   /** The size that it counts for against the quota's sizes; the characters of its JSON without this. */
@@ -61,10 +58,7 @@ export class CollectionView<Item> {
   /** Keys of stored values that are no items: with which revision, so that they can be replaced. */
   readonly #foreign = new Map<string, number>();
   readonly #holdings: Holdings;
-  /** By index and name: which key. */
-  readonly #names = new Map<string, Map<string, string>>();
-  /** By group and name: which keys, in the order in which they got the name. */
-  readonly #groups = new Map<string, Map<string, Set<string>>>();
+  readonly #names: ItemNames<Item>;
   /** Keys that own writes settled while the feed is being asked, with their revisions. */
   readonly #settled = new Map<string, number>();
   #isAsking = false;
@@ -72,8 +66,7 @@ export class CollectionView<Item> {
   constructor(options: CollectionOptions<Item>) {
     this.#options = options;
     this.#holdings = new Holdings(options.quota);
-    for (const index of Object.keys(options.indexes ?? {})) this.#names.set(index, new Map());
-    for (const group of Object.keys(options.groups ?? {})) this.#groups.set(group, new Map());
+    this.#names = new ItemNames(options);
   }
 
   get size(): number {
@@ -88,7 +81,7 @@ export class CollectionView<Item> {
 
   /** The item that has a name in an index. */
   find(index: string, name: string): Item | undefined {
-    const key = this.#names.get(index)?.get(name);
+    const key = this.#names.keyOf(index, name);
     return key === undefined ? undefined : this.get(key);
   }
 
@@ -100,12 +93,12 @@ export class CollectionView<Item> {
 
   /** How many have a name in a group, those that are forgotten too. */
   countIn(group: string, name: string): number {
-    return this.#groups.get(group)?.get(name)?.size ?? 0;
+    return this.#names.keysIn(group, name).size;
   }
 
   /** The items that have a name in a group. */
   inGroup(group: string, name: string): readonly Item[] {
-    return [...(this.#groups.get(group)?.get(name) ?? [])].flatMap((key) => this.get(key) ?? []);
+    return [...this.#names.keysIn(group, name)].flatMap((key) => this.get(key) ?? []);
   }
 
   /** Every key that is not forgotten, the oldest first. */
@@ -260,36 +253,10 @@ export class CollectionView<Item> {
 
   #hold(key: string, held: Held<Item> | undefined): void {
     const before = this.#held.get(key)?.item;
-    this.#name(key, before, held?.item);
-    this.#group(key, before, held?.item);
+    this.#names.move(key, before, held?.item);
     if (held === undefined) this.#held.delete(key);
     else this.#held.set(key, held);
     if (before !== held?.item) this.#options.onChange?.(before, held?.item, key);
-  }
-
-  /** A name that an item keeps stays with whoever has it: an older one does not take it back. */
-  #name(key: string, before: Item | undefined, item: Item | undefined): void {
-    for (const [index, nameOf] of Object.entries(this.#options.indexes ?? {})) {
-      const names = this.#names.get(index);
-      const earlier = before && nameOf(before);
-      const name = item && nameOf(item);
-      if (earlier === name) continue;
-      if (earlier !== undefined && names?.get(earlier) === key) names.delete(earlier);
-      if (name !== undefined) names?.set(name, key);
-    }
-  }
-
-  #group(key: string, before: Item | undefined, item: Item | undefined): void {
-    for (const [group, nameOf] of Object.entries(this.#options.groups ?? {})) {
-      const groups = this.#groups.get(group);
-      const earlier = before && nameOf(before);
-      const name = item && nameOf(item);
-      if (groups === undefined || earlier === name) continue;
-      const left = earlier === undefined ? undefined : groups.get(earlier);
-      left?.delete(key);
-      if (earlier !== undefined && left?.size === 0) groups.delete(earlier);
-      if (name !== undefined) groups.set(name, (groups.get(name) ?? new Set()).add(key));
-    }
   }
 
   #count(key: string): void {

@@ -5,7 +5,8 @@
  */
 import { uuidv7 } from "../identity/uuid.ts";
 import type { ApprovalOutcome, ApprovalUse } from "./approval.ts";
-import { type AddOptions, Collection } from "./collection.ts";
+import { Collection } from "./collection.ts";
+import type { AddOptions } from "./collection-write.ts";
 import {
   closedAt,
   type Decision,
@@ -204,7 +205,10 @@ export class EscalationRegister {
     });
   }
 
-  /** What keeps a new one out: that of the same call, or what its task waits for. */
+  /**
+   * The escalation that keeps a new one out: that of the same call, or the one that its task waits
+   * for.
+   */
   #exclusionOf(request: EscalationRequest): AddOptions<Escalation> {
     const { agentId, taskId, fingerprint, approval } = request;
     const now = (): number => this.#escalations.now();

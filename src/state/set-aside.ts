@@ -15,7 +15,7 @@ import { findLogDamage, logOf } from "./sqlite-log.ts";
 
 type StrayLine = Extract<JournalDamage, { readonly kind: "no-record" }>;
 
-/** What was taken out, and the names of the copies. */
+/** The entries that were taken out, and the names of the copies. */
 export interface SetAside {
   readonly damages: readonly JournalDamage[];
   readonly copies: readonly string[];

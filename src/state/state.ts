@@ -28,7 +28,7 @@ export interface ServerState {
   readonly sessions: SessionRegister;
   readonly idempotency: IdempotencyRegister;
   readonly contracts: ContractRegister;
-  /** What agents wait for people to decide. */
+  /** Matters that agents wait for people to decide. */
   readonly escalations: EscalationRegister;
   /** Sessions that may not be used. */
   readonly suspensions: SuspensionRegister;

@@ -24,7 +24,7 @@ export class StoreHealth {
     this.#onNotice = onNotice;
   }
 
-  /** What to throw in the place of what the driver threw. */
+  /** The error to throw in the place of the driver's. */
   failed(thrown: unknown): unknown {
     const kind = storeFaultKind(thrown);
     if (kind === undefined) return thrown;

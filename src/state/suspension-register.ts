@@ -17,7 +17,7 @@ import {
   suspensionStateAt,
 } from "./suspension.ts";
 
-/** Whose session is halted, and why. */
+/** The session that is halted, and why. */
 export type HaltedSession = Pick<Suspension, "sessionId" | "agentId" | "tlsIdentity" | "reason">;
 
 /** The outcome of suspending or ending one. */

@@ -19,7 +19,7 @@ export type SuspensionState = "suspended" | "resumed" | "expired" | "ended";
 export interface Suspension {
   readonly suspensionId: string;
   readonly sessionId: string;
-  /** Whose the session is. */
+  /** The owner of the session. */
   readonly agentId: string;
   /** The certificate that it was used with; undefined: none. */
   readonly tlsIdentity?: string;
@@ -43,7 +43,7 @@ export function mintNonce(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** What is kept of a nonce. */
+/** The record of a nonce. */
 export function hashNonce(nonce: string): string {
   return hash("sha256", nonce);
 }

@@ -74,6 +74,14 @@ describe("agtp-mcp import", () => {
     expect((await desk.run("import", "tools", "-o", "made", "--force")).exitCode).toBe(0);
   });
 
+  it("keeps the names of the tools where that is asked for", async () => {
+    const desk = makeDesk();
+    await desk.run("import", "tools", "-o", "made", "--keep-names", "--only", "add");
+    expect(readEndpoints(desk, "made")[0]).toMatchObject({ tool: "add", path: "/tools" });
+    await desk.run("import", "tools", "-o", "other", "--only", "add");
+    expect(readEndpoints(desk, "other")[0]).not.toHaveProperty("tool");
+  });
+
   it("says that a server cannot be asked", async () => {
     const desk = makeDesk();
     const { exitCode, err } = await desk.run("import", "-o", "made", "--", "/no/such/program", "x");

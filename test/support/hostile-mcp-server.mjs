@@ -19,6 +19,8 @@ const TOLD = {
 let lists = 0;
 let pending;
 let token;
+let cancelled = 0;
+const calls = [];
 
 function tools() {
   lists += 1;
@@ -37,6 +39,12 @@ function tools() {
     default:
       return [TOOL];
   }
+}
+
+/** The second call is answered once the first one is cancelled. */
+function answerCancelled() {
+  if (cancelled === 0 || calls.length < 2) return;
+  say({ id: calls[1], result: { content: [{ type: "text", text: "cancelled" }] } });
 }
 
 function questions() {
@@ -85,6 +93,9 @@ function call(id) {
     case "exits":
       process.stderr.write(`dying with ${process.env.TOKEN}\n`);
       return process.exit(3);
+    case "cancels":
+      calls.push(id);
+      return calls.length === 1 ? progress(1, "begun") : answerCancelled();
     case "asks":
     case "asks-oddly":
       return say({ id: 901, method: "elicitation/create", params: questions() });
@@ -93,7 +104,8 @@ function call(id) {
         progress(step, `${process.env.TOKEN} ${"x".repeat(400)}`);
       progress(1, "backwards");
       progress("far", "no number");
-      return say({ id, result: { content: [{ type: "text", text: "done" }] } });
+      // Whoever answers has heard all that.
+      return say({ id: 902, method: "ping" });
     case "samples":
       say({ id: 900, method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } });
       return;
@@ -104,11 +116,17 @@ function call(id) {
 
 createInterface({ input: process.stdin }).on("line", (line) => {
   const { id, method, params, error, result } = JSON.parse(line);
+  if (id === 902) {
+    return say({ id: pending, result: { content: [{ type: "text", text: "done" }] } });
+  }
   if (id === 901) {
     const text = JSON.stringify(result ?? error);
     return say({ id: pending, result: { content: [{ type: "text", text }] } });
   }
-  if (method === "notifications/cancelled") process.stderr.write("cancelled\n");
+  if (method === "notifications/cancelled" && play === "cancels") {
+    cancelled += 1;
+    return answerCancelled();
+  }
   if (id === 900) {
     const text = error === undefined ? "sampled" : `refused with ${error.code}`;
     return say({ id: pending, result: { content: [{ type: "text", text }] } });

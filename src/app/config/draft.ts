@@ -1,5 +1,5 @@
 /**
- * What is left of a refused configuration once everything in it that is malformed is taken out: the
+ * A refused configuration without everything in it that is malformed: the
  * defaults stand there instead. Nothing is served with it; it is what the other files of a
  * deployment are checked against, so that one pass finds what is wrong with all of them.
  */

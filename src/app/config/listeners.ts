@@ -7,7 +7,7 @@
 import { isLoopbackHost } from "../../base/loopback.ts";
 import type { Config } from "./config.ts";
 
-/** What comes in over a listener, each with all that stands behind it. */
+/** The listeners, each with all that stands behind it. */
 const REACHES = ["anything", "calls", "claims"] as const;
 
 /**

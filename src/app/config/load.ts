@@ -27,7 +27,7 @@ export interface LoadedConfig {
   readonly problems: readonly Problem[];
 }
 
-/** What the command line says instead of the file; the rules look at these values. */
+/** Values of the command line in place of the file's; the rules look at these values. */
 export interface ConfigOverrides {
   readonly host?: string;
   readonly port?: number;

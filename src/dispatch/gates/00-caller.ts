@@ -22,7 +22,7 @@ import type { IdentityConfig } from "../policies-config.ts";
 import { agentUnauthenticated, badRequest, notImplemented, type Refusal } from "../refusal.ts";
 import type { Gate } from "./gate.ts";
 
-/** What it decides by. */
+/** The rules that it decides by. */
 export interface CallerGateOptions {
   readonly directory: AgentDirectory;
   readonly policy: IdentityConfig;

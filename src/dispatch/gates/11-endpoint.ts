@@ -14,7 +14,7 @@ import { agentUnauthenticated, authorizationRequired, type Refusal } from "../re
 import type { Route } from "../route.ts";
 import type { Gate } from "./gate.ts";
 
-/** What it decides by. */
+/** The rules that it decides by. */
 export interface EndpointGateOptions {
   readonly registry: EndpointRegistry<Route>;
   readonly anonymousDiscovery: boolean;

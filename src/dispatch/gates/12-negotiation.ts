@@ -57,7 +57,7 @@ function resolveContract(
   register: NegotiationGateOptions["register"],
   { caller, method, path }: Exchange,
 ): Contract | undefined {
-  // Whom this server does not know has none, whatever it calls itself.
+  // An agent that this server does not know has none, whatever it calls itself.
   if (caller.document === undefined) return undefined;
   return register
     .active(caller.document.agentId)

@@ -31,7 +31,9 @@ export function scopeGate(scopeRequiredForInvocation: boolean): Gate {
   };
 }
 
-/** What an agent can be asked to do for another: nothing of it shows or changes what is its own. */
+/**
+ * Work that an agent can be asked to do for another: none of it shows or changes what is its own.
+ */
 const DELEGABLE: ReadonlySet<string> = new Set([
   ...["QUERY", "DISCOVER", "DESCRIBE", "SUMMARIZE", "PLAN", "EXECUTE", "DELEGATE"],
 ]);

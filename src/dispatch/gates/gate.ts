@@ -1,4 +1,4 @@
-/** What a gate is: a synchronous decision over tables built at start-up. */
+/** A gate: a synchronous decision over tables built at start-up. */
 import type { Exchange } from "../exchange.ts";
 import type { Refusal } from "../refusal.ts";
 

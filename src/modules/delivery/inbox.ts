@@ -49,7 +49,7 @@ export class Inbox {
     this.#entries.delete(serial);
   }
 
-  /** What its agent said last is what counts. */
+  /** The last word of its agent counts. */
   confirm(serial: string, confirmation: Confirmation): void {
     const entry = this.#entries.get(serial);
     if (entry === undefined) return;
@@ -61,7 +61,7 @@ export class Inbox {
     return this.#entries.get(serial);
   }
 
-  /** What has not expired, the newest first. */
+  /** Notifications that have not expired, the newest first. */
   newest(now: number): readonly InboxEntry[] {
     return [...this.#entries.values()].filter((entry) => !isOver(entry, now)).reverse();
   }

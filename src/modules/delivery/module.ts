@@ -83,7 +83,7 @@ function addressBook({ config, directory, state }: DeliveryContext): AddressBook
   };
 }
 
-/** What agents can call this server in a URI, as far as the configuration says. */
+/** The names of this server in URIs, as far as the configuration tells. */
 function hostsOf({ server: { serverId, domain, host } }: DeliverySections): ReadonlySet<string> {
   const named = [serverId, host, ...(domain === undefined ? [] : [domain, `agtp.${domain}`])];
   if (isLoopbackHost(host)) named.push("localhost", "127.0.0.1", "::1");

@@ -8,7 +8,7 @@
 export const URGENCIES = ["critical", "informational", "background"] as const;
 export type Urgency = (typeof URGENCIES)[number];
 
-/** What the server promises of the delivery.   AGTP "NOTIFY" */
+/** The promises of delivery.   AGTP "NOTIFY" */
 export const GUARANTEES = ["at_most_once", "at_least_once", "exactly_once"] as const;
 export type Guarantee = (typeof GUARANTEES)[number];
 
@@ -60,7 +60,7 @@ export interface Notification {
   readonly deliveries: readonly Delivery[];
 }
 
-/** What a recipient said of a notification.   AGTP "CONFIRM" */
+/** The word of a recipient on a notification.   AGTP "CONFIRM" */
 export interface Confirmation {
   readonly attestationId: string;
   readonly status: "accepted" | "rejected" | "deferred";
@@ -68,7 +68,7 @@ export interface Confirmation {
   readonly at: number;
 }
 
-/** What a sender wants delivered. */
+/** A notification that a sender wants delivered. */
 export interface NotificationDraft
   extends Omit<Notification, "serial" | "id" | "isNamed" | "deliveries"> {
   /** Undefined: the sender has none, and gets the server's. */

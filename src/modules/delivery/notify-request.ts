@@ -1,5 +1,5 @@
 /**
- * What a caller asks NOTIFY for, read from its parameters in the draft's words or in the reference's
+ * A request of NOTIFY, read from its parameters in the draft's words or in the reference's
  * (`event` with `payload`, `priority`). 422 for what cannot be meant.   AGTP "NOTIFY"
  */
 import { hash } from "node:crypto";
@@ -16,7 +16,7 @@ import {
   type Urgency,
 } from "./notification.ts";
 
-/** What was asked for, as far as the parameters say. */
+/** A request of NOTIFY, as far as the parameters tell. */
 export interface NotifyRequest
   extends Pick<
     NotificationDraft,
@@ -32,7 +32,7 @@ export interface NotifyRequest
   readonly addresses: readonly string[];
 }
 
-/** Who asks, and when. */
+/** The caller, and the time. */
 export interface NotifyContext {
   readonly agentId: string;
   readonly now: number;

@@ -16,11 +16,11 @@ export interface AddressBook {
   readonly webhooks: Readonly<Record<string, string>>;
   /** Agents and `webhook:NAME`, by the group's name. */
   readonly groups: Readonly<Record<string, readonly string[]>>;
-  /** What URIs may call this server; lower case. */
+  /** The names of this server in URIs; lower case. */
   readonly hosts: ReadonlySet<string>;
 }
 
-/** Whom the addresses mean, each of them once, in the order written. */
+/** The recipients of the addresses, each of them once, in the order written. */
 export function resolveRecipients(
   addresses: readonly string[],
   book: AddressBook,

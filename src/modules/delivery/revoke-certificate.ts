@@ -15,7 +15,7 @@ import type { AgentDirectory } from "../../identity/agent-directory.ts";
 import { uuidv7 } from "../../identity/uuid.ts";
 import { type CertificateRegister, normalizeSerial } from "../../state/certificate-register.ts";
 
-/** What a revocation acts on. */
+/** The registers that a revocation acts on. */
 export interface RevokeCertificateOptions {
   readonly directory: Pick<AgentDirectory, "find">;
   readonly certificates: Pick<CertificateRegister, "revoke" | "isRevoked">;

@@ -190,7 +190,7 @@ function note(due: Map<string, WebhookDelivery[]>, delivery: WebhookDelivery): v
   if (own.length < MAX_NOTED && toUrl < MAX_AT_ONCE_PER_URL) own.push(delivery);
 }
 
-/** What else is in a URL may be a secret. */
+/** The rest of a URL may be a secret. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).host : "";
 }

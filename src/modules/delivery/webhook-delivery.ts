@@ -99,7 +99,10 @@ export function expire(delivery: WebhookDelivery, now: number): WebhookDelivery 
   return { ...delivery, state: "expired", at: delivery.expiresAt };
 }
 
-/** What a process left when it ended: nobody knows whether an attempt that was begun arrived. */
+/**
+ * A message that a process left when it ended: nobody knows whether an attempt that was begun
+ * arrived.
+ */
 export function recover(delivery: WebhookDelivery): WebhookDelivery {
   if (!isQueued(delivery) || !delivery.isOnce || delivery.attempts === 0) return delivery;
   return { ...delivery, state: "failed", reason: "the server ended while it was being sent" };
@@ -112,7 +115,7 @@ const readWhole = recordReader<WebhookDelivery>({
   ...{ attempts: "number", at: "number" },
 });
 
-/** What was stored here; anything else is no delivery. */
+/** A stored delivery; anything else is none. */
 export function readDelivery(value: unknown): WebhookDelivery | undefined {
   const delivery = readWhole(value);
   return delivery !== undefined && STATES.includes(delivery.state) ? delivery : undefined;

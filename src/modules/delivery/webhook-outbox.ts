@@ -11,7 +11,8 @@ import type {
   WebhookMessage,
   WebhookQueue,
 } from "../../dispatch/webhook-queue.ts";
-import { Collection, commitDrafts, type Draft } from "../../state/collection.ts";
+import { Collection } from "../../state/collection.ts";
+import { commitDrafts, type Draft } from "../../state/collection-write.ts";
 import type { Store } from "../../state/store.ts";
 import { type CourierOptions, WebhookCourier } from "./webhook-courier.ts";
 import {

@@ -5,7 +5,7 @@
  */
 import { createHmac } from "node:crypto";
 
-/** What is signed. */
+/** The text that is signed. */
 export interface SignedRequest {
   readonly secret: string;
   /** Seconds since the epoch. */

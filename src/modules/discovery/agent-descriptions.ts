@@ -1,5 +1,5 @@
 /**
- * What DESCRIBE and the agents' own paths answer from: the directory, the live standing of agents,
+ * The source of DESCRIBE and of the agents' own paths: the directory, the live standing of agents,
  * the methods that are served, and the inventory of another system's agents.
  * AGTP "DESCRIBE", "URI Resolution"
  */

@@ -96,7 +96,7 @@ function embeddedMethods({
   }));
 }
 
-/** What is shown of an agent, with where it stands. */
+/** The entry of an agent, with where it stands. */
 export function agentReference(agent: AgentDocument, status: AgentStatus): Record<string, unknown> {
   return {
     agent_id: agent.agentId,

@@ -77,13 +77,13 @@ const FEATURES: readonly string[] = [
   ...["http-gateway", "synthesis", "rcns"],
 ];
 
-/** What the manifest says that this server can do. */
+/** The features of this server in the order of the manifest. */
 function supportedFeatures(features: readonly string[]): readonly string[] {
   const known = FEATURES.filter((feature) => features.includes(feature));
   return [...new Set([...known, ...features])];
 }
 
-/** What the operator says of a protocol comes before what the server would. */
+/** The operator's words about a protocol come before the server's. */
 function withOperators(
   listed: DiscoverySections["hostedProtocols"],
   own: DiscoverySections["hostedProtocols"],

@@ -10,18 +10,18 @@ import { AGTP_API_VERSION } from "../../dispatch/stamp.ts";
 import type { AgentDocument, AgentStatus } from "../../identity/agent-document.ts";
 import { isAtLeast, isVersion } from "./describe-version.ts";
 
-/** Who is described. */
+/** The subject of a description. */
 export interface CapabilitySubject {
-  /** What names it: an agent's id and name, or the server's. */
+  /** The names of it: an agent's id and name, or the server's. */
   readonly identity: Readonly<Record<string, string>>;
   readonly status: AgentStatus;
-  /** What its document says; a server has none. */
+  /** The capabilities in its document; a server has none. */
   readonly document: JsonRecord;
   /** The zone it belongs to, by its document or its Genesis. */
   readonly governanceZone: string | undefined;
-  /** What this server lets it call, besides what its document says. */
+  /** The methods that this server lets it call, besides those of its document. */
   readonly tools?: readonly string[];
-  /** What this server lets it be called with. */
+  /** The methods that this server lets it be called with. */
   readonly methods: readonly string[];
 }
 

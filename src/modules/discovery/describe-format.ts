@@ -15,7 +15,7 @@ const BY_NAME: ReadonlyMap<string, DescriptionForm> = new Map<string, Descriptio
   ["status", "status"],
 ]);
 
-/** What `format` may say. */
+/** The values of `format`. */
 export const FORMAT_NAMES: readonly string[] = [...BY_NAME.keys()];
 
 /** The media type of an identity document, as JSON. */

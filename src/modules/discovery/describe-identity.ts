@@ -34,7 +34,7 @@ export function createIdentityReplies(): (
     const reply = replies.get(key) ?? makeReply(agent, form, status);
     replies.set(key, reply);
     if (reply instanceof Promise) {
-      // What could not be made is made again for whoever asks next.
+      // A description that could not be made is made again for whoever asks next.
       reply.catch(() => replies.get(key) === reply && replies.delete(key));
     }
     return reply;

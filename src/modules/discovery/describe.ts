@@ -31,13 +31,13 @@ export interface DescribeOptions extends DescribedAgents {
   readonly methods: readonly string[];
   readonly server: { readonly serverId: string; readonly operator?: string };
   /**
-   * What QUERY answers for an agent of another system, known by a name of that system; undefined for
-   * a name that is none.
+   * The answer of QUERY for an agent of another system, known by a name of that system; undefined
+   * for a name that is none.
    */
   findEntry(name: string, callerId: string | undefined): object | Refusal | undefined;
   /** True if there are such agents, so that the endpoint which answers for them is listed. */
   readonly listsEntries: boolean;
-  /** What an agent of another system may call here. */
+  /** The pairs that an agent of another system may call here. */
   toolsOf(agent: AgentDocument): readonly string[];
 }
 
@@ -176,7 +176,7 @@ function answerStatus(
   return "kind" in agent ? agent : { body: statusDocument(agent, options.standing, Date.now()) };
 }
 
-/** Whoever resolves an agent must not be led to believe in one that is gone. */
+/** A caller that resolves an agent must not be led to believe in one that is gone. */
 function refuseLapsed(
   { standing }: DescribeOptions,
   agent: AgentDocument,

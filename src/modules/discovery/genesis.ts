@@ -12,7 +12,7 @@ import type { AgentDocument } from "../../identity/agent-document.ts";
 import type { Builtin } from "./builtin.ts";
 import type { Inventory } from "./inventory.ts";
 
-/** Whose Genesis there is to give. */
+/** The agents whose Genesis there is to give. */
 export type GenesisSource = Pick<Inventory, "agents" | "disclosure" | "defaultAgent">;
 
 /** The Genesis document of the addressed agent. */

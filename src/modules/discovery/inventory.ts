@@ -1,4 +1,4 @@
-/** What the reserved DISCOVER built-ins talk about, decided at start-up.   AGTP-API §5.8 */
+/** The inventory of the reserved DISCOVER built-ins, decided at start-up.   AGTP-API §5.8 */
 
 import type { Drive } from "../../base/paced.ts";
 import type { Disclosure } from "../../dispatch/disclosure.ts";
@@ -7,7 +7,7 @@ import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { Recipe } from "../../endpoint/recipe.ts";
 import type { ContractRegister } from "../../state/contract-register.ts";
 
-/** What this server has to be discovered. */
+/** Everything of this server that can be discovered. */
 export interface Inventory extends Disclosure {
   /** Every listed endpoint with its tier, the built-ins included; known once all are built. */
   endpoints(): readonly ListedEndpoint[];

@@ -49,7 +49,7 @@ export async function publishManifest(
 ): Promise<PublishedManifest> {
   const { config } = source;
   const file = manifestFile(config.directory);
-  // What nobody is shown does not count as content.
+  // A change that nobody is shown does not count as content.
   const agents = config.agents.disclosure === "private" ? [] : source.agents;
   const references = await drive(
     encodingItems(agents, (agent) => agentReference(agent, source.statusOf(agent))),

@@ -28,7 +28,7 @@ export class ReadyManifests {
         this.#ready.delete(name);
         this.#ready.set(name, made, { size: bytes.length });
       },
-      // What could not be made is tried again.
+      // A manifest that could not be made is tried again.
       () => this.#ready.delete(name),
     );
     return made;

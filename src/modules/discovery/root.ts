@@ -12,7 +12,7 @@ import { MANIFEST_TYPE } from "../../identity/manifest-signature.ts";
 import type { ManifestDocument } from "./document.ts";
 import { legacyTargetHandler } from "./legacy-target.ts";
 
-/** What DISCOVER "/" answers with. */
+/** The answers of DISCOVER "/". */
 export interface RootOptions {
   /** The built-ins by reserved name, as their own paths answer. */
   readonly handlers: ReadonlyMap<string, RouteHandler>;

@@ -57,7 +57,7 @@ function base64Length(length: number): number {
 /** So little at a time that its text dies young, and three octets are four characters. */
 const ENCODED_AT_ONCE = 12 * 1024;
 
-/** What is left of a piece goes with the next. */
+/** The rest of a piece goes with the next. */
 function* writingBase64(pieces: Pieces, target: Buffer, start: number): Paced<void> {
   const scratch = Buffer.allocUnsafe(ENCODED_AT_ONCE + 2);
   let at = start;

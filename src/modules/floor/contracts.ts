@@ -1,5 +1,5 @@
 /**
- * What can be done with contracts beside calling and releasing them: REVOKE by owner or
+ * The methods on contracts beside calling and releasing them: REVOKE by owner or
  * operator, the operator's sweep of stale ones, and INSPECT of a contract or of an attempt.
  * 400 malformed · 403 somebody else's · 404 no such contract or attempt.   AGTP-API §10.1.4
  */

@@ -160,7 +160,7 @@ function nameOf(
   if (typeof named !== "string") {
     return badRequest("missing-agent-id", "agent_id is required", { parameter: "agent_id" });
   }
-  // What cannot be undone must not be done to either of two.
+  // A change that cannot be undone must not be made to either of two.
   if (typeof written !== "string" || written === named) return named;
   const other = directory.resolve(written);
   if (other !== undefined && other === directory.resolve(named)) return named;
@@ -172,7 +172,7 @@ function ids({ agentId, name }: AgentDocument): Readonly<Record<string, string>>
   return { agent_id: agentId, name };
 }
 
-/** What the caller says of the change, and who it is. */
+/** The caller's words about the change, and who it is. */
 function eventDetails({ input, agentId }: Call): Readonly<Record<string, unknown>> {
   const members = ["reason", "actor", "successor_agent_id", "migration_deadline"];
   const said = members.flatMap((name) => (input[name] === undefined ? [] : [[name, input[name]]]));

@@ -1,5 +1,5 @@
 /**
- * What DISCOVER /apis and the manifest say of HTTP APIs: the operator's, and those of the
+ * The HTTP APIs in DISCOVER /apis and in the manifest: the operator's, and those of the
  * sidecar with where they are found, which a port that the system chose tells only once it is bound.
  * AGTP-API §5.8.5, §8
  */

@@ -18,7 +18,7 @@ import type { Pipeline } from "./pipeline.ts";
 import { errorBody, sendAnswer, sendRefusal } from "./send-answer.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
-/** What the endpoints are reached through. */
+/** The parts that the endpoints are reached through. */
 export interface EndpointApiParts {
   readonly serverId: string;
   readonly agent: AgentDocument;

@@ -1,6 +1,7 @@
 /**
- * Whom the HTTP sidecar speaks as: the agent that the operator names, else one that the server issues
- * for it as for every agent that it hosts, which holds no scope.   AGTP "HTTP Gateway"
+ * The agent that the HTTP sidecar speaks as: the one that the operator names, else one that the
+ * server issues for it as for every agent that it hosts, which holds no scope.   AGTP "HTTP
+ * Gateway"
  */
 import type { KeyObject } from "node:crypto";
 import { existsSync } from "node:fs";
@@ -14,7 +15,7 @@ import { type HostedAgent, identifyHosted } from "../../state/hosted-identity.ts
 import type { Store } from "../../state/store.ts";
 import type { GatewaySections } from "./config.ts";
 
-/** Who is to speak: nobody, one of the operator's, one that is issued, or nobody can. */
+/** The speaker: nobody, one of the operator's, one that is issued, or nobody can. */
 export type GatewayChoice =
   | { readonly kind: "none" | "issued" }
   | { readonly kind: "named"; readonly agent: AgentDocument }

@@ -41,7 +41,7 @@ export interface GatewayParts extends PipelineParts {
   readonly httpRoutes: readonly HttpRoute[];
   /** For what does not come to the pipeline. */
   readonly toll: Toll;
-  /** What `/openapi.json` is made from, once the port is known. */
+  /** The source of `/openapi.json`, once the port is known. */
   openapiSource(): ExportSource;
   reportFault(errorId: string, error: unknown): void;
 }
@@ -116,7 +116,7 @@ const HOST_REFUSALS = {
   unclear: { status: 400, body: errorBody("invalid-framing", "more than one Host field") },
 } as const satisfies Record<HostVerdict, unknown>;
 
-/** What holds for every route. */
+/** Adds the hooks of every route. */
 function addHooks(
   app: FastifyInstance,
   { config, toll }: GatewayParts,
@@ -183,7 +183,7 @@ function sendExcess(
   return sendRefusal(reply, 429, refusalBody(rateLimited(scope, retryAfterSeconds)));
 }
 
-/** What is too much about header fields; the parser bounds them together with the request line only. */
+/** The excess of header fields; the parser bounds them together with the request line only. */
 function headerExcess(
   raw: readonly string[],
   { headerCount, headerBytes }: LimitsConfig,

@@ -11,7 +11,7 @@ import { isLoopbackHost } from "../../base/loopback.ts";
 import type { GatewaySections } from "./config.ts";
 import { readAuthority } from "./http-target.ts";
 
-/** What is judged. */
+/** The parts of a request that name its server. */
 export interface HostRequest {
   /** As it was written: origin-form, or absolute-form with a name of its own. */
   readonly target: string;

@@ -19,7 +19,7 @@ export interface Asked {
   allowed(): readonly string[];
 }
 
-/** What a server says of itself. */
+/** The server's words about itself. */
 export interface AnswerStyle {
   readonly serverId: string;
 }
@@ -126,7 +126,7 @@ function spareKnown(
   if (!isRead || answer.status !== 200 || contentType === undefined) return answer;
   const tag = fields.get("etag")?.[0] ?? entityTag(answer.body, contentType);
   fields.set("etag", [tag]);
-  // What was read may change any time, and may be for this client alone.
+  // An answer that was read may change any time, and may be for this client alone.
   if (!fields.has("cache-control")) fields.set("cache-control", ["private, no-cache"]);
   if (!isNoneMatch(ifNoneMatch, tag)) return answer;
   fields.delete("content-type");

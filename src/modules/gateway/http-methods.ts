@@ -15,7 +15,7 @@ export const METHODS: readonly string[] = [
   "QUERY",
 ];
 
-/** What Node reads and Fastify does not know by itself; some are methods of AGTP, too. */
+/** Methods that Node reads and Fastify does not know by itself; some are methods of AGTP, too. */
 export const FURTHER_METHODS: readonly string[] = [
   ...["ACL", "BIND", "CHECKOUT", "COPY", "LINK", "LOCK", "M-SEARCH", "MERGE", "MKACTIVITY"],
   ...["MKCALENDAR", "MKCOL", "MOVE", "NOTIFY", "PROPFIND", "PROPPATCH", "PURGE", "REBIND"],

@@ -35,7 +35,7 @@ const FAULTS: ReadonlyMap<WireFaultCode, number> = new Map([
   ["request-timeout", 408],
 ]);
 
-/** What is no AGTP request is 400 there; HTTP has words for some of it. */
+/** A fault that is no AGTP request is 400 there; HTTP has words for some of it. */
 export function faultStatus(code: WireFaultCode): number {
   return FAULTS.get(code) ?? 400;
 }

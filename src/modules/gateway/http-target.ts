@@ -20,7 +20,7 @@ const VISIBLE = /^[\x21-\x22\x24-\x7e]*$/;
 export interface AddressedTarget {
   /** Undefined in origin-form. */
   readonly authority: string | undefined;
-  /** What is left without it. */
+  /** The rest without it. */
   readonly relative: string;
 }
 

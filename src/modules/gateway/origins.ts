@@ -6,7 +6,7 @@
  */
 import { isReading } from "../../openapi/lift-verb.ts";
 
-/** What the browser has to be told, beside the answer or instead of it. */
+/** The fields for the browser, beside the answer or instead of it. */
 export type OriginVerdict =
   | { readonly kind: "same"; readonly fields: FieldPairs }
   | { readonly kind: "preflight"; readonly fields: FieldPairs }
@@ -14,7 +14,7 @@ export type OriginVerdict =
 
 type FieldPairs = readonly (readonly [name: string, value: string])[];
 
-/** What is judged. */
+/** The parts of a request that tell its origin. */
 export interface OriginRequest {
   readonly method: string;
   readonly origin: string | undefined;

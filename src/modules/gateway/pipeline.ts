@@ -14,11 +14,11 @@ import type { HttpTarget } from "./http-target.ts";
 import { splitQuery } from "./query-lists.ts";
 import type { VerbRoutes } from "./verb-routes.ts";
 
-/** What the way leads through. */
+/** The parts that the way leads through. */
 export interface PipelineParts {
   readonly dispatcher: Dispatcher;
   readonly verbs: VerbRoutes;
-  /** Whom the sidecar speaks as. */
+  /** The agent that the sidecar speaks as. */
   readonly agent: AgentDocument;
   /** No operator has named it: it stands for anybody who reaches the port. */
   readonly isAgentIssued: boolean;

@@ -10,7 +10,7 @@ import type { InputShape } from "../../endpoint/input-shape.ts";
 
 /** A query in two parts. */
 export interface SplitQuery {
-  /** What is no list, as it was written. */
+  /** A value that is no list, as it was written. */
   readonly rest: string;
   readonly lists: JsonRecord;
 }

@@ -16,10 +16,10 @@ import { FURTHER_METHODS } from "./http-methods.ts";
 /** The methods that an HTTP client can send and a catalog can have. */
 const SHARED_METHODS: readonly string[] = ["QUERY", ...FURTHER_METHODS];
 
-/** What a server answers, and under which names. */
+/** The endpoints of a server, and their names. */
 export interface VerbParts {
   readonly catalog: Catalog;
-  /** What no path may have as a segment. */
+  /** The names that no path may have as a segment. */
   readonly names: MethodNames;
   /** `policies.methods.custom` */
   readonly customMethods: readonly string[];
@@ -35,9 +35,9 @@ export interface AgtpPair {
 
 /** The HTTP form of the method table. */
 export interface VerbRoutes {
-  /** What a request asks for; the method may still have an alias. */
+  /** The pair that a request asks for; the method may still have an alias. */
   translate(httpMethod: string, path: string): AgtpPair;
-  /** What the input of the endpoint that is asked for is made of; undefined: there is none. */
+  /** The shape of the input of the endpoint that is asked for; undefined: there is none. */
   shapeOf(pair: AgtpPair): InputShape | undefined;
   /** The HTTP methods that find an endpoint at a path, as an Allow field lists them. */
   allowed(path: string): readonly string[];

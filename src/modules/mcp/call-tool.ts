@@ -41,10 +41,11 @@ export async function callTool(request: McpRequest, call: ToolCall): Promise<Res
   const context = { answer, serverId: front.serverId, meta, isCurrent: call.isCurrent };
   const following = followingOf(answer);
   if (following !== undefined) {
-    // Tasks keep what they ask for; of some endpoints nothing of that may be kept.
-    const isKept = answer.exchange.route?.concealment === undefined;
+    const { route } = answer.exchange;
+    // A call that will be made is kept; of some endpoints nothing of that may be.
+    const isKept = following.kind === "work" || route?.concealment === undefined;
     const task = isKept && (await taskFor(request, call, { ...asking, fields }, following));
-    return task || laterResult(context, following);
+    return task || laterResult(tool, context, following);
   }
   const { status } = answer.response;
   if (status === 263) return acceptedResult(request, context);
@@ -69,7 +70,10 @@ async function taskFor(
   following: Following,
 ): Promise<Result | undefined> {
   if (!knowsTasks) return undefined;
-  const asked = { method, path, input, contract: fields?.get(PRESENTED) };
+  const asked =
+    following.kind === "work"
+      ? { method: following.method, path: following.path, input: {} }
+      : { method, path, input, contract: fields?.get(PRESENTED) };
   const task = await beginTask(request, name, asked, following);
   return task && ({ resultType: "task", ...taskView(task) } as unknown as Result);
 }

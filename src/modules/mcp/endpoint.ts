@@ -11,9 +11,10 @@ import {
 } from "@modelcontextprotocol/server";
 import { isRecord } from "../../base/json-value.ts";
 import type { Audience } from "./audience.ts";
-import type { McpRequest } from "./front.ts";
+import type { McpFront, McpRequest } from "./front.ts";
 import { KnownEnvelopes } from "./known-envelopes.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
+import { disagreement } from "./param-headers.ts";
 import { answerPlain, type OnLeave } from "./plain-answer.ts";
 import { type HttpFields, readPlain, VERSION_CLAIM } from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
@@ -28,12 +29,12 @@ export class McpEndpoint {
   readonly #subscriptions: Subscriptions;
 
   /** `serverId` is what the server is called for as long as the process runs. */
-  constructor(serverId: string, audience: Audience) {
+  constructor(serverId: string, audience: Audience, served: () => McpFront | undefined) {
     this.#serverId = serverId;
     const create = (): Server => createMcpServer(serverId, "current");
     this.#current = createMcpHandler(create, { legacy: "reject" });
     this.#sessions = new Sessions(audience);
-    this.#subscriptions = new Subscriptions(create, audience);
+    this.#subscriptions = new Subscriptions(create, audience, served);
   }
 
   /** Answers one that needs no second look, with 200 and this body; undefined: it is for `handle`. */
@@ -44,12 +45,18 @@ export class McpEndpoint {
     onLeave: OnLeave,
   ): Promise<string | Buffer | undefined> {
     const plain = readPlain(fields, body, (meta) => this.#envelopes.has(meta));
+    if (plain?.kind === "call" && headerFault(request, plain, (name) => fields[name])) {
+      return undefined;
+    }
     return plain && answerPlain(this.#serverId, request, plain, onLeave);
   }
 
   /** Answers any; `body` is the JSON of it, where it is JSON. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     if (Array.isArray(body)) return jsonError(400, BATCH);
+    const fault =
+      isCurrent(body) && headerFault(request, callIn(body), (name) => http.headers.get(name));
+    if (fault) return jsonError(400, { code: HEADER_MISMATCH, message: fault }, body);
     // No message of either protocol: the library says why.
     const isMessage = http.method !== "POST" || body !== undefined;
     if (isMessage && !isCurrent(body) && (await isLegacyRequest(http, body)))
@@ -73,6 +80,33 @@ export class McpEndpoint {
     this.#sessions.close();
     await this.#current.close();
   }
+}
+
+const HEADER_MISMATCH = -32_020;
+
+interface NamedCall {
+  readonly name: unknown;
+  readonly arguments: unknown;
+}
+
+/** What is looked at of a call before anything judges it. */
+function callIn(body: unknown): NamedCall | undefined {
+  if (!isRecord(body) || body["method"] !== "tools/call" || !isRecord(body["params"])) {
+    return undefined;
+  }
+  const { name, arguments: given } = body["params"];
+  return { name, arguments: given };
+}
+
+/** In what the header fields of a call and its arguments disagree. */
+function headerFault(
+  { front }: McpRequest,
+  call: NamedCall | undefined,
+  fieldOf: (name: string) => unknown,
+): string | undefined {
+  const tool = typeof call?.name === "string" ? front.toolbox.find(call.name) : undefined;
+  const headers = tool?.description.headers ?? [];
+  return headers.length === 0 ? undefined : disagreement(headers, call?.arguments, fieldOf);
 }
 
 /** A message with this claim is never one of the older protocol; most have it. */

@@ -18,7 +18,7 @@ export function followingOf({ response, exchange }: Answer): Following | undefin
 export function followingIn(status: number, body: unknown, asked: string): Following | undefined {
   if (!isUnfinished(status) || !isRecord(body)) return undefined;
   if (status === 262 || body["kind"] === "elicitation") return decisionIn(body);
-  const path = placeIn(body, asked);
+  const path = placeIn(saidIn(body), asked);
   return path === undefined ? undefined : { kind: "work", method: "QUERY", path };
 }
 
@@ -49,4 +49,10 @@ function placeIn(body: JsonRecord, asked: string): string | undefined {
   if (typeof proposalId === "string") return `/proposals/${encodeURIComponent(proposalId)}`;
   if (typeof eventsUrl === "string") return eventsUrl.replace(/\/events$/, "");
   return typeof runId === "string" ? `${asked}/runs/${encodeURIComponent(runId)}` : undefined;
+}
+
+/** What is said; a floor method says it in an envelope.   AGTP "Response Body" */
+export function saidIn(body: JsonRecord): JsonRecord {
+  const { status, result } = body;
+  return typeof status === "number" && isRecord(result) ? result : body;
 }

@@ -15,6 +15,7 @@ import { VERSION } from "../../base/version.ts";
 import { callAsking } from "./ask-user.ts";
 import { callTool } from "./call-tool.ts";
 import { canElicit } from "./client-capabilities.ts";
+import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "./courtesies.ts";
 import { listResources } from "./described-resources.ts";
 import type { McpRequest } from "./front.ts";
 import { listTools } from "./list-tools.ts";
@@ -25,13 +26,17 @@ import { handleTasks, knowsTasks, TASKS_EXTENSION } from "./task-requests.ts";
 import type { ToolCall } from "./tool-call.ts";
 
 const CAPABILITIES: ServerCapabilities = { tools: { listChanged: true }, resources: {} };
-const CURRENT: ServerCapabilities = { ...CAPABILITIES, extensions: { [TASKS_EXTENSION]: {} } };
+const OLDER: ServerCapabilities = { ...CAPABILITIES, ...OLDER_COURTESIES };
+const CURRENT: ServerCapabilities = {
+  ...{ ...CAPABILITIES, ...COURTESIES },
+  extensions: { [TASKS_EXTENSION]: {} },
+};
 
 /** Makes a server of one protocol; nothing of a request is kept in it. */
 export function createMcpServer(serverId: string, era: "current" | "older"): Server {
   const info: Implementation = { name: serverId, version: VERSION };
   const server = new Server(info, {
-    capabilities: era === "current" ? CURRENT : CAPABILITIES,
+    capabilities: era === "current" ? CURRENT : OLDER,
     jsonSchemaValidator: SCHEMAS_UNUSED,
   });
   server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }, context) =>
@@ -60,6 +65,7 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   server.setRequestHandler("resources/read", { params: withText("uri") }, ({ uri }, context) =>
     readResource(requestOf(context), uri),
   );
+  handleCourtesies(server);
   if (era === "current") handleTasks(server, requestOf);
   return server;
 }

@@ -15,6 +15,9 @@ export function withText<N extends string>(
   );
 }
 
+/** Parameters that nothing depends on. */
+export const ANY_PARAMS: StandardSchemaV1 = schemaOf(() => undefined);
+
 /** The parameters of a list. */
 export const LIST_PARAMS: StandardSchemaV1<unknown, { readonly cursor?: string }> = schemaOf(
   ({ cursor }) =>

@@ -7,10 +7,11 @@ import { randomUUID } from "node:crypto";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { bodyText, bodyValue } from "./answer-body.ts";
 import { approvedCall } from "./approved-call-tool.ts";
-import { type Answer, ask } from "./ask.ts";
-import { followingOf } from "./following.ts";
+import { type Answer, type Asking, ask } from "./ask.ts";
+import { followingOf, saidIn } from "./following.ts";
 import type { McpRequest } from "./front.ts";
 import type { AskedCall, Following, McpTask, McpTasks } from "./task.ts";
+import type { TellProgress } from "./tool-call.ts";
 import { isDone, refusalResult, successResult } from "./tool-result.ts";
 
 /** Keeps a task; undefined: there is no room for one. */
@@ -34,21 +35,23 @@ function messageOf(following: Following): string {
   return `waits for an operator: escalation ${following.escalationId}, QUERY /escalations/${following.escalationId}`;
 }
 
-/** Tasks that somebody has go on at this moment: a second one who asks does not. */
-const busy = new WeakMap<McpTasks, Set<string>>();
+/** Tasks that somebody has go on at this moment, and how far they are: a second one only looks. */
+const busy = new WeakMap<McpTasks, Map<string, string | undefined>>();
 
 /** Has a task go on, and gives it as it is then. */
 export async function advanceTask(request: McpRequest, task: McpTask): Promise<McpTask> {
   const { tasks } = request.front;
-  const taken = busy.get(tasks) ?? new Set<string>();
+  const { taskId, status, message } = task;
+  const taken = busy.get(tasks) ?? new Map<string, string | undefined>();
   busy.set(tasks, taken);
-  if (task.status !== "working" || taken.has(task.taskId)) return task;
-  taken.add(task.taskId);
+  if (status !== "working") return task;
+  if (taken.has(taskId)) return { ...task, message: taken.get(taskId) ?? message };
+  taken.set(taskId, undefined);
   try {
-    const change = await step(request, task);
+    const change = await step(request, task, (progress) => taken.set(taskId, progress));
     return change === undefined ? task : await keep(tasks, task.taskId, change, task);
   } finally {
-    taken.delete(task.taskId);
+    taken.delete(taskId);
   }
 }
 
@@ -67,21 +70,37 @@ async function keep(
 }
 
 /** Undefined: nothing has changed. */
-function step(request: McpRequest, task: McpTask): Promise<TaskChange | undefined> {
-  const { following } = task;
-  return following.kind === "approval"
-    ? afterApproval(request, task, following.escalationId)
-    : afterWork(request, task, following);
+function step(
+  request: McpRequest,
+  task: McpTask,
+  tell: (message: string) => void,
+): Promise<TaskChange | undefined> {
+  const { following, call, tool } = task;
+  if (following.kind === "approval") {
+    const { escalationId } = following;
+    const progress: TellProgress = (done, total, message) =>
+      tell(
+        `under way: ${done}${total === undefined ? "" : ` of ${total}`} ${message ?? ""}`.trim(),
+      );
+    const asking = { ...approvedCall(call, escalationId), progress };
+    return afterApproval(request, { escalationId, asking, tool });
+  }
+  return afterWork(request, task, following);
+}
+
+interface Approved {
+  readonly escalationId: string;
+  readonly asking: Asking;
+  readonly tool: string;
 }
 
 /** An approval that is not given yet is asked for without a call: each would be a record. */
 async function afterApproval(
   request: McpRequest,
-  { call, tool }: McpTask,
-  escalationId: string,
+  { escalationId, asking, tool }: Approved,
 ): Promise<TaskChange | undefined> {
   if (request.front.isUndecided(escalationId)) return undefined;
-  const answer = await ask(request, approvedCall(call, escalationId));
+  const answer = await ask(request, asking);
   if (answer === undefined) return undefined;
   const following = followingOf(answer);
   const isAsked = following?.kind === "approval" && following.escalationId === escalationId;
@@ -90,12 +109,14 @@ async function afterApproval(
   return endOf(request, tool, answer);
 }
 
-const FAILED: ReadonlySet<unknown> = new Set(["failed", "error", "timeout", "rejected"]);
-const ENDED: ReadonlySet<unknown> = new Set(["completed", "success", ...FAILED]);
+const FAILED: ReadonlySet<unknown> = new Set(["failed", "error", "timeout", "refused"]);
+/** A question that was decided is over, whatever was decided. */
+const DECIDED: readonly string[] = ["accepted", "rejected", "expired"];
+const ENDED: ReadonlySet<unknown> = new Set(["completed", "success", ...DECIDED, ...FAILED]);
 
 async function afterWork(
   request: McpRequest,
-  { tool }: McpTask,
+  { tool, message: before }: McpTask,
   { method, path }: { readonly method: string; readonly path: string },
 ): Promise<TaskChange | undefined> {
   const answer = await ask(request, { method, path, input: {} });
@@ -106,7 +127,8 @@ async function afterWork(
   const state = stateIn(answer);
   if (state === "cancelled") return { status: "cancelled", message: "cancelled" };
   if (status === 200 && state !== undefined && !ENDED.has(state)) {
-    return { message: `under way: ${state}` };
+    const message = `under way: ${state}`;
+    return message === before ? undefined : { message };
   }
   const end = endOf(request, tool, answer);
   if (!FAILED.has(state)) return end;
@@ -116,7 +138,7 @@ async function afterWork(
 /** What a run says of itself. */
 function stateIn({ response }: Answer): string | undefined {
   const body = bodyValue(bodyText(response));
-  const state = isRecord(body) ? body["status"] : undefined;
+  const state = isRecord(body) ? saidIn(body)["status"] : undefined;
   return typeof state === "string" ? state : undefined;
 }
 
@@ -136,13 +158,20 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
 
 /** Gives a task up: work is cancelled where it can be, a question is left unanswered. */
 export async function cancelTask(request: McpRequest, task: McpTask): Promise<void> {
-  const { following, status } = task;
+  const { following, status, taskId } = task;
   if (status !== "working") return;
-  if (following.kind === "work") {
-    await ask(request, { method: "CANCEL", path: following.path, input: {} });
+  const { tasks } = request.front;
+  if (following.kind === "approval") {
+    await keep(tasks, taskId, { status: "cancelled", message: "cancelled by its client" }, task);
+    return;
+  }
+  const answer = await ask(request, { method: "CANCEL", path: following.path, input: {} });
+  if (answer !== undefined && isDone(answer.response.status)) {
     await advanceTask(request, task);
     return;
   }
-  const { tasks } = request.front;
-  await keep(tasks, task.taskId, { status: "cancelled", message: "cancelled by its client" }, task);
+  // It may be over by now; what cannot be cancelled goes on, and nobody waits for it here.
+  const now = await advanceTask(request, task);
+  const message = "given up by its client; what is under way goes on";
+  if (now.status === "working") await keep(tasks, taskId, { status: "cancelled", message }, now);
 }

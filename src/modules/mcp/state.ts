@@ -24,7 +24,7 @@ export class McpState {
   open(serverId: string, kept: ProcessState): Promise<McpEndpoint> {
     const audience = this.audience(kept);
     this.#endpoint ??= import("./endpoint.ts").then(
-      ({ McpEndpoint }) => new McpEndpoint(serverId, audience),
+      ({ McpEndpoint }) => new McpEndpoint(serverId, audience, () => this.#served),
     );
     return this.#endpoint;
   }

@@ -19,7 +19,8 @@ import { type McpTask, TASK_TTL_MS } from "./task.ts";
 export const TASKS_EXTENSION = "io.modelcontextprotocol/tasks";
 
 const CAPABILITIES = "io.modelcontextprotocol/clientCapabilities";
-const POLL_INTERVAL_MS = 2_000;
+/** How often it is worth asking for a task. */
+export const POLL_INTERVAL_MS = 2_000;
 
 /** Whether the client of a request knows tasks. */
 export function knowsTasks({ mcpReq }: Pick<ServerContext, "mcpReq">): boolean {

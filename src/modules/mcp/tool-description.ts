@@ -6,6 +6,8 @@ import type { Tool } from "@modelcontextprotocol/server";
 import { toolHints } from "../../dispatch/tool.ts";
 import type { EndpointDefinition } from "../../endpoint/endpoint.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
+import { type ParamHeader, readParamHeaders } from "./param-headers.ts";
+import { isContentSchema } from "./tool-content.ts";
 import { isObjectSchema, toolInputSchema } from "./tool-schema.ts";
 
 /** Both descriptions of a tool. */
@@ -16,6 +18,10 @@ export interface ToolDescription {
   readonly older: Tool;
   /** Whether the older protocol is told what the tool gives. */
   readonly isOutputTold: boolean;
+  /** Whether it gives MCP's own content, of whose form nobody has to be told. */
+  readonly isContent: boolean;
+  /** Arguments that are told in header fields as well. */
+  readonly headers: readonly ParamHeader[];
 }
 
 const texts = new WeakMap<Tool, string>();
@@ -34,10 +40,14 @@ export function describeTool(name: string, definition: EndpointDefinition): Tool
 
 /** The descriptions of a tool whose output is known. */
 export function withOutput(older: Tool, outputSchema: JsonSchema): ToolDescription {
+  const isContent = isContentSchema(outputSchema);
+  const headers = readParamHeaders(older.inputSchema);
+  if (isContent || Object.keys(outputSchema).length === 0) {
+    return { current: older, older, isOutputTold: false, isContent, headers };
+  }
   const isOutputTold = isObjectSchema(outputSchema);
   const current = { ...older, outputSchema } as Tool;
-  if (Object.keys(outputSchema).length === 0) return { current: older, older, isOutputTold };
-  return { current, older: isOutputTold ? current : older, isOutputTold };
+  return { current, older: isOutputTold ? current : older, isOutputTold, isContent, headers };
 }
 
 function baseOf(name: string, definition: EndpointDefinition): Tool {

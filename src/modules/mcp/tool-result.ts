@@ -12,6 +12,7 @@ import { contentOf } from "./content.ts";
 import { laterText } from "./following.ts";
 import { internalError, invalidParams } from "./protocol-errors.ts";
 import type { Following } from "./task.ts";
+import { partsIn } from "./tool-content.ts";
 import type { McpTool } from "./toolbox.ts";
 
 /** A result, or what stands for one. */
@@ -34,6 +35,8 @@ export function isDone(status: number): boolean {
 /** What the tool gave: as text for every client, and as a value for those that were told its form. */
 export function successResult(tool: McpTool | undefined, answered: Answered): Result {
   const { content, value } = contentOf(answered.answer.response);
+  const parts = tool?.description.isContent === true ? partsIn(value) : undefined;
+  if (parts !== undefined) return { content: [...parts], _meta: metaOf(answered) };
   const isTold = answered.isCurrent || tool?.description.isOutputTold === true;
   const hasStructure = value !== undefined && (isTold || isRecord(value));
   return {
@@ -45,16 +48,21 @@ export function successResult(tool: McpTool | undefined, answered: Answered): Re
 }
 
 /** An answer that is not the last word, for a client that knows no tasks: where to ask for that. */
-export function laterResult(answered: Answered, following: Following): Result {
-  const text = bodyText(answered.answer.response);
-  return {
-    content: [
-      { type: "text", text },
-      { type: "text", text: laterText(following) },
-    ],
-    ...(following.kind === "approval" ? { isError: true } : {}),
-    _meta: metaOf(answered),
-  };
+export function laterResult(
+  tool: McpTool | undefined,
+  answered: Answered,
+  following: Following,
+): Result {
+  const said = successResult(tool, answered);
+  const { structuredContent, ...told } = said;
+  const content: Result["content"] = [
+    ...said.content,
+    { type: "text", text: laterText(following) },
+  ];
+  // A client that was told the form of a result takes no other one, unless it is an error.
+  const isPromised = tool?.route.output?.check(structuredContent) === undefined;
+  if (following.kind === "work" && isPromised) return { ...said, content };
+  return { ...told, content, isError: true };
 }
 
 /** A refusal that is a result, or an error to throw. */

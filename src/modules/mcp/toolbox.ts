@@ -10,7 +10,7 @@ import { type CallRules, type Candidate, mayCall } from "../../dispatch/may-call
 import type { Route } from "../../dispatch/route.ts";
 import { isTool } from "../../dispatch/tool.ts";
 import { namingTools } from "../../dispatch/tool-names.ts";
-import { describeTool, type ToolDescription, toolText } from "./tool-description.ts";
+import { describeTool, type ToolDescription, toolText, withOutput } from "./tool-description.ts";
 
 /** A tool as it is listed. */
 export interface ListedTool {
@@ -114,7 +114,7 @@ export class Toolbox {
     this.#sorted = sorted;
     this.#further = further.map((tool) => ({
       name: tool.name,
-      description: { current: tool, older: tool, isOutputTold: false },
+      description: withOutput(tool, {}),
     }));
     this.scopes = [...scopes].sort();
   }

@@ -27,7 +27,7 @@ import {
 } from "../../state/escalation.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";
 
-/** What a decision changes. */
+/** The registers that a decision changes. */
 export interface ConfirmEscalationOptions {
   readonly escalations: Pick<EscalationRegister, "find" | "decide">;
   readonly policy: OperatorPolicy;

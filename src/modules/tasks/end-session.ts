@@ -15,7 +15,7 @@ import type { SessionRegister } from "../../identity/session-register.ts";
 import type { HaltedSession, SuspensionRegister } from "../../state/suspension-register.ts";
 import { endSessionContracts, type SessionEndOptions } from "./session-end.ts";
 
-/** What ends, and where. */
+/** The parts that end with a session. */
 export interface EndSessionOptions {
   readonly sessions: Pick<SessionRegister, "find">;
   readonly suspensions: Pick<SuspensionRegister, "end" | "holdOf">;

@@ -84,7 +84,7 @@ function unknownAgent(): Refusal {
   return authorizationRequired("credentials-missing", message);
 }
 
-/** What a schema does not say: either form is whole, and what is said is not too much. */
+/** Rules beyond the schema: either form is whole, and what is said is not too much. */
 function violationsOf(call: Call): readonly SchemaViolation[] {
   const { reason, context, decision_point: point, deadline } = call.input;
   const violations: SchemaViolation[] = [];
@@ -115,7 +115,7 @@ function taskOf({ input, taskId }: Call): string | undefined {
   return typeof named === "string" ? named : undefined;
 }
 
-/** What has to be decided; both forms may be given. */
+/** The matter to decide; both forms may be given. */
 function askedIn({ input: { context, decision_point: point } }: Call): unknown {
   if (point === undefined) return context;
   return context === undefined ? point : { decision_point: point, context };

@@ -15,7 +15,7 @@ import type { RouteHandler } from "../../dispatch/route.ts";
 import { ESCALATION_STATUSES, escalationView } from "../../state/escalation.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";
 
-/** What these endpoints show. */
+/** The parts that these endpoints show. */
 export interface EscalationEndpointOptions {
   readonly escalations: Pick<EscalationRegister, "find" | "list">;
   readonly policy: OperatorPolicy;

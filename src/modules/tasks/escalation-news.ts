@@ -8,7 +8,7 @@ import type { WebhookQueue } from "../../dispatch/webhook-queue.ts";
 import { type Escalation, escalationView, statusAt } from "../../state/escalation.ts";
 import type { EscalationRegister } from "../../state/escalation-register.ts";
 
-/** What it takes to tell people. */
+/** The parts that telling people takes. */
 export interface NewsOptions {
   readonly escalations: Pick<EscalationRegister, "list" | "told">;
   /** Undefined: nobody is told. */

@@ -101,7 +101,7 @@ function closing(
   });
 }
 
-/** What an agent may call the people behind this server. */
+/** The names by which an agent may call the people behind this server. */
 function operatorNames({ server }: TasksSections): ReadonlySet<string> {
   const named = [server.operator, server.contact].flatMap((name) => name ?? []);
   return new Set(["operators", "operator", "human", ...named].map((name) => name.toLowerCase()));

@@ -7,7 +7,7 @@ import type { RecordEvents } from "../../dispatch/contract-events.ts";
 import type { EventSource } from "../../dispatch/stream-events.ts";
 import type { ContractRegister } from "../../state/contract-register.ts";
 
-/** What ends with a session. */
+/** The contracts that end with a session. */
 export interface SessionEndOptions {
   readonly register: Pick<ContractRegister, "open" | "change">;
   readonly record: RecordEvents;

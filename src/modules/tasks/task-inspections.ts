@@ -13,7 +13,7 @@ import type { SessionRegister } from "../../identity/session-register.ts";
 import { escalationView } from "../../state/escalation.ts";
 import type { ServerState } from "../../state/state.ts";
 
-/** What is looked into. */
+/** The registers that are looked into. */
 export interface TaskInspectionOptions extends Pick<ServerState, "escalations" | "suspensions"> {
   readonly sessions: Pick<SessionRegister, "find">;
   readonly policy: OperatorPolicy;

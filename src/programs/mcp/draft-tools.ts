@@ -17,6 +17,7 @@ import type { Review } from "../../openapi/import-operation.ts";
 import { findEndpointFault } from "../../openapi/verify-endpoint.ts";
 import { kebab, onOneLine, UniqueNames, wordsOf } from "../../openapi/words.ts";
 import { writeToml } from "../../openapi/write-toml.ts";
+import { closeInput } from "./own-schema.ts";
 
 /** A tool as an endpoint. */
 export interface DraftedTool {
@@ -48,12 +49,24 @@ const ACTING = "PROCESS";
 /** No server is asked at this place: it is the handler of a draft, which is replaced. */
 const NOWHERE = "https://mcp.invalid";
 
+/** How tools become endpoints. */
+export interface Drafting {
+  /** Name of the server. */
+  readonly server: string;
+  readonly catalog: Catalog;
+  /** Whether MCP clients of the daemon see them under the server's own names. */
+  readonly keepsNames: boolean;
+}
+
+/** Names that `[endpoint] tool` takes. */
+const TOOL_NAME = /^[A-Za-z0-9_-]{1,64}$/;
+
 /** Drafts the endpoints of a server's tools. */
 export function draftTools(
-  server: string,
   definitions: readonly ToolDefinition[],
-  catalog: Catalog,
+  drafting: Drafting,
 ): DraftedTools {
+  const { server, catalog } = drafting;
   if (definitions.length === 0) return { tools: [], leftOut: [] };
   const names = methodNames(catalog, []);
   const byId = new Map(definitions.map((definition) => [definition.name, definition]));
@@ -76,8 +89,12 @@ export function draftTools(
     const definition = byId.get(endpoint.operation.id ?? "");
     if (definition === undefined) continue;
     const file = `${files.take(kebab(definition.name) || "tool")}.toml`;
-    const drafted = draftTool(server, definition, endpoint, file);
-    const fault = findEndpointFault(drafted.text, { variables: [] }, { catalog, names });
+    const faultOf = ({ text }: DraftedTool): string | undefined =>
+      findEndpointFault(text, { variables: [] }, { catalog, names });
+    const own = draftTool(drafting, definition, withOwnSchemas(endpoint, definition), file);
+    const drafted =
+      faultOf(own) === undefined ? own : draftTool(drafting, definition, endpoint, file);
+    const fault = faultOf(drafted);
     if (fault === undefined) tools.push(drafted);
     else missing.push({ tool: definition.name, reason: fault });
   }
@@ -158,8 +175,26 @@ function isFree(word: string, catalog: Catalog): boolean {
   return catalog.verbs.has(word) && !catalog.embedded.includes(word);
 }
 
+/** The same endpoint with the tool's own schemas, where they can stand as they are. */
+function withOwnSchemas(
+  endpoint: ImportedEndpoint,
+  { inputSchema, outputSchema }: ToolDefinition,
+): ImportedEndpoint {
+  const input = closeInput(inputSchema);
+  const own = {
+    ...(input === undefined ? {} : { input_schema: input }),
+    ...(outputSchema === undefined ? {} : { output_schema: outputSchema }),
+  };
+  const replaced = Object.keys(own).map((name) => `endpoint.${name}`);
+  return {
+    ...endpoint,
+    table: { ...endpoint.table, ...own },
+    reviews: endpoint.reviews.filter(({ key }) => !replaced.some((name) => key.startsWith(name))),
+  };
+}
+
 function draftTool(
-  server: string,
+  { server, keepsNames }: Drafting,
   definition: ToolDefinition,
   endpoint: ImportedEndpoint,
   file: string,
@@ -169,8 +204,10 @@ function draftTool(
   const { semantic, handler: _, errors: __, ...rest } = endpoint.table;
   const { impact, why } = impactOf(definition);
   const isIdempotent = isHinted(definition, "idempotentHint") || impact === "informational";
+  const isKept = keepsNames && TOOL_NAME.test(definition.name);
   const table = {
     ...rest,
+    ...(isKept ? { tool: definition.name } : {}),
     errors: [...UPSTREAM_ERRORS, DEFINITION_CHANGED],
     semantic: { ...(semantic as JsonRecord), impact, is_idempotent: isIdempotent },
     handler: { type: "mcp_tool", server, tool: definition.name, definition: pin },

@@ -17,7 +17,7 @@ import { type NamedServer, nameServer } from "./named-server.ts";
 
 const NOTES = `
 Examples:
-  agtp-mcp import github -o endpoints/github
+  agtp-mcp import github -o endpoints/github --keep-names
   agtp-mcp import https://mcp.example/mcp -o endpoints/example
   agtp-mcp import -o endpoints/files -- npx some-mcp-server ./data
 
@@ -37,6 +37,7 @@ export const importCommand: Command = command({
     "--config <file>": { help: "where [[mcp.servers]] are", default: "agtp-server.toml" },
     "--name <name>": "the server's name, where it is none of the configuration",
     "--only <tool>": { help: "only this tool; may be repeated", isRepeated: true },
+    "--keep-names": "MCP clients of this daemon see the tools under the server's own names",
     "--force": "replace files that are there",
     "--json": "print what was made as JSON",
   },
@@ -44,10 +45,10 @@ export const importCommand: Command = command({
   run: async (line, terminal) => {
     const { args, output } = splitOutput(line.args, line.output);
     if (output === undefined) throw usage("expected -o DIR, where the endpoint files go");
-    const { config, name, only, force = false, json = false } = line;
+    const { config, name, only, force = false, json = false, keepNames = false } = line;
     const naming = { config, ...(name === undefined ? {} : { name }) };
     const named = nameServer(line.server, args, naming, terminal);
-    const drafted = await draft(named, only);
+    const drafted = await draft(named, only, keepNames);
     const files = drafted.tools.map(({ file, text }) => ({
       ...{ path: join(output, file), content: text, isSecret: false },
     }));
@@ -67,7 +68,11 @@ function splitOutput(
   return isOurs ? { args: args.slice(0, -2), output: args.at(-1) } : { args, output };
 }
 
-async function draft({ settings }: NamedServer, only: readonly string[]): Promise<DraftedTools> {
+async function draft(
+  { settings }: NamedServer,
+  only: readonly string[],
+  keepsNames: boolean,
+): Promise<DraftedTools> {
   const offered = await askTools(settings).catch((error: unknown) => {
     throw usage(`the MCP server "${settings.name}" cannot be asked: ${reasonOf(error)}`);
   });
@@ -77,7 +82,8 @@ async function draft({ settings }: NamedServer, only: readonly string[]): Promis
     .map(({ definition }) => definition)
     .filter(({ name }) => only.length === 0 || only.includes(name));
   if (definitions.length === 0) throw new CommandRefusal("the server has no tools");
-  return draftTools(settings.name, definitions, loadShippedCatalog().catalog);
+  const drafting = { server: settings.name, catalog: loadShippedCatalog().catalog, keepsNames };
+  return draftTools(definitions, drafting);
 }
 
 function report({ settings, entry }: NamedServer, { tools, leftOut }: DraftedTools): object {

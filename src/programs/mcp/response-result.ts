@@ -12,6 +12,7 @@ import { metaMembers, type RequestMeta } from "../../modules/mcp/answer-meta.ts"
 import { readContent } from "../../modules/mcp/content.ts";
 import { laterText } from "../../modules/mcp/following.ts";
 import type { Following } from "../../modules/mcp/task.ts";
+import { partsIn } from "../../modules/mcp/tool-content.ts";
 
 /** How a call was asked for. */
 export interface Asked {
@@ -20,6 +21,8 @@ export interface Asked {
   readonly isCurrent: boolean;
   /** Whether the client of this protocol was told what the tool gives. */
   readonly isOutputTold: boolean;
+  /** Whether it gives MCP's own content. */
+  readonly isContent: boolean;
 }
 
 /** Clients read messages of ten mebibytes and no longer ones. */
@@ -60,6 +63,8 @@ function contentFor(
   if (!isAccepted(status)) {
     return { content: [{ type: "text", text: refusalText(response) }, ...content], isError: true };
   }
+  const parts = asked.isContent ? partsIn(value) : undefined;
+  if (parts !== undefined) return { content: [...parts] };
   const hasStructure =
     value !== undefined && (asked.isCurrent || asked.isOutputTold || isRecord(value));
   const structured = { structuredContent: value as Record<string, unknown> };

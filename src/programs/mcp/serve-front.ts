@@ -2,6 +2,7 @@
 import { type Implementation, Server } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
 import { VERSION } from "../../base/version.ts";
+import { COURTESIES, handleCourtesies, OLDER_COURTESIES } from "../../modules/mcp/courtesies.ts";
 import { SCHEMAS_UNUSED } from "../../modules/mcp/no-validator.ts";
 import { LIST_PARAMS, refuseCursor, withText } from "../../modules/mcp/params.ts";
 import type { Terminal } from "../shell/terminal.ts";
@@ -36,9 +37,13 @@ export async function serveFront(
 
 function createServer(front: ServerFront, isCurrent: boolean): Server {
   const server = new Server(INFO, {
-    capabilities: { tools: { listChanged: true }, resources: {} },
+    capabilities: {
+      ...{ tools: { listChanged: true }, resources: {} },
+      ...(isCurrent ? COURTESIES : OLDER_COURTESIES),
+    },
     jsonSchemaValidator: SCHEMAS_UNUSED,
   });
+  handleCourtesies(server);
   server.setRequestHandler("tools/list", { params: LIST_PARAMS }, ({ cursor }) =>
     front.list(cursor, isCurrent),
   );

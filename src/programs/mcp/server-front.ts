@@ -21,6 +21,7 @@ import { APPROVED_CALL, APPROVED_CALL_TOOL } from "../../modules/mcp/approved-ca
 import { findResource, listResources } from "../../modules/mcp/described-resources.ts";
 import { followingIn } from "../../modules/mcp/following.ts";
 import { internalError, invalidParams, refused } from "../../modules/mcp/protocol-errors.ts";
+import { withOutput } from "../../modules/mcp/tool-description.ts";
 import { BAD_CURSOR, pageAt } from "../../modules/mcp/tool-listing.ts";
 import { unknownToolText } from "../../modules/mcp/tool-result.ts";
 import { byName } from "../../modules/mcp/toolbox.ts";
@@ -66,10 +67,7 @@ const CALL_LIST_MS = 60_000;
 /** Calls that wait for an operator. */
 const MAX_WAITING = 256;
 
-const APPROVED = {
-  name: APPROVED_CALL,
-  description: { current: APPROVED_CALL_TOOL, older: APPROVED_CALL_TOOL, isOutputTold: false },
-};
+const APPROVED = { name: APPROVED_CALL, description: withOutput(APPROVED_CALL_TOOL, {}) };
 
 /** The tools of a server. */
 export class ServerFront {
@@ -168,9 +166,9 @@ export class ServerFront {
     if (DOUBTFUL.has(response.status)) this.#list.doubt();
     const following = followingIn(response.status, response.body, path);
     if (following?.kind === "approval") this.#waiting.set(following.escalationId, made);
-    const { current, isOutputTold } = tool.description;
+    const { current, isOutputTold, isContent } = tool.description;
     const isTold = isCurrent ? current.outputSchema !== undefined : isOutputTold;
-    const asked = { meta: readMeta(call.meta), isCurrent, isOutputTold: isTold };
+    const asked = { meta: readMeta(call.meta), isCurrent, isOutputTold: isTold, isContent };
     return responseResult(response, following, asked);
   }
 

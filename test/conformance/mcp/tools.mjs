@@ -17,9 +17,41 @@ export const audio = () => ({
 });
 
 export const resource = () => ({
-  body: Buffer.from("This is an embedded resource content."),
-  headers: { "Content-Type": "application/octet-stream" },
+  body: {
+    content: [
+      {
+        type: "resource",
+        resource: {
+          uri: "test://embedded-resource",
+          mimeType: "text/plain",
+          text: "This is an embedded resource content.",
+        },
+      },
+    ],
+  },
 });
+
+export const mixed = () => ({
+  body: {
+    content: [
+      { type: "text", text: "Multiple content types test:" },
+      { type: "image", data: PIXEL, mimeType: "image/png" },
+      {
+        type: "resource",
+        resource: {
+          uri: "test://mixed-content-resource",
+          mimeType: "application/json",
+          text: '{"test":"data","value":123}',
+        },
+      },
+    ],
+  },
+});
+
+export const logging = ({ log }) => {
+  log.info({ tool: "test_logging_tool" }, "what a handler logs is the operator's");
+  return { body: "logged" };
+};
 
 export const fail = () => ({
   error: "failed",

@@ -37,6 +37,16 @@ describe.each(VERSIONS)("an MCP client of %s", (version) => {
     );
   });
 
+  it("is answered where there is nothing to complete, and hears no log", async () => {
+    const server = await openMcp();
+    const client = await server.connectClient(version);
+    const ref = { type: "ref/prompt" as const, name: "none" };
+    const { completion } = await client.complete({ ref, argument: { name: "a", value: "b" } });
+    expect(completion.values).toEqual([]);
+    if (version === "2025-11-25") await client.setLoggingLevel("debug");
+    expect(client.getServerCapabilities()).not.toHaveProperty("prompts");
+  });
+
   it("hears of every step of a composition", async () => {
     const composed = endpointFile({
       ...{ method: "AUDIT", path: "/looks", errors: ["composition_failed"] },

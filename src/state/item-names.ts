@@ -1,0 +1,67 @@
+/**
+ * Other names of a collection's items, beside their keys: some that one item has, and some that many
+ * share.
+ */
+
+/** The names that items have. */
+export interface NamingOptions<Item> {
+  /** Of items that share a name, the newest is found by it. */
+  readonly indexes?: Readonly<Record<string, (item: Item) => string | undefined>>;
+  /** All items that share a name are found by it. */
+  readonly groups?: Readonly<Record<string, (item: Item) => string | undefined>>;
+}
+
+const NO_KEYS: ReadonlySet<string> = new Set();
+
+export class ItemNames<Item> {
+  readonly #options: NamingOptions<Item>;
+  /** By index and name: which key. */
+  readonly #keys = new Map<string, Map<string, string>>();
+  /** By group and name: which keys, in the order in which they got the name. */
+  readonly #groups = new Map<string, Map<string, Set<string>>>();
+
+  constructor(options: NamingOptions<Item>) {
+    this.#options = options;
+    for (const index of Object.keys(options.indexes ?? {})) this.#keys.set(index, new Map());
+    for (const group of Object.keys(options.groups ?? {})) this.#groups.set(group, new Map());
+  }
+
+  /** The key of the item that has a name in an index. */
+  keyOf(index: string, name: string): string | undefined {
+    return this.#keys.get(index)?.get(name);
+  }
+
+  /** The keys of the items that have a name in a group, the longest in it first. */
+  keysIn(group: string, name: string): ReadonlySet<string> {
+    return this.#groups.get(group)?.get(name) ?? NO_KEYS;
+  }
+
+  /** An item is another, new, or gone. */
+  move(key: string, before: Item | undefined, item: Item | undefined): void {
+    for (const [index, nameOf] of Object.entries(this.#options.indexes ?? {})) {
+      this.#rename(index, key, [before && nameOf(before), item && nameOf(item)]);
+    }
+    for (const [group, nameOf] of Object.entries(this.#options.groups ?? {})) {
+      this.#regroup(group, key, [before && nameOf(before), item && nameOf(item)]);
+    }
+  }
+
+  /** A name that an item keeps stays with whoever has it: an older one does not take it back. */
+  #rename(index: string, key: string, [earlier, name]: Names): void {
+    const keys = this.#keys.get(index);
+    if (earlier === name) return;
+    if (earlier !== undefined && keys?.get(earlier) === key) keys.delete(earlier);
+    if (name !== undefined) keys?.set(name, key);
+  }
+
+  #regroup(group: string, key: string, [earlier, name]: Names): void {
+    const groups = this.#groups.get(group);
+    if (groups === undefined || earlier === name) return;
+    const left = earlier === undefined ? undefined : groups.get(earlier);
+    left?.delete(key);
+    if (earlier !== undefined && left?.size === 0) groups.delete(earlier);
+    if (name !== undefined) groups.set(name, (groups.get(name) ?? new Set()).add(key));
+  }
+}
+
+type Names = readonly [earlier: string | undefined, name: string | undefined];
