@@ -81,7 +81,7 @@ function reserve(city: string, agent = ALMA, escalationId?: string): TestRequest
 function work(escalationId?: string): TestRequest {
   const presented = escalationId === undefined ? {} : { "Escalation-ID": escalationId };
   return {
-    ...{ method: "PROCESS", path: "/seats/work", body: { body: {} } },
+    ...{ method: "PROCESS", path: "/seats/work", body: {} },
     headers: { "Agent-ID": ALMA, ...presented },
   };
 }

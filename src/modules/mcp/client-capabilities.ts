@@ -16,12 +16,13 @@ export function canElicit(
   return knowsForms(declared);
 }
 
-/** The same of the current protocol, by what the client says of itself. */
+/** The same of the current protocol, by the envelope. */
 export function canElicitBy(envelope: JsonRecord): boolean {
   return knowsForms(envelope[CAPABILITIES]);
 }
 
-function knowsForms(declared: unknown): boolean {
+/** The same by what was declared. */
+export function knowsForms(declared: unknown): boolean {
   const elicitation = isRecord(declared) ? declared["elicitation"] : undefined;
   if (!isRecord(elicitation)) return false;
   return isRecord(elicitation["form"]) || Object.keys(elicitation).length === 0;

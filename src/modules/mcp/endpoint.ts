@@ -11,11 +11,12 @@ import {
 } from "@modelcontextprotocol/server";
 import { isRecord } from "../../base/json-value.ts";
 import type { Audience } from "./audience.ts";
+import { canElicitBy } from "./client-capabilities.ts";
 import type { McpFront, McpRequest } from "./front.ts";
 import { KnownEnvelopes } from "./known-envelopes.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
 import { disagreement } from "./param-headers.ts";
-import { answerPlain, type OnLeave } from "./plain-answer.ts";
+import { answerPlain, type OnLeave, type PlainAnswer } from "./plain-answer.ts";
 import { type HttpFields, readPlain, VERSION_CLAIM } from "./plain-request.ts";
 import { jsonError, Sessions } from "./sessions.ts";
 import { Subscriptions } from "./subscriptions.ts";
@@ -37,18 +38,21 @@ export class McpEndpoint {
     this.#subscriptions = new Subscriptions(create, audience, served);
   }
 
-  /** Answers one that needs no second look, with 200 and this body; undefined: it is for `handle`. */
+  /** Answers one that needs no second look, with 200 and this; undefined: it is for `handle`. */
   async answerPlain(
     fields: HttpFields,
     request: McpRequest,
     body: unknown,
     onLeave: OnLeave,
-  ): Promise<string | Buffer | undefined> {
+  ): Promise<PlainAnswer | undefined> {
     const plain = readPlain(fields, body, (meta) => this.#envelopes.has(meta));
-    if (plain?.kind === "call" && headerFault(request, plain, (name) => fields[name])) {
+    if (plain === undefined) return this.#sessions.answerPlain(fields, request, body);
+    if (plain.kind === "call" && headerFault(request, plain, (name) => fields[name])) {
       return undefined;
     }
-    return plain && answerPlain(this.#serverId, request, plain, onLeave);
+    const client = { canElicit: canElicitBy(plain.meta), serverId: this.#serverId };
+    const text = await answerPlain({ request, plain, onLeave, ...client });
+    return text === undefined ? undefined : { type: "application/json", body: text };
   }
 
   /** Answers any; `body` is the JSON of it, where it is JSON. */

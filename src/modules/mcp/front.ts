@@ -77,7 +77,7 @@ export interface McpRequest {
   /** Set where HTTP itself has to say no. */
   challenge: Challenge | undefined;
   /** Gives the result of a call that was made already, or throws its error. */
-  given?: () => JsonRecord;
+  given?: (() => JsonRecord) | undefined;
 }
 
 /** A refusal that a client answers by getting another token.   RFC 6750 §3 */

@@ -10,6 +10,7 @@ import { challengeField } from "./challenge.ts";
 import type { McpEndpoint } from "./endpoint.ts";
 import type { Challenge, McpFront, McpRequest } from "./front.ts";
 import { identify } from "./identify.ts";
+import type { PlainAnswer } from "./plain-answer.ts";
 
 /** Parsed JSON is walked by what was written without fear for the stack. */
 const MAX_DEPTH = 128;
@@ -71,15 +72,28 @@ async function answer(
   const body = readBody(request);
   if (body instanceof Error) return sendError(reply, 400, PARSE_ERROR, body.message);
   const asked: McpRequest = { front, caller, challenge: undefined };
-  const plain = await endpoint.answerPlain(request.headers, asked, body, (listener) => {
-    reply.raw.once("close", () => {
-      if (!reply.raw.writableFinished) listener();
-    });
-  });
+  const plain = await answerPlain(endpoint, request, reply, { asked, body });
   if (asked.challenge !== undefined) return sendChallenge(reply, asked.challenge, front);
-  if (plain !== undefined) return reply.header("content-type", "application/json").send(plain);
+  if (plain !== undefined) {
+    if (plain.sessionId !== undefined) reply.header("mcp-session-id", plain.sessionId);
+    return reply.header("content-type", plain.type).send(plain.body);
+  }
   const http = toWebRequest(request, body === undefined, leavingOf(reply));
   return send(reply, await endpoint.handle(http, asked, body), asked);
+}
+
+async function answerPlain(
+  endpoint: McpEndpoint,
+  { method, headers }: FastifyRequest,
+  { raw }: FastifyReply,
+  { asked, body }: { readonly asked: McpRequest; readonly body: unknown },
+): Promise<PlainAnswer | undefined> {
+  if (method !== "POST") return undefined;
+  return endpoint.answerPlain(headers, asked, body, (listener) => {
+    raw.once("close", () => {
+      if (!raw.writableFinished) listener();
+    });
+  });
 }
 
 function leavingOf(reply: FastifyReply): AbortSignal {

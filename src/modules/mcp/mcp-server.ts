@@ -44,7 +44,10 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
   );
   server.setRequestHandler("tools/call", ({ params }, context) => {
     const request = requestOf(context);
-    if (request.given !== undefined) return request.given() as CallToolResult;
+    const { given } = request;
+    // Who is asked for more calls again, with what there is by then.
+    request.given = undefined;
+    if (given !== undefined) return given() as CallToolResult;
     const call: ToolCall = {
       ...{ name: params.name, arguments: params.arguments ?? {} },
       ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },

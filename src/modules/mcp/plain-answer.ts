@@ -7,7 +7,6 @@ import { ProtocolError } from "@modelcontextprotocol/server";
 import type { JsonRecord } from "../../base/json-value.ts";
 import { VERSION } from "../../base/version.ts";
 import { callTool } from "./call-tool.ts";
-import { canElicitBy } from "./client-capabilities.ts";
 import type { McpRequest } from "./front.ts";
 import { askForTools, listCaching } from "./list-tools.ts";
 import type { PlainRequest } from "./plain-request.ts";
@@ -18,22 +17,40 @@ import type { ToolCall } from "./tool-call.ts";
 /** Calls back if the client leaves before it is answered. */
 export type OnLeave = (listener: () => void) => void;
 
+/** An answer as HTTP has it. */
+export interface PlainAnswer {
+  readonly type: "application/json" | "text/event-stream";
+  readonly body: string | Buffer;
+  /** Of the session that it belongs to. */
+  readonly sessionId?: string;
+}
+
 const SERVER_INFO = "io.modelcontextprotocol/serverInfo";
 
 /** Of errors that are answered with 200; some others have a status of their own. */
 const PLAIN_CODES: ReadonlySet<number> = new Set([-32_000, -32_602, -32_603]);
 
+/** A request, and how it came. */
+export interface PlainAsked {
+  readonly request: McpRequest;
+  readonly plain: PlainRequest;
+  onLeave: OnLeave;
+  /** Whether its client can ask its user. */
+  readonly canElicit: boolean;
+  /** The server's name for the answer; undefined: it came by a session of the older protocol. */
+  readonly serverId: string | undefined;
+}
+
+type PlainCall = Extract<PlainRequest, { kind: "call" }>;
+type PlainList = Extract<PlainRequest, { kind: "list" }>;
+
 /** Answers one. Undefined: `request.given` is more than a plain result, and for the library to write. */
-export async function answerPlain(
-  serverId: string,
-  request: McpRequest,
-  asked: PlainRequest,
-  onLeave: OnLeave,
-): Promise<string | Buffer | undefined> {
-  const { id } = asked;
+export async function answerPlain(asked: PlainAsked): Promise<string | Buffer | undefined> {
+  const { request, plain, serverId } = asked;
+  const { id } = plain;
   try {
-    if (asked.kind === "list") return await answerList(serverId, request, asked);
-    const result: JsonRecord = await callTool(request, callOf(asked, onLeave));
+    if (plain.kind === "list") return await answerList(asked, plain);
+    const result: JsonRecord = await callTool(request, callOf(asked, plain));
     if (result["resultType"] === undefined) {
       return JSON.stringify({ result: completed(result, serverId), jsonrpc: "2.0", id });
     }
@@ -52,19 +69,20 @@ export async function answerPlain(
   }
 }
 
-function callOf(
-  { name, arguments: given, meta }: Extract<PlainRequest, { kind: "call" }>,
-  onLeave: OnLeave,
-): ToolCall {
+function callOf({ onLeave, canElicit, serverId }: PlainAsked, plain: PlainCall): ToolCall {
+  const { name, arguments: given, meta } = plain;
+  const isCurrent = serverId !== undefined;
   return {
-    ...{ name, arguments: given, meta, onLeave, isCurrent: true },
-    ...{ knowsTasks: declaresTasks(meta), canElicit: canElicitBy(meta) },
+    ...{ name, arguments: given, meta, onLeave, canElicit, isCurrent },
+    knowsTasks: isCurrent && declaresTasks(meta),
     // A message that has them is not plain.
     ...{ requestState: undefined, inputResponses: undefined },
   };
 }
 
-function completed(result: JsonRecord, serverId: string): JsonRecord {
+/** The older protocol knows neither. */
+function completed(result: JsonRecord, serverId: string | undefined): JsonRecord {
+  if (serverId === undefined) return result;
   const meta = result["_meta"] as JsonRecord | undefined;
   return {
     ...result,
@@ -75,15 +93,16 @@ function completed(result: JsonRecord, serverId: string): JsonRecord {
 
 /** The page is spliced in between what is said beside it. */
 async function answerList(
-  serverId: string,
-  request: McpRequest,
-  { id, cursor }: Extract<PlainRequest, { kind: "list" }>,
+  { request, serverId }: PlainAsked,
+  { id, cursor }: PlainList,
 ): Promise<string | Buffer> {
-  const answer = await askForTools(request, cursor, true);
+  const isCurrent = serverId !== undefined;
+  const answer = await askForTools(request, cursor, isCurrent);
   if (answer === undefined || answer.response.status !== 200) throw refuseRequest(request, answer);
   const { body } = answer.response;
-  const rest = JSON.stringify(completed(listCaching(request.front), serverId)).slice(1);
-  const [before, after] = [`{"result":`, `,${rest},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`];
+  const said = isCurrent ? completed(listCaching(request.front), serverId) : {};
+  const rest = isCurrent ? `,${JSON.stringify(said).slice(1)}` : "}";
+  const [before, after] = [`{"result":`, `${rest},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`];
   if (typeof body === "string") return before + body.slice(0, -1) + after;
   return Buffer.concat([Buffer.from(before), body.subarray(0, -1), Buffer.from(after)]);
 }

@@ -1,5 +1,5 @@
 /**
- * Calls of tools and lists of them, by 2026-07-28, that are exactly as that protocol has them. They are
+ * Calls of tools and lists of them that are exactly as their protocol has them. They are
  * answered here; whatever else comes is the library's to judge and to answer, in its own words. So
  * nothing is refused here, and what is taken is what the library would have taken.
  * MCP "Base Protocol", "Standard Request Headers"
@@ -35,6 +35,8 @@ export const ENVELOPE: ReadonlySet<string> = new Set(
   ["clientInfo", "clientCapabilities", "logLevel"].map((name) => `${OWN}${name}`),
 );
 
+const CLAIMS: ReadonlySet<string> = new Set([VERSION_CLAIM, ...ENVELOPE]);
+
 const MESSAGE: ReadonlySet<string> = new Set(["jsonrpc", "id", "method", "params"]);
 const CALL: ReadonlySet<string> = new Set(["name", "arguments", "_meta"]);
 const LIST: ReadonlySet<string> = new Set(["cursor", "_meta"]);
@@ -45,19 +47,51 @@ export function readPlain(
   body: unknown,
   isKnown: (meta: JsonRecord) => boolean,
 ): PlainRequest | undefined {
-  if (!isRecord(body) || !hasOnly(body, MESSAGE) || body["jsonrpc"] !== "2.0") return undefined;
-  const { id, method, params } = body;
-  if (!isId(id) || !isRecord(params) || !agree(fields, method)) return undefined;
+  const message = readMessage(fields, body);
+  if (message === undefined || !agree(fields, message.method)) return undefined;
+  const { id, method, params } = message;
   const meta = params["_meta"];
-  if (!isRecord(meta) || !isPlainMeta(meta) || !isKnown(meta)) return undefined;
+  if (!isRecord(meta) || meta[VERSION_CLAIM] !== CURRENT_VERSION) return undefined;
+  if (!isPlainMeta(meta, CLAIMS) || !isKnown(meta)) return undefined;
   if (method === "tools/call") return readCall({ id, meta }, params, fields["mcp-name"]);
   return method === "tools/list" ? readList({ id, meta }, params) : undefined;
+}
+
+/** The same of a session, which has said at its beginning what its client is. */
+export function readPlainInSession(fields: HttpFields, body: unknown): PlainRequest | undefined {
+  const message = readMessage(fields, body);
+  const accept = String(fields["accept"]);
+  const isAnyAccepted = accept.includes("application/json") && accept.includes("text/event-stream");
+  if (message === undefined || !isAnyAccepted) return undefined;
+  if (!OLDER_VERSIONS.has(String(fields["mcp-protocol-version"]))) return undefined;
+  const { id, method, params } = message;
+  const { _meta: meta = {} } = params;
+  if (!isRecord(meta) || !isPlainMeta(meta, NOTHING)) return undefined;
+  if (method === "tools/call") return readCall({ id, meta }, params, params["name"]);
+  return method === "tools/list" ? readList({ id, meta }, params) : undefined;
+}
+
+const OLDER_VERSIONS: ReadonlySet<string> = new Set(["2025-11-25", "2025-06-18", "2025-03-26"]);
+const NOTHING: ReadonlySet<string> = new Set();
+
+/** A message of JSON-RPC with parameters. */
+interface Message {
+  readonly id: string | number;
+  readonly method: unknown;
+  readonly params: JsonRecord;
+}
+
+function readMessage(fields: HttpFields, body: unknown): Message | undefined {
+  if (!isRecord(body) || !hasOnly(body, MESSAGE) || body["jsonrpc"] !== "2.0") return undefined;
+  const { id, method, params = {} } = body;
+  if (!isId(id) || !isRecord(params)) return undefined;
+  return JSON_TYPE.test(String(fields["content-type"])) ? { id, method, params } : undefined;
 }
 
 function readCall(
   message: PlainMessage,
   params: JsonRecord,
-  named: HttpFields[string],
+  named: unknown,
 ): PlainRequest | undefined {
   const { name, arguments: given = {} } = params;
   // A name that begins so is the encoding of another one.
@@ -76,23 +110,14 @@ function readList(message: PlainMessage, params: JsonRecord): PlainRequest | und
 
 /** Header fields that say the same as the message. */
 function agree(fields: HttpFields, method: unknown): boolean {
-  return (
-    fields["mcp-method"] === method &&
-    fields["mcp-protocol-version"] === CURRENT_VERSION &&
-    JSON_TYPE.test(String(fields["content-type"]))
-  );
+  return fields["mcp-method"] === method && fields["mcp-protocol-version"] === CURRENT_VERSION;
 }
 
 /** Whoever wants to hear of progress is answered by a stream. */
-function isPlainMeta(meta: JsonRecord): boolean {
-  return (
-    meta[VERSION_CLAIM] === CURRENT_VERSION &&
-    Object.keys(meta).every(
-      (name) =>
-        name !== "progressToken" &&
-        name !== "__proto__" &&
-        (!name.startsWith(OWN) || name === VERSION_CLAIM || ENVELOPE.has(name)),
-    )
+function isPlainMeta(meta: JsonRecord, own: ReadonlySet<string>): boolean {
+  return Object.keys(meta).every(
+    (name) =>
+      name !== "progressToken" && name !== "__proto__" && (!name.startsWith(OWN) || own.has(name)),
   );
 }
 

@@ -15,6 +15,9 @@ import type { Audience, Listener } from "./audience.ts";
 import { BoundedNews } from "./bounded-news.ts";
 import type { McpRequest } from "./front.ts";
 import { authInfoOf, createMcpServer } from "./mcp-server.ts";
+import type { PlainAnswer } from "./plain-answer.ts";
+import { type HttpFields, readPlainInSession } from "./plain-request.ts";
+import { SessionAnswers } from "./session-answers.ts";
 
 /** One session. */
 interface Session {
@@ -22,6 +25,7 @@ interface Session {
   /** Of its caller. */
   readonly key: string;
   readonly listener: Listener;
+  readonly answers: SessionAnswers;
   readonly news: BoundedNews;
   readonly transport: WebStandardStreamableHTTPServerTransport;
 }
@@ -60,6 +64,21 @@ export class Sessions {
     return this.#open.size;
   }
 
+  /** Answers one that needs no second look; undefined: it is for `handle`. */
+  async answerPlain(
+    fields: HttpFields,
+    request: McpRequest,
+    body: unknown,
+  ): Promise<PlainAnswer | undefined> {
+    const id = fields["mcp-session-id"];
+    const session = typeof id === "string" ? this.#open.get(id) : undefined;
+    if (session === undefined || session.key !== request.caller.key) return undefined;
+    const plain = readPlainInSession(fields, body);
+    if (plain === undefined) return undefined;
+    session.listener.caller = request.caller;
+    return session.answers.answer(request, plain, session.id);
+  }
+
   /** Answers one HTTP request of the older protocol. */
   async handle(http: Request, request: McpRequest, body: unknown): Promise<Response> {
     const options = {
@@ -74,7 +93,7 @@ export class Sessions {
       }
       session.listener.caller = request.caller;
       const response = await session.transport.handleRequest(http, options);
-      endCancelled(session.transport, body);
+      endCancelled(session, body);
       const isNews = http.method === "GET" && response.status === 200;
       return isNews ? session.news.watch(response) : response;
     }
@@ -103,7 +122,8 @@ export class Sessions {
             void server.sendToolListChanged().catch(() => undefined);
           });
           const listener = this.#audience.add(front, caller, () => news.tell());
-          this.#add({ id, key: caller.key, listener, news, transport });
+          const answers = new SessionAnswers(server);
+          this.#add({ id, key: caller.key, listener, answers, news, transport });
         },
         onsessionclosed: (id) => void this.#open.delete(id),
       });
@@ -120,8 +140,9 @@ export class Sessions {
     if (ids.size > this.#limits.perCaller && oldest !== undefined) this.#open.delete(oldest);
   }
 
-  #forget({ id, key, listener, transport }: Session): void {
+  #forget({ id, key, listener, answers, transport }: Session): void {
     listener.end();
+    answers.endAll();
     const ids = this.#byCaller.get(key);
     ids?.delete(id);
     if (ids?.size === 0) this.#byCaller.delete(key);
@@ -130,10 +151,11 @@ export class Sessions {
 }
 
 /** The library answers a cancelled request no more, and would keep the stream of it open. */
-function endCancelled(transport: WebStandardStreamableHTTPServerTransport, body: unknown): void {
+function endCancelled({ answers, transport }: Session, body: unknown): void {
   const { params } = isRecord(body) && body["method"] === CANCELLED ? body : {};
   const id = isRecord(params) ? params["requestId"] : undefined;
   if (typeof id !== "string" && typeof id !== "number") return;
+  answers.end(id);
   transport.closeSSEStream(id);
   // Nobody hears this answer; with it the request is forgotten.
   const error = { code: -32_000, message: "cancelled" };

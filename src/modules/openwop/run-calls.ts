@@ -43,13 +43,9 @@ export async function startRun(
   const waitMs = Math.min(Number(wait) * 1000, maxWaitMs);
   await log.atRest(host.whileServing(call.signal, waitMs));
   if (!isOver(log.state.status)) return { status: 202, body: acceptedRun(log) };
-  return { body: wholeRun(log) };
-}
-
-/** The run, with its result where it has one. */
-function wholeRun({ run, state }: RunLog): JsonRecord {
-  const result = isOver(state.status) ? runResult(state) : undefined;
-  return { ...runSnapshot(run, state), ...(result === undefined ? {} : { result }) };
+  const result = runResult(log.state);
+  const snapshot = runSnapshot(log.run, log.state);
+  return { body: { ...snapshot, ...(result === undefined ? {} : { result }) } };
 }
 
 /** QUERY /runs/{run_id} */
@@ -59,7 +55,7 @@ export async function readRun(
   caller: RunCaller,
 ): Answer {
   const log = await host.find(String(input["run_id"]), caller);
-  return isRefused(log) ? refuse(log) : { body: wholeRun(log) };
+  return isRefused(log) ? refuse(log) : { body: runSnapshot(log.run, log.state) };
 }
 
 /** QUERY /runs/{run_id}/events; the Continuation-Token is the last sequence */

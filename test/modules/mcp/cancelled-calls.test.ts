@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { endpointFile } from "../../support/deployment.ts";
 import { mcpFiles, openMcp, type TestMcp, VERSIONS } from "../../support/mcp.ts";
 import { beginSession, inSession, message, post } from "../../support/mcp-session.ts";
+import { heard, serverFiles } from "../../support/server-deployment.ts";
 
 const PATIENT = `
 let begin, end;
@@ -30,6 +31,7 @@ function openPatient(): Promise<TestMcp> {
   return openMcp(mcpFiles({}, { "patience.mjs": PATIENT, ...Object.fromEntries(files) }));
 }
 
+const SERVING = { gateway: { enabled: true, port: 0 }, mcp: { enabled: true, anonymous: true } };
 const CALL = { name: "create_patient", arguments: {} };
 
 describe.each(VERSIONS)("a call of %s", (version) => {
@@ -67,6 +69,32 @@ describe("a call of 2025-11-25", () => {
     const response = await post(server, { ...cancelled, params: { requestId: 7 } }, inSession(id));
     expect(response.status).toBe(202);
     await ending;
+  });
+
+  it("is answered no more once it is cancelled, whatever its handler does", async () => {
+    const server = await openMcp(serverFiles(SERVING));
+    const id = await beginSession(server);
+    const started = heard("started", "8");
+    const given = { id: "8", obeys: false };
+    const call = message("tools/call", { name: "execute_gates", arguments: given }, "c");
+    const calling = post(server, call, inSession(id));
+    await started;
+    const cancel = { jsonrpc: "2.0", method: "notifications/cancelled" };
+    await post(server, { ...cancel, params: { requestId: "c" } }, inSession(id));
+    expect(await (await calling).text()).toBe("");
+  });
+
+  it("ends with its session", async () => {
+    const server = await openMcp(serverFiles(SERVING));
+    const id = await beginSession(server);
+    const [started, aborted] = [heard("started", "9"), heard("aborted", "9")];
+    const given = { id: "9", obeys: true };
+    const call = message("tools/call", { name: "execute_gates", arguments: given });
+    const calling = post(server, call, inSession(id));
+    await started;
+    await server.fetch("/mcp", { method: "DELETE", headers: inSession(id) });
+    expect(await aborted).toBe("the caller cancelled the request");
+    await (await calling).text();
   });
 
   it("is not cancelled by another session", async () => {

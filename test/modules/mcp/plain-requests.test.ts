@@ -2,8 +2,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { KnownEnvelopes } from "../../../src/modules/mcp/known-envelopes.ts";
-import { readPlain } from "../../../src/modules/mcp/plain-request.ts";
+import { readPlain, readPlainInSession } from "../../../src/modules/mcp/plain-request.ts";
 import { openMcp, type TestMcp } from "../../support/mcp.ts";
+import { beginSession, inSession } from "../../support/mcp-session.ts";
 
 type Json = Record<string, unknown>;
 
@@ -59,10 +60,18 @@ function cursorAfter(name: string): string {
 
 const known = new KnownEnvelopes();
 
-function isPlain({ body, headers }: Message): boolean {
-  const fields = { ...headers, "content-type": "application/json" };
-  const sent: unknown = JSON.parse(JSON.stringify(body));
-  return readPlain(fields, sent, (meta) => known.has(meta)) !== undefined;
+function fieldsOf({ headers }: Message): Record<string, string> {
+  const accept = "application/json, text/event-stream";
+  return { accept, ...headers, "content-type": "application/json" };
+}
+
+function sentBody({ body }: Message): unknown {
+  return JSON.parse(JSON.stringify(body));
+}
+
+function isPlain(message: Message): boolean {
+  const isKnown = (one: Json): boolean => known.has(one);
+  return readPlain(fieldsOf(message), sentBody(message), isKnown) !== undefined;
 }
 
 /** The answer without what is another one each time. */
@@ -70,26 +79,32 @@ async function answerTo(
   server: TestMcp,
   { body, headers }: Message,
   contentType: string,
+  method = "POST",
 ): Promise<Json> {
   const accept = "application/json, text/event-stream";
   const response = await server.fetch("/mcp", {
-    method: "POST",
+    method,
     headers: { accept, ...headers, "content-type": contentType },
     body: JSON.stringify(body),
   });
   const text = (await response.text())
     .replaceAll(/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "(id)")
     .replaceAll(/("io\.agtp\/(?:audit-id|attribution-record)"):"[^"]+"/g, `$1:"(another)"`);
-  const type = response.headers.get("content-type");
-  return { status: response.status, type, body: text === "" ? text : JSON.parse(text) };
+  // The library streams every answer of a session, which is one message.
+  const [, streamed] = /^(?:event: message\n)?data: (.*)\n\n$/s.exec(text) ?? [];
+  const [whole] = response.headers.get("content-type")?.split(";") ?? [];
+  const type = streamed === undefined ? whole : "application/json";
+  const session = response.headers.get("mcp-session-id");
+  const said: unknown = text === "" ? text : JSON.parse(streamed ?? text);
+  return { status: response.status, type, session, body: said };
 }
 
 /** Parameters of the content type mean nothing, but no plain request has any of its own. */
 const LIBRARY = "application/json; of=the-library";
 
-async function expectAgreement(server: TestMcp, message: Message): Promise<void> {
-  const here = await answerTo(server, message, "application/json");
-  const library = await answerTo(server, message, LIBRARY);
+async function expectAgreement(server: TestMcp, message: Message, method?: string): Promise<void> {
+  const here = await answerTo(server, message, "application/json", method);
+  const library = await answerTo(server, message, LIBRARY, method);
   expect(here, JSON.stringify(message)).toEqual(library);
 }
 
@@ -191,6 +206,50 @@ describe("any request", () => {
       fc.asyncProperty(message, (one) => expectAgreement(server, one)),
       { numRuns: 150 },
     );
+  });
+});
+
+/** The same message in a session, which has no envelope. */
+function inOlder({ body, headers }: Message, sessionId: string): Message {
+  const { params, ...rest } = body as { params?: Json };
+  const { _meta, ...others } = params ?? {};
+  const kept = Object.entries(_meta ?? {}).filter(([one]) => !one.startsWith(OWN));
+  return {
+    body: { ...rest, params: { ...others, _meta: Object.fromEntries(kept) } },
+    headers: { ...headers, ...inSession(sessionId) },
+  };
+}
+
+describe("a request of 2025-11-25", () => {
+  it("is answered as the library would, but for the stream", async () => {
+    const server = await openMcp();
+    const id = await beginSession(server);
+    for (const [title, message] of WELL_FORMED) {
+      const older = inOlder(message, id);
+      expect(readPlainInSession(fieldsOf(older), sentBody(older)), title).toBeDefined();
+      await expectAgreement(server, older);
+    }
+  });
+
+  it("is answered so whatever is strange about it", async () => {
+    const server = await openMcp();
+    const id = await beginSession(server);
+    const message = fc
+      .tuple(wellFormed, fc.array(change, { maxLength: 2 }))
+      .map(([one, changes]) => changes.reduce(changed, inOlder(one, id)));
+    await fc.assert(
+      fc.asyncProperty(message, (one) => expectAgreement(server, one)),
+      { numRuns: 150 },
+    );
+  });
+});
+
+describe("a message that is not posted", () => {
+  it("is no request, whatever stands in it", async () => {
+    const server = await openMcp();
+    await expectAgreement(server, callOf("audit_orders"), "DELETE");
+    const answer = await answerTo(server, callOf("audit_orders"), "application/json", "DELETE");
+    expect(answer["status"]).not.toBe(200);
   });
 });
 
