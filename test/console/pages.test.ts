@@ -46,7 +46,7 @@ describeInBrowser("the pages of the console", () => {
     for (const path of paths) {
       await page.goto(`${house.origin}${path}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.getByText("Loading…").waitFor({ state: "detached" });
+      await page.waitForFunction("!document.body.textContent.includes('Loading…')");
       expect(await accessibilityFaults(page), path).toEqual([]);
       const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
       const isHacked = await page.evaluate("'hacked' in globalThis");
