@@ -19,7 +19,7 @@ describeInBrowser("the pages of the console", () => {
       const heading = page.getByRole("heading", { level: 1, name, exact: true });
       await heading.waitFor();
       if (name !== "Overview") {
-        await page.waitForFunction("document.activeElement?.tagName === 'H1'");
+        await page.locator("h1:focus").waitFor();
       }
       expect(await page.title()).toBe(`${name} · agtpd console`);
     }
@@ -46,7 +46,7 @@ describeInBrowser("the pages of the console", () => {
     for (const path of paths) {
       await page.goto(`${house.origin}${path}`);
       await page.getByRole("heading", { level: 1 }).waitFor();
-      await page.waitForFunction("!document.body.textContent.includes('Loading…')");
+      await page.getByText("Loading…").first().waitFor({ state: "detached" });
       expect(await accessibilityFaults(page), path).toEqual([]);
       const isWide = await page.evaluate("document.documentElement.scrollWidth > innerWidth");
       const isHacked = await page.evaluate("'hacked' in globalThis");
