@@ -34,6 +34,10 @@ function moduleOf({ file }: SourceModule): string | undefined {
   return file.split("/")[2];
 }
 
+/** Modules that a browser loads: they reach no others, and only one of them names a package. */
+const PAGE = "src/modules/console/page/";
+const PAGE_ENTRY = `${PAGE}main.ts`;
+
 /** Where a module may open or speak to a socket. */
 const SOCKET_FOLDERS = ["server", "client", "tools"];
 const SOCKET_MODULES = /^(?:node:)?(?:net|tls|http|https|http2|dgram|quic)$/;
@@ -68,6 +72,15 @@ describe("the folders of src", () => {
       return isModule && moduleOf(from) !== moduleOf(to);
     });
     expect(between).toEqual([]);
+  });
+
+  it("keep the modules of the console's page apart from those of the daemon", () => {
+    const isPage = ({ file }: SourceModule) => file.startsWith(PAGE);
+    expect(importsOf((from, to) => isPage(from) !== isPage(to))).toEqual([]);
+    const packages = sources.filter(isPage).flatMap(({ file, imports }) => {
+      return imports.filter((one) => one.file === undefined).map(() => file);
+    });
+    expect([...new Set(packages)]).toEqual([`${PAGE}preact.ts`]);
   });
 
   it("leave the sockets of the server to the daemon", () => {
@@ -183,8 +196,9 @@ describe("every module", () => {
   });
 
   it("does nothing when it is imported", () => {
-    // A thread is started with its module.
-    const modules = sources.filter(({ file }) => !file.endsWith("-thread.ts"));
+    // A thread is started with its module, and so is the console's page.
+    const isEntry = (file: string) => file.endsWith("-thread.ts") || file === PAGE_ENTRY;
+    const modules = sources.filter(({ file }) => !isEntry(file));
     const active = modules.flatMap(({ file, syntax }) =>
       syntax.statements
         .filter((statement) => ts.isExpressionStatement(statement) || ts.isIfStatement(statement))

@@ -1,4 +1,12 @@
-/** The files of the console's page, read once. */
+/**
+ * The files of the console's page, read once: its document, its style, its modules as the build made
+ * them, and the library that draws it. Modules name the library's packages, which a browser cannot
+ * look up: each name is replaced with the address that its file is served at.
+ */
+import { readdir, readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, extname, join } from "node:path";
+import { shippedPath } from "../../base/shipped-path.ts";
 
 /** A file as it is sent. */
 export interface PageFile {
@@ -12,17 +20,56 @@ export interface PageFiles {
   readonly files: ReadonlyMap<string, PageFile>;
 }
 
-const SHELL = `<!doctype html>
-<html lang="en">
-<head><meta charset="utf-8"><title>agtpd</title></head>
-<body><main><h1>agtpd</h1><p>This build has no pages; what they would show is under <code>/api/</code>.</p></main></body>
-</html>
-`;
+const FOLDER = "src/modules/console/page";
+const TYPES: Readonly<Record<string, string>> = {
+  ".html": "text/html; charset=utf-8",
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+/** The packages by their names in an import, and where each is served. */
+const LIBRARY: Readonly<Record<string, string>> = {
+  preact: "lib/preact.js",
+  "preact/hooks": "lib/preact-hooks.js",
+  htm: "lib/htm.js",
+};
+const BARE_IMPORT = /\bfrom\s*"(preact|preact\/hooks|htm)"/g;
 
-/** Reads them all. */
+/** Reads everything; rejects where the build has not made the page's modules. */
 export async function loadPageFiles(): Promise<PageFiles> {
-  return {
-    shell: { type: "text/html; charset=utf-8", body: Buffer.from(SHELL) },
-    files: new Map(),
-  };
+  const built = shippedPath(`dist/${FOLDER}`);
+  const named = await readdir(built, { recursive: true });
+  const modules = named.filter((name) => extname(name) === ".js");
+  const entries = await Promise.all([
+    ...["style.css", "icon.svg"].map((name) => entryOf(name, shippedPath(`${FOLDER}/${name}`))),
+    ...modules.map((name) => entryOf(name.replaceAll("\\", "/"), join(built, name))),
+    ...libraryPaths().map(([name, path]) => entryOf(name, path)),
+  ]);
+  const [, shell] = await entryOf("shell.html", shippedPath(`${FOLDER}/shell.html`));
+  return { shell, files: new Map(entries) };
+}
+
+/** The library's files: of its packages, the variants that browsers load. */
+function libraryPaths(): readonly (readonly [name: string, path: string])[] {
+  const { resolve } = createRequire(import.meta.url);
+  return [
+    ["lib/preact.js", resolve("preact")],
+    ["lib/preact-hooks.js", resolve("preact/hooks")],
+    ["lib/htm.js", join(dirname(resolve("htm")), "htm.module.js")],
+  ];
+}
+
+async function entryOf(name: string, path: string): Promise<readonly [string, PageFile]> {
+  const type = TYPES[extname(name)] ?? "application/octet-stream";
+  const body = await readFile(path);
+  const isModule = extname(name) === ".js";
+  return [name, { type, body: isModule ? withAddresses(body) : body }];
+}
+
+/** A module whose imports a browser can follow. */
+function withAddresses(module: Buffer): Buffer {
+  const text = module.toString("utf8");
+  return Buffer.from(
+    text.replace(BARE_IMPORT, (_, name: string) => `from "/page/${LIBRARY[name]}"`),
+  );
 }

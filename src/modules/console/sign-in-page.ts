@@ -15,6 +15,7 @@ export function signInPage({ link, person }: SignInView): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Sign in · agtpd</title>
+<link rel="icon" href="/page/icon.svg" type="image/svg+xml">
 <link rel="stylesheet" href="/page/style.css">
 </head>
 <body class="sign-in">

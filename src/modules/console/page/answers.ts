@@ -1,0 +1,180 @@
+/** The answers of the console's interface, as the pages read them. */
+
+export interface Overview {
+  readonly server: {
+    readonly server_id: string;
+    readonly version: string;
+    readonly uptime_s: number;
+    readonly document_version: string | null;
+    readonly address: string;
+    readonly port: number;
+    readonly gateway_port?: number | null;
+  };
+  readonly requests: number;
+  readonly by_status: Readonly<Record<string, number>>;
+  readonly by_gate: Readonly<Record<string, number>>;
+  readonly latency_ms: { readonly p50: number | null; readonly p99: number | null };
+  readonly connections: number;
+  readonly journal: { readonly writable: boolean };
+  readonly problems: readonly Problem[];
+  readonly waiting: number;
+}
+
+export interface Problem {
+  readonly file: string;
+  readonly key: string;
+  readonly message: string;
+  readonly severity?: string;
+}
+
+export interface TrafficEntry {
+  readonly number: number;
+  readonly response_id: string;
+  readonly at: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly duration_ms: number;
+  readonly agent_id: string | null;
+  readonly gate: string | null;
+  readonly code: string | null;
+}
+
+export interface TrafficAnswer {
+  readonly entries: readonly TrafficEntry[];
+}
+
+export interface TrafficDetail {
+  readonly entry: TrafficEntry;
+  readonly gates: readonly { readonly name: string; readonly passed: boolean }[];
+}
+
+/** One escalation, with what an agent wrote in it. */
+export interface Escalation {
+  readonly escalation_id: string;
+  readonly agent_id: string;
+  readonly agent_name?: string;
+  readonly kind?: string;
+  readonly reason?: string;
+  readonly status: string;
+  readonly priority?: string;
+  readonly opened_at: string;
+  readonly deadline?: string;
+  readonly context?: unknown;
+  readonly decision?: Decision | null;
+}
+
+export interface Decision {
+  readonly status?: string;
+  readonly timestamp?: string;
+  readonly operator?: unknown;
+  readonly reason?: string;
+}
+
+export interface ApprovalList {
+  readonly waiting: readonly Escalation[];
+  readonly decided: readonly Escalation[];
+}
+
+export interface ApprovalDetail {
+  readonly escalation: Escalation;
+  readonly agent: Pick<Agent, "agent_id" | "name" | "status" | "trust_tier"> | null;
+  readonly last_approved: Escalation | null;
+}
+
+export interface Agent {
+  readonly agent_id: string;
+  readonly name: string;
+  readonly status: string;
+  readonly trust_tier: number | string | null;
+  readonly verification_path: string | null;
+  readonly scopes: readonly string[];
+  readonly owner_id: string | null;
+  readonly chain_head: string | null;
+  readonly last_at: string | null;
+}
+
+export interface AgentDetail {
+  readonly agent: Agent & { readonly description?: string; readonly document?: unknown };
+  readonly events: readonly {
+    readonly audit_id: string;
+    readonly payload: Readonly<Record<string, unknown>> | null;
+  }[];
+}
+
+export interface Endpoint {
+  readonly method: string;
+  readonly path: string;
+  readonly description: string;
+  readonly tier: string | null;
+  readonly impact: string | null;
+  readonly is_idempotent: boolean | null;
+  readonly required_scopes: readonly string[];
+  readonly approval: string | null;
+  readonly deprecated: boolean;
+  readonly file: string | null;
+}
+
+export interface EndpointDetail {
+  readonly endpoint: Readonly<Record<string, unknown>>;
+  readonly input_schema: unknown;
+  readonly output_schema: unknown;
+}
+
+export interface Contract {
+  readonly synthesis_id: string;
+  readonly agent_id: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: string;
+  readonly created_at: string;
+  readonly expires_at: string | null;
+}
+
+export interface Chain {
+  readonly agent_id: string;
+  readonly name: string | null;
+  readonly audit_id: string;
+  readonly last_at: string | null;
+}
+
+export interface ChainPage {
+  readonly agent_id: string;
+  readonly head: string | null;
+  readonly records: readonly { readonly audit_id: string; readonly jws: string }[];
+  readonly next: string | null;
+  readonly broken?: { readonly audit_id: string; readonly reason: string };
+}
+
+export interface ServerKey {
+  readonly kid: string;
+  readonly fingerprint: string;
+  readonly jwk: { readonly kty: string; readonly crv: string; readonly x: string };
+}
+
+export interface UpstreamTool {
+  readonly tool: string;
+  readonly endpoint: string;
+  readonly pin: string | null;
+  readonly state: string;
+  readonly difference?: unknown;
+  readonly escalation_id?: string;
+}
+
+export interface Upstreams {
+  readonly http: readonly { readonly url: string; readonly endpoints: number }[];
+  readonly mcp: readonly {
+    readonly server: string;
+    readonly state: string;
+    readonly tools: readonly UpstreamTool[];
+  }[];
+  readonly agents?: readonly Readonly<Record<string, unknown>>[];
+}
+
+export interface ServerNode {
+  readonly node: string;
+  readonly address: string;
+  readonly version: string;
+  readonly since: string;
+  readonly state: string;
+}

@@ -1,0 +1,88 @@
+/** The whole console: who is signed in, the navigation, the page of the address, and news. */
+
+import type { Overview } from "./answers.ts";
+import { type ApiError, openSession, type Session, signOut } from "./api.ts";
+import { useEvents } from "./events.ts";
+import { Notice } from "./parts/notice.ts";
+import { Pending } from "./parts/page.ts";
+import { html, useEffect, useErrorBoundary, useRef, useState, type VNode } from "./preact.ts";
+import { type Place, usePlace } from "./router.ts";
+import { ENTRIES, isWithin, pageOf } from "./routes.ts";
+import { rememberSession } from "./session.ts";
+import { visible } from "./text.ts";
+import { asApiError, useApi } from "./use-api.ts";
+
+/** The console of the person who is signed in. */
+export function App(): VNode {
+  const [session, setSession] = useState<Session | undefined>(undefined);
+  const [error, setError] = useState<ApiError | undefined>(undefined);
+  useEffect(() => {
+    openSession().then(
+      (opened) => {
+        rememberSession(opened);
+        setSession(opened);
+      },
+      (fault: unknown) => setError(asApiError(fault)),
+    );
+  }, []);
+  if (session === undefined) return html`<main class="alone"><${Pending} error=${error} /></main>`;
+  return html`<${Signed} session=${session} />`;
+}
+
+function Signed({ session }: { readonly session: Session }): VNode {
+  const place = usePlace();
+  useFocusOnHeading(place.path);
+  return html`<a class="skip" href="#main">Skip to the page</a>
+    <${Top} session=${session} />
+    <div class="frame">
+      <${Navigation} path=${place.path} />
+      <main id="main" tabindex="-1">
+        <${Notice} key=${place.path} />
+        <${Guarded} key=${`page ${place.path}`} place=${place} />
+      </main>
+    </div>`;
+}
+
+function Top({ session }: { readonly session: Session }): VNode {
+  return html`<header class="top">
+    <a class="brand" href="/"><strong>agtpd</strong> <bdi>${visible(session.server_id)}</bdi></a>
+    <span class="who"><a href="/account"><bdi>${visible(session.name)}</bdi></a> <span class="badge">${session.role}</span></span>
+    <button type="button" onClick=${() => void signOut()}>Log out</button>
+  </header>`;
+}
+
+function Navigation({ path }: { readonly path: string }): VNode {
+  const { data } = useApi<Overview>("/api/overview");
+  const [waiting, setWaiting] = useState<number | undefined>(undefined);
+  useEvents("approvals", (event) => setWaiting(event.waiting));
+  const count = waiting ?? data?.waiting ?? 0;
+  return html`<nav aria-label="Pages"><ul>
+    ${ENTRIES.map((entry) => {
+      const current = isWithin(path, entry) ? "page" : undefined;
+      const badge = entry.path === "/approvals" && count > 0;
+      return html`<li key=${entry.path}><a href=${entry.path} aria-current=${current}>${entry.name}${
+        badge && html` <span class="count">${count}<span class="unseen"> waiting</span></span>`
+      }</a></li>`;
+    })}
+  </ul></nav>`;
+}
+
+/** A page; one that fails says so, and leaves the navigation as it is. */
+function Guarded({ place }: { readonly place: Place }): VNode {
+  const [error] = useErrorBoundary();
+  if (error === undefined) return pageOf(place);
+  const reload = (): void => location.reload();
+  return html`<h1 tabindex="-1">This page failed</h1>
+    <${Pending} error=${asApiError(error)} reload=${reload} />`;
+}
+
+/** Moves the focus to the heading of a page that was gone to. */
+function useFocusOnHeading(path: string): void {
+  const before = useRef(path);
+  useEffect(() => {
+    if (before.current === path) return;
+    before.current = path;
+    scrollTo(0, 0);
+    document.querySelector<HTMLElement>("h1")?.focus();
+  }, [path]);
+}

@@ -1,0 +1,80 @@
+/**
+ * The daemon's events, over one stream for the whole page. It is open while somebody listens and the
+ * page can be seen; a stream that the daemon has ended is asked for again after a while.
+ */
+
+import type { Overview, TrafficEntry } from "./answers.ts";
+import { get } from "./api.ts";
+import { useEffect, useRef } from "./preact.ts";
+
+/** Each kind of event, by its name. */
+export interface EventKinds {
+  readonly traffic: { readonly entries: readonly TrafficEntry[]; readonly skipped: number };
+  readonly overview: Overview;
+  readonly approvals: { readonly waiting: number };
+}
+
+type Listener = (data: never) => void;
+
+const NAMES = ["traffic", "overview", "approvals"] as const;
+const RETRY_MS = 5000;
+
+const listeners = new Map<string, Set<Listener>>();
+let stream: EventSource | undefined;
+let retry: ReturnType<typeof setTimeout> | undefined;
+
+/** Calls with every event of a kind while the part of the page is there. */
+export function useEvents<K extends keyof EventKinds>(
+  kind: K,
+  listener: (data: EventKinds[K]) => void,
+): void {
+  const latest = useRef(listener);
+  latest.current = listener;
+  useEffect(() => listen(kind, (data: EventKinds[K]) => latest.current(data)), [kind]);
+}
+
+function listen<K extends keyof EventKinds>(
+  kind: K,
+  listener: (data: EventKinds[K]) => void,
+): () => void {
+  const set = listeners.get(kind) ?? new Set<Listener>();
+  listeners.set(kind, set.add(listener as Listener));
+  document.addEventListener("visibilitychange", adjust);
+  adjust();
+  return () => {
+    set.delete(listener as Listener);
+    adjust();
+  };
+}
+
+/** Opens or closes the stream, as it is needed. */
+function adjust(): void {
+  const isWanted = !document.hidden && [...listeners.values()].some(({ size }) => size > 0);
+  if (isWanted && stream === undefined) open();
+  else if (!isWanted) close();
+}
+
+function open(): void {
+  clearTimeout(retry);
+  const opened = new EventSource("/api/events");
+  stream = opened;
+  for (const name of NAMES) {
+    opened.addEventListener(name, (event) => {
+      const data: unknown = JSON.parse(event.data);
+      for (const listener of listeners.get(name) ?? []) listener(data as never);
+    });
+  }
+  opened.addEventListener("error", () => {
+    if (opened.readyState !== EventSource.CLOSED || stream !== opened) return;
+    close();
+    // Where the session is over, this question leads to the sign-in page.
+    get("/api/session").catch(() => undefined);
+    retry = setTimeout(adjust, RETRY_MS);
+  });
+}
+
+function close(): void {
+  clearTimeout(retry);
+  stream?.close();
+  stream = undefined;
+}

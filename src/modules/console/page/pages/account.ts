@@ -1,0 +1,20 @@
+/** Account: who is signed in, and the keys that this person pinned in this browser. */
+import { Facts, Stranger } from "../parts/facts.ts";
+import { Page, Section } from "../parts/page.ts";
+import { html, type VNode } from "../preact.ts";
+import { KeyPanel } from "../records/key-panel.ts";
+import { session } from "../session.ts";
+
+/** The page at `/account`. */
+export function AccountPage(): VNode {
+  const { name, role, server_id } = session();
+  const facts = [
+    ["Name", html`<${Stranger} text=${name} />`],
+    ["Role", role === "operator" ? "operator: sees and decides" : "viewer: sees"],
+    ["Server", html`<${Stranger} text=${server_id} />`],
+  ];
+  return html`<${Page} name="Account">
+    <${Facts} facts=${facts} />
+    <${Section} title="Keys"><${KeyPanel} /><//>
+  <//>`;
+}

@@ -1,0 +1,143 @@
+/** One agent: standing, scopes, what happened to it, and what an operator may do. */
+
+import type { AgentDetail } from "../answers.ts";
+import { post } from "../api.ts";
+import { Badge } from "../parts/badge.ts";
+import { type Action, Change } from "../parts/change.ts";
+import { type Fact, Facts, Json, LongId, Moment, Stranger } from "../parts/facts.ts";
+import { Page, Pending, Section } from "../parts/page.ts";
+import { Table } from "../parts/table.ts";
+import { html, type VNode } from "../preact.ts";
+import { address } from "../router.ts";
+import { isOperator } from "../session.ts";
+import { shortId, visible } from "../text.ts";
+import { useApi } from "../use-api.ts";
+
+/** Something that happened to the agent; its payload is the record's own. */
+interface Event {
+  readonly audit_id: string;
+  readonly payload: Readonly<Record<string, unknown>>;
+}
+
+/** The page at `/agents/ID`. */
+export function AgentPage({ id }: { readonly id: string }): VNode {
+  const { data, error, reload } = useApi<AgentDetail>(`/api${address("agents", id)}`);
+  return html`<${Page} name="Agents">
+    <p><a href="/agents">All agents</a></p>
+    ${
+      data === undefined
+        ? html`<${Pending} error=${error} thing="agent" reload=${reload} />`
+        : html`<${Whole} detail=${data} reload=${reload} />`
+    }
+  <//>`;
+}
+
+function Whole(props: { readonly detail: AgentDetail; readonly reload: () => void }): VNode {
+  const { agent, events } = props.detail;
+  const actions = actionsOn(agent);
+  return html`<h2><${Stranger} text=${agent.name} /></h2>
+    ${agent.description && html`<p><${Stranger} text=${agent.description} /></p>`}
+    <${Facts} facts=${factsOf(agent)} />
+    ${
+      isOperator() &&
+      actions.length > 0 &&
+      html`<${Section} title="Change the standing"><${Change} id="agent" actions=${actions} onDone=${props.reload} /><//>`
+    }
+    <${Section} title="Scopes"><${Scopes} scopes=${agent.scopes} /><//>
+    <${Section} title="Lifecycle"><${Events} events=${events.map(readable)} /><//>
+    ${
+      agent.document !== undefined &&
+      agent.document !== null &&
+      html`<${Section} title="Identity document"><${Json} value=${agent.document} label="Identity document" /><//>`
+    }`;
+}
+
+function factsOf(agent: AgentDetail["agent"]): readonly Fact[] {
+  const { agent_id, status, trust_tier, verification_path, owner_id, last_at } = agent;
+  return [
+    ["Status", html`<${Badge} word=${status} />`],
+    ["Trust tier", trust_tier === null ? "–" : visible(trust_tier)],
+    ["Verified by", verification_path ? html`<${Stranger} text=${verification_path} />` : "–"],
+    ["Owner", owner_id ? html`<${LongId} id=${owner_id} />` : "–"],
+    ["Agent-ID", html`<${LongId} id=${agent_id} />`],
+    ["Last record", html`<${Moment} at=${last_at} />`],
+    ["Records", html`<a href=${address("records", agent_id)}>The chain of records</a>`],
+    [
+      "Traffic",
+      html`<a href=${`/traffic?agent=${encodeURIComponent(agent_id)}`}>The requests of late</a>`,
+    ],
+  ];
+}
+
+/** The actions that mean something for the agent's status. */
+function actionsOn({ agent_id, name, status }: AgentDetail["agent"]): readonly Action[] {
+  if (status === "retired" || status === "revoked") return [];
+  const shown = visible(name);
+  const change = (action: string) => (reason: string) =>
+    post(`/api${address("agents", agent_id)}`, { action, reason });
+  const suspend: Action = {
+    ...{ name: "Suspend", run: change("suspend"), done: `${shown} is suspended.` },
+    confirm: `Suspend ${shown}? Its calls are refused until it is reinstated.`,
+  };
+  const reinstate: Action = {
+    ...{ name: "Reinstate", run: change("reinstate"), done: `${shown} is active again.` },
+    confirm: `Reinstate ${shown}? Its calls are served again.`,
+  };
+  const revoke: Action = {
+    ...{ name: "Revoke", run: change("revoke"), done: `${shown} is revoked.`, tone: "bad" },
+    confirm: `Revoke ${shown}? This is for good: a revoked agent never comes back.`,
+  };
+  return [status === "suspended" ? reinstate : suspend, revoke];
+}
+
+function Scopes({ scopes }: { readonly scopes: readonly string[] }): VNode {
+  if (scopes.length === 0) return html`<p class="quiet">It was granted none.</p>`;
+  return html`<ul class="chips">${scopes.map((scope) => html`<li key=${scope}><code>${visible(scope)}</code></li>`)}</ul>`;
+}
+
+const COLUMNS = [
+  {
+    title: "Event",
+    cell: ({ payload }: Event) =>
+      html`<${Stranger} text=${payload["event_type"] ?? payload["method"] ?? "event"} />`,
+  },
+  {
+    title: "When",
+    cell: ({ payload }: Event) =>
+      html`<${Moment} at=${typeof payload["issued_at"] === "string" ? payload["issued_at"] : null} />`,
+  },
+  { title: "Status", cell: ({ payload }: Event) => statusOf(payload) },
+  { title: "By", cell: ({ payload }: Event) => personOf(payload) },
+  {
+    title: "Reason",
+    cell: ({ payload }: Event) =>
+      payload["reason"] === undefined ? "–" : html`<${Stranger} text=${payload["reason"]} />`,
+  },
+  {
+    title: "Audit-ID",
+    kind: "optional",
+    cell: ({ audit_id }: Event) => html`<code title=${audit_id}>${shortId(audit_id)}</code>`,
+  },
+];
+
+function readable({ audit_id, payload }: AgentDetail["events"][number]): Event {
+  return { audit_id, payload: payload ?? {} };
+}
+
+function statusOf({ previous_status, new_status }: Event["payload"]): string {
+  if (new_status === undefined) return "–";
+  return previous_status === undefined
+    ? visible(new_status)
+    : `${visible(previous_status)} → ${visible(new_status)}`;
+}
+
+function personOf({ operator }: Event["payload"]): VNode | string {
+  if (operator === undefined || operator === null) return "–";
+  const { name, id } = operator as { name?: unknown; id?: unknown };
+  return html`<${Stranger} text=${name ?? id ?? operator} />`;
+}
+
+function Events({ events }: { readonly events: readonly Event[] }): VNode {
+  return html`<${Table} label="Lifecycle" columns=${COLUMNS} rows=${events}
+    keyOf=${({ audit_id }: Event) => audit_id} empty="Nothing has happened to it." />`;
+}

@@ -1,0 +1,60 @@
+/** One agent's chain: its records from the newest back, verified in this browser, and exported. */
+import { StatusBadge } from "../parts/badge.ts";
+import { AgentLink, Moment, Stranger } from "../parts/facts.ts";
+import { Page, Pending, Section } from "../parts/page.ts";
+import { VirtualList } from "../parts/virtual-list.ts";
+import { html, type VNode } from "../preact.ts";
+import { KeyPanel } from "../records/key-panel.ts";
+import { type ListedRecord, useChain } from "../records/use-chain.ts";
+import { useKeys } from "../records/use-keys.ts";
+import { VerifyPanel } from "../records/verify-panel.ts";
+import { shortId } from "../text.ts";
+
+const COLUMNS = [
+  {
+    title: "Issued",
+    name: "c-time",
+    cell: ({ payload }: ListedRecord) =>
+      html`<${Moment} at=${typeof payload["issued_at"] === "string" ? payload["issued_at"] : null} />`,
+  },
+  {
+    title: "Request",
+    name: "c-request",
+    cell: ({ payload }: ListedRecord) =>
+      html`<${Stranger} text=${payload["method"] ?? "?"} /> <${Stranger} text=${payload["path"] ?? "?"} />`,
+  },
+  {
+    title: "Status",
+    name: "c-status",
+    cell: ({ payload }: ListedRecord) =>
+      typeof payload["status"] === "number"
+        ? html`<${StatusBadge} status=${payload["status"]} />`
+        : "–",
+  },
+  {
+    title: "Audit-ID",
+    name: "c-audit",
+    cell: ({ auditId }: ListedRecord) => html`<code title=${auditId}>${shortId(auditId)}</code>`,
+  },
+];
+
+/** The page at `/records/AGENT`. */
+export function ChainPage({ id }: { readonly id: string }): VNode {
+  const { records, error, more } = useChain(id);
+  const keys = useKeys();
+  return html`<${Page} name="Records">
+    <p><a href="/records">All chains</a></p>
+    <h2>Chain of <${AgentLink} id=${id} /></h2>
+    ${keys.pins.length === 0 || (keys.offered?.length ?? 0) > 0 ? html`<${KeyPanel} />` : undefined}
+    <${VerifyPanel} agentId=${id} keys=${keys} />
+    <${Section} title="Records, the newest first">
+      ${error !== undefined && html`<${Pending} error=${error} thing="chain" />`}
+      ${records === undefined && error === undefined && html`<${Pending} />`}
+      ${
+        records !== undefined &&
+        html`<${VirtualList} label="Records" columns=${COLUMNS} rows=${records}
+          keyOf=${({ auditId }: ListedRecord) => auditId} onEnd=${more} empty="The agent has no record yet." />`
+      }
+    <//>
+  <//>`;
+}

@@ -1,0 +1,43 @@
+/** One endpoint: its contract as the manifest shows it, and the schemas of what goes in and comes out. */
+import type { EndpointDetail } from "../answers.ts";
+import { isObject } from "../approvals/subject.ts";
+import { type Fact, Facts, Json, Stranger } from "../parts/facts.ts";
+import { Page, Pending, Section } from "../parts/page.ts";
+import { html, type VNode } from "../preact.ts";
+import { visible } from "../text.ts";
+import { useApi } from "../use-api.ts";
+
+/** Members that stand elsewhere on the page. */
+const ELSEWHERE: ReadonlySet<string> = new Set([
+  ...["method", "path", "description", "semantic", "input", "output"],
+  ...["input_schema", "output_schema"],
+]);
+
+/** The page at `/endpoints/METHOD/PATH`; `tail` is what stands behind `/endpoints/`, encoded. */
+export function EndpointPage({ tail }: { readonly tail: string }): VNode {
+  const { data, error, reload } = useApi<EndpointDetail>(`/api/endpoints/${tail}`);
+  return html`<${Page} name="Endpoints">
+    <p><a href="/endpoints">All endpoints</a></p>
+    ${
+      data === undefined
+        ? html`<${Pending} error=${error} thing="endpoint" reload=${reload} />`
+        : html`<${Whole} detail=${data} />`
+    }
+  <//>`;
+}
+
+function Whole({ detail }: { readonly detail: EndpointDetail }): VNode {
+  const { endpoint, input_schema, output_schema } = detail;
+  const semantic = isObject(endpoint["semantic"]) ? endpoint["semantic"] : {};
+  const facts = Object.entries(endpoint).filter(([name]) => !ELSEWHERE.has(name));
+  return html`<h2><${Stranger} text=${endpoint["method"]} /> <${Stranger} text=${endpoint["path"]} /></h2>
+    ${endpoint["description"] && html`<p><${Stranger} text=${endpoint["description"]} /></p>`}
+    <${Section} title="Contract"><${Facts} facts=${[...Object.entries(semantic), ...facts].map(factOf)} /><//>
+    <${Section} title="Input"><${Json} value=${input_schema} label="Schema of the input" /><//>
+    <${Section} title="Output"><${Json} value=${output_schema} label="Schema of the output" /><//>`;
+}
+
+function factOf([name, value]: readonly [string, unknown]): Fact {
+  const words = visible(name).replaceAll("_", " ");
+  return [words, html`<${Stranger} text=${Array.isArray(value) ? value.join(", ") : value} />`];
+}

@@ -1,0 +1,111 @@
+/** Overview: how the daemon does, what it refuses and where, and what waits for a decision. */
+import type { Overview, Problem } from "../answers.ts";
+import { useEvents } from "../events.ts";
+import { Badge, StatusBadge } from "../parts/badge.ts";
+import { Facts, LongId, Stranger } from "../parts/facts.ts";
+import { Page, Pending, Section } from "../parts/page.ts";
+import { Table } from "../parts/table.ts";
+import { type ComponentChildren, html, useState, type VNode } from "../preact.ts";
+import { countText, durationText, millisecondsText } from "../text.ts";
+import { useApi } from "../use-api.ts";
+
+/** The page at `/`. */
+export function OverviewPage(): VNode {
+  const { data, error, reload } = useApi<Overview>("/api/overview");
+  const [live, setLive] = useState<Overview | undefined>(undefined);
+  useEvents("overview", setLive);
+  const overview = live ?? data;
+  return html`<${Page} name="Overview">
+    ${
+      overview === undefined
+        ? html`<${Pending} error=${error} reload=${reload} />`
+        : html`<${Figures} overview=${overview} />`
+    }
+  <//>`;
+}
+
+function Figures({ overview }: { readonly overview: Overview }): VNode {
+  const { by_status, by_gate, problems } = overview;
+  return html`<${Tiles} overview=${overview} />
+    <div class="columns">
+      <${Section} title="Answers by status">
+        <${Bars} counts=${by_status} empty="Nothing was answered yet."
+          name=${(status: string) => html`<a href=${`/traffic?status=${encodeURIComponent(status)}`}><${StatusBadge} status=${Number(status)} /></a>`} />
+      <//>
+      <${Section} title="Refusals by gate">
+        <${Bars} counts=${by_gate} empty="Nothing was refused yet."
+          name=${(gate: string) => html`<a href=${`/traffic?gate=${encodeURIComponent(gate)}`}><${Stranger} text=${gate} /></a>`} />
+      <//>
+    </div>
+    <${Section} title="Problems"><${Problems} problems=${problems} /><//>
+    <${Section} title="Server"><${Server} server=${overview.server} /><//>`;
+}
+
+function Tiles({ overview }: { readonly overview: Overview }): VNode {
+  const { requests, by_gate, latency_ms, connections, journal, waiting, server } = overview;
+  const refused = Object.values(by_gate).reduce((sum, count) => sum + count, 0);
+  const state = journal.writable ? "writable" : "not writable";
+  return html`<dl class="tiles">
+    <${Tile} name="Waiting for a decision" tone=${waiting > 0 ? "wait" : ""}><a href="/approvals">${countText(waiting)}</a><//>
+    <${Tile} name="Requests">${countText(requests)}<//>
+    <${Tile} name="Refused">${countText(refused)}<//>
+    <${Tile} name="Latency, median">${millisecondsText(latency_ms.p50)}<//>
+    <${Tile} name="Latency, 99 %">${millisecondsText(latency_ms.p99)}<//>
+    <${Tile} name="Open connections">${countText(connections)}<//>
+    <${Tile} name="Journal" tone=${journal.writable ? "" : "bad"}>${state}<//>
+    <${Tile} name="Up for">${durationText(server.uptime_s)}<//>
+  </dl>`;
+}
+
+function Tile(props: {
+  readonly name: string;
+  readonly tone?: string;
+  readonly children?: ComponentChildren;
+}): VNode {
+  return html`<div class=${`tile ${props.tone ?? ""}`}><dt>${props.name}</dt><dd>${props.children}</dd></div>`;
+}
+
+/** Counts as lines whose length is their share; the number stands beside each. */
+function Bars(props: {
+  readonly counts: Readonly<Record<string, number>>;
+  readonly name: (key: string) => VNode;
+  readonly empty: string;
+}): VNode {
+  const entries = Object.entries(props.counts).toSorted(([, a], [, b]) => b - a);
+  if (entries.length === 0) return html`<p class="quiet">${props.empty}</p>`;
+  const most = Math.max(1, ...entries.map(([, count]) => count));
+  return html`<ul class="bars">
+    ${entries.map(
+      ([key, count]) => html`<li key=${key}>
+        <span class="bar-name">${props.name(key)}</span>
+        <span class="bar" aria-hidden="true"><span style=${{ width: `${(count / most) * 100}%` }}></span></span>
+        <span class="bar-count">${countText(count)}</span>
+      </li>`,
+    )}
+  </ul>`;
+}
+
+function Problems({ problems }: { readonly problems: readonly Problem[] }): VNode {
+  const columns = [
+    { title: "Where", cell: ({ file, key }: Problem) => html`<code>${file}</code> ${key}` },
+    { title: "Problem", cell: ({ message }: Problem) => html`<${Stranger} text=${message} />` },
+    {
+      title: "Kind",
+      cell: ({ severity = "error" }: Problem) => html`<${Badge} word=${severity} />`,
+    },
+  ];
+  return html`<${Table} label="Problems" columns=${columns} rows=${problems}
+    keyOf=${({ file, key, message }: Problem) => `${file} ${key} ${message}`}
+    empty="The deployment was loaded without a problem." />`;
+}
+
+function Server({ server }: { readonly server: Overview["server"] }): VNode {
+  const facts = [
+    ["Server", html`<${Stranger} text=${server.server_id} />`],
+    ["Version", server.version],
+    ["Address", `${server.address}:${server.port}`],
+    ["Gateway's port", server.gateway_port ?? undefined],
+    ["Manifest", html`<${LongId} id=${server.document_version} />`],
+  ];
+  return html`<${Facts} facts=${facts} />`;
+}

@@ -1,0 +1,58 @@
+/** One request: its way through the gates, up to the one that refused it or to its answer. */
+import type { TrafficDetail } from "../answers.ts";
+import { StatusBadge } from "../parts/badge.ts";
+import { AgentLink, Facts, LongId, Moment, Stranger } from "../parts/facts.ts";
+import { Page, Pending, Section } from "../parts/page.ts";
+import { html, type VNode } from "../preact.ts";
+import { address } from "../router.ts";
+import { millisecondsText, visible } from "../text.ts";
+import { useApi } from "../use-api.ts";
+
+/** The page at `/traffic/ID`. */
+export function TrafficEntryPage({ id }: { readonly id: string }): VNode {
+  const { data, error, reload } = useApi<TrafficDetail>(`/api${address("traffic", id)}`);
+  return html`<${Page} name="Traffic">
+    <p><a href="/traffic">All requests</a></p>
+    ${
+      data === undefined
+        ? html`<${Pending} error=${error} thing="request" reload=${reload} />`
+        : html`<${Request} detail=${data} />`
+    }
+  <//>`;
+}
+
+function Request({ detail: { entry, gates } }: { readonly detail: TrafficDetail }): VNode {
+  const facts = [
+    ["Status", html`<${StatusBadge} status=${entry.status} />`],
+    ["Refusal", entry.code === null ? undefined : html`<code>${visible(entry.code)}</code>`],
+    ["When", html`<${Moment} at=${entry.at} />`],
+    ["Took", millisecondsText(entry.duration_ms)],
+    ["Agent", html`<${AgentLink} id=${entry.agent_id} />`],
+    ["Response-ID", html`<${LongId} id=${entry.response_id} />`],
+    ["Records", recordsOf(entry.agent_id)],
+  ];
+  return html`<h2><${Stranger} text=${entry.method} /> <${Stranger} text=${entry.path} /></h2>
+    <${Facts} facts=${facts} />
+    <${Section} title="Way through the gates"><${Gates} gates=${gates} entry=${entry} /><//>`;
+}
+
+function recordsOf(agentId: string | null): VNode | undefined {
+  if (agentId === null) return undefined;
+  return html`<a href=${address("records", agentId)}>The agent's chain of records</a>`;
+}
+
+function Gates({ gates, entry }: TrafficDetail): VNode {
+  const isRefused = gates.some(({ passed }) => !passed);
+  return html`<ol class="gates">
+    ${gates.map(
+      ({ name, passed }) => html`<li key=${name} class=${passed ? "passed" : "refused"}>
+        <span class="gate-name">${visible(name)}</span>
+        <span>${passed ? "passed" : `refused${entry.code === null ? "" : `: ${visible(entry.code)}`}`}</span>
+      </li>`,
+    )}
+    ${
+      !isRefused &&
+      html`<li class="answered"><span class="gate-name">answer</span><span>${String(entry.status)}</span></li>`
+    }
+  </ol>`;
+}

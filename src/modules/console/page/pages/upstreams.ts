@@ -1,0 +1,119 @@
+/** Upstreams: whom this server calls, whether they answer, and which definitions are pinned. */
+
+import type { Upstreams, UpstreamTool } from "../answers.ts";
+import { post } from "../api.ts";
+import { Badge } from "../parts/badge.ts";
+import { type Action, Change } from "../parts/change.ts";
+import { type Fact, Facts, LongId, Stranger } from "../parts/facts.ts";
+import { Page, Pending, Section } from "../parts/page.ts";
+import { Table } from "../parts/table.ts";
+import { html, type VNode } from "../preact.ts";
+import { address } from "../router.ts";
+import { isOperator } from "../session.ts";
+import { countText, visible } from "../text.ts";
+import { useApi } from "../use-api.ts";
+
+type HttpApi = Upstreams["http"][number];
+type McpServer = Upstreams["mcp"][number];
+
+const HTTP = [
+  { title: "Address", cell: ({ url }: HttpApi) => html`<${Stranger} text=${url} />` },
+  {
+    title: "Endpoints",
+    kind: "number",
+    cell: ({ endpoints }: HttpApi) => countText(endpoints),
+  },
+];
+
+/** The page at `/upstreams`. */
+export function UpstreamsPage(): VNode {
+  const { data, error, reload } = useApi<Upstreams>("/api/upstreams");
+  return html`<${Page} name="Upstreams">
+    ${
+      data === undefined
+        ? html`<${Pending} error=${error} reload=${reload} />`
+        : html`<${Whole} upstreams=${data} reload=${reload} />`
+    }
+  <//>`;
+}
+
+function Whole(props: { readonly upstreams: Upstreams; readonly reload: () => void }): VNode {
+  const { http, mcp, agents = [] } = props.upstreams;
+  return html`<${Section} title="MCP servers">
+      ${mcp.length === 0 && html`<p class="quiet">None is configured.</p>`}
+      ${mcp.map((server) => html`<${Server} key=${server.server} server=${server} reload=${props.reload} />`)}
+    <//>
+    <${Section} title="HTTP APIs">
+      <${Table} label="HTTP APIs" columns=${HTTP} rows=${http} keyOf=${({ url }: HttpApi) => url} empty="No endpoint calls one." />
+    <//>
+    <${Section} title="AGNTCY agents">
+      ${agents.length === 0 && html`<p class="quiet">None is configured.</p>`}
+      ${agents.map((agent, index) => html`<article key=${index}><${Facts} facts=${Object.entries(agent).map(factOf)} /></article>`)}
+    <//>`;
+}
+
+function factOf([name, value]: readonly [string, unknown]): Fact {
+  if (name === "state" || name === "status")
+    return [name, html`<${Badge} word=${String(value)} />`];
+  return [visible(name).replaceAll("_", " "), html`<${Stranger} text=${value} />`];
+}
+
+function Server(props: { readonly server: McpServer; readonly reload: () => void }): VNode {
+  const { server, state, tools } = props.server;
+  return html`<article>
+    <h3><${Stranger} text=${server} /> <${Badge} word=${state} /></h3>
+    ${tools.length === 0 && html`<p class="quiet">No endpoint calls a tool of it.</p>`}
+    ${tools.map((tool) => html`<${Tool} key=${`${tool.tool} ${tool.endpoint}`} server=${server} tool=${tool} reload=${props.reload} />`)}
+  </article>`;
+}
+
+function Tool(props: {
+  readonly server: string;
+  readonly tool: UpstreamTool;
+  readonly reload: () => void;
+}): VNode {
+  const { server, tool, reload } = props;
+  const { tool: name, endpoint, pin, state, difference, escalation_id } = tool;
+  const facts: readonly Fact[] = [
+    ["Endpoint", html`<${Stranger} text=${endpoint} />`],
+    ["Definition", html`<${Badge} word=${state} />`],
+    ["Pin", html`<${LongId} id=${pin} />`],
+    [
+      "Escalation",
+      escalation_id && html`<a href=${address("approvals", escalation_id)}>The question</a>`,
+    ],
+  ];
+  return html`<div class="tool">
+    <h4><${Stranger} text=${name} /></h4>
+    <${Facts} facts=${facts} />
+    ${difference !== undefined && html`<${Difference} name=${name} lines=${Array.isArray(difference) ? difference : [difference]} />`}
+    ${
+      state === "changed" &&
+      isOperator() &&
+      html`<${Change} id=${`${server}-${name}`} hasReason=${false} actions=${actionsOn(server, name)} onDone=${reload} />`
+    }
+  </div>`;
+}
+
+function Difference(props: { readonly name: string; readonly lines: readonly unknown[] }): VNode {
+  const label = `How the definition of ${visible(props.name)} differs`;
+  const lines = props.lines.map(
+    (line, index) => html`<li key=${index}><${Stranger} text=${line} /></li>`,
+  );
+  return html`<ul class="difference" aria-label=${label}>${lines}</ul>`;
+}
+
+function actionsOn(server: string, tool: string): readonly Action[] {
+  const decide = (action: string) => () =>
+    post(`/api${address("upstreams", server, tool)}`, { action });
+  return [
+    {
+      ...{ name: "Accept definition", run: decide("accept"), done: "The definition is accepted." },
+      confirm: `Accept the new definition of ${visible(tool)}? Its endpoints call it from now on.`,
+    },
+    {
+      ...{ name: "Refuse definition", run: decide("refuse"), done: "The definition is refused." },
+      tone: "bad",
+    },
+  ];
+}

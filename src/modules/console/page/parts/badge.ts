@@ -1,0 +1,25 @@
+/** A status as a word in a colour; the word alone says everything. */
+import { html, type VNode } from "../preact.ts";
+import { visible } from "../text.ts";
+
+const TONES: Readonly<Record<string, string>> = {
+  ...{ active: "good", accepted: "good", pinned: "good", ready: "good", connected: "good" },
+  ...{ up: "good", alive: "good", serving: "good", used: "good", verified: "good" },
+  ...{ pending_review: "wait", deferred: "wait", changed: "wait", deprecated: "wait" },
+  ...{ suspended: "wait", connecting: "wait", draining: "wait", leaving: "wait", warning: "wait" },
+  ...{ rejected: "bad", retired: "bad", revoked: "bad", missing: "bad", failed: "bad" },
+  ...{ down: "bad", lost: "bad", expired: "bad", error: "bad", unavailable: "bad" },
+};
+
+/** The badge of a word. */
+export function Badge(props: { readonly word: string }): VNode {
+  const { word } = props;
+  return html`<span class=${`badge ${TONES[word] ?? ""}`}>${visible(word).replaceAll("_", " ")}</span>`;
+}
+
+/** The badge of a response's status. */
+export function StatusBadge(props: { readonly status: number }): VNode {
+  const { status } = props;
+  const tone = status < 260 ? "good" : status < 400 ? "wait" : "bad";
+  return html`<span class=${`badge ${tone}`}>${String(status)}</span>`;
+}

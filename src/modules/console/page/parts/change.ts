@@ -1,0 +1,87 @@
+/**
+ * What an operator may do to something: a reason, and a button for each action. An action that cannot
+ * be taken back lightly is asked about once more, in the place of the buttons.
+ */
+import { html, useEffect, useRef, useState, type VNode } from "../preact.ts";
+import { asApiError } from "../use-api.ts";
+import { say } from "./notice.ts";
+
+/** One action. */
+export interface Action {
+  /** The button's name. */
+  readonly name: string;
+  /** Changes it, with the reason that was given. */
+  readonly run: (reason: string) => Promise<unknown>;
+  /** Said when it is done. */
+  readonly done: string;
+  /** Asked before it is done. */
+  readonly confirm?: string;
+  readonly tone?: "good" | "bad";
+}
+
+/** The actions on one thing. */
+export function Change(props: {
+  readonly actions: readonly Action[];
+  readonly onDone: () => void;
+  /** Tells the fields of several things apart. */
+  readonly id: string;
+  readonly hasReason?: boolean;
+}): VNode {
+  const { actions, onDone, id, hasReason = true } = props;
+  const [asked, setAsked] = useState<Action | undefined>(undefined);
+  const [isBusy, setBusy] = useState(false);
+  const [reason, setReason] = useState("");
+  const run = async (action: Action): Promise<void> => {
+    setBusy(true);
+    try {
+      await action.run(reason.trim());
+      say(action.done);
+      setReason("");
+      onDone();
+    } catch (error) {
+      say(`${action.name} failed: ${asApiError(error).message}`, true);
+    } finally {
+      setBusy(false);
+      setAsked(undefined);
+    }
+  };
+  const take = (action: Action): void => {
+    if (action.confirm === undefined) void run(action);
+    else setAsked(action);
+  };
+  const field = html`<label class="field" for=${`reason-${id}`}>Reason
+    <textarea id=${`reason-${id}`} rows="2" maxlength="1000" value=${reason}
+      onInput=${(event: InputEvent) => setReason((event.target as HTMLTextAreaElement).value)}></textarea>
+  </label>`;
+  return html`<div class="change">
+    ${hasReason && field}
+    ${
+      asked === undefined
+        ? html`<div class="buttons">${actions.map((action) => buttonOf(action, isBusy, () => take(action)))}</div>`
+        : html`<${Question} action=${asked} isBusy=${isBusy} onYes=${() => run(asked)} onNo=${() => setAsked(undefined)} />`
+    }
+  </div>`;
+}
+
+function buttonOf(action: Action, isBusy: boolean, onClick: () => void): VNode {
+  return html`<button key=${action.name} type="button" class=${action.tone} disabled=${isBusy} onClick=${onClick}>${action.name}</button>`;
+}
+
+/** The question before an action; the focus goes to it. */
+function Question(props: {
+  readonly action: Action;
+  readonly isBusy: boolean;
+  readonly onYes: () => void;
+  readonly onNo: () => void;
+}): VNode {
+  const { action, isBusy, onYes, onNo } = props;
+  const text = useRef<HTMLElement | null>(null);
+  useEffect(() => text.current?.focus(), []);
+  return html`<div class="question" role="group" aria-label=${action.confirm}>
+    <p tabindex="-1" ref=${text}>${action.confirm}</p>
+    <div class="buttons">
+      <button type="button" onClick=${onNo}>Cancel</button>
+      ${buttonOf(action, isBusy, onYes)}
+    </div>
+  </div>`;
+}

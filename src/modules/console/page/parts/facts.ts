@@ -1,0 +1,50 @@
+/** Names and values beside each other, and other small pieces that many pages have. */
+import { type ComponentChildren, html, type VNode } from "../preact.ts";
+import { address } from "../router.ts";
+import { jsonText, momentText, shortId, visible } from "../text.ts";
+
+/** One name with its value; undefined leaves the line out. */
+export type Fact = readonly [name: string, value: ComponentChildren | undefined];
+
+/** A list of facts. */
+export function Facts(props: { readonly facts: readonly Fact[] }): VNode {
+  const shown = props.facts.filter(([, value]) => value !== undefined);
+  return html`<dl class="facts">
+    ${shown.map(([name, value]) => html`<div key=${name}><dt>${name}</dt><dd>${value}</dd></div>`)}
+  </dl>`;
+}
+
+/** A stranger's text: isolated, so that it cannot turn what stands beside it. */
+export function Stranger(props: { readonly text: unknown }): VNode {
+  return html`<bdi>${visible(props.text)}</bdi>`;
+}
+
+/** A moment; the exact one can be read. */
+export function Moment(props: { readonly at: string | null | undefined }): VNode {
+  const { at } = props;
+  if (at === null || at === undefined) return html`<span>–</span>`;
+  return html`<time datetime=${at} title=${at}>${momentText(at)}</time>`;
+}
+
+/** A JSON value as it is, in a box that scrolls. */
+export function Json(props: { readonly value: unknown; readonly label: string }): VNode {
+  const { value, label } = props;
+  return html`<pre class="code" tabindex="0" role="region" aria-label=${label}>${jsonText(value)}</pre>`;
+}
+
+/** An agent by its name, which leads to its page. */
+export function AgentLink(props: {
+  readonly id: string | null;
+  readonly name?: string | null | undefined;
+}): VNode {
+  const { id, name } = props;
+  if (id === null || id === "") return html`<span class="quiet">nobody</span>`;
+  const isNamed = name !== undefined && name !== null && name !== "";
+  const shown = isNamed ? html`<${Stranger} text=${name} />` : html`<code>${shortId(id)}</code>`;
+  return html`<a href=${address("agents", id)} title=${id}>${shown}</a>`;
+}
+
+/** A code that is longer than a line: whole, breaking anywhere. */
+export function LongId(props: { readonly id: string | null | undefined }): VNode {
+  return html`<code class="long">${props.id === null || props.id === undefined ? "–" : visible(props.id)}</code>`;
+}

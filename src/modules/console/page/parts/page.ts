@@ -1,0 +1,46 @@
+/** The frame of every page: its heading, and what stands there while there is nothing to show. */
+import type { ApiError } from "../api.ts";
+import { type ComponentChildren, html, useEffect, type VNode } from "../preact.ts";
+import { visible } from "../text.ts";
+
+/** A page with its heading, which a change of the page moves the focus to. */
+export function Page(props: {
+  readonly name: string;
+  /** Beside the heading. */
+  readonly aside?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}): VNode {
+  useEffect(() => {
+    document.title = `${props.name} · agtpd console`;
+  }, [props.name]);
+  return html`<header class="page-head"><h1 tabindex="-1">${props.name}</h1>${props.aside}</header>
+    ${props.children}`;
+}
+
+/** In the place of an answer that is not here: on its way, missing, or refused. */
+export function Pending(props: {
+  readonly error?: ApiError | undefined;
+  /** The kind of thing that was asked for. */
+  readonly thing?: string;
+  readonly reload?: () => void;
+}): VNode {
+  const { error, thing = "page", reload } = props;
+  if (error === undefined) return html`<p class="quiet" role="status">Loading…</p>`;
+  if (error.status === 404) return html`<p role="alert">There is no such ${thing} here.</p>`;
+  return html`<div class="warning" role="alert">
+    <p>${visible(error.message)}</p>
+    ${reload && html`<button type="button" onClick=${reload}>Try again</button>`}
+  </div>`;
+}
+
+/** A section with a heading of its own. */
+export function Section(props: {
+  readonly title: string;
+  readonly aside?: ComponentChildren;
+  readonly children?: ComponentChildren;
+}): VNode {
+  return html`<section>
+    <div class="section-head"><h2>${props.title}</h2>${props.aside}</div>
+    ${props.children}
+  </section>`;
+}

@@ -1,0 +1,87 @@
+/**
+ * A table of very many rows: only those that can be seen are in the page. Rows have one height, so
+ * that a place in the list is a multiplication. Assistive technology is told how many there are.
+ */
+import {
+  type ComponentChildren,
+  html,
+  useEffect,
+  useRef,
+  useState,
+  type VNode,
+} from "../preact.ts";
+
+/** One column of the list. */
+export interface ListColumn<T> {
+  readonly title: string;
+  readonly cell: (row: T) => ComponentChildren;
+  /** The column's class, which has its width. */
+  readonly name: string;
+}
+
+interface ListProps<T> {
+  readonly label: string;
+  readonly columns: readonly ListColumn<T>[];
+  readonly rows: readonly T[];
+  readonly keyOf: (row: T) => string | number;
+  readonly empty: string;
+  /** Called when the end of the list comes into sight. */
+  readonly onEnd?: () => void;
+}
+
+const ROW_HEIGHT = 44;
+/** Rows beyond what can be seen, for the next turn of the wheel. */
+const SPARE_ROWS = 12;
+
+/** The rows under their headings, in a part of the page that scrolls. */
+export function VirtualList<T>(props: ListProps<T>): VNode {
+  const { label, columns, rows, keyOf, empty, onEnd } = props;
+  const { box, first, count, onScroll } = useWindow(rows.length);
+  const end = Math.min(rows.length, first + count);
+  useEffect(() => {
+    if (end >= rows.length) onEnd?.();
+  }, [end, rows.length, onEnd]);
+  if (rows.length === 0) return html`<p class="quiet">${empty}</p>`;
+  const shown = rows.slice(first, end);
+  const heads = columns.map(
+    ({ title, name }) => html`<span role="columnheader" class=${name}>${title}</span>`,
+  );
+  return html`<div class="list" role="table" aria-label=${label} aria-rowcount=${rows.length + 1}>
+    <div role="rowgroup" class="list-head"><div role="row" aria-rowindex="1" class="list-row">${heads}</div></div>
+    <div role="rowgroup" class="list-body" tabindex="0" aria-label=${label} ref=${box} onScroll=${onScroll}>
+      <div role="presentation" class="list-space" style=${{ height: `${rows.length * ROW_HEIGHT}px` }}>
+        ${shown.map((row, index) => rowOf(row, first + index, columns, keyOf(row)))}
+      </div>
+    </div>
+  </div>`;
+}
+
+function rowOf<T>(
+  row: T,
+  index: number,
+  columns: readonly ListColumn<T>[],
+  key: string | number,
+): VNode {
+  const style = { transform: `translateY(${index * ROW_HEIGHT}px)` };
+  const cells = columns.map(
+    ({ name, cell }) => html`<span role="cell" class=${name}>${cell(row)}</span>`,
+  );
+  return html`<div key=${key} role="row" aria-rowindex=${index + 2} class="list-row" style=${style}>${cells}</div>`;
+}
+
+/** The rows that can be seen, by how far the box is scrolled. */
+function useWindow(length: number) {
+  const box = useRef<HTMLElement | null>(null);
+  const [top, setTop] = useState(0);
+  const [height, setHeight] = useState(600);
+  useEffect(() => {
+    const update = (): void => setHeight(box.current?.clientHeight ?? 600);
+    update();
+    addEventListener("resize", update);
+    return () => removeEventListener("resize", update);
+  }, [length === 0]);
+  const first = Math.max(0, Math.floor(top / ROW_HEIGHT) - SPARE_ROWS);
+  const count = Math.ceil(height / ROW_HEIGHT) + 2 * SPARE_ROWS;
+  const onScroll = (): void => setTop(box.current?.scrollTop ?? 0);
+  return { box, first: Math.min(first, Math.max(0, length - count)), count, onScroll };
+}

@@ -1,0 +1,23 @@
+/**
+ * The library that the page is drawn with, and the only file that names its packages: the daemon
+ * serves them beside the page, at the addresses that `page-files.ts` gives them.
+ */
+import htm from "htm";
+import { h, type VNode } from "preact";
+
+export type { ComponentChildren, VNode } from "preact";
+export { render } from "preact";
+export {
+  useCallback,
+  useEffect,
+  useErrorBoundary,
+  useLayoutEffect,
+  useMemo,
+  useRef,
+  useState,
+} from "preact/hooks";
+
+/** A piece of the page. Values become text nodes or properties, never markup. */
+export const html: (strings: TemplateStringsArray, ...values: unknown[]) => VNode = htm.bind(
+  h,
+) as never;

@@ -1,0 +1,23 @@
+/** A chain as a file: one record a line, the oldest first, as `agtp-keys verify` reads it. */
+import type { ChainPage } from "../answers.ts";
+import { fetchChain } from "./use-chain.ts";
+
+/** Every record that the daemon still has of a chain, in the order in which they were made. */
+export async function chainFile(agentId: string): Promise<Blob> {
+  const lines: string[] = [];
+  let page: ChainPage | undefined;
+  do {
+    page = await fetchChain(agentId, page?.next ?? undefined);
+    lines.push(...page.records.map(({ jws }) => `${jws}\n`));
+  } while (page.next !== null);
+  return new Blob(lines.toReversed(), { type: "application/octet-stream" });
+}
+
+/** Has the browser keep a file. */
+export function saveFile(name: string, content: Blob): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(content);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

@@ -1,0 +1,178 @@
+/**
+ * Walks an agent's chain from its head to the first record ever, in the browser, and says where it
+ * breaks: hashes, signatures under the pinned keys, names of the agent, links and times. The rules are
+ * those of `agtp-keys verify --chain`. What the daemon says about a record is never taken for proof.
+ */
+import type { ChainPage } from "../answers.ts";
+import { fromBase64url, sha256, utf8 } from "./bytes.ts";
+import { type DecodedRecord, decodeRecord } from "./decode-record.ts";
+import type { PinnedKey } from "./pins.ts";
+
+/** The chain, and what it is checked with. */
+export interface ChainSource {
+  readonly agentId: string;
+  readonly keys: readonly PinnedKey[];
+  /** A record that this browser has seen in the chain. */
+  readonly trustedHead?: string | undefined;
+  /** A page of records, from this one back; from the head without one. */
+  fetch(from: string | undefined): Promise<ChainPage>;
+  /** Called after each page. */
+  onProgress?(records: number): void;
+}
+
+/** The outcome of a walk. */
+export interface ChainReport {
+  /** How many records held. */
+  readonly records: number;
+  readonly head: string | null;
+  readonly broken: { readonly auditId: string; readonly reason: string } | undefined;
+}
+
+interface Walk {
+  readonly source: ChainSource;
+  readonly keys: readonly ImportedKey[];
+  records: number;
+  /** The Audit-ID that the next record has to have. */
+  wanted: string;
+  newer: { readonly auditId: string; readonly issuedAt: string } | undefined;
+  isTrusted: boolean;
+}
+
+interface ImportedKey {
+  readonly kid: string;
+  readonly key: CryptoKey;
+}
+
+const NO_AUDIT_ID = "0".repeat(64);
+const AUDIT_ID = /^[0-9a-f]{64}$/;
+const ALGORITHMS: readonly unknown[] = ["EdDSA", "Ed25519"];
+
+/** The sentence of a report. */
+export function reportText({ records, broken }: ChainReport): string {
+  if (broken === undefined) return `Chain verified: ${records} records`;
+  return `Chain broken at ${broken.auditId}: ${broken.reason}`;
+}
+
+/** Walks a chain. Rejects only when the daemon cannot be asked, or without Ed25519 in the browser. */
+export async function verifyChain(source: ChainSource): Promise<ChainReport> {
+  const first = await source.fetch(undefined);
+  const { head, broken } = first;
+  const { trustedHead } = source;
+  if (head === null) {
+    const lost = broken === undefined ? truncation(trustedHead) : asBreak(broken);
+    return { records: 0, head, broken: lost };
+  }
+  const keys = await Promise.all(source.keys.map(importKey));
+  const isTrusted = trustedHead === undefined;
+  const walk: Walk = { source, keys, records: 0, wanted: head, newer: undefined, isTrusted };
+  const found = await walkPages(walk, first);
+  return { records: walk.records, head, broken: found ?? truncationOf(walk) };
+}
+
+type ChainBreak = NonNullable<ChainReport["broken"]>;
+
+async function walkPages(walk: Walk, first: ChainPage): Promise<ChainBreak | undefined> {
+  for (let page = first; ; page = await walk.source.fetch(walk.wanted)) {
+    const before = walk.records;
+    const fault = await walkPage(walk, page);
+    walk.source.onProgress?.(walk.records);
+    if (fault !== undefined || walk.wanted === NO_AUDIT_ID) return fault;
+    if (page.broken?.audit_id === walk.wanted) return asBreak(page.broken);
+    // Without a record that is asked for, its place is empty.
+    if (walk.records === before) return breakAt(walk.wanted, missing(walk));
+  }
+}
+
+async function walkPage(walk: Walk, page: ChainPage): Promise<ChainBreak | undefined> {
+  for (const { jws } of page.records) {
+    if (walk.wanted === NO_AUDIT_ID) return undefined;
+    const reason = await checkRecord(walk, jws);
+    if (reason !== undefined) return breakAt(walk.wanted, reason);
+  }
+  return undefined;
+}
+
+/** Checks the record that is wanted next, and goes on to the one that it names, or says why not. */
+async function checkRecord(walk: Walk, jws: string): Promise<string | undefined> {
+  const at = walk.wanted;
+  const actual = await sha256(utf8(jws));
+  if (actual !== at) return `was altered, its hash is ${actual}`;
+  const record = decodeRecord(jws);
+  if (record === undefined) return "is no compact JWS of a JSON object";
+  const reason = (await signatureFault(walk, record)) ?? payloadFault(walk, record);
+  if (reason !== undefined) return reason;
+  const { previous_audit_id, issued_at } = record.payload;
+  walk.records += 1;
+  walk.isTrusted ||= at === walk.source.trustedHead;
+  walk.newer = { auditId: at, issuedAt: String(issued_at) };
+  walk.wanted = String(previous_audit_id);
+  return undefined;
+}
+
+/** Why a record's signature proves nothing; undefined where it does, or another vouches for it. */
+async function signatureFault(walk: Walk, record: DecodedRecord): Promise<string | undefined> {
+  const { alg, kid } = record.header;
+  // RFC 7515 §4.1.11: what is critical and not understood must not be passed over.
+  if ("crit" in record.header) return "has a critical header member that is not understood";
+  if (alg === "none") {
+    if (record.signature.length > 0) return 'has a signature, though its alg is "none"';
+    // Behind a signed record every other is vouched for by its hash.
+    if (walk.newer !== undefined) return undefined;
+    return "is the newest and not signed, so that no key vouches for it";
+  }
+  if (!ALGORITHMS.includes(alg)) return `has the alg ${JSON.stringify(alg)}, not "EdDSA"`;
+  const candidates = walk.keys.filter((key) => kid === undefined || kid === key.kid);
+  if (candidates.length === 0) {
+    return `is signed with a key that is not pinned in this browser, ${JSON.stringify(kid)}`;
+  }
+  for (const { key } of candidates) if (await isSigned(record, key)) return undefined;
+  return "has a signature that does not verify";
+}
+
+function isSigned({ signature, input }: DecodedRecord, key: CryptoKey): Promise<boolean> {
+  return crypto.subtle.verify("Ed25519", key, signature, utf8(input));
+}
+
+function payloadFault({ source, newer }: Walk, { payload }: DecodedRecord): string | undefined {
+  const { agent_id, previous_audit_id, issued_at } = payload;
+  if (agent_id !== source.agentId) return `is of another agent, ${JSON.stringify(agent_id)}`;
+  if (typeof previous_audit_id !== "string" || !AUDIT_ID.test(previous_audit_id)) {
+    return "does not name the record before it";
+  }
+  if (typeof issued_at !== "string" || Number.isNaN(Date.parse(issued_at))) {
+    return "does not say when it was issued";
+  }
+  if (newer !== undefined && Date.parse(issued_at) > Date.parse(newer.issuedAt)) {
+    return `is from ${issued_at}, later than ${newer.issuedAt} of the one behind it, ${newer.auditId}`;
+  }
+  return undefined;
+}
+
+async function importKey({ kid, x }: PinnedKey): Promise<ImportedKey> {
+  const octets = fromBase64url(x) ?? new Uint8Array();
+  return { kid, key: await crypto.subtle.importKey("raw", octets, "Ed25519", false, ["verify"]) };
+}
+
+function truncationOf({ isTrusted, source }: Walk): ChainBreak | undefined {
+  return isTrusted ? undefined : truncation(source.trustedHead);
+}
+
+/** The break of a chain that lacks a record which this browser has seen in it. */
+function truncation(trustedHead: string | undefined): ChainBreak | undefined {
+  if (trustedHead === undefined) return undefined;
+  return breakAt(trustedHead, "was in the chain and is not any more: the chain was cut");
+}
+
+function missing({ newer }: Walk): string {
+  return newer === undefined
+    ? "is missing, it is the head"
+    : `is missing, record ${newer.auditId} names it`;
+}
+
+function asBreak({ audit_id, reason }: NonNullable<ChainPage["broken"]>): ChainBreak {
+  return breakAt(audit_id, reason);
+}
+
+function breakAt(auditId: string, reason: string): ChainBreak {
+  return { auditId, reason };
+}

@@ -1,0 +1,75 @@
+/** The button that verifies a chain in this browser, what came of it, and the export. */
+import { say } from "../parts/notice.ts";
+import { html, useState, type VNode } from "../preact.ts";
+import { session } from "../session.ts";
+import { countText } from "../text.ts";
+import { asApiError } from "../use-api.ts";
+import { chainFile, saveFile } from "./export-chain.ts";
+import { knownHead, rememberHead } from "./known-heads.ts";
+import { fetchChain } from "./use-chain.ts";
+import type { Keys } from "./use-keys.ts";
+import { type ChainReport, reportText, verifyChain } from "./verify-chain.ts";
+
+type Outcome =
+  | { readonly kind: "under-way"; readonly records: number }
+  | { readonly kind: "failed"; readonly text: string }
+  | { readonly kind: "done"; readonly report: ChainReport };
+
+/** Verifies and exports one chain. */
+export function VerifyPanel(props: { readonly agentId: string; readonly keys: Keys }): VNode {
+  const { agentId, keys } = props;
+  const [outcome, setOutcome] = useState<Outcome | undefined>(undefined);
+  const isBusy = outcome?.kind === "under-way";
+  const verify = (): void => {
+    setOutcome({ kind: "under-way", records: 0 });
+    walk(agentId, keys, (records) => setOutcome({ kind: "under-way", records })).then(
+      setOutcome,
+      (error: unknown) => setOutcome({ kind: "failed", text: asApiError(error).message }),
+    );
+  };
+  return html`<div class="buttons">
+      <button type="button" class="good" disabled=${isBusy || keys.offered === undefined} onClick=${verify}>Verify chain</button>
+      <button type="button" onClick=${() => void save(agentId)}>Export chain</button>
+    </div>
+    <div role="status" aria-live="polite">${outcome && html`<${Result} outcome=${outcome} />`}</div>`;
+}
+
+function Result({ outcome }: { readonly outcome: Outcome }): VNode {
+  switch (outcome.kind) {
+    case "under-way":
+      return html`<p class="quiet">Checked ${countText(outcome.records)}…</p>`;
+    case "failed":
+      return html`<p class="warning">${outcome.text}</p>`;
+    case "done":
+      return html`<p class=${outcome.report.broken ? "warning long" : "done"}>${reportText(outcome.report)}</p>`;
+  }
+}
+
+async function walk(
+  agentId: string,
+  { pins, offered = [] }: Keys,
+  onProgress: (records: number) => void,
+): Promise<Outcome> {
+  if (globalThis.crypto?.subtle === undefined) {
+    return { kind: "failed", text: "This browser verifies over HTTPS or on localhost only." };
+  }
+  if (pins.length === 0 && offered.length > 0) {
+    return { kind: "failed", text: "No key is pinned in this browser: pin one first." };
+  }
+  const serverId = session().server_id;
+  const trustedHead = knownHead(serverId, agentId);
+  const fetch = (from: string | undefined) => fetchChain(agentId, from);
+  const report = await verifyChain({ agentId, keys: pins, trustedHead, fetch, onProgress });
+  if (report.broken === undefined && report.head !== null) {
+    rememberHead(serverId, agentId, report.head);
+  }
+  return { kind: "done", report };
+}
+
+async function save(agentId: string): Promise<void> {
+  try {
+    saveFile(`chain-${agentId.slice(0, 12)}.jws`, await chainFile(agentId));
+  } catch (error) {
+    say(`Export failed: ${asApiError(error).message}`, true);
+  }
+}

@@ -1,0 +1,71 @@
+/**
+ * Texts for people. Strangers' texts keep their characters, but for those that would hide or reorder
+ * others: these are written out, so that a reader sees what is really there.
+ */
+
+/** Controls, marks of direction, and what has no width. */
+const DECEPTIVE =
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]|[\u{e0000}-\u{e007f}]/gu;
+
+/** A stranger's text, with deceptive characters written out. */
+export function visible(value: unknown): string {
+  const text = typeof value === "string" ? value : (JSON.stringify(value) ?? "");
+  return text.replace(DECEPTIVE, (one) => `\\u{${one.codePointAt(0)?.toString(16)}}`);
+}
+
+/** A JSON value over several lines. */
+export function jsonText(value: unknown): string {
+  return visible(JSON.stringify(value, null, 2) ?? "");
+}
+
+/** The beginning of a long id. */
+export function shortId(id: string | null | undefined): string {
+  if (id === null || id === undefined || id === "") return "–";
+  return id.length > 14 ? `${visible(id.slice(0, 12))}…` : visible(id);
+}
+
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+const NUMBER = new Intl.NumberFormat();
+
+/** A moment in the reader's time: the clock alone if it was today. */
+export function momentText(time: string | null | undefined): string {
+  if (time === null || time === undefined) return "–";
+  const moment = new Date(time);
+  if (Number.isNaN(moment.getTime())) return visible(time);
+  const isToday = moment.toDateString() === new Date().toDateString();
+  return (isToday ? CLOCK : DAY).format(moment);
+}
+
+/** A count with its separators. */
+export function countText(count: number | null | undefined): string {
+  return count === null || count === undefined ? "–" : NUMBER.format(count);
+}
+
+/** Milliseconds, as short as they can be told. */
+export function millisecondsText(ms: number | null | undefined): string {
+  if (ms === null || ms === undefined) return "–";
+  if (ms >= 1000) return `${(ms / 1000).toFixed(1)} s`;
+  return ms >= 10 ? `${Math.round(ms)} ms` : `${ms.toFixed(1)} ms`;
+}
+
+/** Seconds as days, hours and minutes; two of them at most. */
+export function durationText(seconds: number): string {
+  const total = Math.max(0, Math.floor(seconds));
+  const parts = [
+    [Math.floor(total / 86_400), "d"],
+    [Math.floor(total / 3600) % 24, "h"],
+    [Math.floor(total / 60) % 60, "min"],
+    [total % 60, "s"],
+  ] as const;
+  const first = parts.findIndex(([count]) => count > 0);
+  const shown = parts.slice(first === -1 ? 3 : first).slice(0, 2);
+  return shown.map(([count, unit]) => `${count} ${unit}`).join(" ");
+}
+
+/** How long until a moment, or that it is over. */
+export function untilText(time: string | null | undefined, now: number = Date.now()): string {
+  const left = Date.parse(time ?? "") - now;
+  if (Number.isNaN(left)) return "–";
+  return left <= 0 ? "over" : `in ${durationText(left / 1000)}`;
+}

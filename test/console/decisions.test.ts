@@ -1,0 +1,82 @@
+/** What an operator decides at the console, in the browser, and what comes of it. */
+import { expect, it } from "vitest";
+import { ALMA, BORIS, booking, ranIn, under } from "../support/approving.ts";
+import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import { askHouse, look, openHouse } from "../support/console-house.ts";
+
+describeInBrowser("an operator at the console", () => {
+  it("sees a call that waits, what is new about it, and approves it", async () => {
+    const house = await openHouse();
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    for (const guest of ["Ada", "Grace"]) {
+      const call = booking("7", { body: { guest } });
+      const asked = await askHouse(house, ALMA, call);
+      const id = String(asked.body["escalation_id"]);
+      await page.getByRole("navigation").getByRole("link", { name: "Approvals" }).click();
+      await page
+        .getByRole("region", { name: "Waiting" })
+        .getByRole("link", { name: "BOOK" })
+        .click();
+      await page.waitForURL(`${house.origin}/approvals/${id}`);
+      await page.locator("dl.input").getByText(guest, { exact: true }).waitFor();
+      if (guest === "Grace") {
+        const differences = page.locator(".differences li");
+        await differences.filter({ hasText: "/input/guest" }).waitFor();
+        expect(await differences.count()).toBe(1);
+        expect(await differences.locator("del").textContent()).toBe("Ada");
+        expect(await differences.locator("ins").textContent()).toBe("Grace");
+      } else await page.getByText("No call to this endpoint was approved before").waitFor();
+      await page.getByLabel("Reason").fill("she called");
+      await page.getByRole("button", { name: "Approve" }).click();
+      await page.getByRole("status").getByText("Approved.").waitFor();
+      await page.getByText("she called").waitFor();
+      expect((await askHouse(house, ALMA, under(id, call))).status).toBe(200);
+    }
+    expect(ranIn(house)).toEqual(["book 7 Ada", "book 7 Grace"]);
+    expect(page.faults).toEqual([]);
+  });
+
+  it("rejects a call, which then does not run", async () => {
+    const house = await openHouse();
+    const asked = await askHouse(house, ALMA, booking("7"));
+    const id = String(asked.body["escalation_id"]);
+    const page = await openPage();
+    await signIn(page, await house.link());
+    await page.goto(`${house.origin}/approvals/${id}`);
+    await page.getByLabel("Reason").fill("fully booked");
+    await page.getByRole("button", { name: "Reject" }).click();
+    await page.getByRole("status").getByText("Rejected.").waitFor();
+    expect((await askHouse(house, ALMA, under(id, booking("7")))).status).toBe(403);
+    expect(ranIn(house)).toEqual([]);
+  });
+
+  it("suspends an agent, reinstates it and revokes it, asked once more each time", async () => {
+    const house = await openHouse();
+    const page = await openPage();
+    await signIn(page, await house.link({ name: "Nina" }));
+    await page.goto(`${house.origin}/agents/${BORIS}`);
+    const steps = [
+      ["Suspend", "boris is suspended.", 503],
+      ["Reinstate", "boris is active again.", 200],
+      ["Revoke", "boris is revoked.", 410],
+    ] as const;
+    for (const [name, said, status] of steps) {
+      const { status: before } = await look(house, "7", BORIS);
+      await page.getByLabel("Reason").fill(`an audit: ${name}`);
+      await page.getByRole("button", { name }).click();
+      const question = page.getByRole("group", { name: `${name} boris?` });
+      await question.waitFor();
+      expect((await look(house, "7", BORIS)).status).toBe(before);
+      await question.getByRole("button", { name }).click();
+      await page.getByRole("status").getByText(said).waitFor();
+      expect((await look(house, "7", BORIS)).status).toBe(status);
+      await page
+        .getByRole("region", { name: "Lifecycle" })
+        .getByText(`an audit: ${name}`)
+        .waitFor();
+    }
+    await page.getByText("retired").first().waitFor();
+    expect(await page.getByRole("button", { name: "Reinstate" }).count()).toBe(0);
+  });
+});

@@ -1,0 +1,48 @@
+/** The traffic as it comes, and those of it that meet the filters. */
+import { expect, it } from "vitest";
+import { ALMA, BORIS } from "../support/approving.ts";
+import { describeInBrowser, openPage, signIn } from "../support/browser.ts";
+import { askHouse, look, openHouse } from "../support/console-house.ts";
+
+describeInBrowser("the traffic", () => {
+  it("comes as it happens, unless it is paused", async () => {
+    const house = await openHouse();
+    await look(house, "1");
+    const page = await openPage();
+    await signIn(page, await house.link());
+    await page.getByRole("navigation").getByRole("link", { name: "Traffic" }).click();
+    const row = (room: string) => page.getByRole("link", { name: `QUERY /free/${room}` });
+    await row("1").waitFor();
+    await look(house, "2");
+    await row("2").waitFor();
+    await page.getByRole("button", { name: "Pause" }).click();
+    await look(house, "3");
+    await page.getByText("1 more since the pause").waitFor();
+    expect(await row("3").count()).toBe(0);
+    await page.getByRole("button", { name: "Resume" }).click();
+    await row("3").waitFor();
+    expect(page.faults).toEqual([]);
+  });
+
+  it("is filtered, and one request opens into its way through the gates", async () => {
+    const house = await openHouse();
+    await look(house, "1");
+    await look(house, "2", BORIS);
+    await askHouse(house, ALMA, { method: "FROBNICATE", path: "/x" });
+    const page = await openPage();
+    await signIn(page, await house.link());
+    await page.goto(`${house.origin}/traffic`);
+    const links = page.getByRole("table").getByRole("link", { name: "/" });
+    await page.getByLabel("Agent").fill("boris");
+    await page.getByRole("button", { name: "Filter" }).click();
+    await page.getByText("1 shown").waitFor();
+    expect(await links.textContent()).toBe("QUERY /free/2");
+    // The filters stand in the address.
+    expect(new URL(page.url()).search).toBe("?agent=boris");
+    await look(house, "5", BORIS);
+    await page.getByRole("link", { name: "QUERY /free/5" }).waitFor();
+    await page.goto(`${house.origin}/traffic?gate=method`);
+    await page.getByRole("link", { name: "FROBNICATE /x" }).click();
+    await page.getByText("refused: method-not-in-catalog").waitFor();
+  });
+});

@@ -1,0 +1,100 @@
+/**
+ * Chromium from the system, for tests of the console as a person uses it. Where there is none these
+ * tests are skipped, and said to be; under continuous integration that is a failure.
+ */
+import { accessSync, constants, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { delimiter, join } from "node:path";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+
+/** The browser's program: the variable CHROMIUM, else `chromium` on the path. */
+export const CHROMIUM: string | undefined = findChromium();
+
+const FLAGS = [
+  ...["--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run"],
+  ...["--disable-background-networking", "--disable-component-update", "--disable-sync"],
+];
+/** As tests wait for events, only the test's own time ends a wait. */
+const NO_TIMEOUT = 0;
+
+let browser: Browser | undefined;
+
+/** A suite that needs the browser. */
+export function describeInBrowser(name: string, suite: () => void): void {
+  if (CHROMIUM !== undefined) {
+    describe(name, () => {
+      beforeAll(launch);
+      afterAll(() => browser?.close());
+      suite();
+    });
+    return;
+  }
+  console.warn(`\nNOT RUN, there is no chromium (set CHROMIUM to its path): ${name}\n`);
+  if (process.env["CI"] === "true") {
+    it(`${name}: has a browser`, () => expect(CHROMIUM, "chromium on the path").toBeDefined());
+  } else describe.skip(name, suite);
+}
+
+/** A page of a fresh profile; a fault or a refused resource on it fails the test. */
+export async function openPage(
+  options: Parameters<Browser["newContext"]>[0] = {},
+): Promise<Page & { readonly faults: readonly string[] }> {
+  const context = await (browser ?? (await launch())).newContext(options);
+  onTestFinished(() => context.close());
+  context.setDefaultTimeout(NO_TIMEOUT);
+  return Object.assign(await context.newPage(), { faults: watch(context) });
+}
+
+/** Presses the button of a link, and waits for the first page. */
+export async function signIn(page: Page, link: string): Promise<void> {
+  await page.goto(link);
+  await page.getByRole("button", { name: "Sign in" }).click();
+  await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
+}
+
+/** Rules of accessibility that a page breaks, each with the first element that does. */
+export async function accessibilityFaults(page: Page): Promise<readonly string[]> {
+  const path = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
+  await page.evaluate(readFileSync(path, "utf8"));
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<AxeReport> } };
+    const { violations } = await axe.run();
+    return violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+  });
+}
+
+interface AxeReport {
+  readonly violations: readonly { readonly id: string; readonly nodes: { html: string }[] }[];
+}
+
+/** What goes wrong on the pages of a context, as it does. */
+function watch(context: BrowserContext): readonly string[] {
+  const faults: string[] = [];
+  context.on("weberror", (error) => faults.push(String(error.error())));
+  context.on("console", (message) => {
+    if (message.type() === "error") faults.push(`${message.text()} ${message.location().url}`);
+  });
+  return faults;
+}
+
+async function launch(): Promise<Browser> {
+  browser = await chromium.launch({ executablePath: CHROMIUM ?? "", args: FLAGS, timeout: 0 });
+  return browser;
+}
+
+function findChromium(): string | undefined {
+  const named = process.env["CHROMIUM"];
+  if (named !== undefined && named !== "") return named;
+  const folders = (process.env["PATH"] ?? "").split(delimiter);
+  return folders.map((folder) => join(folder, "chromium")).find(isProgram);
+}
+
+function isProgram(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

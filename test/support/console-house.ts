@@ -1,0 +1,44 @@
+/** A house whose console a person looks at: signed records, and strangers who write what they like. */
+import { generateKeyPairSync } from "node:crypto";
+import { ALMA, approvingFiles } from "./approving.ts";
+import { CONSOLE, openConsole, type TestConsole } from "./console.ts";
+import { agentFile } from "./deployment.ts";
+import { encodeRequest, type TestReply, type TestRequest } from "./dispatch.ts";
+
+/** Markup and marks of direction, wherever an agent may write. */
+export const HOSTILE = `<img src=x onerror="window.hacked=1"></script><script>window.hacked=1</script>\u202e'"&`;
+
+/** An agent whose name is hostile. */
+export const MALLORY: string = "c3".repeat(32);
+
+/** Starts the house. */
+export async function openHouse(): Promise<TestConsole> {
+  const { privateKey } = generateKeyPairSync("ed25519");
+  const files = await approvingFiles([], { ...CONSOLE, signing: { key: "signing.pem" } });
+  return openConsole({
+    ...files,
+    "signing.pem": String(privateKey.export({ format: "pem", type: "pkcs8" })),
+    "agents/mallory.agent.json": agentFile({
+      ...{ name: HOSTILE, agent_id: MALLORY, scopes_accepted: ["booking:room"] },
+    }),
+  });
+}
+
+/** Asks as an agent. */
+export async function askHouse(
+  house: TestConsole,
+  agent: string,
+  request: TestRequest,
+): Promise<TestReply> {
+  const client = await house.connect();
+  client.write(encodeRequest({ ...request, headers: { "Agent-ID": agent, ...request.headers } }));
+  const [reply] = await client.replies(1);
+  client.destroy();
+  if (reply === undefined) throw new Error("the connection was closed");
+  return reply;
+}
+
+/** Has an agent look at a room: a record in its chain. */
+export function look(house: TestConsole, room: string, agent: string = ALMA): Promise<TestReply> {
+  return askHouse(house, agent, { method: "QUERY", path: `/free/${room}` });
+}
