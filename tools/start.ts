@@ -52,19 +52,12 @@ async function openDesk(): Promise<Server | undefined> {
   }
 }
 
-/** SIGHUP reloads, as it does with `agtpd`; the other two drain and end. */
+/** SIGHUP reloads, as it does with `agtpd`; the other two drain and end, as `agtpd stop` does. */
 function stopOnSignal(daemon: Daemon, desk: Server): void {
-  let isStopping = false;
-  const stop = async (): Promise<void> => {
-    // Ctrl-C reaches the whole process group, and npm passes it on as well.
-    if (isStopping) return;
-    isStopping = true;
-    await daemon.drain();
-    await closeDesk(desk);
-    process.exit(0);
-  };
+  void daemon.ended.then(() => closeDesk(desk)).then(() => process.exit(0));
   for (const signal of ["SIGINT", "SIGTERM"] as const) {
-    process.on(signal, () => void stop());
+    // Ctrl-C reaches the whole process group, and npm passes it on as well: it drains once.
+    process.on(signal, () => void daemon.drain());
   }
   process.on("SIGHUP", () => {
     daemon.reload().catch((error: unknown) => console.error("nothing changed:", error));

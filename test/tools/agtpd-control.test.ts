@@ -33,7 +33,7 @@ describe("agtpd, asked about a daemon that runs", () => {
     expect(status.node).toMatch(new RegExp(`:${ready["port"]}$`));
     expect(status.document_version).toMatch(/\S/);
     const people = await ask(deployment, "status");
-    expect(people.stdout).toMatch(new RegExp(`^port +${ready["port"]}$`, "m"));
+    expect(people.stdout).toMatch(new RegExp(`^port {14}${ready["port"]}$`, "m"));
     expect(people.stdout).not.toContain("null");
   }, 60_000);
 

@@ -27,7 +27,7 @@ export function statusCommand(): Command {
     run: async ({ config, json = false }, terminal) => {
       const status = await askDaemon({ command: "status", config }, terminal);
       if (json) printJson(status, terminal.out);
-      else for (const line of statusLines(status)) terminal.out.write(`${defuseLine(line)}\n`);
+      else for (const line of statusLines(status)) terminal.out.write(`${line}\n`);
       return status["ready"] === true;
     },
   });
@@ -69,8 +69,8 @@ function statusLines(status: JsonRecord): readonly string[] {
   const { problems, ...facts } = status;
   const known = Object.entries(facts).filter(([, value]) => value !== null);
   return [
-    ...known.map(([name, value]) => `${name.padEnd(18)}${String(value)}`),
-    ...problemsIn(problems).map(describeProblem),
+    ...known.map(([name, value]) => `${name.padEnd(18)}${defuseLine(String(value))}`),
+    ...problemsIn(problems).map((problem) => defuseLine(describeProblem(problem))),
   ];
 }
 
