@@ -71,8 +71,8 @@ async function serve(options: DaemonOptions, { err }: Terminal): Promise<void> {
     await finish(1);
   } else {
     daemon = result.daemon;
-    // Over the control socket, anybody on this machine who may may have it stopped.
-    void daemon.ended.then(() => finish(0));
+    // By a signal or over the control socket; nobody waits for a reader of the log that has stalled.
+    void daemon.ended.then(() => process.exit(0));
   }
 }
 
