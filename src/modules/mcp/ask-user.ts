@@ -15,13 +15,19 @@ import type { Result } from "./tool-result.ts";
 
 type Send = ServerContext["mcpReq"]["send"];
 
+/** How a call begins, and the way to its client. */
+export interface AskingCall {
+  begin(): Promise<JsonRecord>;
+  readonly context: Pick<ServerContext, "mcpReq">;
+}
+
 /** Calls a tool, and asks the user where that takes a word of the user's. */
 export async function callAsking(
   request: McpRequest,
   call: ToolCall,
-  { mcpReq }: Pick<ServerContext, "mcpReq">,
+  { begin, context: { mcpReq } }: AskingCall,
 ): Promise<Result> {
-  const result: JsonRecord = await callTool(request, call);
+  const result = await begin();
   if (result["resultType"] !== "input_required") return result as Result;
   const response = await askUser(result["inputRequests"], mcpReq.send, request.front.stopping);
   // A reload may have changed what is allowed while the user thought it over.

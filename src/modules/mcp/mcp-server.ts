@@ -47,7 +47,6 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
     const { given } = request;
     // Who is asked for more calls again, with what there is by then.
     request.given = undefined;
-    if (given !== undefined) return given() as CallToolResult;
     const call: ToolCall = {
       ...{ name: params.name, arguments: params.arguments ?? {} },
       ...{ meta: context.mcpReq._meta, onLeave: leaving(context.mcpReq.signal) },
@@ -55,7 +54,9 @@ export function createMcpServer(serverId: string, era: "current" | "older"): Ser
       ...{ canElicit: canElicit(server, context), ...answersIn(context) },
       progress: progressTo(context),
     };
-    return call.isCurrent ? callTool(request, call) : callAsking(request, call, context);
+    const begin = async (): Promise<CallToolResult> =>
+      given === undefined ? callTool(request, call) : (given() as CallToolResult);
+    return call.isCurrent ? begin() : callAsking(request, call, { begin, context });
   });
   server.setRequestHandler("resources/list", { params: LIST_PARAMS }, ({ cursor }) => {
     refuseCursor(cursor);
