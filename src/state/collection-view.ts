@@ -52,6 +52,11 @@ interface Held<Item> {
   readonly isEarly?: true;
 }
 
+interface Overlaid<Item> {
+  readonly stored: Held<Item> | undefined;
+  readonly writes: readonly Write<Item>[];
+}
+
 export class CollectionView<Item> {
   readonly #options: CollectionOptions<Item>;
   readonly #held = new Map<string, Held<Item>>();
@@ -61,6 +66,8 @@ export class CollectionView<Item> {
   readonly #names: ItemNames<Item>;
   /** Keys that own writes settled while the feed is being asked, with their revisions. */
   readonly #settled = new Map<string, number>();
+  /** Keys with writes that are shown before they are stored, the latest last, over what is stored. */
+  readonly #early = new Map<string, Overlaid<Item>>();
   #isAsking = false;
 
   constructor(options: CollectionOptions<Item>) {
@@ -153,25 +160,45 @@ export class CollectionView<Item> {
     };
   }
 
-  /** Shows writes before they are stored. Returns the function that undoes it. */
+  /** Shows writes before they are stored. Returns what ends that, whatever became of them. */
   show(writes: readonly Write<Item>[]): () => void {
-    const undone = writes.map(({ key, item }) => {
-      const before = this.#held.get(key);
-      const { revision = 0, characters = 0 } = before ?? {};
-      const shown = item && { item, revision, characters, isEarly: true as const };
-      this.#hold(key, shown);
-      return () => {
-        if (this.#held.get(key) === shown) this.#hold(key, before);
-      };
-    });
+    for (const write of writes) {
+      const { key } = write;
+      const { stored, writes: before } = this.#early.get(key) ?? { stored: this.#held.get(key) };
+      this.#overlay(key, { stored, writes: [...(before ?? []), write] });
+    }
     return () => {
-      for (const undo of undone) undo();
+      for (const write of writes) {
+        const { stored, writes: shown = [] } = this.#early.get(write.key) ?? {};
+        this.#overlay(write.key, { stored, writes: shown.filter((one) => one !== write) });
+        this.#count(write.key);
+      }
     };
+  }
+
+  #overlay(key: string, overlaid: Overlaid<Item>): void {
+    const { stored, writes } = overlaid;
+    const latest = writes.at(-1);
+    if (latest === undefined) {
+      this.#early.delete(key);
+      this.#hold(key, stored);
+      return;
+    }
+    this.#early.set(key, overlaid);
+    const { item } = latest;
+    const { revision = 0, characters = 0 } = stored ?? {};
+    this.#hold(key, item && { item, revision, characters, isEarly: true });
+  }
+
+  /** How a key is stored, as far as is known; what is shown may be another. */
+  #storedOf(key: string): Held<Item> | undefined {
+    const overlaid = this.#early.get(key);
+    return overlaid === undefined ? this.#held.get(key) : overlaid.stored;
   }
 
   /** The expectation that a write of this key is decided from. */
   expectationOf(key: string): Expectation {
-    const revision = this.#held.get(key)?.revision ?? this.#foreign.get(key) ?? 0;
+    const revision = this.#storedOf(key)?.revision ?? this.#foreign.get(key) ?? 0;
     return { collection: this.#options.name, key, revision };
   }
 
@@ -187,7 +214,7 @@ export class CollectionView<Item> {
   /** A write of this view is stored. */
   settle({ key, item }: Write<Item>, revision: number): void {
     if (this.#isAsking) this.#settled.set(key, revision);
-    if ((this.#held.get(key)?.revision ?? 0) >= revision) return;
+    if ((this.#storedOf(key)?.revision ?? 0) >= revision) return;
     // Read anew: a text cut from a message would keep the whole message alive.
     const value = item === undefined ? undefined : JSON.parse(JSON.stringify(item));
     this.#keep(key, value, revision);
@@ -205,10 +232,11 @@ export class CollectionView<Item> {
 
   /** Takes in how a key stood at a revision of the store. */
   adopt(key: string, entry: StoredEntry | undefined, upTo: number): void {
-    const known = Math.max(this.#held.get(key)?.revision ?? 0, this.#settled.get(key) ?? 0);
+    const before = this.#storedOf(key)?.revision;
+    const known = Math.max(before ?? 0, this.#settled.get(key) ?? 0);
     const revision = entry?.revision ?? upTo;
     // The feed tells a writer of its own writes, too.
-    if (entry !== undefined && this.#held.get(key)?.revision === revision) return;
+    if (entry !== undefined && before === revision) return;
     if (known <= revision) this.#keep(key, entry?.value, revision);
   }
 
@@ -216,7 +244,7 @@ export class CollectionView<Item> {
   adoptAll(entries: readonly StoredEntry[], upTo: number): void {
     const { orderOf, read } = this.#options;
     const stored = new Set(entries.map(({ key }) => key));
-    for (const key of [...this.#held.keys()]) {
+    for (const key of new Set([...this.#held.keys(), ...this.#early.keys()])) {
       if (!stored.has(key)) this.adopt(key, undefined, upTo);
     }
     const orders = new Map<StoredEntry, number>();
@@ -241,14 +269,17 @@ export class CollectionView<Item> {
   }
 
   #keep(key: string, value: unknown, revision: number): void {
-    const shown = this.#held.get(key);
-    // One that is on its way into the store is not gone since it is not there yet.
-    if (value === undefined && shown?.isEarly && shown.revision === 0) return;
     const item = value === undefined ? undefined : this.#options.read(value, key);
     if (value !== undefined && item === undefined) this.#foreign.set(key, revision);
     else this.#foreign.delete(key);
-    this.#hold(key, item && { item, revision, characters: this.#sizeOf(item) });
-    this.#count(key);
+    const stored = item && { item, revision, characters: this.#sizeOf(item) };
+    const overlaid = this.#early.get(key);
+    // A write on its way into the store is shown until it is known what became of it.
+    if (overlaid !== undefined) this.#overlay(key, { ...overlaid, stored });
+    else {
+      this.#hold(key, stored);
+      this.#count(key);
+    }
   }
 
   #hold(key: string, held: Held<Item> | undefined): void {

@@ -195,7 +195,7 @@ export class Collection<Item> {
     const gone = [...surplus, ...overdue].map((other) => ({ key: other, item: undefined }));
     const writes = [...gone, { key, item }];
     const changes = writes.flatMap((write) => this.#view.changesOf(write));
-    const undo = isEarly ? this.#view.show([{ key, item }]) : undefined;
+    const lift = isEarly ? this.#view.show([{ key, item }]) : undefined;
     const free = this.#view.reserve(writes);
     return {
       changes,
@@ -203,7 +203,7 @@ export class Collection<Item> {
         for (const write of writes) this.#view.settle(write, revision);
       },
       release: () => {
-        undo?.();
+        lift?.();
         free();
       },
     };
@@ -271,19 +271,15 @@ export class Collection<Item> {
     if (writes.length + others.length === 0) return true;
     const expectations = writes.map(({ key }) => this.#view.expectationOf(key));
     const changes = writes.flatMap((write) => this.#view.changesOf(write));
-    const undo = isEarly ? this.#view.show(writes) : undefined;
+    const lift = isEarly ? this.#view.show(writes) : undefined;
     try {
       const outcome = await this.#store.commit([...changes, ...others], expectations);
-      if (outcome.kind === "committed") {
-        for (const write of writes) this.#view.settle(write, outcome.revision);
-        return true;
-      }
-    } catch (error) {
-      undo?.();
-      throw error;
+      if (outcome.kind !== "committed") return false;
+      for (const write of writes) this.#view.settle(write, outcome.revision);
+      return true;
+    } finally {
+      lift?.();
     }
-    undo?.();
-    return false;
   }
 
   #isSweepDue(): boolean {

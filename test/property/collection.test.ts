@@ -35,6 +35,21 @@ const OPERATION: fc.Arbitrary<Operation> = fc.record({
   isConcurrent: fc.boolean(),
 });
 
+const ON_A = { writer: 0, key: "a", isEarly: true, isConcurrent: false } as const;
+
+/** Both are begun, and neither is stored. */
+const EARLY_OVER_EARLY: Operation[] = [
+  { ...ON_A, kind: "draft", fault: "before", isConcurrent: true },
+  { ...ON_A, kind: "delete", fault: "before" },
+];
+
+/** The feed tells of a deletion before it is known that its answer was lost. */
+const GONE_UNANSWERED: Operation[] = [
+  { ...ON_A, kind: "add", fault: "none" },
+  { ...ON_A, kind: "refresh", fault: "none", isConcurrent: true },
+  { ...ON_A, kind: "delete", fault: "after" },
+];
+
 const PER_OWNER = 3;
 
 class Writer {
@@ -146,7 +161,7 @@ describe.each([
           }
         }
       }),
-      { numRuns },
+      { numRuns, examples: [[EARLY_OVER_EARLY], [GONE_UNANSWERED]] },
     );
   });
 
