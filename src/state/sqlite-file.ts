@@ -27,12 +27,13 @@ export type SqliteFile =
 
 const ATTEMPTS = 5;
 const RETRY_MS = 25;
+const LOOKS = 8;
 
 /** Opens the database at an absolute path. */
 export async function openSqliteFile(path: string, Database: DatabaseClass): Promise<SqliteFile> {
   const prepared = prepareSqliteFile(path);
   if (prepared !== undefined) return { fault: prepared.message };
-  const logDamage = lookIntoLog(path);
+  const logDamage = await lastingDamage(path);
   if (logDamage !== undefined) return { fault: describeLogDamage(path, logDamage), logDamage };
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -45,6 +46,21 @@ export async function openSqliteFile(path: string, Database: DatabaseClass): Pro
       await delay(RETRY_MS * Math.random());
     }
   }
+}
+
+/**
+ * Damage that holds still. A log that another daemon writes to looks torn for a moment, and another
+ * moment later: who has the file is for SQLite to say then.
+ */
+async function lastingDamage(path: string): Promise<LogDamage | undefined> {
+  let damage = lookIntoLog(path);
+  for (let look = 1; damage !== undefined && look < LOOKS; look += 1) {
+    await delay(RETRY_MS);
+    const now = lookIntoLog(path);
+    if (now?.offset === damage.offset) return damage;
+    damage = now;
+  }
+  return undefined;
 }
 
 /** A log that cannot be read is for SQLite to refuse. */

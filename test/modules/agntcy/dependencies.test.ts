@@ -6,6 +6,7 @@ import type { Environment } from "../../../src/base/environment.ts";
 import { resolveDependencies } from "../../../src/modules/agntcy/dependencies/dependency-tree.ts";
 import { ManifestLibrary } from "../../../src/modules/agntcy/dependencies/manifest-library.ts";
 import { deploymentManifest, type ManifestOptions } from "../../support/agntcy.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import { type Files, makeDirectory } from "../../support/directory.ts";
 
 function file(name: string, options: ManifestOptions = {}): string {
@@ -102,12 +103,12 @@ describe("resolveDependencies", () => {
         next === undefined ? [] : [needs(next), { ...needs(next), name: `${next}-again` }];
       files[`${name}.json`] = file(name, { dependencies: twice });
     }
-    const begun = performance.now();
+    const begun = cpuMs();
     const { problems } = resolveIn(files);
     expect(problems.length).toBeGreaterThan(0);
     const said = problems.filter(({ message }) => message.includes("one dependency too many"));
     expect(said.length).toBe(1);
-    expect(performance.now() - begun).toBeLessThan(5000);
+    expect(cpuMs() - begun).toBeLessThan(5000);
   });
 
   it.each<[string, object, ManifestOptions, string]>([

@@ -11,6 +11,7 @@ import {
   remote,
   SOURCE,
 } from "../../support/agntcy.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 const SERVICE = remote("https://agents.acme.example/acp", {
   agent_id: "3f1b1b1e-0b1a-4b57-9a53-5d2f7d4c2a10",
@@ -324,9 +325,9 @@ describe("readManifest", () => {
   it("judges values by schemas of strangers in bounded time", () => {
     const evil = { type: "string", pattern: "^(a+)+$" };
     const { manifest } = read(withSpecs({ input: evil }));
-    const begun = performance.now();
+    const begun = cpuMs();
     manifest?.specs.input.check(`${"a".repeat(50_000)}b`);
-    expect(performance.now() - begun).toBeLessThan(2000);
+    expect(cpuMs() - begun).toBeLessThan(2000);
   });
 
   it("bounds how many problems it tells, and how long their pointers are", () => {

@@ -7,6 +7,7 @@ import type { QueryEntry, QuerySource } from "../../../src/dispatch/query-source
 import type { Asker, SearchEntry } from "../../../src/modules/search/entry.ts";
 import { Search, type SearchRequest, type Surface } from "../../../src/modules/search/search.ts";
 import { wordsOf } from "../../../src/modules/search/words.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 import { countTurns } from "../../support/event-loop.ts";
 
 const PEER = { address: "127.0.0.1", port: 4480 };
@@ -118,11 +119,11 @@ describe("a live source", () => {
     const long = `${"filler ".repeat(100_000)} needle`;
     const many = Array.from({ length: 5000 }, (_, at) => message(`m${at}`, long));
     const flooded: QuerySource = { name: "inbox", entries: async () => many };
-    const startedAt = performance.now();
+    const startedAt = cpuMs();
     const { found } = await find(searchIn(flooded), request("*", { maxResults: 10_000 }));
     expect(found).toHaveLength(200);
     expect((await find(searchIn(flooded), request("needle"))).found).toEqual([]);
-    expect(performance.now() - startedAt).toBeLessThan(5000);
+    expect(cpuMs() - startedAt).toBeLessThan(5000);
   });
 });
 

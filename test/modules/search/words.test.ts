@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { synonymsOf } from "../../../src/modules/search/synonyms.ts";
 import { wordsOf } from "../../../src/modules/search/words.ts";
+import { cpuMs } from "../../support/cpu-time.ts";
 
 describe("wordsOf", () => {
   it.each([
@@ -53,9 +54,9 @@ describe("wordsOf", () => {
 
   it("takes a text of any length in linear time", () => {
     for (const unit of ["a", "aB", "é", "予", "\u0301", " a", "ing", "\ud800", "ﷺ"]) {
-      const startedAt = performance.now();
+      const startedAt = cpuMs();
       wordsOf(unit.repeat(100_000));
-      expect(performance.now() - startedAt, unit).toBeLessThan(2000);
+      expect(cpuMs() - startedAt, unit).toBeLessThan(2000);
     }
   });
 });
