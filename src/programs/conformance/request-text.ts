@@ -59,10 +59,15 @@ function fillHeadLine(line: string, value: ValueOf): readonly string[] {
 
 function fillBodyLine(line: string, value: ValueOf): string {
   return line.replace(IN_BODY, (_, whole: string | undefined, part: string = "") => {
-    if (whole !== undefined) return JSON.stringify(value(whole));
+    if (whole !== undefined) return jsonOf(value(whole));
     const found = value(part);
-    return typeof found === "string" ? JSON.stringify(found).slice(1, -1) : asText(found);
+    return typeof found === "string" ? jsonOf(found).slice(1, -1) : asText(found);
   });
+}
+
+/** A backslash of a value is none of the transcript's, where `\xNN` is an octet. */
+function jsonOf(value: unknown): string {
+  return JSON.stringify(value).replaceAll("\\\\", "\\u005c");
 }
 
 /** The octets of a request. LF in a head stands for CRLF; a head that is cut off is not completed. */

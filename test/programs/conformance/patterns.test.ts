@@ -186,6 +186,7 @@ describe("fillRequest", () => {
         const sent: unknown = JSON.parse(text.slice(text.indexOf("\r\n\r\n")));
         expect(sent).toEqual(JSON.parse(JSON.stringify({ it: value })));
       }),
+      { examples: [["\\x00"], [{ "\\x41": '\\"' }]] },
     );
   });
 });
