@@ -16,7 +16,7 @@ export interface Place {
   readonly key: string;
 }
 
-/** What is said of a place. */
+/** The words for a fault at a place. */
 export interface Remark extends Problem {
   /** The clause of a specification that says so. */
   readonly clause: string;
@@ -32,7 +32,7 @@ export interface DocumentReader {
 /** Where a value stands. */
 type Position = Place & { readonly name: string; readonly clause: string };
 
-/** What objects of an array may be. */
+/** The bounds of an array of objects. */
 export interface RecordsOptions {
   /** Their keys; without them any key is fine. */
   readonly known?: readonly string[];

@@ -9,7 +9,7 @@ export interface DocumentStyle {
   /** The message about a value that is not what was expected. */
   readonly fault: (value: unknown, expected: string) => string;
   readonly describeRepeated: (text: string) => string;
-  /** What is expected of an array of objects under a name. */
+  /** The expectation of an array of objects under a name. */
   readonly describeRecords: (name: string) => string;
   readonly text: string;
   readonly texts: string;

@@ -22,7 +22,7 @@ import { namedError, type Refusal } from "./refusal.ts";
 import { type Reply, replyLater } from "./reply.ts";
 import type { Route } from "./route.ts";
 
-/** What questions are kept with. */
+/** The parts that keep questions. */
 export interface CallQuestionParts {
   readonly policy: ApprovalPolicy;
   readonly escalations: Pick<EscalationRegister, "open">;

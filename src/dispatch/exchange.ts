@@ -156,7 +156,7 @@ export class Exchange {
     else if (this.#approval?.isUsed !== true) this.#approval = approval;
   }
 
-  /** Whatever fails from here on, nobody can say that nothing was done. */
+  /** Notes that something may have been done, so that a later failure is not answered as if nothing was. */
   markActed(): void {
     this.hasActed = true;
     this.inner?.parent.markActed();

@@ -1,12 +1,12 @@
 /**
- * Whether a caller may call a route, as the gates of endpoint and scope will say: what lists of tools
- * are made by, so that nobody is shown what it will be refused.   AGTP-API §6.4 "required_scopes"
+ * Tells whether a caller may call a route, as the gates of endpoint and scope will. Lists of tools ask
+ * here, so that nobody is shown a tool that it would be refused.   AGTP-API §6.4 "required_scopes"
  */
 import type { Caller } from "./caller.ts";
 import type { Peer } from "./peer.ts";
 import type { Route } from "./route.ts";
 
-/** Who would call. */
+/** The caller of a list, and its connection. */
 export interface Candidate {
   readonly caller: Caller;
   readonly peer: Pick<Peer, "isAnybody">;

@@ -26,7 +26,7 @@ export function networkOwner(address: string): TaskOwner {
   return { key: networkOf(address), isKnown: false };
 }
 
-/** Whoever an API of this server speaks for: the principal that a token names, else an address. */
+/** The account of an API's client: the principal that its token names, else its address. */
 export function spokenFor(principalId: string | undefined, address: string): TaskOwner {
   const key = accountOfPrincipal(principalId);
   return key === undefined ? networkOwner(address) : { key, isKnown: true };

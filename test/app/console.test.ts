@@ -76,7 +76,7 @@ describe("the way in", () => {
 
   it("is off by default, and then nobody is let in", async () => {
     const daemon = await openConsole(await approvingFiles([], { console: { enabled: false } }));
-    await expect(daemon.link()).rejects.toThrow('no command "login"');
+    await expect(daemon.link()).rejects.toThrow("set enabled = true under [console]");
     expect(daemon.log.find(({ event }) => event === "listening")).not.toHaveProperty(
       "console_port",
     );

@@ -5,11 +5,17 @@
 import type { Module } from "../../dispatch/module.ts";
 import type { ConsoleSections } from "./config.ts";
 
+function refuseLogin(): never {
+  throw new Error(
+    "the console is off: set enabled = true under [console], and start the daemon again",
+  );
+}
+
 export const consoleModule: Module<ConsoleSections> = {
   name: "console",
   takes: { console: true, server: true },
   async provision(context) {
-    if (!context.config.console.enabled) return {};
+    if (!context.config.console.enabled) return { commands: new Map([["login", refuseLogin]]) };
     const { openConsole } = await import("./open-console.ts");
     const { side, commands, close } = await openConsole(context);
     return { console: side, commands, stop: close };
