@@ -3,9 +3,11 @@
  * each finished one with an index and a line in the manifest of segments.
  * AGTP-IDENTIFIERS "Audit Log"
  */
-import { dirname } from "node:path";
+import { rmSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { makeDirectory } from "../base/make-directory.ts";
 import { reasonOf } from "../base/thrown.ts";
+import { DurableWrites } from "./durable-writes.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
 import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
@@ -40,6 +42,8 @@ export interface FileJournalOptions {
   onFault(error: unknown): void;
   onNotice?(notice: StateNotice): void;
   readonly disk?: JournalDisk;
+  /** Records are written by `writeDurably` only. */
+  readonly isPowerSafe?: boolean;
 }
 
 const SEGMENT_BYTES = 16 * 1024 * 1024;
@@ -52,6 +56,7 @@ export class FileJournal implements Journal {
   readonly #onNotice: (notice: StateNotice) => void;
   readonly #disk: JournalDisk;
   readonly #finished: FinishedSegments;
+  readonly #isPowerSafe: boolean;
   readonly #sync = new JournalSync(() => this.#syncWritten());
   /** A segment was made whose name is not on the disk yet. */
   #isDirectoryDue = true;
@@ -60,8 +65,11 @@ export class FileJournal implements Journal {
   #records: RecordPlaces;
   /** The active segment is finished with so many octets. */
   #fullAt: number;
+  readonly #durable: DurableWrites;
   /** The record that this process wrote last. */
   #newest: readonly [JournalRecord, RecordPlace] | undefined;
+  /** The newest of those that are known to be on the disk. */
+  #kept: readonly [JournalRecord, RecordPlace] | undefined;
 
   private constructor(
     options: FileJournalOptions,
@@ -69,8 +77,9 @@ export class FileJournal implements Journal {
     active: ActiveSegment,
     records: RecordPlaces,
   ) {
-    const { directory, segmentBytes = SEGMENT_BYTES, disk = DISK } = options;
+    const { directory, segmentBytes = SEGMENT_BYTES, disk = DISK, isPowerSafe = false } = options;
     this.#directory = directory;
+    this.#isPowerSafe = isPowerSafe;
     this.#disk = disk;
     this.#onNotice = (notice) => options.onNotice?.(notice);
     this.#segmentBytes = segmentBytes;
@@ -80,6 +89,16 @@ export class FileJournal implements Journal {
     this.#finished = new FinishedSegments(directory, finished, this.#onFault);
     this.#active = active;
     this.#records = records;
+    this.#durable = new DurableWrites({
+      append: (batch) => this.#append(batch),
+      sync: () => this.#syncActive(),
+      abandon: (position, error) => this.#abandon(position, error),
+      kept: () => {
+        this.#kept = this.#newest;
+        this.#finishIfFull();
+      },
+      probe: () => this.#probeSync(),
+    });
   }
 
   /** Opens the journal of a directory, which is made when it is not there. */
@@ -94,7 +113,8 @@ export class FileJournal implements Journal {
     const records = await readRecords(directory, last);
     const journal = new FileJournal(options, finished, active, records);
     // Records written before a crash may not be on the disk yet.
-    journal.#sync.mark();
+    if (journal.#isPowerSafe) await journal.#syncNow();
+    else journal.#sync.mark();
     return journal;
   }
 
@@ -116,6 +136,20 @@ export class FileJournal implements Journal {
   }
 
   write(records: readonly JournalRecord[]): JournalPosition {
+    const position = this.#append(records);
+    this.#finishIfFull();
+    return position;
+  }
+
+  /**
+   * As `write`, and resolves once a power cut cannot lose them either: one call at a time. After a
+   * sync that failed they are written once more, to the next segment.
+   */
+  writeDurably(records: readonly JournalRecord[]): Promise<JournalPosition> {
+    return this.#durable.write(records);
+  }
+
+  #append(records: readonly JournalRecord[]): JournalPosition {
     let lines = "";
     for (const { jws } of records) lines += `${jws}\n`;
     const { position } = this;
@@ -128,11 +162,15 @@ export class FileJournal implements Journal {
       this.#newest = [record, { segment: position.segment, offset, length }];
       offset += length + 1;
     }
-    if (offset >= this.#fullAt) this.#finish();
     return position;
   }
 
+  #finishIfFull(): void {
+    if (this.#active.size >= this.#fullAt) this.#finish();
+  }
+
   probe(): void {
+    this.#durable.check();
     this.#active.probe();
   }
 
@@ -149,36 +187,97 @@ export class FileJournal implements Journal {
   }
 
   async close(): Promise<void> {
+    this.#durable.close();
     await this.sync();
     await this.#active.close();
   }
 
-  /** A failed sync leaves the segment in doubt, so the next records go to another one. */
+  /** What durable writes have written is synced already. */
   async #syncWritten(): Promise<void> {
+    if (!this.#isPowerSafe) await this.#syncNow();
+    this.#noteSynced(this.#kept);
+  }
+
+  /** A failed sync leaves the segment in doubt, so the next records go to another one. */
+  async #syncNow(): Promise<void> {
     if (this.#active.hasFailedSync) this.#finish();
     const active = this.#active;
     try {
-      if (this.#isDirectoryDue) {
-        this.#isDirectoryDue = false;
-        await this.#disk.syncDirectory(this.#directory);
-        await this.#disk.syncDirectory(dirname(this.#directory));
-      }
       const newest = this.#newest;
-      await active.sync();
-      this.#noteSynced(newest);
+      await this.#syncActive();
+      this.#kept = newest;
     } catch (error) {
-      this.#isDirectoryDue = true;
-      const file = segmentName(active.number);
-      const reason = reasonOf(error);
-      const message = `${file} cannot be synced: a power cut may lose its records; the next segment is begun`;
-      this.#onNotice({
-        level: "error",
-        event: "journal-sync-failed",
-        message,
-        fields: { file, reason },
-      });
+      this.#tellFailure(active, error);
       if (this.#active === active) this.#finish();
     }
+  }
+
+  /** Syncs the active segment, and its name before that. */
+  async #syncActive(): Promise<void> {
+    const active = this.#active;
+    if (this.#isDirectoryDue) await this.#syncDirectories();
+    await active.sync();
+  }
+
+  async #syncDirectories(): Promise<void> {
+    this.#isDirectoryDue = false;
+    try {
+      for (const path of this.#directories()) await this.#disk.syncDirectory(path);
+    } catch (error) {
+      this.#isDirectoryDue = true;
+      throw error;
+    }
+  }
+
+  /** A directory's name stands in the one above it, and the state directory may be as new. */
+  #directories(): readonly string[] {
+    const above = dirname(this.#directory);
+    return [this.#directory, above, ...(this.#isPowerSafe ? [dirname(above)] : [])];
+  }
+
+  #tellFailure({ number }: ActiveSegment, error: unknown): void {
+    const [file, reason] = [segmentName(number), reasonOf(error)];
+    const message = `${file} cannot be synced: a power cut may lose its records; the next segment is begun`;
+    this.#onNotice({
+      level: "error",
+      event: "journal-sync-failed",
+      message,
+      fields: { file, reason },
+    });
+  }
+
+  /** Leaves a segment in doubt, without the records from a position on. */
+  #abandon(position: JournalPosition, error: unknown): void {
+    const doubtful = this.#active;
+    this.#tellFailure(doubtful, error);
+    this.#newest = undefined;
+    this.#records.truncate(position.offset);
+    try {
+      doubtful.takeBack(position.offset);
+    } catch (fault) {
+      // They then stand in both segments, as the same records.
+      this.#onFault(fault);
+    }
+    this.#replace(doubtful, error);
+  }
+
+  async #probeSync(): Promise<void> {
+    if (this.#active.hasFailedSync) this.#replace(this.#active, new Error("it cannot be synced"));
+    if (this.#isDirectoryDue) await this.#syncDirectories();
+    await this.#active.probeSync();
+  }
+
+  /** Leaves a segment in doubt for another file; throws where none can be begun. */
+  #replace(doubtful: ActiveSegment, error: unknown): void {
+    if (doubtful.size > 0) this.#finish();
+    else {
+      // Under the same name: a disk that fails for long is not filled with empty segments.
+      rmSync(join(this.#directory, segmentName(doubtful.number)), { force: true });
+      this.#active = new ActiveSegment(this.#directory, doubtful.number, this.#disk);
+      this.#isDirectoryDue = true;
+      void doubtful.close();
+    }
+    if (this.#active === doubtful) throw error;
   }
 
   /** One of a segment that was finished meanwhile may still wait for its own sync. */
