@@ -28,6 +28,7 @@ export class DurableWrites {
   readonly #parts: DurableParts;
   /** While the disk keeps nothing. */
   #fault: unknown;
+  #pending: JournalPosition | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isClosed = false;
 
@@ -40,10 +41,28 @@ export class DurableWrites {
     if (this.#fault !== undefined) throw this.#fault;
   }
 
+  /** Where the records begin that are being written, and those that chains may not name yet. */
+  get pending(): JournalPosition | undefined {
+    return this.#pending;
+  }
+
   async write(records: readonly JournalRecord[]): Promise<JournalPosition> {
     this.check();
+    try {
+      return await this.#attempt(records);
+    } finally {
+      const written = this.#pending;
+      // Whoever waited has moved the heads of chains by then.
+      setImmediate(() => {
+        if (this.#pending === written) this.#pending = undefined;
+      });
+    }
+  }
+
+  async #attempt(records: readonly JournalRecord[]): Promise<JournalPosition> {
     for (let isSecond = false; ; isSecond = true) {
       const position = this.#parts.append(records);
+      this.#pending = position;
       try {
         await this.#parts.sync();
       } catch (error) {

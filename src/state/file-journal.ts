@@ -6,11 +6,11 @@
 import { rmSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { makeDirectory } from "../base/make-directory.ts";
-import { reasonOf } from "../base/thrown.ts";
 import { DurableWrites } from "./durable-writes.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
 import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
+import { syncFailed, tailCut } from "./journal-notices.ts";
 import { JournalSync } from "./journal-sync.ts";
 import type { StateNotice } from "./notice.ts";
 import { RecordPlaces } from "./record-places.ts";
@@ -109,7 +109,7 @@ export class FileJournal implements Journal {
     const last = Math.max(numbers.at(-1) ?? 0, firstSegment);
     const finished = numbers.filter((number) => number !== last);
     const active = new ActiveSegment(directory, last, disk);
-    if (active.cutOctets > 0) options.onNotice?.(tailCut(active));
+    if (active.cutOctets > 0) options.onNotice?.(tailCut(segmentName(last), active.cutOctets));
     const records = await readRecords(directory, last);
     const journal = new FileJournal(options, finished, active, records);
     // Records written before a crash may not be on the disk yet.
@@ -118,7 +118,12 @@ export class FileJournal implements Journal {
     return journal;
   }
 
+  /** Every record before it is kept, and may be named by those who come. */
   get position(): JournalPosition {
+    return this.#durable.pending ?? this.#end;
+  }
+
+  get #end(): JournalPosition {
     return { segment: this.#active.number, offset: this.#active.size };
   }
 
@@ -152,7 +157,7 @@ export class FileJournal implements Journal {
   #append(records: readonly JournalRecord[]): JournalPosition {
     let lines = "";
     for (const { jws } of records) lines += `${jws}\n`;
-    const { position } = this;
+    const position = this.#end;
     let { offset } = position;
     this.#active.append(lines);
     this.#sync.mark();
@@ -236,14 +241,7 @@ export class FileJournal implements Journal {
   }
 
   #tellFailure({ number }: ActiveSegment, error: unknown): void {
-    const [file, reason] = [segmentName(number), reasonOf(error)];
-    const message = `${file} cannot be synced: a power cut may lose its records; the next segment is begun`;
-    this.#onNotice({
-      level: "error",
-      event: "journal-sync-failed",
-      message,
-      fields: { file, reason },
-    });
+    this.#onNotice(syncFailed(segmentName(number), error));
   }
 
   /** Leaves a segment in doubt, without the records from a position on. */
@@ -309,15 +307,4 @@ export class FileJournal implements Journal {
     this.#fullAt = this.#segmentBytes;
     this.#onFinished();
   }
-}
-
-function tailCut({ number, cutOctets }: ActiveSegment): StateNotice {
-  const file = segmentName(number);
-  const message = `${file} ended in half a record, which was never acknowledged and is cut off`;
-  return {
-    level: "warn",
-    event: "journal-tail-cut",
-    message,
-    fields: { file, octets: cutOctets },
-  };
 }
