@@ -121,6 +121,26 @@ export interface EndpointDetail {
   readonly output_schema: unknown;
 }
 
+/** The beginning of a call that an operator makes in an agent's name. */
+export interface TryOffer {
+  readonly input: unknown;
+  readonly agents: readonly Pick<Agent, "agent_id" | "name" | "status">[];
+}
+
+/** The end of it. */
+export interface TryAnswer {
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+  readonly response_id: string;
+  readonly audit_id: string | null;
+  readonly duration_ms: number;
+  readonly gates: TrafficDetail["gates"];
+  readonly body: unknown;
+  /** False: `body` is the beginning of a text. */
+  readonly is_whole: boolean;
+}
+
 export interface Contract {
   readonly synthesis_id: string;
   readonly agent_id: string;
@@ -177,4 +197,5 @@ export interface ServerNode {
   readonly version: string;
   readonly since: string;
   readonly state: string;
+  readonly lease_ms: number | null;
 }
