@@ -92,7 +92,12 @@ function apiOf(context: ConsoleContext, { sessions, traffic, daemon }: ApiSource
       ...tryRoutes({ ...parts, served: dispatch }),
       ...contractRoutes(state),
       ...recordRoutes({ ...parts, publicKey }),
-      ...upstreamRoutes({ servers: mcpServers, state, served: dispatch }),
+      ...upstreamRoutes({
+        servers: mcpServers,
+        state,
+        served: dispatch,
+        health: traffic.upstreams,
+      }),
       nodeRoute(daemon),
     ],
     events: createEvents({

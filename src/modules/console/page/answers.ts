@@ -182,13 +182,36 @@ export interface UpstreamTool {
 }
 
 export interface Upstreams {
-  readonly http: readonly { readonly url: string; readonly endpoints: number }[];
+  readonly http: readonly HttpUpstream[];
   readonly mcp: readonly {
     readonly server: string;
     readonly state: string;
     readonly tools: readonly UpstreamTool[];
   }[];
-  readonly agents?: readonly Readonly<Record<string, unknown>>[];
+  readonly agents: readonly UpstreamAgent[];
+}
+
+export interface HttpUpstream {
+  readonly url: string;
+  readonly endpoints: number;
+  readonly state: string;
+  readonly calls: number;
+  readonly faults: number;
+  readonly last_at: string | null;
+}
+
+export interface UpstreamAgent {
+  readonly name: string;
+  readonly version: string;
+  readonly base: string;
+  readonly url: string | null;
+  readonly state: string;
+  readonly reason?: string;
+  readonly dependencies: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly reason?: string;
+  }[];
 }
 
 export interface ServerNode {
