@@ -4,8 +4,7 @@
  * are taken out of it and written once more, to the next segment. Where that fails as well, nothing
  * is written until a probe was synced.   AGTP-IDENTIFIERS "Audit Log"
  */
-import type { JournalPosition } from "./file-journal.ts";
-import type { JournalRecord } from "./journal.ts";
+import type { JournalPosition, JournalRecord } from "./journal.ts";
 
 /** The operations of a journal that make a write durable. */
 export interface DurableParts {

@@ -8,7 +8,7 @@ import { dirname, join } from "node:path";
 import { makeDirectory } from "../base/make-directory.ts";
 import { DurableWrites } from "./durable-writes.ts";
 import { FinishedSegments, readRecord } from "./finished-segments.ts";
-import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
+import type { Journal, JournalPosition, JournalRecord, RecordPlace } from "./journal.ts";
 import { DISK, type JournalDisk } from "./journal-disk.ts";
 import { syncFailed, tailCut } from "./journal-notices.ts";
 import { JournalSync } from "./journal-sync.ts";
@@ -23,12 +23,6 @@ import {
 } from "./segment.ts";
 import { readRecords } from "./segment-index.ts";
 import { writeSyncedMark } from "./synced-mark.ts";
-
-/** Where in the journal a record would be appended. */
-export interface JournalPosition {
-  readonly segment: number;
-  readonly offset: number;
-}
 
 export interface FileJournalOptions {
   readonly directory: string;

@@ -5,8 +5,8 @@
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { continueIdsAfter } from "../identity/uuid.ts";
-import { FileJournal, type JournalPosition } from "./file-journal.ts";
-import { createMemoryJournal, type JournalRecord } from "./journal.ts";
+import { FileJournal } from "./file-journal.ts";
+import { createMemoryJournal, type JournalPosition, type JournalRecord } from "./journal.ts";
 import { compareJournal } from "./journal-comparison.ts";
 import { JournalDamageError } from "./journal-damage.ts";
 import type { JournalDisk } from "./journal-disk.ts";
