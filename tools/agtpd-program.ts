@@ -81,6 +81,11 @@ export function daemonProgram(
         load: async () => (await control()).stopCommand(),
       },
       {
+        name: "state",
+        description: "move what a deployment keeps to a file, and back",
+        load: async () => (await import("../src/programs/state/command.ts")).stateCommand(),
+      },
+      {
         name: "login",
         description: "print a link to the console",
         load: async () => (await import("../src/programs/control/login-command.ts")).loginCommand(),
