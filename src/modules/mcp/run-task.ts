@@ -4,6 +4,7 @@
  * is made once and by nobody else.   MCP Tasks extension
  */
 import { randomUUID } from "node:crypto";
+import { ProtocolError } from "@modelcontextprotocol/server";
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import { bodyText, bodyValue } from "./answer-body.ts";
 import { approvedCall } from "./approved-call-tool.ts";
@@ -151,7 +152,9 @@ function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
       : refusalResult(answered);
     return { status: "completed", message: "done", result: { ...result } as JsonRecord };
   } catch (error) {
-    const { code, message, data } = error as { code?: unknown; message: string; data?: unknown };
+    const told =
+      error instanceof ProtocolError ? error : front.reportFault(error, `task of ${tool}`);
+    const { code, message, data } = told;
     return { status: "failed", message, error: { code, message, data } };
   }
 }
