@@ -139,8 +139,9 @@ async function afterWork(
 /** What a run says of itself. */
 function stateIn({ response }: Answer): string | undefined {
   const body = bodyValue(bodyText(response));
-  const state = isRecord(body) ? saidIn(body)["status"] : undefined;
-  return typeof state === "string" ? state : undefined;
+  const { status, state }: JsonRecord = isRecord(body) ? saidIn(body) : {};
+  // Where a status is a number, it is that of what was done.
+  return [status, state].find((word) => typeof word === "string");
 }
 
 function endOf(request: McpRequest, tool: string, answer: Answer): TaskChange {
