@@ -157,7 +157,10 @@ export class Pipeline {
   #ask(exchange: Exchange, startedAt: number, arrive: Gate): Response | Promise<Response> {
     this.#time.begin(startedAt);
     try {
-      return this.#pass(exchange, arrive);
+      const answer = this.#pass(exchange, arrive);
+      const { sessionKept } = exchange;
+      if (sessionKept === undefined) return answer;
+      return Promise.all([answer, sessionKept]).then(([response]) => response);
     } finally {
       this.#settle(exchange, startedAt);
     }
@@ -175,7 +178,12 @@ export class Pipeline {
     return toll(exchange) ?? refusal;
   };
 
-  readonly #arriveFromInside: Gate = (exchange) => this.#rows.inside(exchange);
+  /** Those of the server itself pay elsewhere; a person at a page has the agent pay. */
+  readonly #arriveFromInside: Gate = (exchange) => {
+    const { inside, toll } = this.#rows;
+    const refusal = inside(exchange);
+    return exchange.speaker === undefined ? refusal : (toll(exchange) ?? refusal);
+  };
 
   /** From the first gate on. */
   #pass(exchange: Exchange, arrive: Gate): Response | Promise<Response> {
