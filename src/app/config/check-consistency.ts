@@ -45,6 +45,17 @@ const oauthKeys: CrossCheck = {
   },
 };
 
+const processNames: CrossCheck = {
+  sections: ["processes"],
+  check: ({ processes }, report) => {
+    const names = new Set<string>();
+    for (const [index, { name }] of processes.entries()) {
+      if (names.has(name)) report(`processes[${index}].name`, `is "${name}" a second time`);
+      names.add(name);
+    }
+  },
+};
+
 const storeUrl: CrossCheck = {
   sections: ["store"],
   check: ({ store }, report) => {
@@ -163,6 +174,7 @@ export const consistencyChecks: readonly CrossCheck[] = [
   customMethods,
   redirects,
   oauthKeys,
+  processNames,
   storeUrl,
   persistence,
   webhookUrls,

@@ -3,7 +3,7 @@ import { hostname, userInfo } from "node:os";
 import type { Environment } from "../../base/environment.ts";
 import { createAskJson } from "./ask-json.ts";
 import { KeySets } from "./governance/key-sets.ts";
-import { ProcessGroups } from "./process-groups.ts";
+import { ProcessGroups } from "../../base/process-groups.ts";
 import { runProgram } from "./run-program.ts";
 import type { World } from "./world.ts";
 

@@ -3,7 +3,7 @@
  * that is ended as a whole, and with a bounded memory of its output.
  */
 import { codeOf, reasonOf } from "../../base/thrown.ts";
-import { killGroup, ProcessGroups } from "./process-groups.ts";
+import { killGroup, ProcessGroups } from "../../base/process-groups.ts";
 import type { ProgramCall, ProgramEnd } from "./world.ts";
 
 const MAX_OUTPUT_BYTES = 64 * 1024 * 1024;

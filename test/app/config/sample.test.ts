@@ -71,7 +71,7 @@ describe("agtp-server.toml", () => {
 
   it("comments out no key that has a default, except in tables that are optional as a whole", () => {
     const optionalTables =
-      /^(?:policies\.oauth|agntcy|openwop\.api_keys|policies\.methods\.redirects|policies\.approvals|mcp\.servers|peers)\b/;
+      /^(?:policies\.oauth|agntcy|openwop\.api_keys|policies\.methods\.redirects|policies\.approvals|processes|mcp\.servers|peers)\b/;
     const hidden = [...keys].filter(
       ([key, standard]) =>
         standard !== undefined && !optionalTables.test(key) && valueAt(active, key) === undefined,

@@ -8,7 +8,7 @@ import { reasonOf } from "../../../base/thrown.ts";
 import { failure, invalidArgument, isFailure } from "../failure.ts";
 import type { MethodContext } from "../methods/method.ts";
 import { findMethod } from "../methods/method-table.ts";
-import type { Line } from "./line-reader.ts";
+import type { Line } from "../../../base/line-reader.ts";
 import {
   failureResponse,
   methodNotFound,

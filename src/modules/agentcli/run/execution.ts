@@ -5,7 +5,7 @@ import type { RunError } from "../compile/endpoints.ts";
 import type { TaskPlan } from "../compile/task-plan.ts";
 import type { FoundTask } from "../identity/resolve-identity.ts";
 import type { TrustLevel } from "../manifest/identity-fields.ts";
-import type { ProcessGroups } from "../process-groups.ts";
+import type { ProcessGroups } from "../../../base/process-groups.ts";
 import type { World } from "../world.ts";
 import type { Approvals } from "./approvals.ts";
 import type { PromptRuntime } from "./prompt-runtime.ts";

@@ -2,7 +2,7 @@
 import type { ForwardClock } from "../../../base/forward-clock.ts";
 import type { ServerState } from "../../../state/state.ts";
 import type { Store } from "../../../state/store.ts";
-import { ProcessGroups } from "../process-groups.ts";
+import { ProcessGroups } from "../../../base/process-groups.ts";
 import { Approvals } from "./approvals.ts";
 import { TaskRuns } from "./task-runs.ts";
 

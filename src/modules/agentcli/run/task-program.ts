@@ -4,7 +4,7 @@
  */
 import { MAX_TIMER_MS } from "../../../base/deadline.ts";
 import { codeOf, reasonOf } from "../../../base/thrown.ts";
-import { killGroup, ProcessGroups, type StartedProgram } from "../process-groups.ts";
+import { killGroup, ProcessGroups, type StartedProgram } from "../../../base/process-groups.ts";
 import { CapturedOutput } from "./captured-output.ts";
 
 /** The program to run. */
