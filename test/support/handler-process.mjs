@@ -70,7 +70,8 @@ const functions = {
   fork: async ({ id }) => answer(id, { pid: await fork() }),
   hang: ({ id }) => void cancelled.set(id, () => answer(id, {})),
   stuck: () => undefined,
-  slow: ({ id, params }) => void setTimeout(() => answer(id, { pid: process.pid }), params.input.ms),
+  slow: ({ id, params }) =>
+    void setTimeout(() => answer(id, { pid: process.pid }), params.input.ms),
   dispatch: async ({ id, params }) => {
     const { method, path, input } = params.input;
     answer(id, await dispatch(id, method, path, input));
