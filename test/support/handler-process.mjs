@@ -70,6 +70,8 @@ const functions = {
   fork: async ({ id }) => answer(id, { pid: await fork() }),
   hang: ({ id }) => void cancelled.set(id, () => answer(id, {})),
   stuck: () => undefined,
+  // Answers once somebody sends it a signal.
+  held: ({ id }) => void process.once("SIGUSR2", () => answer(id, {})),
   slow: ({ id, params }) =>
     void setTimeout(() => answer(id, { pid: process.pid }), params.input.ms),
   dispatch: async ({ id, params }) => {
