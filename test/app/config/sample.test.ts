@@ -14,7 +14,7 @@ const ENVIRONMENT = { WEBHOOK_SECRET: "a", MODEL_API_KEY: "b", DB_PASSWORD: "c" 
 
 /** The sample's own values; everything else that is not commented out must be a default. */
 const SAMPLE_VALUES = [
-  ...["server.server_id", "server.operator", "server.contact", "apis", "mcp.servers"],
+  ...["server.server_id", "server.operator", "server.contact", "apis", "mcp.servers", "processes"],
   "policies.identity.trusted_issuers",
 ];
 /** A comment sign before what would be TOML without it: a table header, or a key with a value. */
