@@ -70,7 +70,9 @@ describe.runIf(findPython())("agtp_handlers.py", () => {
 describe("the sample's Python handler", () => {
   it("is a problem where there is no Python, and everything else is served", async () => {
     const daemon = await startTransfers({ PATH: "/nonexistent" });
-    const problems = daemon.log.filter(({ event }) => event === "problem");
+    const problems = daemon.log.filter(
+      ({ event, level }) => event === "problem" && level === "error",
+    );
     expect(problems.map(({ file, key }) => `${file} ${key}`)).toEqual([
       "agtp-server.toml processes[0].command",
       "endpoints/transfers/quote-transfer.toml endpoint.handler.function",
