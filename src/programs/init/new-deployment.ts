@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { readBoundedFile } from "../../base/bounded-file.ts";
 import { makeDirectory } from "../../base/make-directory.ts";
 import { shippedCatalogPath } from "../../catalog/shipped-catalog.ts";
+import { schemaFiles, withSchemaLines } from "../editors/schema-files.ts";
 import { type NewFile, writeFiles } from "../shell/write-files.ts";
 import type { Answers } from "./answers.ts";
 import { makeIdentity } from "./identity-files.ts";
@@ -33,7 +34,7 @@ export function makeDeployment(answers: Answers): NewDeployment {
   const written = Object.entries(texts).map(([path, content]) => {
     return { path, content, isSecret: false };
   });
-  return { files: [...written, ...files], agentId };
+  return { files: [...withSchemaLines(written), ...files, ...schemaFiles()], agentId };
 }
 
 /** A deployment has its own, so that an upgrade of the product does not change what it serves. */

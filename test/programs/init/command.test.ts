@@ -51,6 +51,9 @@ function check(directory: string) {
 const FILES = [
   ".agtp/keys/guide.pem",
   ".agtp/keys/signing.pem",
+  ".agtp/schema/endpoint.json",
+  ".agtp/schema/recipe.json",
+  ".agtp/schema/server.json",
   ".gitignore",
   "README.md",
   "agents/guide.agent.json",
