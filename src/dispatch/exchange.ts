@@ -73,6 +73,8 @@ export class Exchange {
   /** From the headers, else from an enveloped body. */
   taskId: string | undefined;
   sessionId: string | undefined;
+  /** Session: resolves once the session that the request begins is stored; the answer waits for it. */
+  sessionKept: Promise<void> | undefined;
 
   /** The name of the gate that refused. */
   refusedBy: string | undefined;

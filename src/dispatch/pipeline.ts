@@ -157,7 +157,10 @@ export class Pipeline {
   #ask(exchange: Exchange, startedAt: number, arrive: Gate): Response | Promise<Response> {
     this.#time.begin(startedAt);
     try {
-      return this.#pass(exchange, arrive);
+      const answer = this.#pass(exchange, arrive);
+      const { sessionKept } = exchange;
+      if (sessionKept === undefined) return answer;
+      return Promise.all([answer, sessionKept]).then(([response]) => response);
     } finally {
       this.#settle(exchange, startedAt);
     }

@@ -3,7 +3,8 @@
  * suspended nor over. 401 another's · 408 nobody resumed it in time · 409 suspended or ended.
  * Only RESUME is answered in a session that is held: its nonce decides.   AGTP "Sessions", "SUSPEND"
  */
-import type { SessionUser } from "../identity/session-register.ts";
+
+import type { SessionAdmission, SessionUser } from "../state/session-register.ts";
 import type { Caller } from "./caller.ts";
 import type { Exchange } from "./exchange.ts";
 import { refuseHeldSession, type SessionHold } from "./floor-refusals-tasks.ts";
@@ -11,24 +12,26 @@ import { agentUnauthenticated, type Refusal } from "./refusal.ts";
 
 /** Where sessions stand. */
 export interface SessionStanding {
-  admitSession(sessionId: string, user: SessionUser): boolean;
+  admitSession(sessionId: string, user: SessionUser): SessionAdmission;
   /** Undefined: nothing keeps the session from being used. */
   holdOf(sessionId: string): SessionHold | undefined;
 }
 
 /** Why the caller may not use the session for this method; undefined: it may. */
 export function refuseSession(
-  { peer }: Pick<Exchange, "peer">,
+  exchange: Pick<Exchange, "peer" | "sessionKept">,
   { agentId, document }: Caller,
   { sessionId, method }: { readonly sessionId: string; readonly method: string },
   standing: SessionStanding,
 ): Refusal | undefined {
-  const tlsIdentity = peer.certificate?.fingerprint;
+  const tlsIdentity = exchange.peer.certificate?.fingerprint;
   const hold = standing.holdOf(sessionId);
   if (hold === undefined) {
     // A stranger's sessions are not kept; it may not take over those that are.
     const user = { agentId, tlsIdentity, isHosted: document !== undefined };
-    return standing.admitSession(sessionId, user) ? undefined : sessionMismatch();
+    const admission = standing.admitSession(sessionId, user);
+    if (admission instanceof Promise) exchange.sessionKept = admission;
+    return admission === false ? sessionMismatch() : undefined;
   }
   if (hold.agentId !== agentId) return sessionMismatch();
   if (method === "RESUME") return undefined;

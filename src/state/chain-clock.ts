@@ -46,6 +46,11 @@ export class ChainClock {
     return at;
   }
 
+  /** Takes in a record that another process has written: its clock may be ahead. */
+  reach(at: number): void {
+    if (at > this.#newestAt) this.#newestAt = at;
+  }
+
   #read(): number {
     const { now = Date.now, onStepBack, pending } = this.#options;
     const reading = now();

@@ -4,7 +4,7 @@
  * AGTP-IDENTIFIERS "Attribution-Record"
  */
 import type { LateFields } from "../wire/message.ts";
-import type { RecordPayload } from "./record.ts";
+import { type RecordPayload, reissued } from "./record.ts";
 import type { Sealer } from "./sealer.ts";
 
 /** Where a record belongs. */
@@ -17,19 +17,34 @@ export interface Chain {
 }
 
 export class RecordDraft implements LateFields {
-  readonly payload: RecordPayload;
   readonly sealer: Sealer;
-  /** Undefined: the record is in no chain, and kept nowhere. */
-  readonly chain: Chain | undefined;
+  #payload: RecordPayload;
+  #chain: Chain | undefined;
   /** Compact serialization; empty before it is sealed. */
   jws = "";
   /** SHA-256 of the JWS, 64 lower-case hex digits; empty before it is sealed. */
   auditId = "";
 
   constructor(payload: RecordPayload, sealer: Sealer, chain: Chain | undefined) {
-    this.payload = payload;
+    this.#payload = payload;
     this.sealer = sealer;
-    this.chain = chain;
+    this.#chain = chain;
+  }
+
+  get payload(): RecordPayload {
+    return this.#payload;
+  }
+
+  /** Undefined: the record is in no chain, and kept nowhere. */
+  get chain(): Chain | undefined {
+    return this.#chain;
+  }
+
+  /** Moves the record to a later time, in milliseconds since the epoch: its chain has gone on. */
+  reissue(at: number): void {
+    if (this.#chain === undefined || this.#chain.at === at) return;
+    this.#chain = { ...this.#chain, at };
+    this.#payload = reissued(this.#payload, at);
   }
 
   seal(jws: string, auditId: string): void {

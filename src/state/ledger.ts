@@ -6,20 +6,12 @@
  */
 import { ChainClock } from "./chain-clock.ts";
 import type { Chain, RecordDraft } from "./draft.ts";
-import type { Journal, JournalRecord, RecordPlace } from "./journal.ts";
+import type { JournalRecord, RecordPlace } from "./journal.ts";
 import { NO_AUDIT_ID } from "./record.ts";
+import type { ChainedRecord, ChainHead, RecordBatch, RecordStore } from "./record-store.ts";
 import type { Sealer, SealingJob } from "./sealer.ts";
 
-/** The last record of an agent's chain. */
-export interface ChainHead {
-  readonly auditId: string;
-  /** Milliseconds since the epoch. */
-  readonly at: number;
-  /** The method that the record is about. */
-  readonly method: string;
-  /** Undefined where the journal ends with the process, or an earlier build has not noted it. */
-  readonly place?: RecordPlace | undefined;
-}
+export type { ChainHead };
 
 /** The machine's clock, and the listener for its steps backward. */
 export interface LedgerClock {
@@ -32,6 +24,9 @@ export type Settled = (failure: Error | undefined) => void;
 
 /** How long a journal that failed is not tried again: what is promised to be over within a second. */
 const RETRY_AFTER_MS = 500;
+
+/** A chain that others have moved so often is no race any more. */
+const ATTEMPTS = 1_000;
 
 /** Drafts that are sealed together, and who waits for them. */
 interface Group {
@@ -46,7 +41,7 @@ interface Group {
 }
 
 export class Ledger {
-  readonly #journal: Journal;
+  readonly #store: RecordStore;
   readonly #heads: Map<string, ChainHead>;
   readonly #onFailure: (error: Error) => void;
   readonly #clock: ChainClock;
@@ -59,12 +54,12 @@ export class Ledger {
   #changed = new Set<string>();
 
   constructor(
-    journal: Journal,
+    store: RecordStore,
     heads: ReadonlyMap<string, ChainHead>,
     onFailure: (error: Error) => void,
     clock: LedgerClock = { onStepBack: () => undefined },
   ) {
-    this.#journal = journal;
+    this.#store = store;
     this.#heads = new Map(heads);
     this.#onFailure = onFailure;
     const newestAt = newestOf(heads.values());
@@ -78,9 +73,15 @@ export class Ledger {
     return this.#probe();
   }
 
-  /** The last record of an agent's chain that is written. */
+  /** The last record of an agent's chain that this process knows of. */
   headOf(agentId: string): ChainHead | undefined {
     return this.#heads.get(agentId);
+  }
+
+  /** The last record of an agent's chain, whichever process has written it. */
+  async currentHeadOf(agentId: string): Promise<ChainHead | undefined> {
+    const head = await this.#store.headOf?.(agentId);
+    return head ?? this.#heads.get(agentId);
   }
 
   /** When the next record of an agent's chain is issued: now, and never before the last one. */
@@ -115,7 +116,7 @@ export class Ledger {
 
   /** The compact JWS of a record that was written. */
   find(auditId: string): Promise<string | undefined> {
-    return this.#journal.find(auditId);
+    return this.#store.find(auditId);
   }
 
   /** The heads that changed since the last call. */
@@ -134,10 +135,10 @@ export class Ledger {
     for (const agentId of agentIds) this.#changed.add(agentId);
   }
 
-  /** Waits for what is pending, and closes the journal; nothing may be added after it. */
+  /** Waits for what is pending, and closes the records' store; nothing may be added after it. */
   async close(): Promise<void> {
     await this.settled().catch(() => undefined);
-    await this.#journal.close();
+    await this.#store.close();
   }
 
   /** The group that a draft joins: one that is being sealed takes no more. */
@@ -155,6 +156,10 @@ export class Ledger {
     const group = this.#groups[0];
     if (group === undefined || this.#isSealing) return;
     this.#isSealing = true;
+    if (!this.#store.isImmediate) {
+      void this.#appendGroup(group);
+      return;
+    }
     const { sealer, drafts } = group;
     let sealed: ReturnType<Sealer["seal"]>;
     try {
@@ -173,6 +178,66 @@ export class Ledger {
         },
       );
     } else this.#finish(group, sealed);
+  }
+
+  /** Appends a group through a store that has other writers: what lost a race is sealed again. */
+  async #appendGroup(group: Group): Promise<void> {
+    const isChained = ({ chain }: RecordDraft): boolean => chain !== undefined;
+    try {
+      let left: readonly RecordDraft[] = group.drafts;
+      for (let attempt = 0; left.length > 0; attempt += 1) {
+        if (attempt >= ATTEMPTS) throw new Error("a chain grows faster than it can be signed");
+        const records = await sealWhole(group.sealer, this.#jobOf(left));
+        left = await this.#appendSealed(left, records);
+      }
+      if (group.drafts.some(isChained)) this.#failedAt = undefined;
+    } catch (error) {
+      this.#fail(group, asError(error));
+    }
+    group.taken = group.drafts.length;
+    this.#finish(group);
+  }
+
+  /** Appends sealed drafts, and moves the heads; answers those whose chains had moved. */
+  async #appendSealed(
+    drafts: readonly RecordDraft[],
+    records: readonly JournalRecord[],
+  ): Promise<readonly RecordDraft[]> {
+    const batch = this.#batchOf(drafts, records);
+    const moved = batch.records.length === 0 ? undefined : (await this.#store.append(batch)).moved;
+    const lost: RecordDraft[] = [];
+    for (const [index, draft] of drafts.entries()) {
+      const { chain } = draft;
+      const head = chain && moved?.get(chain.agentId);
+      if (head !== undefined) lost.push(draft);
+      else this.#seal([draft], records.slice(index, index + 1), { isKept: true, first: undefined });
+    }
+    for (const [agentId, head] of moved ?? []) {
+      this.#heads.set(agentId, head);
+      this.#clock.reach(head.at);
+    }
+    for (const draft of lost) {
+      if (draft.chain !== undefined) draft.reissue(this.#atLeast(draft.chain));
+    }
+    return lost;
+  }
+
+  /** The time of a draft whose chain has moved: as it was, and not before the head. */
+  #atLeast({ agentId, at }: Chain): number {
+    return Math.max(at, this.#heads.get(agentId)?.at ?? at);
+  }
+
+  #batchOf(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): RecordBatch {
+    const chained: ChainedRecord[] = [];
+    const expected = new Map<string, string>();
+    for (const [index, record] of records.entries()) {
+      const chain = drafts[index]?.chain;
+      if (chain === undefined) continue;
+      chained.push({ ...record, chain });
+      const { agentId } = chain;
+      expected.set(agentId, this.#heads.get(agentId)?.auditId ?? NO_AUDIT_ID);
+    }
+    return { records: chained, expected };
   }
 
   #jobOf(drafts: readonly RecordDraft[]): SealingJob {
@@ -207,7 +272,7 @@ export class Ledger {
   /** Tries without a record: the request that would bring one must not run in vain. */
   #probe(): boolean {
     try {
-      this.#journal.probe();
+      this.#store.probe();
       this.#failedAt = undefined;
       return true;
     } catch {
@@ -216,12 +281,15 @@ export class Ledger {
     }
   }
 
-  #keep(records: readonly JournalRecord[]): Kept {
-    if (records.length === 0) return { isKept: true, first: undefined };
+  /** Keeps records in a store that answers at once. */
+  #keep(drafts: readonly RecordDraft[], records: readonly JournalRecord[]): Kept {
+    const batch = this.#batchOf(drafts, records);
+    if (batch.records.length === 0) return { isKept: true, first: undefined };
     try {
-      const first = this.#journal.write(records);
+      const appended = this.#store.append(batch);
+      if (appended instanceof Promise) throw new Error("an immediate store of records waits");
       this.#failedAt = undefined;
-      return { isKept: true, first };
+      return { isKept: true, first: appended.first };
     } catch (error) {
       return { isKept: false, failure: asError(error) };
     }
@@ -233,7 +301,7 @@ export class Ledger {
     group.taken += records.length;
     const kept: Kept =
       group.failure === undefined
-        ? this.#keep(chainedOf(drafts, records))
+        ? this.#keep(drafts, records)
         : { isKept: false, failure: group.failure };
     if (kept.failure !== undefined && group.failure === undefined) this.#fail(group, kept.failure);
     this.#seal(drafts, records, kept);
@@ -284,20 +352,26 @@ export function newestOf(heads: Iterable<ChainHead>): number {
   return newest;
 }
 
-/** The records that are in a chain: the others need no journal. */
-function chainedOf(
-  drafts: readonly RecordDraft[],
-  records: readonly JournalRecord[],
-): readonly JournalRecord[] {
-  return records.filter((_, index) => drafts[index]?.chain !== undefined);
-}
-
 /** Calls back those whose turn has come; a callback may add more. */
 function tell(group: Group, isDue: (one: Group["waiting"][number]) => boolean): void {
   for (let next = group.waiting[0]; next !== undefined && isDue(next); next = group.waiting[0]) {
     group.waiting.shift();
-    next.done(group.failure);
+    next.done(isKept(group, next.count) ? undefined : group.failure);
   }
+}
+
+/** Tells whether so many drafts of a group were kept, whatever became of those behind them. */
+function isKept({ drafts, failure }: Group, count: number): boolean {
+  return failure === undefined || drafts.slice(0, count).every(({ isKnown }) => isKnown);
+}
+
+/** The records of a job, once all of them are sealed. */
+async function sealWhole(sealer: Sealer, job: SealingJob): Promise<readonly JournalRecord[]> {
+  const early: JournalRecord[] = [];
+  const rest = await sealer.seal(job, (records) => void early.push(...records));
+  const records = [...early, ...rest];
+  if (records.length < job.payloads.length) throw new Error("a record was not sealed");
+  return records;
 }
 
 function asError(error: unknown): Error {

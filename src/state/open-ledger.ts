@@ -13,6 +13,7 @@ import { replayJournal } from "./journal-replay.ts";
 import { type KnownChains, knownChainChanges, readKnownChains } from "./known-chains.ts";
 import { type ChainHead, Ledger, type LedgerClock, newestOf } from "./ledger.ts";
 import type { StateNotice } from "./notice.ts";
+import { createJournalStore } from "./record-store.ts";
 import type { Store } from "./store.ts";
 
 /** Where the ledger keeps what. */
@@ -49,7 +50,12 @@ const START: JournalPosition = { segment: 1, offset: 0 };
 export async function openLedger(options: LedgerOptions): Promise<OpenLedger> {
   const { journalDirectory, onFault } = options;
   if (journalDirectory === undefined) {
-    const ledger = new Ledger(createMemoryJournal(), new Map(), onFault, clockOf(options));
+    const ledger = new Ledger(
+      createJournalStore(createMemoryJournal()),
+      new Map(),
+      onFault,
+      clockOf(options),
+    );
     const checkpoint = (): Promise<void> => Promise.resolve();
     const newestAt = newestOf([]);
     return { ledger, events: [], newestAt, checkpoint, close: () => ledger.close() };
@@ -75,7 +81,7 @@ async function openKept(options: KeptOptions): Promise<OpenLedger> {
     throw new JournalDamageError(found);
   }
   const all = new Map([...heads, ...grown]);
-  const ledger = new Ledger(journal, all, options.onFault, clockOf(options));
+  const ledger = new Ledger(createJournalStore(journal), all, options.onFault, clockOf(options));
   const newestAt = newestOf(all.values());
   continueIdsAfter(newestAt);
   ledger.markChanged(placed.keys());

@@ -52,7 +52,7 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
   }","server_id":${jsonText(serverId)},"request_id":${jsonText(facts.requestId)},"response_id":"${
     facts.responseId
   }","previous_audit_id":"`;
-  let after = `","issued_at":"${timestamp(now)}","method":${jsonText(facts.method)},"path":${jsonText(facts.path)},"status":${facts.status},"identity_assurance":"${
+  let after = `${ISSUED_AT}${timestamp(now)}","method":${jsonText(facts.method)},"path":${jsonText(facts.path)},"status":${facts.status},"identity_assurance":"${
     facts.assurance
   }","request_hash":"${bodyHash(facts.requestBody)}","result_hash":"${bodyHash(facts.responseBody)}"`;
   if (requestedMethod !== undefined) after += `,"requested_method":${jsonText(requestedMethod)}`;
@@ -64,6 +64,15 @@ export function recordPayload(facts: RecordFacts, serverId: string, now: number)
     after += `,${jsonMembers(extension)}`;
   }
   return { before, after: `${after}}` };
+}
+
+const ISSUED_AT = '","issued_at":"';
+const TIMESTAMP_LENGTH = "1970-01-01T00:00:00.000Z".length;
+
+/** The same record, issued at another time; only for payloads that `recordPayload` made. */
+export function reissued({ before, after }: RecordPayload, at: number): RecordPayload {
+  const rest = after.slice(ISSUED_AT.length + TIMESTAMP_LENGTH);
+  return { before, after: ISSUED_AT + timestamp(at) + rest };
 }
 
 const EMPTY_HASH = `sha256:${bodySha256("")}`;

@@ -4,7 +4,6 @@
  */
 
 import { ForwardClock } from "../base/forward-clock.ts";
-import { SessionRegister } from "../identity/session-register.ts";
 import { CertificateRegister } from "./certificate-register.ts";
 import { ContractRegister } from "./contract-register.ts";
 import { EscalationRegister } from "./escalation-register.ts";
@@ -14,7 +13,9 @@ import type { Ledger } from "./ledger.ts";
 import { LifecycleRegister } from "./lifecycle-register.ts";
 import type { StateNotice } from "./notice.ts";
 import { openLedger } from "./open-ledger.ts";
+import { SessionRegister } from "./session-register.ts";
 import type { Store } from "./store.ts";
+import { exceptStoreFaults } from "./store-fault.ts";
 import { SuspensionRegister } from "./suspension-register.ts";
 
 /** The state of a daemon. */
@@ -25,6 +26,7 @@ export interface ServerState {
   readonly ledger: Ledger;
   readonly lifecycle: LifecycleRegister;
   readonly certificates: CertificateRegister;
+  /** Whose sessions are whose. */
   readonly sessions: SessionRegister;
   readonly idempotency: IdempotencyRegister;
   readonly contracts: ContractRegister;
@@ -54,7 +56,8 @@ const TOMBSTONE_MS = 3_600_000;
 
 /** Opens the state over a store, which it takes over. */
 export async function openState(options: StateOptions): Promise<ServerState> {
-  const { store, clock = new ForwardClock(options.now), tombstoneMs = TOMBSTONE_MS } = options;
+  const { store, onFault, clock = new ForwardClock(options.now) } = options;
+  const { tombstoneMs = TOMBSTONE_MS } = options;
   const { now } = clock;
   let lifecycle: LifecycleRegister | undefined;
   const beforeCheckpoint = async (): Promise<void> => lifecycle?.save();
@@ -64,19 +67,21 @@ export async function openState(options: StateOptions): Promise<ServerState> {
   // Not before: what the events led to is in the store by now.
   await opened.checkpoint();
   const certificates = await CertificateRegister.open(store);
+  const sessions = await SessionRegister.open(store, { now, onFault: exceptStoreFaults(onFault) });
   return {
     store,
     clock,
     ledger: opened.ledger,
     lifecycle,
     certificates,
-    sessions: new SessionRegister({ now }),
+    sessions,
     idempotency: await IdempotencyRegister.open(store),
     contracts: await ContractRegister.open({ store, tombstoneMs: () => tombstoneMs, now }),
     escalations: await EscalationRegister.open(store, { now }),
     suspensions: await SuspensionRegister.open(store, { now }),
     close: async () => {
       try {
+        await sessions.save().catch(exceptStoreFaults(onFault));
         await opened.close();
       } finally {
         await store.close();

@@ -170,6 +170,7 @@ describe("a question of a server of 2026-07-28", () => {
 
   it.each([
     ["Nowhere", "upstream_error"],
+    ["Linked", "upstream_error"],
     ["Badly", "upstream_malformed_response"],
   ])("about what is not offered, or in no form, is refused: %s", async (city, error) => {
     const daemon = await start(await makeAsking(ASKING));
@@ -227,5 +228,37 @@ describe("a question of a server of 2025-11-25", () => {
     const daemon = await start(await makeAsking(HOSTILE, "asks-oddly"));
     const refused = await ask(daemon, work());
     expect(refusalOf(refused)).toEqual([422, "upstream_malformed_response"]);
+  });
+
+  it("that is a link to follow is refused to the server, and put before nobody", async () => {
+    const daemon = await start(await makeAsking(HOSTILE, "asks-by-link"));
+    const answered = await ask(daemon, work());
+    expect(JSON.stringify(answered.body)).not.toContain("pay.example");
+    expect(JSON.stringify(answered.body)).toContain("-32602");
+    const waiting = await ask(daemon, { method: "QUERY", path: "/escalations" }, AS_OPERATOR);
+    expect(waiting.body["result"]).toMatchObject({ escalations: [] });
+  });
+});
+
+describe("a question to a call with an Idempotency-Key", () => {
+  it("is not kept under the key: with its answer the call goes on, and the end is kept", async () => {
+    const daemon = await start(await makeAsking(ASKING));
+    const keyed = (id?: string): TestRequest => {
+      const request = reserve("Rome", ALMA, id);
+      return { ...request, headers: { ...request.headers, "Idempotency-Key": "k-1" } };
+    };
+    const first = await ask(daemon, keyed());
+    expect(first.status).toBe(202);
+    expect((await answer(daemon, idOf(first), { seat: "aisle" })).status).toBe(200);
+    const second = await ask(daemon, keyed(idOf(first)));
+    expect(second).toMatchObject({ status: 202 });
+    expect(idOf(second)).not.toBe(idOf(first));
+    expect((await answer(daemon, idOf(second), { pay: true })).status).toBe(200);
+    const done = await ask(daemon, keyed(idOf(second)));
+    expect(done.status).toBe(200);
+    expect(done.headers.get("idempotency-replayed")).toBeUndefined();
+    const again = await ask(daemon, keyed(idOf(second)));
+    expect(again).toMatchObject({ status: 200, body: done.body });
+    expect(again.headers.get("idempotency-replayed")).toBe("true");
   });
 });

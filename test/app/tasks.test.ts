@@ -94,6 +94,33 @@ describe("a suspended session of a daemon that is killed", () => {
   });
 });
 
+// AGTP "Sessions"
+describe("a session of a daemon that is killed", () => {
+  it("is its agent's and nobody else's, from the answer to its first request on", async () => {
+    const deployment = makeDeployment(negotiationFiles());
+    const first = await startProgram(deployment.configPath);
+    const before = await first.connect();
+    expect((await askOn(before, NORA, callWithin("s-1"))).status).toBe(200);
+    // One that is refused has begun its session as well.
+    const nowhere = { method: "EVALUATE", path: "/nowhere", headers: { "Session-ID": "s-2" } };
+    expect((await askOn(before, NORA, nowhere)).status).toBe(404);
+    first.child.kill("SIGKILL");
+    await first.outcome;
+
+    const second = await startProgram(deployment.configPath);
+    const after = await second.connect();
+    for (const id of ["s-1", "s-2"]) {
+      const refused = await askOn(after, OPAL, callWithin(id));
+      expect(refusalOf(refused)).toEqual([401, "session-mismatch"]);
+      expect((await askOn(after, NORA, callWithin(id))).status).toBe(200);
+    }
+    const inspection = { method: "INSPECT", body: { target: "session", session_id: "s-1" } };
+    const seen = await askOn(after, NORA, inspection);
+    expect(seen.body["result"]).toMatchObject({ session_id: "s-1", state: "active" });
+    second.child.kill("SIGKILL");
+  });
+});
+
 describe("what waits on a daemon", () => {
   it("is there through a reload", async () => {
     const daemon = await openDaemon(negotiationFiles());

@@ -319,6 +319,20 @@ describe("an approval and an Idempotency-Key", () => {
     expect(ranIn(server)).toHaveLength(1);
   });
 
+  it("do not keep that the call waits, or was refused, under the key", async () => {
+    const server = await open();
+    const keyed = booking("7", { headers: { "Idempotency-Key": "k-1" } });
+    const refusedId = await questionOf(server, keyed);
+    expect(codeOf(await askAs(server, ALMA, under(refusedId, keyed)))).toBe("approval-required");
+    await decide(server, refusedId, "rejected");
+    expect(codeOf(await askAs(server, ALMA, under(refusedId, keyed)))).toBe("approval-rejected");
+    const id = await approvedFor(server, keyed);
+    const done = await askAs(server, ALMA, under(id, keyed));
+    expect(done.status).toBe(200);
+    expect(done.headers.get("idempotency-replayed")).toBeUndefined();
+    expect(ranIn(server)).toEqual(["book 7 Ada"]);
+  });
+
   it("do not keep a refusal of another approval under the key", async () => {
     const server = await open();
     const keyed = booking("7", { headers: { "Idempotency-Key": "k-1" } });

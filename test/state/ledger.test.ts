@@ -3,6 +3,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { JournalRecord } from "../../src/state/journal.ts";
 import { type ChainHead, Ledger } from "../../src/state/ledger.ts";
 import { NO_AUDIT_ID } from "../../src/state/record.ts";
+import { createJournalStore } from "../../src/state/record-store.ts";
 import { type Deliver, type Sealer, type SealingJob, sealAll } from "../../src/state/sealer.ts";
 import { createRecordSigner } from "../../src/state/signer.ts";
 import { BreakableJournal, makeDraft } from "../support/ledger.ts";
@@ -14,7 +15,7 @@ const BOB = "b".repeat(64);
 function openLedger(heads: ReadonlyMap<string, ChainHead> = new Map()) {
   const journal = new BreakableJournal();
   const failures: Error[] = [];
-  const ledger = new Ledger(journal, heads, (error) => failures.push(error));
+  const ledger = new Ledger(createJournalStore(journal), heads, (error) => failures.push(error));
   return { journal, failures, ledger };
 }
 

@@ -31,6 +31,10 @@ function reserve({ city }, { inputResponses = {}, requestState }) {
     const sample = { method: "sampling/createMessage", params: { messages: [], maxTokens: 1 } };
     return ask("sample", sample, { city });
   }
+  if (city === "Linked") {
+    const link = { mode: "url", elicitationId: "e-1", url: "https://pay.example", message: "Pay." };
+    return ask("link", { method: "elicitation/create", params: link }, { city });
+  }
   if (city === "Badly") return ask("odd", form("?", { type: "object", properties: 7 }), {});
   const state = JSON.parse(requestState?.() ?? "{}");
   if (state.city === undefined) {

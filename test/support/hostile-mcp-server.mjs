@@ -48,6 +48,9 @@ function answerCancelled() {
 }
 
 function questions() {
+  if (play === "asks-by-link") {
+    return { mode: "url", elicitationId: "e-1", url: "https://pay.example", message: "Pay." };
+  }
   const seat = { type: "string", enum: ["aisle", "window"] };
   const count = play === "asks" ? 1 : 500;
   const names = Array.from({ length: count }, (_, index) => [
@@ -98,6 +101,7 @@ function call(id) {
       return calls.length === 1 ? progress(1, "begun") : answerCancelled();
     case "asks":
     case "asks-oddly":
+    case "asks-by-link":
       return say({ id: 901, method: "elicitation/create", params: questions() });
     case "progresses":
       for (let step = 1; step <= 5; step += 1)

@@ -38,7 +38,7 @@ export class BreakableJournal implements Journal {
 
   write(records: readonly JournalRecord[]): undefined {
     if (this.fault !== undefined) throw this.fault;
-    this.batches.push([...records]);
+    this.batches.push(records.map(({ auditId, jws }) => ({ auditId, jws })));
   }
 
   probe(): void {

@@ -6,6 +6,7 @@ import { Ledger } from "../../src/state/ledger.ts";
 import { createMemoryStore } from "../../src/state/memory-store.ts";
 import type { StateNotice } from "../../src/state/notice.ts";
 import type { RecordFacts } from "../../src/state/record.ts";
+import { createJournalStore } from "../../src/state/record-store.ts";
 import { createSealer } from "../../src/state/sealer.ts";
 import { createRecordSigner } from "../../src/state/signer.ts";
 import { openState, type ServerState, type StateOptions } from "../../src/state/state.ts";
@@ -66,7 +67,7 @@ export async function openBreakableState(journal: Journal): Promise<ServerState>
   const onFault = (): void => undefined;
   const store = createMemoryStore();
   const state = await openState({ store, journalDirectory: undefined, onFault });
-  return { ...state, ledger: new Ledger(journal, new Map(), onFault) };
+  return { ...state, ledger: new Ledger(createJournalStore(journal), new Map(), onFault) };
 }
 
 /** What a record of some agent says, where a test does not care. */

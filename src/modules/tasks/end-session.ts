@@ -11,7 +11,7 @@ import type { OperatorPolicy } from "../../dispatch/operator.ts";
 import { notFound, type Refusal, schemaViolation } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { SessionRegister } from "../../identity/session-register.ts";
+import type { SessionRegister } from "../../state/session-register.ts";
 import type { HaltedSession, SuspensionRegister } from "../../state/suspension-register.ts";
 import { endSessionContracts, type SessionEndOptions } from "./session-end.ts";
 

@@ -11,13 +11,13 @@ import type { ProtocolEndpoint } from "../../dispatch/protocol-endpoint.ts";
 import { authorizationRequired, notFound, type Refusal } from "../../dispatch/refusal.ts";
 import type { ExchangeView } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { SessionRegister } from "../../identity/session-register.ts";
+import type { SessionRegister } from "../../state/session-register.ts";
 import type { Suspension } from "../../state/suspension.ts";
 import type { SuspensionRegister } from "../../state/suspension-register.ts";
 
 /** The parts of RESUME. */
 export interface ResumeOptions {
-  readonly sessions: Pick<SessionRegister, "admit" | "forget">;
+  readonly sessions: Pick<SessionRegister, "rebind">;
   readonly suspensions: Pick<SuspensionRegister, "resume">;
   readonly describe: DescribeMethod;
 }
@@ -75,8 +75,7 @@ async function resume(
     case "resumed": {
       const { suspension, checkpoint } = outcome;
       // It is the agent's again, over this connection's certificate.
-      sessions.forget(suspension.sessionId);
-      sessions.admit(suspension.sessionId, { agentId, tlsIdentity, isHosted: true });
+      await sessions.rebind(suspension.sessionId, agentId, tlsIdentity);
       return floorResult(call, resumed(suspension, checkpoint));
     }
   }

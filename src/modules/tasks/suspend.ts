@@ -18,9 +18,9 @@ import {
 } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { SessionRegister } from "../../identity/session-register.ts";
 import type { JsonSchema } from "../../schema/json-schema.ts";
 import type { SchemaViolation } from "../../schema/schema.ts";
+import type { SessionRegister } from "../../state/session-register.ts";
 import { SUSPENSION_REASONS, type Suspension } from "../../state/suspension.ts";
 import type { SuspensionRegister } from "../../state/suspension-register.ts";
 
@@ -79,7 +79,8 @@ async function suspendSession(
   const hold = suspensions.holdOf(sessionId);
   if (hold !== undefined)
     return hold.agentId === agentId ? refuseHeldSession(hold) : notFoundHere();
-  if (!sessions.admit(sessionId, { agentId, tlsIdentity, isHosted: true })) return notFoundHere();
+  const user = { agentId, tlsIdentity, isHosted: true };
+  if ((await sessions.admit(sessionId, user)) === false) return notFoundHere();
   const { reason, resume_by: resumeBy, checkpoint } = call.input;
   const wanted = readMoment(resumeBy, now) ?? now + USUAL_MS;
   const session = {

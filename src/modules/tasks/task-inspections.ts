@@ -9,8 +9,8 @@ import type { OperatorPolicy } from "../../dispatch/operator.ts";
 import { badRequest, notFound, type Refusal } from "../../dispatch/refusal.ts";
 import type { ExchangeView, RouteHandler } from "../../dispatch/route.ts";
 import type { Call, HandlerSuccess } from "../../handlers/handler.ts";
-import type { SessionRegister } from "../../identity/session-register.ts";
 import { escalationView } from "../../state/escalation.ts";
+import type { SessionRegister } from "../../state/session-register.ts";
 import type { ServerState } from "../../state/state.ts";
 
 /** The registers that are looked into. */
