@@ -122,7 +122,7 @@ describe("agtpd init", () => {
   it("explains every file that can have comments", async () => {
     const { read } = await init(["shop", "--yes"]);
     for (const name of FILES.filter((file) => /\.(?:toml|mjs)$|ignore$/.test(file))) {
-      expect(read(name), name).toMatch(/^(?:# |\/\*\*)/);
+      expect(read(name), name).toMatch(/^(?:#:schema .*\n# |# |\/\*\*)/);
     }
   });
 
