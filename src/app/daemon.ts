@@ -110,7 +110,7 @@ class Running implements Daemon, Controlled {
     this.#listener = createListener({
       ...{ identity, limits, sendBudget, onFault },
       dispatcher: () => this.#deployment.dispatcher,
-      settle: (done) => kept.state.ledger.settle(done),
+      settle: (done, late) => kept.state.ledger.settle(done, late),
       onRefusedPeer: (reason, remote) =>
         options.log.logger.warn(
           { event: "peer-refused", reason, remote },
