@@ -110,7 +110,7 @@ class Running implements Daemon, Controlled {
     this.#listener = createListener({
       ...{ identity, limits, sendBudget, onFault },
       dispatcher: () => this.#deployment.dispatcher,
-      settle: (done, late) => kept.state.ledger.settle(done, late),
+      settle: (done, of) => kept.state.ledger.settle(done, of),
       onRefusedPeer: (reason, remote) =>
         options.log.logger.warn(
           { event: "peer-refused", reason, remote },

@@ -8,13 +8,7 @@ import type { Dispatcher } from "../dispatch/dispatcher.ts";
 import { Exchange } from "../dispatch/exchange.ts";
 import type { Peer } from "../dispatch/peer.ts";
 import type { LimitsConfig } from "../wire/limits-section.ts";
-import {
-  isWireFault,
-  type LateFields,
-  type Request,
-  type Response,
-  type WireFault,
-} from "../wire/message.ts";
+import { isWireFault, type Request, type Response, type WireFault } from "../wire/message.ts";
 import { Inbox } from "./inbox.ts";
 import { Lingering } from "./lingering.ts";
 import { Outbox } from "./outbox.ts";
@@ -31,7 +25,7 @@ export interface ConnectionContext {
   readonly batcher: WriteBatcher;
   readonly sendBudget: SendBudget;
   /** Calls back once the records of what was answered are kept, or cannot be. */
-  settle(done: () => void, late: readonly LateFields[]): void;
+  settle(done: () => void, of: Pick<Outbox, "late">): void;
   onFault(error: unknown): void;
 }
 
@@ -165,13 +159,13 @@ export class Connection implements BatchedWriter {
 
   /** No reply leaves before its record is kept; one whose record is lost does not leave at all. */
   writeBatch(): void {
-    const { count, late } = this.#outbox;
+    const { count } = this.#outbox;
     this.#context.settle(() => {
       this.#isBatched = false;
       // Replies that came meanwhile have records of their own to wait for.
       if (this.#outbox.flush(count)) this.#proceed();
       else this.abort(new Error("the record of a reply could not be kept"));
-    }, late);
+    }, this.#outbox);
   }
 
   /** Reads only what there is room for; a connection that will close is read to its end. */

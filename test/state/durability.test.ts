@@ -107,9 +107,9 @@ describe("a record that is in no chain", () => {
     const all = ledger.settled();
     await vi.waitFor(() => expect(disk.asked).toEqual(["write", "sync"]));
     const loose = ledger.add(makeDraft(undefined));
-    await new Promise<void>((resolve) => ledger.settle(() => resolve(), [loose]));
+    await new Promise<void>((resolve) => ledger.settle(() => resolve(), { late: [loose] }));
     expect(loose.isKnown).toBe(true);
-    await new Promise<void>((resolve) => ledger.settle(() => resolve(), []));
+    await new Promise<void>((resolve) => ledger.settle(() => resolve(), { late: [] }));
     let isTold = false;
     ledger.settle(() => {
       isTold = true;
