@@ -111,9 +111,12 @@ describe("a record that is in no chain", () => {
     expect(loose.isKnown).toBe(true);
     await new Promise<void>((resolve) => ledger.settle(() => resolve(), { late: [] }));
     let isTold = false;
-    ledger.settle(() => {
-      isTold = true;
-    }, [loose, chained]);
+    ledger.settle(
+      () => {
+        isTold = true;
+      },
+      { late: [loose, chained] },
+    );
     expect([isTold, chained.isKnown]).toEqual([false, false]);
     end();
     await all;
