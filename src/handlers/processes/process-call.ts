@@ -1,6 +1,7 @@
 /** A call on its way to a process, and what the process is told of it. */
 import { isRecord, type JsonRecord } from "../../base/json-value.ts";
 import type { Call, CallLog, DispatchResult, HandlerResult } from "../handler.ts";
+import type { ProcessLog } from "./process-log.ts";
 
 /** A call of a function. */
 export interface ProcessCall {
@@ -10,8 +11,12 @@ export interface ProcessCall {
   /** `performance.now()` when its time is over; undefined: nothing but its signal ends it. */
   readonly endsAt: number | undefined;
   readonly signal: Call["signal"];
-  readonly log: CallLog;
-  dispatch(method: string, path: string, input: JsonRecord): Promise<DispatchResult>;
+  readonly log: ProcessLog & Partial<CallLog>;
+  dispatch(
+    method: string,
+    path: string,
+    input: JsonRecord,
+  ): Promise<Pick<DispatchResult, "status" | "body">>;
 }
 
 /** The message's parameters, with what is left of the call's time in whole milliseconds. */
