@@ -26,6 +26,8 @@ const OPTIONS = {
     parse: parsePort,
   },
   "--check": "load everything, print every problem, start nothing",
+  "--inspect-only":
+    "serve the console alone, read-only, over a journal that keeps a daemon from starting",
   "--json": "with --check: print the problems as JSON",
   "--log-level <level>": {
     help: "least important line to log",
@@ -40,6 +42,7 @@ export interface DaemonLine {
   readonly host?: string;
   readonly port?: number;
   readonly check?: boolean;
+  readonly inspectOnly?: boolean;
   readonly json?: boolean;
   readonly logLevel: LogLevel;
 }
