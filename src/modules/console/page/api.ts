@@ -23,6 +23,8 @@ export interface Session {
   readonly csrf: string;
   readonly server_id: string;
   readonly version: string;
+  /** The person approves with a passkey. */
+  readonly has_passkey: boolean;
 }
 
 let csrf = "";
