@@ -71,7 +71,7 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
       },
     },
     commands: new Map<string, (options: JsonRecord) => unknown>([
-      ["login", (options) => login(options, links, place)],
+      ["login", openLogin(links, place)],
       ["passkeys", (options) => listPasskeys(options, { passkeys: desk.passkeys, report })],
     ]),
     problems: provider.problems,
@@ -156,6 +156,11 @@ function reportingPasskeys({ log }: ConsoleContext): PasskeyParts["report"] {
 }
 
 const MAX_NAME = 128;
+
+/** The command that prints links. */
+export function openLogin(links: LoginLinks, place: ConsolePlace): (options: JsonRecord) => object {
+  return (options) => login(options, links, place);
+}
 
 /** `agtpd login`: a link for whoever may use the control socket, which is the daemon's own user. */
 function login(

@@ -8,7 +8,7 @@ import { isOperator, session } from "../session.ts";
 
 /** The page at `/account`. */
 export function AccountPage(): VNode {
-  const { name, role, server_id } = session();
+  const { name, role, server_id, inspect_only } = session();
   const facts = [
     ["Name", html`<${Stranger} text=${name} />`],
     ["Role", role === "operator" ? "operator: sees and decides" : "viewer: sees"],
@@ -16,7 +16,7 @@ export function AccountPage(): VNode {
   ];
   return html`<${Page} name="Account">
     <${Facts} facts=${facts} />
-    ${isOperator() && html`<${Section} title="Passkeys"><${PasskeyPanel} /><//>`}
+    ${isOperator() && !inspect_only && html`<${Section} title="Passkeys"><${PasskeyPanel} /><//>`}
     <${Section} title="Keys"><${KeyPanel} /><//>
   <//>`;
 }
