@@ -61,6 +61,9 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
   const pages = await loadPageFiles();
   const provider = await openOidc(context, { place, sessions });
   const { oidc } = provider;
+  const sweep = (): void => {
+    void sessions.sweep().catch((error: unknown) => reportFault("", error));
+  };
   const gateway = await createConsole({ place, sessions, links, pages, api, oidc, reportFault });
   return {
     side: {
@@ -76,8 +79,10 @@ export async function openConsole(context: ConsoleContext): Promise<OpenedConsol
     ]),
     problems: provider.problems,
     start: () => {
+      // What is over by the rules of before stays over, whatever the next ones say.
+      sweep();
       rules.enforce(config.console);
-      void sessions.sweep().catch((error: unknown) => reportFault("", error));
+      sweep();
     },
     close: async () => {
       await gateway.close();
@@ -107,7 +112,7 @@ interface ApiSources {
 }
 
 function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: ApiSources) {
-  const { config, directory, state, mcpServers, dispatch, signingKey } = context;
+  const { config, directory, state, mcpServers, processes, dispatch, signingKey } = context;
   const publicKey = signingKey && publicKeyOf(signingKey);
   const documentVersion = (): Promise<string | undefined> => dispatch().documentVersion();
   const { serverId } = config.server;
@@ -128,6 +133,7 @@ function apiOf(context: ConsoleContext, { sessions, traffic, desk, daemon }: Api
       ...recordRoutes({ ...parts, publicKey }),
       ...upstreamRoutes({
         servers: mcpServers,
+        processes,
         ...{ state, desk },
         served: dispatch,
         health: traffic.upstreams,
