@@ -23,21 +23,23 @@ async function fillAll(house: TestConsole, text: string): Promise<readonly strin
     (await askHouse(house, MALLORY, { method, path, body })).body;
   const operator = await house.signIn({ name: text.slice(0, 128) });
   const decide = (id: string, decision: string) =>
-    operator.post(`/api/approvals/${id}`, { decision, reason: text.slice(0, 1000) });
+    operator.post(`/api/approvals/${id}`, { decision, reason: some });
   const call = async (guest: string): Promise<string> => {
     const { body } = await askHouse(house, MALLORY, booking("7", { body: { guest } }));
     return String(body["escalation_id"]);
   };
+  const some = text.slice(0, 1000);
   // The first is approved, so that the next has a difference to it.
   const first = await call(`before ${text}`);
   expect((await decide(first, "accepted")).status).toBe(200);
-  const second = await call(text);
+  const second = await call(`now ${text}`);
   const asked = await ask({
     ...{ task_id: "task-7", reason: "ambiguous_instruction" },
-    context: { [text.slice(0, 200)]: text, nested: [{ text }] },
+    context: { [text.slice(0, 200)]: some, nested: [{ some }] },
   });
   const question = String(asked["result"]?.["escalation_id"]);
-  const plain = await ask({ task_id: "task-8", reason: "scope_limit", context: text });
+  expect(question).toMatch(/^esc-/);
+  const plain = await ask({ task_id: "task-8", reason: "scope_limit", context: some });
   const rejected = String(plain["result"]?.["escalation_id"]);
   expect((await decide(rejected, "rejected")).status).toBe(200);
   const encoded = encodeURIComponent(text)
@@ -45,7 +47,7 @@ async function fillAll(house: TestConsole, text: string): Promise<readonly strin
     .replace(/%[^%]?$/, "");
   await ask({}, "QUERY", `/free/${encoded}`);
   await ask({}, "QUERY", `/nowhere/${encoded}?q=${encoded}`);
-  const action = { action: "suspend", reason: text.slice(0, 1000) };
+  const action = { action: "suspend", reason: some };
   expect((await operator.post(`/api/agents/${MALLORY}`, action)).status).toBe(200);
   const { entries } = (await operator.get("/api/traffic")).body;
   const last = entries.find(({ path }: { readonly path: string }) => path.startsWith("/nowhere"));
